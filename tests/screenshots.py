@@ -15,10 +15,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.tui.app import Rdmalab, build
+from rdmalab.tui.launch import build
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
+
+    from rdmalab.tui.app import Rdmalab
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "screenshots"

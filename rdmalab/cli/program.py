@@ -100,7 +100,7 @@ def program(context: click.Context, profile: str | None, seed: int | None) -> in
     if is_dumb():
         tell("TERM=dumb: the plain prompt, because this terminal has no full screen.")
         return _repl(profile, seed)
-    from rdmalab.tui.app import main as app
+    from rdmalab.tui.launch import main as app
 
     return app(profile=profile or STRICT.name, seed=seed or 0)
 
@@ -137,7 +137,7 @@ def walk(obj: tuple[str | None, int | None], *, path: str, profile: str | None) 
         raise click.UsageError(message)
     if not Path(path).is_file():
         raise click.UsageError(f"{path}: no such file, and no such command: rdmalab --help")
-    from rdmalab.tui.app import main as app
+    from rdmalab.tui.launch import main as app
 
     return app(profile=profile or in_front, seed=seed or 0, path=path)
 

@@ -112,7 +112,7 @@ def _keep(path: str | None, title: str, *, tui: bool) -> None:
         kept = path or str(Path(folder) / "program.rdmalab.yaml")
         write(kept, text.encode(), is_scenario, "scenario")
         if tui:
-            from rdmalab.tui.app import main as app
+            from rdmalab.tui.launch import main as app
 
             app(path=kept)
 
@@ -138,6 +138,6 @@ def open_(*, text: str, profile: str | None) -> int:
             raise click.UsageError("--profile is for the app: rdmalab run --profile plays a file")
         print(scenario, end="")
         return Exit.WELL
-    from rdmalab.tui.app import main as app
+    from rdmalab.tui.launch import main as app
 
     return app(profile=profile, shared="".join(word.split()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.output_format import OutputFormat
+from rdmalab.views import timeline
 from rdmalab.workbench.recovered_sessions import offer
 from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
@@ -122,3 +123,19 @@ class AppModel:
         """^C, in the thread that reads the terminal: cancel the computation."""
         if self.busy:
             self.talk.interrupt()
+
+
+def checkpoint_command(session: Session, direction: int) -> str:
+    """The command that goes to the next (1) or previous (-1) checkpoint, else to the end."""
+    here, history = session.world.event, session.history
+    marks = [
+        mark
+        for mark in timeline.mark_rows(history, session.checkpoints)
+        if mark.mark is timeline.Mark.CHECKPOINT and (mark.event - here) * direction > 0
+    ]
+    if not marks:
+        return "goto start" if direction < 0 else "goto end"
+    nearest = marks[0] if direction > 0 else marks[-1]
+    if nearest.branch == history.branch.name:
+        return f"goto @{nearest.name}"
+    return f"goto {nearest.event}"

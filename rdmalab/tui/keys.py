@@ -1,4 +1,4 @@
-"""The table of keys: a key runs a command of the shell, or moves in the panes.
+"""The table of keys: a key runs a command of the shell, or an action of the panes.
 
 The footer and the help of the panes are computed from it, and the keys that the prompt does not
 use. Never bound: what tmux (^b), screen (^a), flow control (^s ^q), a desktop (F10 F11) takes.
@@ -6,136 +6,123 @@ use. Never bound: what tmux (^b), screen (^a), flow control (^s ^q), a desktop (
 
 from __future__ import annotations
 
-from enum import Enum, auto
-from typing import NamedTuple
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.tui import layout
+from rdmalab.tui.layout import STANDING_TABS
+from rdmalab.tui.pane_table import TABS
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-class Where(Enum):
-    """Where a key is active."""
-
-    ANYWHERE = auto()
-    PANES = auto()
+    from rdmalab.tui.pane import Pane
 
 
 class Key(NamedTuple):
-    """names: those of Textual. shown: in the footer. says: a command, else does: an action."""
+    """Keys with one meaning. shown: what `?` prints for them; foot, label: what the footer does.
 
-    names: tuple[str, ...]
+    does: Textual's names of keys → an action, or after a `>` a command of the shell. In the footer
+    the first rows of the table stay longest.
+    """
+
     shown: str
-    label: str
-    says: str = ""
-    does: str = ""
-    where: Where = Where.PANES
+    meaning: str
+    does: dict[str, str]
+    foot: str = ""
+    label: str = ""
 
 
-_ANYWHERE = Where.ANYWHERE
-NEXT = "next"
-_TAB_NUMBERS = range(1, len(layout.TABS) + 1)
-_TAB_KEYS = f"1-{len(layout.STANDING_TABS)}"  # the nodes have tabs in small terminals only
+_TAB_KEYS = {str(number): f"tab({number})" for number in range(1, len(TABS) + 1)}
 
 KEYS: tuple[Key, ...] = (
-    Key(("f1",), "F1", "Help", says="help", where=_ANYWHERE),
-    Key(("f2",), "F2", "Save", does="type_in('save ')", where=_ANYWHERE),
-    Key(("f6",), "F6", "Next pane", does="turn(1)", where=_ANYWHERE),
-    Key(("shift+f6", "f18"), "S-F6", "", does="turn(-1)", where=_ANYWHERE),
-    Key(("f7",), "F7", "Back", says="back", where=_ANYWHERE),
-    Key(("f8",), "F8", "Step", does="go_on", where=_ANYWHERE),
-    Key(("f9",), "F9", "Run/stop", does="run_or_stop", where=_ANYWHERE),
-    Key(("ctrl+z",), "^Z", "", does="suspend_process", where=_ANYWHERE),
-    # ------------------------------------------------------------------ only in a pane
-    Key(("up", "k"), "j k", "Move", does="move(-1)"),
-    Key(("down", "j"), "", "", does="move(1)"),
-    Key(("pageup",), "PgUp PgDn", "", does="page(-1)"),
-    Key(("pagedown",), "", "", does="page(1)"),
-    Key(("g", "home"), "g G", "", does="end(-1)"),
-    Key(("G", "end"), "", "", does="end(1)"),
-    Key(("enter",), "Enter", "Open", does="inspect"),
-    Key(("o",), "o", "Other", does="other('', 1)"),
-    Key(("O",), "", "", does="other('', -1)"),
-    Key(("c",), "c", "", does="other('cq', 1)"),
-    Key(("m",), "m", "", does="other('mr', 1)"),
-    Key(("full_stop", "l", "right"), ".", "Step", does="go_on"),
-    Key(("comma", "h", "left"), ",", "Back", says="back"),
-    Key(("left_square_bracket",), "[ ]", "Marks", does="checkpoint(-1)"),
-    Key(("right_square_bracket",), "", "", does="checkpoint(1)"),
-    Key(("b",), "b", "Break", does="break_here"),
-    Key(("space",), "Space", "Run/stop", does="run_or_stop"),
-    *(Key((str(n),), _TAB_KEYS if n == 1 else "", "", does=f"tab({n})") for n in _TAB_NUMBERS),
-    Key(("z",), "z", "Zoom", does="zoom"),
-    Key(("slash",), "/", "Filter", does="filter"),
-    Key(("y",), "y", "Copy", does="copy"),
-    Key(("question_mark",), "?", "Keys", does="explain_keys"),
-    Key(("tab",), "Tab", "", does="turn(1)"),
-    Key(("shift+tab",), "", "", does="turn(-1)"),
-    Key(("escape", "colon", "i"), "Esc", "Prompt", does="prompt"),
-)
+    Key("Esc  i  :", "back to the prompt", {"escape colon i": "prompt"}, "Esc", "Prompt"),
+    Key(
+        "F6 / Tab", "next pane; Shift goes back",
+        {"f6 tab": "turn(1)", "shift+f6 f18 shift+tab": "turn(-1)"}, "F6", "Next pane",
+    ),
+    Key(
+        ", h  or F7", "back one step; a command in the past opens a branch",
+        {"f7 comma h left": ">back"}, "F7", "Back",
+    ),
+    Key(
+        ". l  or F8", "step, or the next note of a scenario",
+        {"f8 full_stop l right": "go_on"}, "F8", "Step",
+    ),
+    Key("Space or F9", "run, or stop", {"f9 space": "run_or_stop"}, "F9", "Run/stop"),
+    Key("?", "print this list", {"question_mark": "explain_keys"}, "?", "Keys"),
+    Key(
+        "j k  PgUp PgDn  g G", "move the mark, or the range of bytes",
+        {
+            "up k": "focused.move(-1)", "down j": "focused.move(1)",
+            "pageup": "focused.page(-1)", "pagedown": "focused.page(1)",
+            "g home": "focused.end(-1)", "G end": "focused.end(1)",
+        }, "j k", "Move",
+    ),
+    Key(
+        "Enter", "decode the marked packet; again: back to the list",
+        {"enter": "focused.inspect"}, "Enter", "Open",
+    ),
+    Key("z", "zoom the pane; again: back", {"z": "zoom"}, "z", "Zoom"),
+    Key(
+        "b", "halt at packets like the marked one; a node: when its state changes",
+        {"b": "break_here"}, "b", "Break",
+    ),
+    Key(
+        "[ ]", "previous, next checkpoint; then the start, the end",
+        {"left_square_bracket": "checkpoint(-1)", "right_square_bracket": "checkpoint(1)"},
+        "[ ]", "Marks",
+    ),
+    Key(
+        "o O", "the next, the previous object of this pane; a node: o QP, c CQ, m MR",
+        {
+            "o": "focused.other('', 1)", "O": "focused.other('', -1)",
+            "c": "focused.other('cq', 1)", "m": "focused.other('mr', 1)",
+        }, "o", "Other",
+    ),
+    Key(
+        "/", "show only lines with a word; empty: all", {"slash": "focused.filter"}, "/", "Filter"
+    ),
+    Key("y", "copy the pane as text", {"y": "copy"}, "y", "Copy"),
+    Key(
+        f"1 … {len(STANDING_TABS)}", "bring a tab to the front",
+        _TAB_KEYS, f"1-{len(STANDING_TABS)}", "Tab",
+    ),
+    Key("F1", "print the commands", {"f1": ">help"}, "F1", "Help"),
+    Key("F2", "type the start of a save", {"f2": "type_in('save ')"}, "F2", "Save"),
+    Key("^Z", "suspend; fg continues", {"ctrl+z": "suspend_process"}),
+)  # fmt: skip
 
 # Keys of the prompt itself that are worth a word in the footer.
 PROMPT_KEYS = (("Tab", "Complete"), ("^R", "Search"), ("^C", "Stop"), ("^D", "Quit"))
 
-BY_NAME = {name: key for key in KEYS for name in key.names}
-EVERYWHERE = frozenset(name for name, key in BY_NAME.items() if key.where is _ANYWHERE)
-
-# In this order they give way when the footer is narrow, the last first.
-_FOOTER_PANE = (
-    *(
-        "Esc",
-        "F6",
-        "F7",
-        "F8",
-        "F9",
-        "?",
-        "j k",
-        "Enter",
-        "z",
-        "b",
-        "[ ]",
-        "o",
-        "/",
-        "y",
-        _TAB_KEYS,
-    ),
-    "F1",
-)
-
+ACTIONS = {
+    name: action for key in KEYS for names, action in key.does.items() for name in names.split()
+}
+# Function keys and ^Z act at the prompt too, all others only in a pane.
+EVERYWHERE = frozenset(name for name in ACTIONS if re.fullmatch(r"(shift\+)?f\d+|ctrl\+z", name))
 
 Pairs = list[tuple[str, str]]
 
 
 def footer(in_pane: bool, columns: int, going_on: str = "Step", own: Pairs | None = None) -> Pairs:
     """(key, label) pairs that fit the columns. own: keys of the focused pane."""
-    by_shown = {key.shown: key for key in KEYS if key.shown}
+    pairs = [(key.foot, key.label) for key in KEYS if key.foot]
     if in_pane:
-        pairs = [(name, by_shown[name].label or "Tab") for name in _FOOTER_PANE]
         names = [name for name, _ in own or ()]
         pairs = [pairs[0], *(own or ()), *(pair for pair in pairs[1:] if pair[0] not in names)]
     else:
-        everywhere = [key for key in KEYS if key.where is _ANYWHERE and key.label]
-        pairs = [(key.shown, key.label) for key in everywhere] + list(PROMPT_KEYS)
+        pairs = [*sorted(pair for pair in pairs if pair[0].lower() in EVERYWHERE), *PROMPT_KEYS]
     pairs = [(key, going_on if key == "F8" else label) for key, label in pairs]
     while pairs and sum(len(key) + len(label) + 3 for key, label in pairs) > columns:
         pairs.pop()
     return pairs
 
 
-def explained() -> list[tuple[str, str]]:
-    """Each key of the panes with what it does, for `?`."""
-    return [
-        ("F6 / Tab", "next pane; Shift goes back"),
-        ("j k  PgUp PgDn  g G", "move the mark, or the range of bytes"),
-        ("Enter", "decode the marked packet; again: back to the list"),
-        ("o O", "the next, the previous object of this pane; a node: o QP, c CQ, m MR"),
-        (_TAB_KEYS.replace("-", " … "), "bring a tab to the front"),
-        ("/", "show only lines with a word; empty: all"),
-        ("z", "zoom the pane; again: back"),
-        ("y", "copy the pane as text"),
-        (". l  or F8", "step, or the next note of a scenario"),
-        (", h  or F7", "back one step; a command in the past opens a branch"),
-        ("[ ]", "previous, next checkpoint; then the start, the end"),
-        ("Space or F9", "run, or stop"),
-        ("Why: Enter a e c", "go to the marked event, apply the fix, explain, checklist"),
-        ("b", "halt at packets like the marked one; a node: when its state changes"),
-        ("Esc  i  :", "back to the prompt"),
+def explained(panes: Mapping[str, Pane]) -> Pairs:
+    """Each key of the panes with its meaning, for `?`; then the keys that only one pane has."""
+    own = [
+        (f"{TABS[name]}: {' '.join(pane.OWN_KEYS)}", ", ".join(pane.OWN_KEYS.values()).lower())
+        for name, pane in panes.items()
+        if pane.OWN_KEYS
     ]
+    return [*((key.shown, key.meaning) for key in KEYS), *own]

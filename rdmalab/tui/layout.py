@@ -9,26 +9,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-HEADER, TAPE, FOOTER, CONSOLE = "header", "tape", "footer", "console"
-LEFT, RIGHT = "left", "right"
-WIRE, MEMORY, COMPLETIONS, WHY = "wire", "memory", "cq", "why"
-STORY, NOTES, LOG = "story", "notes", "log"
-MEMORY_LEFT, MEMORY_RIGHT = "memory-left", "memory-right"
+from rdmalab.tui.pane_table import (
+    COMPLETIONS,
+    LEFT,
+    MEMORY,
+    MEMORY_LEFT,
+    MEMORY_RIGHT,
+    NOTES,
+    RIGHT,
+    STORY,
+    TABS,
+    WHY,
+    WIRE,
+)  # fmt: skip
 
-# What the keys 1, 2, 3, … go to, and what the tabs are called; the last two only where the nodes
-# have no place of their own.
-TABS = {
-    WIRE: "Wire",
-    MEMORY: "Mem",
-    COMPLETIONS: "CQ",
-    WHY: "Why",
-    STORY: "Story",
-    NOTES: "Notes",
-    LOG: "Log",
-    LEFT: "Left",
-    RIGHT: "Right",
-}
+HEADER, TAPE, FOOTER, CONSOLE = "header", "tape", "footer", "console"
+
 STANDING_TABS = tuple(name for name in TABS if name not in (LEFT, RIGHT))
+"""Those of any terminal: the nodes have tabs only where there is no other place for them."""
 
 
 class Size(NamedTuple):
@@ -180,7 +178,7 @@ def _three_columns(size: Size, wish: Wish) -> list[PanePlace]:
     top, middle, console = _share(rows, ((28, 4), (11, 2), (18, 3)))
     node, memory, side = (size.columns * percent // 100 for percent in (29, 38, 33))
     y, bottom = first + top, first + top + middle
-    tabs = (WHY, STORY, NOTES, LOG)
+    tabs = tuple(name for name in STANDING_TABS if name not in (WIRE, MEMORY, COMPLETIONS))
     tab = wish.tab if wish.tab in tabs else [*_wanted(wish), STORY][0]
     wide = size.columns - side
     return [

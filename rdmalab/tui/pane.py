@@ -5,7 +5,7 @@ A pane keeps no state of the world, only its scroll position: each repaint reads
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region
 from textual.strip import Strip
@@ -14,7 +14,7 @@ from textual.widget import Widget
 from rdmalab.shell.styled_text import Line, in_ascii, text_of
 from rdmalab.tui.console.paint import Paint
 from rdmalab.tui.frame import TITLE, border, cropped, edge, title_of_tabs, width_of
-from rdmalab.tui.layout import LEFT, RIGHT, TABS
+from rdmalab.tui.text_filter import TextFilter
 
 if TYPE_CHECKING:
     from prompt_toolkit.styles import BaseStyle
@@ -52,6 +52,10 @@ class Pane(Widget, can_focus=True):
     """A frame with lines. Subclasses define `title` and `lines`."""
 
     DEFAULT_CSS = "Pane { position: absolute; }"
+    OWN_KEYS: ClassVar[dict[str, str]] = {}
+    """The keys that only this pane has, with their labels in the footer."""
+    heading = ""
+    """What stands before the title where the pane is in no row of tabs."""
 
     def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
         super().__init__(id=name)
@@ -59,9 +63,8 @@ class Pane(Widget, can_focus=True):
         self.look = look
         self.place: PanePlace | None = None
         self.tab_names: list[str] = []
-        self.pattern = ""
+        self.filter = TextFilter()
         self.top: int | None = None  # None: follow the newest
-        self._asking = False
         self._rows: list[Strip] = []
         self._drawn: list[Line] = []
         self._body: list[Line] = []
@@ -88,10 +91,10 @@ class Pane(Widget, can_focus=True):
         """The text of the lower border; the number of hidden lines if empty."""
         return []
 
-    def inspect(self) -> None:
+    def action_inspect(self) -> None:
         """Enter: show details of the marked row."""
 
-    def other(self, noun: str, direction: int) -> None:
+    def action_other(self, noun: str, direction: int) -> None:
         """Show the next or previous object; `noun` empty: of what the pane is about."""
 
     def breakpoint(self) -> str:
@@ -99,7 +102,7 @@ class Pane(Widget, can_focus=True):
         return ""
 
     def own_keys(self) -> list[tuple[str, str]]:
-        """(key, label) of the keys of this pane."""
+        """(key, label) of those keys of `OWN_KEYS` that apply now."""
         return []
 
     def says(self, key: str) -> str:
@@ -113,7 +116,7 @@ class Pane(Widget, can_focus=True):
 
     # ---- moving about -------------------------------------------------------------------------
 
-    def move(self, rows: int) -> None:
+    def action_move(self, rows: int) -> None:
         """Scroll by `rows` lines; positive is down."""
         height = self.body_height
         last = max(0, len(self._body) - height)
@@ -122,13 +125,13 @@ class Pane(Widget, can_focus=True):
         self.top = None if self.follows and top >= last else top
         self.redraw()
 
-    def page(self, direction: int) -> None:
+    def action_page(self, direction: int) -> None:
         """Scroll by one page: down (1) or up (-1)."""
-        self.move(direction * max(1, self.body_height - 1))
+        self.action_move(direction * max(1, self.body_height - 1))
 
-    def end(self, direction: int) -> None:
+    def action_end(self, direction: int) -> None:
         """Scroll to the last (1) or the first (-1) line."""
-        self.move(direction * 10**9)
+        self.action_move(direction * 10**9)
 
     follows = False  # whether the newest stands at the end
 
@@ -141,38 +144,18 @@ class Pane(Widget, can_focus=True):
             return max(0, min(self.top, len(self._body) - height))
         return max(0, len(self._body) - height) if self.follows else 0
 
-    # ---- the filter ---------------------------------------------------------------------------
-
-    def ask_filter(self) -> None:
+    def action_filter(self) -> None:
         """Start to type a filter in the border."""
-        self._asking = True
+        self.filter.asking = True
         self.redraw()
 
-    def heard(self, event: events.Key) -> bool:
-        """Handle a key while the filter is typed; True if it was used."""
-        if not self._asking:
-            return False
-        if event.key in ("enter", "escape"):
-            self._asking = False
-            self.pattern = "" if event.key == "escape" else self.pattern
-        elif event.key in ("backspace", "ctrl+h"):
-            self.pattern = self.pattern[:-1]
-        elif event.key == "ctrl+u":
-            self.pattern = ""
-        elif event.is_printable and event.character:
-            self.pattern += event.character
-        else:
-            return event.key not in ("f6", "shift+f6")
-        self.top = None
-        self.redraw()
-        return True
-
-    def filtered(self, lines: list[Line]) -> list[Line]:
-        """The lines that contain the filter, in any case; all if the filter is empty."""
-        wanted = self.pattern.lower()
-        if not wanted:
-            return lines
-        return [line for line in lines if wanted in text_of(line).lower()]
+    def on_key(self, event: events.Key) -> None:
+        """Use the key for the filter while the filter is typed."""
+        if self.filter.take(event):
+            event.stop()
+            event.prevent_default()
+            self.top = None
+            self.redraw()
 
     # ---- drawing ------------------------------------------------------------------------------
 
@@ -225,16 +208,16 @@ class Pane(Widget, can_focus=True):
         line: Line = []
         if tabs and self.id in tabs:
             line = [*title_of_tabs(self.tab_names, tabs.index(self.id), room), ("", " ")]
-        elif self.id in TABS and self.id not in (LEFT, RIGHT):
-            line = [(TITLE, TABS[self.id]), ("", "  ")]
+        elif self.heading:
+            line = [(TITLE, self.heading), ("", "  ")]
         said = self.title()
-        if self.pattern and not self._asking:
-            said = [*said, ("class:warn", f" /{self.pattern}")]
+        if self.filter.pattern and not self.filter.asking:
+            said = [*said, ("class:warn", f" /{self.filter.pattern}")]
         return [*line, *said]
 
     def _foot(self, top: int, height: int) -> Line:
-        if self._asking:
-            return [(TITLE, f"show only: {self.pattern}"), ("class:marked", " ")]
+        if self.filter.asking:
+            return [(TITLE, f"show only: {self.filter.pattern}"), ("class:marked", " ")]
         below = len(self._body) - top - height
         parts = [f"{top} above"] if top > 0 else []
         parts += [f"{below} below"] if below > 0 else []
@@ -258,17 +241,17 @@ class Pane(Widget, can_focus=True):
 
     def on_blur(self) -> None:
         """End the input of the filter and redraw."""
-        self._asking = False
+        self.filter.asking = False
         self.redraw()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scroll down by 3 rows."""
-        self.move(3)
+        self.action_move(3)
         event.stop()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll up by 3 rows."""
-        self.move(-3)
+        self.action_move(-3)
         event.stop()
 
 

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from textual.strip import Strip
 from textual.widget import Widget
 
+from rdmalab.shell import show_timeline
 from rdmalab.shell.styled_text import shown, text_of
 from rdmalab.tui.keys import footer
-from rdmalab.views import fmt
+from rdmalab.views import fmt, timeline
 from rdmalab.views.ports import LinkRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rdmalab.session.history import History
+    from rdmalab.session.session import Session
     from rdmalab.shell.styled_text import Line
     from rdmalab.tui.app_model import AppModel
     from rdmalab.tui.pane import Appearance, Pane
@@ -122,6 +124,13 @@ def _lesson(scene: AppModel) -> Line:
 
 def _next(at_ns: int | None) -> str:
     return "nothing planned" if at_ns is None else f"next {fmt.clock(at_ns)}"
+
+
+def tape_line(session: Session, width: int) -> Line:
+    """The branch of time with its marks, as one bar."""
+    cells = show_timeline.cells_for(width)
+    row = timeline.tape_row(session.history, session.names, session.checkpoints, cells)
+    return show_timeline.bar(row, width)
 
 
 def footer_line(scene: AppModel, width: int, pane: Pane | None) -> Line:

@@ -24,8 +24,9 @@ from rdmalab.session.run_control import Idle
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.work import SendFlags, WROpcode
-from rdmalab.tui.app import Rdmalab, build
+from rdmalab.tui.app import Rdmalab
 from rdmalab.tui.app_model import FIRST
+from rdmalab.tui.launch import build
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
 from tests.bench.loads import settle

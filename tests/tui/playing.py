@@ -11,13 +11,7 @@ from rdmalab.session.session import Session
 from rdmalab.tui import layout
 from rdmalab.tui.app_model import FIRST
 from rdmalab.tui.pane import Appearance, Pane
-from rdmalab.tui.panes.completions import CompletionsPane
-from rdmalab.tui.panes.memory import MemoryPane
-from rdmalab.tui.panes.node import NodePane
-from rdmalab.tui.panes.notes import NotesPane
-from rdmalab.tui.panes.past import PastPane
-from rdmalab.tui.panes.why import WhyPane
-from rdmalab.tui.panes.wire import WirePane
+from rdmalab.tui.pane_table import made_panes
 from rdmalab.tui.stylesheet import sheet
 from rdmalab.tui.world_view import SceneLike, WorldView
 from rdmalab.vocabulary import VOCABULARY
@@ -69,17 +63,7 @@ def first(*lines: str) -> tuple[Lab, dict[str, Pane]]:
 def panes_of(scene: SceneLike, columns: int = 200, rows: int = 40) -> dict[str, Pane]:
     stage = WorldView(scene)
     look = Appearance(sheet(colour=True), colour=True, ascii_only=False)
-    panes = [
-        NodePane(layout.LEFT, stage, look, 0),
-        NodePane(layout.RIGHT, stage, look, 1),
-        WirePane(layout.WIRE, stage, look),
-        MemoryPane(layout.MEMORY, stage, look, (0, 1)),
-        CompletionsPane(layout.COMPLETIONS, stage, look),
-        PastPane(layout.STORY, stage, look, "story"),
-        PastPane(layout.LOG, stage, look, "log"),
-        NotesPane(layout.NOTES, stage, look),
-        WhyPane(layout.WHY, stage, look),
-    ]
-    for pane in panes:
-        pane.place = layout.PanePlace(str(pane.id), 0, 0, columns, rows)
-    return {str(pane.id): pane for pane in panes}
+    panes = made_panes(stage, look)
+    for name, pane in panes.items():
+        pane.place = layout.PanePlace(name, 0, 0, columns, rows)
+    return panes

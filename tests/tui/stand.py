@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from rdmalab.tui.app import Rdmalab, build
+from rdmalab.tui.launch import build
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from textual.pilot import Pilot
+
+    from rdmalab.tui.app import Rdmalab
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0

@@ -5,30 +5,34 @@ from collections import Counter
 import pytest
 
 from rdmalab.tui.app import Rdmalab
-from rdmalab.tui.keys import BY_NAME, EVERYWHERE, KEYS, explained, footer
+from rdmalab.tui.keys import ACTIONS, EVERYWHERE, KEYS, explained, footer
+from rdmalab.tui.pane import Pane
 from rdmalab.vocabulary import VOCABULARY
+from tests.tui.playing import first
 
 FORBIDDEN = {"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "f10", "f11", "f12", "shift+left"}
 
 
 def test_no_key_means_two_things() -> None:
-    names = Counter(name for key in KEYS for name in key.names)
+    names = Counter(name for key in KEYS for each in key.does for name in each.split())
     assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_no_key_is_taken_from_a_terminal_or_a_desktop() -> None:
-    assert not FORBIDDEN & BY_NAME.keys()
+    assert not FORBIDDEN & ACTIONS.keys()
 
 
-def test_what_a_key_says_is_a_word_of_the_shell() -> None:
-    assert [k.says for k in KEYS if k.says and k.says.split()[0] not in VOCABULARY] == []
+def test_a_command_of_a_key_is_a_command_of_the_shell() -> None:
+    said = [action[1:] for action in ACTIONS.values() if action.startswith(">")]
+    assert said
+    assert [line for line in said if line.split()[0] not in VOCABULARY] == []
 
 
-def test_what_a_key_does_the_application_can() -> None:
-    for key in KEYS:
-        assert bool(key.says) != bool(key.does), key
-        if key.does:
-            assert hasattr(Rdmalab, f"action_{key.does.partition('(')[0]}"), key
+def test_each_action_exists() -> None:
+    for action in ACTIONS.values():
+        if not action.startswith(">"):
+            target, _, name = action.partition("(")[0].rpartition(".")
+            assert hasattr(Pane if target else Rdmalab, f"action_{name}"), action
 
 
 def test_only_function_keys_and_suspend_are_taken_from_the_prompt() -> None:
@@ -49,6 +53,8 @@ def test_the_footer_knows_what_goes_on() -> None:
 
 
 def test_each_key_of_the_panes_is_explained() -> None:
-    told = " ".join(keys for keys, _ in explained())
+    _, panes = first()
+    told = " ".join(keys for keys, _ in explained(panes))
     for shown in ("F6", "j k", "Enter", "o", "z", "/", "y", "F8", "F9", "Esc"):
         assert shown in told
+    assert ("Why: Enter a e c", "go there, apply, explain, checklist") in explained(panes)

@@ -2,11 +2,9 @@
 
 import pytest
 
-from rdmalab.tui.layout import (
+from rdmalab.tui.layout import CONSOLE, FOOTER, HEADER, TAPE, PanePlace, Wish, plan
+from rdmalab.tui.pane_table import (
     COMPLETIONS,
-    CONSOLE,
-    FOOTER,
-    HEADER,
     LEFT,
     MEMORY,
     MEMORY_LEFT,
@@ -14,12 +12,8 @@ from rdmalab.tui.layout import (
     RIGHT,
     STORY,
     TABS,
-    TAPE,
     WIRE,
-    PanePlace,
-    Wish,
-    plan,
-)
+)  # fmt: skip
 
 SIZES = [
     *[(1, 1), (10, 2), (20, 5), (59, 15), (60, 16), (79, 23), (80, 24), (100, 30), (119, 39)],

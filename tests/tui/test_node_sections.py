@@ -109,7 +109,7 @@ def test_nothing_is_wider_than_the_pane(width: int) -> None:
         pane = panes_of(Free(lab))[side]
         assert isinstance(pane, NodePane)
         for _ in range(6):
-            pane.other("qp", 1)
+            pane.action_other("qp", 1)
             wide = [text_of(row) for row in pane.lines(width, 60) if width_of(row) > width]
             assert wide == []
 

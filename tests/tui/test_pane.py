@@ -11,11 +11,11 @@ def test_it_follows_the_newest_until_somebody_looks_back() -> None:
     assert pane.place is not None
     pane.place = pane.place._replace(height=7)
     assert "20." in text_of(pane._framed(100, 7)[5])
-    pane.end(-1)
+    pane.action_end(-1)
     rows = [text_of(row) for row in pane._framed(100, 7)]
     assert "0.1" in rows[1]
     assert "below" in rows[-1]
-    pane.end(1)
+    pane.action_end(1)
     assert pane.top is None
 
 

@@ -9,7 +9,7 @@ from rdmalab.grammar.line import parse
 from rdmalab.session.moments import EVENTS_APART, HOT
 from rdmalab.shell.show import text_lines
 from rdmalab.shell.styled_text import text_of
-from rdmalab.tui import layout
+from rdmalab.tui import layout, pane_table
 from rdmalab.tui.pane import Pane
 from rdmalab.tui.panes.node import NodePane
 from rdmalab.tui.panes.why import WhyPane
@@ -67,10 +67,10 @@ def test_no_pane_is_too_small(name: str, size: tuple[int, int]) -> None:
 def test_what_a_pane_cannot_show_says_so_instead() -> None:
     scene, panes = playing("bringup/by-hand")
     assert scene.walk.position == 0
-    assert "use rc_pair" in panes[layout.LEFT].text()
-    assert "no memory region" in panes[layout.MEMORY].text()
-    assert panes[layout.COMPLETIONS].text()
-    assert panes[layout.WIRE].text() or panes[layout.WIRE].lines(80, 10)
+    assert "use rc_pair" in panes[pane_table.LEFT].text()
+    assert "no memory region" in panes[pane_table.MEMORY].text()
+    assert panes[pane_table.COMPLETIONS].text()
+    assert panes[pane_table.WIRE].text() or panes[pane_table.WIRE].lines(80, 10)
 
 
 POLLS = "program A.tx lines={poll A.cq0; poll A.cq0}"
@@ -145,6 +145,6 @@ def test_every_pane_shows_in_the_past_what_it_showed_then() -> None:
     lab.do("switch main")
     assert _texts(panes) == seen[max(seen)]
     lab.do("rewind")
-    assert "no queue pair yet" in panes[layout.LEFT].text()
+    assert "no queue pair yet" in panes[pane_table.LEFT].text()
     lab.do("goto end")
     assert _texts(panes) == seen[max(seen)]

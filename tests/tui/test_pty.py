@@ -12,7 +12,7 @@ import pytest
 from tests.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
-ARGV = [sys.executable, "-c", "import sys; from rdmalab.tui.app import main; sys.exit(main())"]
+ARGV = [sys.executable, "-c", "import sys; from rdmalab.tui.launch import main; sys.exit(main())"]
 AGAIN = b"post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]\r"
 _COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 

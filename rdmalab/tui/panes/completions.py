@@ -34,7 +34,7 @@ class CompletionsPane(Pane):
                 lines.append([])
             lines += render_rows([cq], width)
             lines += wc_table(wcs)[0 if height >= _SPARE else 1 :] if wcs else []
-        return self.filtered(lines)
+        return self.filter.lines(lines)
 
 
 def _by_queue(rows: list[Any]) -> list[tuple[CqRow, list[WcRow]]]:

@@ -43,7 +43,7 @@ class MemoryPane(Pane):
         nodes = [self.stage.node(position) for position in self.positions]
         return [region for node in nodes if node and (region := self.region_of(node)) is not None]
 
-    def other(self, noun: str, direction: int) -> None:
+    def action_other(self, noun: str, direction: int) -> None:
         """Show the next (1) or previous (-1) MR of each node."""
         del noun
         for position in self.positions:
@@ -53,7 +53,7 @@ class MemoryPane(Pane):
                 self.chosen[node] = things[(things.index(now) + direction) % len(things)]
         self.redraw()
 
-    def move(self, rows: int) -> None:
+    def action_move(self, rows: int) -> None:
         """Move the first byte shown by `rows` rows of bytes."""
         longest = max((self._length(region) for region in self._regions()), default=0)
         last = max(0, (longest - 1) // _ROW)

@@ -73,7 +73,7 @@ class NodePane(Pane):
         found = [t for t in self.stage.things(self.node, Noun.CQ) if t.number == number]
         return found[0] if found else None
 
-    def other(self, noun: str, direction: int) -> None:
+    def action_other(self, noun: str, direction: int) -> None:
         """Show the next (1) or previous (-1) object of a noun; an empty noun means QP."""
         of = Noun(noun or Noun.QP)
         things = self.stage.things(self.node, of)
@@ -88,12 +88,12 @@ class NodePane(Pane):
         qp = self.thing(Noun.QP)
         return f"watch {self.stage.name(qp)}.state" if qp is not None else ""
 
-    def move(self, rows: int) -> None:
+    def action_move(self, rows: int) -> None:
         """Show the next or previous QP if `rows` is 1 or -1; else scroll."""
         if abs(rows) == 1:
-            self.other("", rows)
+            self.action_other("", rows)
         else:
-            super().move(rows)
+            super().action_move(rows)
 
     def sentences(self) -> list[str]:
         """A `show` command for each object in the pane; for the node if it has no QP."""

@@ -29,7 +29,7 @@ class NotesPane(Pane):
             lines += fold(line, width, 2)
         if len(lines) > height:
             lines = [line for line in lines if line]
-        return self.filtered(lines)
+        return self.filter.lines(lines)
 
 
 _NOTHING: list[Line] = [

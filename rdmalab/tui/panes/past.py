@@ -29,7 +29,7 @@ class PastPane(Pane):
 
     def sentences(self) -> list[str]:
         """Only the visible rows, unless scrolled back."""
-        reads_back = self.has_focus or self.top is not None or self.pattern
+        reads_back = self.has_focus or self.top is not None or self.filter.pattern
         last = _LAST if reads_back else max(10, self.body_height)
         return [f"show {self.what} last={last}"]
 
@@ -38,7 +38,7 @@ class PastPane(Pane):
         del height
         view = self.stage.look(self.sentences()[0])
         if width >= _ROOMY or not view.rows:
-            return self.filtered(render(view, width))
+            return self.filter.lines(render(view, width))
         whole = [render_rows([row], _ENDLESS)[0] for row in view.rows]
         brief = [[line[0], ("", " "), *line[2:]] for line in whole]
-        return self.filtered([part for line in brief for part in fold(line, width, 2)])
+        return self.filter.lines([part for line in brief for part in fold(line, width, 2)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rdmalab.doctor.report import Report
 from rdmalab.doctor.rows import RowPart
@@ -45,6 +45,8 @@ class WhyPane(Pane):
 
     After a jump to an event that the answer names, the answer stays.
     """
+
+    OWN_KEYS: ClassVar = {"Enter": "Go there", "a": "Apply", "e": "Explain", "c": "Checklist"}
 
     def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
         super().__init__(name, stage, look)
@@ -126,8 +128,7 @@ class WhyPane(Pane):
 
     def own_keys(self) -> list[tuple[str, str]]:
         """Only keys that apply."""
-        pairs = [("Enter", "Go there"), ("a", "Apply"), ("e", "Explain"), ("c", "Checklist")]
-        return [(key, label) for key, label in pairs if self._sentence(key.lower())]
+        return [pair for pair in self.OWN_KEYS.items() if self._sentence(pair[0].lower())]
 
     def says(self, key: str) -> str:
         """The command of a key; after Enter the answer stays while the user is at the event."""
@@ -160,11 +161,11 @@ class WhyPane(Pane):
         rows = self.rows
         return rows[min(self.at, len(rows) - 1)] if rows else None
 
-    def move(self, rows: int) -> None:
+    def action_move(self, rows: int) -> None:
         """Move the mark by `rows` rows and keep it visible; scroll if no row has a mark."""
         count = len(self._spans)
         if not count:
-            super().move(rows)
+            super().action_move(rows)
             return
         self.at = max(0, min(count - 1, self.at + rows))
         _, start, stop = self._spans[self.at]
@@ -188,7 +189,7 @@ class WhyPane(Pane):
         lines: list[Line] = []
         self._spans = []
         for at, row in enumerate(self.rows):
-            drawn = self.filtered(_drawn(row, width))
+            drawn = self.filter.lines(_drawn(row, width))
             is_chosen = self.has_focus and at == self.at
             self._spans.append((row, len(lines), len(lines) + len(drawn)))
             lines += [marked(line, width) for line in drawn] if is_chosen else drawn

@@ -41,14 +41,15 @@ class WirePane(Pane):
 
     def sentences(self) -> list[str]:
         """The `show wire` command with the number of rows."""
-        last = _LAST if self.pattern or self.marked is not None else max(20, self.body_height)
+        reads_back = self.filter.pattern or self.marked is not None
+        last = _LAST if reads_back else max(20, self.body_height)
         return [f"show wire last={last}"]
 
     def hint(self) -> str:
         """What Enter does now."""
         return "Enter: back" if self.opened else "Enter: take it apart"
 
-    def inspect(self) -> None:
+    def action_inspect(self) -> None:
         """Show the headers of the marked packet, or all packets again."""
         self.opened = not self.opened
         self.top = 0 if self.opened else None
@@ -71,10 +72,10 @@ class WirePane(Pane):
 
     # ---- the mark -------------------------------------------------------------------------------
 
-    def move(self, rows: int) -> None:
+    def action_move(self, rows: int) -> None:
         """Move the mark by `rows` packets; at the last one it follows the newest."""
         if self.opened and not self._is_roomy(self.body_height):
-            super().move(rows)
+            super().action_move(rows)
             return
         packets = self._packets()
         if not packets:
@@ -94,7 +95,7 @@ class WirePane(Pane):
         return [row for row in rows if isinstance(row, PacketRow) and self._is_wanted(row)]
 
     def _is_wanted(self, row: Any) -> bool:
-        return self.pattern.lower() in f"{row.text} {getattr(row, 'fate_text', '')}".lower()
+        return self.filter.has(f"{row.text} {getattr(row, 'fate_text', '')}")
 
     def _chosen(self, rows: list[Any]) -> PacketRow | None:
         packets = [row for row in rows if isinstance(row, PacketRow)]
@@ -108,7 +109,7 @@ class WirePane(Pane):
         view = self.stage.look(self.sentences()[0])
         rows = [row for row in view.rows if self._is_wanted(row)]
         if not rows:
-            hint = "no row matches the filter" if self.pattern else view.hint
+            hint = "no row matches the filter" if self.filter.pattern else view.hint
             return [[(DIM, hint)]]
         chosen = self._chosen(rows)
         if chosen is not None and self._is_roomy(height):

@@ -29,9 +29,9 @@ def test_it_goes_to_where_the_last_event_was() -> None:
 
 def test_one_can_look_elsewhere_and_come_back() -> None:
     pane = memory()
-    pane.move(2)
+    pane.action_move(2)
     assert pane.sentences()[0].startswith("show A.mr0[32:")
-    pane.end(1)
+    pane.action_end(1)
     assert pane.sentences()[0] == "show A.mr0[4080:4096]"
     assert pane.escape()
     assert not pane.escape()

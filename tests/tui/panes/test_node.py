@@ -25,7 +25,7 @@ def test_it_shows_what_was_named_last_and_what_a_key_chose() -> None:
     pane.chosen.clear()
     lab.do("post_recv A.qp0 sg=A.mr0[0:64]")
     assert pane.sentences()[0] == "show A.qp0"
-    pane.other("qp", 1)
+    pane.action_other("qp", 1)
     assert pane.sentences()[0] == "show A.qp1"
     assert "2 of 2" in text_of(pane.title())
     assert pane.chosen[Noun.QP] == lab.session.names.find("A.qp1")

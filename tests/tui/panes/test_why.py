@@ -165,13 +165,13 @@ def test_the_mark_moves_by_rows_and_stays_in_sight() -> None:
     pane.lines(40, 4)
     count = len(pane._spans)
     for _ in range(count + 3):
-        pane.move(1)
+        pane.action_move(1)
         _, start, stop = pane._spans[pane.at]
         assert pane.top is not None
         assert pane.top <= start
         assert stop <= pane.top + 4 or stop - start > 4
     assert pane.at == count - 1
-    pane.end(-1)
+    pane.action_end(-1)
     assert (pane.at, pane.top) == (0, 0)
 
 

@@ -34,20 +34,20 @@ def test_where_there_is_room_the_packet_is_taken_apart() -> None:
 
 def test_the_mark_goes_through_the_packets_and_back_to_the_newest() -> None:
     pane = wire()
-    pane.move(-1)
+    pane.action_move(-1)
     assert pane.marked is not None
-    pane.inspect()
+    pane.action_inspect()
     assert "SEND_ONLY" in drawn(pane, 78, 6)[0]
     assert pane.escape()
-    pane.move(1)
+    pane.action_move(1)
     assert pane.marked is None
 
 
 def test_the_filter_keeps_what_fits() -> None:
     pane = wire()
-    pane.pattern = "ack psn"
+    pane.filter.pattern = "ack psn"
     assert len(pane.text().splitlines()) == 1
-    pane.pattern = "nothing like it"
+    pane.filter.pattern = "nothing like it"
     assert drawn(pane, 78, 5) == ["no row matches the filter"]
 
 
@@ -55,11 +55,11 @@ def test_a_mark_does_not_jump_to_another_packet_of_another_branch() -> None:
     lab, panes = first("post_recv B.qp0 sg=B.mr0[0:64]")
     lab.do("post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]; step")
     pane = panes["wire"]
-    pane.move(-1)
-    pane.move(1)
+    pane.action_move(-1)
+    pane.action_move(1)
     lab.do("step 10")
-    pane.move(-1)
-    pane.move(-1)
+    pane.action_move(-1)
+    pane.action_move(-1)
     marked = pane.breakpoint()
     assert marked == "break wire.last.opcode == ACKNOWLEDGE"
     lab.do("goto 18")
