@@ -72,7 +72,7 @@ class Ref:
         return f"{name}[{self.start}]" if self.stop is None else f"{name}[{self.start}:{self.stop}]"
 
 
-class Fresh(list[Any]):
+class Fresh(list[object]):
     """A list made for one call: nothing else refers to it, or to what it lists."""
 
     __slots__ = ()

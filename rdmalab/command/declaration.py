@@ -159,6 +159,10 @@ def _command(facts: Facts, function: Callable[..., object]) -> Command:
     return Command(name, function, parameters, changes, may_look, facts, asking)
 
 
+CallArguments = dict[str, Any]
+"""Values by the name of their parameter: what the grammar or a program gives to a command."""
+
+
 @dataclass(slots=True)
 class Invocation:
     """A parsed command with plain arguments, as stored in the journal.
@@ -168,6 +172,6 @@ class Invocation:
     """
 
     name: str
-    arguments: dict[str, Any]
+    arguments: CallArguments
     line: str = field(default="", compare=False)
     places: dict[str, Span] = field(default_factory=dict, compare=False, repr=False)

@@ -5,7 +5,7 @@ import enum
 import types
 import typing
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rdmalab.command.arguments import (
     Direction,
@@ -160,7 +160,7 @@ class Parameter:
 
     name: str
     kind: ArgumentKind
-    default: Any = REQUIRED
+    default: object = REQUIRED
     positional: bool = False
     spoken: bool = False
     aliases: tuple[str, ...] = ()
@@ -251,7 +251,7 @@ def _record_kind(cls: type, metadata: tuple[object, ...]) -> RecordKind:
     return RecordKind(cls, parameters, spreads, FLAT in metadata, c_name)
 
 
-def _field_default(of: "dataclasses.Field[Any]") -> object:
+def _field_default(of: "dataclasses.Field[object]") -> object:
     if of.default is not dataclasses.MISSING:
         return of.default
     return REQUIRED if of.default_factory is dataclasses.MISSING else None

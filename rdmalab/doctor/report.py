@@ -1,7 +1,6 @@
 """The answer: how it stands, the chain of causes, what was ruled out, and a cure that was tried."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from rdmalab.doctor.finding import Check, Finding, Fix, Verdict
 from rdmalab.doctor.outcome import Status, SubjectOutcome
@@ -181,7 +180,7 @@ class Report:
     def text(self) -> str:
         return "\n".join(self.lines)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """One document; `rdmalab schema --of why` describes it."""
         remedy = self.remedy
         return {
@@ -219,7 +218,7 @@ def _told(part: RowPart, cause: Cause, lead: str = "") -> Row:
     return Row(part, f"{slug}: {text}", lead, event, slug=slug)
 
 
-def _cause_json(cause: Cause) -> dict[str, Any]:
+def _cause_json(cause: Cause) -> dict[str, object]:
     check = cause.check
     return {
         "slug": check.slug, "item": check.number, "about": cause.name, "rule": check.rule,

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from textwrap import wrap
-from typing import Any
 
 from rdmalab.guide.evidence import AREAS, Device, Evidence, has_infiniband, is_admitted, only_strict
 from rdmalab.spec import absent
@@ -143,7 +142,7 @@ def _differences(profile: Profile) -> Iterator[CapabilityRow]:
             yield CapabilityRow(area, name, emulated=True, text=text)
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Enum) and isinstance(value, int):

@@ -63,7 +63,7 @@ def only_strict(device: Device) -> str:
     return f"{STRICT.name} has it, {device.profile.name} does not"
 
 
-def _named(_device: Device, member: Any) -> bool:
+def _named(_device: Device, member: Enum) -> bool:
     return (type(member), member.name) in named_members()
 
 

@@ -7,7 +7,6 @@ from enum import Enum
 from functools import cache
 from importlib.abc import InspectLoader
 from types import CodeType, FunctionType
-from typing import Any
 
 from rdmalab import hca as engines
 from rdmalab import spec as book
@@ -48,7 +47,7 @@ def _tables_of_the_book() -> set[int]:
     return {id(v) for m in modules for v in vars(m).values() if isinstance(v, dict | tuple)}
 
 
-def _inside(value: Any) -> Iterator[Enum]:
+def _inside(value: object) -> Iterator[Enum]:
     if isinstance(value, Enum):
         yield value
     elif isinstance(value, tuple | frozenset | dict) and not hasattr(value, "_fields"):
@@ -56,7 +55,7 @@ def _inside(value: Any) -> Iterator[Enum]:
             yield from _inside(item)
 
 
-def _codes(value: Any) -> Iterator[CodeType]:
+def _codes(value: object) -> Iterator[CodeType]:
     if isinstance(value, FunctionType):
         yield value.__code__
     elif isinstance(value, type) and value.__module__.startswith(engines.__name__):

@@ -1,6 +1,6 @@
 """Members of enums without a table of their own: services, places, mishaps, arming …"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def part_article(member: Enum) -> Article:
     return article(f"{kind.name} {member.name}", f"{kind.name}{number}", rows, [kind.see])
 
 
-def _nothing(_member: Any) -> list[Row]:
+def _nothing(_member: object) -> list[Row]:
     return []
 
 
@@ -92,7 +92,7 @@ def _service(service: Service) -> list[Row]:
     return [("wire", span), ("types", type_names(types) if types else "")]
 
 
-def _labels(fits: Any) -> str:
+def _labels(fits: Callable[[Opcode], bool]) -> str:
     rows: list[Opcode] = [opcode for opcode in OPCODES.values() if fits(opcode)]
     return " ".join(dict.fromkeys(opcode.label for opcode in rows))
 

@@ -265,7 +265,7 @@ def _plain_type(kind: ArgumentKind) -> str:
 
 
 def _default(parameter: Parameter) -> list[str]:
-    value: Any = parameter.default
+    value: object = parameter.default
     if parameter.required or value is None or value == "":
         return []
     return [f"default {value_text(value, parameter.kind)}"]

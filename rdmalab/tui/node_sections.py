@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.shell import show_parts, show_qp
 from rdmalab.shell.styled_text import fold
@@ -31,7 +31,7 @@ _SHORT_BAR, _BAR = 8, 16
 
 
 # ---- what is wrong -----------------------------------------------------------------------------
-def troubles(stage: WorldView, node: str, there: list[Any], width: int) -> list[RankedLine]:
+def troubles(stage: WorldView, node: str, there: list[object], width: int) -> list[RankedLine]:
     """Lines for a device that is not open, a port that is not ACTIVE, pending events."""
     line: Line = []
     for row in stage.look("show device").rows:
@@ -90,7 +90,7 @@ def _gauge(row: SrqRow, width: int) -> Line:
 
 
 # ---- the node ----------------------------------------------------------------------------------
-def windows(there: list[Any], width: int) -> list[RankedLine]:
+def windows(there: list[object], width: int) -> list[RankedLine]:
     """Memory windows, bound ones first."""
     ranked: list[RankedLine] = []
     for row in there:
@@ -106,7 +106,7 @@ def windows(there: list[Any], width: int) -> list[RankedLine]:
     return ranked
 
 
-def ways(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
+def ways(there: list[object], shown: list[object], width: int) -> list[RankedLine]:
     """Address handles and flow rules; more important if the shown queue pair uses them."""
     qp = next((row for row in shown if isinstance(row, QpRow)), None)
     has_peer = qp is not None and show_qp.is_connected(qp)
@@ -119,7 +119,7 @@ def ways(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
     return ranked
 
 
-def others(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
+def others(there: list[object], shown: list[object], width: int) -> list[RankedLine]:
     """Other SRQs, and channels with events."""
     qp = next((row for row in shown if isinstance(row, QpRow)), None)
     ranked: list[RankedLine] = []
@@ -133,7 +133,7 @@ def others(there: list[Any], shown: list[Any], width: int) -> list[RankedLine]:
     return ranked
 
 
-def programs(there: list[Any], width: int) -> list[RankedLine]:
+def programs(there: list[object], width: int) -> list[RankedLine]:
     """Programs; blocked ones are more important."""
     ranked: list[RankedLine] = []
     for row in there:
@@ -150,6 +150,6 @@ def _uses(qp: QpRow, srq: SrqRow) -> bool:
     return qp.srq == srq.name or bool(qp.xrcd and qp.xrcd == srq.xrcd)
 
 
-def _own(row: Any) -> str:
+def _own(row: MwRow | ProgramRow) -> str:
     """The name without the node's."""
     return str(row.name).partition(".")[2]

@@ -2,12 +2,13 @@
 
 import textwrap
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rdmalab.command import (
     SCRIPTABLE,
     BitRate,
     Bytes,
+    CallArguments,
     Direction,
     Facts,
     Nanoseconds,
@@ -68,7 +69,7 @@ def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     return _carry_out(world, what, given, which or Which())
 
 
-def _carry_out(world: World, what: str, given: dict[str, Any], chosen: Which) -> str | list[Fault]:
+def _carry_out(world: World, what: str, given: CallArguments, chosen: Which) -> str | list[Fault]:
     if what == "list":
         return world.network.cable.faults
     _check(what, given, chosen)
@@ -83,7 +84,7 @@ def _carry_out(world: World, what: str, given: dict[str, Any], chosen: Which) ->
 
 
 # --------------------------------------------------------------------------- what goes with what
-def _check(what: str, given: dict[str, Any], chosen: Which) -> None:
+def _check(what: str, given: CallArguments, chosen: Which) -> None:
     """Raises NotUnderstood for a key that this fault does not take, or that is missing."""
     given = given | {f.name: getattr(chosen, f.name) for f in fields(chosen)}
     for name, value in given.items():

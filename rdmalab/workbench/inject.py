@@ -1,9 +1,18 @@
 """Command inject: put bytes on the cable that no port has sent."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any
+from typing import Annotated
 
-from rdmalab.command import SCRIPTABLE, Bits, Direction, NotUnderstood, Range, ReadOnlyWhen, command
+from rdmalab.command import (
+    SCRIPTABLE,
+    Bits,
+    CallArguments,
+    Direction,
+    NotUnderstood,
+    Range,
+    ReadOnlyWhen,
+    command,
+)
 from rdmalab.hca.port import link_layer
 from rdmalab.session.lines import Script
 from rdmalab.spec.limits import LinkLayer
@@ -109,7 +118,7 @@ def _changed(frame: bytes, changes: Changes, layer: LinkLayer) -> bytes:
     return frame
 
 
-def _flips(given: dict[str, Any]) -> bool:
+def _flips(given: CallArguments) -> bool:
     return "byte" in given or "bit" in given
 
 

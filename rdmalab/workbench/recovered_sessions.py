@@ -21,6 +21,7 @@ from rdmalab.workbench.write_ahead_log import (
     LoggedArrival,
     LoggedMoment,
     LogHeader,
+    LogRecord,
     sessions_path,
 )
 
@@ -112,7 +113,7 @@ def read(octets: bytes) -> Recording | None:
     return book
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def _record(line: bytes) -> LogRecord | None:
     """An incomplete last line is ignored."""
     if not line.endswith(b"\n"):
         return None
@@ -123,7 +124,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def _begun(record: dict[str, Any]) -> Recording:
+def _begun(record: LogRecord) -> Recording:
     nodes = record["nodes"]
     is_known = all(isinstance(n, str) and PROFILES.get(p) for n, p in nodes.items())
     if record["rdmalab"] != FORMAT or len(nodes) < 2 or not is_known:
@@ -134,7 +135,7 @@ def _begun(record: dict[str, Any]) -> Recording:
     )
 
 
-def _told(book: Recording, record: dict[str, Any]) -> None:
+def _told(book: Recording, record: LogRecord) -> None:
     """Add one record; those of a later version are ignored."""
     if "typed" in record:
         book.lines.append(LoggedLine(_text(record["typed"]), again=record.get("again", False)))
@@ -157,7 +158,7 @@ def _place(value: Any) -> LoggedMoment:
     return LoggedMoment(int(event), int(now_ns))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("a text is required here")
     return value

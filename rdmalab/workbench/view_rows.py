@@ -1,7 +1,6 @@
 """The views of `show`: for each topic its rows."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from rdmalab.command import NotUnderstood, Noun, Thing
 from rdmalab.grammar.format import render
@@ -33,7 +32,7 @@ _PANE_LINES = 20  # what is shown of something endless when nobody says how much
 _HEX_BYTES = 128
 
 
-def _or(rows: Sequence[Any], hint: str) -> str:
+def _or(rows: Sequence[object], hint: str) -> str:
     """The hint if there are no rows."""
     return "" if rows else hint
 
@@ -95,7 +94,7 @@ def _rq(request: Request) -> View:
 
 def _cq(request: Request) -> View:
     world, names = request.session.world, request.session.names
-    rows: list[Any] = []
+    rows: list[object] = []
     for thing in request.things(Noun.CQ):
         rows += [completions.cq_row(world, names, thing), *completions.wc_rows(world, names, thing)]
     return View("completion queues", rows, _or(rows, f"no completion queue: {BEGIN}"))
@@ -139,7 +138,7 @@ _PLAIN: dict[Noun, tuple[str, str]] = {
 }
 
 
-def _rows_of(request: Request, noun: Noun) -> list[Any]:
+def _rows_of(request: Request, noun: Noun) -> list[object]:
     world, names = request.session.world, request.session.names
     look = query_fields.OBJECTS[noun].look
     return [look(world, names, thing) for thing in request.things(noun)]
@@ -192,7 +191,7 @@ def _wire(request: Request) -> View:
     }
     world, names = request.session.world, request.session.names
     last = which.last or _PANE_LINES
-    rows: list[Any] = [*ladder.rows(world, names, last=last, wanted=wanted or None)]
+    rows: list[object] = [*ladder.rows(world, names, last=last, wanted=wanted or None)]
     if not wanted:
         rows += planned.planned_rows(world, names)
     reach = world.trace.reach
@@ -219,7 +218,7 @@ def _packet(request: Request) -> View:
 def _counters(request: Request) -> View:
     world = request.session.world
     nodes = [request.thing.node] if request.thing else list(world.nodes)
-    rows: list[Any] = [counters.counters_row(world, name) for name in nodes]
+    rows: list[object] = [counters.counters_row(world, name) for name in nodes]
     return View("counters", rows + [row for n in nodes for row in counters.drop_rows(world, n)])
 
 
@@ -235,13 +234,13 @@ def _nodes(request: Request) -> list[str]:
 
 def _port(request: Request) -> View:
     world, nodes = request.session.world, _nodes(request)
-    rows: list[Any] = [ports.port_row(world, name) for name in nodes]
+    rows: list[object] = [ports.port_row(world, name) for name in nodes]
     return View("ports", rows + [row for name in nodes for row in ports.table_rows(world, name)])
 
 
 def _device(request: Request) -> View:
     world, nodes = request.session.world, _nodes(request)
-    rows: list[Any] = []
+    rows: list[object] = []
     for name in nodes:
         rows += [ports.device_row(world, name), *ports.use_rows(world, name)]
     return View("devices", rows, f"all its limits: query_device {nodes[0]}")

@@ -19,6 +19,9 @@ from rdmalab.session.session import Session
 from rdmalab.version import VERSION
 from rdmalab.workbench.user_paths import is_locked_now, state_path
 
+LogRecord = dict[str, Any]
+"""A line of the log file: a JSON object."""
+
 FORMAT = 1
 SUFFIX = ".jsonl"
 MOMENT = "%Y%m%d-%H%M%S"
@@ -164,7 +167,7 @@ class WriteAheadLog(NullLog):
         self._in_line = False
 
     # ------------------------------------------------------------------ the file
-    def _write(self, record: dict[str, Any], *, sync: bool = False) -> None:
+    def _write(self, record: LogRecord, *, sync: bool = False) -> None:
         """Write one line of JSON; after the first failure nothing is written."""
         if self._given_up or not self._in_line:
             return
@@ -226,5 +229,5 @@ def fingerprint(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _line(record: dict[str, Any]) -> bytes:
+def _line(record: LogRecord) -> bytes:
     return json.dumps(record, separators=(",", ":")).encode() + b"\n"

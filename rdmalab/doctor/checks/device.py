@@ -1,11 +1,10 @@
 """What the device or the process does not have."""
 
-from rdmalab.command import Noun
+from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.modified import ModifyCall, asked_of, corrected, takes
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes.rephrase_call import (
-    CallArguments,
     arguments,
     beyond,
     otherwise,

@@ -1,8 +1,6 @@
 """Calls that would be a segmentation fault in C."""
 
-from typing import Any
-
-from rdmalab.command import Noun
+from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
@@ -59,7 +57,7 @@ def _cure(case: Case, call: Call) -> Fix:
     return Fix(lines) if lines else Fix(program=ADVICE[call.refusal])
 
 
-def _requests(call: Call) -> list[dict[str, Any]]:
+def _requests(call: Call) -> list[CallArguments]:
     """The work requests that were given."""
     found = call.invocation.arguments.get("wr") if call.invocation is not None else None
     return [dict(wr) for wr in found if isinstance(wr, dict)] if isinstance(found, list) else []

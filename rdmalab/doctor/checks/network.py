@@ -1,8 +1,6 @@
 """Routes, global routing headers and partitions."""
 
-from typing import Any
-
-from rdmalab.command import Noun, Ref, Thing
+from rdmalab.command import CallArguments, Noun, Ref, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles, partners
 from rdmalab.doctor.facts.obstacles import Obstacle
@@ -31,8 +29,8 @@ def no_grh(case: Case) -> Finding:
         return NA
     if call.refusal != "ah-global":
         return ok("that its address is global was not in question")
-    given = call.invocation.arguments.get("attr", {}) if call.invocation is not None else {}
-    address = given.get("ah_attr", given)
+    given: CallArguments = call.invocation.arguments.get("attr", {}) if call.invocation else {}
+    address: CallArguments = given.get("ah_attr", given)
     return fail(
         said(f"{call.verb} was given is_global=0 dlid={address.get('dlid', 0)}", call.event),
         said(f"the port of {call.thing[0]} is Ethernet, where a LID leads nowhere"),
@@ -40,7 +38,7 @@ def no_grh(case: Case) -> Finding:
     )
 
 
-def _no_grh_cure(case: Case, call: Call, given: dict[str, Any]) -> Fix | None:
+def _no_grh_cure(case: Case, call: Call, given: CallArguments) -> Fix | None:
     """The same call, with the address of the node that must have been meant."""
     node = _meant(case, call.thing[0], given)
     if not node or call.invocation is None:
@@ -52,7 +50,7 @@ def _no_grh_cure(case: Case, call: Call, given: dict[str, Any]) -> Fix | None:
     return Fix([" ".join(["modify_qp", str(arguments["qp"]), *words_, f"ah={node}"])])
 
 
-def _meant(case: Case, own: str, given: dict[str, Any]) -> str:
+def _meant(case: Case, own: str, given: CallArguments) -> str:
     """The node of the queue pair that is named as the peer, or the only one it can be.
 
     A LID is likely to be the last octet of the address.
@@ -67,7 +65,7 @@ def _meant(case: Case, own: str, given: dict[str, Any]) -> str:
     return chosen[0] if len(chosen) == 1 else ""
 
 
-def _word(name: str, value: Any) -> str:
+def _word(name: str, value: int) -> str:
     """One attribute of a call as it is typed."""
     if name == "qp_state":
         return f"state={fmt.member(value, QPState)}"

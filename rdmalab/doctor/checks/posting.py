@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from rdmalab.command import Noun, Thing
+from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.attempts import Attempt
@@ -101,7 +101,7 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
         for a, b in zip(one.sg, other.sg, strict=True)
         if (a.length, a.lkey) == (b.length, b.lkey)
     ]
-    fields: dict[str, Any] = {"wr_id": wr_id, "sg": sg}
+    fields: CallArguments = {"wr_id": wr_id, "sg": sg}
     if isinstance(other, SendWR):
         shift = other.remote_addr - one.remote_addr
         fields["remote_addr"] = max(0, other.remote_addr + times * shift)

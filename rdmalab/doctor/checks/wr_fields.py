@@ -1,8 +1,6 @@
 """Fields of a work request that ask for more than the queue has, or for something else."""
 
-from typing import Any
-
-from rdmalab.command import Noun
+from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
@@ -177,12 +175,12 @@ def _refused(case: Case) -> Finding:
     return fail(said(text, call.event), cure=_inline_opcode_cure(case, lists))
 
 
-def _is_bad(wr: dict[str, Any]) -> bool:
+def _is_bad(wr: CallArguments) -> bool:
     inline = int(wr.get("flags", 0)) & SendFlags.INLINE
     return bool(inline) and _cannot(wr.get("opcode", 0))
 
 
-def _inline_opcode_cure(case: Case, lists: list[dict[str, Any]]) -> Fix:
+def _inline_opcode_cure(case: Case, lists: list[CallArguments]) -> Fix:
     """The bad one and those behind it, which were not posted, without INLINE."""
     call = case.call
     first = next((n for n, wr in enumerate(lists) if _is_bad(wr)), None)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import Invocation, NotUnderstood, Noun, Refused
+from rdmalab.command import CallArguments, Invocation, NotUnderstood, Noun, Refused
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.subject import Sort, Subject
@@ -34,11 +34,11 @@ class Attempt:
     """
 
     call: Call
-    wrs: list[dict[str, Any]]
+    wrs: list[CallArguments]
     posted: int
 
     @property
-    def left(self) -> list[dict[str, Any]]:
+    def left(self) -> list[CallArguments]:
         """The bad one, and all behind it."""
         return self.wrs[self.posted :]
 
@@ -51,7 +51,7 @@ class Attempt:
         return id_of(self.left[0]) == wr_id if self.left else False
 
 
-def id_of(wr: dict[str, Any]) -> int:
+def id_of(wr: CallArguments) -> int:
     """The wr_id that was said, or that nobody set."""
     return int(wr.get("wr_id", 0))
 
@@ -106,7 +106,7 @@ def queue_of(case: Case) -> QueuePair | SharedReceiveQueue | None:
     return found
 
 
-def said_again(session: Session, attempt_: Attempt, wrs: list[dict[str, Any]]) -> str:
+def said_again(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> str:
     """The call once more, with these work requests."""
     call = attempt_.call
     assert call.invocation is not None
@@ -125,7 +125,7 @@ def told(attempt_: Attempt) -> str:
     return f"{attempt_.posted} of {many} {was} posted, not {names}"
 
 
-def bound(session: Session, attempt_: Attempt, wrs: list[dict[str, Any]]) -> list[Any]:
+def bound(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> list[Any]:
     """What the device would be handed; nothing where a name in them means nothing any more."""
     command = session.vocabulary[attempt_.call.verb]
     kind = next(p.kind for p in command.parameters if p.name == "wr")

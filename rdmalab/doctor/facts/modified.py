@@ -3,8 +3,8 @@
 from collections import deque
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from rdmalab.command import CallArguments
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import thing
 from rdmalab.doctor.fixes import simple_fixes
@@ -48,7 +48,7 @@ class ModifyCall:
     qp_type: QPType
     now: QPState
     to: int
-    given: dict[str, Any]
+    given: CallArguments
 
 
 def asked_of(case: Case, call: Call) -> ModifyCall | None:

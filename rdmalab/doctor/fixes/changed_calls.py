@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from rdmalab.command import Ref
+from rdmalab.command import CallArguments, Ref
 from rdmalab.spec.work import SendFlags
 
-CallArguments = dict[str, Any]
 """A work request as it was said, key → value."""
 
 

@@ -4,7 +4,7 @@ A mend is lines to be carried out first and, in words, the list or the place to 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.doctor.case import Case
@@ -53,7 +53,7 @@ def region_ref(text: str) -> Ref:
     return Ref(named.node, named.name, int(start), int(stop))
 
 
-def rephrased(case: Case, invocation: Invocation, **changed: Any) -> str:
+def rephrased(case: Case, invocation: Invocation, **changed: object) -> str:
     """The same command with other arguments; None: without."""
     arguments = {**invocation.arguments, **changed}
     arguments = {name: value for name, value in arguments.items() if value is not None}

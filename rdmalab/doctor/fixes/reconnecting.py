@@ -3,7 +3,6 @@
 import dataclasses
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
@@ -79,7 +78,7 @@ def join(case: Case, qp: QueuePair, peer: str) -> list[str]:
     return [*lines, simple_fixes.line("connect", f"{case.qp_name(qp)} {peer}", options(case, qp))]
 
 
-def create_like(case: Case, qp: QueuePair, name: str, **changed: Any) -> str:
+def create_like(case: Case, qp: QueuePair, name: str, **changed: object) -> str:
     """Make a queue pair with the parts and sizes of another."""
     parts = {"pd": (Noun.PD, qp.pd), "send_cq": (Noun.CQ, qp.send_cq),
              "recv_cq": (Noun.CQ, qp.recv_cq), "srq": (Noun.SRQ, qp.srq)}  # fmt: skip
@@ -94,7 +93,7 @@ def create_like(case: Case, qp: QueuePair, name: str, **changed: Any) -> str:
 
 # --------------------------------------------------------------------------- messages
 def once_more(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
-              revived: bool = False, **changed: Any) -> list[str]:  # fmt: skip
+              revived: bool = False, **changed: object) -> list[str]:  # fmt: skip
     """The same message to this peer, with a receive where it takes one and none waits.
 
     revived: the peer's own receives were lost by a reset before; the first of them is posted again.

@@ -1,12 +1,8 @@
 """A refused call said once more, with some of its arguments otherwise."""
 
-from typing import Any
-
-from rdmalab.command import Invocation
+from rdmalab.command import CallArguments, Invocation
 from rdmalab.doctor.case import Case
 from rdmalab.grammar.format import render
-
-CallArguments = dict[str, Any]
 
 
 def arguments(case: Case, verbs: tuple[str, ...]) -> CallArguments:

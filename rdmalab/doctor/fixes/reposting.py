@@ -1,8 +1,8 @@
 """What a call was refused with, handed over once more: lines that make good what it left undone."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from rdmalab.command import CallArguments
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.attempts import Attempt
@@ -35,7 +35,7 @@ def once_more(
 
 
 def repost(
-    case: Case, qp: QueuePair, attempt: Attempt, wrs: list[dict[str, Any]], *, revived: bool = False
+    case: Case, qp: QueuePair, attempt: Attempt, wrs: list[CallArguments], *, revived: bool = False
 ) -> list[str]:  # fmt: skip
     """Post these, with a receive at the peer for each send that needs one and finds none.
 

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from rdmalab.command import Noun
+from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.hca.attributes import AhAttr, ah_attr_of
 from rdmalab.hca.qp import QueuePair
@@ -21,7 +21,7 @@ from rdmalab.views import fmt
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import partner_of, peer_of
 
-Attributes = dict[str, Any]
+Attributes = CallArguments
 
 
 # --------------------------------------------------------------------------- work requests
@@ -34,7 +34,7 @@ def sge_words(case: Case, node: str, sge: SGE) -> str:
     return f"{{addr={sge.addr:#x} length={sge.length} lkey={sge.lkey:#x}}}"
 
 
-def post_recv(case: Case, qp: QueuePair, wr: RecvWR, **changed: Any) -> str:
+def post_recv(case: Case, qp: QueuePair, wr: RecvWR, **changed: object) -> str:
     """Post this receive (once more) on a queue pair, or on the SRQ that it takes them from."""
     if qp.srq:
         return post_srq_recv(case, qp.node, qp.srq, wr, **changed)
@@ -42,16 +42,16 @@ def post_recv(case: Case, qp: QueuePair, wr: RecvWR, **changed: Any) -> str:
     return line("post_recv", case.qp_name(qp), {**said, **changed})
 
 
-def post_srq_recv(case: Case, node: str, srq: int, wr: RecvWR, **changed: Any) -> str:
+def post_srq_recv(case: Case, node: str, srq: int, wr: RecvWR, **changed: object) -> str:
     """Post this receive on a shared receive queue."""
     said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(case, node, s) for s in wr.sg)}
     return line("post_srq_recv", case.name(Noun.SRQ, node, srq), {**said, **changed})
 
 
-def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: Any) -> str:
+def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: object) -> str:
     """Post this send once more; `changed`: keys that are to be said otherwise, None: not at all."""
     sg = ",".join(sge_words(case, qp.node, s) for s in wr.sg)
-    said: dict[str, Any] = {
+    said: CallArguments = {
         "wr_id": wr.wr_id,
         "opcode": fmt.member(wr.opcode, WROpcode),
         "sg": sg,
@@ -77,7 +77,7 @@ def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
     return row is not None and name in READ_BY_SOME - row.reads
 
 
-def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
+def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> CallArguments:
     """What else was set in a work request."""
     said = _remote_words(case, qp, wr)
     for field in dataclasses.fields(wr):
@@ -97,7 +97,7 @@ def _said_fields(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
     return said
 
 
-def _remote_words(case: Case, qp: QueuePair, wr: SendWR) -> dict[str, Any]:
+def _remote_words(case: Case, qp: QueuePair, wr: SendWR) -> CallArguments:
     """`remote=B.mr0[100]`, where the key is that of a region of the peer."""
     peer = peer_of(case.world, qp)
     mrs = case.world.nodes[peer.node].mrs.items if peer is not None and wr.rkey else {}
@@ -113,7 +113,7 @@ def free_name(case: Case, noun: Noun, node: str) -> str:
     return case.names.first_free(f"{node}.{noun}")
 
 
-def line(verb: str, name: str, said: dict[str, Any]) -> str:
+def line(verb: str, name: str, said: CallArguments) -> str:
     """A command as it is typed; arguments that are None or empty are left out."""
     keys = [f"{key}={value}" for key, value in said.items() if value not in (None, "")]
     return " ".join([verb, name, *keys])
@@ -227,7 +227,7 @@ def needs_receive(wr: SendWR) -> bool:
 
 
 def again(
-    case: Case, qp: QueuePair, wr: SendWR, *, revived: bool = False, **changed: Any
+    case: Case, qp: QueuePair, wr: SendWR, *, revived: bool = False, **changed: object
 ) -> list[str]:
     """The same message once more, with a receive for it where it needs one and none waits.
 

@@ -74,7 +74,7 @@ def _said(case: Case, options: dict[str, int]) -> str:
     return "".join(
         f" {name}={value_text(value, usual[name].kind)}"
         for name, value in options.items()
-        if int(usual[name].default) != value
+        if usual[name].default != value
     )
 
 

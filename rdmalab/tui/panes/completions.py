@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.shell.show import render_rows
 from rdmalab.shell.show_objects import wc_table
@@ -37,7 +37,7 @@ class CompletionsPane(Pane):
         return self.filter.lines(lines)
 
 
-def _by_queue(rows: list[Any]) -> list[tuple[CqRow, list[WcRow]]]:
+def _by_queue(rows: list[object]) -> list[tuple[CqRow, list[WcRow]]]:
     found: list[tuple[CqRow, list[WcRow]]] = []
     for row in rows:
         if isinstance(row, CqRow):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import QueuePair
@@ -134,7 +134,7 @@ class NodePane(Pane):
         legend = (part.replace(" ", "", 1) for part in _LEGEND) if narrow else _LEGEND
         return [(DIM, (" " if narrow else "  ").join(legend))]
 
-    def _rows_of(self, thing: Thing) -> list[Any]:
+    def _rows_of(self, thing: Thing) -> list[object]:
         return self.stage.look(f"show {self.stage.name(thing)}").rows
 
     def lines(self, width: int, height: int) -> list[Line]:
@@ -160,7 +160,7 @@ class NodePane(Pane):
         ranked += gap + self._attributes(rows, width)
         return fitted(ranked, height)
 
-    def _machine(self, rows: list[Any], width: int, height: int) -> list[RankedLine]:
+    def _machine(self, rows: list[object], width: int, height: int) -> list[RankedLine]:
         event = self.stage.session.world.event
         for row in rows:
             if isinstance(row, DiagramRow):
@@ -169,7 +169,7 @@ class NodePane(Pane):
                 return [(ALWAYS, [diagram.one_line(row, event)])]
         return []
 
-    def _queues(self, rows: list[Any], width: int) -> list[RankedLine]:
+    def _queues(self, rows: list[object], width: int) -> list[RankedLine]:
         row = next((row for row in rows if isinstance(row, QpRow)), None)
         if row is None:
             return []
@@ -183,7 +183,7 @@ class NodePane(Pane):
         ranked += [(ALWAYS, [line]) for line in show_qp.receive_lines(row, "! EMPTY")]
         return ranked + numbered(USEFUL + 4, receives)
 
-    def _attributes(self, rows: list[Any], width: int) -> list[RankedLine]:
+    def _attributes(self, rows: list[object], width: int) -> list[RankedLine]:
         row = next((row for row in rows if isinstance(row, QpRow)), None)
         if row is None:
             return []
@@ -197,7 +197,7 @@ class NodePane(Pane):
         if cq is None:
             return []
         rows = self._rows_of(cq)
-        row: CqRow = rows[0]
+        row = next(row for row in rows if isinstance(row, CqRow))
         own = row.name.partition(".")[2]
         waking = show_objects.arm_line(row)
         bar = (_SHORT_BAR,) if waking and width <= _WIDE else ()
@@ -221,7 +221,7 @@ class NodePane(Pane):
             return []
         rows = self._rows_of(mr)
         octets = [row for row in rows if isinstance(row, HexRow)]
-        head: MrRow = rows[0]
+        head = next(row for row in rows if isinstance(row, MrRow))
         own = head.name.partition(".")[2]
         ranked: list[RankedLine] = []
         if octets:

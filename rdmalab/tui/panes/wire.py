@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdmalab.shell import show_wire
 from rdmalab.shell.styled_text import text_of
@@ -13,6 +13,7 @@ from rdmalab.views.packets import DecodedRow, decoded_row
 from rdmalab.views.planned import PlannedRow
 
 if TYPE_CHECKING:
+    from rdmalab.shell.show_wire import LadderRow
     from rdmalab.shell.styled_text import Line
     from rdmalab.tui.pane import Appearance
     from rdmalab.tui.world_view import WorldView
@@ -94,10 +95,10 @@ class WirePane(Pane):
         rows = self.stage.look(f"show wire last={_LAST}").rows
         return [row for row in rows if isinstance(row, PacketRow) and self._is_wanted(row)]
 
-    def _is_wanted(self, row: Any) -> bool:
+    def _is_wanted(self, row: LadderRow) -> bool:
         return self.filter.has(f"{row.text} {getattr(row, 'fate_text', '')}")
 
-    def _chosen(self, rows: list[Any]) -> PacketRow | None:
+    def _chosen(self, rows: list[LadderRow]) -> PacketRow | None:
         packets = [row for row in rows if isinstance(row, PacketRow)]
         marked_rows = [row for row in packets if self._is_marked(row)]
         return next(iter(marked_rows), packets[-1] if packets else None)
@@ -134,7 +135,7 @@ class WirePane(Pane):
         return height >= _ROOMY
 
     def _ladder(
-        self, rows: list[Any], chosen: PacketRow | None, width: int, height: int
+        self, rows: list[LadderRow], chosen: PacketRow | None, width: int, height: int
     ) -> list[Line]:
         """As many rows as fit: around the mark, else the newest with what is planned."""
         event = self.stage.session.world.event
@@ -151,7 +152,9 @@ class WirePane(Pane):
             start = max(0, past + kept - height)
         return drawn[start : start + height]
 
-    def _both(self, rows: list[Any], chosen: PacketRow, width: int, height: int) -> list[Line]:
+    def _both(
+        self, rows: list[LadderRow], chosen: PacketRow, width: int, height: int
+    ) -> list[Line]:
         """The list above, the marked packet below."""
         apart = self._taken_apart(chosen, width)
         room = max(height // 3, min(len(rows), height - _APART), height - len(apart) - 1)
