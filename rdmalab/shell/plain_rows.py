@@ -108,25 +108,9 @@ def _diagram(row: DiagramRow) -> list[str]:
     return [f"state {row.current.name}", f"legal next: {nexts}"]
 
 
-def _packet(row: PacketRow) -> list[str]:
-    return [f"ev {row.event} {row.text}, {row.fate_text}"]
-
-
 def _event(row: EventRow) -> list[str]:
     at = fmt.clock(row.at_ns) if row.at_ns is not None else ""
     return [f"ev {row.event} {at} {row.text}"]
-
-
-def _story(row: StoryRow) -> list[str]:
-    return [f"{row.event}.{row.position} {fmt.clock(row.at_ns)} {row.text}"]
-
-
-def _journal(row: JournalRow) -> list[str]:
-    return [f"ev {row.event} {fmt.clock(row.at_ns)} {row.text}"]
-
-
-def _counters(row: CountersRow) -> list[str]:
-    return [f"{row.node} {name} {getattr(row, name)}" for name in COUNTERS]
 
 
 def _link(row: LinkRow) -> list[str]:
@@ -148,11 +132,11 @@ _SAY: dict[type, Callable[[Any], list[str]]] = {
     QueueRow: lambda row: [_queue(row)],
     CqRow: _cq,
     DiagramRow: _diagram,
-    PacketRow: _packet,
+    PacketRow: lambda row: [f"ev {row.event} {row.text}, {row.fate_text}"],
     EventRow: _event,
-    StoryRow: _story,
-    JournalRow: _journal,
-    CountersRow: _counters,
+    StoryRow: lambda row: [f"{row.event}.{row.position} {fmt.clock(row.at_ns)} {row.text}"],
+    JournalRow: lambda row: [f"ev {row.event} {fmt.clock(row.at_ns)} {row.text}"],
+    CountersRow: lambda row: [f"{row.node} {name} {getattr(row, name)}" for name in COUNTERS],
     LinkRow: _link,
     DecodedRow: _decoded,
 }

@@ -6,14 +6,8 @@ from typing import Any
 
 from rdmalab.command import Thing
 from rdmalab.session.names import Names
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    count_of,
-    kind_of,
-    queue_of,
-    slots_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record, kind_of
 from rdmalab.views.record_text import thing_of
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
@@ -29,13 +23,13 @@ COUNTED: dict[Kind, Callable[[Record], tuple[str, int]]] = {
     Kind.SEND_POSTED: lambda _r: ("sq.used", 1),
     Kind.RECV_POSTED: lambda _r: ("rq.used", 1),
     Kind.SRQ_POSTED: lambda _r: ("used", 1),
-    Kind.SRQ_FREED: lambda r: ("used", -count_of(r)),
-    Kind.SLOTS_FREED: lambda r: (f"{queue_of(r)}.used", -slots_of(r)),
-    Kind.QUEUE_DISCARDED: lambda r: (f"{queue_of(r)}.used", -slots_of(r)),
+    Kind.SRQ_FREED: lambda r: ("used", -rec.count_of(r)),
+    Kind.SLOTS_FREED: lambda r: (f"{rec.queue_of(r)}.used", -rec.slots_of(r)),
+    Kind.QUEUE_DISCARDED: lambda r: (f"{rec.queue_of(r)}.used", -rec.slots_of(r)),
     Kind.CQE_ADDED: lambda _r: ("count", 1),
     Kind.CQE_POLLED: lambda _r: ("count", -1),
     Kind.CQ_EVENT_TAKEN: lambda _r: ("unacked", 1),
-    Kind.CQ_EVENTS_ACKED: lambda r: ("unacked", -count_of(r)),
+    Kind.CQ_EVENTS_ACKED: lambda r: ("unacked", -rec.count_of(r)),
 }
 
 

@@ -6,23 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.hca.psn import MASK, diff
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Op
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    cqe_of,
-    event_of,
-    kind_of,
-    new_state_of,
-    node_of,
-    object_of,
-    old_state_of,
-    packet_of,
-    port_state_of,
-    reason_of,
-    send_wqe_of,
-    status_of,
-)
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -127,7 +113,7 @@ def _counted(record: Record) -> tuple[str, ...]:
 
 
 def _received(record: Record) -> tuple[str, ...]:
-    packet: Packet | Frame = packet_of(record)
+    packet: Packet | Frame = rec.packet_of(record)
     said = fmt.syndrome(packet)
     name = {Syndrome.RNR_NAK: "rcvd_rnr_err", Syndrome.NAK_SEQUENCE: "rcvd_seq_err"}.get(
         said or Syndrome.ACK
@@ -151,27 +137,27 @@ _ENDED: dict[WCStatus, _Names] = {
 
 
 def _completed(record: Record) -> tuple[str, ...]:
-    if status_of(record) == WCStatus.SUCCESS:
-        return ("rdma_sends",) if send_wqe_of(record).op is Op.SEND else ()
-    return _ENDED.get(status_of(record), ())
+    if rec.status_of(record) == WCStatus.SUCCESS:
+        return ("rdma_sends",) if rec.send_wqe_of(record).op is Op.SEND else ()
+    return _ENDED.get(rec.status_of(record), ())
 
 
 def _dropped(record: Record) -> tuple[str, ...]:
     return (
         "dropped_pkts",
-        *(("rx_icrc_encapsulated",) if reason_of(record) == _WRONG_ICRC else ()),
+        *(("rx_icrc_encapsulated",) if rec.reason_of(record) == _WRONG_ICRC else ()),
     )
 
 
 def _went_back(record: Record) -> tuple[str, ...]:
-    if "RNR" in reason_of(record):
+    if "RNR" in rec.reason_of(record):
         return ()
-    implied = ("implied_nak_seq_err",) if reason_of(record) == "implied NAK" else ()
+    implied = ("implied_nak_seq_err",) if rec.reason_of(record) == "implied NAK" else ()
     return ("completer_retry_err", *implied)
 
 
 def _added(record: Record) -> tuple[str, ...]:
-    cqe = cqe_of(record)
+    cqe = rec.cqe_of(record)
     good = cqe.status == WCStatus.SUCCESS and cqe.opcode == WCOpcode.RECV
     return ("rdma_recvs",) if good else ()
 
@@ -180,14 +166,14 @@ _COUNTS: dict[Kind, Callable[[Record], tuple[str, ...]]] = {
     Kind.PACKET_SENT: lambda _r: ("sent_pkts",),
     Kind.PACKET_LOST: lambda _r: ("lost_pkts",),
     Kind.PACKET_DROPPED: _dropped,
-    Kind.TIMER_FIRED: lambda r: ("local_ack_timeout_err",) if reason_of(r) == "ack" else (),
+    Kind.TIMER_FIRED: lambda r: ("local_ack_timeout_err",) if rec.reason_of(r) == "ack" else (),
     Kind.PACKET_RECEIVED: _received,
-    Kind.REQUEST_REFUSED: lambda r: _REFUSED.get(reason_of(r), ()),
+    Kind.REQUEST_REFUSED: lambda r: _REFUSED.get(rec.reason_of(r), ()),
     Kind.WENT_BACK: _went_back,
     Kind.WQE_COMPLETED: _completed,
     Kind.CQE_ADDED: _added,
     Kind.CQ_OVERRUN: lambda _r: ("cq_overruns",),
-    Kind.PORT_CHANGED: lambda r: () if port_state_of(r).name == "ACTIVE" else ("link_downed",),
+    Kind.PORT_CHANGED: lambda r: () if rec.port_state_of(r).name == "ACTIVE" else ("link_downed",),
 }
 
 
@@ -209,25 +195,25 @@ class _Sequences:
 
     def on_state(self, record: Record) -> None:
         """New PSNs come with RTR (to expect) and with the RTS after it (to send)."""
-        if new_state_of(record) is QPState.RTR:
+        if rec.new_state_of(record) is QPState.RTR:
             self.expected.pop(object_of(record), None)
-        elif new_state_of(record) is QPState.RTS and old_state_of(record) is QPState.RTR:
+        elif rec.new_state_of(record) is QPState.RTS and rec.old_state_of(record) is QPState.RTR:
             self.sent.pop(object_of(record), None)
 
     def on_sent(self, record: Record) -> str | None:
-        behind = self._is_behind(self.sent, object_of(record), packet_of(record))
+        behind = self._is_behind(self.sent, object_of(record), rec.packet_of(record))
         return "retransmitted_pkts" if behind else None
 
     def on_received(self, record: Record) -> str | None:
         qpn = object_of(record)
-        self.judged = (event_of(record), qpn, self.expected.get(qpn))
-        behind = self._is_behind(self.expected, qpn, packet_of(record))
+        self.judged = (rec.event_of(record), qpn, self.expected.get(qpn))
+        behind = self._is_behind(self.expected, qpn, rec.packet_of(record))
         return "duplicate_request" if behind else None
 
     def on_refused(self, record: Record) -> None:
         """It was not executed after all: what is expected stays as it was."""
         event, qpn, before = self.judged
-        if (event_of(record), object_of(record)) == (event, qpn):
+        if (rec.event_of(record), object_of(record)) == (event, qpn):
             self.expected.pop(qpn, None)
             if before is not None:
                 self.expected[qpn] = before

@@ -7,16 +7,10 @@ from rdmalab.grammar.quantities import spelled
 from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
 from rdmalab.hca.wr import SendWR
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.packet_names import PacketName
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    injection_of,
-    kind_of,
-    node_of,
-    packet_of,
-)
+from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.spec.refusals import DROPS, REFUSALS, VALUE_MASK, Syndrome, syndrome_of
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.statuses import WCStatus
@@ -164,9 +158,9 @@ def target_of(world: World, record: Record) -> str:
     """The node that a sent packet goes to; for a frame to all or to an unknown MAC, the only other
     node.
     """
-    packet, sender = packet_of(record), node_of(record)
+    packet, sender = rec.packet_of(record), node_of(record)
     if kind_of(record) is Kind.PACKET_INJECTED:
-        return str(injection_of(record).target)
+        return str(rec.injection_of(record).target)
     target = ends_of(world, packet)[1]
     others = [name for name in world.nodes if name != sender]
     if isinstance(packet, Frame) and target in ("", sender):

@@ -7,16 +7,9 @@ from typing import Annotated
 
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
 from rdmalab.spec.packet_names import PacketName
-from rdmalab.spec.records import (
-    Kind,
-    at_ns_of,
-    cause_of,
-    event_of,
-    kind_of,
-    object_of,
-    reason_of,
-)
+from rdmalab.spec.records import Kind, kind_of, object_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt, record_text
 from rdmalab.views.packet_facts import FACTS, matches
@@ -188,7 +181,7 @@ def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
             awaited.add(number)
     for number in range(min(awaited, default=len(records)) + 1, len(records)):
         check()
-        cause = cause_of(records[number])
+        cause = rec.cause_of(records[number])
         if cause in awaited and kind_of(records[number]) in _ARRIVALS:
             ends[cause] = number
             awaited.discard(cause)
@@ -215,21 +208,21 @@ def _fate(records: Records, end: int | None, arrives_ns: int | None) -> _Ending:
         return Fate.IN_FLIGHT, "", arrives_ns
     first = records[end]
     if kind_of(first) is Kind.PACKET_LOST:
-        return Fate.LOST, str(reason_of(first)), None
+        return Fate.LOST, str(rec.reason_of(first)), None
     heard: set[int] = set()  # queue pairs: a group, or a flow rule, may have several
     failed: dict[int, tuple[Fate, str]] = {}
     for number in range(end, len(records)):
         record = records[number]
-        if event_of(record) != event_of(first):
+        if rec.event_of(record) != rec.event_of(first):
             break
         kind, qpn = kind_of(record), object_of(record)
         if kind is Kind.PACKET_RECEIVED:
             heard.add(qpn)
         elif kind in _FATES:
-            failed.setdefault(qpn, (_FATES[kind], str(reason_of(record))))
+            failed.setdefault(qpn, (_FATES[kind], str(rec.reason_of(record))))
     kept = not failed or heard - failed.keys()
     fate, reason = (Fate.RECEIVED, "") if kept else next(iter(failed.values()))
-    return fate, reason, at_ns_of(first)
+    return fate, reason, rec.at_ns_of(first)
 
 
 # --------------------------------------------------------------------------- the window

@@ -8,13 +8,8 @@ from typing import Annotated
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
-from rdmalab.spec.records import (
-    RARE,
-    Kind,
-    Record,
-    event_of,
-    kind_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record, kind_of
 from rdmalab.views import fmt, record_text
 from rdmalab.world.world import World
 
@@ -43,7 +38,7 @@ class OccurrenceSearch:
     def recent(self, *kinds: Kind) -> Iterator[Record]:
         """Records of these kinds, newest first; rare ones from the beginning on."""
         trace = self.world.trace
-        if len(kinds) == 1 and kinds[0] in RARE:
+        if len(kinds) == 1 and kinds[0] in rec.RARE:
             yield from (each.record for each in trace.records.of_kind(kinds[0]))
             return
         for record in islice(reversed(trace.tail), REACH):
@@ -61,7 +56,7 @@ class OccurrenceSearch:
         """A record as a row."""
         who = record_text.subject(self.names, record)
         said = record_text.sentence(self.world, self.names, record)
-        when = fmt.ev(event_of(record))
+        when = fmt.ev(rec.event_of(record))
         return OccurrenceRow(f"{who} {said} ({when})", record_text.thing_of(record), answers)
 
     def all_of(
