@@ -1,5 +1,6 @@
 """Requests for views, and views: a title with rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.packet_names import PACKETS
 
 BEGIN = "begin with: use rc_pair"
+PANE_LINES = 20  # rows of an endless list, unless the request says how many
 
 
 @dataclass(slots=True)
@@ -88,3 +90,8 @@ class Request:
 def living(session: Session, noun: Noun) -> list[Thing]:
     """All existing objects of a noun, oldest first."""
     return session.names.living(session.world, noun)
+
+
+def if_empty(rows: Sequence[object], hint: str) -> str:
+    """The hint if there are no rows."""
+    return "" if rows else hint

@@ -1,12 +1,8 @@
 """The views of `show`: for each topic its rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from rdmalab.command import NotUnderstood, Noun, Thing
-from rdmalab.grammar.format import render
-from rdmalab.hca.device import Hca
-from rdmalab.session.session import Session
-from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.command import NotUnderstood, Noun
 from rdmalab.views import (
     completions,
     counters,
@@ -21,20 +17,19 @@ from rdmalab.views import (
     queues,
     srq,
     states,
-    story,
-    timeline,
     windows,
     wqes,
 )
-from rdmalab.workbench.view_requests import BEGIN, AsyncRow, JournalRow, Request, View
+from rdmalab.workbench.past_views import (
+    events_view,
+    journal_view,
+    log_view,
+    story_view,
+    time_view,
+)
+from rdmalab.workbench.view_requests import BEGIN, PANE_LINES, Request, View, if_empty
 
-_PANE_LINES = 20  # what is shown of something endless when nobody says how much
 _HEX_BYTES = 128
-
-
-def _or(rows: Sequence[object], hint: str) -> str:
-    """The hint if there are no rows."""
-    return "" if rows else hint
 
 
 # --------------------------------------------------------------------------- everything in brief
@@ -65,7 +60,7 @@ def _qp(request: Request) -> View:
     if request.thing is None or request.thing.noun is not Noun.QP:
         found = request.things(Noun.QP)
         rows = [queues.qp_row(session.world, session.names, thing) for thing in found]
-        return View("queue pairs", rows, _or(rows, f"no queue pair: {BEGIN}"))
+        return View("queue pairs", rows, if_empty(rows, f"no queue pair: {BEGIN}"))
     thing = request.thing
     row = queues.qp_row(session.world, session.names, thing)
     diagram = states.diagram_row(session.world, thing)
@@ -79,7 +74,9 @@ def _sq(request: Request) -> View:
     title = f"{row.name} send queue {row.sq.used}/{row.sq.capacity}"
     rows = wqes.wqe_rows(request.session.world, thing)
     return View(
-        title, [row.sq, *rows], _or(rows, f"post_send {row.name} opcode=SEND sg=… fills it")
+        title,
+        [row.sq, *rows],
+        if_empty(rows, f"post_send {row.name} opcode=SEND sg=… fills it"),
     )
 
 
@@ -89,7 +86,7 @@ def _rq(request: Request) -> View:
     title = f"{row.name} receive queue {row.rq.used}/{row.rq.capacity}"
     rows = wqes.recv_rows(request.session.world, thing)
     hint = f"empty, so a SEND gets an RNR NAK: post_recv {row.name} sg=…"
-    return View(title, [row.rq, *rows], _or(rows, hint))
+    return View(title, [row.rq, *rows], if_empty(rows, hint))
 
 
 def _cq(request: Request) -> View:
@@ -97,14 +94,14 @@ def _cq(request: Request) -> View:
     rows: list[object] = []
     for thing in request.things(Noun.CQ):
         rows += [completions.cq_row(world, names, thing), *completions.wc_rows(world, names, thing)]
-    return View("completion queues", rows, _or(rows, f"no completion queue: {BEGIN}"))
+    return View("completion queues", rows, if_empty(rows, f"no completion queue: {BEGIN}"))
 
 
 def _mr(request: Request) -> View:
     world, names = request.session.world, request.session.names
     if request.thing is None or request.thing.noun is not Noun.MR:
         rows = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
-        return View("memory regions", rows, _or(rows, f"no memory region: {BEGIN}"))
+        return View("memory regions", rows, if_empty(rows, f"no memory region: {BEGIN}"))
     thing = request.thing
     row = memory.mr_row(world, names, thing)
     start, stop = _window(request, row.length)
@@ -149,7 +146,7 @@ def _plain(noun: Noun) -> Callable[[Request], View]:
 
     def view(request: Request) -> View:
         rows = _rows_of(request, noun)
-        return View(plural, rows, _or(rows, f"no {plural}: {how}"))
+        return View(plural, rows, if_empty(rows, f"no {plural}: {how}"))
 
     return view
 
@@ -161,9 +158,9 @@ def _srq(request: Request) -> View:
         return _plain(Noun.SRQ)(request)
     world, names = request.session.world, request.session.names
     row = srq.srq_row(world, names, thing)
-    rows = srq.recv_rows(world, names, thing, request.which.last or _PANE_LINES)
+    rows = srq.recv_rows(world, names, thing, request.which.last or PANE_LINES)
     hint = f"nothing was posted yet: post_srq_recv {row.name} sg=…"
-    return View(row.name, [row, *rows], _or(rows, hint))
+    return View(row.name, [row, *rows], if_empty(rows, hint))
 
 
 def program_view(request: Request) -> View:
@@ -181,16 +178,11 @@ def _wire(request: Request) -> View:
     which = request.which
     wanted = {
         name: value
-        for name, value in (
-            ("opcode", which.opcode),
-            ("source", which.source),
-            ("target", which.target),
-            ("psn", which.psn),
-        )
-        if value not in ("", None)
+        for name in ("opcode", "source", "target", "psn")
+        if (value := getattr(which, name)) not in ("", None)
     }
     world, names = request.session.world, request.session.names
-    last = which.last or _PANE_LINES
+    last = which.last or PANE_LINES
     rows: list[object] = [*ladder.rows(world, names, last=last, wanted=wanted or None)]
     if not wanted:
         rows += planned.planned_rows(world, names)
@@ -198,7 +190,7 @@ def _wire(request: Request) -> View:
     hint = "no packet yet: post_send, then step packet"
     if 0 < reach < len(world.trace.records):
         hint = f"no packet in the last {reach:,} records: show wire looks further back"
-    return View("wire", rows, _or(rows, hint), world.event)
+    return View("wire", rows, if_empty(rows, hint), world.event)
 
 
 def _packet(request: Request) -> View:
@@ -248,70 +240,15 @@ def _device(request: Request) -> View:
 
 def _agenda(request: Request) -> View:
     rows = planned.planned_rows(request.session.world, request.session.names)
-    return View("planned", rows, _or(rows, "idle: no packet, timer or program is pending"))
+    return View("planned", rows, if_empty(rows, "idle: no packet, timer or program is pending"))
 
 
 # --------------------------------------------------------------------------- past and words
-def _log(request: Request) -> View:
-    world, names = request.session.world, request.session.names
-    if request.number is not None:
-        found = story.record_rows(world, names, request.number)
-        title = f"records of event {request.number}"
-        return View(title, found, _or(found, "there is no such event"))
-    rows = story.last_rows(world, names, request.which.last or _PANE_LINES)
-    return View("log", rows, _or(rows, "no events yet"))
-
-
-def _story(request: Request) -> View:
-    world, names = request.session.world, request.session.names
-    first = max(0, world.event + 1 - (request.which.last or _PANE_LINES))
-    rows = story.event_rows(world, names, first, world.event)
-    return View("story", rows, _or(rows, "no events yet"))
-
-
-def _time(request: Request) -> View:
-    session = request.session
-    row = timeline.tape_row(session.history, session.names, session.checkpoints)
-    return View("time", [row, *row.marks], "checkpoint NAME marks a moment; goto leads to any")
 
 
 def _expr(request: Request) -> View:
     del request
     return View("what can be asked", list(query_fields.fields()))
-
-
-def _events(request: Request) -> View:
-    session = request.session
-    nodes = [request.thing.node] if request.thing else list(session.world.nodes)
-    rows = [
-        AsyncRow(
-            name, event, _subject(session, name, event, number), EVENTS[event].text, taken=taken
-        )
-        for name in nodes
-        for taken, found in _reported(session.world.nodes[name])
-        for event, number in found
-    ]
-    return View("asynchronous events", rows, _or(rows, "no event is pending"))
-
-
-def _reported(hca: Hca) -> list[tuple[bool, Sequence[tuple[AsyncEvent, int]]]]:
-    """Events read and not acknowledged, then pending ones."""
-    return [(True, hca.async_unacked), (False, list(hca.async_events))]
-
-
-def _subject(session: Session, name: str, event: AsyncEvent, number: int) -> str:
-    noun = EVENTS[event].noun
-    return session.names.of(Thing(Noun(noun), name, number)) if noun in tuple(Noun) else name
-
-
-def _journal(request: Request) -> View:
-    session = request.session
-    entries = session.journal[-(request.which.last or len(session.journal) or 1) :]
-    rows = [
-        JournalRow(e.event, e.at_ns, render(e.invocation, session.vocabulary[e.invocation.name]))
-        for e in entries
-    ]
-    return View("journal", rows, _or(rows, "the journal is empty"))
 
 
 VIEWS: dict[str, Callable[[Request], View]] = {
@@ -330,19 +267,14 @@ VIEWS: dict[str, Callable[[Request], View]] = {
     "port": _port,
     "device": _device,
     "agenda": _agenda,
-    "log": _log,
-    "story": _story,
-    "time": _time,
+    "log": log_view,
+    "story": story_view,
+    "time": time_view,
     "expr": _expr,
-    "events": _events,
-    "journal": _journal,
+    "events": events_view,
+    "journal": journal_view,
 }
 OF_NOUN: dict[Noun, Callable[[Request], View]] = {
     Noun.NODE: _node,
-    Noun.QP: _qp,
-    Noun.CQ: _cq,
-    Noun.MR: _mr,
-    **{noun: _plain(noun) for noun in _PLAIN},
-    Noun.SRQ: _srq,
-    Noun.PROGRAM: program_view,
+    **{noun: VIEWS[noun] for noun in (Noun.QP, Noun.CQ, Noun.MR, *_PLAIN)},
 }

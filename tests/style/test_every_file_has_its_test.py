@@ -48,6 +48,7 @@ ELSEWHERE = {
     "tui/pane_table.py": "tui/test_panes.py",
     "tui/signals.py": "tui/test_pty.py",
     "tui/text_filter.py": "tui/test_app.py",
+    "workbench/past_views.py": "workbench/test_view_rows.py",
     "workbench/fault_table.py": "workbench/test_faults.py",
     "guide/evidence.py": "guide/test_capabilities.py",
     "doctor/failed_work.py": "doctor/test_subjects.py",
