@@ -156,10 +156,7 @@ def rnr_article(code: int) -> Article:
 def mtu_article(mtu: MTU) -> Article:
     """One path MTU."""
     rows: list[Row] = [
-        (
-            "",
-            f"{mtu.octets} bytes of payload in a full packet; attribute value {int(mtu)}",
-        ),
+        ("", f"{mtu.octets} bytes of payload in a full packet; attribute value {int(mtu)}"),
         ("longer", f"a message of n bytes takes max(1, ceil(n / {mtu.octets})) packets"),
     ]
     return article(full_name(mtu), f"path MTU = {int(mtu)}", rows, ["explain path_mtu"])

@@ -8,10 +8,7 @@ from textwrap import wrap
 
 from rdmalab.guide.evidence import AREAS, Device, Evidence, has_infiniband, is_admitted, only_strict
 from rdmalab.spec import absent
-from rdmalab.spec.limits import (
-    NO_LIMIT,
-    QUERY_ONLY,
-)
+from rdmalab.spec.limits import NO_LIMIT, QUERY_ONLY
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Service
 from rdmalab.spec.profiles import CELLS, STRICT, Profile
 from rdmalab.spec.rules import RULES, errno_name
@@ -92,10 +89,7 @@ def _verbs(words: Collection[str]) -> Iterator[CapabilityRow]:
 
 
 # What verbs do not do on an InfiniBand port: the rule that says so, and a name.
-_ETHERNET_ONLY = {
-    "raw-ethernet": "RAW_PACKET, create_flow",
-    "mcast-lid": "attach_mcast",
-}
+_ETHERNET_ONLY = {"raw-ethernet": "RAW_PACKET, create_flow", "mcast-lid": "attach_mcast"}
 
 
 def _infiniband_ports(device: Device) -> Iterator[CapabilityRow]:

@@ -116,11 +116,7 @@ def _limit(name: str, value: int) -> str:
 
 def port_article(state: PortState) -> Article:
     """One state of a port."""
-    rows: list[Row] = [
-        ("", note(state)),
-        ("says", state.text),
-        ("cable", PHYS_STATES[state].text),
-    ]
+    rows: list[Row] = [("", note(state)), ("says", state.text), ("cable", PHYS_STATES[state].text)]
     kind = f"port state = {int(state)}"
     return article(full_name(state), kind, rows, ["explain port-down", "help link"])
 

@@ -12,14 +12,7 @@ from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
-from rdmalab.spec.limits import (
-    PHYS_STATES,
-    AtomicCap,
-    DeviceCap,
-    LinkLayer,
-    PhysState,
-    PortState,
-)
+from rdmalab.spec.limits import PHYS_STATES, AtomicCap, DeviceCap, LinkLayer, PhysState, PortState
 from rdmalab.spec.opcodes import OPCODES, Service
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome

@@ -172,10 +172,7 @@ def drop_article(name: str) -> Article:
     rows: list[Row] = [
         ("", DROPS[name].sentence),
         ("wire", "no reply; a counter of drops"),
-        (
-            "sender",
-            f"RC: ack timer, finally {WCStatus.RETRY_EXC_ERR.name}; other types: nothing",
-        ),
+        ("sender", f"RC: ack timer, finally {WCStatus.RETRY_EXC_ERR.name}; other types: nothing"),
     ]
     return article(name, "reason to drop a packet", rows, ["why", "explain retry"])
 

@@ -55,9 +55,7 @@ INSIDE = {"ibv_mw_bind_info": "bind_info"}
 # Other names, in a manual page and in old headers.
 ALSO = {"ibv_data_buf": ("ibv_inl_data",), "ibv_mtu": ("MTU",), "ibv_mw_bind_info": ("bind_info",)}
 # What only query_qp returns.
-ANSWERS = {
-    "sq_draining": "1: the queue pair is in SQD, and started sends are not yet completed",
-}
+ANSWERS = {"sq_draining": "1: the queue pair is in SQD, and started sends are not yet completed"}
 # Fields of the lab's record that libibverbs' struct lacks: the arguments of another function.
 ARGUMENTS = {"ibv_send_wr": ({"flush_length", "flush_type", "flush_level"}, "wr_flush")}
 # Fields that are something else in this struct than in others: C type and sentence.

@@ -35,11 +35,7 @@ CARD: tuple[Line, ...] = (
         ("", "   removes A's completion and frees the send slot"),
     ],
     [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")],
-    [
-        ("", "  "),
-        (_VERB, "step"),
-        ("", "  or F8, then Enter repeatedly: B has no receive left"),
-    ],
+    [("", "  "), (_VERB, "step"), ("", "  or F8, then Enter repeatedly: B has no receive left")],
     [
         *(("", "  "), (_VERB, "help"), ("", "   "), (_VERB, "explain RTS"), ("", "   ")),
         *((_VERB, "load FILE"), ("", "  a scenario    F6: panes   ^D: quit")),

@@ -73,12 +73,7 @@ def header_line(stage: WorldView, scene: AppModel, width: int) -> Line:
         [(BAR, f"seed={session.seed}")],
         [(BAR, _next(world.agenda.next_ns()))],
         [(BAR, "/".join(dict.fromkeys(h.profile.name for h in world.nodes.values())))],
-        [
-            (
-                BAR,
-                f"{fmt.duration(link.latency_ns)} one way, {fmt.rate(link.rate_bps)}",
-            )
-        ],
+        [(BAR, f"{fmt.duration(link.latency_ns)} one way, {fmt.rate(link.rate_bps)}")],
     ]
     line: Line = []
     for part in parts:

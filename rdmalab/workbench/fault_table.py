@@ -4,29 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from rdmalab.command import (
-    Bits,
-    Nanoseconds,
-    OneOf,
-    Probability,
-    Range,
-)
+from rdmalab.command import Bits, Nanoseconds, OneOf, Probability, Range
 from rdmalab.hca.attributes import Gid
 from rdmalab.spec.packet_names import FRAME, PACKETS
 from rdmalab.verbs.nouns import Qp, Srq
 from rdmalab.wire.packet import MULTICAST_LID
 from rdmalab.world.chance import MILLION
-from rdmalab.world.faults import (
-    Corrupt,
-    Delay,
-    Drop,
-    Duplicate,
-    Fault,
-    Mark,
-    Match,
-    Rate,
-    Reorder,
-)
+from rdmalab.world.faults import Corrupt, Delay, Drop, Duplicate, Fault, Mark, Match, Rate, Reorder
 from rdmalab.world.timed_faults import DEREG, KILL
 
 WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]

@@ -26,10 +26,7 @@ from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Srq
 from rdmalab.workbench.fault_table import FAULTS, Amounts, Which
 from rdmalab.world.chance import Chance
-from rdmalab.world.faults import (
-    Fault,
-    Match,
-)
+from rdmalab.world.faults import Fault, Match
 from rdmalab.world.timed_faults import VICTIMS, TimedFault
 from rdmalab.world.world import World
 

@@ -212,10 +212,7 @@ def _examples(session: Session) -> Article:
 def _lines(session: Session) -> Article:
     del session
     rows: list[Row] = [
-        (
-            "",
-            "Verbs and other commands that change the world; default node: that of the program.",
-        ),
+        ("", "Verbs and other commands that change the world; default node: that of the program."),
         *((row.usage, row.sentence) for row in WORDS.values()),
         ("", f"{', '.join(FREE[:-1])} and {FREE[-1]} take no time, all others one pace."),
         ("", "A QUESTION is about the current state; a program cannot read the log."),

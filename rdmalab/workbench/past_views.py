@@ -7,10 +7,7 @@ from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
-from rdmalab.views import (
-    story,
-    timeline,
-)
+from rdmalab.views import story, timeline
 from rdmalab.workbench.view_requests import (
     PANE_LINES,
     AsyncRow,

@@ -63,11 +63,7 @@ def _delete(world: World, node: str, address: int | None, index: int | None) -> 
 
 @command(SCRIPTABLE)
 def pkey(
-    world: World,
-    what: Literal["set"],
-    device: Device,
-    index: int,
-    value: Annotated[int, Bits(16)],
+    world: World, what: Literal["set"], device: Device, index: int, value: Annotated[int, Bits(16)]
 ) -> str:
     """Set an entry of a node's P_Key table: PKEY_CHANGE.
 

@@ -79,10 +79,7 @@ _PAIRS = {
 
 @command(SCRIPTABLE)
 def use(
-    session: Session,
-    what: Annotated[str, OneOf(_PAIRS)],
-    *,
-    options: PairOptions | None = None,
+    session: Session, what: Annotated[str, OneOf(_PAIRS)], *, options: PairOptions | None = None
 ) -> Script:
     """Make a protection domain, memory, a CQ and a QP on both nodes, and bring the QPs to RTS.
 

@@ -20,13 +20,7 @@ from rdmalab.views import (
     windows,
     wqes,
 )
-from rdmalab.workbench.past_views import (
-    events_view,
-    journal_view,
-    log_view,
-    story_view,
-    time_view,
-)
+from rdmalab.workbench.past_views import events_view, journal_view, log_view, story_view, time_view
 from rdmalab.workbench.view_requests import BEGIN, PANE_LINES, Request, View, if_empty
 
 _HEX_BYTES = 128
@@ -74,9 +68,7 @@ def _sq(request: Request) -> View:
     title = f"{row.name} send queue {row.sq.used}/{row.sq.capacity}"
     rows = wqes.wqe_rows(request.session.world, thing)
     return View(
-        title,
-        [row.sq, *rows],
-        if_empty(rows, f"post_send {row.name} opcode=SEND sg=… fills it"),
+        title, [row.sq, *rows], if_empty(rows, f"post_send {row.name} opcode=SEND sg=… fills it")
     )
 
 

@@ -265,10 +265,7 @@ class Console(ScrollView, can_focus=True):
             event.prevent_default()
 
     def _mouse(
-        self,
-        event: events.MouseEvent,
-        kind: MouseEventType,
-        button: MouseButton = MouseButton.LEFT,
+        self, event: events.MouseEvent, kind: MouseEventType, button: MouseButton = MouseButton.LEFT
     ) -> bool:
         at = event.get_content_offset(self)  # event.x counts the border, the prompt does not
         if at is None:
