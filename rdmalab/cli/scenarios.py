@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rdmalab.cli.program import (
-    Exit,
-    program,
-    say,
-    tell,
-    with_json,
-    with_own_profile,
-    with_paths,
-    write,
-)
+from rdmalab.cli import program
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
@@ -32,12 +23,12 @@ if TYPE_CHECKING:
 _HEAD = 200  # bytes in which the first element of a JUnit report stands
 
 
-@program.command()
-@with_paths
+@program.program.command()
+@program.with_paths
 @click.option("-v", "--verbose", is_flag=True, help="Print each step.")
-@with_json
+@program.with_json
 @click.option("--junit", type=click.Path(dir_okay=False), help="Also write a JUnit report.")
-@with_own_profile
+@program.with_own_profile
 def run(
     *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str | None
 ) -> int:
@@ -51,17 +42,17 @@ def run(
     for scenario, wrong in loaded(paths):
         if scenario is None:
             report.add(of_error(required_error(wrong)))
-            say(f"ERROR {wrong}", unless=as_json)
+            program.say(f"ERROR {wrong}", unless=as_json)
         else:
             runner = played(scenario, profile, verbose=verbose and not as_json)
             report.add(of_runner(runner))
             if not runner.ok:
-                say(runner.results[-1].text(scenario.path), unless=as_json)
+                program.say(runner.results[-1].text(scenario.path), unless=as_json)
     if as_json:
         print_json(report.model_dump_json(indent=2))
     if junit:
         _write_junit(report, junit)
-    tell(report.summary)
+    program.tell(report.summary)
     return verdict(report)
 
 
@@ -74,7 +65,7 @@ def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runn
 
     runner = Runner(scenario, open_session, profile=profile)
     if runner.replaced:
-        tell(visible(runner.replaced))
+        program.tell(visible(runner.replaced))
     if verbose:
         print(f"# {visible(scenario.path)}: {visible(scenario.title)}")
     while (result := runner.next_step()) is not None:
@@ -83,11 +74,11 @@ def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runn
     return runner
 
 
-@program.command()
+@program.program.command()
 @click.argument("path", metavar="FILE")
 @click.argument("thing", required=False, metavar="[THING]")
-@with_json
-@with_own_profile
+@program.with_json
+@program.with_own_profile
 def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> int:
     """Run a scenario to its end, past failed expectations, and run why.
 
@@ -102,15 +93,15 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
 
     scenario, wrong = opened(path)
     if scenario is None:
-        tell(f"ERROR {required_error(wrong)}")
-        return Exit.USAGE
+        program.tell(f"ERROR {required_error(wrong)}")
+        return program.Exit.USAGE
     runner = Through(scenario, open_session, profile=profile)
     if runner.replaced:
-        tell(runner.replaced)
+        program.tell(runner.replaced)
     runner.run()
     if runner.outcome is StepOutcome.ERROR:
-        tell(runner.results[-1].text(scenario.path))
-        return Exit.USAGE
+        program.tell(runner.results[-1].text(scenario.path))
+        return program.Exit.USAGE
     try:
         report = consult(runner.session, parse_expression(thing).node if thing else None)
     except NotUnderstood as error:
@@ -119,7 +110,7 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
         print_json(json.dumps(report.as_json(), indent=2))
     else:
         print(_answer(report))
-    return Exit.FAILED if report.is_trouble else Exit.WELL
+    return program.Exit.FAILED if report.is_trouble else program.Exit.WELL
 
 
 def _answer(report: "Report") -> str:
@@ -130,8 +121,8 @@ def _answer(report: "Report") -> str:
     return "\n".join(text_of(line) for line in lines_of(report.rows, width))
 
 
-@program.command()
-@with_paths
+@program.program.command()
+@program.with_paths
 def check(*, paths: tuple[str, ...]) -> int:
     """Check scenarios without running them, and print all errors of each."""
     from rdmalab.scenario.shape_errors import MOST_MISTAKES
@@ -143,19 +134,19 @@ def check(*, paths: tuple[str, ...]) -> int:
             wrong += 1
             print("\n".join(map(str, error.all)))
             if len(error.all) == MOST_MISTAKES:
-                tell(f"{error.path}: only the first {MOST_MISTAKES} errors are shown")
-    tell(f"{count - wrong} of {count} files can run")
+                program.tell(f"{error.path}: only the first {MOST_MISTAKES} errors are shown")
+    program.tell(f"{count - wrong} of {count} files can run")
     if not count:
-        return Exit.NOTHING
-    return Exit.USAGE if wrong else Exit.WELL
+        return program.Exit.NOTHING
+    return program.Exit.USAGE if wrong else program.Exit.WELL
 
 
-@program.command()
+@program.program.command()
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
 @click.option("--coverage", is_flag=True, help="Run them, and list the statement that each shows.")
 @click.option("--tests", metavar="DIR", help="With --coverage: run the bound tests in DIR too.")
-@with_json
-@with_own_profile
+@program.with_json
+@program.with_own_profile
 def lessons(
     *, paths: tuple[str, ...], coverage: bool, tests: str | None, as_json: bool, profile: str | None
 ) -> int:
@@ -183,7 +174,7 @@ def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
     for scenario, error in loaded(paths):
         if scenario is None:
             wrong += 1
-            tell(f"ERROR {required_error(error)}")
+            program.tell(f"ERROR {required_error(error)}")
         else:
             found.lessons.append(lesson(scenario))
     if as_json:
@@ -191,8 +182,8 @@ def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
     else:
         print("\n".join(lines(found)))
     if wrong:
-        return Exit.USAGE
-    return Exit.WELL if found.lessons else Exit.NOTHING
+        return program.Exit.USAGE
+    return program.Exit.WELL if found.lessons else program.Exit.NOTHING
 
 
 def _coverage(
@@ -206,7 +197,7 @@ def _coverage(
     for scenario, error in loaded(paths):
         if scenario is None:
             wrong += 1
-            tell(f"ERROR {required_error(error)}")
+            program.tell(f"ERROR {required_error(error)}")
         else:
             bindings += of_runner(played(scenario, profile, verbose=False))
     if tests is not None:
@@ -214,12 +205,12 @@ def _coverage(
     found = table([*bindings, *asked.bound], asked.said)
     said = found.model_dump_json(indent=2)
     print_json(said) if as_json else print("\n".join(lines(found)))
-    tell(found.summary)
+    program.tell(found.summary)
     if wrong:
-        return Exit.USAGE
+        return program.Exit.USAGE
     if found.failed or asked.broken:
-        return Exit.FAILED
-    return Exit.WELL if found.bound else Exit.NOTHING
+        return program.Exit.FAILED
+    return program.Exit.WELL if found.bound else program.Exit.NOTHING
 
 
 def _asked(tests: str) -> "Answer":
@@ -265,16 +256,18 @@ def required_error(error: "FileError | None") -> "FileError":
     return error
 
 
-def verdict(report: "RunModel") -> Exit:
+def verdict(report: "RunModel") -> program.Exit:
     """The exit code for a report."""
     if not report.scenarios:
-        return Exit.NOTHING
+        return program.Exit.NOTHING
     if report.errors:
-        return Exit.USAGE
-    return Exit.FAILED if report.failed else Exit.WELL
+        return program.Exit.USAGE
+    return program.Exit.FAILED if report.failed else program.Exit.WELL
 
 
 def _write_junit(report: "RunModel", path: str) -> None:
     from rdmalab.scenario.junit import document
 
-    write(path, document(report), lambda there: b"<testsuites" in there[:_HEAD], "JUnit report")
+    program.write(
+        path, document(report), lambda there: b"<testsuites" in there[:_HEAD], "JUnit report"
+    )

@@ -10,20 +10,12 @@ from pydantic import (
     model_validator,
 )
 
-from rdmalab.scenario.field_types import (
-    LayerName,
-    Mtu,
-    Number,
-    ProfileName,
-    Rate,
-    Time,
-    wrong,
-)
+from rdmalab.scenario import field_types
 from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import PROFILES
 
 _CAPS = {
-    f.name: (Mtu if f.name in ("max_mtu", "active_mtu") else Number, None)
+    f.name: (field_types.Mtu if f.name in ("max_mtu", "active_mtu") else field_types.Number, None)
     for f in fields(DeviceCaps)
 }
 _NODE = "A node: device profile, and limits that differ from it, named as in query_device."
@@ -38,10 +30,10 @@ class Section(BaseModel):
 class NodeOptions(Section):
     """The keys of a node that are no limits."""
 
-    profile: ProfileName | None = None
+    profile: field_types.ProfileName | None = None
     """Device model; `--profile` replaces it. Default: `strict`."""
 
-    link_layer: LayerName | None = None
+    link_layer: field_types.LayerName | None = None
     """Link layer of its port: Ethernet (RoCE) or InfiniBand. Default: Ethernet."""
 
     @model_validator(mode="after")
@@ -49,7 +41,7 @@ class NodeOptions(Section):
         layers = PROFILES[self.profile].link_layers if self.profile else ()
         if layers and self.link_layer not in (None, *(layer.text for layer in layers)):
             message = f"profile {self.profile} has no {self.link_layer} port"
-            raise wrong(message, "write profile: strict or profile: mlx5", "link_layer")
+            raise field_types.wrong(message, "write profile: strict or profile: mlx5", "link_layer")
         return self
 
     def caps(self) -> dict[str, int]:
@@ -60,11 +52,11 @@ class NodeOptions(Section):
 class Link(Section):
     """The cable."""
 
-    latency: Time | None = None
+    latency: field_types.Time | None = None
     """One way; default: 1us."""
-    rate: Rate | None = None
+    rate: field_types.Rate | None = None
     """Both ways; default: 100Gbps."""
-    mtu: Mtu | None = None
+    mtu: field_types.Mtu | None = None
     """active_mtu of the ports, in bytes; default: 4096."""
 
 

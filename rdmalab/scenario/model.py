@@ -12,20 +12,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from rdmalab.scenario import field_types
 from rdmalab.scenario.fabric import Link, Node, NodeOptions, Section
-from rdmalab.scenario.field_types import (
-    ErrnoName,
-    NodeName,
-    Number,
-    ProgramName,
-    Repeat,
-    Sentence,
-    StatementId,
-    Time,
-    Version,
-    Word,
-    wrong,
-)
 from rdmalab.scenario.yaml_tree import MAX_ITEMS
 
 MAX_STEPS = MAX_ITEMS
@@ -37,31 +25,31 @@ _ONLY_WITH = {
     "within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run"),
     **dict.fromkeys(("cause", "station", "verdict", "cure", "goal"), ("why",)),
 }  # fmt: skip
-_Lines = Annotated[list[Sentence], Field(max_length=MAX_ASSERTIONS)]
-_Statements = Annotated[list[StatementId], Field(min_length=1)]
+_Lines = Annotated[list[field_types.Sentence], Field(max_length=MAX_ASSERTIONS)]
+_Statements = Annotated[list[field_types.StatementId], Field(min_length=1)]
 _ASSERTIONS = ("errno", "expect", "wire", "cause")
 
 
 class Step(Section):
     """One step: one action, and what must be true after it. A text alone is a `do`."""
 
-    do: Sentence | None = None
+    do: field_types.Sentence | None = None
     """A line as at the prompt, with full names: `post_send A.qp0 opcode=SEND sg=A.mr0[0:64]`."""
     run: str | None = None
     """Run: `until EXPRESSION`, `10us`, `step packet`; empty: until idle.
 
     Or go to another moment: `back packet`, `rewind`, `goto @NAME`, `goto 9.2us`."""
-    fault: Sentence | None = None
+    fault: field_types.Sentence | None = None
     """Apply a fault: `drop A->B psn=1`, `clear`."""
-    checkpoint: Word | None = None
+    checkpoint: field_types.Word | None = None
     """Give this moment a name."""
-    note: Sentence | None = None
+    note: field_types.Sentence | None = None
     """A note for the reader; stepping through the scenario stops here."""
     why: str | None = None
     """Run why: about a subject, `A.qp0.wr[7]`, or an errno; empty: about all errors."""
-    cause: Word | None = None
+    cause: field_types.Word | None = None
     """What `why` must find first, by its name in the checklist: `rnr-infinite`, `too-early`."""
-    station: Word | None = None
+    station: field_types.Word | None = None
     """A finding that must be in the chain between the cause and the symptom."""
     verdict: Literal["cause", "warning"] | None = None
     """`warning`: the cause is suspicious, without a failure so far."""
@@ -69,15 +57,15 @@ class Step(Section):
     """`program`: the fix is a change of the program, not a command."""
     goal: _Lines | None = None
     """Conditions that must be true after the fix, on a copy of the session."""
-    id: Word | None = None
+    id: field_types.Word | None = None
     """The name of this step in reports."""
-    name: Sentence | None = None
+    name: field_types.Sentence | None = None
     """A headline; stepping through the scenario stops here."""
-    within: Time | None = None
+    within: field_types.Time | None = None
     """The limit of virtual time for `run`."""
-    errno: ErrnoName | None = None
+    errno: field_types.ErrnoName | None = None
     """The errno that the verb must return; without it a failing verb fails the scenario."""
-    repeat: Repeat | None = None
+    repeat: field_types.Repeat | None = None
     """Repeat the action this many times."""
     expect: _Lines | None = None
     """Conditions that must be true: `A.cq0.count == 1`."""
@@ -94,18 +82,18 @@ class Step(Section):
         if isinstance(given, str):
             return {"do": given}
         if not isinstance(given, dict):
-            raise wrong("a step is a line, or a mapping", "write - do: post_send …")
+            raise field_types.wrong("a step is a line, or a mapping", "write - do: post_send …")
         if any(key not in cls.model_fields for key in given):
             return given  # told by that key
         actions = [key for key in given if key in ACTIONS]
         if not actions and (key := next((key for key in ("expect", "wire") if key in given), "")):
             message = f"{key} belongs to the step above: this step has no action"
-            raise wrong(message, f"leave out the - before {key}", key)
+            raise field_types.wrong(message, f"leave out the - before {key}", key)
         if not actions:
-            raise wrong("this step does nothing", f"one of {', '.join(ACTIONS)}")
+            raise field_types.wrong("this step does nothing", f"one of {', '.join(ACTIONS)}")
         if len(actions) > 1:
-            raise wrong(f"{actions[0]} and {actions[1]} are two steps", "begin another with -",
-                        actions[1])  # fmt: skip
+            two = f"{actions[0]} and {actions[1]} are two steps"
+            raise field_types.wrong(two, "begin another with -", actions[1])
         _agree(given, actions[0])
         return given
 
@@ -136,25 +124,29 @@ def _agree(given: dict[str, object], action: str) -> None:
     """Check that the other keys of a step fit its action and each other."""
     for key, with_ in _ONLY_WITH.items():
         if key in given and action not in with_:
-            raise wrong(f"{key} goes with {' or '.join(with_)} only", "leave it out", key)
+            raise field_types.wrong(
+                f"{key} goes with {' or '.join(with_)} only", "leave it out", key
+            )
     if "why" in given:
         _agree_on_why(given)
     if "teaches" in given and not any(key in given for key in _ASSERTIONS):
         message = "a step with teaches needs an assertion"
-        raise wrong(message, f"add one of {', '.join(_ASSERTIONS)}", "teaches")
+        raise field_types.wrong(message, f"add one of {', '.join(_ASSERTIONS)}", "teaches")
 
 
 def _agree_on_why(given: dict[str, object]) -> None:
     """Check that keys about the cause are given only with a cause."""
     for key in ("station", "verdict", "cure", "goal"):
         if key in given and "cause" not in given:
-            raise wrong(f"{key} needs a cause", "add cause: NAME, as the checklist has it", key)
+            raise field_types.wrong(
+                f"{key} needs a cause", "add cause: NAME, as the checklist has it", key
+            )
     if "cure" in given and "goal" in given:
         message = "cure: program and goal exclude each other: a change of the program is not run"
-        raise wrong(message, "leave out cure or goal", "goal")
+        raise field_types.wrong(message, "leave out cure or goal", "goal")
     if given.get("verdict") == "warning" and "station" in given:
         message = "station does not fit a warning, which has no chain"
-        raise wrong(message, "leave out station", "station")
+        raise field_types.wrong(message, "leave out station", "station")
 
 
 StepKeys = tuple(Step.model_fields)
@@ -162,7 +154,7 @@ StepKeys = tuple(Step.model_fields)
 
 def _steps(value: object) -> object:
     if not isinstance(value, list):
-        raise wrong("a list of steps is wanted here", "begin each with -")
+        raise field_types.wrong("a list of steps is wanted here", "begin each with -")
     return value
 
 
@@ -174,7 +166,7 @@ class Program(Section):
 
     lines: Annotated[_Lines, Field(min_length=1)]
     """Verbs, and the words of `help lines`."""
-    pace: Time | None = None
+    pace: field_types.Time | None = None
     """The time that a line takes; default: 100ns."""
 
     @model_validator(mode="before")
@@ -185,7 +177,7 @@ class Program(Section):
             return {**given, "lines": [lines]} if isinstance(lines, str) else given
         if isinstance(given, str | list):
             return {"lines": [given] if isinstance(given, str) else given}
-        raise wrong("a program is a list of lines", "begin each with -")
+        raise field_types.wrong("a program is a list of lines", "begin each with -")
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -206,7 +198,7 @@ ProgramKeys = tuple(Program.model_fields)
 
 def _nodes(value: object) -> object:
     if isinstance(value, dict) and len(value) < 2:
-        raise wrong("a scenario needs at least two nodes", "write {A: {}, B: {}}")
+        raise field_types.wrong("a scenario needs at least two nodes", "write {A: {}, B: {}}")
     return value
 
 
@@ -219,19 +211,19 @@ class Document(Section, BaseModel):
 
     model_config = ConfigDict(title="rdmalab scenario")
 
-    rdmalab: Version
+    rdmalab: field_types.Version
     """Version of the format; the first key."""
-    title: Sentence
+    title: field_types.Sentence
     """One line."""
-    about: Sentence | None = None
+    about: field_types.Sentence | None = None
     """What it shows."""
-    tags: list[Word] = []
+    tags: list[field_types.Word] = []
     """For searching."""
     teaches: _Statements | None = None
     """Statements of the documents that the whole scenario shows; at most five with its steps."""
-    seed: Number = 0
+    seed: field_types.Number = 0
     """Random seed."""
-    nodes: Annotated[dict[NodeName, Node], BeforeValidator(_nodes)] = Field(
+    nodes: Annotated[dict[field_types.NodeName, Node], BeforeValidator(_nodes)] = Field(
         default_factory=_two_nodes
     )
     """The hosts, each with one adapter: 10.0.0.1, 10.0.0.2, …"""
@@ -239,7 +231,7 @@ class Document(Section, BaseModel):
     """The cable between them."""
     setup: Steps = []
     """Steps before the first stop."""
-    programs: dict[ProgramName, Program] = {}
+    programs: dict[field_types.ProgramName, Program] = {}
     """Small applications that run in virtual time; they start after the setup, in this order."""
     steps: Annotated[Steps, Field(min_length=1)]
     """The steps."""
@@ -253,9 +245,11 @@ class Document(Section, BaseModel):
     @classmethod
     def _version_first(cls, given: object) -> object:
         if not isinstance(given, dict):
-            raise wrong("a scenario is a mapping", "it begins with rdmalab: 1")
+            raise field_types.wrong("a scenario is a mapping", "it begins with rdmalab: 1")
         if next(iter(given), None) != "rdmalab":
-            raise wrong("the first key is not rdmalab", "begin the file with rdmalab: 1")
+            raise field_types.wrong(
+                "the first key is not rdmalab", "begin the file with rdmalab: 1"
+            )
         return given
 
 

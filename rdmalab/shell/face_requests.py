@@ -104,9 +104,8 @@ async def _new(talk: "Conversation", _wish: Empty, emit: "Emit", _pause: "Pause"
     session = talk.lab.session
     left = talk.diary.begin_empty(head_of(session))
     devices = ", ".join(f"{node} ({p.name})" for node, p in talk.lab.profiles.items())
-    talk.tell(
-        [plain(f"Empty world: nodes {devices}; time 0. use rc_pair makes a connection.")], emit
-    )
+    text = f"Empty world: nodes {devices}; time 0. use rc_pair makes a connection."
+    talk.tell([plain(text)], emit)
     if left is not None and left in (kept := waiting(left.parent)):
         number = kept.index(left) + 1
         word = "continue" if number == 1 else f"continue {number}"
@@ -118,9 +117,8 @@ async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Paus
     """Copy a text that was printed to the clipboard, if the face has one."""
     if talk.copy is not None:
         talk.copy(word.text)
-        talk.tell(
-            [plain("copied to the clipboard, if the terminal permits it (OSC 52)", DIM)], emit
-        )
+        text = "copied to the clipboard, if the terminal permits it (OSC 52)"
+        talk.tell([plain(text, DIM)], emit)
 
 
 WISHES: dict[type, FaceHandler] = {

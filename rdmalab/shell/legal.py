@@ -2,15 +2,7 @@
 
 from collections.abc import Iterator
 
-from rdmalab.command import (
-    ArgumentKind,
-    Command,
-    ExpressionKind,
-    ListKind,
-    Parameter,
-    RecordKind,
-    Span,
-)
+from rdmalab.command import Command, Parameter, Span, kinds
 from rdmalab.grammar.keys import Slot
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.session.session import Session
@@ -46,8 +38,8 @@ def _begins(text: str, wanted: str, *, inside: bool) -> bool:
     return text.startswith(wanted) or (inside and f"/{wanted}" in text)
 
 
-def _is_topic(kind: ArgumentKind) -> bool:
-    return isinstance(kind, ExpressionKind) and kind.is_topic
+def _is_topic(kind: kinds.ArgumentKind) -> bool:
+    return isinstance(kind, kinds.ExpressionKind) and kind.is_topic
 
 
 def _take_whole_word(expected: Expected, before: str) -> None:
@@ -60,7 +52,7 @@ def _take_whole_word(expected: Expected, before: str) -> None:
 def _comes_first(slot: Slot) -> bool:
     """Whether a positional argument is still missing; a question may be followed by keys."""
     required = slot.parameter.required and slot.parameter.positional
-    return required and not isinstance(slot.kind, ExpressionKind)
+    return required and not isinstance(slot.kind, kinds.ExpressionKind)
 
 
 # --------------------------------------------------------------------------- verbs
@@ -110,13 +102,17 @@ def _keys(here: CompletionContext) -> Iterator[Choice]:
 
 def _is_only_braces(slot: Slot) -> bool:
     """Whether the fields of a record are offered in its place."""
-    return isinstance(slot.kind, RecordKind) and slot.kind.short is None
+    return isinstance(slot.kind, kinds.RecordKind) and slot.kind.short is None
 
 
 def _is_list_of_records(slot: Slot) -> bool:
     """Whether it is written in braces; `sg` for example takes a name instead."""
     kind = slot.kind
-    return isinstance(kind, ListKind) and isinstance(kind.item, RecordKind) and not kind.item.short
+    return (
+        isinstance(kind, kinds.ListKind)
+        and isinstance(kind.item, kinds.RecordKind)
+        and not kind.item.short
+    )
 
 
 def _short(key: str, slot: Slot, partial: str) -> str:

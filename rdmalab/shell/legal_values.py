@@ -4,24 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rdmalab.command import (
-    ArgumentKind,
-    BooleanKind,
-    DirectionKind,
-    EnumKind,
-    ExpressionKind,
-    IntegerKind,
-    ListKind,
-    MomentKind,
-    NewKind,
-    Noun,
-    ProseKind,
-    RecordKind,
-    TextKind,
-    Thing,
-    ThingKind,
-    WordKind,
-)
+from rdmalab.command import Noun, Thing, kinds
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.topics import topics
 from rdmalab.grammar.enum_words import legal_words
@@ -39,12 +22,12 @@ from rdmalab.views.memory import with_key
 
 def values_of_slot(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
     """The candidates for the value of a key."""
-    kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
+    kind = slot.kind.item if isinstance(slot.kind, kinds.ListKind) else slot.kind
     if kind.short is not None:
         for noun in (kind.short.noun, *kind.short.also):
-            yield from _names(here, ThingKind(noun, ranged=_is_ranged(slot)), slot)
+            yield from _names(here, kinds.ThingKind(noun, ranged=_is_ranged(slot)), slot)
     yield from _OF_KIND.get(type(kind), _nothing)(here, kind, slot)
-    if kind.nullable and isinstance(kind, RecordKind):
+    if kind.nullable and isinstance(kind, kinds.RecordKind):
         yield Choice("NULL", "none", 4)
 
 
@@ -52,11 +35,11 @@ def _is_ranged(slot: Slot) -> bool:
     return slot.parameter.name in ("sg", "remote", "bind")
 
 
-def _nothing(_here: CompletionContext, _kind: ArgumentKind, _slot: Slot) -> Iterator[Choice]:
+def _nothing(_here: CompletionContext, _kind: kinds.ArgumentKind, _slot: Slot) -> Iterator[Choice]:
     yield from ()
 
 
-def _enum(here: CompletionContext, kind: EnumKind, slot: Slot) -> Iterator[Choice]:
+def _enum(here: CompletionContext, kind: kinds.EnumKind, slot: Slot) -> Iterator[Choice]:
     given = here.flags_before()
     prefix = _prefix(kind, here.expected.partial)
     legal = legal_members(here, slot, kind)
@@ -66,11 +49,11 @@ def _enum(here: CompletionContext, kind: EnumKind, slot: Slot) -> Iterator[Choic
             yield Choice(prefix + word, legal.get(member, "") if legal else "")
 
 
-def _number(word: str, kind: EnumKind) -> int:
+def _number(word: str, kind: kinds.EnumKind) -> int:
     return dict(kind.spelled).get(word) or int(kind.enum.__members__.get(word, 0))
 
 
-def _prefix(kind: EnumKind, partial: str) -> str:
+def _prefix(kind: kinds.EnumKind, partial: str) -> str:
     """The prefix of libibverbs, if one is being typed."""
     begun = partial.upper()[:4]
     if len(begun) < 2 or not "IBV_".startswith(begun):
@@ -78,11 +61,11 @@ def _prefix(kind: EnumKind, partial: str) -> str:
     return PREFIX.get(kind.enum, "")
 
 
-def _things(here: CompletionContext, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
+def _things(here: CompletionContext, kind: kinds.ThingKind, slot: Slot) -> Iterator[Choice]:
     yield from _names(here, kind, slot)
 
 
-def _names(here: CompletionContext, kind: ThingKind, slot: Slot) -> Iterator[Choice]:
+def _names(here: CompletionContext, kind: kinds.ThingKind, slot: Slot) -> Iterator[Choice]:
     for thing in here.things(kind.noun, slot):
         if not can_be_meant(here, thing):
             continue
@@ -120,13 +103,13 @@ def _ranges(here: CompletionContext, thing: Thing, name: str, about: str) -> Ite
         yield Choice(f"{name}[{begun[1]}:{length}]", about)
 
 
-def _new(here: CompletionContext, kind: NewKind, _slot: Slot) -> Iterator[Choice]:
+def _new(here: CompletionContext, kind: kinds.NewKind, _slot: Slot) -> Iterator[Choice]:
     names, own = here.session.names, here.session.default_node
     for node in sorted(here.session.world.nodes, key=lambda node: node != own):
         yield Choice(names.first_free(f"{node}.{kind.noun}"), "a new name")
 
 
-def _integer(here: CompletionContext, _kind: IntegerKind, slot: Slot) -> Iterator[Choice]:
+def _integer(here: CompletionContext, _kind: kinds.IntegerKind, slot: Slot) -> Iterator[Choice]:
     if _command(here) == "delete":
         for number, point in here.session.breakpoints.by_number.items():
             yield Choice(str(number), str(point))
@@ -135,16 +118,18 @@ def _integer(here: CompletionContext, _kind: IntegerKind, slot: Slot) -> Iterato
         yield Choice(str(value), "as connect sets it", 1)
 
 
-def _words(_here: CompletionContext, kind: WordKind, _slot: Slot) -> Iterator[Choice]:
+def _words(_here: CompletionContext, kind: kinds.WordKind, _slot: Slot) -> Iterator[Choice]:
     for word in kind.words:
         yield Choice(word)
 
 
-def _booleans(_here: CompletionContext, _kind: BooleanKind, _slot: Slot) -> Iterator[Choice]:
+def _booleans(_here: CompletionContext, _kind: kinds.BooleanKind, _slot: Slot) -> Iterator[Choice]:
     yield from (Choice("0", "no"), Choice("1", "yes"))
 
 
-def _directions(here: CompletionContext, _kind: DirectionKind, _slot: Slot) -> Iterator[Choice]:
+def _directions(
+    here: CompletionContext, _kind: kinds.DirectionKind, _slot: Slot
+) -> Iterator[Choice]:
     nodes = list(here.session.world.nodes)
     for source in nodes:
         for target in nodes:
@@ -152,14 +137,16 @@ def _directions(here: CompletionContext, _kind: DirectionKind, _slot: Slot) -> I
                 yield Choice(f"{source}->{target}", f"what {source} sends")
 
 
-def _moments(here: CompletionContext, _kind: MomentKind, _slot: Slot) -> Iterator[Choice]:
+def _moments(here: CompletionContext, _kind: kinds.MomentKind, _slot: Slot) -> Iterator[Choice]:
     for name, (branch, place) in here.session.checkpoints.items():
         elsewhere = "" if branch == here.session.history.branch.name else f" of {branch}"
         yield Choice(f"@{name}", f"{fmt.event(place.event)}{elsewhere}")
     yield from (Choice("start", "the empty world"), Choice("end", "the newest event"))
 
 
-def _texts(here: CompletionContext, _kind: TextKind | ProseKind, _slot: Slot) -> Iterator[Choice]:
+def _texts(
+    here: CompletionContext, _kind: kinds.TextKind | kinds.ProseKind, _slot: Slot
+) -> Iterator[Choice]:
     command = _command(here)
     if command == "load":
         yield from (Choice(path, title) for path, title in (*scenario_files(), *lesson_names()))
@@ -183,7 +170,7 @@ def _branches(history: History) -> Iterator[Choice]:
             yield Choice(branch.name, f"up to {fmt.event(branch.end.event)}{left}")
 
 
-def _questions(here: CompletionContext, kind: ExpressionKind, slot: Slot) -> Iterator[Choice]:
+def _questions(here: CompletionContext, kind: kinds.ExpressionKind, slot: Slot) -> Iterator[Choice]:
     if kind.is_topic:
         yield from _topics(here, slot)
         return
@@ -206,16 +193,18 @@ def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
             yield Choice(text.removeprefix(own), about, 1)
 
 
-_OF_KIND: dict[type[ArgumentKind], Callable[[CompletionContext, Any, Slot], Iterator[Choice]]] = {
-    EnumKind: _enum,
-    ThingKind: _things,
-    NewKind: _new,
-    IntegerKind: _integer,
-    WordKind: _words,
-    BooleanKind: _booleans,
-    DirectionKind: _directions,
-    MomentKind: _moments,
-    TextKind: _texts,
-    ProseKind: _texts,
-    ExpressionKind: _questions,
+_OF_KIND: dict[
+    type[kinds.ArgumentKind], Callable[[CompletionContext, Any, Slot], Iterator[Choice]]
+] = {
+    kinds.EnumKind: _enum,
+    kinds.ThingKind: _things,
+    kinds.NewKind: _new,
+    kinds.IntegerKind: _integer,
+    kinds.WordKind: _words,
+    kinds.BooleanKind: _booleans,
+    kinds.DirectionKind: _directions,
+    kinds.MomentKind: _moments,
+    kinds.TextKind: _texts,
+    kinds.ProseKind: _texts,
+    kinds.ExpressionKind: _questions,
 }

@@ -36,14 +36,8 @@ def _branch(voice: OutputFormat, reply: Reply) -> list[Line]:
     if not reply.left:
         return []
     name = voice.session.history.branch.name
-    return voice.set(
-        [
-            plain(
-                f"new branch {name}; the later events stay on {reply.left}: switch {reply.left}",
-                DIM,
-            )
-        ]
-    )
+    text = f"new branch {name}; the later events stay on {reply.left}: switch {reply.left}"
+    return voice.set([plain(text, DIM)])
 
 
 def _said_of(voice: OutputFormat, reply: Reply) -> list[Line]:

@@ -1,15 +1,6 @@
 """The line under the prompt: the argument at the cursor, or what is still needed."""
 
-from rdmalab.command import (
-    ArgumentKind,
-    Command,
-    EnumKind,
-    ExpressionKind,
-    IntegerKind,
-    ListKind,
-    Noun,
-    ThingKind,
-)
+from rdmalab.command import Command, Noun, kinds
 from rdmalab.grammar.keys import Slot, flat_record, keys_of_command
 from rdmalab.grammar.partial import Expected, expect
 from rdmalab.guide.usage import usage, value_word
@@ -59,8 +50,8 @@ def _written(expected: Expected, slot: Slot) -> str:
 
 def _range(here: CompletionContext, slot: Slot) -> str:
     row = ATTRIBUTES.get(attribute_of(slot))
-    kind: ArgumentKind = slot.kind
-    if row is None or not isinstance(kind, IntegerKind) or slot.spread is not None:
+    kind: kinds.ArgumentKind = slot.kind
+    if row is None or not isinstance(kind, kinds.IntegerKind) or slot.spread is not None:
         return ""
     caps = here.session.world.nodes[here.node or here.session.default_node].profile.caps
     return f"{row.low}..{row.highest(caps)}"
@@ -70,17 +61,17 @@ def _sentence(slot: Slot) -> str:
     row = ATTRIBUTES.get(attribute_of(slot))
     if row is not None:
         return row.sentence
-    kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
-    if isinstance(kind, ExpressionKind) and kind.is_topic:
+    kind = slot.kind.item if isinstance(slot.kind, kinds.ListKind) else slot.kind
+    if isinstance(kind, kinds.ExpressionKind) and kind.is_topic:
         return "a queue, a work request by wr_id, a program, bytes, an errno; empty: all errors"
-    is_flags = isinstance(kind, EnumKind) and kind.is_flags
+    is_flags = isinstance(kind, kinds.EnumKind) and kind.is_flags
     return "one or more, with | between" if is_flags else ""
 
 
 def _named(here: CompletionContext, slot: Slot) -> str:
     """About the object whose name is being typed: `B.mr0 4096 bytes, lkey 0x1a01, LOCAL_WRITE`."""
-    kind = slot.kind.item if isinstance(slot.kind, ListKind) else slot.kind
-    if not isinstance(kind, ThingKind) and kind.short is None:
+    kind = slot.kind.item if isinstance(slot.kind, kinds.ListKind) else slot.kind
+    if not isinstance(kind, kinds.ThingKind) and kind.short is None:
         return ""
     name = here.expected.partial.partition("[")[0]
     session = here.session

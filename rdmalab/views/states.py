@@ -5,17 +5,9 @@ from dataclasses import dataclass
 from rdmalab.command import Thing
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec import records as rec
+from rdmalab.spec import states as spec_states
 from rdmalab.spec.records import Kind, node_of, object_of
-from rdmalab.spec.states import (
-    AUTOMATIC,
-    MOVES,
-    STATES,
-    Mishap,
-    QPState,
-    QPType,
-    fields_of,
-    legal_next,
-)
+from rdmalab.spec.states import legal_next
 from rdmalab.world.world import World
 
 
@@ -23,7 +15,7 @@ from rdmalab.world.world import World
 class StateRow:
     """One box of the diagram. possible: a QP of this type can ever be in it."""
 
-    state: QPState
+    state: spec_states.QPState
     current: bool
     possible: bool
     legal_next: bool
@@ -42,8 +34,8 @@ class StateRow:
 class MoveRow:
     """The newest arrow: the event in which the QP went from `before` to `after`."""
 
-    before: QPState
-    after: QPState
+    before: spec_states.QPState
+    after: spec_states.QPState
     event: int
     at_ns: int
 
@@ -57,7 +49,7 @@ class MoveRow:
 class NextRow:
     """A legal next state, and the attributes that `modify_qp` must and may be given."""
 
-    to: QPState
+    to: spec_states.QPState
     required: tuple[str, ...]
     optional: tuple[str, ...]
 
@@ -66,8 +58,8 @@ class NextRow:
 class DiagramRow:
     """The whole diagram of one QP."""
 
-    qp_type: QPType
-    current: QPState
+    qp_type: spec_states.QPType
+    current: spec_states.QPState
     states: list[StateRow]
     nexts: list[NextRow]
     taken: MoveRow | None
@@ -95,25 +87,27 @@ def state_rows(world: World, thing: Thing, taken: MoveRow | None = None) -> list
             came_from=taken is not None and taken.before is state and taken.after is qp.state,
             note=row.note,
         )
-        for state, row in STATES.items()
+        for state, row in spec_states.STATES.items()
     ]
 
 
-def is_possible(qp_type: QPType, state: QPState, *, gives_sqe: bool = True) -> bool:
+def is_possible(
+    qp_type: spec_states.QPType, state: spec_states.QPState, *, gives_sqe: bool = True
+) -> bool:
     """Whether some move, asked for or automatic, leads there."""
-    asked = any(kind is qp_type and to is state for kind, _, to in MOVES)
+    asked = any(kind is qp_type and to is state for kind, _, to in spec_states.MOVES)
     automatic = any(
         qp_type in row.types and row.to is state
-        for row in AUTOMATIC
-        if gives_sqe or row.mishap is not Mishap.SEND_ERROR
+        for row in spec_states.AUTOMATIC
+        if gives_sqe or row.mishap is not spec_states.Mishap.SEND_ERROR
     )
     return asked or automatic
 
 
-def next_row(qp: QueuePair, to: QPState) -> NextRow:
+def next_row(qp: QueuePair, to: spec_states.QPState) -> NextRow:
     """What it takes to go from here to `to`."""
-    move = MOVES[qp.qp_type, qp.state, to]
-    return NextRow(to, fields_of(move.required), fields_of(move.optional))
+    move = spec_states.MOVES[qp.qp_type, qp.state, to]
+    return NextRow(to, spec_states.fields_of(move.required), spec_states.fields_of(move.optional))
 
 
 def move_row(world: World, thing: Thing) -> MoveRow | None:
