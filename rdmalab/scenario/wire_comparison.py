@@ -1,10 +1,12 @@
 """Compares the wire lines of a step with the packets that were sent."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from rdmalab.command import NotUnderstood
 from rdmalab.scenario import wire
 from rdmalab.scenario.wire import Expected, Lines, Seen, WireLine
+from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt
 from rdmalab.views.ladder import Fate
 
@@ -89,8 +91,10 @@ def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
     return f"{' '.join(parts)}  [ev {row.event}, {fmt.clock(row.at_ns)}]"
 
 
-def _said(value: object) -> str:
-    return fmt.number(value) if type(value) is int else fmt.value(value)
+def _said(value: Any) -> str:
+    if isinstance(value, Syndrome):
+        return value.name
+    return value if isinstance(value, str) else fmt.number(int(value))
 
 
 def resolve(lines: Lines, locate: wire.Locate, with_key: wire.WithKey) -> dict[Expected, object]:
