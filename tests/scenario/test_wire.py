@@ -133,6 +133,12 @@ def test_what_was_done_is_said_of_the_packet_that_differs() -> None:
     assert said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY delayed\n      - skip\n") == ""
 
 
+def test_the_flags_of_the_packet_that_differs_are_numbers() -> None:
+    post = "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
+    told = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY psn=1 ack_req=1\n      - skip\n")
+    assert "A->B RDMA_WRITE_ONLY psn=0 ack_req=1" in told
+
+
 def test_every_key_can_be_compared() -> None:
     post = "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
     for key in KEYS:
