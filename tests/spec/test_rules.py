@@ -47,7 +47,7 @@ def test_a_profile_overrides_only_rules_that_exist() -> None:
 def test_the_rules_of_each_request_are_those_of_the_posting_engines() -> None:
     asked = "\n".join(
         (PACKAGE / "hca" / f"{module}.py").read_text("utf-8")
-        for module in ("posting", "invalid_pointers", "offloads", "srq_lifecycle")
+        for module in ("posting", "invalid_pointers", "offloads", "send_checks", "srq_lifecycle")
     )
     assert set(RULES) >= OF_EACH_REQUEST
     assert all(f'"{name}"' in asked for name in OF_EACH_REQUEST)
