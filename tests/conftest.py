@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from rdmalab.guide.statements import MOST_PER_ITEM
 from tests.diaries import close_all
-from tests.hostile.account import SEED
+from tests.each import SEED
 
 
 def pytest_configure() -> None:

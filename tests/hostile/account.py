@@ -10,7 +10,8 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-SEED = "RDMALAB_SEED"
+from tests.each import SEED
+
 T = TypeVar("T")
 
 # C0 and C1 but for tab and line feed, marks of direction, and what a terminal takes for a line end.
