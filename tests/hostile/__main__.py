@@ -10,7 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tests.hostile.account import SEED, Account, seed_of
+from tests.each import SEED
+from tests.hostile.account import Account, seed_of
 from tests.hostile.attacks import ATTACKS, shares
 
 _A_JOB = 2_000  # inputs of one job, so that both processes are busy to the end

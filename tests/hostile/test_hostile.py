@@ -10,8 +10,9 @@ import pytest
 from rdmalab import cli
 from rdmalab.lab import Lab
 from rdmalab.scenario.saving import saved
+from tests.each import SEED
 from tests.hostile import faces, files, kills, lines, logs, words
-from tests.hostile.account import SEED, Account, printed, seed_of, shrunk
+from tests.hostile.account import Account, printed, seed_of, shrunk
 from tests.hostile.attacks import ATTACKS, shares
 from tests.labs import lab_of
 
