@@ -10,9 +10,9 @@ from rdmalab.lab import Lab
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.views.query import fields
-from rdmalab.workbench import help as helping
-from rdmalab.workbench.help import TOPICS, check_examples
+from rdmalab.workbench.help import TOPICS
 from tests.guide.saying import WORDS
+from tests.workbench.examples import check_examples, failures
 
 
 def fresh() -> Session:
@@ -85,7 +85,7 @@ def test_explain_takes_several_words(line: str, title: str) -> None:
 def test_asking_is_no_event() -> None:
     session = fresh()
     before = session.world.event
-    assert list(helping.failures(session, "help; explain psn")) == []
+    assert list(failures(session, "help; explain psn")) == []
     assert session.world.event == before
     assert not session.journal
 
