@@ -39,12 +39,14 @@ class SubjectOutcome:
     """How a thing stands, in a sentence. event: which made it so.
 
     done: it was carried out with success, whether or not a completion tells.
+    rule: the name of the rule that refused a call, as in `spec.rules`.
     """
 
     kind: Status
     sentence: str
     event: int | None = None
     done: bool = False
+    rule: str = ""
 
     @property
     def good(self) -> bool:
@@ -143,9 +145,8 @@ def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if not calls:
         return SubjectOutcome(Status.UNKNOWN, "this call is not known")
     call = calls[-1]
-    return SubjectOutcome(
-        Status.REFUSED, f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event
-    )
+    said = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
+    return SubjectOutcome(Status.REFUSED, said, call.event, rule=call.refusal)
 
 
 def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:

@@ -6,6 +6,7 @@ from rdmalab.doctor.finding import Check, Finding, Fix, Verdict
 from rdmalab.doctor.outcome import Status, SubjectOutcome
 from rdmalab.doctor.rows import Row, RowPart, evidence_rows
 from rdmalab.doctor.subject import Subject
+from rdmalab.spec.rules import RULES
 
 SCHEMA = 1
 MOST_RULED_OUT = 12
@@ -64,6 +65,8 @@ class Report:
         """The root cause in a word: what `why(…)` is compared with."""
         if self.causes:
             return self.causes[0].check.slug
+        if self.standing.rule:
+            return self.standing.rule
         if self.standing.good:
             return self.standing.kind.value
         if self.waits:
@@ -111,6 +114,10 @@ class Report:
             text = f"{about}: {check.rule}"
             rows.append(Row(RowPart.CAUSE, text, check.slug, number=number, slug=check.slug))
             rows += evidence_rows(RowPart.EVIDENCE, cause.finding.evidence, check.slug)
+        if not rows and self.standing.rule:
+            rule = self.standing.rule
+            text = f": rule of {RULES[rule].source} (explain rule {rule})"
+            return [Row(RowPart.CAUSE, text, rule, self.standing.event, number=1)]
         return rows + self._symptom(rows)
 
     def _symptom(self, rows: list[Row]) -> list[Row]:

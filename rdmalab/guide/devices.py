@@ -102,7 +102,9 @@ def limit_article(name: str) -> Article:
     rows: list[Row] = [("", sentence("limit", name))]
     rows += [(p.name, _limit(name, getattr(p.caps, name))) for p in PROFILES.values()]
     rows.append(("limits", " ".join(users)))
-    see = [] if name in read("sentences")["limit"] else ["ibv_query_device(3)"]
+    unqueried = name in read("sentences")["limit"]
+    see = [] if unqueried else ["ibv_query_device(3)"]
+    rows += [("look at", "explain profile")] if unqueried else []
     return article(name, "device limit", rows, ["explain limit", *see])
 
 

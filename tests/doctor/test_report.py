@@ -1,10 +1,14 @@
 """What the answer says, fact by fact."""
 
+import pytest
+
 from rdmalab.doctor.finding import Fix, fail, said, unknown, warn
 from rdmalab.doctor.outcome import Status, SubjectOutcome
 from rdmalab.doctor.report import Report, TriedFix
 from rdmalab.doctor.rows import RowPart
+from tests.doctor.asking import pair, why
 from tests.doctor.saying import NAME, WAITS, cause, failed, pending
+from tests.guide.saying import said as article
 
 
 def test_the_whole_answer_in_its_order() -> None:
@@ -111,3 +115,35 @@ def test_each_row_knows_its_check_and_its_event() -> None:
     assert (fact.part, fact.slug, fact.event) == (RowPart.EVIDENCE, "rem-access", 27)
     link = rows["2. qp-err-flush: the rule of qp-err-flush"]
     assert (link.number, link.slug, link.event) == (2, "qp-err-flush", None)
+
+
+REFUSALS = [
+    ("create_cq A.cq1 cqe=0", "cqe-range"),
+    ("destroy_cq A.cq0", "in-use"),
+    ("reg_mr A.mr1 pd=A.pd0 length=64 access=REMOTE_WRITE", "mr-access"),
+]
+
+
+@pytest.mark.parametrize(("line", "rule"), REFUSALS)
+def test_the_rule_that_refused_is_the_cause(line: str, rule: str) -> None:
+    lab = pair()
+    lab.do(line)
+    report = why(lab)
+    assert (report.slug, report.as_json()["cause"]) == (rule, rule)
+    assert f" 1. {rule}: rule of" in report.text
+    assert "not known" not in report.text
+
+
+def test_plain_why_names_the_cause_of_a_full_send_queue_as_the_errno_does() -> None:
+    lab = pair(use="use rc_pair max_send_wr=1")
+    for _ in range(2):
+        lab.do("post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
+    assert why(lab).slug == why(lab, "ENOMEM").slug == "sq-too-small"
+
+
+def test_no_advice_sends_to_query_device_for_max_inline_data() -> None:
+    lab = pair()
+    lab.do("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_inline_data=9999")
+    assert "max_inline_data: create_qp grants or refuses it" in why(lab).text
+    assert "create_qp grants" in article("limit max_inline_data")
+    assert "query_device" not in article("limit max_inline_data")

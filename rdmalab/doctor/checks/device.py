@@ -116,7 +116,8 @@ def _smaller(case: Case, given: CallArguments) -> CallArguments:
 BEYOND_DEVICE = Check(
     104, "beyond-device", Section.LOCAL,
     question="Was more asked for than this device has?",
-    rule="query_device says the largest of each number; all of them together may still be too much",
+    rule="each number has a limit of the device, in query_device (max_inline_data: create_qp "
+    "grants or refuses it); all of them together may still be too much",
     source="perftest-139", examine=beyond_device,
 )  # fmt: skip
 

@@ -93,7 +93,7 @@ SQ_FULL_OF_UNSIGNALED = Check(
 def sq_too_small(case: Case) -> Finding:
     """Of a post that found no slot, whether polling could not have helped."""
     found, call = backlog(case), case.call
-    if found is None or call is None or not case.asked:
+    if found is None or call is None:
         return NA
     if not found.all_under_way:
         return ok("some of what held its slots was done")
