@@ -210,8 +210,9 @@ def test_what_does_not_get_on_is_the_cause_and_not_the_queue() -> None:
     assert verdict(full("fault drop A->B", _READ, _READ, "run 1s"), "sq-too-small", "ENOMEM") is OK
 
 
-def test_a_full_queue_is_nothing_to_complain_of_where_nobody_asks() -> None:
-    assert why(full(_READ, _READ).session).causes == []
+def test_a_full_queue_is_the_cause_also_where_nobody_names_the_call() -> None:
+    causes = why(full(_READ, _READ).session).causes
+    assert [cause.check.slug for cause in causes] == ["sq-too-small"]
 
 
 # --------------------------------------------------------------------------- 95 flag-already-set
