@@ -1,83 +1,23 @@
 """The checklist: every suspicion in its order; and the FAQs of the documents, as lists of them."""
 
-from rdmalab.doctor.checks import (
-    addressing,
-    atomics,
-    buffers,
-    builders,
-    cq_limits,
-    device,
-    invalid_pointers,
-    lifetimes,
-    local_errors,
-    mcast,
-    memory_windows,
-    mtu,
-    network,
-    notify,
-    path,
-    peer,
-    polling,
-    posting,
-    psn,
-    qp_err,
-    qp_state,
-    reads,
-    receive,
-    recv_queue,
-    remote_errors,
-    rnr,
-    send_queue,
-    sg_lists,
-    srq,
-    srq_error,
-    timeout,
-    unreliable,
-    wc_fields,
-    wr_fields,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
+from rdmalab.doctor import checks
 from rdmalab.doctor.finding import Check, Section
 
 _SECTIONS = tuple(Section)
-_FAMILIES = (
-    addressing,
-    atomics,
-    buffers,
-    builders,
-    cq_limits,
-    device,
-    invalid_pointers,
-    lifetimes,
-    local_errors,
-    mcast,
-    memory_windows,
-    mtu,
-    network,
-    notify,
-    path,
-    peer,
-    polling,
-    posting,
-    psn,
-    qp_err,
-    qp_state,
-    reads,
-    receive,
-    recv_queue,
-    remote_errors,
-    rnr,
-    send_queue,
-    sg_lists,
-    srq,
-    srq_error,
-    timeout,
-    unreliable,
-    wc_fields,
-    wr_fields,
-)
+
+
+def _of_family(name: str) -> tuple[Check, ...]:
+    """The checks of one module of `checks/`."""
+    found: tuple[Check, ...] = import_module(f"{checks.__name__}.{name}").CHECKS
+    return found
+
+
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
-        (check for family in _FAMILIES for check in family.CHECKS),
+        (check for _, name, _ in iter_modules(checks.__path__) for check in _of_family(name)),
         key=lambda check: (_SECTIONS.index(check.section), check.number),
     )
 )
