@@ -89,7 +89,7 @@ def still(world: World) -> Any:
 def everything(lab: Lab) -> Any:
     """All state below the prompt as plain data; the trace by its fingerprint."""
     session = lab.session
-    names = (session.names.thing_of, session.names.name_of, session.names.buried)
+    names = (session.names.thing_of, session.names.name_of, session.names.retired)
     asked = [(entry.event, entry.at_ns, entry.invocation) for entry in session.journal]
     place = (session.world.event, session.world.now_ns, session.default_node)
     return still(session.world), repr(names), asked, place, fingerprint(lab)

@@ -11,12 +11,12 @@ from rdmalab.world.world import World
 class Names:
     """Names and objects in both directions, in the order of creation."""
 
-    __slots__ = ("buried", "name_of", "thing_of")
+    __slots__ = ("name_of", "retired", "thing_of")
 
     def __init__(self, nodes: Iterable[str]) -> None:
         self.thing_of: dict[str, Thing] = {}
         self.name_of: dict[Thing, str] = {}
-        self.buried: set[str] = set()
+        self.retired: set[str] = set()
         for node in nodes:
             self.give(node, Thing(Noun.NODE, node, 0))
 
@@ -24,12 +24,12 @@ class Names:
         """Name a new object; the name of a destroyed object may be used again."""
         self.thing_of[name] = thing
         self.name_of[thing] = name
-        self.buried.discard(name)
+        self.retired.discard(name)
 
     def retire(self, thing: Thing) -> None:
         """Mark an object as destroyed; its name still refers to it."""
         if thing in self.name_of:
-            self.buried.add(self.name_of[thing])
+            self.retired.add(self.name_of[thing])
 
     def retire_struck(self, world: World) -> None:
         """Mark the objects that faults have destroyed."""
@@ -39,7 +39,7 @@ class Names:
     @property
     def counts(self) -> tuple[int, int, int]:
         """The numbers of names; while they stay equal, no name has changed."""
-        return len(self.thing_of), len(self.name_of), len(self.buried)
+        return len(self.thing_of), len(self.name_of), len(self.retired)
 
     def find(self, name: str) -> Thing | None:
         """The object of a name, existing or destroyed; None if the name was never given."""
@@ -51,7 +51,7 @@ class Names:
 
     def is_free(self, name: str) -> bool:
         """Whether a new object may take the name: it is unused, or its object is destroyed."""
-        return name not in self.thing_of or name in self.buried
+        return name not in self.thing_of or name in self.retired
 
     def first_free(self, stem: str) -> str:
         """The stem with the lowest number that is free: `A.ah` gives `A.ah0`."""
@@ -67,5 +67,5 @@ class Names:
         return [
             name
             for name, thing in self.thing_of.items()
-            if name not in self.buried and noun in (None, thing.noun)
+            if name not in self.retired and noun in (None, thing.noun)
         ]

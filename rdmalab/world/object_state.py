@@ -40,7 +40,7 @@ from rdmalab.world.world import World
 # An object and what its fields held, and so for each of its parts, by identity.
 ObjectState = dict[int, tuple[object, list[object]]]
 
-# They have a portrait of their own, or none: whoever meets one elsewhere only refers to it.
+# They have a state of their own, or none: elsewhere they are only referred to.
 _THINGS = (
     Hca, Table, World, QueuePair, CompletionQueue, MemoryRegion, MemoryWindow, ProtectionDomain,
     SharedReceiveQueue, XrcDomain, CompChannel, ThreadDomain, Flow, AddressHandle, Program,
@@ -50,7 +50,7 @@ _SHARED = (
     packet.Packet, packet.Flow, Frame, SendWqe, RecvWqe, Cqe, SGE, WildPointer, Buffer, SendWR,
     RecvWR, AhAttr, Capacity, FlowAttr, FlowSpec,
 )  # fmt: skip
-# What stands in portraits of its own, or in none: the hour is set at every door, and which timer is
+# What stands in states of its own, or in none: the time is set at every entry, and which timer is
 # filed where follows from those that are armed.
 _APART = {
     World: {"nodes", "trace"},
@@ -70,26 +70,26 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 
 
 # --------------------------------------------------------------------------- one object
-def capture_object(thing: object, portrait: ObjectState | None = None) -> ObjectState:
+def capture_object(thing: object, state: ObjectState | None = None) -> ObjectState:
     """The state of an object and of all parts that belong to it."""
-    portrait = {} if portrait is None else portrait
-    portrait[id(thing)] = (thing, held := [])  # before its parts, which may refer to it
+    state = {} if state is None else state
+    state[id(thing)] = (thing, held := [])  # before its parts, which may refer to it
     for value in _fields_of(type(thing))(thing):
-        held.append(_kept(value, portrait))  # noqa: PERF401  (`portrait` must have it before its parts)
-    return portrait
+        held.append(_kept(value, state))  # noqa: PERF401  (`state` must have it before its parts)
+    return state
 
 
-def restore_object(portrait: ObjectState) -> None:
+def restore_object(state: ObjectState) -> None:
     """Restore the fields of each object in the state."""
-    for thing, held in portrait.values():
+    for thing, held in state.values():
         for name, value in zip(_NAMES[type(thing)], held, strict=True):
             copy = _COPIES.get(type(value))
             setattr(thing, name, value if copy is None else copy(value))
 
 
-def held_by(portrait: ObjectState, thing: object) -> dict[str, object]:
+def held_by(state: ObjectState, thing: object) -> dict[str, object]:
     """The values of the fields of one of its objects, by name."""
-    _, held = portrait[id(thing)]
+    _, held = state[id(thing)]
     return dict(zip(_NAMES[type(thing)], held, strict=True))
 
 
@@ -105,7 +105,7 @@ def _fields_of(cls: type) -> Callable[[object], tuple[object, ...]]:
 
 
 # --------------------------------------------------------------------------- one value
-def _unknown(value: object, portrait: ObjectState) -> object:
+def _unknown(value: object, state: ObjectState) -> object:
     """A value of a type that is met for the first time."""
     cls = type(value)
     frozen = is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
@@ -115,41 +115,41 @@ def _unknown(value: object, portrait: ObjectState) -> object:
     if "__slots__" not in vars(cls):
         raise TypeError(f"no state of {cls.__name__}: state is plain data in slotted classes")
     _WAYS[cls] = _part
-    return _part(value, portrait)
+    return _part(value, state)
 
 
-def _part(value: object, portrait: ObjectState) -> object:
-    if id(value) not in portrait:
-        capture_object(value, portrait)
+def _part(value: object, state: ObjectState) -> object:
+    if id(value) not in state:
+        capture_object(value, state)
     return value
 
 
-def _sequence(values: _Sequence, portrait: ObjectState) -> _Sequence:
-    return type(values)([_kept(value, portrait) for value in values])
+def _sequence(values: _Sequence, state: ObjectState) -> _Sequence:
+    return type(values)([_kept(value, state) for value in values])
 
 
-def _fixed(values: tuple[object, ...], portrait: ObjectState) -> tuple[object, ...]:
+def _fixed(values: tuple[object, ...], state: ObjectState) -> tuple[object, ...]:
     """A tuple stays; what it holds may change."""
     for value in values:
-        _kept(value, portrait)
+        _kept(value, state)
     return values
 
 
-def _mapping(values: dict[object, object], portrait: ObjectState) -> dict[object, object]:
-    return {key: _kept(value, portrait) for key, value in values.items()}
+def _mapping(values: dict[object, object], state: ObjectState) -> dict[object, object]:
+    return {key: _kept(value, state) for key, value in values.items()}
 
 
-def _kept(value: object, portrait: ObjectState) -> object:
+def _kept(value: object, state: ObjectState) -> object:
     way = _WAYS.get(type(value), _UNKNOWN)
-    return value if way is None else way(value, portrait)
+    return value if way is None else way(value, state)
 
 
 _Way = Callable[[Any, ObjectState], object]
 _UNKNOWN: _Way = _unknown
 _WAYS: dict[type, _Way | None] = {
     list: _sequence, deque: _sequence, tuple: _fixed, dict: _mapping,
-    set: lambda values, _portrait: set(values),
-    bytearray: lambda octets, _portrait: bytearray(octets),
+    set: lambda values, _state: set(values),
+    bytearray: lambda octets, _state: bytearray(octets),
 }  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def _again(value: object) -> object:
     return value if copy is None else copy(value)
 
 
-# What was copied into the portrait is copied out of it: it may be put back more than once.
+# What was copied into the state is copied out of it: it may be put back more than once.
 _COPIES: dict[type, Callable[[Any], object]] = {
     list: lambda values: [_again(value) for value in values],
     deque: lambda values: deque([_again(value) for value in values]),

@@ -39,7 +39,7 @@ class World:
     ) -> None:
         self.trace = trace or Trace()
         self.seed = seed
-        self.struck: list[Thing] = []  # destroyed by accidents, their names not yet buried
+        self.struck: list[Thing] = []  # destroyed by accidents, their names not yet retired
         self.agenda = EventQueue(self.trace)
         self.programs = Programs()
         self.nodes: dict[str, Hca] = {}

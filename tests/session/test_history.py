@@ -50,7 +50,7 @@ def visited(lab: Lab, lines: tuple[str, ...] = LINES) -> dict[Place, Any]:
 
 def moment(lab: Lab) -> Any:
     names = lab.session.names
-    named = (dict(names.thing_of), dict(names.name_of), set(names.buried))
+    named = (dict(names.thing_of), dict(names.name_of), set(names.retired))
     return still(lab.session.world), repr(named[:2]), named[2], fingerprint(lab)
 
 

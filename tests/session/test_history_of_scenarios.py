@@ -22,7 +22,7 @@ VISITS = 12
 
 def moment(session: Session) -> Any:
     names = session.names
-    named = (dict(names.thing_of), dict(names.name_of), set(names.buried))
+    named = (dict(names.thing_of), dict(names.name_of), set(names.retired))
     return still(session.world), named, session.world.trace.latest
 
 

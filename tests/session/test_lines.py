@@ -152,12 +152,12 @@ def worn() -> Lab:
 @pytest.mark.parametrize("line", REFUSED)
 def test_what_is_refused_leaves_its_call_in_the_log_and_nothing_else(worn: Lab, line: str) -> None:
     session, world = worn.session, worn.session.world
-    before, names = still(world), repr((session.names.thing_of, session.names.buried))
+    before, names = still(world), repr((session.names.thing_of, session.names.retired))
     event, records, journal = world.event, len(world.trace.records), len(session.journal)
     refused = refusal(worn, line)
     assert refused.rule == REFUSED[line]
     assert still(world) == before
-    assert repr((session.names.thing_of, session.names.buried)) == names
+    assert repr((session.names.thing_of, session.names.retired)) == names
     assert (world.event, len(session.journal)) == (event + 1, journal + 1)
     why, call = world.trace.records[records:]
     verb, node = line.partition(" ")[0], line.split()[1][0]

@@ -37,7 +37,7 @@ def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
 def moment(lab: Lab) -> Any:
     """All there is here: the world, what is called how, and all that was logged so far."""
     names = lab.session.names
-    return still(lab.session.world), repr(names.thing_of), set(names.buried), fingerprint(lab)
+    return still(lab.session.world), repr(names.thing_of), set(names.retired), fingerprint(lab)
 
 
 @few

@@ -42,11 +42,11 @@ def spoil(thing: Outer) -> None:
 def test_all_that_an_object_holds_is_put_back_and_more_than_once() -> None:
     thing, as_it_was = outer(), deepcopy(outer())
     inner, first = thing.inner, thing.some[0]
-    portrait = object_state.capture_object(thing)
+    state = object_state.capture_object(thing)
     for _ in range(2):
         spoil(thing)
         assert thing != as_it_was
-        object_state.restore_object(portrait)
+        object_state.restore_object(state)
         assert thing == as_it_was
     assert thing.inner is inner
     assert thing.some[0] is first

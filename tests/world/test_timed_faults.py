@@ -131,7 +131,7 @@ def test_it_is_planned_and_told_by_name() -> None:
 
 
 def test_history_knows_it() -> None:
-    """Names too: what is destroyed on the way is buried whoever walks it."""
+    """Names too: what is destroyed on the way is retired on each way there."""
     lab = lab_of("fault dereg B.mr0 A->B nth=2", _WRITE, "run", "reg_mr B.mr0 pd=B.pd0 length=64 "
                  "access=LOCAL_WRITE", "fault kill B.qp0 at=9ms", "run")  # fmt: skip
     assert everything(played_again(lab)) == everything(lab)
