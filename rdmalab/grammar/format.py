@@ -55,7 +55,7 @@ def render(invocation: Invocation, command: Command) -> str:
         else:
             words += _texts(keys.at((name,)), value, keys, spoken)
         if isinstance(kind, ExpressionKind):
-            waiting.append(kind)  # it takes every word behind it
+            waiting.append(kind)  # it takes every word after it
     return " ".join(words)
 
 

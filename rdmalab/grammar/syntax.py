@@ -153,7 +153,7 @@ def commands(tokens: list[Token]) -> list[list[Token]]:
     lines: list[list[Token]] = [[]]
     depth = 0
     for at, token in enumerate(tokens):
-        if opens_lines(tokens, at):  # half written: what is typed behind it is a line of its own
+        if opens_lines(tokens, at):  # half written: what is typed after it is a line of its own
             lines[-1].append(token)
             lines.append([])
             continue

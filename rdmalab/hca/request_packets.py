@@ -192,7 +192,7 @@ def _carry_out(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
     return LOCAL[WROpcode(wqe.wr.opcode)](hca, qp, wqe)
 
 
-# What needs no packet: done when its turn comes, with all before it begun and nothing behind it.
+# What needs no packet: done when its turn comes, with all before it begun and nothing after it.
 LOCAL: dict[WROpcode, Callable[["Hca", QueuePair, SendWqe], WCStatus]] = {
     WROpcode.BIND_MW: mw.bind,
     WROpcode.LOCAL_INV: mw.invalidate_own,

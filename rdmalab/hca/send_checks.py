@@ -22,7 +22,7 @@ _BIND_MW = WROpcode.BIND_MW
 _INLINE = int(SendFlags.INLINE)
 _KNOWN_FLAGS = sum(SendFlags)
 _CHOOSY = int(SendFlags.FENCE | SendFlags.IP_CSUM)  # all others go with every type
-# Flags that nobody need look at.
+# Flags that need no check.
 _ALWAYS_GOOD = frozenset({SendFlags(0), SendFlags.SIGNALED})
 
 
@@ -205,7 +205,7 @@ _CONCERNS: dict[Check, frozenset[WROpcode]] = {
     check_window_type: _BINDS,
 }
 
-# The line that each opcode walks, in the order of CHECKS; an opcode nobody knows walks _PLAIN.
+# The line that each opcode walks, in the order of CHECKS; an unknown opcode walks _PLAIN.
 _PLAIN = tuple(check for check in CHECKS if check not in _CONCERNS)
 
 

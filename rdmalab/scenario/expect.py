@@ -68,7 +68,7 @@ def _facts(node: Node, ask: Ask) -> Iterator[str]:
         case _:
             try:
                 yield f"{render(node)} = {said(ask(node))}"
-            except NotUnderstood as unknown:  # behind an `and` that nobody reached
+            except NotUnderstood as unknown:  # after an `and` that was not reached
                 yield f"{render(node)}: {unknown.message}"
 
 

@@ -40,7 +40,7 @@ class Reread(NullLog):
         self.diary = diary
         self.arrivals = list(typed.arrivals)
         self.loads = list(typed.loads)
-        self.may_go_on = may_go_on  # journeys of which nobody knows where they ended
+        self.may_go_on = may_go_on  # journeys whose end is not known
         self.halted = False
 
     def known(self) -> LoggedArrival | None:

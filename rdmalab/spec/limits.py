@@ -173,7 +173,7 @@ class DeviceCaps:
     local_ca_ack_delay: int = 4  # a timer code: answers come within 4.096 us * 2^4
     phys_port_cnt: int = 1
     max_tso: int = 2**18  # query_device_ex tso_caps: bytes of one TSO; 0: the device has none
-    # nobody can query these: found by trying, in ibv_context, or a right of the process
+    # no query tells these: found by trying, in ibv_context, or a right of the process
     max_inline_data: int = 256
     max_sq_bytes: int = NO_LIMIT  # memory that one send queue may take, see Capacity.sq_bytes
     memlock_limit: int = NO_LIMIT  # RLIMIT_MEMLOCK: bytes, whole pages, of all regions together
@@ -209,7 +209,7 @@ class DeviceCaps:
         return self.gid_tbl_len - 1
 
 
-# Not in `ibv_device_attr`: what query_port tells, and what nobody can ask.
+# Not in `ibv_device_attr`: what query_port tells, and what no query tells.
 QUERIED_OTHERWISE = (
     "max_inline_data", "num_comp_vectors", "max_mtu", "active_mtu", "max_msg_sz", "gid_tbl_len",
     "pkey_tbl_len", "max_tso", "max_tso_header", "max_flow", "cap_net_raw", "max_sq_bytes",

@@ -212,7 +212,7 @@ CELLS: dict[str, str] = {
 }
 """Each cell and what it means."""
 
-# What librxe never asks of a batch; the device, or nobody, finds it later.
+# What librxe never asks of a batch; the device may find it later.
 _RXE_BATCH_UNCHECKED = frozenset(
     {"atomic-length", "atomic-address", "setter-missing", "setter-place", "crash-ah"}
 )

@@ -3,7 +3,7 @@
 from enum import IntEnum, auto
 from typing import NamedTuple
 
-PACE_NS = 100  # what a line takes if nobody says otherwise
+PACE_NS = 100  # what a line takes unless it is set
 
 
 class ProgramState(IntEnum):

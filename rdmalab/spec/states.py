@@ -257,7 +257,7 @@ def surplus(qp_type: QPType, now: QPState, to: QPState, given: Attr) -> Attr:
     return Attr(int(given) & ~int(move.required | move.optional | Attr.STATE))
 
 
-# ---------------------------------------------------------------- moves nobody asks for
+# ---------------------------------------------------------------- transitions without a call
 
 
 class Mishap(Enum):

@@ -12,7 +12,7 @@ class Origin(IntEnum):
 
     SENT = auto()
     COPIED = auto()  # by a fault: the sender knows nothing of it
-    INJECTED = auto()  # by the experimenter: nobody has sent it
+    INJECTED = auto()  # by the experimenter: no device sent it
 
 
 ORIGINS = {

@@ -191,7 +191,7 @@ class AHAttr(Struct):
 _TOLD = ("is_global", *_ROUTE, "port_num", "dlid", "sl", "static_rate", "src_path_bits")
 
 
-def told(attr: AHAttr) -> dict[str, int]:
+def as_arguments(attr: AHAttr) -> dict[str, int]:
     """The address as a command takes it: the fields that are not 0."""
     return {name: attr.c[name] for name in _TOLD if attr.c.get(name)}
 
@@ -207,7 +207,9 @@ class AH(LabObject[AddressHandle]):
             attr = kwargs["attr"]
         else:
             attr = _back(pd, kwargs["wc"], kwargs["grh"], kwargs["port_num"])
-        self._made("Failed to create AH", "create_ah", Noun.AH, pd.node, pd=pd.ref, attr=told(attr))
+        self._made(
+            "Failed to create AH", "create_ah", Noun.AH, pd.node, pd=pd.ref, attr=as_arguments(attr)
+        )
         self._join(pd)
 
 

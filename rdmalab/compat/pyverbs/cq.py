@@ -74,10 +74,10 @@ class CQ(_Queue):
     ) -> None:  # fmt: skip
         del cq_context
         expect("channel", channel, CompChannel)
-        told = {} if channel is None else {"channel": channel.ref}
+        arguments = {} if channel is None else {"channel": channel.ref}
         self._made(
             "Failed to create a CQ", "create_cq", Noun.CQ, context.node,
-            cqe=converted(cqe, INT), comp_vector=converted(comp_vector, INT), **told,
+            cqe=converted(cqe, INT), comp_vector=converted(comp_vector, INT), **arguments,
         )  # fmt: skip
         self._join(context, channel)
         self._channel, self.unacknowledged = channel, 0
@@ -172,10 +172,10 @@ class CQEX(_Queue):
         text, channel = "Failed to create extended CQ", attr.comp_channel
         if attr.comp_mask and attr.flags:  # neither overruns nor threads are told to the device
             raise PyverbsRDMAError(text, EOPNOTSUPP)
-        told = {} if channel is None else {"channel": channel.ref}
+        arguments = {} if channel is None else {"channel": channel.ref}
         self._made(
             text, "create_cq_ex", Noun.CQ, context.node,
-            cqe=attr.cqe, comp_vector=attr.comp_vector, wc_flags=attr.wc_flags, **told,
+            cqe=attr.cqe, comp_vector=attr.comp_vector, wc_flags=attr.wc_flags, **arguments,
         )  # fmt: skip
         self._join(context, channel, attr.parent_domain)
         self.status = self.wr_id = 0

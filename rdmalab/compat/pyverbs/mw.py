@@ -27,7 +27,7 @@ class MWBindInfo(Struct, PyverbsCM):
         self._set(locals())
         self._mr = mr
 
-    def told(self) -> dict[str, int]:
+    def as_arguments(self) -> dict[str, int]:
         """The range as a command takes it, its address translated to the lab's."""
         return {
             "bind_mr": self._mr.found.number,
@@ -50,9 +50,9 @@ class MWBind(Struct, PyverbsCM):
         self._set({"_send_flags": send_flags, "_wr_id": wr_id})
         self._info = info
 
-    def told(self) -> dict[str, int]:
+    def as_arguments(self) -> dict[str, int]:
         """The bind as a command takes it."""
-        return {**self._info.told(), "wr_id": self._wr_id, "flags": self._send_flags}
+        return {**self._info.as_arguments(), "wr_id": self._wr_id, "flags": self._send_flags}
 
 
 class MW(LabObject[MemoryWindow]):

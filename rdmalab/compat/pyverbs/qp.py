@@ -173,8 +173,12 @@ class QPEx(QP):
 
     def wr_bind_mw(self, mw: MW, rkey: int, bind_info: MWBindInfo) -> None:
         """`ibv_wr_bind_mw`: bind a type 2 window; rkey: its new key."""
-        told = {**bind_info.told(), "mw": mw.found.number, "mw_rkey": converted(rkey, U32)}
-        self._build("wr_bind_mw", info=told)
+        info = {
+            **bind_info.as_arguments(),
+            "mw": mw.found.number,
+            "mw_rkey": converted(rkey, U32),
+        }
+        self._build("wr_bind_mw", info=info)
         self.children.add(mw)
 
     def wr_local_inv(self, invalidate_rkey: int, /) -> None:
@@ -204,8 +208,8 @@ class QPEx(QP):
     def wr_set_sge(self, sge: SGE, /) -> None:
         """`ibv_wr_set_sge`: one SGE; TypeError for anything else."""
         expect("sge", sge, SGE, null=False)
-        self._say("wr_set_sge", sg=sge.told())
+        self._say("wr_set_sge", sg=sge.as_arguments())
 
     def wr_set_sge_list(self, num_sge: int, sg_list: Sequence[SGE]) -> None:
         """`ibv_wr_set_sge_list`: the first num_sge SGEs."""
-        self._say("wr_set_sge_list", sg=[sge.told() for sge in sg_list[:num_sge]])
+        self._say("wr_set_sge_list", sg=[sge.as_arguments() for sge in sg_list[:num_sge]])

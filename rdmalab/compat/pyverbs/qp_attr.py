@@ -2,7 +2,7 @@
 
 from typing import Self, overload
 
-from rdmalab.compat.pyverbs.addr import GID, AHAttr, GlobalRoute, text_of, told
+from rdmalab.compat.pyverbs.addr import GID, AHAttr, GlobalRoute, as_arguments, text_of
 from rdmalab.compat.pyverbs.base import PyverbsCM
 from rdmalab.compat.pyverbs.c_types import U8, U16, U32, UINT32, enum
 from rdmalab.compat.pyverbs.qp_cap import CAPS, Cap, cap_rows
@@ -101,14 +101,14 @@ class QPAttr(Struct):
     def _copy_ah(self, ah_attr: AHAttr | None, is_alt: bool = False) -> None:
         self.take_path("alt_ah_attr" if is_alt else "ah_attr", ah_attr)
 
-    def told(self, mask: int) -> dict[str, object]:
+    def as_arguments(self, mask: int) -> dict[str, object]:
         """The attr of a command modify_qp: the fields that the mask names."""
         found: dict[str, object] = {}
         for name, row in ATTRIBUTES.items():
             if not mask & row.mask:
                 continue
             if name in self.paths:
-                found[name] = told(self.paths[name])
+                found[name] = as_arguments(self.paths[name])
             else:
                 found[name] = self.numbers(CAPS) if name == "cap" else self.c.get(name, 0)
         return found

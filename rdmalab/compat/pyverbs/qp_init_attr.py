@@ -63,7 +63,7 @@ class _InitAttr(Capped):
         self.parts |= {"send_cq": scq, "recv_cq": rcq, "srq": srq}
         self.cap = cap
 
-    def told(self) -> dict[str, object]:
+    def as_arguments(self) -> dict[str, object]:
         """The init_attr of a command create_qp or create_qp_ex."""
         parts = {name: self.parts.get(name) for name in ("send_cq", "recv_cq", "srq", "pd", "xrcd")}
         found: dict[str, object] = {name: part.ref for name, part in parts.items() if part}
@@ -118,9 +118,9 @@ class QPInitAttrEx(_InitAttr):
             self.parts[name] = part
         self._send_ops_flags = converted(send_ops_flags, U64)
 
-    def told(self) -> dict[str, object]:
+    def as_arguments(self) -> dict[str, object]:
         """The same; without the fields that comp_mask does not name."""
-        found, mask = super().told(), self.comp_mask
+        found, mask = super().as_arguments(), self.comp_mask
         for name, bit in (("pd", InitMask.PD), ("xrcd", InitMask.XRCD)):
             if not mask & bit:
                 found.pop(name, None)

@@ -60,14 +60,19 @@ class QP(LabObject[QueuePair]):
 
     def _create_qp(self, pd: PD, attr: QPInitAttr) -> None:
         self._made(
-            "Failed to create QP", "create_qp", Noun.QP, pd.node, pd=pd.ref, init_attr=attr.told()
+            "Failed to create QP",
+            "create_qp",
+            Noun.QP,
+            pd.node,
+            pd=pd.ref,
+            init_attr=attr.as_arguments(),
         )
 
     def _create_qp_ex(self, ctx: Context, attr: QPInitAttrEx) -> None:
         text = "Failed to create QP"
         if attr.create_flags or attr.ind_table is not None:
             raise PyverbsRDMAError(text, EOPNOTSUPP)
-        self._made(text, "create_qp_ex", Noun.QP, ctx.node, init_attr=attr.told())
+        self._made(text, "create_qp_ex", Noun.QP, ctx.node, init_attr=attr.as_arguments())
 
     # ------------------------------------------------------------------ states
     def _get_comp_mask(self, dst: str) -> int:
@@ -103,7 +108,7 @@ class QP(LabObject[QueuePair]):
         self._modify("Failed to modify QP", qp_attr, converted(comp_mask, INT))
 
     def _modify(self, text: str, qp_attr: QPAttr, mask: int) -> None:
-        call(text, "modify_qp", qp=self.ref, attr=qp_attr.told(mask), attr_mask=mask)
+        call(text, "modify_qp", qp=self.ref, attr=qp_attr.as_arguments(mask), attr_mask=mask)
 
     def query(self, attr_mask: int, /) -> tuple[QPAttr, QPInitAttr]:
         """`ibv_query_qp`: all attributes, whatever the mask is, and what it was created with."""
@@ -134,7 +139,7 @@ class QP(LabObject[QueuePair]):
 
     def bind_mw(self, mw: MW, mw_bind: MWBind) -> None:
         """`ibv_bind_mw`: post a bind of a type 1 window, which gets a new rkey."""
-        call("Failed to Bind MW", "bind_mw", qp=self.ref, mw=mw.ref, asked=mw_bind.told())
+        call("Failed to Bind MW", "bind_mw", qp=self.ref, mw=mw.ref, asked=mw_bind.as_arguments())
 
     # ------------------------------------------------------------------ and what else there is
     def set_ece(self, ece: ECE, /) -> None:

@@ -68,7 +68,7 @@ class SrqInitAttrEx(_InitAttr):
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
         self._set(locals())
 
-    def told(self) -> dict[str, object]:
+    def as_arguments(self) -> dict[str, object]:
         """The init_attr of a command create_srq_ex: the fields that comp_mask names."""
         parts = {"pd": (_PD, self.pd), "xrcd": (_XRCD, self.xrcd), "cq": (_CQ, self.cq)}
         found: dict[str, object] = {
@@ -138,15 +138,15 @@ class SRQ(LabObject[SharedReceiveQueue]):
         self._create("create_srq", pd, pd=pd.ref, attr=init_attr.numbers(_CAPACITY))
 
     def _create_srq_ex(self, context: Context, init_attr_ex: SrqInitAttrEx) -> None:
-        told = init_attr_ex.told()
-        if told.get("srq_type", SrqType.BASIC) not in tuple(SrqType):
+        arguments = init_attr_ex.as_arguments()
+        if arguments.get("srq_type", SrqType.BASIC) not in tuple(SrqType):
             raise PyverbsRDMAError("Failed to create SRQ (errno is 95)", EOPNOTSUPP)
-        self._create("create_srq_ex", context, init_attr=told)
+        self._create("create_srq_ex", context, init_attr=arguments)
         self._join(context, init_attr_ex.pd, init_attr_ex.xrcd, init_attr_ex.cq)
 
-    def _create(self, word: str, creator: PD | Context, **told: object) -> None:
+    def _create(self, word: str, creator: PD | Context, **arguments: object) -> None:
         try:
-            self._is(here().make(word, Noun.SRQ, creator.node, **told))
+            self._is(here().make(word, Noun.SRQ, creator.node, **arguments))
         except Refused as refusal:
             text = f"Failed to create SRQ (errno is {refusal.errno})"
             raise failed(text, refusal) from None

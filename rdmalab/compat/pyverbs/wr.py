@@ -36,7 +36,7 @@ class SGE(Struct, PyverbsCM):
         """Bytes of the program's memory from addr + offset; PyverbsError where C crashes."""
         return octets_at(self.addr + offset, length)
 
-    def told(self) -> dict[str, int]:
+    def as_arguments(self) -> dict[str, int]:
         """The SGE as a command takes it, its address translated to the lab's."""
         return {**self.c, "addr": here().buffers.to_lab(self.addr)}
 
@@ -83,7 +83,7 @@ class _Request(Struct, PyverbsCM):
             other.c = dict(self.c)
             other.sg, other.following = [*self.sg], self.following
 
-    def told(self) -> dict[str, object]:
+    def as_arguments(self) -> dict[str, object]:
         """The request as a command takes it: no field that is 0, num_sge only if it is wrong."""
         to_lab = here().buffers.to_lab
         sg = [{**sge, "addr": to_lab(sge["addr"])} for sge in self.sg]
@@ -193,7 +193,11 @@ class SendWR(_Request):
 
     def set_bind_wr(self, mw: "MW", bind_info: "MWBindInfo") -> None:
         """Set the window and its range for BIND_MW, with the next variant of its rkey."""
-        self.union = {**bind_info.told(), "mw": mw.found.number, "mw_rkey": inc_rkey(mw.rkey)}
+        self.union = {
+            **bind_info.as_arguments(),
+            "mw": mw.found.number,
+            "mw_rkey": inc_rkey(mw.rkey),
+        }
 
     def set_qp_type_xrc(self, remote_srqn: int, /) -> None:
         """Set the number of the remote SRQ for an XRC QP."""
@@ -205,9 +209,9 @@ class SendWR(_Request):
         if other is not None:
             other.union, other.xrc = dict(self.union), dict(self.xrc)
 
-    def told(self) -> dict[str, object]:
+    def as_arguments(self) -> dict[str, object]:
         """The same, with the fields of its opcode."""
-        found = {**super().told(), "opcode": self.opcode, **self.union, **self.xrc}
+        found = {**super().as_arguments(), "opcode": self.opcode, **self.union, **self.xrc}
         if "remote_addr" in self.union:
             found["remote_addr"] = here().buffers.to_lab(self.union["remote_addr"])
         if self.send_flags:
@@ -233,7 +237,7 @@ def post(text: str, word: str, wr: W, bad_wr: W | None, **queue: Ref) -> None:
     """
     chain = wr.chain()
     try:
-        here().call(word, **queue, wr=[each.told() for each in chain])
+        here().call(word, **queue, wr=[each.as_arguments() for each in chain])
     except Refused as refusal:
         if refusal.bad_wr is not None and refusal.bad_wr < len(chain):
             chain[refusal.bad_wr].copy_to(bad_wr)

@@ -192,7 +192,7 @@ _CONCERNS: dict[Check, Callable[[Opcode], bool]] = {
     check_alignment: lambda row: row.op in WORD_OPS,
 }
 
-# What is asked of messages that nobody answers: neither order, which they keep by themselves, nor
+# Checks of messages that have no answer: neither order, which they keep anyway, nor
 # resources of READs, which they do not have.
 _UNANSWERED = tuple(c for c in CHECKS if c not in (check_opcode_order, check_depth))
 
