@@ -156,9 +156,7 @@ def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes
     if wqe.work is None or wqe.work.local is not Local.SCATTER:  # an answer that brings nothing
         return True
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
-    too_short = (
-        offset + len(octets) > wqe.length
-    )  # an atomic whose length was not checked at post time
+    too_short = offset + len(octets) > wqe.length  # an atomic of a profile that checks none
     if overlaid or too_short or dma.scatter(hca, qp, wqe.sg, offset, octets) is not None:
         fail(hca, qp, WCStatus.LOC_PROT_ERR)
         return False
