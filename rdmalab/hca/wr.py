@@ -36,8 +36,10 @@ U64 = Annotated[int, Bits(64)]
 
 def _mr(world: "Objects", thing: Thing) -> "MemoryRegion":
     """The region of a reference; Refused if it is gone."""
-    world.find(thing, object)
-    return world.nodes[thing.node].mrs.items[thing.number]
+    regions = world.nodes[thing.node].mrs.items
+    if thing.number not in regions:
+        world.find(thing, object)
+    return regions[thing.number]
 
 
 def _region(world: "Objects", thing: Thing) -> "MemoryRegion | MemoryWindow":

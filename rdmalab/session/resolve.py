@@ -63,33 +63,26 @@ class Binder:
 
     def bind(self, command: Command, invocation: Invocation) -> dict[str, object]:
         """Keyword arguments for the function of `command`; raises NotUnderstood with the place."""
-        given = invocation.arguments
+        given, name = invocation.arguments, ""
         bound: dict[str, object] = {}
-        for p in command.parameters:
-            if p.name in given:
-                try:
-                    bound[p.name] = self.value(p.kind, given[p.name])
-                except NotUnderstood as error:
-                    error.argument = error.argument or p.name
-                    raise
+        bindings = _COMMANDS.get(command.function) or _bindings_of(command)
+        try:
+            for name, binding in bindings:
+                if name in given:
+                    bound[name] = binding(self, given[name])
+        except NotUnderstood as error:
+            error.argument = error.argument or name
+            raise
         return bound
 
     def value(self, kind: ArgumentKind, value: object) -> Any:
         """One argument, converted by its kind."""
-        if value is None:
-            return None
-        if not value and kind.pointer and type(value) is int:
-            return None  # a pointer that is 0
-        what = type(kind)
-        if type(value) is Ref and what is not ThingKind:
-            return self._short(kind, value)
-        bind = _BINDERS.get(what)
-        return value if bind is None else bind(self, kind, value)
+        return binding_of(kind)(self, value)
 
     def thing(self, ref: Ref, noun: Noun | None, also: tuple[Noun, ...] = ()) -> Thing:
         """The object of a name, existing or destroyed; its noun is `noun` or one of `also`."""
         name = f"{ref.node}.{ref.name}" if ref.name else ref.node
-        thing = self.names.find(name)
+        thing = self.names.thing_of.get(name)
         if thing is None:
             raise self._unknown(ref, name, noun)
         if noun is not None and thing.noun is not noun and thing.noun not in also:
@@ -111,15 +104,7 @@ class Binder:
             return f"there is: {' '.join(living)}"
         return f"there is not yet {_NOUNS[noun]}" if noun else "nothing exists yet"
 
-    def _short(self, kind: ArgumentKind, ref: Ref) -> object:
-        short = kind.short
-        if short is None:
-            raise NotUnderstood(f"{ref} is a name; a value is required here", ref.place)
-        if ref.part:
-            return self._field(kind, short, ref)
-        return self._convert(short, ref)
-
-    def _field(self, kind: ArgumentKind, short: RefShorthand, ref: Ref) -> int:
+    def field(self, kind: ArgumentKind, short: RefShorthand, ref: Ref) -> int:
         """`mr->lkey`, `mr->addr + 8`: a field of a region or window, as a C program reads it."""
         thing = self.thing(ref, short.noun, (Noun.MR, Noun.MW))
         found: int | None = getattr(self.world.find(thing, object), ref.part, None)
@@ -132,7 +117,8 @@ class Binder:
             raise NotUnderstood(message, ref.place, f"write {ref.node}.{ref.name}.rkey")
         return value
 
-    def _convert(self, how: RefShorthand | FieldGroup, ref: Ref) -> Any:
+    def convert(self, how: RefShorthand | FieldGroup, ref: Ref) -> Any:
+        """What a name stands for where a value or several fields are expected."""
         thing = self.thing(ref, how.noun, how.also)
         try:
             return how.convert(self.world, thing, ref.start, ref.stop)
@@ -141,12 +127,7 @@ class Binder:
             gone.place = ref.place
             raise
 
-    # ------------------------------------------------------------------ one function a kind
-    def thing_argument(self, kind: ThingKind, ref: Ref) -> Thing | Region:
-        """The object of a name, or a Region of its bytes; raises NotUnderstood if unknown."""
-        thing = self.thing(ref, kind.noun)
-        return Region(thing, ref.start, ref.stop) if kind.ranged else thing
-
+    # ------------------------------------------------------------------ what is rarely bound
     def new_argument(self, kind: NewKind, new: New) -> New:
         """The name of an object to create; raises NotUnderstood if it is in use."""
         name = str(new)
@@ -160,8 +141,6 @@ class Binder:
 
     def enum_argument(self, kind: EnumKind, value: int) -> int:
         """A number without a member stays a number; the device checks it."""
-        if type(value) is kind.enum:  # to ask the enum takes as long as to bind the whole request
-            return value
         try:
             return kind.enum(value)
         except ValueError:
@@ -175,49 +154,124 @@ class Binder:
                 raise NotUnderstood(f"there is no node {node}", hint=offer)
         return direction
 
-    def list_argument(self, kind: ListKind, values: list[object]) -> Fresh:
-        """Each item of a list, converted by the kind of its items."""
-        return Fresh([self.value(kind.item, value) for value in values])
-
     def boolean_argument(self, _kind: BooleanKind, value: object) -> bool:
         """True or False; a number is True unless it is 0."""
         return bool(value)
 
-    def record_argument(self, kind: RecordKind, given: dict[str, Any] | int) -> object:
-        """The record made of the given fields; an integer is its short form."""
-        if isinstance(given, int):
-            assert kind.short is not None
-            assert kind.short.number is not None
-            return kind.short.number(given)
+
+# ------------------------------------------------------------------ one binding a kind
+Binding = Callable[[Binder, Any], Any]
+"""How values of one kind are bound. It is made once, so that binding looks up no kinds."""
+
+
+def binding_of(kind: ArgumentKind) -> Binding:
+    """The binding of a kind."""
+    return _BINDINGS.get(type(kind), _plain_binding)(kind)
+
+
+def _special_binding(kind: ArgumentKind) -> Binding:
+    """What values of any kind may be: NULL, a pointer that is 0, or their short form."""
+    short, pointer = kind.short, kind.pointer
+
+    def bind(binder: Binder, value: Ref | int | None) -> object:
+        if isinstance(value, Ref):
+            if short is None:
+                raise NotUnderstood(f"{value} is a name; a value is required here", value.place)
+            return binder.field(kind, short, value) if value.part else binder.convert(short, value)
+        if value is None or (pointer and not value):
+            return None
+        assert short is not None
+        assert short.number is not None
+        return short.number(value)
+
+    return bind
+
+
+def _plain_binding(kind: ArgumentKind) -> Binding:
+    """Values that stay as they are, or that a method of the binder takes."""
+    special, pointer, convert = _special_binding(kind), kind.pointer, _METHODS.get(type(kind))
+
+    def bind(binder: Binder, value: object) -> object:
+        if value is None or type(value) is Ref or (pointer and type(value) is int and not value):
+            return special(binder, value)
+        return value if convert is None else convert(binder, kind, value)
+
+    return bind
+
+
+def _thing_binding(kind: ThingKind) -> Binding:
+    """The object of a name, or a Region of its bytes; raises NotUnderstood if unknown."""
+    noun, ranged, special = kind.noun, kind.ranged, _special_binding(kind)
+
+    def bind(binder: Binder, ref: Ref) -> object:
+        if type(ref) is not Ref:
+            return special(binder, ref)
+        thing = binder.thing(ref, noun)
+        return Region(thing, ref.start, ref.stop) if ranged else thing
+
+    return bind
+
+
+def _list_binding(kind: ListKind) -> Binding:
+    """Each item of a list, converted by the kind of its items."""
+    item, special = binding_of(kind.item), _special_binding(kind)
+
+    def bind(binder: Binder, values: list[object] | Ref | int | None) -> object:
+        if values is None or isinstance(values, (int, Ref)):
+            return special(binder, values)
+        return Fresh([item(binder, value) for value in values])
+
+    return bind
+
+
+def _record_binding(kind: RecordKind) -> Binding:
+    """The record made of the given fields."""
+    spreads, special = [(spread.key, spread) for spread in kind.spreads], _special_binding(kind)
+    bindings = {field.name: binding_of(field.kind) for field in kind.fields}
+    unchanged = {field.name: _unchanged(field.kind) for field in kind.fields}
+    # from_given asks what was not given
+    make = getattr(kind.record, "from_given", None) or (lambda fields: kind.record(**fields))
+
+    def bind(binder: Binder, given: dict[str, Any]) -> object:
+        if type(given) is not dict:
+            return special(binder, given)
         fields: dict[str, object] = {}
-        for spread in kind.spreads:
-            if spread.key in given:
-                fields.update(self._convert(spread, given[spread.key]))
-        kinds = _kinds_of(kind)
+        for key, spread in spreads:
+            if key in given:
+                fields.update(binder.convert(spread, given[key]))
         for name, value in given.items():
-            if (field := kinds.get(name)) is not None:
-                as_it_is = value and type(value) is int and type(field) is IntegerKind
-                fields[name] = value if as_it_is else self.value(field, value)
-        make = getattr(kind.record, "from_given", None)  # it asks what was not given
-        return kind.record(**fields) if make is None else make(fields)
+            if type(value) is unchanged.get(name):
+                fields[name] = value
+            elif (binding := bindings.get(name)) is not None:
+                fields[name] = binding(binder, value)
+        return make(fields)
+
+    return bind
 
 
-_KINDS: dict[type, dict[str, ArgumentKind]] = {}
+def _unchanged(kind: ArgumentKind) -> type | None:
+    """The type whose values need no binding: to ask an enum takes as long as all the rest."""
+    if isinstance(kind, EnumKind):
+        return kind.enum
+    return int if isinstance(kind, IntegerKind) and not kind.pointer else None
 
 
-def _kinds_of(kind: RecordKind) -> dict[str, ArgumentKind]:
-    """The kinds of a record's fields by name (cached; some have thirty fields)."""
-    if kind.record not in _KINDS:
-        _KINDS[kind.record] = {field.name: field.kind for field in kind.fields}
-    return _KINDS[kind.record]
+def _bindings_of(command: Command) -> tuple[tuple[str, Binding], ...]:
+    """The bindings of the parameters of a command, from now on in _COMMANDS."""
+    made = tuple((each.name, binding_of(each.kind)) for each in command.parameters)
+    _COMMANDS[command.function] = made
+    return made
 
 
-_BINDERS: dict[type[ArgumentKind], Callable[[Binder, Any, Any], object]] = {
-    ThingKind: Binder.thing_argument,
+_COMMANDS: dict[Callable[..., Any], tuple[tuple[str, Binding], ...]] = {}
+_BINDINGS: dict[type[ArgumentKind], Callable[[Any], Binding]] = {
+    ThingKind: _thing_binding,
+    ListKind: _list_binding,
+    RecordKind: _record_binding,
+}
+_METHODS: dict[type[ArgumentKind], Callable[[Binder, Any, Any], object]] = {
     NewKind: Binder.new_argument,
     EnumKind: Binder.enum_argument,
     DirectionKind: Binder.direction_argument,
-    ListKind: Binder.list_argument,
     BooleanKind: Binder.boolean_argument,
-    RecordKind: Binder.record_argument,
 }

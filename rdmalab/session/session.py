@@ -27,7 +27,7 @@ from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.resolve import Binder
 from rdmalab.session.run_control import MAX_EVENTS, Goal, RunControl
-from rdmalab.spec.records import Kind, Record, kind_of, node_of, noun_of, object_of
+from rdmalab.spec.records import Kind
 from rdmalab.world.program_state import Carried
 from rdmalab.world.world import World
 
@@ -95,7 +95,8 @@ class Session:
         if command is None:
             raise NotUnderstood(f'no verb "{invocation.name}"', hint="help lists them all")
         try:
-            self._check_questions(command, invocation)
+            if command.asking:
+                self._check_questions(command, invocation)
             if not command.changes_world:
                 arguments = self.binder.bind(command, invocation)
                 return CommandOutcome(invocation, value=command.function(self, **arguments))
@@ -115,7 +116,7 @@ class Session:
 
     def _check_questions(self, command: Command, invocation: Invocation) -> None:
         """Raises NotUnderstood if an expression cannot be a condition."""
-        if command.asking and self.refuse_senseless is not None:
+        if self.refuse_senseless is not None:
             for question in questions_in(command, invocation):
                 self.refuse_senseless(question)
 
@@ -125,41 +126,44 @@ class Session:
 
     def _as_event(self, command: Command, invocation: Invocation) -> CommandOutcome:
         """Run one command that changes the world."""
-        world, tail = self.world, self.world.trace.tail
+        world, trace = self.world, self.world.trace
         if world.struck:  # where somebody else has let time pass
-            self.names.retire_struck(self.world)
-        outcome = CommandOutcome(invocation, world.event + 1)
+            self.names.retire_struck(world)
+        outcome = CommandOutcome(invocation, trace.event + 1)
         arguments: Arguments = {}
         try:
             arguments = self.binder.bind(command, invocation)
         except Refused as gone:  # an argument reads a field of something that was destroyed
             outcome.refusal = gone
-        first = len(tail)
+        first = len(trace.tail)
         world.begin_event()
         if outcome.refusal is None:
-            self._call(command, arguments, outcome)
-        self._called(command, outcome, arguments)
-        self._name(arguments, outcome.value)
-        self._bury(tail[first:])
+            try:
+                outcome.value = command.function(world, **arguments)
+            except Refused as refusal:
+                outcome.refusal = refusal
+            except NotUnderstood:
+                world.cancel_event()
+                raise
+        self._called(command, outcome, arguments, first)
         if world.programs.waiting:
             world.settle()
         return outcome
 
-    def _call(self, command: Command, arguments: Arguments, outcome: CommandOutcome) -> None:
-        try:
-            outcome.value = command.function(self.world, **arguments)
-        except Refused as refusal:
-            outcome.refusal = refusal
-        except NotUnderstood:
-            self.world.cancel_event()
-            raise
-
-    def _called(self, command: Command, outcome: CommandOutcome, arguments: Arguments) -> None:
+    def _called(
+        self, command: Command, outcome: CommandOutcome, arguments: Arguments, first: int
+    ) -> None:
+        """Log the call, after the records from `first` in the tail; update the names."""
         refusal, trace = outcome.refusal, self.world.trace
         node, number = _spoken_to(command, outcome.invocation, arguments)
         if refusal is not None:
             trace.record(_REFUSED, node, number, refusal.rule, refusal.message)
         trace.record(_CALLED, node, number, command.name, refusal.errno if refusal else 0)
+        if isinstance(outcome.value, Thing):
+            self._name(arguments, outcome.value)
+        for _, _, _, kind, node, number, noun, _ in trace.tail[first:]:
+            if kind is _DESTROYED:
+                self.names.retire(Thing(Noun(noun), node, number))
 
     # ------------------------------------------------------------------ for programs
     def carry_out(self, invocation: Invocation) -> Carried:
@@ -169,8 +173,7 @@ class Session:
         """
         command, outcome = self.vocabulary[invocation.name], CommandOutcome(invocation)
         self.names.retire_struck(self.world)
-        tail = self.world.trace.tail
-        first, arguments = len(tail), Arguments()
+        first, arguments = len(self.world.trace.tail), Arguments()
         try:
             arguments = self.binder.bind(command, invocation)
             outcome.value = command.function(self.world, **arguments)
@@ -179,9 +182,7 @@ class Session:
         subject = next((value for value in arguments.values() if isinstance(value, Thing)), None)
         carried = Carried(outcome.value, outcome.refusal, subject)
         if not carried.blocks:
-            self._called(command, outcome, arguments)
-            self._name(arguments, outcome.value)
-            self._bury(tail[first:])
+            self._called(command, outcome, arguments, first)
         return carried
 
     def holds(self, question: Node) -> bool:
@@ -196,18 +197,10 @@ class Session:
             self.world.trace.shut = False
 
     # ------------------------------------------------------------------ names
-    def _name(self, arguments: Arguments, made: object) -> None:
-        if isinstance(made, Thing):
-            for value in arguments.values():
-                if isinstance(value, New):
-                    self.names.give(str(value), made)
-
-    def _bury(self, records: list[Record]) -> None:
-        """Free the names of objects that these records destroyed."""
-        for record in records:
-            if kind_of(record) is _DESTROYED:
-                noun = Noun(noun_of(record))
-                self.names.retire(Thing(noun, node_of(record), object_of(record)))
+    def _name(self, arguments: Arguments, made: Thing) -> None:
+        for value in arguments.values():
+            if isinstance(value, New):
+                self.names.give(str(value), made)
 
     def travel(self, goal: Goal) -> RunControl:
         """Start a run towards a goal; time moves only in its `go`."""
