@@ -7,7 +7,7 @@ hands over is translated here, and nowhere else.
 import ctypes
 import mmap
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -27,16 +27,25 @@ _RUN = 64  # equal bytes that end a changed run
 class Block:
     """Memory of this process, with room on both sides; freed when no object refers to it."""
 
-    __slots__ = ("_room", "_view", "addr", "length")
+    __slots__ = ("_first", "_room", "_view", "addr", "length")
 
     def __init__(self, length: int, alignment: int = PAGE) -> None:
         size = max(length, 1) + 2 * _GUARD + alignment
         # Private, as a heap is: madvise(MADV_DONTNEED) then leaves zeros, not the old bytes.
         self._room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._view = ctypes.c_char.from_buffer(self._room)
-        first = ctypes.addressof(self._view) + _GUARD
+        self._first = ctypes.addressof(self._view)
+        first = self._first + _GUARD
         self.addr = first + -first % alignment
         self.length = length
+
+    def read(self, addr: int, length: int) -> bytes:
+        """Bytes at an address in it or in its guards."""
+        return self._room[addr - self._first : addr - self._first + length]
+
+    def write(self, addr: int, octets: bytes) -> None:
+        """Put bytes at an address in it or in its guards."""
+        self._room[addr - self._first : addr - self._first + len(octets)] = octets
 
 
 @dataclass(slots=True)
@@ -68,20 +77,20 @@ class Mirror:
         if self.length <= _COMPARED:
             self.shadow = bytes(self.length)
 
-    def changes(self) -> Iterator[tuple[int, bytes]]:
+    def changes(self) -> Iterable[tuple[int, bytes]]:
         """What the program has written since the last look: offsets and bytes."""
         if self.shadow is None:
-            yield from self._noted()
-            return
+            return self._noted()
         now = self._compared(self.shadow)
-        if now != self.shadow:
-            before, self.shadow = self.shadow, bytes(now)
-            yield from _differences(before, self.shadow)
+        if now == self.shadow:
+            return ()
+        before, self.shadow = self.shadow, bytes(now)
+        return _differences(before, self.shadow)
 
     def _compared(self, before: bytes) -> bytes | bytearray:
         """All bytes of now; `before` has those of pages that are not mapped any more."""
         if self.block is not None:
-            return ctypes.string_at(self.real, self.length)
+            return self.block.read(self.real, self.length)
         if len(self._room) != self.length:
             self._room = bytearray(self.length)
         try:
@@ -102,7 +111,7 @@ class Mirror:
     def _piece(self, start: int, stop: int) -> bytes:
         """Bytes of the program; none if one of them is not mapped any more."""
         if self.block is not None:
-            return ctypes.string_at(self.real + start, stop - start)
+            return self.block.read(self.real + start, stop - start)
         try:
             return own_memory.read(self.real + start, stop - start)
         except UnmappedError:
@@ -122,7 +131,7 @@ class Mirror:
     def receive(self, offset: int, octets: bytes) -> None:
         """Copy bytes that the device has written to the program's memory."""
         if self.block is not None:
-            ctypes.memmove(self.real + offset, octets, len(octets))
+            self.block.write(self.real + offset, octets)
         else:
             self._put(offset, octets)
         if self.shadow is not None:
@@ -183,7 +192,7 @@ class Buffers:
                 return block
         return None
 
-    def _holding(self, real: int, length: int) -> Block | None:
+    def holding(self, real: int, length: int) -> Block | None:
         """The block with all these bytes, or with its guard after them."""
         block = self.block_at(real)
         inside = block is not None and real + length <= block.addr + block.length + _GUARD
@@ -191,7 +200,7 @@ class Buffers:
 
     def is_mapped(self, real: int, length: int, *, writable: bool) -> bool:
         """Whether an MR can be made of these bytes."""
-        inside = self._holding(real, length) is not None
+        inside = self.holding(real, length) is not None
         return inside or own_memory.is_mapped(real, length, writable=writable)
 
     def covering(self, node: str, real: int, length: int) -> Mirror | None:
@@ -204,7 +213,7 @@ class Buffers:
         self, node: str, real: int, addr: int, length: int, *, unknown: bool = True
     ) -> Mirror:
         """Add a mirror on this node for memory of the program."""
-        made = Mirror(node, real, addr, length, unknown=unknown, block=self._holding(real, length))
+        made = Mirror(node, real, addr, length, unknown=unknown, block=self.holding(real, length))
         index = bisect_right(self._starts, real)
         self.mirrors.insert(index, made)
         self._starts.insert(index, real)

@@ -11,7 +11,7 @@ from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
-from rdmalab.spec.records import Kind, kind_of
+from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.views.device_warnings import device_warnings
 
 DEVICE = "rdmalab"
@@ -24,7 +24,8 @@ _GLANCE_NS = 1_000_000
 CALL_NS = 1_000
 _NEWS = (Kind.CQE_ADDED, Kind.ASYNC_RAISED)
 # What a program that polls can see: also bytes that the adapter has written.
-_SEEN = (*_NEWS, Kind.MEMORY_WRITTEN)
+_WRITTEN = Kind.MEMORY_WRITTEN
+_SEEN = (*_NEWS, _WRITTEN)
 _ALL = 1 << 62  # events: as many as are due
 # Words after which a completion may be polled too early again: posts, and polls that found one.
 _FIRST_AGAIN = frozenset((
@@ -83,6 +84,7 @@ class Process:
             self._let_pass(CALL_NS)
             if word in _FIRST_AGAIN:
                 self._empty = 0
+            first = self.world.trace.latest + 1
             outcome = self.session.perform(Invocation(word, arguments))
             self.fetch()
         for said in self._unmapped():
@@ -90,7 +92,7 @@ class Process:
         if outcome.refusal is not None:
             raise outcome.refusal
         if word in _POSTS and outcome.event is not None:
-            for said in device_warnings(self.session, outcome.event):
+            for said in device_warnings(self.session, self.world.trace.since(first)):
                 warnings.warn(said, DeviceWarning, stacklevel=_CALLERS)
         return outcome.value
 
@@ -108,8 +110,7 @@ class Process:
 
     def find(self, ref: Ref) -> Any:
         """The object of a name."""
-        thing = self.session.names.find(str(ref))
-        assert thing is not None
+        thing = self.session.names.thing_of[f"{ref.node}.{ref.name}" if ref.name else ref.node]
         return self.world.find(thing, object)
 
     # ------------------------------------------------------------------ memory
@@ -140,7 +141,7 @@ class Process:
         """Copy what the devices have written to the buffers of the program."""
         written = self.world.trace.since(self._fetched)
         for _, _, _, kind, node, _, addr, length in written:
-            if kind is Kind.MEMORY_WRITTEN:
+            if kind is _WRITTEN:
                 mirror = self.buffers.at_node(node, addr)
                 if mirror is not None:
                     octets = self.world.nodes[node].memory.read(addr, length)
@@ -165,7 +166,8 @@ class Process:
         with self._turn:
             self._empty += 1
             if self._empty == 1:
-                self.sleep(CALL_NS)
+                self._let_pass(CALL_NS)
+                self.fetch()
                 return False
             if self.world.agenda.next_ns() is None:
                 self._idle += 1
@@ -187,7 +189,7 @@ class Process:
         world = self.world
         before = world.trace.latest + 1
         while world.step(until_ns):
-            if any(kind_of(record) in news for record in world.trace.since(before)):
+            if of_kinds(world.trace.since(before), news):
                 return
             before = world.trace.latest + 1
         world.advance(until_ns)

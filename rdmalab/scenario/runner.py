@@ -23,7 +23,7 @@ from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.records import kind_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.views import fmt, ladder
-from rdmalab.views.device_warnings import device_warnings
+from rdmalab.views.device_warnings import device_warnings, records_of
 from rdmalab.views.memory import with_key
 from rdmalab.views.query_fields import PARTS
 from rdmalab.views.transit_effects import PACKETS
@@ -136,7 +136,8 @@ class Runner:
             for reply in self._act(step, since):
                 report = reply.value if isinstance(reply.value, Report) else report
                 if reply.event is not None:
-                    result.warnings += device_warnings(self.session, reply.event)
+                    posted = records_of(self.session, reply.event)
+                    result.warnings += device_warnings(self.session, posted)
                 yield reply
             self._judge(step, since.first_record)
             if report is not None:

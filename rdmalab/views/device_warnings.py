@@ -19,6 +19,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
 from rdmalab.world.relations import peer_node
 
+_FENCE = int(SendFlags.FENCE)  # an IntFlag takes ten times as long to test
 LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
 
 
@@ -43,18 +44,23 @@ class WarningContext(NamedTuple):
 WarningChecks = dict[Kind, Callable[[WarningContext], Iterator[str]]]
 
 
-def device_warnings(session: Session, event: int) -> list[str]:
-    """Of the work requests posted by this event: where devices and the documents differ."""
-    return looked_at(session, event, _DEPARTURES)
+def device_warnings(session: Session, records: list[Record]) -> list[str]:
+    """Of the work requests posted by the last event: where devices and the documents differ."""
+    return looked_at(session, records, _DEPARTURES)
 
 
-def looked_at(session: Session, event: int, looks: WarningChecks) -> list[str]:
-    """What `looks` say of the records of this event, each sentence once."""
+def records_of(session: Session, event: int) -> list[Record]:
+    """The records of this event."""
+    records = session.world.trace.records
+    span = records.span(event)
+    return records[span.start : span.stop]
+
+
+def looked_at(session: Session, records: list[Record], looks: WarningChecks) -> list[str]:
+    """What `looks` say of the records of an event, each sentence once."""
     world = session.world
     found: list[str] = []
-    records = world.trace.records
-    span = records.span(event)
-    for record in records[span.start : span.stop]:
+    for record in records:
         look = looks.get(kind_of(record))
         if look is not None and node_of(record) in world.nodes:
             found += look(WarningContext(session, world.nodes[node_of(record)], record))
@@ -93,7 +99,7 @@ def _invalidates_nothing(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
 def _fenced(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     """FENCE after requests that it does not wait for."""
     qp = moment.qp
-    if not wqe.wr.flags & SendFlags.FENCE or qp.qp_type not in FLAG_TYPES[SendFlags.FENCE]:
+    if not int(wqe.wr.flags) & _FENCE or qp.qp_type not in FLAG_TYPES[SendFlags.FENCE]:
         return
     others = [
         f"wr{each.wr.wr_id}"

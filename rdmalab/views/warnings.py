@@ -20,6 +20,7 @@ from rdmalab.views.device_warnings import (
     WarningChecks,
     WarningContext,
     looked_at,
+    records_of,
 )
 from rdmalab.views.post_warnings import CARRIED, POST_WARNINGS, meet
 
@@ -32,7 +33,7 @@ def warnings(session: Session, reply: Reply) -> list[str]:
         return list(dict.fromkeys(_looked(session, reply)))
     if reply.refusal is not None:
         return []
-    return [*_typed(reply), *looked_at(session, reply.event, _LOOKS)]
+    return [*_typed(reply), *looked_at(session, records_of(session, reply.event), _LOOKS)]
 
 
 def _looked(session: Session, reply: Reply) -> Iterator[str]:

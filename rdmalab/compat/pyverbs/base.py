@@ -119,6 +119,9 @@ def octets_at(addr: int, length: int) -> bytes:
 
 def put_octets(addr: int, octets: bytes) -> None:
     """Write memory of the program; PyverbsError where C crashes."""
+    if (block := here().buffers.holding(addr, len(octets))) is not None:
+        block.write(addr, octets)
+        return
     try:
         own_memory.write(addr, octets)
     except UnmappedError as crash:

@@ -18,7 +18,7 @@ class Field:
     """A number of a struct by its C type, and its line in the struct's table.
 
     label: none, it is not in the table. text: what is shown of the number. fixed: it can only be
-    read. kept: how many low bits of an assigned number stay.
+    read. kept: how many low bits of an assigned number stay; then their mask.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class Field:
         fixed: bool = False, kept: int = 64,
     ) -> None:  # fmt: skip
         self.width, self.label, self.text = width, label, text
-        self.fixed, self.kept = fixed, kept
+        self.fixed, self.kept = fixed, (1 << kept) - 1
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -50,7 +50,7 @@ class Number(Field):
     def put(self, struct: "Struct", value: object) -> None:
         """Set it, fixed or not. TypeError, OverflowError as `converted` raises them."""
         number = converted(value, self.width)
-        struct.c[self.name] = number if self.width.least else number & (1 << self.kept) - 1
+        struct.c[self.name] = number if self.width.least else number & self.kept
 
 
 def not_so(struct: object, name: str, what: str) -> AttributeError:
@@ -89,9 +89,15 @@ class Struct(PyverbsObject):
     __slots__ = ("c", "parts")
     _HEAD: ClassVar[str] = ""
     _LINE: ClassVar[str] = WIDE
+    _NUMBERS: ClassVar[dict[str, Number]] = {}
 
     c: dict[str, int]
     parts: dict[str, Any]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        fields = {name: getattr(cls, name, None) for name in dir(cls)}
+        cls._NUMBERS = {name: it for name, it in fields.items() if isinstance(it, Number)}
 
     def __new__(cls, *given: object, **named: object) -> Self:
         made = super().__new__(cls)
@@ -101,14 +107,13 @@ class Struct(PyverbsObject):
     def _set(self, given: Mapping[str, object]) -> None:
         """Set the fields from the arguments of `__init__`, given as its `locals()`."""
         for name, value in given.items():
-            field = getattr(type(self), name, None)
-            if isinstance(field, Number):
+            if (field := self._NUMBERS.get(name)) is not None:
                 field.put(self, value)
 
     def fill(self, numbers: Mapping[str, object]) -> None:
         """Set what the device answers, as far as the struct has a field for it."""
         for name, value in numbers.items():
-            if isinstance(value, int) and isinstance(getattr(type(self), name, None), Number):
+            if isinstance(value, int) and name in self._NUMBERS:
                 self.c[name] = int(value)
 
     def numbers(self, names: Iterable[str]) -> dict[str, int]:

@@ -1,7 +1,5 @@
 """Work completions."""
 
-from operator import attrgetter
-
 from rdmalab.compat.pyverbs.c_types import INT, U32, U64, enum
 from rdmalab.compat.pyverbs.struct import Number, Struct
 from rdmalab.hca.wqe import Cqe
@@ -108,15 +106,14 @@ class WC(Struct):
         self._set(locals())
 
 
-_COPIED = (
-    "wr_id", "status", "opcode", "vendor_err", "byte_len", "qp_num", "src_qp", "imm_data",
-    "wc_flags", "slid", "sl", "dlid_path_bits",
-)  # fmt: skip
-_copied_from = attrgetter(*_COPIED)
-
-
 def wc_of(cqe: Cqe) -> WC:
     """A completion of the lab; its numbers fit their fields, because a device made them."""
     wc = WC.__new__(WC)
-    wc.c = dict(zip(_COPIED, map(int, _copied_from(cqe)), strict=True))
+    slid, sl, dlid_path_bits = cqe.route
+    wc.c = {
+        "wr_id": cqe.wr_id, "status": int(cqe.status), "opcode": int(cqe.opcode),
+        "vendor_err": int(cqe.vendor_err), "byte_len": cqe.byte_len, "qp_num": cqe.qp_num,
+        "src_qp": cqe.src_qp, "imm_data": cqe.imm_data, "wc_flags": int(cqe.wc_flags),
+        "slid": slid, "sl": sl, "dlid_path_bits": dlid_path_bits,
+    }  # fmt: skip
     return wc

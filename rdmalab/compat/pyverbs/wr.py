@@ -47,7 +47,8 @@ class _Request(Struct, PyverbsCM):
     __slots__ = ("following", "sg")
 
     def _take(self, sg: Sequence[SGE] | None, num_sge: int, next_wr: Self | None) -> None:
-        self._expect("next_wr", next_wr)
+        if next_wr is not None:
+            self._expect("next_wr", next_wr)
         self.sg = [dict(sg[at].c) for at in range(num_sge)]  # type: ignore[index]  # None neither
         self.following = next_wr
 
