@@ -38,21 +38,37 @@ def copy_for_queue(wrs: list[Any]) -> list[Any]:
 
 def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":
     """num_sge is a number that the queue takes, and as many entries can be read."""
-    sg, counted = wr.sg, wr.num_sge
-    count = len(sg) if counted is None else counted
+    sg, count = wr.sg, wr.num_sge
+    if count is not None:
+        return _check_counted(hca, sg, count, most, rule)
+    if len(sg) > most:
+        return refused(hca.profile, rule, len(sg), most, argument="sg")
+    for sge in sg:
+        if type(sge) is WildPointer:
+            return _wild(hca, sge)
+    return None
+
+
+def _check_counted(
+    hca: "Hca", sg: list[SGE], count: int, most: int, rule: str
+) -> "Refused | None":
+    """The entries that a num_sge of the program's own counts."""
     if count > most:
-        argument = "sg" if counted is None else "num_sge"
-        return refused(hca.profile, rule, count, most, argument=argument)
+        return refused(hca.profile, rule, count, most, argument="num_sge")
     if count < 0:
         return refused(hca.profile, "num-sge", count, argument="num_sge")
-    for sge in sg if counted is None else sg[:count]:
+    for sge in sg[:count]:
         if type(sge) is WildPointer:
-            where = f"sg_list={sge.addr:#x} points to no list"
-            return refused(hca.profile, "crash-sg", where, argument="sg")
+            return _wild(hca, sge)
     if count > len(sg):
         where = beyond("num_sge", count, "sg_list", len(sg))
         return refused(hca.profile, "crash-sg", where, argument="num_sge")
     return None
+
+
+def _wild(hca: "Hca", sge: SGE) -> "Refused":
+    where = f"sg_list={sge.addr:#x} points to no list"
+    return refused(hca.profile, "crash-sg", where, argument="sg")
 
 
 def beyond(counter: str, count: int, array: str, length: int) -> str:
