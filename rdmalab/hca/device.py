@@ -111,12 +111,12 @@ class Hca:
         self.rkeys: dict[int, KeyTarget] = {}
 
     # ------------------------------------------------------------------ the host's door
-    def wake(self, qp: "QueuePair") -> None:
-        """Queue this QP for the port: it may have something to send."""
+    def wake(self, qp: "QueuePair", *, surely: bool = False) -> None:
+        """Queue this QP for the port: it may have something to send; `surely` it has."""
         if self.unavailable_rule:
             return
         if not qp.queued:
-            if not qp.resp.answers and requester.next_wqe(qp) is None:
+            if not (surely or qp.resp.answers) and requester.next_wqe(qp) is None:
                 return
             qp.queued = True
             self.ready.append(qp)
@@ -186,7 +186,7 @@ class Hca:
             completer.settle(self, qp)
         elif not qp.comp.watching:
             completer.watch(self, qp)  # its answer is owed from now on
-        self.wake(qp)
+        self.wake(qp, surely=wqe.serial == qp.req.serial)  # the rest of its message
         return True
 
     def _transmit(self, qp: "QueuePair", packet: "Packet | Frame") -> None:

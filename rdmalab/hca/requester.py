@@ -51,12 +51,13 @@ def _reads(qp: QueuePair) -> int:
 def next_wqe(qp: QueuePair) -> SendWqe | None:
     """The WQE whose next packet may leave now."""
     req = qp.req
-    if req.serial == qp.sq.posted or qp.state not in _SENDING:
+    serial = req.serial
+    if serial == qp.sq.posted or qp.state not in _SENDING:
         return None
     if qp.comp.rnr_until_ns is not None or req.failed is not None:
         return None
-    wqe = qp.sq.wqes[req.serial]
-    begun = wqe.serial < req.started  # then only errors stop it
+    wqe = qp.sq.wqes[serial]
+    begun = serial < req.started  # then only errors stop it
     return wqe if begun or not must_wait(qp, wqe) else None
 
 
@@ -91,23 +92,24 @@ def make_packet(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | Frame | Non
             req.reads += 1
         hca.trace.record(_STARTED, hca.node, qp.number, wqe)
     made = BUILD[qp.service][wqe.op](hca, qp, wqe)
-    if isinstance(made, WCStatus):
+    if isinstance(made, int):  # a status
         _end_without_packet(qp, wqe, made)
         return None
-    last = wqe.last_psn if wqe.op is _READ else req.psn
+    psn = req.psn
+    last = wqe.last_psn if wqe.op is _READ else psn
     if last == wqe.last_psn:
         req.serial += 1
     after = (last + 1) & MASK
-    if req.psn == req.sent:
+    if psn == req.sent:
         req.sent = after
     req.psn = after
     return made
 
 
-def _end_without_packet(qp: QueuePair, wqe: SendWqe, status: WCStatus) -> None:
+def _end_without_packet(qp: QueuePair, wqe: SendWqe, status: int) -> None:
     """Done here and now, or failed."""
     req = qp.req
-    if status is not WCStatus.SUCCESS:
+    if status != WCStatus.SUCCESS:
         req.failed = status
         return
     req.serial += 1

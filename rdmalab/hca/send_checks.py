@@ -214,6 +214,18 @@ LINES: dict[int, tuple[Check, ...]] = {
 }
 
 
+@cache
+def ready_lines(
+    qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]
+) -> dict[int, tuple[Check, ...]]:
+    """The checks that can fail on a QP whose state posts, for what its type and device can do."""
+    transport, settled = TRANSPORTS[qp_type], {check_state, check_opcode}
+    if transport.connected or not transport.addressed:
+        settled.add(check_address)
+    able = supported_work(qp_type, lacks) if transport.sends else ()
+    return {opcode: tuple(c for c in LINES[opcode] if c not in settled) for opcode in able}
+
+
 def judge_send(
     hca: "Hca",
     qp: QueuePair,
@@ -226,7 +238,13 @@ def judge_send(
 
     unchecked: rules that this API does not ask for.
     """
-    for check in lines.get(wr.opcode, _PLAIN):
+    opcode = wr.opcode
+    if lines is LINES and qp.state_row.posts_send:
+        ready = ready_lines(qp.qp_type, hca.profile.lacks)
+        line = ready[opcode] if opcode in ready else LINES.get(opcode, _PLAIN)
+    else:
+        line = lines.get(opcode, _PLAIN)
+    for check in line:
         refusal = check(hca, qp, wr, length)
         if refusal is not None and refusal.rule not in unchecked:
             return refusal

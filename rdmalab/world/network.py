@@ -53,12 +53,12 @@ class Network:
             return self._transmit_frame(node, qpn, packet)
         busy_ns = cable.occupies_ns(packet)
         sent = trace.first + len(trace.tail) - 1  # `latest` costs a call
-        by_lid = type(packet.flow) is LidFlow
-        target = (self.node_of_lid if by_lid else self.node_of_gid).get(packet.flow.dst)
-        if target is None and is_multicast(packet.flow.dst):
+        flow, hca = packet.flow, self.nodes[node]
+        by_lid = type(flow) is LidFlow
+        target = (self.node_of_lid if by_lid else self.node_of_gid).get(flow.dst)
+        if target is None and is_multicast(flow.dst):
             return self._spread(node, qpn, packet)
-        hca = self.nodes[node]
-        stays = not packet.flow.hop_limit and not (hca.profile.sends_hop_limit_0 or hca.lids)
+        stays = not flow.hop_limit and not (hca.profile.sends_hop_limit_0 or hca.lids)
         if target is None or stays or hca.port_state is not _ACTIVE:
             reason = _NOT_ACTIVE if hca.port_state is not _ACTIVE else NO_HOP
             reason = _unknown(packet) if target is None else reason
@@ -67,8 +67,7 @@ class Network:
         if cable.faults or not cable.up:
             self._convey(Transit(node, target, packet, qpn, trace.at_ns, busy_ns, sent))
             return busy_ns
-        at_ns = trace.at_ns + busy_ns + cable.latency_ns
-        self.agenda.file(at_ns, _ARRIVAL, target, packet, sent)
+        self.agenda.file(trace.at_ns + busy_ns + cable.latency_ns, _ARRIVAL, target, packet, sent)
         return busy_ns
 
     def _spread(self, node: str, qpn: int, packet: Packet) -> int:

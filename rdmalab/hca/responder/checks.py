@@ -131,7 +131,7 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
         return None
     user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
     place = dma.locate(hca.rkeys, rkey, user, _RIGHTS[row.op], va, length)
-    return "rkey" if isinstance(place, dma.Denied) else None
+    return None if isinstance(place, int) else "rkey"
 
 
 def check_flush(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
