@@ -58,11 +58,14 @@ class CompletionQueue:
         self.cqes = deque(cqe for cqe in self.cqes if cqe.qp_num != qpn)
         return gone
 
-    def pop(self, trace: "Recorder") -> "Cqe":
-        """Remove the oldest CQE, as the only function."""
-        cqe = self.cqes.popleft()
-        trace.record(_POLLED, self.node, self.number, cqe)
-        return cqe
+    def take(self, trace: "Recorder", most: int) -> "list[Cqe]":
+        """Remove up to `most` of the oldest CQEs and return them, as the only function."""
+        waiting, taken = self.cqes, []
+        for _ in range(min(most, len(waiting))):
+            cqe = waiting.popleft()
+            trace.record(_POLLED, self.node, self.number, cqe)
+            taken.append(cqe)
+        return taken
 
     def resize(self, trace: "Recorder", capacity: int) -> None:
         """Set the capacity; the caller has checked that the CQEs in it fit."""

@@ -206,17 +206,18 @@ class Hca:
         self.now_ns = now_ns
         if self.flows.items:
             responder.sniff(self, packet)
-        if packet.dest_qp == GROUP_QPN:
+        number = packet.dest_qp
+        if number == GROUP_QPN:
             self._receive_for_group(packet)
             return
-        qp = self.qps.items.get(packet.dest_qp)
+        qp = self.qps.items.get(number)
         if reason := admission.at_port(self, packet) or admission.at_qp(qp, packet):
             self.drop(qp, packet, reason)
             if qp is not None and qp.alternate is not None:
                 migration.refuse(self, qp, packet, reason)
             return
         assert qp is not None
-        self.trace.record(_RECEIVED, self.node, qp.number, packet)
+        self.trace.record(_RECEIVED, self.node, number, packet)
         if qp.alternate is not None:
             migration.follow(self, qp, packet)
         row = OPCODES[packet.opcode]

@@ -96,7 +96,6 @@ class Acknowledgement:
     original: int | None = None
     dying: "Refusal | None" = None
 
-    @property
     def is_plain(self) -> bool:
         """Nothing but an ACK: a newer one says it too."""
         return self.original is None and self.syndrome & CLASS_MASK == _ACK

@@ -28,7 +28,10 @@ def copy_for_queue(wrs: list[Any]) -> list[Any]:
 
     Requests that were made for this call are the queue's already.
     """
-    fresh, queued = type(wrs) is Fresh, []
+    fresh = type(wrs) is Fresh
+    if len(wrs) == 1:
+        return wrs if fresh else [wrs[0].copy_for_queue()]
+    queued = []
     for wr in wrs:
         queued.append(wr if fresh else wr.copy_for_queue())
         if wr.next == 0:

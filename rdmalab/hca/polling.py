@@ -40,7 +40,7 @@ def poll(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
 
 def _take(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
     """Return the oldest CQEs; their slots, and all before them, are freed."""
-    cqes = [cq.pop(hca.trace) for _ in range(min(entries, len(cq.cqes)))]
+    cqes = cq.take(hca.trace, entries)
     if hca.profile.slots_freed is SlotsFreed.POLLED:
         newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
         for (qpn, is_send), serial in newest.items():

@@ -110,12 +110,12 @@ def queue_send(
     """Onto the queue. inline: bytes that were copied before; INLINE copies them now."""
     sq, flags = qp.sq, int(wr.flags)
     sg, length = moved
-    row = supported_work(qp.qp_type, hca.profile.lacks).get(wr.opcode)
-    header = None
-    if wr.opcode == _TSO:
+    opcode, profile, header = wr.opcode, hca.profile, None
+    row = supported_work(qp.qp_type, profile.lacks).get(opcode)
+    if opcode == _TSO:
         header = offloads.header_of(hca, qp, wr)
         row = row if header else None  # a device that has none finds no operation
-    elif wr.opcode == _BIND_MW:
+    elif opcode == _BIND_MW:
         wr = mw.tell(hca, wr)
     op = row.message if row else None
     if flags & _INLINE and inline is None:
@@ -125,7 +125,7 @@ def queue_send(
     last = (first + packets - 1) & MASK
     sq.next_psn = (last + 1) & MASK
     signaled = qp.sq_sig_all or flags & _SIGNALED != 0
-    av = hca.ahs.items.get(wr.ah or 0) if hca.profile.ah_read_at_post else None
+    av = hca.ahs.items.get(wr.ah or 0) if profile.ah_read_at_post else None
     wqe = SendWqe(
         sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last, av, header
     )
@@ -180,7 +180,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
     if not qp.state_row.posts_recv:
         legal = "bring the QP to INIT first"
         return refused(profile, "recv-state", qp.state.name, argument="qp", legal=legal)
-    if rq.used >= rq.capacity:
+    if rq.posted - rq.freed >= rq.capacity:  # `used` costs a call
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
     return invalid_pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")

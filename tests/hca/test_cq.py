@@ -16,7 +16,7 @@ def test_first_in_first_out_over_all_queues() -> None:
     for wr_id in (5, 6, 7):
         assert cq.push(trace, cqe(wr_id))
     assert cq.last == cqe(7)
-    assert [cq.pop(trace).wr_id for _ in range(3)] == [5, 6, 7]
+    assert [cqe.wr_id for cqe in cq.take(trace, 4)] == [5, 6, 7]
     kinds = [kind_of(record) for record in trace.records]
     assert kinds == [Kind.CQE_ADDED] * 3 + [Kind.CQE_POLLED] * 3
     assert cq.total == 3
@@ -28,10 +28,10 @@ def test_what_finds_it_full_is_lost_and_told() -> None:
     assert not cq.push(trace, cqe(2))
     assert [entry.wr_id for entry in cq.cqes] == [1]
     assert kind_of(trace.records[-1]) is Kind.CQ_OVERRUN
-    cq.pop(trace)
+    cq.take(trace, 1)
     assert cq.push(trace, cqe(3))
     cq.dead = True
-    cq.pop(trace)
+    cq.take(trace, 1)
     assert not cq.push(trace, cqe(4))
 
 

@@ -40,7 +40,7 @@ def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
     answers, msn = qp.resp.answers, qp.resp.msn
     if answers and hca.profile.joins_acks:
         newest = answers[-1]
-        if type(newest) is Acknowledgement and newest.is_plain:
+        if type(newest) is Acknowledgement and newest.is_plain():
             newest.psn, newest.msn = psn, msn
             return
     _say(hca, qp, Acknowledgement(psn, _PLAIN_ACK, msn))
