@@ -169,7 +169,8 @@ class Hca:
             return False
         packet, dying = answer
         qp.answered = len(qp.resp.answers) < owed
-        self._transmit(qp, packet)
+        self.trace.record(_SENT, self.node, qp.number, packet)
+        self.busy_until_ns = self.now_ns + self.network.transmit(self.node, qp.number, packet)
         if dying is not None:
             responder.after_sending(self, qp, dying)
         self.wake(qp)
@@ -181,17 +182,15 @@ class Hca:
         if request is None:
             completer.settle(self, qp)
             return False
-        self._transmit(qp, request)
+        number = qp.number
+        self.trace.record(_SENT, self.node, number, request)
+        self.busy_until_ns = self.now_ns + self.network.transmit(self.node, number, request)
         if not qp.transport.acknowledged:
             completer.settle(self, qp)
         elif not qp.comp.watching:
             completer.watch(self, qp)  # its answer is owed from now on
         self.wake(qp, surely=wqe.serial == qp.req.serial)  # the rest of its message
         return True
-
-    def _transmit(self, qp: "QueuePair", packet: "Packet | Frame") -> None:
-        self.trace.record(_SENT, self.node, qp.number, packet)
-        self.busy_until_ns = self.now_ns + self.network.transmit(self.node, qp.number, packet)
 
     def timer(self, qpn: int, now_ns: int) -> None:
         """A QP's timer has run out."""

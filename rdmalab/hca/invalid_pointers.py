@@ -39,9 +39,10 @@ def copy_for_queue(wrs: list[Any]) -> list[Any]:
     return queued
 
 
-def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refused | None":
+def check_list(
+    hca: "Hca", sg: list[SGE], count: int | None, most: int, rule: str
+) -> "Refused | None":
     """num_sge is a number that the queue takes, and as many entries can be read."""
-    sg, count = wr.sg, wr.num_sge
     if count is not None:
         return _check_counted(hca, sg, count, most, rule)
     if len(sg) > most:
@@ -52,9 +53,7 @@ def check_list(hca: "Hca", wr: SendWR | RecvWR, most: int, rule: str) -> "Refuse
     return None
 
 
-def _check_counted(
-    hca: "Hca", sg: list[SGE], count: int, most: int, rule: str
-) -> "Refused | None":
+def _check_counted(hca: "Hca", sg: list[SGE], count: int, most: int, rule: str) -> "Refused | None":
     """The entries that a num_sge of the program's own counts."""
     if count > most:
         return refused(hca.profile, rule, count, most, argument="num_sge")

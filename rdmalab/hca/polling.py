@@ -42,12 +42,18 @@ def _take(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
     """Return the oldest CQEs; their slots, and all before them, are freed."""
     cqes = cq.take(hca.trace, entries)
     if hca.profile.slots_freed is SlotsFreed.POLLED:
-        newest = {(cqe.qp_num, cqe.is_send): cqe.serial for cqe in cqes if not cqe.srq}
+        newest: dict[tuple[int, bool], int] = {}
+        shared: list[Cqe] = []
+        for cqe in cqes:
+            if cqe.srq:
+                shared.append(cqe)
+            else:
+                newest[cqe.qp_num, cqe.is_send] = cqe.serial
         for (qpn, is_send), serial in newest.items():
             if (qp := hca.qps.items.get(qpn)) is not None:
                 slots.free(hca, qpn, qp.sq if is_send else qp.rq, serial)
-        if len(newest) < len(cqes):
-            slots.free_shared(hca, cqes)
+        if shared:
+            slots.free_shared(hca, shared)
     return cqes
 
 

@@ -183,7 +183,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
     if rq.posted - rq.freed >= rq.capacity:  # `used` costs a call
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
-    return invalid_pointers.check_list(hca, wr, qp.cap.max_recv_sge, "recv-sges")
+    return invalid_pointers.check_list(hca, wr.sg, wr.num_sge, qp.cap.max_recv_sge, "recv-sges")
 
 
 def _without_queue(hca: "Hca", qp: QueuePair) -> Refused:

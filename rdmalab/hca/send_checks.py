@@ -94,7 +94,7 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
     if len(wr.sg) > profile.caps.max_sge_rd and wr.opcode == WROpcode.RDMA_READ:
         return refused(profile, "read-sges", len(wr.sg), profile.caps.max_sge_rd, argument="sg")
-    refusal = invalid_pointers.check_list(hca, wr, qp.cap.max_send_sge, "send-sges")
+    refusal = invalid_pointers.check_list(hca, wr.sg, wr.num_sge, qp.cap.max_send_sge, "send-sges")
     if refusal is not None:
         return refusal
     return invalid_pointers.check_length(hca, wr, length)

@@ -179,7 +179,7 @@ def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR) -> "Refused | N
         return refused(
             profile, "queue-full", "shared receive", srq.capacity, argument="srq", legal=legal
         )
-    return invalid_pointers.check_list(hca, wr, srq.max_sge, "srq-sges")
+    return invalid_pointers.check_list(hca, wr.sg, wr.num_sge, srq.max_sge, "srq-sges")
 
 
 # --------------------------------------------------------------------------- XRC domains

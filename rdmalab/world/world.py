@@ -134,7 +134,7 @@ class World:
         heap, timers, limit_ns = agenda.heap, agenda.timers, NEVER if until_ns is None else until_ns
         entry: Entry | None
         for done in range(events):
-            if heap and heap[0][0] <= limit_ns and (not timers or heap[0] < timers[0]):
+            if heap and heap[0][0] <= limit_ns and (not timers or heap[0][0] < timers[0][0]):
                 entry = heappop(heap)
             elif (entry := agenda.pop(limit_ns)) is None:
                 return done
