@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.srq import SharedReceiveQueue
     from rdmalab.hca.steering import Flow
     from rdmalab.hca.thread_domains import ThreadDomain
-    from rdmalab.hca.wqe import Cqe, SendWqe
+    from rdmalab.hca.wqe import Cqe
     from rdmalab.hca.xrcd import XrcDomain
     from rdmalab.wire.frame import Frame
 
@@ -156,7 +156,20 @@ class Hca:
             return False
         if self.profile.stalls_above_port_mtu and requester.is_stuck(self, qp, wqe):
             return self._answer(qp)
-        return self._request(qp, wqe)
+        qp.answered = False
+        request = requester.make_packet(self, qp, wqe)
+        if request is None:
+            completer.settle(self, qp)
+            return False
+        number = qp.number
+        self.trace.record(_SENT, self.node, number, request)
+        self.busy_until_ns = self.now_ns + self.network.transmit(self.node, number, request)
+        if not qp.transport.acknowledged:
+            completer.settle(self, qp)
+        elif not qp.comp.watching:
+            completer.watch(self, qp)  # its answer is owed from now on
+        self.wake(qp, surely=wqe.serial == qp.req.serial)  # the rest of its message
+        return True
 
     def _turn_of_requests(self, qp: "QueuePair") -> bool:
         """True if a request is next: continuous READ answers must not block the QP's own sends."""
@@ -174,22 +187,6 @@ class Hca:
         if dying is not None:
             responder.after_sending(self, qp, dying)
         self.wake(qp)
-        return True
-
-    def _request(self, qp: "QueuePair", wqe: "SendWqe") -> bool:
-        qp.answered = False
-        request = requester.make_packet(self, qp, wqe)
-        if request is None:
-            completer.settle(self, qp)
-            return False
-        number = qp.number
-        self.trace.record(_SENT, self.node, number, request)
-        self.busy_until_ns = self.now_ns + self.network.transmit(self.node, number, request)
-        if not qp.transport.acknowledged:
-            completer.settle(self, qp)
-        elif not qp.comp.watching:
-            completer.watch(self, qp)  # its answer is owed from now on
-        self.wake(qp, surely=wqe.serial == qp.req.serial)  # the rest of its message
         return True
 
     def timer(self, qpn: int, now_ns: int) -> None:

@@ -180,7 +180,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
     if not qp.state_row.posts_recv:
         legal = "bring the QP to INIT first"
         return refused(profile, "recv-state", qp.state.name, argument="qp", legal=legal)
-    if rq.posted - rq.freed >= rq.capacity:  # `used` costs a call
+    if rq.is_full():
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "receive", rq.capacity, argument="qp", legal=legal)
     return invalid_pointers.check_list(hca, wr.sg, wr.num_sge, qp.cap.max_recv_sge, "recv-sges")

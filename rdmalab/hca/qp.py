@@ -48,6 +48,10 @@ class SendQueue:
         """Slots that hold a WQE."""
         return self.posted - self.freed
 
+    def is_full(self) -> bool:
+        """No slot is free, or all are promised; asked of every request, so no property."""
+        return self.posted - self.freed + self.promised >= self.capacity
+
     @property
     def occupied(self) -> int:
         """Slots in use, with those of work requests that were refused before RTS and stay."""
@@ -83,6 +87,10 @@ class RecvQueue:
     def used(self) -> int:
         """Slots of receives that wait, are in use, or are completed and not given back."""
         return self.posted - self.freed
+
+    def is_full(self) -> bool:
+        """No slot is free."""
+        return self.posted - self.freed >= self.capacity
 
     def push(self, wqe: "RecvWqe") -> None:
         """Add a WQE."""

@@ -89,7 +89,7 @@ def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
 def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     """A slot is free, and neither the list nor the message is too long."""
     profile, sq = hca.profile, qp.sq
-    if sq.posted - sq.freed + sq.promised >= sq.capacity:  # `used` costs a call
+    if sq.is_full():
         legal = f"slots come back {profile.slots_freed.value}"
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
     if len(wr.sg) > profile.caps.max_sge_rd and wr.opcode == WROpcode.RDMA_READ:

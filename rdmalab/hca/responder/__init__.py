@@ -37,7 +37,7 @@ def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) ->
         _receive_out_of_order(hca, qp, packet)
         return
     resp.nak_sent = False  # the gap is closed, whatever becomes of this packet
-    for check in checks.LINES[packet.opcode]:
+    for check in checks.NEXT_LINES[resp.op][packet.opcode]:
         if (name := check(hca, qp, packet, row)) is not None:
             if hca.profile.refusals[name].takes_receive and checks.takes_receive(row):
                 execute.take_receive(hca, qp, packet)

@@ -43,9 +43,12 @@ def out_of_order(hca: "Hca", qp: QueuePair) -> str:
 
 def check_opcode_order(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
     """Inside a message only its own MIDDLE and LAST; outside only FIRST and ONLY."""
-    expected = qp.resp.op
-    fits = row.starts if expected is None else row.op is expected and not row.starts
-    return None if fits else "opcode-order"
+    return None if _continues(qp.resp.op, row) else "opcode-order"
+
+
+def _continues(begun: Op | None, row: Opcode) -> bool:
+    """Whether a packet may come next, where a message is begun or none is."""
+    return row.starts if begun is None else row.op is begun and not row.starts
 
 
 def rights_for(packet: Packet, op: Op) -> int:
@@ -206,4 +209,15 @@ LINES: dict[int, tuple[Check, ...]] = {
     code: _concerned(_UNANSWERED if row.service is Service.UC else CHECKS, row)
     for code, row in OPCODES.items()
     if row.request
+}
+
+
+def _next_line(begun: Op | None, code: int) -> tuple[Check, ...]:
+    settled = (check_opcode_order,) if _continues(begun, OPCODES[code]) else ()
+    return tuple(check for check in LINES[code] if check not in settled)
+
+
+# By the operation of the message in progress: the order is not checked where it must be right.
+NEXT_LINES: dict[Op | None, dict[int, tuple[Check, ...]]] = {
+    begun: {code: _next_line(begun, code) for code in LINES} for begun in (None, *Op)
 }
