@@ -246,4 +246,5 @@ def _judge_one(hca: "Hca", qp: QueuePair, built: Built) -> Refused | None:
     if setter and not built.addressed and "setter-missing" not in unchecked:
         details = BUILDERS[wr.opcode], setter
         return extended.refusal_of(hca, extended.Complaint("setter-missing", details, 0))
-    return send_checks.judge_send(hca, qp, wr, posting.as_sent(hca, wr)[1], unchecked)
+    length = posting.as_sent(hca, wr)[1]
+    return send_checks.judge_send(hca, qp, wr, length, unchecked=unchecked)

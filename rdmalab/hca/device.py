@@ -111,7 +111,7 @@ class Hca:
         self.rkeys: dict[int, KeyTarget] = {}
 
     # ------------------------------------------------------------------ the host's door
-    def wake(self, qp: "QueuePair", *, surely: bool = False) -> None:
+    def wake(self, qp: "QueuePair", surely: bool = False) -> None:
         """Queue this QP for the port: it may have something to send; `surely` it has."""
         if self.unavailable_rule:
             return
@@ -168,7 +168,7 @@ class Hca:
             completer.settle(self, qp)
         elif not qp.comp.watching:
             completer.watch(self, qp)  # its answer is owed from now on
-        self.wake(qp, surely=wqe.serial == qp.req.serial)  # the rest of its message
+        self.wake(qp, wqe.serial == qp.req.serial)  # surely: the rest of its message
         return True
 
     def _turn_of_requests(self, qp: "QueuePair") -> bool:

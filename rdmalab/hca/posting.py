@@ -67,7 +67,7 @@ def post_send(
     try:
         for index, wr in enumerate(wrs):
             moved = as_sent(hca, wr)
-            if (refusal := judge_send(hca, qp, wr, moved[1], lines=lines)) is not None:
+            if (refusal := judge_send(hca, qp, wr, moved[1], lines)) is not None:
                 refusal.bad_wr = index
                 raise refusal
             queue_send(hca, qp, wr, moved)

@@ -231,8 +231,8 @@ def judge_send(
     qp: QueuePair,
     wr: SendWR,
     length: int,
-    unchecked: frozenset[str] = frozenset(),
     lines: Mapping[int, tuple[Check, ...]] = LINES,
+    unchecked: frozenset[str] = frozenset(),
 ) -> Refused | None:
     """The first rule that a send WR of `length` bytes breaks.
 
