@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, flush, migration, slots
 from rdmalab.hca.engine_state import Completing
-from rdmalab.hca.psn import MASK, diff
+from rdmalab.hca.psn import MASK, WINDOW, diff
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -136,7 +136,7 @@ def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
                 _retry(hca, qp, "implied NAK")
             return False
         after = (wqe.last_psn + 1) & MASK
-        if after != psn and diff(after, psn) > 0:  # in the middle of this message
+        if after != psn and (after - psn) & MASK < WINDOW:  # in the middle of this message
             _progress(qp, psn)
             break
         _progress(qp, after)
@@ -174,18 +174,14 @@ def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
     hca.trace.record(_COMPLETED, hca.node, qp.number, wqe, _SUCCESS)
     if hca.profile.slots_freed is _EXECUTED:
         slots.free(hca, qp.number, qp.sq, wqe.serial)
-    if wqe.signaled:
-        hca.complete(qp, qp.send_cq, _cqe(hca, qp, wqe))
-
-
-def _cqe(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Cqe:
-    row = wqe.work
-    assert row is not None
+    if not wqe.signaled:
+        return
     byte_len = wqe.length if row.outstanding or hca.profile.send_byte_len else 0
     flags = _WITH_IMM if row.immediate and hca.profile.imm_flag_on_sender else 0
-    return Cqe(
+    cqe = Cqe(
         wqe.wr.wr_id, _SUCCESS, row.wc_opcode, byte_len, qp.number, wqe.serial, True, 0, flags
     )
+    hca.complete(qp, qp.send_cq, cqe)
 
 
 def fail(hca: "Hca", qp: QueuePair, status: WCStatus) -> None:

@@ -4,14 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.refusals import CLASS_MASK, Syndrome
 
 if TYPE_CHECKING:
     from rdmalab.hca.wqe import RecvWqe
     from rdmalab.spec.refusals import Refusal
-
-
-_ACK = int(Syndrome.ACK)
 
 
 class Requesting:
@@ -95,10 +91,6 @@ class Acknowledgement:
     msn: int
     original: int | None = None
     dying: "Refusal | None" = None
-
-    def is_plain(self) -> bool:
-        """Nothing but an ACK: a newer one says it too."""
-        return self.original is None and self.syndrome & CLASS_MASK == _ACK
 
 
 @dataclass(slots=True)

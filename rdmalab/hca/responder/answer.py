@@ -40,7 +40,11 @@ def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
     answers, msn = qp.resp.answers, qp.resp.msn
     if answers and hca.profile.joins_acks:
         newest = answers[-1]
-        if type(newest) is Acknowledgement and newest.is_plain():
+        if (
+            type(newest) is Acknowledgement
+            and newest.original is None
+            and newest.syndrome == _PLAIN_ACK
+        ):  # nothing but an ACK: a newer one says it too
             newest.psn, newest.msn = psn, msn
             return
     _say(hca, qp, Acknowledgement(psn, _PLAIN_ACK, msn))
