@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor.diagnose import cause
+from rdmalab.doctor.consultation import cause
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.session.lines import Reply, replies

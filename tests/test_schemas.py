@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from rdmalab.cli.schemas import schema_of
-from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.finding import Fix
 from rdmalab.doctor.report import Report, TriedFix
 from rdmalab.lab import Lab

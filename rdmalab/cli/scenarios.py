@@ -86,7 +86,7 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
     means an error, 0 no error, or work still in progress.
     """
     from rdmalab.command import NotUnderstood
-    from rdmalab.doctor.diagnose import consult
+    from rdmalab.doctor.consultation import consult
     from rdmalab.grammar.expressions import parse_expression
     from rdmalab.lab import open_session
     from rdmalab.scenario.runner import StepOutcome, Through

@@ -2,30 +2,19 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from rdmalab.command import NotUnderstood
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import CHECKS
-from rdmalab.doctor.finding import Check, Finding, Fix, Verdict
-from rdmalab.doctor.fixes.simple_fixes import once_more
-from rdmalab.doctor.healthy_checks import coming, looked_at
+from rdmalab.doctor.finding import Check, Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
-from rdmalab.doctor.question import asked as put_right
 from rdmalab.doctor.related_subjects import behind
-from rdmalab.doctor.report import TIMEOUT_HUGE, TOO_EARLY, Cause, Report, TriedFix
+from rdmalab.doctor.report import TIMEOUT_HUGE, TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.topics import examples
-from rdmalab.doctor.what_if import attempt
-from rdmalab.grammar.expressions import render
-from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.session.session import Session
 
-MOST_CURES = 3
 MOST_SUBJECTS = 24
 
 
@@ -47,40 +36,7 @@ class Diagnosis:
         ]
 
 
-def consult(session: Session, question: Node | None = None) -> Report:
-    """The answer to `why`; NotUnderstood where the question is about nothing."""
-    log = Log(session)
-    question = put_right(session, log, question)
-    asked = subjects(session, log, question)
-    if asked:
-        report = _report(session, _followed(session, asked, log, asked=question is not None))
-    else:
-        report = _well(session, log, question)
-    report.question = render(question) if question is not None else ""
-    return report
-
-
-def _well(session: Session, log: Log, question: Node | None) -> Report:
-    """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
-    node = str(question.steps[0]) if isinstance(question, Path) else ""
-    well = SubjectOutcome(Status.WELL, "nothing has failed, was refused, or hangs")
-    return Report(
-        node, well, session.world.event,
-        looked=looked_at(session, log, node), examples=examples(session, log, node),
-    )  # fmt: skip
-
-
-def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str:
-    """The root cause in a word: what `why(A.qp0.wr[7])` is worth in a question."""
-    if len(what) > 1 or keys:
-        raise NotUnderstood("why() takes one thing", hint="write why(A.qp0.wr[7])")
-    question = next(iter(what), None)
-    if isinstance(question, int | str):
-        question = Literal(question, str(question))
-    return consult(session, question).slug
-
-
-def _followed(
+def followed(
     session: Session, subjects_: Sequence[Subject], log: Log, *, asked: bool
 ) -> list[list[Diagnosis]]:
     """Stories: what is asked about, each with what stands behind it, as far as it leads.
@@ -151,25 +107,21 @@ def _vain(subject: Subject) -> str:
     return "none will come by itself"
 
 
-def _report(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
+def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
     """The first is what was asked about; of the others only what they have to do with it."""
     seen = [diagnosis for story in stories for diagnosis in story]
     first = seen[0]
     told = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
     chains = [_chain(story, story[0].standing) for story in stories]
-    roots = sorted(_unique(c for found, _ in chains for c in found), key=_origin)
-    stations = sorted(_unique(c for _, found in chains for c in found), key=_origin)
-    report = Report(
+    roots = sorted(unique(c for found, _ in chains for c in found), key=origin)
+    stations = sorted(unique(c for _, found in chains for c in found), key=origin)
+    return Report(
         first.name, first.standing, session.world.event, roots, stations,
-        warnings=_unique(c for d in told for c in d.causes(Verdict.WARN)),
-        waits=_waits(told),
+        warnings=unique(c for d in told for c in d.causes(Verdict.WARN)),
+        waits=waits(told),
         ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
-    report.remedy = _cured(session, report, first.case)
-    if first.standing.kind is Status.PENDING:
-        report.next = coming(session, first.case.subject)
-    return report
 
 
 def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Cause], list[Cause]]:
@@ -185,90 +137,26 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
         if cause.finding.origin <= last
     ]
     roots = [cause for cause in causes if not cause.check.station]
-    stations = sorted((cause for cause in causes if cause.check.station), key=_origin)
+    stations = sorted((cause for cause in causes if cause.check.station), key=origin)
     return (roots, stations) if roots else (stations[:1], stations[1:])
 
 
-def _waits(told: Sequence[Diagnosis]) -> list[Cause]:
+def waits(told: Sequence[Diagnosis]) -> list[Cause]:
     """What is waited for: before the general word that it is too early, what says why."""
-    found = _unique(c for d in told for c in d.causes(Verdict.WAIT))
+    found = unique(c for d in told for c in d.causes(Verdict.WAIT))
     return sorted(found, key=lambda cause: cause.check.slug == TOO_EARLY)
 
 
-def _origin(cause: Cause) -> tuple[int, int]:
+def origin(cause: Cause) -> tuple[int, int]:
     return cause.finding.origin, cause.check.number
 
 
-def _unique(causes: Iterable[Cause]) -> list[Cause]:
+def unique(causes: Iterable[Cause]) -> list[Cause]:
     """Each suspicion once a thing: several work requests fail of the same."""
     found: dict[tuple[str, object], Cause] = {}
     for cause in causes:
         found.setdefault((cause.check.slug, cause.subject.thing), cause)
     return list(found.values())
-
-
-def _cured(session: Session, report: Report, asked: Case) -> TriedFix | None:
-    """The first cure that works.
-
-    What is asked about was perhaps only flushed with it: then it is posted once more, too.
-    """
-    tried: TriedFix | None = None
-    for found, subject in _candidates(report, asked.subject):
-        cure = found if found.program or subject == asked.subject else _with(found, asked)
-        if cure.program:
-            tried = tried or TriedFix(cure)
-            continue
-        outcome = attempt(session, cure.lines, _measure(asked, subject), asked.log)
-        if outcome.works:
-            return TriedFix(cure, works=True)
-        tried = tried or TriedFix(cure, works=False, failure=outcome.failure)
-    return tried
-
-
-def _measure(asked: Case, subject: Subject) -> Subject:
-    """What must be good then: a receive that waits, any work behind a call, else the cause's.
-
-    A call is made good by another that is accepted, which alone brings no work to its end.
-    """
-    called = asked.send is not None and subject.sort is Sort.CALL
-    waits = asked.receive is not None and not asked.over
-    return asked.subject if asked.asked and (called or waits) else subject
-
-
-def _with(cure: Fix, asked: Case) -> Fix:
-    return Fix([*cure.lines, *(line for line in once_more(asked) if line not in cure.lines)])
-
-
-def _candidates(report: Report, asked: Subject) -> list[tuple[Fix, Subject]]:
-    """Cures, the smallest first, each with what it must make good.
-
-    Where the root lies in another work than the one asked about, that one's own cure may do; else
-    both are needed. Several roots: each alone, or all of them together. A refused call changed
-    nothing: what else is wrong is mended before it.
-    """
-    aside = sorted(report.causes, key=lambda c: c.subject != asked and c.subject.sort is Sort.CALL)
-    roots = _with_cure(aside)[:MOST_CURES]
-    if not roots:
-        beside = _with_cure((*report.stations, *report.warnings, *report.waits))
-        return [(cure, cause.subject) for cause, cure in beside]
-    found = [(cure, cause.subject) for cause, cure in roots]
-    if any(cause.subject == asked for cause, _ in roots) or not found[0][0].lines:
-        return [*found, *_together([cure for _, cure in roots], roots[-1][0].subject)]
-    own = [cure for cause, cure in _with_cure(report.stations) if cause.subject == asked]
-    first = [(cure, asked) for cure in own if cure.lines]
-    return [*first, *_together([found[0][0], *own], asked), *found]
-
-
-def _with_cure(causes: Iterable[Cause]) -> list[tuple[Cause, Fix]]:
-    return [(cause, cause.finding.cure) for cause in causes if cause.finding.cure is not None]
-
-
-def _together(cures: Sequence[Fix], subject: Subject) -> list[tuple[Fix, Subject]]:
-    """All of them as one; what several say is said once."""
-    if len(cures) < 2 or any(cure.program for cure in cures):
-        return []
-    lines = [line for cure in cures for line in cure.lines]
-    return [(Fix(list(dict.fromkeys(lines))), subject)]
 
 
 def name_of(session: Session, subject: Subject) -> str:

@@ -1,5 +1,6 @@
 """Work requests of a queue pair that failed, and the first of them."""
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -12,24 +13,40 @@ from rdmalab.spec.statuses import WCStatus
 
 
 class _Failed(NamedTuple):
-    """How work ended, and in which record."""
+    """How work ended, in which record, in which event."""
 
     status: WCStatus
     number: int
+    event: int
 
 
-def _failures(log: Log, thing: Thing) -> list[tuple[_Failed, Subject]]:
-    """All work of a queue pair that failed in its present life."""
-    born = _born(log, thing)
+def _failures(log: Log, thing: Thing, born: int | None = None) -> list[tuple[_Failed, Subject]]:
+    """All work of a queue pair that failed since an event; without one, in its present life."""
+    born = _born(log, thing) if born is None else born
     return [
-        (_Failed(WCStatus(r[B]), number), _sent(thing, r[A]))
+        (_Failed(WCStatus(r[B]), number, event_of(r)), _sent(thing, r[A]))
         for number, r in log.failed_sends
         if (node_of(r), object_of(r)) == thing[1:] and event_of(r) > born
     ] + [
-        (_Failed(WCStatus(r[A].status), number), _received(thing, r[A]))
+        (_Failed(WCStatus(r[A].status), number, event_of(r)), _received(thing, r[A]))
         for number, r in log.failed_receives
         if (node_of(r), r[A].qp_num) == thing[1:] and event_of(r) > born
     ]
+
+
+def failed_lives(log: Log, thing: Thing) -> list[tuple[int, Subject]]:
+    """The first work that failed in each life of a queue pair, from one RESET to the next.
+
+    A flushed send before a flushed receive; each with its event.
+    """
+    resets = [event_of(r) for _, r in log.about(Kind.STATE_CHANGED, thing) if r[B] is QPState.RESET]
+    lives: dict[int, list[tuple[int, int, int, Subject]]] = {}
+    for failed, subject in _failures(log, thing, -1):
+        rank = 1 + (subject.sort is Sort.RECV) if failed.status is WCStatus.WR_FLUSH_ERR else 0
+        each = (rank, failed.number, failed.event, subject)
+        lives.setdefault(bisect_left(resets, failed.event), []).append(each)
+    firsts = [min(life, key=lambda each: each[:2]) for _, life in sorted(lives.items())]
+    return [(event, subject) for _, _, event, subject in firsts]
 
 
 def first_failed(log: Log, thing: Thing) -> list[Subject]:

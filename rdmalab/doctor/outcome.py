@@ -187,6 +187,8 @@ def _qp(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
 
 
 def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    if not exists(session.world, subject.thing):
+        return SubjectOutcome(Status.LOST, "its region was destroyed")
     mr, node = session.world.find(subject.thing, MemoryRegion), subject.thing.node
     start, stop = mr.addr + subject.start, mr.addr + subject.stop
     for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):

@@ -8,15 +8,12 @@ from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.session.session import Session
 from rdmalab.spec.rules import ERRNO_NAMES, RULES, errno_name
-from rdmalab.world.relations import exists
 
 _LEGAL = "ask of a QP, its work (A.qp0.wr[7]), a CQ, an SRQ, a channel, a program, an MR, an errno"
 _MUTE = {
     Noun.PD: "a protection domain", Noun.AH: "an address handle", Noun.XRCD: "an XRC domain",
     Noun.MW: "a memory window", Noun.TD: "a thread domain", Noun.FLOW: "a flow rule",
 }  # fmt: skip
-_LEAVE_NOTHING = (Noun.SRQ, Noun.CHANNEL, Noun.MR)  # of which nothing is known once they are gone
-
 
 _ERRNOS = sorted({errno_name(rule.errno) for rule in RULES.values()})
 
@@ -76,8 +73,6 @@ def _thing(session: Session, log: Log, path: Path) -> Path:
         raise NotUnderstood(f"nothing is called {quoted(full)}", place, hint)
     if thing.noun in _MUTE:
         raise NotUnderstood(f"one cannot ask why of {_MUTE[thing.noun]}", place, _LEGAL)
-    if thing.noun in _LEAVE_NOTHING and not exists(session.world, thing):
-        raise NotUnderstood(f"{full} was destroyed", place, "show log last=20")
     if rest:
         _part(log, path, thing, rest)
     return path

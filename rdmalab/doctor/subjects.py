@@ -1,33 +1,28 @@
 """From a question to what it is about; without one, what a careful friend would see at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from rdmalab.command import Invocation, New, NotUnderstood, Noun, Ref, Thing
-from rdmalab.doctor.failed_work import first_failed
-from rdmalab.doctor.log import Call, Log
+from rdmalab.command import NotUnderstood, Noun, Thing
+from rdmalab.doctor.facts import attempts
+from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.suspects import MOST, subject_of, suspects, undone, unmet
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.session.session import Session
-from rdmalab.spec.programs import BLOCKING, ProgramState
-from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.states import QPState
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists
 
-MOST = 16
-"""Complaints that are looked into at once."""
-
 WHAT = (
     "why, why A.qp0, why A.qp0.wr[7], why B.qp0.recv_wr[3], why A.cq0, why B.mr0[0:64], why EINVAL"
 )
-
-Wanted = Callable[[Thing], bool]
 
 _UP = (QPState.RTR, QPState.RTS, QPState.SQD)
 """Then a queue pair works, and what was posted on it is more interesting than itself."""
@@ -36,7 +31,7 @@ _UP = (QPState.RTR, QPState.RTS, QPState.SQD)
 def subjects(session: Session, log: Log, question: Node | None) -> list[Subject]:
     """What is asked about, the worst first; NotUnderstood if it is nothing one can ask about."""
     if question is None:
-        return list(_all(session, log, lambda _thing: True))[:MOST]
+        return list(suspects(session, log, lambda _thing: True))[:MOST]
     if not isinstance(question, Path):
         raise NotUnderstood("that is nothing one can ask about", hint=f"try: {WHAT}")
     if question.is_single and question.steps[0] not in session.world.nodes:
@@ -56,19 +51,14 @@ def _by_errno(session: Session, log: Log, path: Path) -> list[Subject]:
         refused = dict.fromkeys(ERRNO_NAMES.get(c.errno, "") for c in log.refused())
         hint = f"refused so far: {' '.join(refused)}" if refused else "no call was refused so far"
         raise NotUnderstood(f"no call was refused with {text}", path.place, hint)
-    return [_subject_of(found[-1])]
-
-
-def _subject_of(call: Call) -> Subject:
-    node, number = call.thing
-    return Subject(Sort.CALL, Thing(Noun.NODE, node, number), event=call.event)
+    return [subject_of(found[-1])]
 
 
 def _by_path(session: Session, log: Log, path: Path) -> list[Subject]:
     node, *rest = path.steps
     name = str(rest[0]) if rest else ""
     if node in session.world.nodes and not rest:
-        return list(_all(session, log, lambda thing: thing.node == node))
+        return list(suspects(session, log, lambda thing: thing.node == node))
     thing = session.names.find(f"{node}.{name}")
     if thing is None:
         hint = suggest(str(path), session.names.all())
@@ -76,7 +66,45 @@ def _by_path(session: Session, log: Log, path: Path) -> list[Subject]:
     ask = _OF_NOUN.get(thing.noun)
     if ask is None:
         raise NotUnderstood(f"one cannot ask why of a {thing.noun}", path.place, f"try: {WHAT}")
+    index = _index(path, 3)
+    if index is not None and path.steps[2] in _NEWEST:
+        return [_newest_of_lives(session, log, f"{node}.{name}", path)]
+    if not exists(session.world, thing):
+        return [_gone(thing, _index(path, 2))]
     return ask(session, log, thing, path)
+
+
+def _gone(thing: Thing, index: Index | None) -> Subject:
+    """What is asked about a destroyed object: what it was is known at its last moment only."""
+    start = index.start if index is not None else 0
+    stop = index.stop if index is not None and index.stop is not None else start + 1
+    sort = {Noun.CQ: Sort.CQ, Noun.MR: Sort.BYTES, Noun.PROGRAM: Sort.PROGRAM}
+    bytes_ = {"start": start, "stop": stop} if thing.noun is Noun.MR else {}
+    return Subject(sort.get(thing.noun, Sort.QP), thing, **bytes_)
+
+
+def _newest_of_lives(session: Session, log: Log, name: str, path: Path) -> Subject:
+    """The work request of a wr_id that was posted, or refused, last on any object of a name."""
+    index, find = _index(path, 3), _NEWEST[str(path.steps[2])]
+    assert index is not None
+    things = [thing for thing, said in session.names.name_of.items() if said == name]
+    found = [
+        (newest_receive if thing.noun is Noun.SRQ else find)(session, log, thing, index.start)
+        for thing in things
+    ]
+    return max(found, key=lambda subject: _tried(log, subject))
+
+
+def _tried(log: Log, subject: Subject) -> tuple[int, int]:
+    """The event of a post, or of the refused call; then the newer object."""
+    if subject.serial >= 0:
+        posts = (
+            log.about(kind, subject.thing) for kind in _POSTS[subject.sort, subject.thing.noun]
+        )
+        events = [event_of(r) for found in posts for _, r in found if r[A].serial == subject.serial]
+        return max(events, default=0), subject.thing.number
+    refused = attempts.latest(log, subject)
+    return (refused.call.event if refused is not None else -1), subject.thing.number
 
 
 def _index(path: Path, at: int) -> Index | None:
@@ -85,14 +113,9 @@ def _index(path: Path, at: int) -> Index | None:
 
 
 def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Subject]:
-    word, index = (path.steps[2] if len(path.steps) > 2 else None), _index(path, 3)
-    if word == "wr" and index is not None:
-        return [newest_send(session, log, thing, index.start)]
-    if word == "recv_wr" and index is not None:
-        return [newest_receive(session, log, thing, index.start)]
-    if word is not None:
+    if len(path.steps) > 2:
         raise NotUnderstood(f"one cannot ask why of {path}", path.place, f"try: {WHAT}")
-    found = list(_all(session, log, lambda it: it == thing))
+    found = list(suspects(session, log, lambda it: it == thing))
     own = Subject(Sort.QP, thing)
     is_up = exists(session.world, thing) and session.world.find(thing, QueuePair).state in _UP
     newest = _newest_work(log, thing)
@@ -109,15 +132,12 @@ def _newest_work(log: Log, thing: Thing) -> list[Subject]:
     return sends + [Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id) for wqe in received]
 
 
-def _shared_queue(session: Session, log: Log, thing: Thing, path: Path) -> list[Subject]:
-    index = _index(path, 3)
-    if index is not None:
-        return [newest_receive(session, log, thing, index.start)]
+def _shared_queue(session: Session, log: Log, thing: Thing, _path: Path) -> list[Subject]:
     srq = session.world.find(thing, SharedReceiveQueue)
     oldest = [Subject(Sort.RECV, thing, w.serial, w.wr.wr_id) for w in list(srq.wqes)[:1]]
     users = {q.number for q in session.world.nodes[thing.node].qps.items.values()
              if q.srq == thing.number}  # fmt: skip
-    failed = _all(session, log, lambda it: it.noun is Noun.QP and it.node == thing.node
+    failed = suspects(session, log, lambda it: it.noun is Noun.QP and it.node == thing.node
                   and it.number in users)  # fmt: skip
     return [*failed, *oldest]
 
@@ -133,7 +153,7 @@ def _completion_queue(session: Session, log: Log, thing: Thing, _path: Path) -> 
             it.noun is Noun.QP and it.node == thing.node and it.number in numbers
         )
 
-    found = [Subject(Sort.CQ, thing), *_all(session, log, concerns)]
+    found = [Subject(Sort.CQ, thing), *suspects(session, log, concerns)]
     for qp in users:
         found += undone(qp) if qp.send_cq == thing.number else []
         found += unmet(qp) if qp.recv_cq == thing.number else []
@@ -166,6 +186,12 @@ def _memory(session: Session, _log: Log, thing: Thing, path: Path) -> list[Subje
     return [Subject(Sort.BYTES, thing, start=index.start, stop=stop)]
 
 
+_NEWEST = {"wr": newest_send, "recv_wr": newest_receive}
+_POSTS = {
+    (Sort.SEND, Noun.QP): (Kind.SEND_POSTED,),
+    (Sort.RECV, Noun.QP): (Kind.RECV_POSTED,),
+    (Sort.RECV, Noun.SRQ): (Kind.SRQ_POSTED,),
+}
 _OF_NOUN: dict[Noun, Callable[[Session, Log, Thing, Path], list[Subject]]] = {
     Noun.QP: _queue_pair,
     Noun.SRQ: _shared_queue,
@@ -174,100 +200,3 @@ _OF_NOUN: dict[Noun, Callable[[Session, Log, Thing, Path], list[Subject]]] = {
     Noun.PROGRAM: _program,
     Noun.MR: _memory,
 }
-
-
-# --------------------------------------------------------------------------- seen at once
-def _all(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Everything that is plainly wrong, the worst first, each once."""
-    seen: set[Subject] = set()
-    for look in (_failed, _refusals, _stuck, _hanging, _overrun):
-        for subject in look(session, log, wanted):
-            if subject not in seen:
-                seen.add(subject)
-                yield subject
-
-
-def _qps(session: Session, wanted: Wanted) -> list[tuple[Thing, QueuePair]]:
-    return [
-        (thing, qp)
-        for node, hca in session.world.nodes.items()
-        for number, qp in hca.qps.items.items()
-        if wanted(thing := Thing(Noun.QP, node, number))
-    ]
-
-
-def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Of each queue pair what failed first."""
-    for thing, _ in _qps(session, wanted):
-        yield from first_failed(log, thing)
-
-
-def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Calls that were refused, and not accepted since; a poll in vain is no refusal."""
-    for call in reversed(log.refused()[-MOST:]):
-        concerns = any(wanted(Thing(noun, *call.thing)) for noun in (Noun.QP, Noun.CQ, Noun.SRQ))
-        if concerns and call.refusal not in BLOCKING and not _accepted_since(log, call):
-            yield _subject_of(call)
-
-
-def _accepted_since(log: Log, call: Call) -> bool:
-    """Whether the same was asked of the same thing, or under the same name, and done."""
-    later = [
-        event_of(r)
-        for _, r in log.of(Kind.CALLED, *call.thing)
-        if event_of(r) > call.event and r[A] == call.verb and not r[B]
-    ]
-    if not later or call.invocation is None:
-        return bool(later)
-    named = _first_name(call.invocation)
-    said = [log.asked(event)[0] for event in later]
-    return any(it is None or _first_name(it) == named for it in said)
-
-
-def _first_name(invocation: Invocation) -> str:
-    """The first thing that a command names, or is to give a name."""
-    names = [value for value in invocation.arguments.values() if isinstance(value, Ref | New)]
-    return str(names[0]) if names else ""
-
-
-def _stuck(session: Session, _log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Programs that failed, and those that wait while nothing happens any more."""
-    idle = session.world.agenda.next_ns() is None
-    for program in programs_of(session.world):
-        thing = Thing(Noun.PROGRAM, program.node, program.number)
-        waits = program.state is ProgramState.WAITING and idle
-        if wanted(thing) and (waits or program.state is ProgramState.FAILED):
-            yield Subject(Sort.PROGRAM, thing)
-
-
-def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Sends that do not get on: nothing happens any more, or they are sent again and again."""
-    idle = session.world.agenda.next_ns() is None
-    for thing, qp in _qps(session, wanted):
-        again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
-        if idle or again:
-            yield from undone(qp)
-
-
-def undone(qp: QueuePair) -> list[Subject]:
-    """The oldest send that is not done."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    wqe = qp.sq.wqes.get(qp.comp.serial)
-    if wqe is not None:
-        return [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)]
-    return [Subject(Sort.SEND, thing, qp.sq.posted, wr.wr_id) for wr in qp.sq.early[:1]]
-
-
-def unmet(qp: QueuePair) -> list[Subject]:
-    """The oldest receive that no message has taken."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    return [Subject(Sort.RECV, thing, w.serial, w.wr.wr_id) for w in list(qp.rq.wqes)[:1]]
-
-
-def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Completion queues that lost something."""
-    found = log.of(Kind.CQ_OVERRUN)
-    for node, number in dict.fromkeys((node_of(r), object_of(r)) for _, r in found):
-        thing = Thing(Noun.CQ, node, number)
-        if wanted(thing) and number in session.world.nodes[node].cqs.items:
-            yield Subject(Sort.CQ, thing)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Thing
-from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.consultation import consult
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.line import parse
 from rdmalab.hca.qp import QueuePair

@@ -5,7 +5,7 @@ from typing import Annotated
 from rdmalab.command import NOWHERE, SCRIPTABLE, TOPIC, Expression, NotUnderstood, OneOf, command
 from rdmalab.doctor.checklist import LISTS
 from rdmalab.doctor.checklist_report import Walk, walk
-from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report import Report
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.session.lines import replies

@@ -2,7 +2,8 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import BY_SLUG
-from rdmalab.doctor.diagnose import consult, diagnose
+from rdmalab.doctor.consultation import consult
+from rdmalab.doctor.diagnose import diagnose
 from rdmalab.doctor.finding import Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.report import Report

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, standing
 from rdmalab.doctor.report import Report

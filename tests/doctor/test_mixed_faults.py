@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.consultation import consult
 from tests.doctor.masks import asked, together
 from tests.doctor.test_root_causes import loaded
 
@@ -21,7 +21,7 @@ PAIRS = [
     ("port-not-active-late", "srq-error"), ("segfault-class", "srq-vs-rq"),
     ("port-not-active-late", "rem-op-cq-overrun"), ("hop-limit-connection", "xrc-srqn"),
     ("inline-opcode", "mw-bind-range"), ("link-mtu", "loc-prot-pd"),
-    ("psn-mismatch-behind", "wrong-gid"), ("own-err", "peer-state"),
+    ("psn-mismatch-behind", "wrong-gid"), ("loc-len", "peer-state"),
     ("loc-prot", "rnr-retry-exc"), ("loc-qp-op", "sq-full-of-unsignaled"),
     ("no-grh-ah", "qp-err-flush-root"), ("peer-mtu", "peer-state"),
     ("beyond-device", "psn-mismatch-ahead"), ("missing-setter", "mw-bind-right"),

@@ -37,8 +37,11 @@ def test_the_first_failure_is_complained_of_and_no_flush_behind_it() -> None:
     assert ("send", 1) not in sorts(lab)
 
 
-def test_a_reset_begins_a_new_life() -> None:
+def test_a_failure_is_forgotten_when_work_succeeds_after_a_reset_and_not_before() -> None:
     lab = lab_of(_BAD, "run", "modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET")
+    assert sorts(lab) == [("send", 3)]
+    for line in ("connect A.qp0 B.qp0", RECV, SEND, "run"):
+        lab.do(line)
     assert sorts(lab) == []
 
 

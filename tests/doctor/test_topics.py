@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.diagnose import consult
+from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.topics import Topic, examples, returned, topics
 from rdmalab.grammar.expressions import parse_expression

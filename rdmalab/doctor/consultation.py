@@ -1,0 +1,272 @@
+"""A consultation: each subject is judged at its own moment, and how it stands is told of now.
+
+Findings of another moment are data: no object of that world leaves the journey.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rdmalab.command import NotUnderstood
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.cures import cured
+from rdmalab.doctor.diagnose import Diagnosis, followed, origin, report_of, unique
+from rdmalab.doctor.finding import Fix
+from rdmalab.doctor.healthy_checks import coming, looked_at
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.moments import (
+    Moment,
+    Why,
+    is_ordered,
+    moments,
+    object_moments,
+    teardowns,
+    visit,
+)
+from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.question import asked as put_right
+from rdmalab.doctor.report import Report, TriedFix
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.suspects import stuck
+from rdmalab.doctor.topics import examples
+from rdmalab.grammar.expressions import render
+from rdmalab.grammar.nodes import Literal, Node, Path
+from rdmalab.session.session import Session
+from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import exists
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the checks said of a subject at a moment."""
+
+    moment: Moment
+    subject: Subject
+    report: Report
+
+    @property
+    def decides(self) -> bool:
+        """Whether a root was found; a station where nothing was still to come."""
+        stations_do = self.moment.why is Why.BEFORE_TEARDOWN
+        return any(stations_do or not cause.check.station for cause in self.report.causes)
+
+    @property
+    def rank(self) -> int:
+        """The lower the better: a root, a station, a wait or a warning, nothing."""
+        if self.decides or self.report.causes:
+            return 0 if self.decides else 1
+        return 2 if self.report.waits or self.report.warnings else 3
+
+
+def consult(session: Session, question: Node | None = None, at: int | None = None) -> Report:
+    """The answer to `why`; NotUnderstood where the question is about nothing.
+
+    at: judge as of after this event.
+    """
+    if at is not None and at < session.world.event:
+        with visit(session, at):
+            report = consult(session, question)
+            report.remedy = _told(report.remedy, at)
+            return report
+    log = Log(session)
+    question = put_right(session, log, question)
+    plain = question is None or str(question) in session.world.nodes
+    report = (_plain if plain else _pointed)(session, log, question)
+    report.question = render(question) if question is not None else ""
+    return report
+
+
+def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str:
+    """The root cause in a word: what `why(A.qp0.wr[7])` is worth in a question."""
+    if len(what) > 1 or keys:
+        raise NotUnderstood("why() takes one thing", hint="write why(A.qp0.wr[7])")
+    question = next(iter(what), None)
+    if isinstance(question, int | str):
+        question = Literal(question, str(question))
+    return consult(session, question).slug
+
+
+# --------------------------------------------------------------------------- asked by name
+def _pointed(session: Session, log: Log, question: Node | None) -> Report:
+    found = subjects(session, log, question)
+    looks: list[Look] = []
+    for moment in chain_of(session, log, question, found):
+        looks += _look(session, question, found, moment)
+        if looks and looks[-1].decides:
+            break
+    best = min(looks, key=lambda look: look.rank)
+    earlier = [cause for look in looks[: looks.index(best)] for cause in look.report.warnings]
+    best.report.warnings = unique([*earlier, *best.report.warnings])
+    return _as_of_now(session, log, best, found)
+
+
+def chain_of(
+    session: Session, log: Log, question: Node | None, found: Sequence[Subject]
+) -> list[Moment]:
+    """The moments of what is asked about; of an object its own before those of its work."""
+    own: list[Moment] = []
+    if isinstance(question, Path) and len(question.steps) == 2:
+        thing = session.names.find(str(question))
+        own = object_moments(session, log, thing) if thing is not None else []
+    chain = {moment.event: moment for moment in [*own, *moments(session, log, found[0])]}
+    return list(chain.values())
+
+
+def _look(
+    session: Session, question: Node | None, found: Sequence[Subject], moment: Moment
+) -> list[Look]:
+    """What is asked about, as it was at a moment; nothing where it was not there yet."""
+    with visit(session, moment.event) as log:
+        if moment.why is not Why.NOW:
+            found = _then(session, log, question, found)
+        if not found:
+            return []
+        stories = followed(session, found, log, asked=True)
+        return [Look(moment, found[0], report_of(session, stories))]
+
+
+def _then(
+    session: Session, log: Log, question: Node | None, found: Sequence[Subject]
+) -> Sequence[Subject]:
+    """What the question meant then, where its name meant the same thing."""
+    try:
+        then = subjects(session, log, question)
+    except NotUnderstood:
+        return []
+    same = bool(then) and then[0].sort is found[0].sort
+    if not then or (same and found[0].serial >= 0 and then[0].serial < 0):
+        return []  # it was not posted yet
+    return then
+
+
+def _as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> Report:
+    """The findings of a moment; the standing and the fix of now."""
+    report = look.report
+    if look.moment.why is Why.NOW:
+        report.remedy = cured(session, report, Case(session, look.subject, log, asked=True))
+    else:
+        report.event = session.world.event
+        report.standing = _standing(session, log, look)
+        report.remedy = _remedy(session, log, look, found)
+    if report.standing.kind is Status.PENDING:
+        report.next = coming(session, look.subject)
+    return report
+
+
+def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
+    """How it stands now: what is gone and left nothing to complain of is well."""
+    found = standing(session, look.subject, log)
+    gone = not exists(session.world, look.subject.thing)
+    then = look.report.standing
+    if gone and not look.report.causes and (then.good or then.kind is Status.PENDING):
+        work = look.subject.serial >= 0
+        return found if work else replace(found, kind=Status.WELL)
+    return found
+
+
+# --------------------------------------------------------------------------- the fix
+def _remedy(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> TriedFix | None:
+    """Lines made from the world of now and tried now; else those of then, for the program."""
+    case = Case(session, look.subject, log, asked=True)
+    tried: TriedFix | None = None
+    if exists(session.world, look.subject.thing):
+        now = report_of(session, followed(session, found, log, asked=True))
+        slugs = {cause.check.slug for cause in look.report.chain}
+        now.causes = [cause for cause in now.causes if cause.check.slug in slugs]
+        tried = cured(session, now, case) if now.causes else None
+        if tried is None or not tried.works:
+            other = cured(session, look.report, case)
+            tried = other if tried is None or (other is not None and other.works) else tried
+        if tried is None or tried.works or tried.cure.program:
+            return tried
+    with visit(session, look.moment.event) as log_then:
+        subject = look.subject
+        then = cured(session, look.report, Case(session, subject, log_then, asked=True))
+    return _told(then, look.moment.event) if then is not None and then.works else tried or then
+
+
+def _told(remedy: TriedFix | None, event: int) -> TriedFix | None:
+    """Lines that worked at an event long past: nobody can type them now."""
+    if remedy is None or remedy.cure.program or not remedy.works:
+        return remedy
+    lines = "; ".join(remedy.cure.lines)
+    return TriedFix(Fix(program=f"after event {event} this works: {lines}"))
+
+
+# --------------------------------------------------------------------------- all that is wrong
+def _plain(session: Session, log: Log, question: Node | None) -> Report:
+    """Everything that is wrong, each subject at its own moment; the first cause first."""
+    found = [*subjects(session, log, question), *_stuck_before(session, log, question)]
+    chains = {each: _plain_chain(session, log, each) for each in found}
+    looks = _looks(session, chains)
+    told = [look for look in looks if look.report.causes]
+    if not told:
+        left = [look for look in looks if look.moment in chains[look.subject][-1:]]
+        left = [look for look in left if not is_ordered(session, log, look.subject)]
+        return _as_of_now(session, log, left[0], found) if left else _well(session, log, question)
+    report = told[0].report
+    every = [look.report for look in told]
+    report.causes = sorted(unique(c for each in every for c in each.causes), key=origin)
+    report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
+    report.warnings = unique(c for each in every for c in each.warnings)
+    return _as_of_now(session, log, told[0], [look.subject for look in told])
+
+
+def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    """A flush that somebody ordered is no trouble; what a send waited for before it may be."""
+    chain = moments(session, log, subject)
+    if not is_ordered(session, log, subject):
+        return chain
+    sent = subject.sort is Sort.SEND  # a receive that waits is no trouble unless somebody asks
+    return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
+
+
+def _stuck_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
+    """Programs that waited in vain before the last teardown woke them, or made them fail."""
+    rows = teardowns(log)
+    if not rows or not programs_of(session.world):
+        return []
+    node = str(question) if question is not None else ""
+    with visit(session, rows[-1][0].event - 1) as then:
+        return list(stuck(session, then, lambda thing: node in ("", thing.node)))
+
+
+def _looks(session: Session, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
+    """The best look at each subject; subjects of one moment share a journey."""
+    best: dict[Subject, Look] = {}
+    left = list(chains)
+    for step in range(max(map(len, chains.values()), default=0)):
+        groups: dict[Moment, list[Subject]] = {}
+        for subject in left:
+            if step < len(chains[subject]):
+                groups.setdefault(chains[subject][step], []).append(subject)
+        for moment, group in sorted(groups.items(), key=lambda each: each[0].event):
+            for look in _seen(session, moment, group):
+                kept = best.get(look.subject)
+                if kept is None or look.rank < kept.rank:
+                    best[look.subject] = look
+        left = [s for s in left if s not in best or not best[s].decides]
+    return [best[subject] for subject in chains if subject in best]
+
+
+def _seen(session: Session, moment: Moment, group: Sequence[Subject]) -> list[Look]:
+    """A look at each subject of a group; of those of one story the same."""
+    with visit(session, moment.event) as log:
+        stories: list[list[Diagnosis]] = followed(session, group, log, asked=True)
+        return [
+            Look(moment, diagnosis.case.subject, report_of(session, [story]))
+            for story in stories
+            for diagnosis in story
+            if diagnosis.case.subject in group
+        ]
+
+
+def _well(session: Session, log: Log, question: Node | None) -> Report:
+    """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
+    node = str(question.steps[0]) if isinstance(question, Path) else ""
+    well = SubjectOutcome(Status.WELL, "nothing has failed, was refused, or hangs")
+    return Report(
+        node, well, session.world.event,
+        looked=looked_at(session, log, node), examples=examples(session, log, node),
+    )  # fmt: skip

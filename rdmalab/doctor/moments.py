@@ -1,0 +1,245 @@
+"""The moments at which a thing is judged: when it ended, before it was torn down, now.
+
+The earliest of them at which a check says FAIL has the root; how the thing stands is told of now.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts import attempts
+from rdmalab.doctor.facts.receive import Receive
+from rdmalab.doctor.facts.send import Ending, Send
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.session.session import Session
+from rdmalab.session.visits import read_only_visit
+from rdmalab.spec.records import (
+    Kind,
+    event_of,
+    kind_of,
+    new_state_of,
+    node_of,
+    noun_of,
+    object_of,
+    verb_of,
+)
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.teardown import BESIDE_TEARDOWN
+from rdmalab.world.relations import exists
+
+MOST_OLDER = 3
+"""Teardowns before the newest one that are looked at."""
+
+_POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED, Kind.SRQ_POSTED)
+
+
+class Why(Enum):
+    """Why a moment counts."""
+
+    ENDED = auto()  # a completion was made, a call refused
+    BEFORE_TEARDOWN = auto()
+    TEARDOWN = auto()  # the call that took the thing
+    NOW = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A place in time: judged after this event, with the log up to it."""
+
+    event: int
+    why: Why
+
+
+class Act(NamedTuple):
+    """A call that destroyed a thing, or moved a queue pair to RESET or ERR."""
+
+    event: int
+    thing: Thing
+
+
+@contextmanager
+def visit(session: Session, event: int) -> Iterator[Log]:
+    """The session as it was after an event, and its log up to there; restored at the end."""
+    history, world = session.history, session.world
+    if event >= world.event:
+        yield Log(session)
+        return
+    with read_only_visit(history):
+        history.seek(history.place_after(event))
+        yield Log(session)
+
+
+# --------------------------------------------------------------------------- teardowns
+def teardowns(log: Log) -> list[list[Act]]:
+    """The acts of teardown in rows, oldest first: between those of a row nothing was made anew."""
+    acts = sorted(_acts(log))
+    begun = _begun(log) if acts else []
+    rows: list[list[Act]] = []
+    for act in acts:
+        last = rows[-1][-1].event if rows else -1
+        if not rows or bisect_left(begun, act.event) > bisect_right(begun, last):
+            rows.append([])
+        rows[-1].append(act)
+    return rows
+
+
+def _acts(log: Log) -> Iterator[Act]:
+    for _, record in log.of(Kind.DESTROYED):
+        noun = Noun(noun_of(record))
+        if noun is not Noun.PROGRAM and _called(log, event_of(record)):
+            yield Act(event_of(record), Thing(noun, node_of(record), object_of(record)))
+    for _, record in log.of(Kind.STATE_CHANGED):
+        taken = new_state_of(record) in (QPState.RESET, QPState.ERR)
+        if taken and _called(log, event_of(record)):
+            yield Act(event_of(record), Thing(Noun.QP, node_of(record), object_of(record)))
+
+
+def _called(log: Log, event: int) -> bool:
+    """Whether a call, and no failure or accident, made this event."""
+    journal = log.session.journal
+    index = journal.before(event)
+    if index < len(journal) and journal.before(event + 1) > index:
+        return True
+    return any(kind_of(record) is Kind.CALLED for record in log.within(event))
+
+
+def _begun(log: Log) -> list[int]:
+    """The events in which something was made, brought up or posted."""
+    up = (QPState.INIT, QPState.RTR, QPState.RTS)
+    found = [event_of(r) for _, r in log.of(Kind.STATE_CHANGED) if new_state_of(r) in up]
+    for kind in (Kind.CREATED, *_POSTS):
+        found += [event_of(record) for _, record in log.of(kind)]
+    return sorted(found)
+
+
+def _before(log: Log, row: list[Act], thing: Thing) -> list[Moment]:
+    """Before a row began, as far as it took queue pairs or the thing; before polls as well.
+
+    The last: before the acts that came one right after the other with that which took the thing.
+    """
+    first = next((a for a in row if a.thing.noun is Noun.QP or a.thing == thing), row[0])
+    found = [first.event]
+    calls = [r for _, r in log.of(Kind.CALLED)]
+    index = bisect_left(calls, first.event, key=event_of)
+    while index and verb_of(calls[index - 1]) in BESIDE_TEARDOWN:
+        index -= 1
+        found[1:] = [event_of(calls[index])]
+    own = next((n for n, act in enumerate(row) if act.thing == thing), len(row) - 1)
+    while own and row[own - 1].event == row[own].event - 1:
+        own -= 1
+    if row[own].event > first.event:
+        found.append(row[own].event)
+    return [Moment(event - 1, Why.BEFORE_TEARDOWN) for event in found]
+
+
+# --------------------------------------------------------------------------- of a subject
+def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    """The chain of a subject, in the order in which it is to be asked; never empty."""
+    now = session.world.event
+    find = _OF.get(subject.sort, _of_thing)
+    chain = [m for m in find(session, log, subject) if m.event < now or m.why is Why.NOW]
+    if not chain or exists(session.world, subject.thing):
+        chain.append(Moment(now, Why.NOW))
+    found: dict[int, Moment] = {}
+    for moment in chain:
+        found.setdefault(moment.event, moment)
+    return list(found.values())
+
+
+def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    work = (Send if subject.sort is Sort.SEND else Receive)(session, subject, log)
+    posted, ending = work.posted, work.ending
+    if posted is None and (attempt := attempts.latest(log, subject)) is not None:
+        posted = attempt.call.event
+    found: list[Moment] = []
+    waits = posted is None and work.wqe is not None  # it got its slot without a record
+    taken = None if waits else _taken(log, subject.thing, posted)
+    ordered = taken is not None and _is_flush_of(ending, taken[1])
+    if ending is not None and ending.status is not WCStatus.SUCCESS and not ordered:
+        found.append(Moment(ending.event, Why.ENDED))
+    elif work.overrun is not None:
+        found.append(Moment(work.overrun.event, Why.ENDED))
+    if subject.thing.noun is Noun.SRQ and ending is None:  # its queue pairs were to take it
+        rows = [row for row in teardowns(log) if row[-1].event > (posted or 0)]
+        for row in reversed(rows[-MOST_OLDER:]):
+            found += _before(log, row, subject.thing)
+    if taken is None:
+        return found
+    row, act = taken
+    found += _before(log, row, subject.thing)
+    if ending is None or ordered:
+        found.append(Moment(ending.event if ending is not None else act.event, Why.TEARDOWN))
+    return found
+
+
+def _is_flush_of(ending: Ending | None, act: Act) -> bool:
+    """Whether work was flushed because a call moved its queue pair to ERR."""
+    flushed = ending is not None and ending.status is WCStatus.WR_FLUSH_ERR
+    return ending is not None and flushed and act.event <= ending.event
+
+
+def is_ordered(session: Session, log: Log, subject: Subject) -> bool:
+    """Whether work ended as a flush that somebody ordered: a drain, a teardown."""
+    if subject.sort not in (Sort.SEND, Sort.RECV):
+        return False
+    work = (Send if subject.sort is Sort.SEND else Receive)(session, subject, log)
+    taken = _taken(log, subject.thing, work.posted)
+    return taken is not None and _is_flush_of(work.ending, taken[1])
+
+
+def _taken(log: Log, thing: Thing, posted: int | None) -> tuple[list[Act], Act] | None:
+    """The first act after its post that took a thing; without a known post the last one."""
+    found = [
+        (row, act) for row in teardowns(log) for act in row
+        if act.thing == thing and (posted is None or act.event > posted)
+    ]  # fmt: skip
+    if not found:
+        return None
+    return found[-1] if posted is None else found[0]
+
+
+def _of_call(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    later = [row for row in reversed(teardowns(log)) if row[0].event > subject.event]
+    before = [m for row in later[:MOST_OLDER] for m in _before(log, row, subject.thing)]
+    return [Moment(subject.event, Why.ENDED), *before]
+
+
+def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    """Of an object: before it was taken; now, if it lives; then before each older teardown."""
+    thing, rows = subject.thing, teardowns(log)
+    own = [row for row in rows if any(act.thing == thing for act in row)][-1:]
+    found = [m for row in own for m in _before(log, row, thing)]
+    if own and exists(session.world, thing):
+        found.append(Moment([a.event for a in own[0] if a.thing == thing][-1], Why.TEARDOWN))
+    older = [row for row in reversed(rows) if row not in own][:MOST_OLDER]
+    before = [m for row in older for m in _before(log, row, thing)]
+    now = Moment(session.world.event, Why.NOW)
+    return [*found, *([now] if exists(session.world, thing) else []), *before]
+
+
+def object_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
+    """Before the last teardown of an object, if nothing was posted on it since."""
+    posts = [event_of(r) for kind in _POSTS for _, r in log.about(kind, thing)]
+    own = [row for row in teardowns(log) if any(act.thing == thing for act in row)][-1:]
+    since = [m for row in own if row[-1].event > max(posts, default=-1)
+             for m in _before(log, row, thing)]  # fmt: skip
+    return [moment for moment in since if moment.event < session.world.event]
+
+
+def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    """A program is never torn down: what it waits for was."""
+    begun = [event_of(r) for _, r in log.about(Kind.CREATED, subject.thing)
+             if noun_of(r) == Noun.PROGRAM]  # fmt: skip
+    rows = [row for row in teardowns(log) if row[0].event > max(begun, default=-1)]
+    return [m for row in reversed(rows[-MOST_OLDER:]) for m in _before(log, row, subject.thing)]
+
+
+_OF = {
+    Sort.SEND: _of_work, Sort.RECV: _of_work, Sort.CALL: _of_call, Sort.PROGRAM: _of_program,
+}  # fmt: skip

@@ -1,0 +1,173 @@
+"""What is plainly wrong in a session: work that failed or was lost, refused calls, what hangs.
+
+Failures are found in the log, so that those of destroyed and reset queue pairs are found as well.
+"""
+
+from collections.abc import Callable, Iterator
+
+from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.doctor.failed_work import failed_lives
+from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.moments import teardowns
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.qp import QueuePair
+from rdmalab.session.session import Session
+from rdmalab.spec.programs import BLOCKING, ProgramState
+from rdmalab.spec.records import A, B, Kind, event_of, new_state_of, node_of, object_of
+from rdmalab.spec.states import QPState
+from rdmalab.world.programs import programs_of
+
+MOST = 16
+"""Complaints that are looked into at once."""
+
+Wanted = Callable[[Thing], bool]
+
+
+def suspects(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Everything that is plainly wrong, the worst first, each once."""
+    seen: set[Subject] = set()
+    for look in (_failed, _refusals, stuck, _hanging, _abandoned, _overrun):
+        for subject in look(session, log, wanted):
+            if subject not in seen:
+                seen.add(subject)
+                yield subject
+
+
+def _qps(session: Session, wanted: Wanted) -> list[tuple[Thing, QueuePair]]:
+    return [
+        (thing, qp)
+        for node, hca in session.world.nodes.items()
+        for number, qp in hca.qps.items.items()
+        if wanted(thing := Thing(Noun.QP, node, number))
+    ]
+
+
+def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Of each life of each queue pair what failed first, unless it was mended or ordered."""
+    where = [(node_of(r), object_of(r)) for _, r in log.failed_sends]
+    where += [(node_of(r), r[A].qp_num) for _, r in log.failed_receives]
+    for node, number in sorted(dict.fromkeys(where)):
+        thing = Thing(Noun.QP, node, number)
+        for event, subject in failed_lives(log, thing) if wanted(thing) else ():
+            if not _mended(session, log, thing, event):
+                yield subject
+
+
+def _mended(session: Session, log: Log, thing: Thing, event: int) -> bool:
+    """Whether a queue pair of this name was brought up after an event, and work succeeded then."""
+    name = session.names.of(thing)
+    same = [it for it, said in session.names.name_of.items() if said == name]
+    up = [event_of(r) for it in same for _, r in log.about(Kind.STATE_CHANGED, it)
+          if new_state_of(r) is QPState.RTR and event_of(r) > event]  # fmt: skip
+    if not up:
+        return False
+    done = (r for it in same for _, r in log.about(Kind.WQE_COMPLETED, it) if not r[B])
+    took = (
+        r for _, r in log.of(Kind.CQE_ADDED, thing.node)
+        if not r[A].status and Thing(Noun.QP, thing.node, r[A].qp_num) in same
+    )  # fmt: skip
+    return any(event_of(r) > min(up) for found in (done, took) for r in found)
+
+
+def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """The oldest send that a queue pair had outstanding when it was destroyed or reset."""
+    taken = dict.fromkeys(a.thing for row in teardowns(log) for a in row if a.thing.noun is Noun.QP)
+    for thing in taken or ():
+        if not wanted(thing):
+            continue
+        done = {r[A].serial for _, r in log.about(Kind.WQE_COMPLETED, thing)}
+        left = [r[A] for _, r in log.about(Kind.SEND_POSTED, thing) if r[A].serial not in done]
+        for event in (a.event for row in teardowns(log) for a in row if a.thing == thing):
+            lost = [w for w in left if _lost_in(log, thing, w.serial, event)]
+            if lost and not _mended(session, log, thing, event):
+                yield Subject(Sort.SEND, thing, lost[0].serial, lost[0].wr.wr_id)
+                break
+
+
+def _lost_in(log: Log, thing: Thing, serial: int, event: int) -> bool:
+    """Whether a send that never ended was posted before an event."""
+    posts = log.about(Kind.SEND_POSTED, thing)
+    return any(r[A].serial == serial and event_of(r) < event for _, r in posts)
+
+
+def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Calls that were refused, and not accepted since; a poll in vain is no refusal."""
+    for call in reversed(log.refused()[-MOST:]):
+        concerns = any(wanted(Thing(noun, *call.thing)) for noun in (Noun.QP, Noun.CQ, Noun.SRQ))
+        if concerns and call.refusal not in BLOCKING and not _accepted_since(log, call):
+            yield subject_of(call)
+
+
+def _accepted_since(log: Log, call: Call) -> bool:
+    """Whether the same was asked of the same thing, or under the same name, and done."""
+    later = [
+        event_of(r)
+        for _, r in log.of(Kind.CALLED, *call.thing)
+        if event_of(r) > call.event and r[A] == call.verb and not r[B]
+    ]
+    if not later or call.invocation is None:
+        return bool(later)
+    named = _first_name(call.invocation)
+    said = [log.asked(event)[0] for event in later]
+    wanted = _state(call.invocation)
+    return any(it is None or (_first_name(it), _state(it)) == (named, wanted) for it in said)
+
+
+def _state(invocation: Invocation) -> object:
+    """The state that a modify_qp asks for: another one is another call."""
+    attr = invocation.arguments.get("attr")
+    return attr.get("qp_state") if isinstance(attr, dict) else None
+
+
+def _first_name(invocation: Invocation) -> str:
+    """The first thing that a command names, or is to give a name."""
+    names = [value for value in invocation.arguments.values() if isinstance(value, Ref | New)]
+    return str(names[0]) if names else ""
+
+
+def stuck(session: Session, _log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Programs that failed, and those that wait while nothing happens any more."""
+    idle = session.world.agenda.next_ns() is None
+    for program in programs_of(session.world):
+        thing = Thing(Noun.PROGRAM, program.node, program.number)
+        waits = program.state is ProgramState.WAITING and idle
+        if wanted(thing) and (waits or program.state is ProgramState.FAILED):
+            yield Subject(Sort.PROGRAM, thing)
+
+
+def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Sends that do not get on: nothing happens any more, or they are sent again and again."""
+    idle = session.world.agenda.next_ns() is None
+    for thing, qp in _qps(session, wanted):
+        again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
+        if idle or again:
+            yield from undone(qp)
+
+
+def undone(qp: QueuePair) -> list[Subject]:
+    """The oldest send that is not done."""
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    wqe = qp.sq.wqes.get(qp.comp.serial)
+    if wqe is not None:
+        return [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)]
+    return [Subject(Sort.SEND, thing, qp.sq.posted, wr.wr_id) for wr in qp.sq.early[:1]]
+
+
+def unmet(qp: QueuePair) -> list[Subject]:
+    """The oldest receive that no message has taken."""
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    return [Subject(Sort.RECV, thing, w.serial, w.wr.wr_id) for w in list(qp.rq.wqes)[:1]]
+
+
+def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Completion queues that lost something."""
+    found = log.of(Kind.CQ_OVERRUN)
+    for node, number in dict.fromkeys((node_of(r), object_of(r)) for _, r in found):
+        thing = Thing(Noun.CQ, node, number)
+        if wanted(thing):
+            yield Subject(Sort.CQ, thing)
+
+
+def subject_of(call: Call) -> Subject:
+    node, number = call.thing
+    return Subject(Sort.CALL, Thing(Noun.NODE, node, number), event=call.event)
