@@ -77,9 +77,10 @@ def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runn
 @program.program.command()
 @click.argument("path", metavar="FILE")
 @click.argument("thing", required=False, metavar="[THING]")
+@click.option("--at", metavar="MOMENT", help="The answer as of an event, 30, or a time, 9.2us.")
 @program.with_json
 @program.with_own_profile
-def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> int:
+def why(*, path: str, thing: str | None, at: str | None, as_json: bool, profile: str | None) -> int:
     """Run a scenario to its end, past failed expectations, and run why.
 
     THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: all errors. Exit code 1
@@ -88,6 +89,7 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
     from rdmalab.command import NotUnderstood
     from rdmalab.doctor.consultation import consult
     from rdmalab.grammar.expressions import parse_expression
+    from rdmalab.grammar.values import moment_of
     from rdmalab.lab import open_session
     from rdmalab.scenario.runner import StepOutcome, Through
 
@@ -103,7 +105,8 @@ def why(*, path: str, thing: str | None, as_json: bool, profile: str | None) -> 
         program.tell(runner.results[-1].text(scenario.path))
         return program.Exit.USAGE
     try:
-        report = consult(runner.session, parse_expression(thing).node if thing else None)
+        moment = None if at is None else moment_of(at)
+        report = consult(runner.session, parse_expression(thing).node if thing else None, moment)
     except NotUnderstood as error:
         raise click.UsageError(f"{error.message} ({error.hint})") from None
     if as_json:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rdmalab.command import Moment as MomentWord
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.cures import cured
@@ -32,7 +33,9 @@ from rdmalab.doctor.suspects import stuck
 from rdmalab.doctor.topics import examples
 from rdmalab.grammar.expressions import render
 from rdmalab.grammar.nodes import Literal, Node, Path
+from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
+from rdmalab.session.visits import read_only_visit
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists
 
@@ -59,15 +62,16 @@ class Look:
         return 2 if self.report.waits or self.report.warnings else 3
 
 
-def consult(session: Session, question: Node | None = None, at: int | None = None) -> Report:
+def consult(session: Session, question: Node | None = None, at: MomentWord | None = None) -> Report:
     """The answer to `why`; NotUnderstood where the question is about nothing.
 
-    at: judge as of after this event.
+    at: the answer as of then.
     """
-    if at is not None and at < session.world.event:
-        with visit(session, at):
+    if at is not None:
+        with read_only_visit(session.history):
+            go_to_moment(session, at, "at")
             report = consult(session, question)
-            report.remedy = _told(report.remedy, at)
+            report.remedy = _told(report.remedy, session.world.event)
             return report
     log = Log(session)
     question = put_right(session, log, question)

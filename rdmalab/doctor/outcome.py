@@ -65,11 +65,11 @@ def _send(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if subject.serial < 0:
         return _unposted(log)
     if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
-        return _ended(session, send.added, send.polled, send.ending.status, send.ending.event)
+        return _ended(session, send, send.ending.status, send.ending.event)
     if send.overrun is not None:
         return _overrun(session, send.overrun, subject.thing.node)
     if send.added is not None:
-        return _ended(session, send.added, send.polled, WCStatus.SUCCESS, send.added.event)
+        return _ended(session, send, WCStatus.SUCCESS, send.added.event)
     if send.ending is not None:
         return _unseen(send, send.ending.event)
     return _waiting(session, subject, send)
@@ -102,21 +102,34 @@ def _receive(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
         return _overrun(session, receive.overrun, subject.thing.node)
     if receive.ending is not None:
         status, event = receive.ending
-        return _ended(session, receive.added, receive.polled, status, event)
+        return _ended(session, receive, status, event)
     return _waiting(session, subject, receive)
 
 
-def _ended(
-    session: Session, added: CqePlace | None, polled: CqePlace | None, status: WCStatus, event: int
-) -> SubjectOutcome:
+def _ended(session: Session, work: Send | Receive, status: WCStatus, event: int) -> SubjectOutcome:
     kind = Status.COMPLETED if status is WCStatus.SUCCESS else Status.FAILED
     where = f" with {status.name}"
-    if polled is not None:
-        by = polled.program or "a call"
-        where += f"; {by} took its completion at {fmt.ev(polled.event)}"
-    elif added is not None:
-        where += "; nobody has polled its completion yet"
+    if work.polled is not None:
+        by = work.polled.program or "a call"
+        where += f"; {by} took its completion at {fmt.ev(work.polled.event)}"
+    elif work.added is not None:
+        where += _unpolled(
+            session, Thing(Noun.CQ, work.subject.thing.node, work.added.cq), work.added
+        )
     return SubjectOutcome(kind, f"it ended{where}", event)
+
+
+def _unpolled(session: Session, thing: Thing, added: CqePlace) -> str:
+    """What became of a completion that no poll returned."""
+    name = session.names.of(thing)
+    if not exists(session.world, thing):
+        return f"; {name} was destroyed with its completion on it"
+    if any(
+        cqe is added.cqe or cqe == added.cqe
+        for cqe in session.world.find(thing, CompletionQueue).cqes
+    ):
+        return "; nobody has polled its completion yet"
+    return f"; its completion was removed from {name} with its queue pair, and nobody polled it"
 
 
 def _overrun(session: Session, place: CqePlace, node: str) -> SubjectOutcome:

@@ -252,6 +252,11 @@ def _direction(atom: Atom, kind: DirectionKind, _node: str | None) -> Direction:
     return Direction(match[1], match[2])
 
 
+def moment_of(text: str) -> Moment:
+    """A moment as it is written: `30`, `ev30`, `9.2us`, `@name`, `start`, `end`."""
+    return _moment(Atom(text, Span(0, len(text)), []), MomentKind(), None)
+
+
 def _moment(atom: Atom, kind: MomentKind, _node: str | None) -> Moment:
     text = atom.text
     if text in ("start", "end") or (text.startswith("@") and len(text) > 1):

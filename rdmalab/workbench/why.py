@@ -2,7 +2,17 @@
 
 from typing import Annotated
 
-from rdmalab.command import NOWHERE, SCRIPTABLE, TOPIC, Expression, NotUnderstood, OneOf, command
+from rdmalab.command import (
+    NOWHERE,
+    SCRIPTABLE,
+    SPOKEN,
+    TOPIC,
+    Expression,
+    Moment,
+    NotUnderstood,
+    OneOf,
+    command,
+)
 from rdmalab.doctor.checklist import LISTS
 from rdmalab.doctor.checklist_report import Walk, walk
 from rdmalab.doctor.consultation import consult
@@ -14,18 +24,21 @@ Topic = Annotated[Expression, TOPIC]
 
 
 @command(SCRIPTABLE)
-def why(session: Session, what: Topic | None = None) -> Report:
+def why(
+    session: Session, what: Topic | None = None, *, at: Annotated[Moment | None, SPOKEN] = None
+) -> Report:
     """Explain a missing or unexpected completion; without argument: all errors.
 
     Subjects: a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue,
     a program, bytes (B.mr0[0:64]), or an errno: the last call that returned it. The reply starts
     with the outcome: completed, pending, never, lost, refused. The causes follow with their events,
     the first cause first, what was ruled out, and a fix tested on a copy of the session. apply runs
-    the fix.
+    the fix. Causes are judged at the moment of the error; at gives the answer as of any moment.
 
     Example: why A.qp0.wr[7]
+    Example: why A.qp0.wr[7] at=30
     """
-    return consult(session, None if what is None else what.node)
+    return consult(session, None if what is None else what.node, at)
 
 
 @command(SCRIPTABLE)
