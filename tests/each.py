@@ -5,7 +5,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import pytest
@@ -15,11 +15,23 @@ Test = Callable[..., None]
 SEED, ALL = "RDMALAB_SEED", "RDMALAB_ALL"
 
 
-def a_third(names: Iterable[str]) -> list[str]:
+Name = TypeVar("Name")
+
+
+def a_third(names: Iterable[Name]) -> list[Name]:
     """Each run tries another third of the names, drawn by the printed seed; RDMALAB_ALL=1: all."""
+    return _drawn(list(names), 3)
+
+
+def a_tenth(names: Iterable[Name]) -> list[Name]:
+    """The same with a tenth of them."""
+    return _drawn(list(names), 10)
+
+
+def _drawn(names: list[Name], parts: int) -> list[Name]:
     seed = os.environ.get(SEED, "0")
-    drawn = [name for name in names if crc32(f"{seed}/{name}".encode()) % 3 == 0]
-    return list(names) if os.environ.get(ALL) else drawn
+    drawn = [name for name in names if crc32(f"{seed}/{name}".encode()) % parts == 0]
+    return names if os.environ.get(ALL) else drawn
 
 
 def each(arguments: str, cases: Iterable[Any]) -> Callable[[Test], Test]:

@@ -94,11 +94,14 @@ def cause(session: Session, what: Sequence[Any], keys: Mapping[str, Any]) -> str
 # --------------------------------------------------------------------------- asked by name
 def _pointed(session: Session, log: Log, question: Node | None) -> Report:
     found = subjects(session, log, question)
+    if not found:
+        return _well(session, log, question)
     looks: list[Look] = []
     for moment in chain_of(session, log, question, found):
         looks += _look(session, question, found, moment)
         if looks and looks[-1].decides:
             break
+    looks = looks or _look(session, question, found, Moment(session.world.event, Why.NOW))
     best = min(looks, key=lambda look: look.rank)
     earlier = [cause for look in looks[: looks.index(best)] for cause in look.report.warnings]
     best.report.warnings = unique([*earlier, *best.report.warnings])

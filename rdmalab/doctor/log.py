@@ -1,7 +1,8 @@
 """The log, sorted by kind once for all checks that look into it.
 
-Of kinds in RARE it has all there ever were, but of many that say the same only the first and the
-last ones; of the other kinds those that are kept: reading further back would replay the past.
+Of rare kinds and of failed work it has all there ever were, but of many that say the same only the
+first and the last ones; of the other kinds those that are kept: reading further back would replay
+the past.
 """
 
 from bisect import bisect_left
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.session.session import Session
 from rdmalab.spec.records import (
-    RARE,
     A,
     B,
     Kind,
@@ -188,9 +188,7 @@ class Log:
         """All that the log before this one has not."""
         if kind not in self._of_kind:
             found = [Numbered(n, self._records[n - self.first]) for n in self._kept[kind]]
-            if kind in RARE:
-                found = self._rare.get(kind, []) + found
-            self._of_kind[kind] = found
+            self._of_kind[kind] = self._rare.get(kind, []) + found
         return self._of_kind[kind]
 
     def _things(self, kind: Kind) -> dict[tuple[str, int], list[Numbered]]:

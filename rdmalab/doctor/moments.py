@@ -143,7 +143,12 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
     """The chain of a subject, in the order in which it is to be asked; never empty."""
     now = session.world.event
     find = _OF.get(subject.sort, _of_thing)
-    chain = [m for m in find(session, log, subject) if m.event < now or m.why is Why.NOW]
+    late = (Why.NOW, Why.TEARDOWN)
+    chain = [
+        m if m.event < now else Moment(now, Why.NOW)
+        for m in find(session, log, subject)
+        if m.event < now or m.why in late
+    ]
     if not chain or exists(session.world, subject.thing):
         chain.append(Moment(now, Why.NOW))
     found: dict[int, Moment] = {}
@@ -158,6 +163,8 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
     if posted is None and (attempt := attempts.latest(log, subject)) is not None:
         posted = attempt.call.event
     found: list[Moment] = []
+    if posted is None and ending is not None:
+        posted = ending.event - 1  # its post is forgotten
     waits = posted is None and work.wqe is not None  # it got its slot without a record
     taken = None if waits else _taken(log, subject.thing, posted)
     ordered = taken is not None and _is_flush_of(ending, taken[1])
@@ -165,10 +172,8 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
         found.append(Moment(ending.event, Why.ENDED))
     elif work.overrun is not None:
         found.append(Moment(work.overrun.event, Why.ENDED))
-    if subject.thing.noun is Noun.SRQ and ending is None:  # its queue pairs were to take it
-        rows = [row for row in teardowns(log) if row[-1].event > (posted or 0)]
-        for row in reversed(rows[-MOST_OLDER:]):
-            found += _before(log, row, subject.thing)
+    if ending is None:
+        found += _before_users(log, subject.thing, posted)
     if taken is None:
         return found
     row, act = taken
@@ -176,6 +181,23 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
     if ending is None or ordered:
         found.append(Moment(ending.event if ending is not None else act.event, Why.TEARDOWN))
     return found
+
+
+def _before_users(log: Log, thing: Thing, posted: int | None) -> list[Moment]:
+    """Of a receive on an SRQ: before the queue pairs were torn down that were to take it."""
+    if thing.noun is not Noun.SRQ:
+        return []
+    rows = [row for row in teardowns(log) if row[-1].event > (posted or 0)]
+    return [m for row in reversed(rows[-MOST_OLDER:]) for m in _before(log, row, thing)]
+
+
+def _handed_over(log: Log, subject: Subject, work: Send | Receive) -> int | None:
+    """The event of a post, or of the refused call; of a post that is forgotten, before its end."""
+    attempt = attempts.latest(log, subject)
+    if work.posted is None and attempt is not None:
+        return attempt.call.event
+    ended = work.ending.event - 1 if work.ending is not None else None
+    return ended if work.posted is None else work.posted
 
 
 def _is_flush_of(ending: Ending | None, act: Act) -> bool:

@@ -23,6 +23,9 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
         kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
         for serial in (early + kept)[-1:]:
             return Subject(Sort.SEND, thing, serial, wr_id)
+    for _, record in reversed(log.about(Kind.WQE_COMPLETED, thing)):  # its post is forgotten
+        if record[A].wr.wr_id == wr_id:
+            return Subject(Sort.SEND, thing, record[A].serial, wr_id)
     return Subject(Sort.SEND, thing, -1, wr_id)
 
 
@@ -39,6 +42,11 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
         for wqe in reversed(waiting):
             if wqe.wr.wr_id == wr_id:
                 return Subject(Sort.RECV, thing, wqe.serial, wr_id)
+    for _, record in reversed(log.of(Kind.CQE_ADDED, thing.node)):  # its post is forgotten
+        cqe = record[A]
+        queue = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)
+        if not cqe.is_send and cqe.wr_id == wr_id and queue == (thing.noun, thing.number):
+            return Subject(Sort.RECV, thing, cqe.serial, wr_id)
     return Subject(Sort.RECV, thing, -1, wr_id)
 
 

@@ -114,21 +114,21 @@ def _ended(session: Session, work: Send | Receive, status: WCStatus, event: int)
         where += f"; {by} took its completion at {fmt.ev(work.polled.event)}"
     elif work.added is not None:
         where += _unpolled(
-            session, Thing(Noun.CQ, work.subject.thing.node, work.added.cq), work.added
+            session, work.log, Thing(Noun.CQ, work.subject.thing.node, work.added.cq), work.added
         )
     return SubjectOutcome(kind, f"it ended{where}", event)
 
 
-def _unpolled(session: Session, thing: Thing, added: CqePlace) -> str:
-    """What became of a completion that no poll returned."""
+def _unpolled(session: Session, log: Log, thing: Thing, added: CqePlace) -> str:
+    """What became of a completion that no poll returned, as far as that is known."""
     name = session.names.of(thing)
-    if not exists(session.world, thing):
-        return f"; {name} was destroyed with its completion on it"
-    if any(
-        cqe is added.cqe or cqe == added.cqe
-        for cqe in session.world.find(thing, CompletionQueue).cqes
-    ):
+    there = exists(session.world, thing)
+    if there and added.cqe in session.world.find(thing, CompletionQueue).cqes:
         return "; nobody has polled its completion yet"
+    if log.begins > added.event:
+        return ""
+    if not there:
+        return f"; {name} was destroyed with its completion on it"
     return f"; its completion was removed from {name} with its queue pair, and nobody polled it"
 
 

@@ -331,3 +331,11 @@ RARE = frozenset(
         Kind.DEVICE_DIED, Kind.SRQ_FAILED, Kind.QUEUE_DISCARDED, Kind.CREATED, Kind.DESTROYED,
     )
 )  # fmt: skip
+
+
+def is_kept(record: Record) -> bool:
+    """Whether a record is kept when others are only recalled: a rare one, or of failed work."""
+    kind = record[3]
+    if kind is Kind.WQE_COMPLETED:
+        return bool(record[B])
+    return bool(record[A].status) if kind is Kind.CQE_ADDED else kind in RARE

@@ -69,6 +69,11 @@ def goes_wrong(record: Record) -> bool:
     return kind in _WRONG
 
 
+def is_refusal(record: Record) -> bool:
+    """Whether a call was refused: that is a complaint of its own."""
+    return kind_of(record) is Kind.REFUSED
+
+
 def undone(session: Session) -> bool:
     """A send that will never end, or a program that waits in vain."""
     qps = [qp for hca in session.world.nodes.values() for qp in hca.qps.items.values()]

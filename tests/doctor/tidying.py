@@ -21,7 +21,7 @@ from rdmalab.world.relations import exists, peer_of
 WHY = Path(__file__).parents[2] / "scenarios" / "why"
 _DESTROY = {
     Noun.FLOW: "destroy_flow", Noun.MW: "dealloc_mw", Noun.QP: "destroy_qp",
-    Noun.SRQ: "destroy_srq", Noun.AH: "destroy_ah", Noun.CQ: "destroy_cq", 
+    Noun.SRQ: "destroy_srq", Noun.AH: "destroy_ah", Noun.CQ: "destroy_cq",
     Noun.CHANNEL: "destroy_comp_channel",
     Noun.MR: "dereg_mr", Noun.XRCD: "close_xrcd", Noun.TD: "dealloc_td", Noun.PD: "dealloc_pd",
 }  # fmt: skip

@@ -11,6 +11,8 @@ ELSEWHERE = {
     "version.py": "test_cli.py",
     "command/errors.py": "command/test_arguments.py",
     "command/metadata.py": "command/test_kinds.py",
+    "doctor/cures.py": "doctor/test_diagnose.py",
+    "doctor/suspects.py": "doctor/test_subjects.py",
     "hca/engine_state.py": "hca/test_qp.py",
     "hca/modify_checks.py": "hca/test_modify.py",
     "hca/qp_lifecycle.py": "hca/test_lifecycle.py",

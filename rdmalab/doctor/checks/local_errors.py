@@ -139,7 +139,15 @@ def loc_prot(case: Case) -> Finding:
         said(key_lookup.told(case, denial, memory.user), work.posted) for denial in denials[:2]
     ]
     tests = tests or [said("a buffer of it could not be touched then; now it could", work.posted)]
-    return fail(*tests, ended, cure=None if gone else _loc_prot_cure(case, qp, memory), since=since)
+    cure = _stale(work.posted, gone) if gone else _loc_prot_cure(case, qp, memory)
+    return fail(*tests, ended, cure=cure, since=since)
+
+
+def _stale(posted: int | None, gone: list[tuple[int, key_lookup.Gone]]) -> Fix | None:
+    """Posted with the key of a region that was gone already: no command should bring it back."""
+    if posted is None or any(not each.dead or each.event > posted for _, each in gone):
+        return None
+    return Fix(program="post with the lkey of a region that is registered")
 
 
 def _statuses(case: Case) -> tuple[WCStatus | None, ...]:
