@@ -72,6 +72,8 @@ EXITS = [
     (["why", "failing.rdmalab.yaml"], 0),
     (["why", "denied.yaml"], 1),
     (["why", "denied.yaml", "A.qp0.wr[0]"], 1),
+    (["why", "denied.yaml", "A.qp0.wr[0]", "--at", "1"], 2),
+    (["why", "denied.yaml", "A.qp0.wr[0]", "--at", "15"], 0),
     (["why", "denied.yaml", "A.qp9"], 2),
     (["why", "broken.rdmalab.yaml"], 2),
     (["why", "late.rdmalab.yaml"], 2),

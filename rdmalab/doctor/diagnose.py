@@ -148,6 +148,7 @@ def waits(told: Sequence[Diagnosis]) -> list[Cause]:
 
 
 def origin(cause: Cause) -> tuple[int, int]:
+    """The event in which a cause came into the world, and its item of the checklist."""
     return cause.finding.origin, cause.check.number
 
 

@@ -169,5 +169,6 @@ def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 
 
 def subject_of(call: Call) -> Subject:
+    """A refused call as a subject."""
     node, number = call.thing
     return Subject(Sort.CALL, Thing(Noun.NODE, node, number), event=call.event)

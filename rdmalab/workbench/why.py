@@ -36,7 +36,7 @@ def why(
     the fix. Causes are judged at the moment of the error; at gives the answer as of any moment.
 
     Example: why A.qp0.wr[7]
-    Example: why A.qp0.wr[7] at=30
+    Example: why A.qp0.wr[7] at=13
     """
     return consult(session, None if what is None else what.node, at)
 
