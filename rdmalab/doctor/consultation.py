@@ -55,11 +55,13 @@ class Look:
         return any(stations_do or not cause.check.station for cause in self.report.causes)
 
     @property
-    def rank(self) -> int:
-        """The lower the better: a root, a station, a wait or a warning, nothing."""
-        if self.decides or self.report.causes:
-            return 0 if self.decides else 1
-        return 2 if self.report.waits or self.report.warnings else 3
+    def rank(self) -> tuple[int, int]:
+        """The lower the better: a root; many stations, few; a wait or a warning; nothing."""
+        if self.decides:
+            return 0, 0
+        if self.report.causes:
+            return 1, -len({cause.check.slug for cause in self.report.chain})
+        return (2, 0) if self.report.waits or self.report.warnings else (3, 0)
 
 
 def consult(session: Session, question: Node | None = None, at: MomentWord | None = None) -> Report:
@@ -176,17 +178,16 @@ def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
 def _remedy(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> TriedFix | None:
     """Lines made from the world of now and tried now; else those of then, for the program."""
     case = Case(session, look.subject, log, asked=True)
-    tried: TriedFix | None = None
-    if exists(session.world, look.subject.thing):
+    lives = exists(session.world, look.subject.thing)
+    tried = cured(session, look.report, case) if lives else None
+    if tried is not None and not tried.works and not tried.cure.program:
         now = report_of(session, followed(session, found, log, asked=True))
         slugs = {cause.check.slug for cause in look.report.chain}
         now.causes = [cause for cause in now.causes if cause.check.slug in slugs]
-        tried = cured(session, now, case) if now.causes else None
-        if tried is None or not tried.works:
-            other = cured(session, look.report, case)
-            tried = other if tried is None or (other is not None and other.works) else tried
-        if tried is None or tried.works or tried.cure.program:
-            return tried
+        other = cured(session, now, case) if now.causes else None
+        tried = other if other is not None and other.works else tried
+    if lives and (tried is None or tried.works or tried.cure.program):
+        return tried
     with visit(session, look.moment.event) as log_then:
         subject = look.subject
         then = cured(session, look.report, Case(session, subject, log_then, asked=True))
