@@ -100,10 +100,10 @@ def _pointed(session: Session, log: Log, question: Node | None) -> Report:
         return _well(session, log, question)
     looks: list[Look] = []
     for moment in chain_of(session, log, question, found):
-        looks += _look(session, question, found, moment)
+        looks += _look(log, question, found, moment)
         if looks and looks[-1].decides:
             break
-    looks = looks or _look(session, question, found, Moment(session.world.event, Why.NOW))
+    looks = looks or _look(log, question, found, Moment(session.world.event, Why.NOW))
     best = min(looks, key=lambda look: look.rank)
     earlier = [cause for look in looks[: looks.index(best)] for cause in look.report.warnings]
     best.report.warnings = unique([*earlier, *best.report.warnings])
@@ -122,16 +122,15 @@ def chain_of(
     return list(chain.values())
 
 
-def _look(
-    session: Session, question: Node | None, found: Sequence[Subject], moment: Moment
-) -> list[Look]:
+def _look(log: Log, question: Node | None, found: Sequence[Subject], moment: Moment) -> list[Look]:
     """What is asked about, as it was at a moment; nothing where it was not there yet."""
-    with visit(session, moment.event) as log:
+    session = log.session
+    with visit(log, moment.event) as then:
         if moment.why is not Why.NOW:
-            found = _then(session, log, question, found)
+            found = _then(session, then, question, found)
         if not found:
             return []
-        stories = followed(session, found, log, asked=True)
+        stories = followed(session, found, then, asked=True)
         return [Look(moment, found[0], report_of(session, stories))]
 
 
@@ -188,7 +187,7 @@ def _remedy(session: Session, log: Log, look: Look, found: Sequence[Subject]) ->
         tried = other if other is not None and other.works else tried
     if lives and (tried is None or tried.works or tried.cure.program):
         return tried
-    with visit(session, look.moment.event) as log_then:
+    with visit(log, look.moment.event) as log_then:
         subject = look.subject
         then = cured(session, look.report, Case(session, subject, log_then, asked=True))
     return _told(then, look.moment.event) if then is not None and then.works else tried or then
@@ -207,7 +206,7 @@ def _plain(session: Session, log: Log, question: Node | None) -> Report:
     """Everything that is wrong, each subject at its own moment; the first cause first."""
     found = [*subjects(session, log, question), *_stuck_before(session, log, question)]
     chains = {each: _plain_chain(session, log, each) for each in found}
-    looks = _looks(session, chains)
+    looks = _looks(log, chains)
     told = [look for look in looks if look.report.causes]
     if not told:
         left = [look for look in looks if look.moment in chains[look.subject][-1:]]
@@ -236,11 +235,11 @@ def _stuck_before(session: Session, log: Log, question: Node | None) -> list[Sub
     if not rows or not programs_of(session.world):
         return []
     node = str(question) if question is not None else ""
-    with visit(session, rows[-1][0].event - 1) as then:
+    with visit(log, rows[-1][0].event - 1) as then:
         return list(stuck(session, then, lambda thing: node in ("", thing.node)))
 
 
-def _looks(session: Session, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
+def _looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
     """The best look at each subject; subjects of one moment share a journey."""
     best: dict[Subject, Look] = {}
     left = list(chains)
@@ -250,7 +249,7 @@ def _looks(session: Session, chains: Mapping[Subject, Sequence[Moment]]) -> list
             if step < len(chains[subject]):
                 groups.setdefault(chains[subject][step], []).append(subject)
         for moment, group in sorted(groups.items(), key=lambda each: each[0].event):
-            for look in _seen(session, moment, group):
+            for look in _seen(log, moment, group):
                 kept = best.get(look.subject)
                 if kept is None or look.rank < kept.rank:
                     best[look.subject] = look
@@ -258,10 +257,11 @@ def _looks(session: Session, chains: Mapping[Subject, Sequence[Moment]]) -> list
     return [best[subject] for subject in chains if subject in best]
 
 
-def _seen(session: Session, moment: Moment, group: Sequence[Subject]) -> list[Look]:
+def _seen(log: Log, moment: Moment, group: Sequence[Subject]) -> list[Look]:
     """A look at each subject of a group; of those of one story the same."""
-    with visit(session, moment.event) as log:
-        stories: list[list[Diagnosis]] = followed(session, group, log, asked=True)
+    session = log.session
+    with visit(log, moment.event) as then:
+        stories: list[list[Diagnosis]] = followed(session, group, then, asked=True)
         return [
             Look(moment, diagnosis.case.subject, report_of(session, [story]))
             for story in stories

@@ -7,6 +7,7 @@ the past.
 
 from bisect import bisect_left
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Noun, Thing
@@ -51,8 +52,10 @@ def work_of(node: str, cqe: "Cqe") -> Work:
 
 
 def _event(numbered: Numbered) -> int:
-    event: int = event_of(numbered.record)
-    return event
+    return event_of(numbered.record)
+
+
+_number = itemgetter(0)
 
 
 class Call:
@@ -109,20 +112,36 @@ class Log:
 
     before: another one of the same past, which has read all but what has happened since.
     newest: so many records are enough, for whoever has no time.
+    whole: a log of the present, of which this one has what was written up to the visited moment.
     """
 
-    def __init__(self, session: Session, before: "Log | None" = None, newest: int = 0) -> None:
+    def __init__(
+        self, session: Session, before: "Log | None" = None, newest: int = 0,
+        whole: "Log | None" = None,
+    ) -> None:  # fmt: skip
         self.session = session
+        self.whole = whole
         self.trace = session.world.trace
         self.before = before
         self.brief = newest > 0
         self.count = self.trace.latest + 1
+        self.event = session.world.event
         since = before.count if before is not None else None
         since = max(0, self.count - newest) if newest else since
+        since = self.count if whole is not None else since
         self.first, self._records = _read(self.trace, since)
         self._of_kind: dict[Kind, list[Numbered]] = {}
         self._of_thing: dict[Kind, dict[tuple[str, int], list[Numbered]]] = {}
         self._of_work: dict[Kind, dict[Work, Record]] = {}
+
+    def until_now(self) -> "Log":
+        """The part of this log up to the moment that is visited; all anew if that is too little."""
+        far = self.session.world.trace.latest - self.first >= ENOUGH // 2
+        return Log(self.session, whole=self) if far or not self.first else Log(self.session)
+
+    def _cut(self, found: list[Numbered]) -> list[Numbered]:
+        """Those of a longer log that were there already."""
+        return found[: bisect_left(found, self.count, key=_number)]
 
     @cached_property
     def _kept(self) -> dict[Kind, list[int]]:
@@ -144,11 +163,15 @@ class Log:
     @property
     def begins(self) -> int:
         """The event from which on all records are kept."""
+        if self.whole is not None:
+            return self.whole.begins
         return event_of(self._records[0]) if self.first and self._records else 0
 
     def of(self, kind: Kind, node: str = "", number: int | None = None) -> list[Numbered]:
         """Records of a kind, of one node, of one object."""
         if node and number is not None:
+            if self.whole is not None:
+                return self._cut(self.whole.of(kind, node, number))
             earlier = self.before.of(kind, node, number) if self.before is not None else []
             return earlier + self._things(kind).get((node, number), [])
         found = self._kind(kind)
@@ -169,15 +192,16 @@ class Log:
 
     def completion(self, kind: Kind, work: Work) -> Record | None:
         """The newest record of this kind about the completion of a work request."""
+        if self.whole is not None:
+            found = self.whole.completion(kind, work)
+            return found if found is None or event_of(found) <= self.event else None
         if kind not in self._of_work:
             self._of_work[kind] = {
                 work_of(node_of(each.record), each.record[A]): each.record
                 for each in self._own(kind)
             }
-        found = self._of_work[kind].get(work)
-        if found is None and self.before is not None:
-            return self.before.completion(kind, work)
-        return found
+        older = self.before.completion(kind, work) if self.before is not None else None
+        return self._of_work[kind].get(work, older)
 
     def _kind(self, kind: Kind) -> list[Numbered]:
         if self.before is None:
@@ -186,6 +210,8 @@ class Log:
 
     def _own(self, kind: Kind) -> list[Numbered]:
         """All that the log before this one has not."""
+        if self.whole is not None and kind not in self._of_kind:
+            self._of_kind[kind] = self._cut(self.whole.of(kind))
         if kind not in self._of_kind:
             found = [Numbered(n, self._records[n - self.first]) for n in self._kept[kind]]
             self._of_kind[kind] = self._rare.get(kind, []) + found

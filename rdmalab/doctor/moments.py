@@ -64,15 +64,15 @@ class Act(NamedTuple):
 
 
 @contextmanager
-def visit(session: Session, event: int) -> Iterator[Log]:
+def visit(log: Log, event: int) -> Iterator[Log]:
     """The session as it was after an event, and its log up to there; restored at the end."""
-    history, world = session.history, session.world
-    if event >= world.event:
-        yield Log(session)
+    history = log.session.history
+    if event >= log.session.world.event:
+        yield log
         return
     with read_only_visit(history):
         history.seek(history.place_after(event))
-        yield Log(session)
+        yield log.until_now()
 
 
 # --------------------------------------------------------------------------- teardowns

@@ -65,7 +65,7 @@ def test_a_flush_is_ordered_if_a_call_moved_the_queue_pair_to_err() -> None:
 def test_a_visit_shows_the_world_and_the_log_of_then_and_changes_nothing() -> None:
     lab = lab_of(RECV, SEND, "run", "destroy_qp A.qp0")
     session, before = lab.session, digest(lab.session.world.trace)
-    with visit(session, 14) as log:
+    with visit(Log(session), 14) as log:
         assert session.world.event == 14
         assert log.count < session.world.trace.latest + 2
         assert "A.qp0" in session.names.all()
