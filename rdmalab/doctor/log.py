@@ -1,8 +1,7 @@
 """The log, sorted by kind once for all checks that look into it.
 
 Of rare kinds and of failed work it has all there ever were, but of many that say the same only the
-first and the last ones; of the other kinds those that are kept: reading further back would replay
-the past.
+first and the last ones; of the other kinds those that are kept, without a replay of the past.
 """
 
 from bisect import bisect_left
@@ -111,8 +110,8 @@ class Log:
     """Records of a kind, oldest first; who asked for what.
 
     before: another one of the same past, which has read all but what has happened since.
-    newest: so many records are enough, for whoever has no time.
-    whole: a log of the present, of which this one has what was written up to the visited moment.
+    newest: so many records are enough. whole: a log of the present, of which this one is the part
+    up to the visited moment.
     """
 
     def __init__(
