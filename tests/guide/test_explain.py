@@ -92,7 +92,17 @@ def test_no_part_of_the_book_is_forgotten() -> None:
     named = {module.__name__.rpartition(".")[2] for module in (*BOOK, rules)}
     there = {path.stem for path in Path(spec.__path__[0]).glob("*.py")}
     assert there - named == {
-        *("__init__", "absent", "flows", "packet_names", "programs", "row", "timers", "transports"),
+        *(
+            "__init__",
+            "absent",
+            "flows",
+            "packet_names",
+            "programs",
+            "row",
+            "teardown",
+            "timers",
+            "transports",
+        ),
     }
 
 
