@@ -11,9 +11,10 @@ from rdmalab.doctor.finding import Check, Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.related_subjects import behind
-from rdmalab.doctor.report import TIMEOUT_HUGE, TOO_EARLY, Cause, Report
+from rdmalab.doctor.report import TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.session.session import Session
+from rdmalab.views import fmt
 
 MOST_SUBJECTS = 24
 
@@ -89,22 +90,37 @@ def _foreseen(
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
         return found
     causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}
-    if TIMEOUT_HUGE in causes:
-        return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
     if causes:
-        return replace(
-            found, kind=Status.NEVER, sentence=f"{found.sentence}, and {_vain(case.subject)}"
-        )
+        return _without_a_call(case, found)
     if Verdict.WARN in verdicts.values() and case.in_vain:
         return replace(found, sentence=f"{found.sentence}, and {_vain(case.subject)}")
     return found
 
 
+def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
+    """What becomes of it if time goes on: it ends then, it may end later, it never ends."""
+    future = case.future
+    if future.settled:
+        end = future.standing.sentence.replace("it ended", "it ends").partition(";")[0]
+        when = f"without another call {end} at {fmt.clock(future.at_ns)}"
+        return replace(found, sentence=f"{found.sentence}; {when}")
+    if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
+        return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
+    return replace(
+        found, kind=Status.NEVER, sentence=f"{found.sentence}, and {_vain(case.subject)}"
+    )
+
+
+def _counts(case: Case) -> bool:
+    """Whether a timer of its queue pair runs, whose end brings it nearer to its own."""
+    return case.qp is not None and case.qp.timer.at_ns is not None
+
+
 def _vain(subject: Subject) -> str:
-    """What will not happen if nobody does anything."""
+    """What will not happen without another call."""
     if subject.sort is Sort.PROGRAM:
-        return "will not get past it by itself"
-    return "none will come by itself"
+        return "will not get past it without another call"
+    return "none will come without another call"
 
 
 def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:

@@ -136,11 +136,11 @@ def stuck(session: Session, _log: Log, wanted: Wanted) -> Iterator[Subject]:
 
 
 def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Sends that do not get on: nothing happens any more, or they are sent again and again."""
-    idle = session.world.agenda.next_ns() is None
+    """Sends that do not get on: at most timers run, or they are sent again and again."""
+    quiet = not session.world.agenda.heap
     for thing, qp in _qps(session, wanted):
         again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
-        if idle or again:
+        if quiet or again or qp.comp.rnr_until_ns is not None:
             yield from undone(qp)
 
 

@@ -12,6 +12,7 @@ from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
+from rdmalab.hca.qp import QueuePair
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
@@ -33,7 +34,8 @@ _FIRST_LOOK = 32  # events, and then four times as many each time
 class Future:
     """What comes of a subject by itself. event, at_ns: when it is settled, or where we gave up.
 
-    settled: it has come to an end; idle: nothing more happens at all.
+    settled: it has come to an end; idle: nothing more happens at all; repeats: it is sent again and
+    again, and no counter of retries changes.
     """
 
     standing: SubjectOutcome
@@ -41,6 +43,7 @@ class Future:
     at_ns: int
     settled: bool
     idle: bool
+    repeats: bool
 
 
 @dataclass(slots=True)
@@ -77,14 +80,35 @@ def look_ahead(
     with _untouched(session):
         limit_ns, left, look = world.now_ns + patience_ns, MOST_EVENTS, _FIRST_LOOK
         while True:
-            wanted = min(look, left)
+            wanted, retries = min(look, left), _retries(session, subject)
+            first = world.trace.latest + 1
             done = history.run(wanted, limit_ns)
             left, look = left - done, 4 * look
             found = standing(session, subject, Log(session, log))
             settled = found.kind is not Status.PENDING
             if settled or done < wanted or not left:
                 idle = world.agenda.next_ns() is None
-                return Future(found, world.event, world.now_ns, settled, idle)
+                same = retries is not None and retries == _retries(session, subject)
+                repeats = same and _went_back(session, subject.thing, first)
+                return Future(found, world.event, world.now_ns, settled, idle, repeats)
+
+
+def _retries(session: Session, subject: Subject) -> tuple[int, int, int] | None:
+    """The oldest PSN without an answer and the retries used; None where no timer of it runs."""
+    thing = subject.thing
+    if subject.sort is not Sort.SEND or not exists(session.world, thing):
+        return None
+    qp = session.world.find(thing, QueuePair)
+    comp = qp.comp
+    return (comp.psn, comp.retried, comp.rnr_retried) if qp.timer.at_ns is not None else None
+
+
+def _went_back(session: Session, thing: Thing, first: int) -> bool:
+    """Whether a queue pair has sent again since a record."""
+    return any(
+        kind_of(record) is Kind.WENT_BACK and (node_of(record), object_of(record)) == thing[1:]
+        for record in session.world.trace.since(first)
+    )
 
 
 def goes_on(session: Session, thing: Thing) -> bool:

@@ -141,7 +141,7 @@ def test_in_a_question_it_is_a_word() -> None:
 def test_what_only_a_command_can_mend_is_told_whole_though_nobody_asked_for_it() -> None:
     report = why(lab_of(SEND, "run 5ms"))
     assert (report.slug, report.standing.kind) == ("rnr-infinite", Status.NEVER)
-    assert report.standing.sentence.endswith("none will come by itself")
+    assert report.standing.sentence.endswith("none will come without another call")
     assert sum("RNR NAK" in line for line in report.lines) >= 1
     assert report.remedy is not None
     assert report.remedy.works

@@ -31,21 +31,39 @@ from rdmalab.views.ladder import PacketRow
 # ------------------------------------------------------------ rnr-infinite
 # rnr-infinite: the peer has no receive, and rnr_retry 7 never gives up.
 def rnr_infinite(case: Case) -> Finding:
-    """Whether RNR NAKs keep coming, the peer's queue is empty, and nobody counts."""
+    """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
+    qp = case.qp
+    if qp is None or qp.attr.rnr_retry != INFINITE_RETRIES:
+        return NA if qp is None else ok("no RNR NAK is answered without end")
+    since = told(case, qp, Attr.RNR_RETRY)
+    return _unready(
+        case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since)
+    )
+
+
+def rnr_wait(case: Case) -> Finding:
+    """Whether it waits for a receive of the peer, with a limited number of retries."""
+    qp = case.qp
+    if qp is None or qp.attr.rnr_retry == INFINITE_RETRIES:
+        return NA if qp is None else ok("RNR NAKs are answered without end")
+    used, most = qp.comp.rnr_retried, qp.attr.rnr_retry
+    return _unready(case, said(f"no receive is posted for it: RNR retry {used} of {most}"))
+
+
+def _unready(case: Case, first: Evidence) -> Finding:
+    """What stops a send that RNR NAKs answer, while the peer has no receive."""
     send, qp, peer = case.send, case.qp, case.peer
     if send is None or send.wqe is None or qp is None or not send.on_queue:
         return NA
     if not qp.transport.acknowledged:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
-    if not naks or qp.attr.rnr_retry != INFINITE_RETRIES:
-        return ok("no RNR NAK is answered without end")
+    if not naks:
+        return ok("no RNR NAK has come for it")
     if peer is None or peer.source.wqes:
         return ok("a receive waits for it now")
-    since = told(case, qp, Attr.RNR_RETRY)
     return hinders(
-        case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since),
-        said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
+        case, first, said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
         said(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
              naks[-1].event),
         *_next(case), cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
@@ -70,6 +88,14 @@ RNR_INFINITE = Check(
     question="Does the peer answer RNR NAK again and again, with rnr_retry 7?",
     rule="rnr_retry 7 means without end: it waits until the peer posts a receive",
     source="ibv_modify_qp(3)", examine=rnr_infinite,
+)  # fmt: skip
+
+
+RNR_WAIT = Check(
+    109, "rnr-wait", Section.PROGRESS,
+    question="Does it wait for a receive that the peer has not posted?",
+    rule="an RNR NAK is answered with a wait of min_rnr_timer and a retry, rnr_retry times",
+    source="ibv_modify_qp(3)", examine=rnr_wait,
 )  # fmt: skip
 
 
@@ -217,6 +243,7 @@ NO_RR = Check(
 
 CHECKS = (
     RNR_INFINITE,
+    RNR_WAIT,
     RNR_SLOW,
     RNR_RETRY_EXC,
     NO_RR,

@@ -1,0 +1,90 @@
+"""NEVER, or pending: what time alone brings, the time of the end, and what it waits for."""
+
+from pathlib import Path
+
+import pytest
+
+from rdmalab.doctor.diagnose import name_of
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.outcome import Status, standing
+from rdmalab.doctor.report import Report
+from rdmalab.doctor.subjects import subjects
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
+from rdmalab.world.relations import exists
+from tests.doctor import tidying
+from tests.each import a_tenth, each
+
+_SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+_OUTAGE = ("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "link down", _SEND, "run 10ms")
+_LATE = ("use rc_pair rnr_retry=6 min_rnr_timer=0", _SEND, "run 100ms")
+_TENFOLD_NS = 10 * 655_360_000 * 8
+"""Ten times the longest wait for a receiver, with all its retries."""
+
+
+def played(*lines: str, profile: str = "strict") -> Lab:
+    lab = Lab(profile=profile)
+    for line in lines:
+        lab.do(line)
+    return lab
+
+
+def why(lab: Lab, line: str) -> Report:
+    report = lab.do(line)[-1].value
+    assert isinstance(report, Report), line
+    return report
+
+
+BOTH = pytest.mark.parametrize("question", ["why", "why A.qp0.wr[7]"])
+
+
+@BOTH
+def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
+    lab = played(*_OUTAGE)
+    report = why(lab, question)
+    assert (report.standing.kind, report.slug) == (Status.PENDING, "port-not-active")
+    assert "it ends with RETRY_EXC_ERR at 536871.012us" in report.standing.sentence
+    lab.do("run")
+    (last,) = lab.do("poll_cq A.cq0")[-1].value
+    assert (last.status.name, last.at_ns) == ("RETRY_EXC_ERR", 536_871_012)
+
+
+@BOTH
+def test_a_send_that_waits_for_a_receive_says_so(question: str) -> None:
+    report = why(played(*_LATE), question)
+    assert (report.standing.kind, report.slug) == (Status.PENDING, "rnr-wait")
+    assert "RNR retry 1 of 6" in report.text
+    assert "it ends with RNR_RETRY_EXC_ERR" in report.standing.sentence
+    assert report.remedy is not None
+    assert report.remedy.works
+
+
+@BOTH
+def test_without_a_count_it_never_ends(question: str) -> None:
+    report = why(played("use rc_pair", _SEND, "run 100ms"), question)
+    assert (report.standing.kind, report.slug) == (Status.NEVER, "rnr-infinite")
+
+
+@BOTH
+def test_retry_7_of_soft_roce_never_ends(question: str) -> None:
+    lines = ("use rc_pair retry_cnt=7 timeout=8", "fault drop A->B", _SEND, "run 50ms")
+    assert why(played(*lines, profile="rxe"), question).standing.kind is Status.NEVER
+
+
+def test_a_long_timeout_is_pending() -> None:
+    report = why(played("use rc_pair timeout=30", "fault drop A->B", _SEND, "run 1s"), "why")
+    assert report.standing.kind is Status.PENDING
+
+
+@each("path", a_tenth(tidying.files()))
+def test_every_never_is_true(path: Path) -> None:
+    for session, step in tidying.failed(path):
+        question = step.why or ""
+        report, log = tidying.why(session, question), Log(session)
+        asked = parse_expression(question, session.default_node).node if question else None
+        meant = [s for s in subjects(session, log, asked) if name_of(session, s) == report.name]
+        if report.standing.kind is not Status.NEVER or not exists(session.world, meant[0].thing):
+            continue
+        before = standing(session, meant[0], log)
+        session.world.run(20_000, session.world.now_ns + _TENFOLD_NS)
+        assert standing(session, meant[0], Log(session)) == before, question
