@@ -365,6 +365,17 @@ def test_repl_json_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     jsonschema.validate(json.loads(capsys.readouterr().out), schema)
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_repl_keeps_going_after_a_refusal(
+    form: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["repl", *form, "-c", "create_cq A.cq1 cqe=0", "-c", "why EINVAL"]
+    assert cli.main(arguments) == 1
+    assert "segfault-class" not in capsys.readouterr().out
+    assert cli.main([*arguments, "--keep-going"]) == 1
+    assert "segfault-class" in capsys.readouterr().out
+
+
 def test_why_json_is_valid_and_plays_past_what_fails(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -149,13 +149,15 @@ def walk(obj: tuple[str | None, int | None], *, path: str, profile: str | None) 
 @with_json
 @with_profile
 @click.option("--seed", type=int, default=0, help="Random seed.")
-def repl(
-    *, lines: tuple[str, ...], file: str | None, plain: bool, as_json: bool, profile: str, seed: int
-) -> int:
+@click.option("--keep-going", is_flag=True, help="Run the lines after a refused one, too.")
+def repl(  # noqa: PLR0913  (one for each option)
+    *, lines: tuple[str, ...], file: str | None, plain: bool, as_json: bool, profile: str,
+    seed: int, keep_going: bool,
+) -> int:  # fmt: skip
     """Verbs at a prompt."""
     from rdmalab.shell.repl import main as prompt
 
-    return prompt(lines, file, plain=plain, json=as_json, profile=profile, seed=seed)
+    return prompt(lines, file, plain, as_json, profile, seed, keep_going)
 
 
 def _repl(profile: str | None, seed: int | None) -> int:

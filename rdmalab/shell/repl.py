@@ -29,17 +29,19 @@ _NARROWEST = 40  # columns
 INDENT = "   "  # as wide as the prompt: answers stand under what was typed
 
 
-def main(
+def main(  # noqa: PLR0913, PLR0917  (one for each option of `repl`)
     lines: Sequence[str] = (),
     file: str | None = None,
     plain: bool = False,
     json: bool = False,
     profile: str = "strict",
     seed: int = 0,
+    keep_going: bool = False,
 ) -> int:
     """Run commands in a new lab; returns the exit code.
 
-    At a terminal without lines and file: a prompt. Else run the lines, up to the first that fails.
+    At a terminal without lines and file: a prompt. Else run the lines, up to the first that fails,
+    or all with keep_going.
     """
     lab = Lab(profile=profile, seed=seed)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -49,7 +51,9 @@ def main(
             return _plainly(lab) if plain or is_dumb else asyncio.run(_prompting(lab))
     try:
         said = said_lines(lines, file)
-        return play_json(lab, said) if json else play(lab, said, plain=plain)
+        if json:
+            return play_json(lab, said, keep_going=keep_going)
+        return play(lab, said, plain=plain, keep_going=keep_going)
     except (OSError, UnicodeDecodeError) as wrong:
         if isinstance(wrong, BrokenPipeError | Lost):
             raise

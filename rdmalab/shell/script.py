@@ -1,4 +1,4 @@
-"""Run lines from a pipe, a file or the command line, up to the first error.
+"""Run lines from a pipe, a file or the command line, up to the first error or to the end.
 
 Results go to standard output, errors with the place of the line to standard error.
 """
@@ -27,6 +27,7 @@ EXIT = {
     LineEnd.STOPPED: 130,
 }  # fmt: skip
 _WRONG = (LineEnd.FAILED, LineEnd.NOT_UNDERSTOOD, LineEnd.BUG)
+_GOES_ON = (LineEnd.FINE, LineEnd.FAILED, LineEnd.NOT_UNDERSTOOD)  # with --keep-going
 _WIDTH = 100
 _UNFOLDED = 1_000  # columns, for programs, which fold no line
 
@@ -90,8 +91,12 @@ async def pause() -> None:
     await asyncio.sleep(0)
 
 
-def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool) -> int:
-    """Run the lines and print the replies; returns the exit code."""
+def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool, keep_going: bool = False) -> int:
+    """Run the lines and print the replies; returns the exit code, that of the first error.
+
+    keep_going: run the lines after a line that was refused or not understood.
+    """
+    code = 0
     voice = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
     talk = Conversation(lab, voice)
     printer = Printer(plain=plain)
@@ -109,13 +114,20 @@ def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool) -> int:
 
         with interrupts(talk.stop):
             asyncio.run(talk.evaluate(text, emit, pause))
-        if talk.end is not LineEnd.FINE:
+        code = code or EXIT[talk.end]
+        if not _goes_on(talk.end, keep_going=keep_going):
             break
-    return EXIT[talk.end]
+    return code
 
 
-def play_json(lab: Lab, said: Iterator[ScriptLine]) -> int:
-    """Run the lines and print one JSON document about all of them; returns the exit code."""
+def _goes_on(end: LineEnd, *, keep_going: bool) -> bool:
+    """Whether the line after one that ended like this is run."""
+    return end in _GOES_ON if keep_going else end is LineEnd.FINE
+
+
+def play_json(lab: Lab, said: Iterator[ScriptLine], *, keep_going: bool = False) -> int:
+    """Run the lines and print one JSON document about all of them; returns as `play` does."""
+    code = 0
     talk = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
     told: list[LineReport] = []
 
@@ -126,10 +138,11 @@ def play_json(lab: Lab, said: Iterator[ScriptLine]) -> int:
     for line in said:
         with interrupts(talk.stop):
             asyncio.run(carry_out(line))
-        if talk.end is not LineEnd.FINE:
+        code = code or EXIT[talk.end]
+        if not _goes_on(talk.end, keep_going=keep_going):
             break
     print_json(json.dumps(document(told), indent=2, ensure_ascii=False))
-    return EXIT[talk.end]
+    return code
 
 
 async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:
