@@ -78,9 +78,13 @@ def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runn
 @click.argument("path", metavar="FILE")
 @click.argument("thing", required=False, metavar="[THING]")
 @click.option("--at", metavar="MOMENT", help="The answer as of an event, 30, or a time, 9.2us.")
+@click.option("-v", "--verbose", is_flag=True, help="Add effects, all evidence and warnings.")
 @program.with_json
 @program.with_own_profile
-def why(*, path: str, thing: str | None, at: str | None, as_json: bool, profile: str | None) -> int:
+def why(
+    *, path: str, thing: str | None, at: str | None, verbose: bool, as_json: bool,
+    profile: str | None,
+) -> int:  # fmt: skip
     """Run a scenario to its end, past failed expectations, and run why.
 
     THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: all errors. Exit code 1
@@ -109,6 +113,7 @@ def why(*, path: str, thing: str | None, at: str | None, as_json: bool, profile:
         report = consult(runner.session, parse_expression(thing).node if thing else None, moment)
     except NotUnderstood as error:
         raise click.UsageError(f"{error.message} ({error.hint})") from None
+    report.detailed = verbose
     if as_json:
         print_json(json.dumps(report.as_json(), indent=2))
     else:
@@ -117,11 +122,11 @@ def why(*, path: str, thing: str | None, at: str | None, as_json: bool, profile:
 
 
 def _answer(report: "Report") -> str:
-    from rdmalab.shell.show_why import lines_of
+    from rdmalab.shell.show_why import answer_lines
     from rdmalab.shell.styled_text import text_of
 
     width = min(100, get_terminal_size((80, 24)).columns)
-    return "\n".join(text_of(line) for line in lines_of(report.rows, width))
+    return "\n".join(text_of(line) for line in answer_lines(report, width))
 
 
 @program.program.command()

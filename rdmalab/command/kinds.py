@@ -27,6 +27,7 @@ from rdmalab.command.metadata import (
     Alias,
     Bits,
     FieldGroup,
+    Flag,
     InC,
     OneOf,
     Range,
@@ -166,6 +167,7 @@ class Parameter:
     aliases: tuple[str, ...] = ()
     looks: ReadOnlyWhen | None = None
     in_c: tuple[str, ...] = ()
+    flag: str = ""
 
     @property
     def dotted(self) -> list[str]:
@@ -265,5 +267,7 @@ def parameter_of(
     aliases = tuple(m.name for m in metadata if isinstance(m, Alias))
     looks = next((m for m in metadata if isinstance(m, ReadOnlyWhen)), None)
     in_c = tuple(m.path for m in metadata if isinstance(m, InC))
+    flag = next((m.word for m in metadata if isinstance(m, Flag)), "")
+    spoken = SPOKEN in metadata
     kind = kind_of(annotation)
-    return Parameter(name, kind, default, positional, SPOKEN in metadata, aliases, looks, in_c)
+    return Parameter(name, kind, default, positional, spoken, aliases, looks, in_c, flag)

@@ -111,5 +111,12 @@ FLAT = "flat"
 SPOKEN = "spoken"
 """Metadata: this keyword may also be written as two words, `within 2ms`."""
 
+
+class Flag(NamedTuple):
+    """Metadata of a Boolean: the word that makes it True, `-v`."""
+
+    word: str
+
+
 PROSE = "prose"
 """Metadata: this text takes the rest of the line unparsed, also `status=12`."""

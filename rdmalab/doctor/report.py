@@ -42,7 +42,8 @@ class Report:
 
     causes: the roots in causal order; stations: what stands between them and the symptom.
     question: as it was asked, empty for `why` alone. next: of what is pending, what comes next.
-    looked, examples: where nothing is wrong, at what, and what one could ask about.
+    looked, examples: where nothing is wrong, at what, and what one could ask about. detailed: all
+    of it was asked for, not the short answer.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Report:
     next: str = ""
     looked: str = ""
     examples: list[str] = field(default_factory=list)
+    detailed: bool = False
 
     @property
     def slug(self) -> str:

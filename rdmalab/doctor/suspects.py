@@ -140,7 +140,7 @@ def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     quiet = not session.world.agenda.heap
     for thing, qp in _qps(session, wanted):
         again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
-        if quiet or again or qp.comp.rnr_until_ns is not None:
+        if quiet or again:
             yield from undone(qp)
 
 

@@ -58,7 +58,8 @@ class Sentence:
         self.gathering = Gathering(keys_of_command(command.parameters), default_node)
         self.parts: list[ArgumentPart] = []
         self._reader = Reader(tokens)
-        self._spoken = {p.name for p in command.parameters if p.spoken}
+        self._flags = {p.flag: p.name for p in command.parameters if p.flag}
+        self._spoken = {p.name for p in command.parameters if p.spoken} | self._flags.keys()
         while self._reader.peek() is not None:
             self.parts.append(self._part())
 
@@ -111,8 +112,11 @@ class Sentence:
         return any(isinstance(slot.kind, ExpressionKind) for slot in self.free_positionals())
 
     def _said(self) -> ArgumentPart:
-        """`within 2ms`."""
+        """`within 2ms`, `-v`."""
         key = self._reader.take()
+        if key.text in self._flags:
+            slot = self._slot(self._flags[key.text])
+            return self._kept(ArgumentPart(Argument(key, [], key.place), slot, 1))
         is_value_next = self._reader.peek() is not None and not self._reader.is_key_next
         values = self._reader.values() if is_value_next else []
         stop = values[-1].place.stop if values else key.place.stop

@@ -52,7 +52,9 @@ class Argument:
 
     @property
     def value_place(self) -> Span:
-        """Where its values stand, if it has any."""
+        """Where its values stand; of a flag, itself."""
+        if not self.values:
+            return self.place
         return Span(self.values[0].place.start, self.values[-1].place.stop)
 
 

@@ -133,7 +133,8 @@ def usage(command: Command) -> str:
     words += [_positional(p) for p in command.parameters if p.positional]
     optional = []
     for slot in _written(keys):
-        said = f"{_key(slot, keys)}{value_word(slot.kind) or slot.path[-1].upper()}"
+        word = value_word(slot.kind) or slot.path[-1].upper()
+        said = slot.parameter.flag or f"{_key(slot, keys)}{word}"
         if slot.spread is None and _is_needed(slot, command):
             words.append(said)
         else:

@@ -97,7 +97,8 @@ def _keys(here: CompletionContext) -> Iterator[Choice]:
         meta = verdict.word or _about(slot.parameter)
         for value in verdict.values:
             yield Choice(f"{name}={value}", meta, verdict.rank)
-        yield Choice(name + (" " if slot.parameter.spoken else "="), meta, verdict.rank)
+        wanted = name + (" " if slot.parameter.spoken else "=")
+        yield Choice(slot.parameter.flag or wanted, meta, verdict.rank)
 
 
 def _is_only_braces(slot: Slot) -> bool:

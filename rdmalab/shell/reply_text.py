@@ -72,7 +72,11 @@ def _wrong(voice: OutputFormat, reply: Reply) -> list[Line]:
 
 def _diagnosed(voice: OutputFormat, found: Report | Walk) -> list[Line]:
     """The rows of `why`; a fix is not cut, because it is for copying."""
-    lines = show_why.lines_of(found.rows, voice.page.width, plain=voice.plain)
+    width = voice.page.width
+    if isinstance(found, Report):
+        lines = show_why.answer_lines(found, width, plain=voice.plain)
+    else:
+        lines = show_why.lines_of(found.rows, width, plain=voice.plain)
     return [in_ascii(line) for line in lines] if voice.ascii else lines
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from rdmalab.doctor.brief import BUDGETS, MOST_LINES, brief
+from rdmalab.doctor.report import Report
 from rdmalab.doctor.rows import Row, RowPart
 from rdmalab.shell.styled_text import Line, fold, shown, text_of
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NAME, WARN
@@ -28,6 +30,18 @@ _HANGING = (
     RowPart.FIX,
     RowPart.REST,
 )
+
+
+def answer_lines(report: Report, width: int, *, plain: bool = False) -> list[Line]:
+    """The short answer, or all of it where that was asked for."""
+    if report.detailed:
+        return lines_of(report.rows, width, plain=plain)
+    found: list[Line] = []
+    for budget in BUDGETS:
+        found = lines_of(brief(report, budget), width, plain=plain)
+        if len(found) <= MOST_LINES:
+            break
+    return found
 
 
 def lines_of(rows: Iterable[Row], width: int, *, plain: bool = False) -> list[Line]:

@@ -8,6 +8,7 @@ from rdmalab.command import (
     SPOKEN,
     TOPIC,
     Expression,
+    Flag,
     Moment,
     NotUnderstood,
     OneOf,
@@ -25,20 +26,27 @@ Topic = Annotated[Expression, TOPIC]
 
 @command(SCRIPTABLE)
 def why(
-    session: Session, what: Topic | None = None, *, at: Annotated[Moment | None, SPOKEN] = None
+    session: Session,
+    what: Topic | None = None,
+    *,
+    at: Annotated[Moment | None, SPOKEN] = None,
+    verbose: Annotated[bool, Flag("-v")] = False,
 ) -> Report:
     """Explain a missing or unexpected completion; without argument: all errors.
 
     Subjects: a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue,
     a program, bytes (B.mr0[0:64]), or an errno: the last call that returned it. The reply starts
     with the outcome: completed, pending, never, lost, refused. The causes follow with their events,
-    the first cause first, what was ruled out, and a fix tested on a copy of the session. apply runs
-    the fix. Causes are judged at the moment of the error; at gives the answer as of any moment.
+    the first cause first, and a fix tested on a copy of the session. apply runs the fix. Causes are
+    judged at the moment of the error; at gives the answer as of any moment. -v adds the effects,
+    all evidence, warnings, and what was ruled out.
 
     Example: why A.qp0.wr[7]
     Example: why A.qp0.wr[7] at=13
     """
-    return consult(session, None if what is None else what.node, at)
+    report = consult(session, None if what is None else what.node, at)
+    report.detailed = verbose
+    return report
 
 
 @command(SCRIPTABLE)

@@ -24,10 +24,10 @@ def test_where_all_is_well_nobody_is_sent_to_the_doctor() -> None:
     assert not hinted(talk, "run")
 
 
-def test_a_send_that_is_repeated_again_and_again_is() -> None:
+def test_a_send_for_which_only_a_timer_runs_is() -> None:
     talk = Talk("use rc_pair", _SEND.format(3), width=120)
-    assert not hinted(talk, "run 100us")
-    assert hinted(talk, "run 10ms")
+    assert not hinted(talk, "run 1us")
+    assert hinted(talk, "run 100us")
     assert not hinted(talk, "run 10ms")
 
 

@@ -248,7 +248,7 @@ def asking() -> Talk:
         ("why A.c", ["A.cq0"]),
         ("why E", ["EINVAL"]),
         ("why A.p", []),
-        ("why A.qp0 ", ["at "]),
+        ("why A.qp0 ", ["at ", "-v"]),
         ("why A.qp0 B", []),
         ("checklist ", ["no-completion", "no-receive", "bring-up", "slow"]),
         ("checklist s", ["slow"]),
@@ -264,7 +264,7 @@ def test_what_one_can_ask_why_of(asking: Talk, line: str, found: list[str]) -> N
 def test_it_begins_with_queues_and_their_work_and_says_what_they_are(asking: Talk) -> None:
     found = [(choice.text, choice.meta) for choice in offered(asking, "why ")]
     assert found[:2] == [("A.qp0", "RC 0x11 RTS"), ("A.qp0.wr[7]", "SEND 64 B, posted in ev 14")]
-    assert found[-4:-2] == [("EINVAL", "returned so far"), ("A", "all that is wrong on it")]
+    assert found[-5:-3] == [("EINVAL", "returned so far"), ("A", "all that is wrong on it")]
 
 
 def test_all_of_a_work_request_is_replaced(asking: Talk) -> None:
