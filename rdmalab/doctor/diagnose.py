@@ -102,7 +102,7 @@ def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
     future = case.future
     if future.settled:
         end = future.standing.sentence.replace("it ended", "it ends").partition(";")[0]
-        when = f"without another call {end} at {fmt.clock(future.at_ns)}"
+        when = f"without another call {end} at {fmt.clock(future.end_ns)}"
         return replace(found, sentence=f"{found.sentence}; {when}")
     if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
         return replace(found, sentence=f"{found.sentence}, and will have none for a long time")

@@ -17,9 +17,10 @@ from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.session.visits import undone_afterwards
-from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import A, Kind, at_ns_of, event_of, kind_of, node_of, object_of
+from rdmalab.spec.states import QPState
 from rdmalab.world.program_state import Program
-from rdmalab.world.relations import exists
+from rdmalab.world.relations import exists, find_qp, peer_of
 
 MOST_EVENTS = 4_000
 """How far a trial looks: it must not take longer than a person waits for an answer."""
@@ -32,15 +33,15 @@ _FIRST_LOOK = 32  # events, and then four times as many each time
 
 @dataclass(slots=True)
 class Future:
-    """What comes of a subject by itself. event, at_ns: when it is settled, or where we gave up.
+    """What comes of a subject without another call. end_ns: when it ended, or the look ahead.
 
-    settled: it has come to an end; idle: nothing more happens at all; repeats: it is sent again and
-    again, and no counter of retries changes.
+    event: the last one that was looked at. settled: it has come to an end; idle: nothing more
+    happens at all; repeats: it is sent again and again, and no counter of retries changes.
     """
 
     standing: SubjectOutcome
     event: int
-    at_ns: int
+    end_ns: int
     settled: bool
     idle: bool
     repeats: bool
@@ -84,13 +85,15 @@ def look_ahead(
             first = world.trace.latest + 1
             done = history.run(wanted, limit_ns)
             left, look = left - done, 4 * look
-            found = standing(session, subject, Log(session, log))
+            now = Log(session, log)
+            found = standing(session, subject, now)
             settled = found.kind is not Status.PENDING
             if settled or done < wanted or not left:
-                idle = world.agenda.next_ns() is None
+                idle, end_ns = world.agenda.next_ns() is None, _end_ns(found, now)
                 same = retries is not None and retries == _retries(session, subject)
                 repeats = same and _went_back(session, subject.thing, first)
-                return Future(found, world.event, world.now_ns, settled, idle, repeats)
+                end_ns = world.now_ns if end_ns is None else end_ns
+                return Future(found, world.event, end_ns, settled, idle, repeats)
 
 
 def _retries(session: Session, subject: Subject) -> tuple[int, int, int] | None:
@@ -153,14 +156,53 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
 def attempt(
     session: Session, lines: Sequence[str], subject: Subject, log: Log | None = None
 ) -> TrialOutcome:
-    """Carry out a cure, let time go on, and see whether there is anything left to complain of."""
+    """Carry out a fix, let time go on, and see what comes of the subject.
+
+    It works if the subject comes to a good end, earlier than without it, and its queue pair and the
+    peer are not in ERR then.
+    """
     log = log or Log(session)
+    without_ns = _good_end_ns(session, subject, log)
     with _untouched(session):
         start = _Start(session, subject)
         if failure := _carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
         session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
-        return _came_of(session, subject, start, Log(session, log))
+        now = Log(session, log)
+        found = _came_of(session, subject, start, now)
+        if not found.works or subject.sort not in (Sort.SEND, Sort.RECV):
+            return found
+        if name := _left_in_err(session, subject):
+            return TrialOutcome(works=False, failure=f"{name} is in ERR then")
+        end_ns = _end_ns(standing(session, renewed(session, subject, now), now), now)
+        if without_ns is not None and end_ns is not None and end_ns >= without_ns:
+            return TrialOutcome(works=False, failure="it completes no earlier than without it")
+        return found
+
+
+def _good_end_ns(session: Session, subject: Subject, log: Log) -> int | None:
+    """When the subject succeeds without another call; None where it does not."""
+    if session.world.agenda.next_ns() is None or subject.sort not in (Sort.SEND, Sort.RECV):
+        return None
+    if standing(session, subject, log).kind is not Status.PENDING:
+        return None
+    future = look_ahead(session, subject, log=log)
+    return future.end_ns if future.settled and future.standing.good else None
+
+
+def _end_ns(found: SubjectOutcome, log: Log) -> int | None:
+    """The virtual time of the event that made it so."""
+    records = log.within(found.event) if found.event is not None else []
+    return next((at_ns_of(record) for record in records), None)
+
+
+def _left_in_err(session: Session, subject: Subject) -> str:
+    """The name of its queue pair, or of the peer, if that is in ERR; else nothing."""
+    world, (noun, node, number) = session.world, subject.thing
+    own = find_qp(world, node, number) if noun is Noun.QP else None
+    pair = [qp for qp in (own, own and peer_of(world, own)) if qp is not None]
+    dead = [qp for qp in pair if qp.state is QPState.ERR]
+    return session.names.of(Thing(Noun.QP, dead[0].node, dead[0].number)) if dead else ""
 
 
 class _Start:

@@ -9,6 +9,7 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, standing
 from rdmalab.doctor.report import Report
 from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.what_if import attempt
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from rdmalab.world.relations import exists
@@ -88,3 +89,19 @@ def test_every_never_is_true(path: Path) -> None:
         before = standing(session, meant[0], log)
         session.world.run(20_000, session.world.now_ns + _TENFOLD_NS)
         assert standing(session, meant[0], Log(session)) == before, question
+
+
+def test_a_fix_works_only_if_it_is_earlier_than_no_fix() -> None:
+    post = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
+    lab = played("use rc_pair min_rnr_timer=0", _SEND, "run 10us", post)
+    remedy = why(lab, "why A.qp0.wr[7]").remedy
+    assert remedy is not None
+    assert not remedy.works
+    assert remedy.failure == "it completes no earlier than without it"
+
+
+def test_a_fix_that_leaves_the_peer_in_err_does_not_work() -> None:
+    lab = played("use rc_pair", _SEND, "run 10us", "modify_qp B.qp0 state=ERR")
+    lines = ["modify_qp A.qp0 state=ERR", "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64]"]
+    (subject, *_) = subjects(lab.session, Log(lab.session), parse_expression("A.qp0.wr[7]").node)
+    assert not attempt(lab.session, lines, subject).works

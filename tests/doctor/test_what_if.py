@@ -24,7 +24,7 @@ def test_what_comes_by_itself_is_seen_before_it_comes() -> None:
     assert lab.session.world.event < future.event
     lab.do("run")
     assert lab.session.world.event == future.event
-    assert lab.session.world.now_ns == future.at_ns
+    assert lab.session.world.now_ns == future.end_ns
 
 
 def test_what_never_comes_is_given_up() -> None:

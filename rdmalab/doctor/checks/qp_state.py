@@ -46,8 +46,8 @@ def too_early(case: Case) -> Finding:
     if not case.comes:
         return ok("time alone does not bring it")
     return wait(
-        said(f"it completes at {fmt.clock(case.future.at_ns)} if time goes on, "
-             f"in {fmt.duration(case.future.at_ns - case.world.now_ns)}"),
+        said(f"it completes at {fmt.clock(case.future.end_ns)} if time goes on, "
+             f"in {fmt.duration(case.future.end_ns - case.world.now_ns)}"),
         *_next(case), *(said(text) for text in worst(case)), cure=Fix(["run"]),
     )  # fmt: skip
 

@@ -221,7 +221,7 @@ def _then(case: Case, row: PacketRow) -> list[Evidence]:
     qp = case.qp
     if row.fate is not Fate.LOST or qp is None or qp.path is None or qp.path.answer_ns is None:
         return []
-    text = f"the ack timer asks again at {fmt.clock(case.future.at_ns)} at the latest"
+    text = f"the ack timer asks again at {fmt.clock(case.future.end_ns)} at the latest"
     return [said(text)]
 
 
