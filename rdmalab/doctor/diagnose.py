@@ -11,7 +11,7 @@ from rdmalab.doctor.finding import Check, Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.related_subjects import behind
-from rdmalab.doctor.report import TOO_EARLY, Cause, Report
+from rdmalab.doctor.report import SLOW, TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
@@ -83,10 +83,12 @@ def diagnose(
 def _foreseen(
     case: Case, found: SubjectOutcome, findings: Iterable[tuple[Check, Finding]]
 ) -> SubjectOutcome:
-    """Pending, or never: what waits in vain will never come."""
+    """Late, pending, or never: what waits in vain will never come."""
+    verdicts = {check.slug: finding.verdict for check, finding in findings}
+    if found.kind is Status.COMPLETED and verdicts.get(SLOW) is Verdict.WARN:
+        return replace(found, kind=Status.LATE)
     if found.kind is not Status.PENDING:
         return found
-    verdicts = {check.slug: finding.verdict for check, finding in findings}
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
         return found
     causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}

@@ -25,6 +25,7 @@ class Status(Enum):
     """The first word of the answer."""
 
     COMPLETED = "completed"
+    LATE = "completed late"
     FAILED = "completed with an error"
     PENDING = "pending"
     NEVER = "never"
@@ -51,7 +52,7 @@ class SubjectOutcome:
     @property
     def good(self) -> bool:
         """Nobody has anything to complain of."""
-        return self.kind in (Status.COMPLETED, Status.WELL)
+        return self.kind in (Status.COMPLETED, Status.LATE, Status.WELL)
 
 
 def standing(session: Session, subject: Subject, log: Log) -> SubjectOutcome:

@@ -14,6 +14,7 @@ MOST_RULED_OUT = 12
 
 TIMEOUT_HUGE = "timeout-huge"
 TOO_EARLY = "too-early"
+SLOW = "slow"
 UNKNOWN = "unknown"
 
 
@@ -69,8 +70,10 @@ class Report:
             return self.causes[0].check.slug
         if self.standing.rule:
             return self.standing.rule
+        if self.standing.kind is Status.LATE:
+            return SLOW
         if self.standing.good:
-            return self.standing.kind.value
+            return str(self.standing.kind.value)
         if self.waits:
             return self.waits[0].check.slug
         return self.warnings[0].check.slug if self.warnings else UNKNOWN

@@ -19,7 +19,7 @@ _LEADS = {
 }  # fmt: skip
 _TEXTS = {RowPart.TITLE: _TITLE, RowPart.SECTION: NAME, RowPart.REST: DIM, RowPart.RULED_OUT: DIM,
           RowPart.LOOKED: DIM}  # fmt: skip
-_STANDINGS = {"COMPLETED": GOOD, "WELL": GOOD, "PENDING": WARN, "UNKNOWN": WARN}
+_STANDINGS = {"COMPLETED": GOOD, "WELL": GOOD, "LATE": WARN, "PENDING": WARN, "UNKNOWN": WARN}
 _VERDICTS = {"FAIL": _ERROR, "pass": GOOD, "warn": WARN, "wait": WARN}
 _HANGING = (
     RowPart.RULED_OUT,

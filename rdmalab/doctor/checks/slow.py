@@ -1,0 +1,36 @@
+"""Slow work: it succeeded, and most of its time was waiting."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.time_spent import TimeSpent
+from rdmalab.doctor.finding import NA, Check, Finding, Section, ok, said, warn
+from rdmalab.doctor.report import SLOW
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.views import fmt
+
+
+def slow(case: Case) -> Finding:
+    """Whether waits made it ten times as long as it was without them."""
+    send = case.send
+    if send is None or send.ending is None or send.ending.status is not WCStatus.SUCCESS:
+        return NA
+    spent = TimeSpent(send)
+    if spent.life is None:
+        return NA
+    if not spent.is_late:
+        return ok(f"it took {fmt.duration(spent.total_ns)}")
+    rest = spent.total_ns - sum(wait.ns for wait in spent.waits)
+    return warn(
+        *(said(wait.text, wait.event) for wait in spent.waits),
+        said(f"{fmt.duration(rest)} without these waits, {fmt.duration(spent.total_ns)} with them"),
+    )
+
+
+CHECKS = (
+    Check(
+        130, SLOW, Section.PROGRESS,
+        question="Did it take ten times as long as without waits?",
+        rule="a message of 64 bytes takes some microseconds; a wait for a receiver or a timeout "
+             "takes milliseconds",
+        source="ibv_modify_qp(3)", examine=slow,
+    ),
+)  # fmt: skip
