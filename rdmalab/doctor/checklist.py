@@ -9,10 +9,10 @@ from rdmalab.doctor.finding import Check, Section
 _SECTIONS = tuple(Section)
 
 
-def _of_family(name: str) -> tuple[Check, ...]:
+def _of_family(name: str) -> list[Check]:
     """The checks of one module of `checks/`."""
-    found: tuple[Check, ...] = import_module(f"{checks.__name__}.{name}").CHECKS
-    return found
+    module = import_module(f"{checks.__name__}.{name}")
+    return [value for value in vars(module).values() if isinstance(value, Check)]
 
 
 CHECKS: tuple[Check, ...] = tuple(

@@ -133,3 +133,15 @@ class Check:
     source: str
     examine: "Callable[[Case], Finding]"
     station: bool = False
+
+
+def check(  # noqa: PLR0913  (a row of data)
+    number: int, slug: str, section: Section, *, question: str, rule: str, source: str,
+    station: bool = False,
+) -> "Callable[[Callable[[Case], Finding]], Check]":  # fmt: skip
+    """Declare the decorated function as a check; what its arguments are stands in Check."""
+
+    def declare(examine: "Callable[[Case], Finding]") -> Check:
+        return Check(number, slug, section, question, rule, source, examine, station)
+
+    return declare

@@ -191,15 +191,6 @@ def _before_users(log: Log, thing: Thing, posted: int | None) -> list[Moment]:
     return [m for row in reversed(rows[-MOST_OLDER:]) for m in _before(log, row, thing)]
 
 
-def _handed_over(log: Log, subject: Subject, work: Send | Receive) -> int | None:
-    """The event of a post, or of the refused call; of a post that is forgotten, before its end."""
-    attempt = attempts.latest(log, subject)
-    if work.posted is None and attempt is not None:
-        return attempt.call.event
-    ended = work.ending.event - 1 if work.ending is not None else None
-    return ended if work.posted is None else work.posted
-
-
 def _is_flush_of(ending: Ending | None, act: Act) -> bool:
     """Whether work was flushed because a call moved its queue pair to ERR."""
     flushed = ending is not None and ending.status is WCStatus.WR_FLUSH_ERR

@@ -5,7 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.unanswered_sends import Unheard
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, hinders, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, hinders, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.hca.qp import QueuePair
@@ -19,6 +19,12 @@ from rdmalab.world.relations import peer_node
 
 # ------------------------------------------------------------ wrong-qpn
 # wrong-qpn: at the other node nobody has the number that the packets are for, or a stranger.
+@check(
+    44, "wrong-qpn", Section.PEER,
+    question="Is the queue pair number it was sent to nobody's at the other node, or a stranger's?",
+    rule="who has the number gets the packets; where nobody has it, the port drops them in silence",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def wrong_qpn(case: Case) -> Finding:
     """Whether its packets were dropped because no queue pair has that number."""
     misled = partners.misled(case)
@@ -97,19 +103,17 @@ def _wrong_qpn_cure(
     return Fix(lines + once_more(case, qp, wqe.wr, peer, revived=True)), peer
 
 
-WRONG_QPN = Check(
-    44, "wrong-qpn", Section.PEER,
-    question="Is the queue pair number it was sent to nobody's at the other node, or a stranger's?",
-    rule="who has the number gets the packets; where nobody has it, the port drops them in silence",
-    source="ibv_modify_qp(3)", examine=wrong_qpn,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ wrong-gid
 # wrong-gid: packets go to an address that nobody has, or come from one that the peer disowns.
 _LOST = (NO_ADDRESS, "wrong-address")
 
 
+@check(
+    45, "wrong-gid", Section.PEER,
+    question="Does nobody have the address it was sent to, or the peer expect another sender?",
+    rule="a packet finds its node by dgid, and a connected queue pair takes it from its peer only",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def wrong_gid(case: Case) -> Finding:
     """Which address is wrong: that of the peer, or the one it is known by there."""
     misled = partners.misled(case)
@@ -243,17 +247,3 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
     name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={peer.node}"
     return Fix([made, *once_more(case, qp, wr, peer, ah=name)])
-
-
-WRONG_GID = Check(
-    45, "wrong-gid", Section.PEER,
-    question="Does nobody have the address it was sent to, or the peer expect another sender?",
-    rule="a packet finds its node by dgid, and a connected queue pair takes it from its peer only",
-    source="ibv_modify_qp(3)", examine=wrong_gid,
-)  # fmt: skip
-
-
-CHECKS = (
-    WRONG_QPN,
-    WRONG_GID,
-)

@@ -5,7 +5,7 @@ from rdmalab.doctor.facts import past
 from rdmalab.doctor.facts.atomics import Atomic, atomics
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message
-from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import A, Kind, event_of
@@ -17,6 +17,13 @@ from rdmalab.world.relations import find_qp
 _ADVICE = "compare the old value that came back with what you expected: only then was it swapped"
 
 
+@check(
+    87, "cas-mismatch", Section.WRONG,
+    question="Did a compare-and-swap succeed without swapping?",
+    rule="SUCCESS of a compare-and-swap says that it was carried out: whether it swapped, the old "
+    "value tells that came back",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def cas_mismatch(case: Case) -> Finding:
     """Whether the newest swap of this word found another value than it was to compare with."""
     if case.content is not None:
@@ -69,17 +76,15 @@ def _of_send(case: Case) -> Finding:
     return NA
 
 
-CAS_MISMATCH = Check(
-    87, "cas-mismatch", Section.WRONG,
-    question="Did a compare-and-swap succeed without swapping?",
-    rule="SUCCESS of a compare-and-swap says that it was carried out: whether it swapped, the old "
-    "value tells that came back",
-    source="ibv_post_send(3)", examine=cas_mismatch,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ atomic-mixed
 # atomic-mixed: the processor writes a word on which the adapter does atomics.
+@check(
+    88, "atomic-mixed", Section.WRONG,
+    question="Does the program write a word on which there are atomics?",
+    rule="atomics are atomic among the requests of an adapter, and not against the processor "
+    "(atomic_cap HCA)",
+    source="ibv_query_device(3)",
+)  # fmt: skip
 def atomic_mixed(case: Case) -> Finding:
     """Whether the program wrote the word after an atomic had changed it."""
     content = case.content
@@ -107,18 +112,3 @@ def _atomic_mixed_cure(case: Case, undone: Atomic) -> Fix | None:
     return (
         Fix([simple_fixes.post_send(case, qp, undone.message.wqe.wr)]) if qp is not None else None
     )
-
-
-ATOMIC_MIXED = Check(
-    88, "atomic-mixed", Section.WRONG,
-    question="Does the program write a word on which there are atomics?",
-    rule="atomics are atomic among the requests of an adapter, and not against the processor "
-    "(atomic_cap HCA)",
-    source="ibv_query_device(3)", examine=atomic_mixed,
-)  # fmt: skip
-
-
-CHECKS = (
-    CAS_MISMATCH,
-    ATOMIC_MIXED,
-)

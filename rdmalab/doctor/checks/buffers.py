@@ -10,7 +10,7 @@ from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
 from rdmalab.doctor.facts.messages import Message, Piece, meet
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.programs import ProgramState
@@ -33,6 +33,13 @@ class Write(NamedTuple):
     piece: Piece
 
 
+@check(
+    78, "buffer-reused-early", Section.WRONG,
+    question="Did the program write into the buffer before the send was done?",
+    rule="from the post to the completion a buffer belongs to the adapter, which reads it when a "
+    "packet leaves, and again when it leaves again",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def buffer_reused_early(case: Case) -> Finding:
     """Whether bytes were changed between the post and the moment in which they left."""
     if case.content is not None:
@@ -107,17 +114,15 @@ def _asked(case: Case, send: Send) -> Finding:
     return warn(_told(case, case.node, found[0]), posted, cure=Fix(program=_ADVICE))
 
 
-BUFFER_REUSED_EARLY = Check(
-    78, "buffer-reused-early", Section.WRONG,
-    question="Did the program write into the buffer before the send was done?",
-    rule="from the post to the completion a buffer belongs to the adapter, which reads it when a "
-    "packet leaves, and again when it leaves again",
-    source="ibv_post_send(3)", examine=buffer_reused_early,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ read-before-complete
 # read-before-complete: somebody looks at a buffer into which a message is still being written.
+@check(
+    79, "read-before-complete", Section.WRONG,
+    question="Is a message still being written into these bytes?",
+    rule="what a READ or a receive brings may be looked at when its completion is there, and not "
+    "before: bytes come in any order",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def read_before_complete(case: Case) -> Finding:
     """Whether a READ, or a receive in use, is to fill these bytes and has not completed."""
     content = case.content
@@ -166,20 +171,18 @@ def _come(content: Content, pieces: list[Piece], after: int) -> Evidence:
     return said(f"{count} of {total} bytes have come", touches[-1].event if touches else None)
 
 
-READ_BEFORE_COMPLETE = Check(
-    79, "read-before-complete", Section.WRONG,
-    question="Is a message still being written into these bytes?",
-    rule="what a READ or a receive brings may be looked at when its completion is there, and not "
-    "before: bytes come in any order",
-    source="ibv_post_send(3)", examine=read_before_complete,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ flag-already-set
 # flag-already-set: the memory already held the value that was waited for.
 _PROGRAM = "fill the flag with a value that is never sent, and clear it again behind each wait"
 
 
+@check(
+    95, "flag-already-set", Section.WRONG,
+    question="Did a program wait for a value that its memory held already?",
+    rule="who waits for memory to change must know that it is otherwise before: clear the flag, or "
+         "count up",
+    source="perftest-12",
+)  # fmt: skip
 def flag_already_set(case: Case) -> Finding:
     """Of bytes that came wrong, or of a program that waits, whether a wait before was none."""
     if case.content is not None and case.asked:
@@ -239,19 +242,3 @@ def _once_more(case: Case, early: Early, message: Message) -> Fix:
     if early.came is None or qp is None:
         return Fix(program=_PROGRAM)
     return Fix(simple_fixes.again(case, qp, message.wqe.wr))
-
-
-FLAG_ALREADY_SET = Check(
-    95, "flag-already-set", Section.WRONG,
-    question="Did a program wait for a value that its memory held already?",
-    rule="who waits for memory to change must know that it is otherwise before: clear the flag, or "
-         "count up",
-    source="perftest-12", examine=flag_already_set,
-)  # fmt: skip
-
-
-CHECKS = (
-    BUFFER_REUSED_EARLY,
-    READ_BEFORE_COMPLETE,
-    FLAG_ALREADY_SET,
-)

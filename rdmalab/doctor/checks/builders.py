@@ -6,7 +6,7 @@ from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import batches
 from rdmalab.doctor.facts.batches import Batch, Building
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
@@ -24,6 +24,12 @@ from rdmalab.world.relations import node_at, peer_of
 RULE = "setter-missing"
 
 
+@check(
+    9, "missing-setter", Section.POSTED,
+    question="Was a message built, and not told where it goes?",
+    rule="UD needs wr_set_ud_addr behind each builder, XRC wr_set_xrc_srqn",
+    source="ibv_wr_post(3)",
+)  # fmt: skip
 def missing_setter(case: Case) -> Finding:
     """Whether a batch was dropped, or a message failed, for want of an address."""
     qp = case.qp
@@ -129,16 +135,14 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
     return Ref(node, case.name(noun, node, number).partition(".")[2])
 
 
-MISSING_SETTER = Check(
-    9, "missing-setter", Section.POSTED,
-    question="Was a message built, and not told where it goes?",
-    rule="UD needs wr_set_ud_addr behind each builder, XRC wr_set_xrc_srqn",
-    source="ibv_wr_post(3)", examine=missing_setter,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ region-not-completed
 # region-not-completed: it was built between wr_start and an end that has not come.
+@check(
+    7, "region-not-completed", Section.POSTED,
+    question="Was it built behind a wr_start that no wr_complete has followed?",
+    rule="what is built is posted by wr_complete, all of it at once, and not before",
+    source="ibv_wr_post(3)",
+)  # fmt: skip
 def region_not_completed(case: Case) -> Finding:
     """Whether its critical region is still open."""
     batch = batches.latest(case.log, case.subject)
@@ -159,20 +163,18 @@ def region_not_completed(case: Case) -> Finding:
     return fail(*evidence, cure=Fix([f"wr_complete {name}"]))
 
 
-REGION_NOT_COMPLETED = Check(
-    7, "region-not-completed", Section.POSTED,
-    question="Was it built behind a wr_start that no wr_complete has followed?",
-    rule="what is built is posted by wr_complete, all of it at once, and not before",
-    source="ibv_wr_post(3)", examine=region_not_completed,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ region-aborted
 # region-aborted: it was built, and its whole batch was given up.
 _OWN_ITEM = ("setter-missing", "queue-full", "send-state")
 _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr_set_sge_list"}
 
 
+@check(
+    8, "region-aborted", Section.POSTED,
+    question="Was the batch in which it was built given up, or refused?",
+    rule="wr_complete posts all or nothing: one bad work request takes the good ones with it",
+    source="ibv_wr_post(3)",
+)  # fmt: skip
 def region_aborted(case: Case) -> Finding:
     """Whether its critical region ended without posting it."""
     batch = batches.latest(case.log, case.subject)
@@ -227,18 +229,3 @@ def _named(setter: Invocation) -> Invocation:
     if other is None:
         return setter
     return Invocation(other, {"qp": setter.arguments["qp"], "sg": setter.arguments["buf"]})
-
-
-REGION_ABORTED = Check(
-    8, "region-aborted", Section.POSTED,
-    question="Was the batch in which it was built given up, or refused?",
-    rule="wr_complete posts all or nothing: one bad work request takes the good ones with it",
-    source="ibv_wr_post(3)", examine=region_aborted,
-)  # fmt: skip
-
-
-CHECKS = (
-    MISSING_SETTER,
-    REGION_NOT_COMPLETED,
-    REGION_ABORTED,
-)

@@ -2,7 +2,7 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import recreate_cq, simple_fixes, waking
 from rdmalab.doctor.what_if import goes_on
 from rdmalab.hca import async_events
@@ -17,6 +17,12 @@ from rdmalab.world.relations import exists, find_qp
 
 # ------------------------------------------------------------ cq-overrun
 # cq-overrun: the completion came, and there was no room for it.
+@check(
+    18, "cq-overrun", Section.QUEUE,
+    question="Was the completion queue full when the completion came?",
+    rule="a completion queue must hold whatever its queues can complete before it is polled",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def cq_overrun(case: Case) -> Finding:
     """Whether its completion, or any on the queue, was lost because the queue was full."""
     number, lost = _lost(case)
@@ -96,20 +102,18 @@ def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, revived: bool) -> list[s
     return simple_fixes.again(case, qp, sent[-1], revived=revived) if sent else []
 
 
-CQ_OVERRUN = Check(
-    18, "cq-overrun", Section.QUEUE,
-    question="Was the completion queue full when the completion came?",
-    rule="a completion queue must hold whatever its queues can complete before it is polled",
-    source="ibv_poll_cq(3)", examine=cq_overrun,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ unacked-events
 # unacked-events: what is to be destroyed waits until its events are given back.
 _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
 _NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
 
 
+@check(
+    19, "unacked-events", Section.QUEUE,
+    question="Are there events of it that were taken and never acknowledged?",
+    rule="destroying waits until every event that was taken is acknowledged",
+    source="ibv_get_cq_event(3)",
+)  # fmt: skip
 def unacked_events(case: Case) -> Finding:
     """Of a destruction that does not come back, how many events of the object are not acked."""
     wanted = _destroyed(case)
@@ -168,17 +172,3 @@ def _acks(case: Case, thing: Thing, many: int) -> list[str]:
     taken = case.world.find(thing, CompletionQueue).unacked if thing.noun is Noun.CQ else 0
     acks = [f"ack_cq_events {name} nevents={taken}"] if taken else []
     return acks + [f"ack_async_event {name}"] * (many - taken)
-
-
-UNACKED_EVENTS = Check(
-    19, "unacked-events", Section.QUEUE,
-    question="Are there events of it that were taken and never acknowledged?",
-    rule="destroying waits until every event that was taken is acknowledged",
-    source="ibv_get_cq_event(3)", examine=unacked_events,
-)  # fmt: skip
-
-
-CHECKS = (
-    CQ_OVERRUN,
-    UNACKED_EVENTS,
-)

@@ -3,7 +3,7 @@
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.modified import ModifyCall, asked_of, corrected, takes
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes.rephrase_call import (
     arguments,
     beyond,
@@ -24,6 +24,12 @@ RULES = ("transition", "attr-missing", "attr-surplus", "attr-range", "attr-suppo
          "mask-mismatch", "draining", "ah-port", "alt-path")  # fmt: skip
 
 
+@check(
+    27, "bring-up-attr", Section.LOCAL,
+    question="Was a move refused for an attribute that is missing, too much, or out of range?",
+    rule="each move requires some attributes, allows some more, and refuses all others",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def bring_up_attr(case: Case) -> Finding:
     """Which attribute of which move was wrong."""
     call, qp = case.call, case.qp
@@ -50,14 +56,6 @@ def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
     return [said(text) for text in takes(case, asked, rule)]
 
 
-BRING_UP_ATTR = Check(
-    27, "bring-up-attr", Section.LOCAL,
-    question="Was a move refused for an attribute that is missing, too much, or out of range?",
-    rule="each move requires some attributes, allows some more, and refuses all others",
-    source="ibv_modify_qp(3)", examine=bring_up_attr,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ beyond-device
 # beyond-device: more was asked for than this device has.
 # By rule: each argument, and the number of the device that it may not exceed.
@@ -75,6 +73,13 @@ _MAKING = (
 )  # fmt: skip
 
 
+@check(
+    104, "beyond-device", Section.LOCAL,
+    question="Was more asked for than this device has?",
+    rule="each number has a limit of the device, in query_device (max_inline_data: create_qp "
+    "grants or refuses it); all of them together may still be too much",
+    source="perftest-139",
+)  # fmt: skip
 def beyond_device(case: Case) -> Finding:
     """Of a refused call that makes something, whether a number of the device was the reason."""
     call = case.call
@@ -113,20 +118,17 @@ def _smaller(case: Case, given: CallArguments) -> CallArguments:
     return given | {"init_attr": init | {"cap": cap | {"max_send_wr": room}}}
 
 
-BEYOND_DEVICE = Check(
-    104, "beyond-device", Section.LOCAL,
-    question="Was more asked for than this device has?",
-    rule="each number has a limit of the device, in query_device (max_inline_data: create_qp "
-    "grants or refuses it); all of them together may still be too much",
-    source="perftest-139", examine=beyond_device,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ memlock
 # memlock: the process may not lock so much memory.
 _MEMLOCK_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 
+@check(
+    105, "memlock", Section.LOCAL,
+    question="Would more memory be locked than RLIMIT_MEMLOCK allows?",
+    rule="registered memory is locked, in whole pages, and a user may lock what ulimit -l says",
+    source="async-rdma-107",
+)  # fmt: skip
 def memlock(case: Case) -> Finding:
     """Of a refused registration, whether RLIMIT_MEMLOCK was the reason."""
     call = case.call
@@ -161,19 +163,18 @@ def _memlock_cure(case: Case, room: int) -> Fix:
     return Fix(otherwise(case, {"length": length}))
 
 
-MEMLOCK = Check(
-    105, "memlock", Section.LOCAL,
-    question="Would more memory be locked than RLIMIT_MEMLOCK allows?",
-    rule="registered memory is locked, in whole pages, and a user may lock what ulimit -l says",
-    source="async-rdma-107", examine=memlock,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ unmapped
 # unmapped: what was to be registered is not memory of the process, or not all of it.
 _UNMAPPED_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 
+@check(
+    106, "unmapped", Section.LOCAL,
+    question="Does the range to be registered leave the memory of the process?",
+    rule="every page from addr to addr+length must be mapped: who moves the start shortens the "
+         "length",
+    source="assise-26",
+)  # fmt: skip
 def unmapped(case: Case) -> Finding:
     """Of a refused registration, how far the memory behind its address reaches."""
     call = case.call
@@ -202,20 +203,3 @@ def _around(case: Case, addr: int) -> Buffer | None:
     """The buffer in which an address lies."""
     buffers = case.hca.memory.buffers
     return next((b for b in buffers if b.addr <= addr < b.addr + b.length), None)
-
-
-UNMAPPED = Check(
-    106, "unmapped", Section.LOCAL,
-    question="Does the range to be registered leave the memory of the process?",
-    rule="every page from addr to addr+length must be mapped: who moves the start shortens the "
-         "length",
-    source="assise-26", examine=unmapped,
-)  # fmt: skip
-
-
-CHECKS = (
-    BRING_UP_ATTR,
-    BEYOND_DEVICE,
-    MEMLOCK,
-    UNMAPPED,
-)

@@ -2,7 +2,7 @@
 
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
@@ -31,6 +31,13 @@ ADVICE = {
 }
 
 
+@check(
+    91, "segfault-class", Section.WRONG,
+    question="Would the program have crashed in C?",
+    rule="libibverbs follows every pointer that it is given: next, sg_list, ah, and bad_wr where "
+    "there is an error to tell",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def segfault_class(case: Case) -> Finding:
     """Whether a call was refused in whose place C follows a pointer to nowhere."""
     call = case.call
@@ -111,15 +118,3 @@ def _with_handle(case: Case, call: Call) -> list[str]:
             name = memory_fixes.ref(case.name(Noun.AH, qp.node, number))
             return [memory_fixes.rephrased(case, call.invocation, wr=[{**requests[0], "ah": name}])]
     return []
-
-
-SEGFAULT_CLASS = Check(
-    91, "segfault-class", Section.WRONG,
-    question="Would the program have crashed in C?",
-    rule="libibverbs follows every pointer that it is given: next, sg_list, ah, and bad_wr where "
-    "there is an error to tell",
-    source="ibv_post_send(3)", examine=segfault_class,
-)  # fmt: skip
-
-
-CHECKS = (SEGFAULT_CLASS,)

@@ -8,7 +8,7 @@ from rdmalab.doctor.facts.content import Touch
 from rdmalab.doctor.facts.key_lookup import Denial, Gone
 from rdmalab.doctor.facts.messages import Message, Piece, arrived, meet
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
@@ -24,6 +24,12 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ dereg-early
 # dereg-early: memory was given back while work requests, or the peer, still meant to use it.
+@check(
+    90, "dereg-early", Section.WRONG,
+    question="Was a region given back before all work that names it was done?",
+    rule="memory stays registered until every work request that names it has completed",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def dereg_early(case: Case) -> Finding:
     """Whether a key of it, here or at the peer, was that of a region which is gone."""
     work = case.send or case.receive
@@ -137,14 +143,6 @@ def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
     return [*mend.lines, *simple_fixes.revive(case, qp), post, *sends]
 
 
-DEREG_EARLY = Check(
-    90, "dereg-early", Section.WRONG,
-    question="Was a region given back before all work that names it was done?",
-    rule="memory stays registered until every work request that names it has completed",
-    source="ibv_post_send(3)", examine=dereg_early,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ lent-buffer-reused
 # lent-buffer-reused: the owner wrote into memory that the peer was still to read.
 class _Loan(NamedTuple):
@@ -158,6 +156,13 @@ class _Loan(NamedTuple):
     left: int
 
 
+@check(
+    107, "lent-buffer-reused", Section.WRONG,
+    question="Did the owner write into memory that the peer was still to read?",
+    rule="a READ takes bytes as they are when it is answered, and the owner is not told when: keep "
+         "them until the peer says that it has them",
+    source="nbs-6290",
+)  # fmt: skip
 def lent_buffer_reused(case: Case) -> Finding:
     """Of bytes that a READ fetched, whether their owner changed them between offer and answer."""
     content = case.content
@@ -236,18 +241,3 @@ def _restored(case: Case, loan: _Loan) -> str:
             if invocation is not None:
                 return render(invocation, case.session.vocabulary[invocation.name])
     return ""
-
-
-LENT_BUFFER_REUSED = Check(
-    107, "lent-buffer-reused", Section.WRONG,
-    question="Did the owner write into memory that the peer was still to read?",
-    rule="a READ takes bytes as they are when it is answered, and the owner is not told when: keep "
-         "them until the peer says that it has them",
-    source="nbs-6290", examine=lent_buffer_reused,
-)  # fmt: skip
-
-
-CHECKS = (
-    DEREG_EARLY,
-    LENT_BUFFER_REUSED,
-)

@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.unanswered_sends import is_request, posted_as, sender_of
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
@@ -15,6 +15,12 @@ from rdmalab.wire.packet import Packet, is_multicast
 
 # ------------------------------------------------------------ mcast
 # mcast: a datagram went to a multicast group in which the one who waits is not.
+@check(
+    65, "mcast", Section.RECEIVE,
+    question="Is the queue pair that waits not attached to the group it was sent to?",
+    rule="a datagram for a group reaches the UD queue pairs that are attached to that very address",
+    source="ibv_attach_mcast(3)",
+)  # fmt: skip
 def mcast(case: Case) -> Finding:
     """Of a send to a group that nobody heard, of a receive that it passed by, of a refused join."""
     if case.call is not None:
@@ -133,14 +139,3 @@ def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Fix | None
     if sender is None or wqe is None or not case.lives(sender):
         return None
     return _cure(case, case.world.find(sender, QueuePair), wqe, qp, group)
-
-
-MCAST = Check(
-    65, "mcast", Section.RECEIVE,
-    question="Is the queue pair that waits not attached to the group it was sent to?",
-    rule="a datagram for a group reaches the UD queue pairs that are attached to that very address",
-    source="ibv_attach_mcast(3)", examine=mcast,
-)  # fmt: skip
-
-
-CHECKS = (MCAST,)

@@ -5,7 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles, partners
 from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.facts.unanswered_sends import Unheard
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.doctor.log import Call
@@ -22,6 +22,12 @@ from rdmalab.world.relations import node_of_address
 
 # ------------------------------------------------------------ no-grh
 # no-grh: an address without a global routing header, where only such addresses exist.
+@check(
+    46, "no-grh", Section.PEER,
+    question="Was an address given without is_global=1, on an Ethernet port?",
+    rule="RoCE has no LIDs: every address needs is_global=1, a dgid and a sgid_index",
+    source="ibv_create_ah(3)",
+)  # fmt: skip
 def no_grh(case: Case) -> Finding:
     """Whether a call was refused because its address has is_global=0."""
     call = case.call
@@ -76,20 +82,18 @@ def _word(name: str, value: int) -> str:
     return f"{name}={value}"
 
 
-NO_GRH = Check(
-    46, "no-grh", Section.PEER,
-    question="Was an address given without is_global=1, on an Ethernet port?",
-    rule="RoCE has no LIDs: every address needs is_global=1, a dgid and a sgid_index",
-    source="ibv_create_ah(3)", examine=no_grh,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ no-route
 # no-route: the address is right, and nothing on the way passes it on.
 _LINK_LOCAL = 0xFE80 << 112
 _PREFIX = 0xFFC0 << 112
 
 
+@check(
+    97, "no-route", Section.PEER,
+    question="Is everything lost that goes to, or comes from, one of its addresses?",
+    rule="no router passes a link-local address on (fe80::, often GID 0): take another GID",
+    source="pytorch-81628",
+)  # fmt: skip
 def no_route(case: Case) -> Finding:
     """Of a send, whether all that goes to or from one of its two addresses is lost."""
     send, qp = case.send, case.qp
@@ -166,16 +170,14 @@ def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     return Fix([made, *simple_fixes.again(case, qp, wqe.wr, ah=name)])
 
 
-NO_ROUTE = Check(
-    97, "no-route", Section.PEER,
-    question="Is everything lost that goes to, or comes from, one of its addresses?",
-    rule="no router passes a link-local address on (fe80::, often GID 0): take another GID",
-    source="pytorch-81628", examine=no_route,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ pkey
 # pkey: the two ends are in different partitions.
+@check(
+    49, "pkey", Section.PEER,
+    question="Are the two ends in different partitions, or both limited members of one?",
+    rule="a port takes a packet only if both P_Keys name one partition and one is a full member",
+    source="ibv_query_pkey(3)",
+)  # fmt: skip
 def pkey(case: Case) -> Finding:
     """Whether the other port dropped it for its P_Key."""
     unheard, qp = case.unheard, case.qp
@@ -234,18 +236,3 @@ def _shared(case: Case, qp: QueuePair, peer: QueuePair) -> tuple[int, int] | Non
         if a and b and share_partition(a, b)
     ]
     return min(fitting, key=lambda pair: (pair[0] != now[0], pair[1] != now[1]), default=None)
-
-
-PKEY = Check(
-    49, "pkey", Section.PEER,
-    question="Are the two ends in different partitions, or both limited members of one?",
-    rule="a port takes a packet only if both P_Keys name one partition and one is a full member",
-    source="ibv_query_pkey(3)", examine=pkey,
-)  # fmt: skip
-
-
-CHECKS = (
-    NO_GRH,
-    NO_ROUTE,
-    PKEY,
-)

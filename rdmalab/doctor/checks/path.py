@@ -16,11 +16,11 @@ from rdmalab.doctor.facts.delivery import (
 )
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     hinders,
     ok,
@@ -42,6 +42,12 @@ from rdmalab.world.network import NO_HOP
 
 # ------------------------------------------------------------ port-not-active
 # port-not-active: a port, or the link, does not carry packets.
+@check(
+    21, "port-not-active", Section.LOCAL,
+    question="Did a port that is not ACTIVE, or a link that is down, take its packets?",
+    rule="only an ACTIVE port moves packets; a queue pair does not notice, it tries again",
+    source="ibv_query_port(3)",
+)  # fmt: skip
 def port_not_active(case: Case) -> Finding:
     """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
     send, qp = case.send, case.qp
@@ -99,16 +105,14 @@ def _up(case: Case) -> list[str]:
     return [f"port {node} ACTIVE" for node in _not_active(case)]
 
 
-PORT_NOT_ACTIVE = Check(
-    21, "port-not-active", Section.LOCAL,
-    question="Did a port that is not ACTIVE, or a link that is down, take its packets?",
-    rule="only an ACTIVE port moves packets; a queue pair does not notice, it tries again",
-    source="ibv_query_port(3)", examine=port_not_active,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ loss
 # loss: the cable lost what was sent, or what was answered.
+@check(
+    40, "loss", Section.PROGRESS,
+    question="Did the cable lose its packets, or the answers to them?",
+    rule="what is lost is sent again when the ack timer fires, retry_cnt times at most",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def loss(case: Case) -> Finding:
     """Whether its last try, or the answer to it, was lost on the cable."""
     send, qp = case.send, case.qp
@@ -157,19 +161,17 @@ def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
     return Fix(lines or ["run"])
 
 
-LOSS = Check(
-    40, "loss", Section.PROGRESS,
-    question="Did the cable lose its packets, or the answers to them?",
-    rule="what is lost is sent again when the ack timer fires, retry_cnt times at most",
-    source="ibv_modify_qp(3)", examine=loss,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ hop-limit
 # hop-limit: a packet that may not pass a single router.
 _FAR = 64
 
 
+@check(
+    43, "hop-limit", Section.PROGRESS,
+    question="Has the address it goes to hop_limit 0?",
+    rule="each router counts hop_limit down and drops what is at 0; 64 is usual",
+    source="ibv_create_ah(3)",
+)  # fmt: skip
 def hop_limit(case: Case) -> Finding:
     """Whether an address with hop_limit 0 kept its packets, or the answers, from leaving."""
     send, qp = case.send, case.qp
@@ -234,18 +236,3 @@ def _through_another(case: Case, qp: QueuePair, wr: SendWR, av: AhAttr) -> list[
     keys = f"is_global=1 dgid={gid_text(av.dgid)} sgid_index={av.sgid_index}"
     made = f"create_ah {name} pd={pd} {keys} hop_limit={_FAR} port_num={av.port_num}"
     return [made, simple_fixes.post_send(case, qp, wr, ah=name)]
-
-
-HOP_LIMIT = Check(
-    43, "hop-limit", Section.PROGRESS,
-    question="Has the address it goes to hop_limit 0?",
-    rule="each router counts hop_limit down and drops what is at 0; 64 is usual",
-    source="ibv_create_ah(3)", examine=hop_limit,
-)  # fmt: skip
-
-
-CHECKS = (
-    PORT_NOT_ACTIVE,
-    LOSS,
-    HOP_LIMIT,
-)

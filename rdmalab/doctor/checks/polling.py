@@ -8,11 +8,11 @@ from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import CqePlace, Send
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     ok,
     said,
@@ -36,6 +36,12 @@ from rdmalab.world.program_state import Program
 
 # ------------------------------------------------------------ wrong-cq
 # wrong-cq: the completion lies on another completion queue than the one that is polled.
+@check(
+    11, "wrong-cq", Section.QUEUE,
+    question="Does its completion lie on another CQ than the one that is polled?",
+    rule="a send completes on send_cq of its QP, a receive on recv_cq, and nowhere else",
+    source="ibv_create_qp(3)",
+)  # fmt: skip
 def wrong_cq(case: Case) -> Finding:
     """Whether others were polled since the completion came, in vain, and this one never was."""
     work = case.send or case.receive
@@ -80,16 +86,14 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
     )
 
 
-WRONG_CQ = Check(
-    11, "wrong-cq", Section.QUEUE,
-    question="Does its completion lie on another CQ than the one that is polled?",
-    rule="a send completes on send_cq of its QP, a receive on recv_cq, and nowhere else",
-    source="ibv_create_qp(3)", examine=wrong_cq,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ already-polled
 # already-polled: somebody else took the completion that its thread waits for.
+@check(
+    12, "already-polled", Section.QUEUE,
+    question="Did another thread take its completion?",
+    rule="a completion is handed out once, to whoever polls first: one dispatcher, or a queue each",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def already_polled(case: Case) -> Finding:
     """Whether the program that posted it still waits where another one has polled it away."""
     work = case.send or case.receive
@@ -130,16 +134,14 @@ def _already_polled_cure(case: Case) -> Fix:
     return Fix(program=program)
 
 
-ALREADY_POLLED = Check(
-    12, "already-polled", Section.QUEUE,
-    question="Did another thread take its completion?",
-    rule="a completion is handed out once, to whoever polls first: one dispatcher, or a queue each",
-    source="ibv_poll_cq(3)", examine=already_polled,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ wr-id-ambiguous
 # wr-id-ambiguous: several requests go by the same number, and so will their completions.
+@check(
+    13, "wr-id-ambiguous", Section.QUEUE,
+    question="Do several outstanding requests have its wr_id?",
+    rule="wr_id is all that tells one completion from another; nobody checks that it is unique",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def wr_id_ambiguous(case: Case) -> Finding:
     """Whether other requests of its queue that nobody has polled yet have its wr_id."""
     work = case.send or case.receive
@@ -196,16 +198,14 @@ def _wr_id_ambiguous_cure(case: Case) -> Fix:
     return Fix(["run"])
 
 
-WR_ID_AMBIGUOUS = Check(
-    13, "wr-id-ambiguous", Section.QUEUE,
-    question="Do several outstanding requests have its wr_id?",
-    rule="wr_id is all that tells one completion from another; nobody checks that it is unique",
-    source="ibv_poll_cq(3)", examine=wr_id_ambiguous,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ polled-once
 # polled-once: one poll an event, several completions an event; the others raise none.
+@check(
+    93, "polled-once", Section.QUEUE,
+    question="Does the thread sleep, though its last poll left completions on the queue?",
+    rule="an event is raised for what comes behind the arm: poll until nothing is left, then sleep",
+    source="perftest-137",
+)  # fmt: skip
 def polled_once(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether its last poll left completions behind."""
     asleep = event_waiters.sleeper(case)
@@ -240,19 +240,3 @@ def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
     """The event in which a completion was handed out last."""
     found = case.log.about(Kind.CQE_POLLED, Thing(Noun.CQ, cq.node, cq.number))
     return event_of(found[-1].record) if found else None
-
-
-POLLED_ONCE = Check(
-    93, "polled-once", Section.QUEUE,
-    question="Does the thread sleep, though its last poll left completions on the queue?",
-    rule="an event is raised for what comes behind the arm: poll until nothing is left, then sleep",
-    source="perftest-137", examine=polled_once,
-)  # fmt: skip
-
-
-CHECKS = (
-    WRONG_CQ,
-    ALREADY_POLLED,
-    WR_ID_AMBIGUOUS,
-    POLLED_ONCE,
-)

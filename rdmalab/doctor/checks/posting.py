@@ -9,11 +9,11 @@ from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     ok,
     said,
@@ -42,6 +42,12 @@ _KINDS = {
 }
 
 
+@check(
+    1, "not-posted", Section.POSTED,
+    question="Was it never handed to any call?",
+    rule="what was not posted does not complete: a list ends where next is NULL",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def not_posted(case: Case) -> Finding:
     """Whether no call, good or bad, ever had it."""
     subject = case.subject
@@ -112,20 +118,18 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
     return made if alike and same_pieces else None
 
 
-NOT_POSTED = Check(
-    1, "not-posted", Section.POSTED,
-    question="Was it never handed to any call?",
-    rule="what was not posted does not complete: a list ends where next is NULL",
-    source="ibv_post_send(3)", examine=not_posted,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ post-failed-ignored
 # post-failed-ignored: the call that had it returned an errno, and nobody looked.
 # What the bad one was refused for has an item of its own.
 _OWN_ITEM = (*attempts.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 
+@check(
+    2, "post-failed-ignored", Section.POSTED,
+    question="Was the call that had it refused, at this request or at one before it?",
+    rule="a call that fails posts what stands before bad_wr, and neither bad_wr nor what follows",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def post_failed_ignored(case: Case) -> Finding:
     """Whether it was the bad one of a refused call, or stood behind it."""
     attempt = attempts.latest(case.log, case.subject)
@@ -153,19 +157,17 @@ def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
     return Fix(reposting.repost(case, case.qp, attempt, [better, *behind]))
 
 
-POST_FAILED_IGNORED = Check(
-    2, "post-failed-ignored", Section.POSTED,
-    question="Was the call that had it refused, at this request or at one before it?",
-    rule="a call that fails posts what stands before bad_wr, and neither bad_wr nor what follows",
-    source="ibv_post_send(3)", examine=post_failed_ignored,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ wrong-state-post
 # wrong-state-post: it was posted before the queue pair could send.
 RULE = "send-state"
 
 
+@check(
+    3, "wrong-state-post", Section.POSTED,
+    question="Was it posted before the queue pair was in RTS?",
+    rule="sends are posted in RTS; before, receives are all that a queue pair takes",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def wrong_state_post(case: Case) -> Finding:
     """Of a refused post, whether it was for the state; of a send, whether it lies in the ring."""
     if case.call is not None and case.call.verb in attempts.SENDING and case.qp is not None:
@@ -222,18 +224,3 @@ def _ring(case: Case, qp: QueuePair) -> list[str]:
     if WROpcode.RDMA_WRITE not in supported_work(qp.qp_type, case.profile.lacks):
         return []
     return [simple_fixes.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
-
-
-WRONG_STATE_POST = Check(
-    3, "wrong-state-post", Section.POSTED,
-    question="Was it posted before the queue pair was in RTS?",
-    rule="sends are posted in RTS; before, receives are all that a queue pair takes",
-    source="ibv_post_send(3)", examine=wrong_state_post,
-)  # fmt: skip
-
-
-CHECKS = (
-    NOT_POSTED,
-    POST_FAILED_IGNORED,
-    WRONG_STATE_POST,
-)

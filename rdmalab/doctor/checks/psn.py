@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import psn_mismatch
 from rdmalab.doctor.facts.bring_up import ends, thing
-from rdmalab.doctor.finding import Check, Evidence, Finding, Section, said
+from rdmalab.doctor.finding import Evidence, Finding, Section, check, said
 from rdmalab.hca.psn import diff
 from rdmalab.spec.records import A, Kind, event_of, object_of
 from rdmalab.spec.refusals import Syndrome
@@ -12,6 +12,12 @@ from rdmalab.views import fmt
 
 # ------------------------------------------------------------ psn-mismatch-ahead
 # psn-mismatch-ahead: the first packet looks as if others before it were lost.
+@check(
+    38, "psn-mismatch-ahead", Section.PROGRESS,
+    question="Was its first packet number ahead of what the peer expects?",
+    rule="rq_psn of one end must be sq_psn of the other; what is ahead is taken for a gap",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def psn_mismatch_ahead(case: Case) -> Finding:
     """Whether the peer waits for packets that were never sent."""
     return psn_mismatch.examine(case, 1, _psn_mismatch_ahead_seen(case))
@@ -31,16 +37,14 @@ def _psn_mismatch_ahead_seen(case: Case) -> list[Evidence]:
     return []
 
 
-PSN_MISMATCH_AHEAD = Check(
-    38, "psn-mismatch-ahead", Section.PROGRESS,
-    question="Was its first packet number ahead of what the peer expects?",
-    rule="rq_psn of one end must be sq_psn of the other; what is ahead is taken for a gap",
-    source="ibv_modify_qp(3)", examine=psn_mismatch_ahead,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ psn-mismatch-behind
 # psn-mismatch-behind: the peer takes all that is new for old.
+@check(
+    39, "psn-mismatch-behind", Section.PROGRESS,
+    question="Was its first packet number behind what the peer expects?",
+    rule="rq_psn of one end must be sq_psn of the other; what is behind is taken for a duplicate",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def psn_mismatch_behind(case: Case) -> Finding:
     """Whether the peer acknowledges it as a duplicate, and delivers nothing."""
     return psn_mismatch.examine(case, -1, _psn_mismatch_behind_seen(case))
@@ -59,17 +63,3 @@ def _psn_mismatch_behind_seen(case: Case) -> list[Evidence]:
     many = fmt.count(len(old), "packet")
     text = f"{case.qp_name(both.receiver)} took {many} for duplicates and delivered nothing"
     return [said(text, event_of(old[-1]))]
-
-
-PSN_MISMATCH_BEHIND = Check(
-    39, "psn-mismatch-behind", Section.PROGRESS,
-    question="Was its first packet number behind what the peer expects?",
-    rule="rq_psn of one end must be sq_psn of the other; what is behind is taken for a duplicate",
-    source="ibv_modify_qp(3)", examine=psn_mismatch_behind,
-)  # fmt: skip
-
-
-CHECKS = (
-    PSN_MISMATCH_AHEAD,
-    PSN_MISMATCH_BEHIND,
-)

@@ -10,11 +10,11 @@ from rdmalab.doctor.facts.send import Ending, Send
 from rdmalab.doctor.failed_work import first_failed
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     hinders,
     ok,
@@ -31,6 +31,12 @@ from rdmalab.views import fmt
 
 # ------------------------------------------------------------ qp-err-flush
 # qp-err-flush: the queue pair was in ERR; what matters is what took it there.
+@check(
+    25, "qp-err-flush", Section.LOCAL,
+    question="Was it flushed, because its queue pair is in ERR?",
+    rule="a flush is never the cause: what took the queue pair to ERR is",
+    source="ibv_modify_qp(3)", station=True,
+)  # fmt: skip
 def qp_err_flush(case: Case) -> Finding:
     """Whether the work was flushed, since when its queue pair is dead, and who did it."""
     work, qp = case.send or case.receive, case.qp
@@ -99,16 +105,14 @@ def _qp_err_flush_cure(case: Case) -> Fix | None:
     return Fix(simple_fixes.revive(case, qp)) if send is None and receive is None else None
 
 
-QP_ERR_FLUSH = Check(
-    25, "qp-err-flush", Section.LOCAL,
-    question="Was it flushed, because its queue pair is in ERR?",
-    rule="a flush is never the cause: what took the queue pair to ERR is",
-    source="ibv_modify_qp(3)", examine=qp_err_flush, station=True,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ own-err
 # own-err: nothing had failed; this side moved its queue pair to ERR by itself.
+@check(
+    108, "own-err", Section.LOCAL,
+    question="Did this side move its queue pair to ERR itself, with nothing failed before?",
+    rule="a move to ERR gives everything back as WR_FLUSH_ERR: at a teardown that is no failure",
+    source="spdk-298",
+)  # fmt: skip
 def own_err(case: Case) -> Finding:
     """Of flushed work, whether a modify_qp of its own side, and no failure, began it."""
     work, qp = case.send or case.receive, case.qp
@@ -168,16 +172,15 @@ def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
     return Fix(program="flushes at a teardown are no failure: give the buffers back, report none")
 
 
-OWN_ERR = Check(
-    108, "own-err", Section.LOCAL,
-    question="Did this side move its queue pair to ERR itself, with nothing failed before?",
-    rule="a move to ERR gives everything back as WR_FLUSH_ERR: at a teardown that is no failure",
-    source="spdk-298", examine=own_err,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ local-recovery-one-side
 # local-recovery-one-side: one end began anew, the other went on.
+@check(
+    26, "local-recovery-one-side", Section.LOCAL,
+    question="Was one end reset, and the other not?",
+    rule="a reset forgets the packet numbers; who goes on with the old ones takes the new for "
+    "duplicates, or for a gap",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def local_recovery_one_side(case: Case) -> Finding:
     """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
     send, both = case.send, ends(case)
@@ -200,17 +203,14 @@ def local_recovery_one_side(case: Case) -> Finding:
     )  # fmt: skip
 
 
-LOCAL_RECOVERY_ONE_SIDE = Check(
-    26, "local-recovery-one-side", Section.LOCAL,
-    question="Was one end reset, and the other not?",
-    rule="a reset forgets the packet numbers; who goes on with the old ones takes the new for "
-    "duplicates, or for a gap",
-    source="ibv_modify_qp(3)", examine=local_recovery_one_side,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ flush-only
 # flush-only: all that was seen is a flush; something else failed before it.
+@check(
+    77, "flush-only", Section.ERROR,
+    question="Is it only a flush, and another work request of the queue pair failed before?",
+    rule="a flush says only that the queue pair was in ERR or SQE: what failed first has the cause",
+    source="ibv_poll_cq(3)", station=True,
+)  # fmt: skip
 def flush_only(case: Case) -> Finding:
     """Whether a work request of the same queue pair failed by itself, and this one did not."""
     work, qp = case.send or case.receive, case.qp
@@ -251,19 +251,3 @@ def _flush_only_flushed(case: Case, qp: QueuePair) -> int:
 
 
 _FLUSH = WCStatus.WR_FLUSH_ERR
-
-
-FLUSH_ONLY = Check(
-    77, "flush-only", Section.ERROR,
-    question="Is it only a flush, and another work request of the queue pair failed before?",
-    rule="a flush says only that the queue pair was in ERR or SQE: what failed first has the cause",
-    source="ibv_poll_cq(3)", examine=flush_only, station=True,
-)  # fmt: skip
-
-
-CHECKS = (
-    QP_ERR_FLUSH,
-    OWN_ERR,
-    LOCAL_RECOVERY_ONE_SIDE,
-    FLUSH_ONLY,
-)

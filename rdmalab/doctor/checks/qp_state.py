@@ -10,11 +10,11 @@ from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
 from rdmalab.doctor.facts.worst_case_wait import worst
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     hinders,
     ok,
@@ -36,6 +36,12 @@ from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ too-early
 # too-early: nothing is wrong, it only takes its time.
+@check(
+    20, "too-early", Section.LOCAL,
+    question="Is something on its way that will complete it?",
+    rule="a completion comes when the last answer has arrived, and not before",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def too_early(case: Case) -> Finding:
     """Whether it comes to a good end if time goes on: that is tried."""
     work = case.send or case.receive
@@ -71,16 +77,14 @@ def _cause(case: Case, row: PlannedRow) -> int | None:
     return None if row.number is None else event_of(case.world.trace.records[row.number])
 
 
-TOO_EARLY = Check(
-    20, "too-early", Section.LOCAL,
-    question="Is something on its way that will complete it?",
-    rule="a completion comes when the last answer has arrived, and not before",
-    source="ibv_poll_cq(3)", examine=too_early,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ qp-not-rts
 # qp-not-rts: the queue pair never got as far as sending.
+@check(
+    22, "qp-not-rts", Section.LOCAL,
+    question="Is the queue pair below RTS, though somebody wants to send?",
+    rule="in RTR a queue pair receives and answers; it sends from RTS on",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def qp_not_rts(case: Case) -> Finding:
     """Whether the queue pair asked about, or one that a program waits for, is below RTS."""
     found = _awaited(case) if case.program is not None else _asked(case)
@@ -117,16 +121,14 @@ def _awaited(case: Case) -> QueuePair | None:
     return next(iter(below or found), None)
 
 
-QP_NOT_RTS = Check(
-    22, "qp-not-rts", Section.LOCAL,
-    question="Is the queue pair below RTS, though somebody wants to send?",
-    rule="in RTR a queue pair receives and answers; it sends from RTS on",
-    source="ibv_modify_qp(3)", examine=qp_not_rts,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ sqd
 # sqd: the queue pair was drained, and begins nothing.
+@check(
+    23, "sqd", Section.LOCAL,
+    question="Is, or was, the queue pair in SQD?",
+    rule="in SQD work is accepted and not begun; SQD to RTS lets it go on",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def sqd(case: Case) -> Finding:
     """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
     send, qp = case.send, case.qp
@@ -161,16 +163,14 @@ def _sleeps(case: Case, qp: QueuePair) -> bool:
     )
 
 
-SQD = Check(
-    23, "sqd", Section.LOCAL,
-    question="Is, or was, the queue pair in SQD?",
-    rule="in SQD work is accepted and not begun; SQD to RTS lets it go on",
-    source="ibv_modify_qp(3)", examine=sqd,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ sqe
 # sqe: a send failed on an unreliable queue pair, and nobody brought it back.
+@check(
+    24, "sqe", Section.LOCAL,
+    question="Was its queue pair in SQE, after an earlier send had failed?",
+    rule="in SQE sends are flushed and receiving goes on, until modify_qp leads back to RTS",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def sqe(case: Case) -> Finding:
     """Whether it was flushed in SQE."""
     send, qp = case.send, case.qp
@@ -192,16 +192,14 @@ def sqe(case: Case) -> Finding:
     )  # fmt: skip
 
 
-SQE = Check(
-    24, "sqe", Section.LOCAL,
-    question="Was its queue pair in SQE, after an earlier send had failed?",
-    rule="in SQE sends are flushed and receiving goes on, until modify_qp leads back to RTS",
-    source="ibv_modify_qp(3)", examine=sqe,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ cached-state
 # cached-state: the program's copy of the state is older than the queue pair.
+@check(
+    28, "cached-state", Section.LOCAL,
+    question="Does the program believe in a state that is not so any more?",
+    rule="qp->state is a copy: modify_qp and query_qp renew it, a move by the device does not",
+    source="ibv_query_qp(3)",
+)  # fmt: skip
 def cached_state(case: Case) -> Finding:
     """Whether the device moved it by itself, and the program cannot know."""
     qp, work = case.qp, case.send or case.receive
@@ -224,19 +222,17 @@ def cached_state(case: Case) -> Finding:
     )  # fmt: skip
 
 
-CACHED_STATE = Check(
-    28, "cached-state", Section.LOCAL,
-    question="Does the program believe in a state that is not so any more?",
-    rule="qp->state is a copy: modify_qp and query_qp renew it, a move by the device does not",
-    source="ibv_query_qp(3)", examine=cached_state,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ reset-swallowed
 # reset-swallowed: a move to RESET threw it away, without a completion.
 _NOUNS = {"sq": "send", "rq": "receive"}
 
 
+@check(
+    29, "reset-swallowed", Section.LOCAL,
+    question="Did a move to RESET throw it away?",
+    rule="RESET empties both queues without completions: drain first, or post again",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def reset_swallowed(case: Case) -> Finding:
     """Whether it was neither done nor flushed when its queue pair went to RESET."""
     work, qp = case.send or case.receive, case.qp
@@ -269,21 +265,3 @@ def _cure(case: Case) -> Fix | None:
     if receive is not None and receive.wqe is not None:
         return Fix(recovery.receive_anew(case, qp, receive.wqe.wr))
     return None
-
-
-RESET_SWALLOWED = Check(
-    29, "reset-swallowed", Section.LOCAL,
-    question="Did a move to RESET throw it away?",
-    rule="RESET empties both queues without completions: drain first, or post again",
-    source="ibv_modify_qp(3)", examine=reset_swallowed,
-)  # fmt: skip
-
-
-CHECKS = (
-    TOO_EARLY,
-    QP_NOT_RTS,
-    SQD,
-    SQE,
-    CACHED_STATE,
-    RESET_SWALLOWED,
-)

@@ -10,11 +10,11 @@ from rdmalab.doctor.facts.line import held, posted, said_of
 from rdmalab.doctor.facts.messages import meet
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     hinders,
     ok,
@@ -39,6 +39,12 @@ from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ fence-wait
 # fence-wait: FENCE makes it wait for READs and atomics before it.
+@check(
+    30, "fence-wait", Section.PROGRESS,
+    question="Does FENCE make it wait for a READ or an atomic before it?",
+    rule="a request with FENCE begins when all READs and atomics before it are done",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def fence_wait(case: Case) -> Finding:
     """Whether it, or one before it in line, waits for answers because of FENCE."""
     send = case.send
@@ -56,16 +62,14 @@ def fence_wait(case: Case) -> Finding:
     )  # fmt: skip
 
 
-FENCE_WAIT = Check(
-    30, "fence-wait", Section.PROGRESS,
-    question="Does FENCE make it wait for a READ or an atomic before it?",
-    rule="a request with FENCE begins when all READs and atomics before it are done",
-    source="ibv_post_send(3)", examine=fence_wait,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ rd-atomic-zero
 # rd-atomic-zero: no READ and no atomic may ever begin.
+@check(
+    31, "rd-atomic-zero", Section.PROGRESS,
+    question="Is it a READ or an atomic, and max_rd_atomic 0?",
+    rule="max_rd_atomic says how many READs and atomics may be under way; 0 is none, for ever",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def rd_atomic_zero(case: Case) -> Finding:
     """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
     send, qp = case.send, case.qp
@@ -95,16 +99,14 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
     return lines if case.profile.resumes_after_sqd else [*lines, recovery.nudge(case, qp, wr)]
 
 
-RD_ATOMIC_ZERO = Check(
-    31, "rd-atomic-zero", Section.PROGRESS,
-    question="Is it a READ or an atomic, and max_rd_atomic 0?",
-    rule="max_rd_atomic says how many READs and atomics may be under way; 0 is none, for ever",
-    source="ibv_modify_qp(3)", examine=rd_atomic_zero,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ rd-atomic-depth
 # rd-atomic-depth: as many READs and atomics are under way as may be.
+@check(
+    32, "rd-atomic-depth", Section.PROGRESS,
+    question="Are max_rd_atomic READs and atomics under way before it?",
+    rule="no more than max_rd_atomic READs and atomics are under way; the next waits for an answer",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def rd_atomic_depth(case: Case) -> Finding:
     """Whether a READ or an atomic is next in line, and waits for those before it."""
     send, qp = case.send, case.qp
@@ -123,14 +125,6 @@ def rd_atomic_depth(case: Case) -> Finding:
     )  # fmt: skip
 
 
-RD_ATOMIC_DEPTH = Check(
-    32, "rd-atomic-depth", Section.PROGRESS,
-    question="Are max_rd_atomic READs and atomics under way before it?",
-    rule="no more than max_rd_atomic READs and atomics are under way; the next waits for an answer",
-    source="ibv_modify_qp(3)", examine=rd_atomic_depth,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ ordering
 # ordering: a request sends what a READ before it was still to bring.
 _FENCE = int(SendFlags.FENCE)
@@ -145,6 +139,12 @@ class Sent(NamedTuple):
     left: int | None
 
 
+@check(
+    89, "ordering", Section.WRONG,
+    question="Does it send what a READ or an atomic before it is still to bring?",
+    rule="requests begin in order; only FENCE makes one wait for the READs and atomics before it",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def ordering(case: Case) -> Finding:
     """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
     for sent in _requests(case):
@@ -207,16 +207,14 @@ def _warn(case: Case, sent: Sent, before: tuple[SendWqe, int], qp: QueuePair) ->
     )  # fmt: skip
 
 
-ORDERING = Check(
-    89, "ordering", Section.WRONG,
-    question="Does it send what a READ or an atomic before it is still to bring?",
-    rule="requests begin in order; only FENCE makes one wait for the READs and atomics before it",
-    source="ibv_post_send(3)", examine=ordering,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ bad-resp
 # bad-resp: an answer came that fits no request.
+@check(
+    76, "bad-resp", Section.ERROR,
+    question="Did an answer come that fits no request?",
+    rule="an answer has the kind, the PSN and the length that its request asks for",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def bad_resp(case: Case) -> Finding:
     """Which packet it was, and who has put it on the cable."""
     send, qp = case.send, case.qp
@@ -263,20 +261,3 @@ def _told(case: Case, answer: Packet) -> list[Evidence]:
     }[row.origin]
     size = fmt.count(row.length, "byte")
     return [said(f"{how} {row.label} psn={row.psn} with {size}", row.event)]
-
-
-BAD_RESP = Check(
-    76, "bad-resp", Section.ERROR,
-    question="Did an answer come that fits no request?",
-    rule="an answer has the kind, the PSN and the length that its request asks for",
-    source="ibv_poll_cq(3)", examine=bad_resp,
-)  # fmt: skip
-
-
-CHECKS = (
-    FENCE_WAIT,
-    RD_ATOMIC_ZERO,
-    RD_ATOMIC_DEPTH,
-    ORDERING,
-    BAD_RESP,
-)

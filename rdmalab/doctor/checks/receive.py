@@ -6,7 +6,7 @@ from rdmalab.doctor.facts.content import Content, Posted, without
 from rdmalab.doctor.facts.messages import Message, pieces, taking
 from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
-from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
 from rdmalab.hca.qp import QueuePair
@@ -21,6 +21,12 @@ from rdmalab.world.relations import peer_of
 _SHOWN = 2
 
 
+@check(
+    53, "no-remote-send", Section.RECEIVE,
+    question="Has the peer sent nothing that takes a receive?",
+    rule="a receive ends with a SEND or a WRITE_WITH_IMM of the peer; READs and atomics take none",
+    source="ibv_post_recv(3)",
+)  # fmt: skip
 def no_remote_send(case: Case) -> Finding:
     """What the peer did instead, once it does nothing more."""
     receive, qp = case.receive, next(iter(waiters(case)), None)
@@ -53,19 +59,17 @@ def _no_remote_send_cure(case: Case, peer: QueuePair, length: int) -> Fix | None
     return Fix([some_message(case, peer, length)]) if peer.state is QPState.RTS else None
 
 
-NO_REMOTE_SEND = Check(
-    53, "no-remote-send", Section.RECEIVE,
-    question="Has the peer sent nothing that takes a receive?",
-    rule="a receive ends with a SEND or a WRITE_WITH_IMM of the peer; READs and atomics take none",
-    source="ibv_post_recv(3)", examine=no_remote_send,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ recv-state
 # recv-state: the queue pair that should receive is not in a state in which it does.
 _EARLY = (QPState.RESET, QPState.INIT)
 
 
+@check(
+    55, "recv-state", Section.RECEIVE,
+    question="Did it come while the queue pair that should take it was not in RTR or later?",
+    rule="in INIT receives may be posted, but messages are taken from RTR on, and none in ERR",
+    source="ibv_post_recv(3)",
+)  # fmt: skip
 def recv_state(case: Case) -> Finding:
     """Whether a message came while its queue pair was not in RTR or later."""
     if case.receive is not None:
@@ -109,16 +113,14 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
     return Fix(lines + once_more(case, qp, wr, target, revived=True))
 
 
-RECV_STATE = Check(
-    55, "recv-state", Section.RECEIVE,
-    question="Did it come while the queue pair that should take it was not in RTR or later?",
-    rule="in INIT receives may be posted, but messages are taken from RTR on, and none in ERR",
-    source="ibv_post_recv(3)", examine=recv_state,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ write-no-signal
 # write-no-signal: somebody waits for the completion of a plain RDMA WRITE of the peer.
+@check(
+    64, "write-no-signal", Section.RECEIVE,
+    question="Does somebody wait at the target of a plain RDMA WRITE for a completion?",
+    rule="an RDMA WRITE without immediate data takes no receive and tells the peer nothing",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def write_no_signal(case: Case) -> Finding:
     """Whether the last that the peer did for those who wait was a plain WRITE."""
     waiting = waiters(case)
@@ -156,19 +158,17 @@ def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done
     return Fix([simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id)), again])
 
 
-WRITE_NO_SIGNAL = Check(
-    64, "write-no-signal", Section.RECEIVE,
-    question="Does somebody wait at the target of a plain RDMA WRITE for a completion?",
-    rule="an RDMA WRITE without immediate data takes no receive and tells the peer nothing",
-    source="ibv_post_send(3)", examine=write_no_signal,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ byte-len
 # byte-len: a message was shorter than its buffer, and the rest of the buffer is older.
 _ADVICE = "take byte_len bytes of the buffer, and no more"
 
 
+@check(
+    85, "byte-len", Section.WRONG,
+    question="Was the newest message shorter than the bytes that are looked at?",
+    rule="a message fills byte_len bytes of its buffer; what lies behind them is as it was",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def byte_len(case: Case) -> Finding:
     """Whether the newest message filled only a part of these bytes."""
     content = case.content
@@ -202,19 +202,3 @@ def _covers(content: Content, newest: Posted) -> bool:
     for piece in pieces(content.hca, newest.wqe.sg):
         left = without(left, piece)
     return not left
-
-
-BYTE_LEN = Check(
-    85, "byte-len", Section.WRONG,
-    question="Was the newest message shorter than the bytes that are looked at?",
-    rule="a message fills byte_len bytes of its buffer; what lies behind them is as it was",
-    source="ibv_poll_cq(3)", examine=byte_len,
-)  # fmt: skip
-
-
-CHECKS = (
-    NO_REMOTE_SEND,
-    RECV_STATE,
-    WRITE_NO_SIGNAL,
-    BYTE_LEN,
-)

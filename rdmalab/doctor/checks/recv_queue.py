@@ -5,7 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
@@ -24,6 +24,12 @@ from rdmalab.world.relations import node_at, peer_of
 RULE = "recv-shared"
 
 
+@check(
+    10, "srq-vs-rq", Section.POSTED,
+    question="Was the receive posted to another queue than the one that is used?",
+    rule="a queue pair made with an SRQ takes receives from that SRQ, and from nowhere else",
+    source="ibv_post_srq_recv(3)",
+)  # fmt: skip
 def srq_vs_rq(case: Case) -> Finding:
     """Of a refused post_recv, whether its queue pair has an SRQ; of a send that finds no receive,
     whether receives were posted to an SRQ that the peer does not take them from."""
@@ -91,16 +97,14 @@ def _no_receive(case: Case, peer: QueuePair) -> Evidence:
     return said("so a message found no receive", event_of(found[0].record) if found else None)
 
 
-SRQ_VS_RQ = Check(
-    10, "srq-vs-rq", Section.POSTED,
-    question="Was the receive posted to another queue than the one that is used?",
-    rule="a queue pair made with an SRQ takes receives from that SRQ, and from nowhere else",
-    source="ibv_post_srq_recv(3)", examine=srq_vs_rq,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ recv-before-send
 # recv-before-send: the answer is here, and was taken for the completion of the request.
+@check(
+    94, "recv-before-send", Section.POSTED,
+    question="Was the peer's answer taken for the completion of the request?",
+    rule="nothing orders the completions of two queues: only its own completion frees a request",
+    source="spdk-1292",
+)  # fmt: skip
 def recv_before_send(case: Case) -> Finding:
     """Of a post that found no slot, whether it followed the peer's answer and not a completion."""
     found, call = backlog(case), case.call
@@ -132,20 +136,18 @@ def _state(send: Send, event: int) -> Evidence:
                 f"{fmt.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
 
 
-RECV_BEFORE_SEND = Check(
-    94, "recv-before-send", Section.POSTED,
-    question="Was the peer's answer taken for the completion of the request?",
-    rule="nothing orders the completions of two queues: only its own completion frees a request",
-    source="spdk-1292", examine=recv_before_send,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ rq-full
 # rq-full: as many receives are posted as the queue holds.
 Queue = QueuePair | SharedReceiveQueue
 _POSTED = {Noun.QP: Kind.RECV_POSTED, Noun.SRQ: Kind.SRQ_POSTED}
 
 
+@check(
+    103, "rq-full", Section.RECEIVE,
+    question="Was the receive queue full of receives that wait?",
+    rule="a receive holds its slot until a message has taken it and its completion is polled",
+    source="ompi-376",
+)  # fmt: skip
 def rq_full(case: Case) -> Finding:
     """Of a receive that found no slot, whether all slots held receives that no message took."""
     call, queue = case.call, attempts.queue_of(case)
@@ -234,18 +236,3 @@ def _handle(case: Case, sender: QueuePair, receiver: QueuePair) -> int:
         if ah.pd == sender.pd and node_at(case.world, sender.node, ah.attr) == receiver.node
     )
     return next(leads, 0)
-
-
-RQ_FULL = Check(
-    103, "rq-full", Section.RECEIVE,
-    question="Was the receive queue full of receives that wait?",
-    rule="a receive holds its slot until a message has taken it and its completion is polled",
-    source="ompi-376", examine=rq_full,
-)  # fmt: skip
-
-
-CHECKS = (
-    SRQ_VS_RQ,
-    RECV_BEFORE_SEND,
-    RQ_FULL,
-)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
@@ -17,6 +17,13 @@ from rdmalab.views import fmt
 
 # ------------------------------------------------------------ rem-inv-req
 # rem-inv-req: the peer holds the request for one that it may not, or cannot, do.
+@check(
+    70, "rem-inv-req", Section.ERROR,
+    question="Did the peer refuse it as an invalid request?",
+    rule="a responder does what its qp_access_flags, its max_dest_rd_atomic, its path MTU, its "
+    "receive and the alignment of atomics allow",
+    source="ibv_modify_qp(3)", station=True,
+)  # fmt: skip
 def rem_inv_req(case: Case) -> Finding:
     """Which test of the responder it failed."""
     send, qp, peer = case.send, case.qp, case.peer
@@ -149,17 +156,14 @@ _CURES: dict[str, Lines] = {
 }
 
 
-REM_INV_REQ = Check(
-    70, "rem-inv-req", Section.ERROR,
-    question="Did the peer refuse it as an invalid request?",
-    rule="a responder does what its qp_access_flags, its max_dest_rd_atomic, its path MTU, its "
-    "receive and the alignment of atomics allow",
-    source="ibv_modify_qp(3)", examine=rem_inv_req, station=True,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ rem-access
 # rem-access: the peer's memory may not be touched so.
+@check(
+    71, "rem-access", Section.ERROR,
+    question="Did the peer deny its memory: rkey, domain, right or range?",
+    rule="an rkey opens only its own bytes, to its own domain, for the rights it was given",
+    source="ibv_reg_mr(3)", station=True,
+)  # fmt: skip
 def rem_access(case: Case) -> Finding:
     """Which test of its key the responder's memory failed."""
     send, peer = case.send, case.peer
@@ -237,16 +241,14 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
     return Fix([*mend.lines, *([] if silent else memory_fixes.revived(case, qp)), *again])
 
 
-REM_ACCESS = Check(
-    71, "rem-access", Section.ERROR,
-    question="Did the peer deny its memory: rkey, domain, right or range?",
-    rule="an rkey opens only its own bytes, to its own domain, for the rights it was given",
-    source="ibv_reg_mr(3)", examine=rem_access, station=True,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ rem-op
 # rem-op: the peer could not finish what it had accepted.
+@check(
+    72, "rem-op", Section.ERROR,
+    question="Could the peer not finish it, although the request was good?",
+    rule="REM_OP_ERR says nothing of the request: the cause stands in the completions of the peer",
+    source="ibv_poll_cq(3)", station=True,
+)  # fmt: skip
 def rem_op(case: Case) -> Finding:
     """What went wrong at the peer, which only its own completions tell."""
     send, peer = case.send, case.peer
@@ -272,18 +274,3 @@ def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
             found.append(said(text, event_of(record)))
             break
     return found
-
-
-REM_OP = Check(
-    72, "rem-op", Section.ERROR,
-    question="Could the peer not finish it, although the request was good?",
-    rule="REM_OP_ERR says nothing of the request: the cause stands in the completions of the peer",
-    source="ibv_poll_cq(3)", examine=rem_op, station=True,
-)  # fmt: skip
-
-
-CHECKS = (
-    REM_INV_REQ,
-    REM_ACCESS,
-    REM_OP,
-)

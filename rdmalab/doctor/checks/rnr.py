@@ -6,11 +6,11 @@ from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.facts.send import MOST_PACKETS
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     hinders,
     ok,
@@ -30,6 +30,12 @@ from rdmalab.views.ladder import PacketRow
 
 # ------------------------------------------------------------ rnr-infinite
 # rnr-infinite: the peer has no receive, and rnr_retry 7 never gives up.
+@check(
+    36, "rnr-infinite", Section.PROGRESS,
+    question="Does the peer answer RNR NAK again and again, with rnr_retry 7?",
+    rule="rnr_retry 7 means without end: it waits until the peer posts a receive",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def rnr_infinite(case: Case) -> Finding:
     """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
     qp = case.qp
@@ -41,6 +47,12 @@ def rnr_infinite(case: Case) -> Finding:
     )
 
 
+@check(
+    109, "rnr-wait", Section.PROGRESS,
+    question="Does it wait for a receive that the peer has not posted?",
+    rule="an RNR NAK is answered with a wait of min_rnr_timer and a retry, rnr_retry times",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def rnr_wait(case: Case) -> Finding:
     """Whether it waits for a receive of the peer, with a limited number of retries."""
     qp = case.qp
@@ -83,22 +95,6 @@ def _next(case: Case) -> list[Evidence]:
     return [] if until_ns is None else [said(f"the next try is at {fmt.clock(until_ns)}")]
 
 
-RNR_INFINITE = Check(
-    36, "rnr-infinite", Section.PROGRESS,
-    question="Does the peer answer RNR NAK again and again, with rnr_retry 7?",
-    rule="rnr_retry 7 means without end: it waits until the peer posts a receive",
-    source="ibv_modify_qp(3)", examine=rnr_infinite,
-)  # fmt: skip
-
-
-RNR_WAIT = Check(
-    109, "rnr-wait", Section.PROGRESS,
-    question="Does it wait for a receive that the peer has not posted?",
-    rule="an RNR NAK is answered with a wait of min_rnr_timer and a retry, rnr_retry times",
-    source="ibv_modify_qp(3)", examine=rnr_wait,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ rnr-slow
 # rnr-slow: the peer asked for a very long wait before the next try.
 LONG_NS = 100_000_000
@@ -107,6 +103,12 @@ LONG_NS = 100_000_000
 _USUAL = 12
 
 
+@check(
+    37, "rnr-slow", Section.PROGRESS,
+    question="Does min_rnr_timer of the peer make it wait very long?",
+    rule="min_rnr_timer is a code, not a time: 0 is the longest wait, 655.36 ms; 12 is 0.64 ms",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def rnr_slow(case: Case) -> Finding:
     """Whether it waits out a long min_rnr_timer, and a receive is there by now."""
     send, qp, peer = case.send, case.qp, case.peer
@@ -136,16 +138,14 @@ def _rnr_slow_cure(case: Case, peer: QueuePair) -> Fix | None:
     return Fix([f"modify_qp {case.qp_name(peer)} state=RTS min_rnr_timer={_USUAL}"])
 
 
-RNR_SLOW = Check(
-    37, "rnr-slow", Section.PROGRESS,
-    question="Does min_rnr_timer of the peer make it wait very long?",
-    rule="min_rnr_timer is a code, not a time: 0 is the longest wait, 655.36 ms; 12 is 0.64 ms",
-    source="ibv_modify_qp(3)", examine=rnr_slow,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ rnr-retry-exc
 # rnr-retry-exc: the peer had no receive, as often as rnr_retry allows.
+@check(
+    74, "rnr-retry-exc", Section.ERROR,
+    question="Did the peer answer RNR NAK more often than rnr_retry allows?",
+    rule="after rnr_retry RNR NAKs the next one ends the request; 7 would mean without end",
+    source="ibv_modify_qp(3)", station=True,
+)  # fmt: skip
 def rnr_retry_exc(case: Case) -> Finding:
     """How many RNR NAKs came, and how many the requester puts up with."""
     send, qp = case.send, case.qp
@@ -160,16 +160,14 @@ def rnr_retry_exc(case: Case) -> Finding:
     return fail(*evidence, said(count, send.ending.event), since=send.ending.event)
 
 
-RNR_RETRY_EXC = Check(
-    74, "rnr-retry-exc", Section.ERROR,
-    question="Did the peer answer RNR NAK more often than rnr_retry allows?",
-    rule="after rnr_retry RNR NAKs the next one ends the request; 7 would mean without end",
-    source="ibv_modify_qp(3)", examine=rnr_retry_exc, station=True,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ no-rr
 # no-rr: a message came, and no receive was posted for it.
+@check(
+    54, "no-rr", Section.RECEIVE,
+    question="Did it find no receive posted?",
+    rule="a SEND needs a receive when it comes: RC is told to wait, UC and UD lose it in silence",
+    source="ibv_post_recv(3)",
+)  # fmt: skip
 def no_rr(case: Case) -> Finding:
     """Whether it found the receive queue of its target empty, and is lost or was given up."""
     send, qp = case.send, case.qp
@@ -231,20 +229,3 @@ def _no_rr_cure(case: Case, qp: QueuePair, target: QueuePair) -> Fix | None:
         return Fix(once_more(case, qp, wqe.wr, target))
     lines = reconnect(case, qp, target)
     return Fix(lines + once_more(case, qp, wqe.wr, target, revived=True))
-
-
-NO_RR = Check(
-    54, "no-rr", Section.RECEIVE,
-    question="Did it find no receive posted?",
-    rule="a SEND needs a receive when it comes: RC is told to wait, UC and UD lose it in silence",
-    source="ibv_post_recv(3)", examine=no_rr,
-)  # fmt: skip
-
-
-CHECKS = (
-    RNR_INFINITE,
-    RNR_WAIT,
-    RNR_SLOW,
-    RNR_RETRY_EXC,
-    NO_RR,
-)

@@ -8,7 +8,7 @@ from rdmalab.doctor.facts import attempts, full_queues
 from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
 from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.cq import CompletionQueue
@@ -23,6 +23,12 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ unsignaled
 # unsignaled: it was carried out, and nobody asked for a completion.
+@check(
+    4, "unsignaled", Section.POSTED,
+    question="Is it done, and was posted without IBV_SEND_SIGNALED?",
+    rule="a send that is not signaled, on a QP without sq_sig_all, has no completion",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def unsignaled(case: Case) -> Finding:
     """Of a send that is done, whether it was to have a completion at all."""
     send = case.send
@@ -42,16 +48,14 @@ def unsignaled(case: Case) -> Finding:
     )
 
 
-UNSIGNALED = Check(
-    4, "unsignaled", Section.POSTED,
-    question="Is it done, and was posted without IBV_SEND_SIGNALED?",
-    rule="a send that is not signaled, on a QP without sq_sig_all, has no completion",
-    source="ibv_post_send(3)", examine=unsignaled,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ sq-full-of-unsignaled
 # sq-full-of-unsignaled: nobody will ever poll what holds the slots of the send queue.
+@check(
+    5, "sq-full-of-unsignaled", Section.POSTED,
+    question="Is the send queue full of requests that are done and were not signaled?",
+    rule="slots come back when a completion at or behind them is polled: signal one now and then",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def sq_full_of_unsignaled(case: Case) -> Finding:
     """Of a post that found no slot, whether all are held by unsignaled requests that are done."""
     call, qp = case.call, case.qp
@@ -80,16 +84,14 @@ def _cure(case: Case, qp: QueuePair) -> Fix | None:
     return Fix([*simple_fixes.revive(case, qp), *again]) if again else None
 
 
-SQ_FULL_OF_UNSIGNALED = Check(
-    5, "sq-full-of-unsignaled", Section.POSTED,
-    question="Is the send queue full of requests that are done and were not signaled?",
-    rule="slots come back when a completion at or behind them is polled: signal one now and then",
-    source="ibv_post_send(3)", examine=sq_full_of_unsignaled,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ sq-too-small
 # sq-too-small: all that holds the send queue is still under way; the queue is too short for it.
+@check(
+    102, "sq-too-small", Section.POSTED,
+    question="Was the send queue full of requests that were all still under way?",
+    rule="max_send_wr counts every request from its post to its polled completion, of every kind",
+    source="tensorpipe-414",
+)  # fmt: skip
 def sq_too_small(case: Case) -> Finding:
     """Of a post that found no slot, whether polling could not have helped."""
     found, call = backlog(case), case.call
@@ -120,16 +122,14 @@ def _kinds(sends: list[Send]) -> str:
     return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
-SQ_TOO_SMALL = Check(
-    102, "sq-too-small", Section.POSTED,
-    question="Was the send queue full of requests that were all still under way?",
-    rule="max_send_wr counts every request from its post to its polled completion, of every kind",
-    source="tensorpipe-414", examine=sq_too_small,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ polls-missing
 # polls-missing: the completions that would free the queue lie there, and nobody polls them.
+@check(
+    6, "polls-missing", Section.POSTED,
+    question="Is the queue full, and do its completions wait to be polled?",
+    rule="a slot comes back when its completion is polled, not when the request is done",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def polls_missing(case: Case) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
     call, qp = case.call, case.qp
@@ -164,14 +164,6 @@ def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
     return [said(f"{what}, the oldest of them from here", added[0] if added else None), looked]
 
 
-POLLS_MISSING = Check(
-    6, "polls-missing", Section.POSTED,
-    question="Is the queue full, and do its completions wait to be polled?",
-    rule="a slot comes back when its completion is polled, not when the request is done",
-    source="ibv_poll_cq(3)", examine=polls_missing,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ posted-twice
 # posted-twice: a list that was posted in part was posted again from its head.
 class _Again(NamedTuple):
@@ -182,6 +174,12 @@ class _Again(NamedTuple):
     later: Call
 
 
+@check(
+    101, "posted-twice", Section.POSTED,
+    question="Was a list that had been posted in part posted again from its head?",
+    rule="a call that fails has posted what stands before bad_wr: go on from there",
+    source="fastdeploy-8091",
+)  # fmt: skip
 def posted_twice(case: Case) -> Finding:
     """Of a queue's messages, or of a send, whether some were posted a second time."""
     if not case.asked or (case.cq is None and case.send is None):
@@ -242,20 +240,3 @@ def _is_one(case: Case, found: _Again) -> bool:
     same = Thing(Noun.QP, found.qp.node, found.qp.number) == case.subject.thing
     ids = [attempts.id_of(wr) for wr in found.first.wrs[: found.first.posted]]
     return same and case.subject.wr_id in ids
-
-
-POSTED_TWICE = Check(
-    101, "posted-twice", Section.POSTED,
-    question="Was a list that had been posted in part posted again from its head?",
-    rule="a call that fails has posted what stands before bad_wr: go on from there",
-    source="fastdeploy-8091", examine=posted_twice,
-)  # fmt: skip
-
-
-CHECKS = (
-    UNSIGNALED,
-    SQ_FULL_OF_UNSIGNALED,
-    SQ_TOO_SMALL,
-    POLLS_MISSING,
-    POSTED_TWICE,
-)

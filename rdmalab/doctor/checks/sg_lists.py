@@ -7,7 +7,7 @@ from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.messages import Message, meet
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.qp import QueuePair
@@ -32,6 +32,12 @@ class Scattered(NamedTuple):
     message: Message | None
 
 
+@check(
+    80, "overlap-sges", Section.WRONG,
+    question="Do two elements of a list that is written to name the same bytes?",
+    rule="elements of a READ or a receive must not overlap: what lies there then is undefined",
+    source="ibv_post_recv(3)",
+)  # fmt: skip
 def overlap_sges(case: Case) -> Finding:
     """Whether a receive or READ that is asked about, or filled these bytes, names some twice."""
     if not case.asked:
@@ -105,16 +111,15 @@ def _apart(sg: list[SGE]) -> list[SGE]:
     return cut
 
 
-OVERLAP_SGES = Check(
-    80, "overlap-sges", Section.WRONG,
-    question="Do two elements of a list that is written to name the same bytes?",
-    rule="elements of a READ or a receive must not overlap: what lies there then is undefined",
-    source="ibv_post_recv(3)", examine=overlap_sges,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ sge-zero
 # sge-zero: an element of length 0, which the documents and the drivers read differently.
+@check(
+    81, "sge-zero", Section.WRONG,
+    question="Has an element of its list length 0?",
+    rule="by the documents length 0 stands for 2^31 bytes, for drivers it is 0 bytes: an empty "
+    "message has num_sge=0",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def sge_zero(case: Case) -> Finding:
     """Whether an element has length 0, and for how many bytes that stands here."""
     work = case.send or case.receive
@@ -148,20 +153,17 @@ def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
     return Fix([*memory_fixes.revived(case, qp), simple_fixes.post_recv(case, qp, wr, sg=full)])
 
 
-SGE_ZERO = Check(
-    81, "sge-zero", Section.WRONG,
-    question="Has an element of its list length 0?",
-    rule="by the documents length 0 stands for 2^31 bytes, for drivers it is 0 bytes: an empty "
-    "message has num_sge=0",
-    source="ibv_post_send(3)", examine=sge_zero,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ sge-unfilled
 # sge-unfilled: a message came, and it was empty: num_sge or a length was never set.
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
 
 
+@check(
+    82, "sge-unfilled", Section.WRONG,
+    question="Was the message empty although it had a list of elements?",
+    rule="num_sge says how many elements of sg_list count, length how many bytes of each",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def sge_unfilled(case: Case) -> Finding:
     """Whether the message for these bytes had a list, and nothing of it counted."""
     if case.content is None:
@@ -230,18 +232,3 @@ def _asked(case: Case) -> Finding:
         return ok("what it moves is as long as its list")
     told = _told(send.wqe, case.names.of(case.subject.thing))
     return warn(said(f"{told}: it moves no byte", send.posted), cure=Fix(program=_ADVICE))
-
-
-SGE_UNFILLED = Check(
-    82, "sge-unfilled", Section.WRONG,
-    question="Was the message empty although it had a list of elements?",
-    rule="num_sge says how many elements of sg_list count, length how many bytes of each",
-    source="ibv_post_send(3)", examine=sge_unfilled,
-)  # fmt: skip
-
-
-CHECKS = (
-    OVERLAP_SGES,
-    SGE_ZERO,
-    SGE_UNFILLED,
-)

@@ -2,12 +2,19 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.time_spent import TimeSpent
-from rdmalab.doctor.finding import NA, Check, Finding, Section, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Section, check, ok, said, warn
 from rdmalab.doctor.report import SLOW
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
 
+@check(
+    130, SLOW, Section.PROGRESS,
+    question="Did it take ten times as long as without waits?",
+    rule="a message of 64 bytes takes some microseconds; a wait for a receiver or a timeout "
+         "takes milliseconds",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def slow(case: Case) -> Finding:
     """Whether waits made it ten times as long as it was without them."""
     send = case.send
@@ -23,14 +30,3 @@ def slow(case: Case) -> Finding:
         *(said(wait.text, wait.event) for wait in spent.waits),
         said(f"{fmt.duration(rest)} without these waits, {fmt.duration(spent.total_ns)} with them"),
     )
-
-
-CHECKS = (
-    Check(
-        130, SLOW, Section.PROGRESS,
-        question="Did it take ten times as long as without waits?",
-        rule="a message of 64 bytes takes some microseconds; a wait for a receiver or a timeout "
-             "takes milliseconds",
-        source="ibv_modify_qp(3)", examine=slow,
-    ),
-)  # fmt: skip

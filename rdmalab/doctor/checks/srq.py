@@ -8,7 +8,7 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.shared import Refused, refused
 from rdmalab.doctor.facts.undelivered import users_of
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.hca.qp import QueuePair
@@ -25,6 +25,12 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ srq-stolen
 # srq-stolen: a shared receive went to another queue pair than the one it was posted for.
+@check(
+    60, "srq-stolen", Section.RECEIVE,
+    question="Did another queue pair take the receive from the shared queue?",
+    rule="a receive on an SRQ goes to the first message, whichever queue pair that comes to",
+    source="ibv_post_srq_recv(3)",
+)  # fmt: skip
 def srq_stolen(case: Case) -> Finding:
     """Whether one queue pair took it, and then another one of the SRQ found none."""
     receive, taker = case.receive, case.qp
@@ -68,14 +74,6 @@ def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
     return Fix([simple_fixes.post_recv(case, qp, wqe.wr)])
 
 
-SRQ_STOLEN = Check(
-    60, "srq-stolen", Section.RECEIVE,
-    question="Did another queue pair take the receive from the shared queue?",
-    rule="a receive on an SRQ goes to the first message, whichever queue pair that comes to",
-    source="ibv_post_srq_recv(3)", examine=srq_stolen,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ srq-empty-limit
 # srq-empty-limit: a shared receive queue ran dry, and nobody refilled it.
 class Limit(NamedTuple):
@@ -86,6 +84,12 @@ class Limit(NamedTuple):
     taken: bool
 
 
+@check(
+    61, "srq-empty-limit", Section.RECEIVE,
+    question="Was the shared receive queue empty, or its limit event not heeded?",
+    rule="SRQ_LIMIT_REACHED comes once: refill then, and arm the limit again with modify_srq",
+    source="ibv_post_srq_recv(3)",
+)  # fmt: skip
 def srq_empty_limit(case: Case) -> Finding:
     """Of a send that found no receive on an SRQ: since when, and whether its event was heeded."""
     found = refused(case)
@@ -164,16 +168,14 @@ def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> st
     return " ".join(["post_srq_recv", name, *said_])
 
 
-SRQ_EMPTY_LIMIT = Check(
-    61, "srq-empty-limit", Section.RECEIVE,
-    question="Was the shared receive queue empty, or its limit event not heeded?",
-    rule="SRQ_LIMIT_REACHED comes once: refill then, and arm the limit again with modify_srq",
-    source="ibv_post_srq_recv(3)", examine=srq_empty_limit,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ xrc-srqn
 # xrc-srqn: an XRC message names a shared receive queue that the peer's domain does not have.
+@check(
+    66, "xrc-srqn", Section.RECEIVE,
+    question="Does it name an SRQ that the peer's XRC domain does not have?",
+    rule="each XRC message names the SRQ it is for, by the number ibv_get_srq_num tells",
+    source="ibv_get_srq_num(3)",
+)  # fmt: skip
 def xrc_srqn(case: Case) -> Finding:
     """Whether the peer refused it because of its remote_srqn."""
     send, qp, peer = case.send, case.qp, case.peer
@@ -221,18 +223,3 @@ def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> 
         receives = [simple_fixes.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
     again = simple_fixes.post_send(case, qp, wqe.wr, remote_srqn=name)
     return Fix([*reconnect(case, qp, peer), *receives, again])
-
-
-XRC_SRQN = Check(
-    66, "xrc-srqn", Section.RECEIVE,
-    question="Does it name an SRQ that the peer's XRC domain does not have?",
-    rule="each XRC message names the SRQ it is for, by the number ibv_get_srq_num tells",
-    source="ibv_get_srq_num(3)", examine=xrc_srqn,
-)  # fmt: skip
-
-
-CHECKS = (
-    SRQ_STOLEN,
-    SRQ_EMPTY_LIMIT,
-    XRC_SRQN,
-)

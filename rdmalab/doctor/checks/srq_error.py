@@ -6,7 +6,7 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.shared import Refused, refused
 from rdmalab.doctor.facts.undelivered import users_of
 from rdmalab.doctor.facts.waiting import watcher
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, room, some_message
 from rdmalab.hca.qp import QueuePair
@@ -23,6 +23,12 @@ from rdmalab.world.relations import peer_of
 _MOST = 4
 
 
+@check(
+    62, "srq-error", Section.RECEIVE,
+    question="Is the shared receive queue in its error state?",
+    rule="a broken SRQ gives no receive any more: whoever sends finds it empty for ever",
+    source="IBV_EVENT_SRQ_ERR",
+)  # fmt: skip
 def srq_error(case: Case) -> Finding:
     """Of a send that found no receive, a receive that waits, or a call that was refused."""
     if case.send is not None:
@@ -103,14 +109,6 @@ def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
     return " ".join(["post_srq_recv", name, *said_])
 
 
-SRQ_ERROR = Check(
-    62, "srq-error", Section.RECEIVE,
-    question="Is the shared receive queue in its error state?",
-    rule="a broken SRQ gives no receive any more: whoever sends finds it empty for ever",
-    source="IBV_EVENT_SRQ_ERR", examine=srq_error,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ srq-qp-err-no-flush
 # srq-qp-err-no-flush: a queue pair died, and the receives of its SRQ are not flushed.
 _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
@@ -118,6 +116,12 @@ _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
 )
 
 
+@check(
+    63, "srq-qp-err-no-flush", Section.RECEIVE,
+    question="Is a flush waited for, of a receive that belongs to an SRQ?",
+    rule="a queue pair that goes to ERR flushes its own receives, never those of its SRQ",
+    source="ibv_post_srq_recv(3)",
+)  # fmt: skip
 def srq_qp_err_no_flush(case: Case) -> Finding:
     """Of a receive that waits on an SRQ, whether a queue pair that used it is in ERR."""
     receive = case.receive
@@ -167,17 +171,3 @@ def _srq_qp_err_no_flush_cure(case: Case, users: list[QueuePair], length: int) -
 
 
 _BYTES = 8
-
-
-SRQ_QP_ERR_NO_FLUSH = Check(
-    63, "srq-qp-err-no-flush", Section.RECEIVE,
-    question="Is a flush waited for, of a receive that belongs to an SRQ?",
-    rule="a queue pair that goes to ERR flushes its own receives, never those of its SRQ",
-    source="ibv_post_srq_recv(3)", examine=srq_qp_err_no_flush,
-)  # fmt: skip
-
-
-CHECKS = (
-    SRQ_ERROR,
-    SRQ_QP_ERR_NO_FLUSH,
-)

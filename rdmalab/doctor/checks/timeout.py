@@ -6,11 +6,11 @@ from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import (
     NA,
-    Check,
     Evidence,
     Finding,
     Fix,
     Section,
+    check,
     fail,
     hinders,
     ok,
@@ -34,6 +34,12 @@ _GONE = (Fate.LOST, Fate.DROPPED)
 _TIMEOUT_ZERO_CURE = {"timeout": "14"}
 
 
+@check(
+    33, "timeout-zero", Section.PROGRESS,
+    question="Was a packet or its answer lost, and timeout is 0?",
+    rule="timeout 0 waits for ever: what is lost is never sent again; 14 to 20 is usual",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def timeout_zero(case: Case) -> Finding:
     """Whether it waits for an answer, without a timer, that cannot come any more."""
     send, qp = case.send, case.qp
@@ -65,19 +71,17 @@ def _timeout_zero_told(case: Case, since: int | None) -> list[Evidence]:
     return [said(text, since)]
 
 
-TIMEOUT_ZERO = Check(
-    33, "timeout-zero", Section.PROGRESS,
-    question="Was a packet or its answer lost, and timeout is 0?",
-    rule="timeout 0 waits for ever: what is lost is never sent again; 14 to 20 is usual",
-    source="ibv_modify_qp(3)", examine=timeout_zero,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ timeout-huge
 # timeout-huge: it will be sent again, long after everybody has lost patience.
 _TIMEOUT_HUGE_CURE = {"timeout": "14"}
 
 
+@check(
+    34, "timeout-huge", Section.PROGRESS,
+    question="Do all tries together take longer than anybody waits?",
+    rule="each try waits 4.096 us * 2^timeout, and there are retry_cnt + 1 of them",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def timeout_huge(case: Case) -> Finding:
     """Whether all that is wrong is how long it waits before it is sent again."""
     send, qp = case.send, case.qp
@@ -111,19 +115,17 @@ def _waited_ns(case: Case) -> int:
     return case.world.now_ns - (at_ns_of(posting) if posting is not None else 0)
 
 
-TIMEOUT_HUGE = Check(
-    34, "timeout-huge", Section.PROGRESS,
-    question="Do all tries together take longer than anybody waits?",
-    rule="each try waits 4.096 us * 2^timeout, and there are retry_cnt + 1 of them",
-    source="ibv_modify_qp(3)", examine=timeout_huge,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ retry7-rxe
 # retry7-rxe: on Soft-RoCE retry_cnt 7 never gives up.
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 
+@check(
+    35, "retry7-rxe", Section.PROGRESS,
+    question="Is it sent again without end, with retry_cnt 7 on Soft-RoCE?",
+    rule="retry_cnt 7 means seven times by the book, and for ever on Soft-RoCE: take 6 at most",
+    source="librxe",
+)  # fmt: skip
 def retry7_rxe(case: Case) -> Finding:
     """Whether it is sent again and again to nobody, and the device does not count."""
     send, qp = case.send, case.qp
@@ -147,19 +149,18 @@ def retry7_rxe(case: Case) -> Finding:
     )  # fmt: skip
 
 
-RETRY7_RXE = Check(
-    35, "retry7-rxe", Section.PROGRESS,
-    question="Is it sent again without end, with retry_cnt 7 on Soft-RoCE?",
-    rule="retry_cnt 7 means seven times by the book, and for ever on Soft-RoCE: take 6 at most",
-    source="librxe", examine=retry7_rxe,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ retry-exc
 # retry-exc: sent as often as retry_cnt allows, and never answered.
 SHOWN = 3  # transmissions that are told one by one, the last among them
 
 
+@check(
+    73, "retry-exc", Section.ERROR,
+    question="Was it sent again and again, and never answered?",
+    rule="after retry_cnt retries without an answer the requester gives up; the fate of its "
+    "packets tells why none came",
+    source="ibv_modify_qp(3)", station=True,
+)  # fmt: skip
 def retry_exc(case: Case) -> Finding:
     """What became of each transmission."""
     send, qp = case.send, case.qp
@@ -177,17 +178,14 @@ def _retry_exc_told(row: PacketRow) -> Evidence:
     return said(f"{row.text}: {row.fate_text}", row.event)
 
 
-RETRY_EXC = Check(
-    73, "retry-exc", Section.ERROR,
-    question="Was it sent again and again, and never answered?",
-    rule="after retry_cnt retries without an answer the requester gives up; the fate of its "
-    "packets tells why none came",
-    source="ibv_modify_qp(3)", examine=retry_exc, station=True,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ ack-delayed
 # ack-delayed: the peer has it all, only the ACK has not come.
+@check(
+    41, "ack-delayed", Section.PROGRESS,
+    question="Has the peer done it, and only the ACK is missing?",
+    rule="a completion needs the ACK: without one the data may be there all the same",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def ack_delayed(case: Case) -> Finding:
     """Whether it was carried out, and its ACK is late or lost."""
     send, qp = case.send, case.qp
@@ -223,20 +221,3 @@ def _then(case: Case, row: PacketRow) -> list[Evidence]:
         return []
     text = f"the ack timer asks again at {fmt.clock(case.future.end_ns)} at the latest"
     return [said(text)]
-
-
-ACK_DELAYED = Check(
-    41, "ack-delayed", Section.PROGRESS,
-    question="Has the peer done it, and only the ACK is missing?",
-    rule="a completion needs the ACK: without one the data may be there all the same",
-    source="ibv_poll_cq(3)", examine=ack_delayed,
-)  # fmt: skip
-
-
-CHECKS = (
-    TIMEOUT_ZERO,
-    TIMEOUT_HUGE,
-    RETRY7_RXE,
-    RETRY_EXC,
-    ACK_DELAYED,
-)

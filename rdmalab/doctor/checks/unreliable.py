@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.unanswered_sends import Miss, Unheard, posted_as, sender_of
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
 from rdmalab.hca.qp import QueuePair
@@ -19,6 +19,12 @@ from rdmalab.world.faults import Corrupt, Drop
 
 # ------------------------------------------------------------ ud-qkey
 # ud-qkey: the datagram's Q_Key is not that of the queue pair it came to.
+@check(
+    56, "ud-qkey", Section.RECEIVE,
+    question="Is the Q_Key of the datagram another than that of the queue pair it came to?",
+    rule="a UD queue pair drops what does not bring its own Q_Key; the sender is told SUCCESS",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
 def ud_qkey(case: Case) -> Finding:
     """Whether it was dropped for its Q_Key."""
     unheard, qp = case.unheard, case.qp
@@ -57,16 +63,14 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     return [said(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
 
-UD_QKEY = Check(
-    56, "ud-qkey", Section.RECEIVE,
-    question="Is the Q_Key of the datagram another than that of the queue pair it came to?",
-    rule="a UD queue pair drops what does not bring its own Q_Key; the sender is told SUCCESS",
-    source="ibv_modify_qp(3)", examine=ud_qkey,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ ud-40-bytes
 # ud-40-bytes: a receive of a datagram has no room for the 40 bytes before it.
+@check(
+    57, "ud-40-bytes", Section.RECEIVE,
+    question="Is the receive too short for the datagram and the 40 bytes before it?",
+    rule="the first 40 bytes of each UD receive are for the routing header, the data comes behind",
+    source="ibv_post_recv(3)",
+)  # fmt: skip
 def ud_40_bytes(case: Case) -> Finding:
     """Of a receive that a datagram has broken, whether the header is what did not fit."""
     receive, qp = case.receive, case.qp
@@ -127,16 +131,14 @@ def _again(case: Case, refused: Record) -> list[str]:
     return [simple_fixes.post_send(case, qp, wqe.wr)] if qp is not None and wqe is not None else []
 
 
-UD_40_BYTES = Check(
-    57, "ud-40-bytes", Section.RECEIVE,
-    question="Is the receive too short for the datagram and the 40 bytes before it?",
-    rule="the first 40 bytes of each UD receive are for the routing header, the data comes behind",
-    source="ibv_post_recv(3)", examine=ud_40_bytes,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ ud-too-long
 # ud-too-long: a datagram is one packet, and this one is longer than the port takes.
+@check(
+    58, "ud-too-long", Section.RECEIVE,
+    question="Is the datagram longer than the MTU of the port?",
+    rule="a datagram is one packet: one that is longer than the MTU never leaves",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def ud_too_long(case: Case) -> Finding:
     """Whether a datagram never left because it is longer than the port's MTU."""
     send, qp = case.send, case.qp
@@ -189,19 +191,17 @@ def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
     return found
 
 
-UD_TOO_LONG = Check(
-    58, "ud-too-long", Section.RECEIVE,
-    question="Is the datagram longer than the MTU of the port?",
-    rule="a datagram is one packet: one that is longer than the MTU never leaves",
-    source="ibv_post_send(3)", examine=ud_too_long,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ uc-loss
 # uc-loss: a packet of an unreliable message was lost, and nobody sends it again.
 _OF_CABLE = ("fault", "the link is down", "malformed")
 
 
+@check(
+    59, "uc-loss", Section.RECEIVE,
+    question="Was a packet of an unreliable message lost on its way?",
+    rule="UC and UD send nothing twice: what is lost is gone, and the sender is told SUCCESS",
+    source="ibv_create_qp(3)",
+)  # fmt: skip
 def uc_loss(case: Case) -> Finding:
     """Which packets of it the cable lost, and what the responder dropped because of that."""
     unheard, qp = case.unheard, case.qp
@@ -251,19 +251,3 @@ def _is_over(fault: Drop | Corrupt) -> bool:
     match = fault.match
     counted = match.count is not None and match.met >= match.count
     return counted or (match.every is None and match.nth is not None and match.seen >= match.nth)
-
-
-UC_LOSS = Check(
-    59, "uc-loss", Section.RECEIVE,
-    question="Was a packet of an unreliable message lost on its way?",
-    rule="UC and UD send nothing twice: what is lost is gone, and the sender is told SUCCESS",
-    source="ibv_create_qp(3)", examine=uc_loss,
-)  # fmt: skip
-
-
-CHECKS = (
-    UD_QKEY,
-    UD_40_BYTES,
-    UD_TOO_LONG,
-    UC_LOSS,
-)

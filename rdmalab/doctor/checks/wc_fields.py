@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import taken
 from rdmalab.doctor.facts.messages import Message, taking
-from rdmalab.doctor.finding import NA, Check, Evidence, Finding, Fix, Section, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
@@ -27,6 +27,12 @@ from rdmalab.world.relations import find_qp
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
 
 
+@check(
+    96, "status-ignored", Section.WRONG,
+    question="Did the program poll a completion with an error and go on?",
+    rule="a polled completion says that a request has ended, and only its status whether well",
+    source="disni-59",
+)  # fmt: skip
 def status_ignored(case: Case) -> Finding:
     """Of a program, whether it never asks for a status, and had one to ask for."""
     program = case.program
@@ -96,14 +102,6 @@ def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
     return Fix(lines) if works else Fix(program=_LOOK)
 
 
-STATUS_IGNORED = Check(
-    96, "status-ignored", Section.WRONG,
-    question="Did the program poll a completion with an error and go on?",
-    rule="a polled completion says that a request has ended, and only its status whether well",
-    source="disni-59", examine=status_ignored,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ error-field-read
 # error-field-read: fields of an error completion were read that mean nothing there.
 _ADVICE = "look at the status first, and at the other fields only if it is SUCCESS"
@@ -117,6 +115,12 @@ class Reading(NamedTuple):
     cqe: Cqe
 
 
+@check(
+    84, "error-field-read", Section.WRONG,
+    question="Was a field read of an error completion that means nothing there?",
+    rule="of a completion in error only wr_id, status, qp_num and vendor_err mean anything",
+    source="ibv_poll_cq(3)",
+)  # fmt: skip
 def error_field_read(case: Case) -> Finding:
     """Whether somebody read such a field of this queue, or of this completion."""
     thing = _queue(case)
@@ -162,19 +166,17 @@ def _readings(case: Case, thing: Thing) -> list[Reading]:
     return found
 
 
-ERROR_FIELD_READ = Check(
-    84, "error-field-read", Section.WRONG,
-    question="Was a field read of an error completion that means nothing there?",
-    rule="of a completion in error only wr_id, status, qp_num and vendor_err mean anything",
-    source="ibv_poll_cq(3)", examine=error_field_read,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ imm-endian
 # imm-endian: immediate data that look like a number nobody converted.
 SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 
+@check(
+    83, "imm-endian", Section.WRONG,
+    question="Do its immediate data look like a number that nobody converted?",
+    rule="imm_data is in network byte order: htonl when it is posted, ntohl when it is read",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def imm_endian(case: Case) -> Finding:
     """Whether the newest immediate data are small as stored, and large once converted."""
     if not case.asked:
@@ -249,18 +251,3 @@ def _imm_endian_cure(case: Case, message: Message | None) -> Fix | None:
         return None
     wr: SendWR = message.wqe.wr
     return Fix(taken.posted_again(case, qp, message, imm_data=f"htonl({wr.imm_data})"))
-
-
-IMM_ENDIAN = Check(
-    83, "imm-endian", Section.WRONG,
-    question="Do its immediate data look like a number that nobody converted?",
-    rule="imm_data is in network byte order: htonl when it is posted, ntohl when it is read",
-    source="ibv_post_send(3)", examine=imm_endian,
-)  # fmt: skip
-
-
-CHECKS = (
-    STATUS_IGNORED,
-    ERROR_FIELD_READ,
-    IMM_ENDIAN,
-)

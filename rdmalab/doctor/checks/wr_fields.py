@@ -3,7 +3,7 @@
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, reposting, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import mended
 from rdmalab.hca.qp import QueuePair
@@ -24,6 +24,12 @@ _LIMITS = {
 }
 
 
+@check(
+    100, "too-many-sges", Section.POSTED,
+    question="Has it more SGEs than its queue was made for?",
+    rule="max_send_sge and max_recv_sge are fixed when the queue is made; some devices say ENOMEM",
+    source="uccl-267",
+)  # fmt: skip
 def too_many_sges(case: Case) -> Finding:
     """Of a refused post, whether it had more SGEs than its queue was made for."""
     call = case.call
@@ -60,16 +66,15 @@ def _most(case: Case, limit: str) -> int:
     return next((int(getattr(each, limit)) for each in holders if hasattr(each, limit)), 0)
 
 
-TOO_MANY_SGES = Check(
-    100, "too-many-sges", Section.POSTED,
-    question="Has it more SGEs than its queue was made for?",
-    rule="max_send_sge and max_recv_sge are fixed when the queue is made; some devices say ENOMEM",
-    source="uccl-267", examine=too_many_sges,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ inline-too-long
 # inline-too-long: more INLINE bytes than the queue pair was made for.
+@check(
+    99, "inline-too-long", Section.POSTED,
+    question="Has it more INLINE bytes than max_inline_data of its queue pair?",
+    rule="INLINE bytes are copied into the queue, which has room for max_inline_data a request; "
+         "some devices say ENOMEM where others say EINVAL",
+    source="mori-424",
+)  # fmt: skip
 def inline_too_long(case: Case) -> Finding:
     """Of a refused post, whether its INLINE bytes were what was too much."""
     call, qp = case.call, case.qp
@@ -123,20 +128,17 @@ def _registered(case: Case, attempt: attempts.Attempt) -> bool:
     return bool(found) and all(sge.lkey in case.hca.lkeys for wr in found for sge in wr.sg)
 
 
-INLINE_TOO_LONG = Check(
-    99, "inline-too-long", Section.POSTED,
-    question="Has it more INLINE bytes than max_inline_data of its queue pair?",
-    rule="INLINE bytes are copied into the queue, which has room for max_inline_data a request; "
-         "some devices say ENOMEM where others say EINVAL",
-    source="mori-424", examine=inline_too_long,
-)  # fmt: skip
-
-
 # ------------------------------------------------------------ inline-opcode
 # inline-opcode: INLINE goes with what is sent from the buffer, not with what is written to it.
 _RULE = "inline-opcode"
 
 
+@check(
+    86, "inline-opcode", Section.WRONG,
+    question="Was a READ or an atomic posted INLINE?",
+    rule="INLINE copies what is sent when it is posted: it goes with SEND and RDMA WRITE only",
+    source="ibv_post_send(3)",
+)  # fmt: skip
 def inline_opcode(case: Case) -> Finding:
     """Whether a READ or an atomic was posted INLINE; some devices find that out late."""
     if case.call is not None:
@@ -191,18 +193,3 @@ def _inline_opcode_cure(case: Case, lists: list[CallArguments]) -> Fix:
         for wr in lists[first:]
     ]
     return Fix([memory_fixes.rephrased(case, call.invocation, wr=posted)])
-
-
-INLINE_OPCODE = Check(
-    86, "inline-opcode", Section.WRONG,
-    question="Was a READ or an atomic posted INLINE?",
-    rule="INLINE copies what is sent when it is posted: it goes with SEND and RDMA WRITE only",
-    source="ibv_post_send(3)", examine=inline_opcode,
-)  # fmt: skip
-
-
-CHECKS = (
-    TOO_MANY_SGES,
-    INLINE_TOO_LONG,
-    INLINE_OPCODE,
-)
