@@ -117,11 +117,12 @@ def why(
     if as_json:
         print_json(json.dumps(report.as_json(), indent=2))
     else:
-        print(_answer(report))
+        print(answer(report))
     return program.Exit.FAILED if report.is_trouble else program.Exit.WELL
 
 
-def _answer(report: "Report") -> str:
+def answer(report: "Report") -> str:
+    """What `why` says, folded to the terminal, without colours."""
     from rdmalab.shell.show_why import answer_lines
     from rdmalab.shell.styled_text import text_of
 

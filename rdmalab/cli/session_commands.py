@@ -8,7 +8,7 @@ import click
 
 from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write
-from rdmalab.cli.scenarios import opened, played, required_error, verdict
+from rdmalab.cli.scenarios import answer, opened, played, required_error, verdict
 from rdmalab.export import FORMATS, format_called
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
@@ -72,9 +72,10 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
 )  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on its session.")
-def python(
+@click.option("--why", "ask", is_flag=True, help="Run why at its end; exit code 1 for an error.")
+def python(  # noqa: PLR0913  (one argument an option)
     *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, save: str | None,
-    tui: bool,
+    tui: bool, ask: bool,
 ) -> int:  # fmt: skip
     """Run a pyverbs program on a lab instead of RDMA hardware.
 
@@ -95,7 +96,18 @@ def python(
         code = play(script, arguments, profile, layer)
     if save is not None or tui:
         _keep(save, Path(script).name, tui=tui)
-    return code
+    found = _why() if ask else Exit.WELL
+    return code or found
+
+
+def _why() -> int:
+    """Tell on standard error what is wrong in the session; the exit code of `why`."""
+    from rdmalab.compat.process import here
+    from rdmalab.doctor.consultation import consult
+
+    report = consult(here().session)
+    tell(answer(report))
+    return Exit.FAILED if report.is_trouble else Exit.WELL
 
 
 def _keep(path: str | None, title: str, *, tui: bool) -> None:

@@ -19,7 +19,7 @@ def looked_at(session: Session, log: Log, node: str = "") -> str:
     hcas = [hca for name, hca in session.world.nodes.items() if node in ("", name)]
     counts = {noun: sum(len(hca.tables[noun].items) for hca in hcas) for noun in _COUNTED}
     if not any(counts.values()):
-        return "nothing: no queue was made yet"
+        return "nothing: there is no queue"
     said = [fmt.count(count, _COUNTED[noun]) for noun, count in counts.items() if count]
     qps = [qp for hca in hcas for qp in hca.qps.items.values()]
     under_way = sum(serial >= qp.comp.serial for qp in qps for serial in qp.sq.wqes)

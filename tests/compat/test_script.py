@@ -195,3 +195,38 @@ def test_memory_that_is_not_mapped_is_no_crash(tmp_path: Path, steps: str, print
     assert "Traceback" not in done.stderr
     warned = "A.mr0: the program has unmapped memory of this MR."
     assert (warned in done.stderr) == ("closed" in printed)
+
+
+_TOO_EARLY = """
+from pyverbs.device import Context
+from pyverbs.cq import CQ
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPCap, QPInitAttr
+from pyverbs.wr import SGE, SendWR
+import pyverbs.enums as e
+from pyverbs.pyverbs_error import PyverbsRDMAError
+
+with Context(name="rdmalab0") as ctx, PD(ctx) as pd, CQ(ctx, 4) as cq:
+    with QP(pd, QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=QPCap())) as qp:
+        try:
+            qp.post_send(SendWR(wr_id=7, opcode=e.IBV_WR_SEND, num_sge=1, sg=[SGE(0, 64, 1)]))
+        except PyverbsRDMAError:
+            pass
+"""
+
+
+def test_why_is_asked_at_the_end_after_all_is_destroyed(tmp_path: Path) -> None:
+    program = tmp_path / "early.py"
+    program.write_text(_TOO_EARLY)
+    told = run("--why", str(program))
+    assert told.returncode == 1
+    assert told.stderr.startswith("REFUSED ")
+    assert "post_send returned EINVAL" in told.stderr
+    assert run(str(program)).returncode == 0
+
+
+def test_why_of_a_program_without_errors_is_well() -> None:
+    told = run("--why", str(PROGRAMS / "rc_pingpong.py"))
+    assert told.returncode == 0
+    assert told.stderr.startswith("WELL ")
+    assert told.stdout == OUTPUT["rc_pingpong.py"]

@@ -8,7 +8,7 @@ from rdmalab.lab import Lab
 
 def test_at_what_was_looked() -> None:
     lab = Lab()
-    assert looked_at(lab.session, Log(lab.session)) == "nothing: no queue was made yet"
+    assert looked_at(lab.session, Log(lab.session)) == "nothing: there is no queue"
     for line in (
         "use rc_pair",
         "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED",
