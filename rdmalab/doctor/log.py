@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Noun, Thing
+from rdmalab.doctor.standstill import at_rest
 from rdmalab.session.session import Session
 from rdmalab.spec.records import (
     A,
@@ -48,13 +49,6 @@ class Work(NamedTuple):
 def work_of(node: str, cqe: "Cqe") -> Work:
     """Whose completion this is."""
     return Work(node, cqe.is_send, cqe.srq, 0 if cqe.srq else cqe.qp_num, cqe.serial)
-
-
-def _event(numbered: Numbered) -> int:
-    return event_of(numbered.record)
-
-
-_number = itemgetter(0)
 
 
 class Call:
@@ -133,6 +127,11 @@ class Log:
         self._of_thing: dict[Kind, dict[tuple[str, int], list[Numbered]]] = {}
         self._of_work: dict[Kind, dict[Work, Record]] = {}
 
+    @cached_property
+    def at_rest(self) -> bool:
+        """Whether nothing changes without another call, at the moment of the log."""
+        return at_rest(self.session)
+
     def until_now(self) -> "Log":
         """The part of this log up to the moment that is visited; all anew if that is too little."""
         far = self.session.world.trace.latest - self.first >= ENOUGH // 2
@@ -140,7 +139,7 @@ class Log:
 
     def _cut(self, found: list[Numbered]) -> list[Numbered]:
         """Those of a longer log that were there already."""
-        return found[: bisect_left(found, self.count, key=_number)]
+        return found[: bisect_left(found, self.count, key=itemgetter(0))]
 
     @cached_property
     def _kept(self) -> dict[Kind, list[int]]:
@@ -183,7 +182,7 @@ class Log:
     def since(self, event: int, kind: Kind) -> list[Numbered]:
         """Records of a kind from an event on."""
         found = self._kind(kind)
-        return found[bisect_left(found, event, key=_event) :]
+        return found[bisect_left(found, event, key=lambda each: event_of(each.record)) :]
 
     def about(self, kind: Kind, thing: Thing) -> list[Numbered]:
         """Records of a kind about a thing that the kind's noun names."""

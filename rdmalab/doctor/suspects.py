@@ -125,19 +125,18 @@ def _first_name(invocation: Invocation) -> str:
     return str(names[0]) if names else ""
 
 
-def stuck(session: Session, _log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Programs that failed, and those that wait while nothing happens any more."""
-    idle = session.world.agenda.next_ns() is None
+def stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Programs that failed, and those that wait or poll while nothing changes any more."""
     for program in programs_of(session.world):
         thing = Thing(Noun.PROGRAM, program.node, program.number)
-        waits = program.state is ProgramState.WAITING and idle
+        waits = program.state is not ProgramState.DONE and log.at_rest
         if wanted(thing) and (waits or program.state is ProgramState.FAILED):
             yield Subject(Sort.PROGRAM, thing)
 
 
 def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Sends that do not get on: at most timers run, or they are sent again and again."""
-    quiet = not session.world.agenda.heap
+    quiet = not session.world.agenda.heap or log.at_rest
     for thing, qp in _qps(session, wanted):
         again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
         if quiet or again:

@@ -1,0 +1,38 @@
+"""At rest: the agenda is empty, or threads come back to their lines and change nothing."""
+
+import pytest
+
+from rdmalab.doctor.standstill import at_rest
+from rdmalab.lab import Lab
+from tests.digest import digest
+
+_WRITE = "post_send A.qp0 opcode=RDMA_WRITE flags=SIGNALED"
+
+
+@pytest.mark.parametrize(
+    ("lines", "rest"),
+    [
+        ("poll A.cq0", True),
+        ("loop; poll_cq A.cq0; sleep 1us; end", True),
+        ("loop; req_notify_cq A.cq0; try get_cq_event A.ch0; end", True),
+        ("loop 100000; poll_cq A.cq0; end", False),
+        (f"loop; {_WRITE}; poll A.cq0; end", False),
+        ("loop; if now > 9us; stop; end; end", False),
+        ("sleep 1us; sleep 1us", False),
+    ],
+)
+def test_a_thread_that_changes_nothing_is_at_rest(lines: str, *, rest: bool) -> None:
+    lab = Lab()
+    for line in ("use rc_pair channel=1", f"program A.x lines={{{lines}}}", "run 500ns"):
+        lab.do(line)
+    before = digest(lab.session.world.trace), lab.session.history.here
+    assert at_rest(lab.session) is rest
+    assert (digest(lab.session.world.trace), lab.session.history.here) == before
+
+
+def test_an_empty_agenda_is_rest_and_a_packet_is_none() -> None:
+    lab = Lab()
+    lab.do("use rc_pair")
+    assert at_rest(lab.session)
+    lab.do(_WRITE)
+    assert not at_rest(lab.session)
