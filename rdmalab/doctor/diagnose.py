@@ -134,12 +134,22 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     roots = sorted(unique(c for found, _ in chains for c in found), key=origin)
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
     return Report(
-        first.name, first.standing, session.world.event, roots, stations,
+        first.name, _at_rest(first, roots), session.world.event, roots, stations,
         warnings=unique(c for d in told for c in d.causes(Verdict.WARN)),
         waits=waits(told),
         ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
+
+
+def _at_rest(first: Diagnosis, roots: Sequence[Cause]) -> SubjectOutcome:
+    """How it stands; never, where a thread or a queue waits at rest, and a root was found."""
+    found, case = first.standing, first.case
+    waits = found.kind is Status.PENDING and case.subject.sort in (Sort.PROGRAM, Sort.CQ)
+    if not waits or not roots or not case.at_rest:
+        return found
+    said_ = found.sentence.removesuffix(f", and {_vain(case.subject)}")
+    return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {_vain(case.subject)}")
 
 
 def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Cause], list[Cause]]:
@@ -156,6 +166,7 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
     ]
     roots = [cause for cause in causes if not cause.check.station]
     stations = sorted((cause for cause in causes if cause.check.station), key=origin)
+    stations = [cause for cause in stations if not (roots and cause.check.fallback)]
     return (roots, stations) if roots else (stations[:1], stations[1:])
 
 

@@ -122,7 +122,7 @@ class Check:
 
     question: asked so that yes is a problem. rule: what it stands on, as a sentence. source: the
     document. station: it stands on the way from a cause to the symptom and is never the root,
-    where a root is found.
+    where a root is found. fallback: a station that is left out where a root is found.
     """
 
     number: int
@@ -133,15 +133,16 @@ class Check:
     source: str
     examine: "Callable[[Case], Finding]"
     station: bool = False
+    fallback: bool = False
 
 
 def check(  # noqa: PLR0913  (a row of data)
     number: int, slug: str, section: Section, *, question: str, rule: str, source: str,
-    station: bool = False,
+    station: bool = False, fallback: bool = False,
 ) -> "Callable[[Callable[[Case], Finding]], Check]":  # fmt: skip
     """Declare the decorated function as a check; what its arguments are stands in Check."""
 
     def declare(examine: "Callable[[Case], Finding]") -> Check:
-        return Check(number, slug, section, question, rule, source, examine, station)
+        return Check(number, slug, section, question, rule, source, examine, station, fallback)
 
     return declare

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, batches
-from rdmalab.doctor.facts.awaited import things_in
 from rdmalab.doctor.facts.possible_senders import newest, stopped, talkers, unsent
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, qp_error_cause
+from rdmalab.doctor.facts.thread_waits import ThreadWait, cqs_of, of_program, thread_wait
 from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.log import Call
@@ -19,11 +19,12 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.suspects import undone, unmet
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import A, B, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.program_state import Program
-from rdmalab.world.relations import exists, peer_of
+from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import peer_of
 
 MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
 
@@ -148,8 +149,9 @@ def _program(case: Case) -> list[Subject]:
 
 
 def _awaited(case: Case) -> list[Subject]:
-    """The completion queues that a program looks at, and the work that should complete there."""
-    found: list[Subject] = []
+    """What a program looks at, the work that should complete there, and who was to post it."""
+    waits = thread_wait(case)
+    found = _not_provided(case, waits) if waits is not None else []
     for thing in looked_at(case):
         found.append(Subject(Sort.CQ, thing))
         found += _snatched(case, thing)
@@ -157,6 +159,27 @@ def _awaited(case: Case) -> list[Subject]:
             found += undone(qp) if qp.send_cq == thing.number else []
             found += unmet(qp) if qp.recv_cq == thing.number else []
     return found
+
+
+def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
+    """Of a thread that waits at rest: stopped threads, sends without a trace, open regions."""
+    found = [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number)) for p in waits.providers]
+    for qp in waits.qps:
+        found += [] if undone(qp) else unseen(case, qp)
+        batch = batches.latest(case.log, Subject(Sort.QP, _thing(qp)))
+        wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
+        found += [Subject(Sort.SEND, _thing(qp), wr_id=wr_id) for wr_id in wrs]
+        calls = [*stopped(case, qp), *unsent(case, qp)]
+        found += [_of_call(call) for call in calls]
+    named = [t for t in waits.things if t.noun is Noun.QP]
+    return found + [s for qp in waits.qps if _thing(qp) in named for s in undone(qp)]
+
+
+def unseen(case: Case, qp: QueuePair) -> list[Subject]:
+    """The newest send, if it was carried out and no completion tells."""
+    done = [r for _, r in case.log.about(Kind.WQE_COMPLETED, _thing(qp))[-1:]]
+    return [Subject(Sort.SEND, _thing(qp), r[A].serial, r[A].wr.wr_id)
+            for r in done if not r[A].signaled and not r[B]]  # fmt: skip
 
 
 def _snatched(case: Case, cq: Thing) -> list[Subject]:
@@ -181,14 +204,16 @@ def looked_at(case: Case) -> list[Thing]:
 
 def watched_by(case: Case, program: Program) -> list[Thing]:
     """The same, of any program."""
-    if program.wants is not None and program.wants[1].noun is Noun.CHANNEL:
-        channel = program.wants[1]
-        cqs = case.world.nodes[channel.node].cqs.items.values()
-        return [Thing(Noun.CQ, channel.node, c.number) for c in cqs if c.channel == channel.number]
-    invocation = program.line.invocation
-    named = [str(value) for value in invocation.arguments.values()] if invocation else []
-    things = [case.names.find(name) for name in named] + things_in(case, program.line.question)
-    return [t for t in things if t is not None and t.noun is Noun.CQ and exists(case.world, t)]
+    return cqs_of(case, program)
+
+
+def _cq(case: Case) -> list[Subject]:
+    """The threads that wait for it at rest."""
+    if case.cq is None or not case.at_rest:
+        return []
+    waiting = [p for p in programs_of(case.world) if of_program(case, p) is not None]
+    return [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number))
+            for p in waiting if case.subject.thing in watched_by(case, p)]  # fmt: skip
 
 
 _OF: dict[Sort, Callable[[Case], list[Subject]]] = {
@@ -196,5 +221,6 @@ _OF: dict[Sort, Callable[[Case], list[Subject]]] = {
     Sort.RECV: _receive,
     Sort.CALL: _call,
     Sort.PROGRAM: _program,
+    Sort.CQ: _cq,
     Sort.BYTES: for_bytes,
 }

@@ -1,0 +1,154 @@
+"""Threads that wait at rest: what they look at, and which threads were to provide it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+
+from rdmalab.command import Noun, Ref, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.attempts import RECEIVING, SENDING
+from rdmalab.doctor.facts.awaited import things_in
+from rdmalab.doctor.finding import Evidence, said
+from rdmalab.grammar.program import Line
+from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.world.program_state import Program
+from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import exists, find_qp, peer_of
+
+_OVER = (ProgramState.DONE, ProgramState.FAILED)
+_MOST_LINES = 16  # of a thread that repeats lines, the newest that it ran
+
+
+@dataclass
+class ThreadWait:
+    """A thread that does not go on. lines: the line it waits in, or those that it repeats."""
+
+    case: Case
+    program: Program
+
+    @property
+    def thing(self) -> Thing:
+        return _thing(self.program)
+
+    @property
+    def name(self) -> str:
+        return self.case.names.of(self.thing)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The line it waits in; of one that polls at rest all lines that it repeats."""
+        return lines_of(self.case, self.program)
+
+    @cached_property
+    def things(self) -> list[Thing]:
+        """All objects that these lines name, as far as they live."""
+        return things_of(self.case, self.program)
+
+    @cached_property
+    def cqs(self) -> list[Thing]:
+        """The completion queues among them, or behind the channel it sleeps on."""
+        return cqs_of(self.case, self.program)
+
+    @cached_property
+    def qps(self) -> list[QueuePair]:
+        """The queue pairs that complete on these queues, and those that its question names."""
+        numbers = {(cq.node, cq.number) for cq in self.cqs}
+        named = [find_qp(self.case.world, t.node, t.number)
+                 for t in self.things if t.noun is Noun.QP]  # fmt: skip
+        return [
+            qp
+            for hca in self.case.world.nodes.values()
+            for qp in hca.qps.items.values()
+            if qp in named or numbers & {(qp.node, qp.send_cq), (qp.node, qp.recv_cq)}
+        ]
+
+    @cached_property
+    def providers(self) -> list[Program]:
+        """The threads that it names, and those that would post what it waits for."""
+        ends = {(q.node, q.number) for qp in self.qps for q in (qp, peer_of(self.case.world, qp))
+                if q is not None}  # fmt: skip
+        return [
+            other
+            for other in programs_of(self.case.world)
+            if other is not self.program
+            and (_thing(other) in self.things or _is_to_post(self.case, other, ends))
+        ]
+
+    def since(self) -> int | None:
+        """The event in which it came to its line; of what is not kept, its start."""
+        own = {line.number for line in self.lines}
+        waited = self.case.log.about(Kind.PROGRAM_WAITED, self.thing)
+        if self.program.state is ProgramState.WAITING and waited:
+            return event_of(waited[-1].record)
+        ran = self.case.log.about(Kind.PROGRAM_RAN, self.thing)
+        here = list(takewhile(lambda each: each.record[A] in own, reversed(ran)))
+        begun = here or self.case.log.about(Kind.CREATED, self.thing)
+        return event_of(begun[-1].record) if begun else None
+
+    def words(self) -> Evidence:
+        """`A.x waits in line 1: poll A.cq0`."""
+        line = self.program.line
+        what = "waits" if self.program.state is ProgramState.WAITING else "polls in vain"
+        return said(f"{self.name} {what} in line {line.number}: {line.text}", self.since())
+
+
+def thread_wait(case: Case) -> ThreadWait | None:
+    """Of the program that is asked about, if it will not go on without another call."""
+    return of_program(case, case.program) if case.program is not None else None
+
+
+def of_program(case: Case, program: Program) -> ThreadWait | None:
+    """The same, of any program."""
+    over = program.state in _OVER or not case.at_rest
+    return None if over else ThreadWait(case, program)
+
+
+def lines_of(case: Case, program: Program) -> list[Line]:
+    """The line it is in; of one that polls at rest all lines that it repeats."""
+    if program.state in (*_OVER, ProgramState.WAITING) or not case.at_rest:
+        return [program.line]
+    ran = case.log.about(Kind.PROGRAM_RAN, _thing(program))[-_MOST_LINES:]
+    numbers = {each.record[A] for each in ran} | {program.line.number}
+    return [line for line in program.lines if line.number in numbers]
+
+
+def things_of(case: Case, program: Program) -> list[Thing]:
+    """The objects that these lines name, as far as they live."""
+    found: dict[Thing, None] = {}
+    for line in lines_of(case, program):
+        named = line.invocation.arguments.values() if line.invocation is not None else ()
+        things = [case.names.find(str(value)) for value in named if isinstance(value, Ref)]
+        things += things_in(case, line.question)
+        found |= dict.fromkeys(t for t in things if t is not None and exists(case.world, t))
+    return list(found)
+
+
+def cqs_of(case: Case, program: Program) -> list[Thing]:
+    """The completion queues that a thread looks at, by name or through a channel."""
+    things = things_of(case, program)
+    channels = {(t.node, t.number) for t in things if t.noun is Noun.CHANNEL}
+    told = [
+        Thing(Noun.CQ, cq.node, cq.number)
+        for hca in case.world.nodes.values()
+        for cq in hca.cqs.items.values()
+        if (cq.node, cq.channel) in channels
+    ]
+    return list(dict.fromkeys([*(t for t in things if t.noun is Noun.CQ), *told]))
+
+
+def _thing(program: Program) -> Thing:
+    return Thing(Noun.PROGRAM, program.node, program.number)
+
+
+def _is_to_post(case: Case, program: Program, ends: set[tuple[str, int]]) -> bool:
+    """Whether a thread that is not done has still to post on one of these queue pairs."""
+    for line in program.lines[program.at :] if program.state is not ProgramState.DONE else ():
+        if line.invocation is None or line.invocation.name not in (*SENDING, *RECEIVING):
+            continue
+        for value in line.invocation.arguments.values():
+            thing = case.names.find(str(value)) if isinstance(value, Ref) else None
+            if thing is not None and thing.noun is Noun.QP and (thing.node, thing.number) in ends:
+                return True
+    return False
