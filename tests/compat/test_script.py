@@ -110,6 +110,22 @@ def test_what_a_program_did_is_a_scenario_that_replays(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout) == (0, "")
 
 
+def test_a_call_that_would_never_come_back_is_kept_with_its_cause(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "from pyverbs.cq import CQ, CompChannel\nfrom pyverbs.device import Context\n"
+        "context = Context(name='rdmalab0')\nchannel = CompChannel(context)\n"
+        "cq = CQ(context, 8, None, channel)\nchannel.get_cq_event(cq)\n",
+    )
+    kept = tmp_path / "kept.rdmalab.yaml"
+    assert run("--save", str(kept), program).returncode == 1
+    assert "get_cq_event A.channel0" in kept.read_text()
+    command = [sys.executable, "-m", "rdmalab", "why", str(kept)]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert asked.returncode == 1
+    assert "1. cq-not-armed" in asked.stdout
+
+
 def test_of_a_program_that_fails_the_way_up_to_there_is_kept(tmp_path: Path) -> None:
     program = write(
         tmp_path,

@@ -97,14 +97,17 @@ def call(text: str, word: str, **arguments: object) -> Any:
         raise PyverbsUserError(f"{text}: {senseless.message}") from None
 
 
-def wait_for(text: str, ready: Callable[[], object]) -> None:
-    """Let time pass until `ready()` is true.
+def wait_for(text: str, ready: Callable[[], object], word: str, **arguments: object) -> None:
+    """Let time pass until `ready()` is true, for a command that blocks until then.
 
-    PyverbsError if nothing is pending that could make it true: C would block without limit.
+    PyverbsError if nothing is pending that could make it true: C would block without limit. The
+    call is carried out all the same, so that the log and a saved session have its refusal.
     """
     process = here()
     while not ready():
         if process.is_idle():
+            with suppress(Refused):
+                process.call(word, **arguments)
             raise PyverbsError(f"{text}: {_NEVER}")
         process.glance()
 

@@ -39,7 +39,7 @@ class CompChannel(LabObject[channels.CompChannel]):
         """
         expect("expected_cq", expected_cq, CQ)
         text = "Failed to get CQ event"
-        wait_for(text, lambda: self.found.events)
+        wait_for(text, lambda: self.found.events, "get_cq_event", channel=self.ref)
         event = call(text, "get_cq_event", channel=self.ref)
         if event.cq.number != expected_cq.found.number:
             raise PyverbsRDMAError("Received event on an unexpected CQ", 0)

@@ -173,7 +173,7 @@ class Context(LabObject[Hca]):
         PyverbsError if none is pending and none can come: C would block without limit.
         """
         text = "Failed to get async event"
-        wait_for(text, lambda: self._hca.async_events)
+        wait_for(text, lambda: self._hca.async_events, "get_async_event", node=self.ref)
         report = call(text, "get_async_event", node=self.ref)
         event = AsyncEvent(int(report.event))
         event.about(self.node, report.thing)
