@@ -36,6 +36,7 @@ from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
+from rdmalab.spec.programs import BLOCKING
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists
 
@@ -211,6 +212,7 @@ def _plain(session: Session, log: Log, question: Node | None) -> Report:
     if not told:
         left = [look for look in looks if look.moment in chains[look.subject][-1:]]
         left = [look for look in left if not is_ordered(session, log, look.subject)]
+        left = [look for look in left if look.report.standing.rule not in BLOCKING]
         return _as_of_now(session, log, left[0], found) if left else _well(session, log, question)
     report = told[0].report
     every = [look.report for look in told]

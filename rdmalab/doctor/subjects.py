@@ -3,13 +3,16 @@
 from collections.abc import Callable
 
 from rdmalab.command import NotUnderstood, Noun, Thing
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
+from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.suspects import MOST, subject_of, suspects, undone, unmet
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
@@ -149,7 +152,8 @@ def _completion_queue(session: Session, log: Log, thing: Thing, _path: Path) -> 
     numbers = {qp.number for qp in users}
 
     def concerns(it: Thing) -> bool:
-        return it == thing or (
+        told = session.world.find(thing, CompletionQueue).channel or None
+        return it in (thing, Thing(Noun.CHANNEL, thing.node, told or -1)) or (
             it.noun is Noun.QP and it.node == thing.node and it.number in numbers
         )
 
@@ -162,14 +166,20 @@ def _completion_queue(session: Session, log: Log, thing: Thing, _path: Path) -> 
 
 def _channel(session: Session, log: Log, thing: Thing, path: Path) -> list[Subject]:
     """Who waits on it, and the queues that should tell it."""
+    programs = programs_of(session.world)
+    threads = [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number)) for p in programs]
+    waits = [thread_wait(Case(session, each, log, asked=True)) for each in threads]
     waiting = [
-        Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number))
-        for p in programs_of(session.world)
-        if p.wants is not None and p.wants[1] == thing
-    ]
+        each for each, program, wait in zip(threads, programs, waits, strict=True)
+        if (program.wants is not None and program.wants[1] == thing)
+        or (wait is not None and thing in wait.things)
+    ]  # fmt: skip
     cqs = session.world.nodes[thing.node].cqs.items.values()
     told = [Thing(Noun.CQ, thing.node, cq.number) for cq in cqs if cq.channel == thing.number]
-    return waiting + [s for cq in told for s in _completion_queue(session, log, cq, path)]
+    calls = suspects(session, log, lambda it: it == thing)
+    return [*waiting, *calls] + [
+        s for cq in told for s in _completion_queue(session, log, cq, path)
+    ]
 
 
 def _program(_session: Session, _log: Log, thing: Thing, _path: Path) -> list[Subject]:

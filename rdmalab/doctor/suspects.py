@@ -91,11 +91,27 @@ def _lost_in(log: Log, thing: Thing, serial: int, event: int) -> bool:
 
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Calls that were refused, and not accepted since; a poll in vain is no refusal."""
+    """Calls that were refused, and not accepted since; of those that would block the newest."""
+    vain: set[tuple[str, tuple[str, int]]] = set()
     for call in reversed(log.refused()[-MOST:]):
-        concerns = any(wanted(Thing(noun, *call.thing)) for noun in (Noun.QP, Noun.CQ, Noun.SRQ))
-        if concerns and call.refusal not in BLOCKING and not _accepted_since(log, call):
+        if not any(wanted(Thing(noun, *call.thing)) for noun in _nouns(call)):
+            continue
+        if call.refusal in BLOCKING and (call.program or (call.verb, call.thing) in vain):
+            continue  # the program itself waits, and is stuck
+        vain.add((call.verb, call.thing))
+        if not _accepted_since(log, call) and not _polled_since(log, call):
             yield subject_of(call)
+
+
+def _polled_since(log: Log, call: Call) -> bool:
+    """Whether completions were polled after a get_cq_event that would block."""
+    polls = log.of(Kind.CQE_POLLED, call.thing[0]) if call.verb == "get_cq_event" else []
+    return any(event_of(record) > call.event for _, record in polls[-1:])
+
+
+def _nouns(call: Call) -> tuple[Noun, ...]:
+    """Of which nouns the number may be that a call was about."""
+    return (Noun.CHANNEL,) if call.verb == "get_cq_event" else (Noun.QP, Noun.CQ, Noun.SRQ)
 
 
 def _accepted_since(log: Log, call: Call) -> bool:

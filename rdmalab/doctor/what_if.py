@@ -12,6 +12,7 @@ from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
+from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
@@ -218,7 +219,7 @@ class _Start:
 
 def _came_of(session: Session, subject: Subject, start: _Start, log: Log) -> TrialOutcome:
     if subject.sort is Sort.CALL:
-        return TrialOutcome(works=True)
+        return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
         return _brought(log, subject.thing.node, start.event)
     found = standing(session, renewed(session, subject, log), log)
@@ -231,6 +232,25 @@ def _came_of(session: Session, subject: Subject, start: _Start, log: Log) -> Tri
             session, subject.thing, start.line, start.record
         )
     return TrialOutcome(works, "" if works else found.sentence)
+
+
+def _unblocked(session: Session, subject: Subject, start: "_Start") -> TrialOutcome:
+    """Of a call that would block: an event is pending now, or nothing is left to be polled."""
+    channel = _awaited_channel(session, subject)
+    if channel is None:
+        return TrialOutcome(works=True)
+    comes = bool(session.world.find(channel, CompChannel).events)
+    works = comes or bool(start.lying and not _lying(session, subject))
+    return TrialOutcome(works, "" if works else "no completion event is pending")
+
+
+def _awaited_channel(session: Session, subject: Subject) -> Thing | None:
+    """The channel of a get_cq_event that would block, if it lives."""
+    calls = [c for c in Log(session).refused() if c.event == subject.event]
+    if subject.sort is not Sort.CALL or not calls or calls[-1].refusal != "cq-event-none":
+        return None
+    channel = Thing(Noun.CHANNEL, *calls[-1].thing)
+    return channel if exists(session.world, channel) else None
 
 
 def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
@@ -259,6 +279,7 @@ def _lying(session: Session, subject: Subject) -> int:
     """How many completions lie on the queues beside which a program sleeps."""
     program = _program(session, subject)
     channel = program.wants[1] if program is not None and program.wants is not None else None
+    channel = channel or _awaited_channel(session, subject)
     if channel is None or channel.noun is not Noun.CHANNEL:
         return 0
     cqs = session.world.nodes[channel.node].cqs.items.values()

@@ -209,7 +209,11 @@ def no_channel(case: Case) -> Finding:
 
 
 def _named(case: Case) -> list[CompletionQueue]:
-    """The completion queues in the lines of the program, in their order."""
+    """The completion queues in the lines of the program, or that calls of the node have armed."""
+    if case.call is not None:
+        arms = [call.thing[1] for call in case.log.calls("req_notify_cq", case.node)]
+        cqs = case.hca.cqs.items
+        return [cqs[number] for number in dict.fromkeys(reversed(arms)) if number in cqs]
     program, found = case.program, []
     for line in program.lines if program is not None else ():
         arguments = line.invocation.arguments.values() if line.invocation is not None else ()

@@ -1,9 +1,10 @@
-"""Programs that sleep until a completion event comes: beside which queues, since when, and why."""
+"""Programs and calls that wait for a completion event: on which queues, since when, and why."""
 
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.thread_waits import things_of
 from rdmalab.doctor.finding import Evidence, said
 from rdmalab.doctor.what_if import goes_on
 from rdmalab.hca import channels
@@ -28,27 +29,44 @@ class EventWaiter:
 
 
 def sleeper(case: Case) -> EventWaiter | None:
-    """The program that is asked about, if it sleeps in get_cq_event."""
-    program = case.program
-    if program is None or program.state is not ProgramState.WAITING or program.wants is None:
-        return None
-    rule, channel = program.wants
-    if rule != RULE:
+    """The program, or the call, that is asked about, if it waits in get_cq_event."""
+    channel = _channel(case)
+    if channel is None:
         return None
     found = case.hca.channels.items.get(channel.number)
     cqs = channels.members(case.hca, found) if found is not None else []
+    if case.call is not None:
+        return EventWaiter(case.call.verb, channel, cqs, case.call.event)
     waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
     since = event_of(waits[-1].record) if waits else None
     return EventWaiter(case.names.of(case.subject.thing), channel, cqs, since)
 
 
+def _channel(case: Case) -> Thing | None:
+    """The channel on which no event is pending, for a call, a blocked thread, or one at rest."""
+    if case.call is not None:
+        return Thing(Noun.CHANNEL, *case.call.thing) if case.call.refusal == RULE else None
+    program = case.program
+    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
+        return None
+    if program.state is ProgramState.WAITING:
+        wants = program.wants
+        return wants[1] if wants is not None and wants[0] == RULE else None
+    things = things_of(case, program) if case.at_rest else []
+    return next((thing for thing in things if thing.noun is Noun.CHANNEL), None)
+
+
 def stays(case: Case) -> bool:
-    """Whether time alone does not wake the program: that is tried, ask it last."""
-    return case.at_rest or not goes_on(case.session, case.subject.thing)
+    """Whether time alone brings no event: that is tried, ask it last."""
+    called = case.call is not None
+    return case.at_rest or not (called or goes_on(case.session, case.subject.thing))
 
 
 def sleeps(case: Case, asleep: EventWaiter) -> Evidence:
     """`B.rx sleeps on B.ch0`."""
+    if case.call is not None:
+        name = case.names.of(asleep.channel)
+        return said(f"{asleep.name} on {name} would block without end", asleep.since)
     return said(f"{asleep.name} sleeps on {case.names.of(asleep.channel)}", asleep.since)
 
 

@@ -1,10 +1,80 @@
 """Programs that sleep beside a channel, and what is known of its queues."""
 
+import pytest
+
 from rdmalab.doctor.facts import event_waiters
+from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.report import Report
+from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of
 
 _PAIR = "use rc_pair channel=1"
+_RECV = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
+_SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+_GET = "get_cq_event B.ch0"
+
+
+def typed(*lines: str, question: str = "why") -> Report:
+    lab = Lab()
+    for line in lines:
+        lab.do(line)
+    report = lab.do(question)[-1].value
+    assert isinstance(report, Report)
+    return report
+
+
+@pytest.mark.parametrize("question", ["why", "why B.ch0", "why B.cq0", "why EAGAIN"])
+@pytest.mark.parametrize(
+    ("lines", "slug"),
+    [
+        ((_PAIR, _RECV, _SEND, "run"), "cq-not-armed"),
+        ((_PAIR, _RECV, _SEND, "run", "req_notify_cq B.cq0"), "armed-after-cqe"),
+        ((_PAIR, _RECV, "req_notify_cq B.cq0 solicited_only=1", _SEND, "run"), "solicited-only"),
+        ((_PAIR, _RECV, _RECV, "req_notify_cq B.cq0", _SEND, _SEND, "run", _GET,
+          "ack_cq_events B.cq0", "req_notify_cq B.cq0", "poll_cq B.cq0"), "polled-once"),
+        (("use rc_pair", "create_comp_channel B.ch0", "req_notify_cq B.cq0", _RECV, _SEND, "run"),
+         "no-channel"),
+    ],
+)  # fmt: skip
+def test_a_typed_call_that_would_block_has_the_cause_of_a_thread(
+    lines: tuple[str, ...], slug: str, question: str
+) -> None:
+    if slug == "no-channel" and question == "why B.cq0":
+        return  # the channel is none of this queue
+    report = typed(*lines, _GET, question=question)
+    assert report.slug == slug
+    assert report.is_trouble
+
+
+@pytest.mark.parametrize("question", ["why", "why B.ch0"])
+def test_a_thread_that_tries_again_and_again_has_the_same_cause(question: str) -> None:
+    rx = "program B.rx lines={loop; try get_cq_event B.ch0; end}"
+    report = typed(_PAIR, _RECV, _SEND, "run", rx, "run 1ms", question=question)
+    assert report.slug == "cq-not-armed"
+    assert report.standing.kind is Status.NEVER
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("req_notify_cq B.cq0", _GET),  # nothing has come yet
+        (_SEND, "run", _GET, "poll_cq B.cq0"),  # polled instead
+        (_SEND, "req_notify_cq B.cq0", _GET, "run", _GET),  # a moment too early
+    ],
+)
+def test_a_call_in_vain_that_harms_nothing_is_no_trouble(lines: tuple[str, ...]) -> None:
+    report = typed(_PAIR, _RECV, *lines)
+    assert report.standing.kind is Status.WELL
+    assert not report.is_trouble
+
+
+def test_a_destruction_that_would_block_is_told_by_plain_why() -> None:
+    lines = (_PAIR, _RECV, "req_notify_cq B.cq0", _SEND, "run", _GET, "destroy_qp B.qp0")
+    report = typed(*lines, "destroy_cq B.cq0")
+    assert report.slug == "unacked-events"
+    assert report.remedy is not None
+    assert report.remedy.works
 
 
 def test_only_who_sleeps_in_get_cq_event_is_a_sleeper() -> None:
