@@ -12,7 +12,7 @@ from rdmalab.session.session import Session
 from rdmalab.shell.legal_arguments import usual_value
 from rdmalab.shell.object_suggestions import WAYS_OUT, object_name, qp_of
 from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of, legal_next
-from rdmalab.world.relations import exists
+from rdmalab.world.relations import exists, users_of
 
 _MASK = re.compile(r"\battr_mask=\S+")
 _CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
@@ -166,41 +166,11 @@ def _to_srq(session: Session, invocation: Invocation) -> str:
     )
 
 
-# Who uses what: the users of each kind, the verb that ends them, and their fields by what they use.
-_USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
-    (
-        Noun.QP,
-        "destroy_qp",
-        {
-            Noun.PD: ("pd",),
-            Noun.CQ: ("send_cq", "recv_cq"),
-            Noun.SRQ: ("srq",),
-            Noun.XRCD: ("xrcd",),
-        },
-    ),
-    (Noun.SRQ, "destroy_srq", {Noun.PD: ("pd",), Noun.CQ: ("cq",), Noun.XRCD: ("xrcd",)}),
-    (Noun.CQ, "destroy_cq", {Noun.CHANNEL: ("channel",)}),
-    (Noun.FLOW, "destroy_flow", {Noun.QP: ("qp",)}),
-    (Noun.MW, "dealloc_mw", {Noun.PD: ("pd",)}),
-    (Noun.MR, "dereg_mr", {Noun.PD: ("pd",)}),
-    (Noun.AH, "destroy_ah", {Noun.PD: ("pd",)}),
-    (Noun.PD, "dealloc_pd", {Noun.PD: ("base",), Noun.TD: ("td",)}),
-)
-
-
 def _destroy_users(session: Session, invocation: Invocation) -> str:
     """Destroy the first object that still uses it."""
     thing = session.names.find(object_name(session, invocation))
-    if thing is None:
-        return ""
-    tables = session.world.nodes[thing.node].tables
-    for user, verb, fields in _USERS:
-        for item in tables[user].items.values():
-            if (user, item.number) == (thing.noun, thing.number):
-                continue  # a protection domain is its own base
-            if any(getattr(item, name) == thing.number for name in fields.get(thing.noun, ())):
-                return f"{verb} {session.names.of(Thing(user, thing.node, item.number))}"
-    return ""
+    users = users_of(session.world, thing) if thing is not None else ()
+    return next((f"{verb} {session.names.of(user)}" for user, verb in users), "")
 
 
 def _wake(session: Session, invocation: Invocation) -> str:

@@ -1,9 +1,32 @@
 """Which object belongs to which: peers, nodes of addresses, objects that exist."""
 
+from collections.abc import Iterator
+
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.world.world import World
+
+_USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
+    (
+        Noun.QP,
+        "destroy_qp",
+        {
+            Noun.PD: ("pd", "domain"),
+            Noun.CQ: ("send_cq", "recv_cq"),
+            Noun.SRQ: ("srq",),
+            Noun.XRCD: ("xrcd",),
+        },
+    ),
+    (Noun.SRQ, "destroy_srq", {Noun.PD: ("pd",), Noun.CQ: ("cq",), Noun.XRCD: ("xrcd",)}),
+    (Noun.CQ, "destroy_cq", {Noun.CHANNEL: ("channel",)}),
+    (Noun.FLOW, "destroy_flow", {Noun.QP: ("qp",)}),
+    (Noun.MW, "dealloc_mw", {Noun.PD: ("pd",)}),
+    (Noun.MR, "dereg_mr", {Noun.PD: ("pd",)}),
+    (Noun.AH, "destroy_ah", {Noun.PD: ("pd",)}),
+    (Noun.PD, "dealloc_pd", {Noun.PD: ("base",), Noun.TD: ("td",)}),
+)
+"""The users of each kind, the verb that ends them, and their fields by what they use."""
 
 
 def exists(world: World, thing: Thing) -> bool:
@@ -12,6 +35,22 @@ def exists(world: World, thing: Thing) -> bool:
     if hca is None or thing.noun is Noun.NODE:
         return hca is not None
     return thing.number in hca.tables[thing.noun].items
+
+
+def users_of(world: World, thing: Thing) -> Iterator[tuple[Thing, str]]:
+    """The objects that keep a thing from being destroyed, each with the verb that ends it.
+
+    A memory region is used by the windows that are bound to it.
+    """
+    tables = world.nodes[thing.node].tables
+    for noun, verb, fields in _USERS:
+        for item in tables[noun].items.values():
+            named = [getattr(item, field) for field in fields.get(thing.noun, ())]
+            if (noun, item.number) != (thing.noun, thing.number) and thing.number in named:
+                yield Thing(noun, thing.node, item.number), verb
+    for window in tables[Noun.MW].items.values() if thing.noun is Noun.MR else ():
+        if window.binding is not None and window.binding.mr == thing.number:
+            yield Thing(Noun.MW, thing.node, window.number), "dealloc_mw"
 
 
 def find_qp(world: World, node: str, number: int) -> QueuePair | None:

@@ -154,7 +154,13 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
     found = sorted(each for kind in kinds for each in case.log.about(kind, thing))
     event = event_of(found[-many].record) if len(found) >= many else None
     what = f"{fmt.count(many, 'event')} of {case.names.of(thing)}"
-    return [said(f"{what} taken and not acknowledged, the first of them here", event)]
+    who = case.log.asked(event)[1] if event is not None else ""
+    return [
+        said(
+            f"{what} taken{' by ' * bool(who)}{who} and not acknowledged, the first of them here",
+            event,
+        )
+    ]
 
 
 def _waiting(case: Case) -> list[Evidence]:

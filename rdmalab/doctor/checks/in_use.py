@@ -1,0 +1,59 @@
+"""A destruction that is refused, because other objects still use what it is about."""
+
+from rdmalab.command import Ref, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.fixes.rephrase_call import otherwise
+from rdmalab.spec.records import Kind, event_of, noun_of
+from rdmalab.world.relations import exists, users_of
+
+_MOST, _LISTED = 3, 8  # users with a line of their own; those in the line after them
+_RULES = ("in-use", "mr-window-bound")
+
+
+@check(
+    125, "in-use", Section.LOCAL,
+    question="Do other objects still use what was to be destroyed?",
+    rule="objects are destroyed in the opposite order of creation: those that use a thing first",
+    source="ibv_dealloc_pd(3)",
+)  # fmt: skip
+def in_use(case: Case) -> Finding:
+    """Of a refused destruction, which objects hold the thing, when they were made and by whom."""
+    call = case.call
+    if call is None or call.refusal not in _RULES or call.invocation is None:
+        return NA
+    named = [value for value in call.invocation.arguments.values() if isinstance(value, Ref)]
+    thing = case.names.find(str(named[0])) if named else None
+    if thing is None or not exists(case.world, thing):
+        return ok("it is destroyed by now")
+    users = [user for user, _ in users_of(case.world, thing)]
+    if not users:
+        return ok("nothing uses it any more")
+    name = case.names.of(thing)
+    others = [case.names.of(user) for user in users[_MOST:]]
+    many = f" and {len(others) - _LISTED} more" if len(others) > _LISTED else ""
+    rest = [said(f"{name} is also used by {', '.join(others[:_LISTED])}{many}")] if others else []
+    first = _held(case, users[0], name)
+    return fail(
+        *[_held(case, user, name) for user in users[:_MOST]], *rest,
+        cure=Fix([*_release(case, thing), *otherwise(case, {})]), since=first.event,
+    )  # fmt: skip
+
+
+def _held(case: Case, user: Thing, name: str) -> Evidence:
+    """`A.qp0, made by A.main, uses A.cq0`, and the event in which it was made."""
+    made = [event_of(record) for _, record in case.log.about(Kind.CREATED, user)
+            if noun_of(record) == user.noun.value]  # fmt: skip
+    event = made[-1] if made else None
+    maker = case.log.asked(event)[1] if event is not None else ""
+    by = f", made by {maker}," if maker else ""
+    return said(f"{case.names.of(user)}{by} uses {name}", event)
+
+
+def _release(case: Case, thing: Thing) -> list[str]:
+    """The lines that destroy all users of a thing, those of the users first."""
+    lines: dict[str, None] = {}
+    for user, verb in users_of(case.world, thing):
+        lines |= dict.fromkeys(_release(case, user))
+        lines[f"{verb} {case.names.of(user)}"] = None
+    return list(lines)
