@@ -13,6 +13,7 @@ from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.related_subjects import behind
 from rdmalab.doctor.report import SLOW, TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.what_if import goes_on
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
@@ -134,7 +135,7 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     roots = sorted(unique(c for found, _ in chains for c in found), key=origin)
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
     return Report(
-        first.name, _at_rest(first, roots), session.world.event, roots, stations,
+        first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,
         warnings=unique(c for d in told for c in d.causes(Verdict.WARN)),
         waits=waits(told),
         ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
@@ -142,14 +143,26 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     )  # fmt: skip
 
 
-def _at_rest(first: Diagnosis, roots: Sequence[Cause]) -> SubjectOutcome:
-    """How it stands; never, where a thread or a queue waits at rest, and a root was found."""
+def _waits_for(
+    first: Diagnosis, roots: Sequence[Cause], seen: Sequence[Diagnosis]
+) -> SubjectOutcome:
+    """How it stands; never, where a thread or a queue waits at rest, or for what never comes."""
     found, case = first.standing, first.case
     waits = found.kind is Status.PENDING and case.subject.sort in (Sort.PROGRAM, Sort.CQ)
-    if not waits or not roots or not case.at_rest:
+    lost = {d.case.subject for d in seen if d.standing.kind is Status.NEVER}
+    if not waits or not roots or not (case.at_rest or roots[0].subject in lost):
+        return found
+    if not case.at_rest and _may_go_on(case):
         return found
     said_ = found.sentence.removesuffix(f", and {_vain(case.subject)}")
     return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {_vain(case.subject)}")
+
+
+def _may_go_on(case: Case) -> bool:
+    """Whether a thread or a queue gets what it waits for from somewhere else."""
+    if case.program is not None:
+        return goes_on(case.session, case.subject.thing)
+    return case.future.settled
 
 
 def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Cause], list[Cause]]:

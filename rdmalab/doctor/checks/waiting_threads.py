@@ -135,7 +135,8 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
     name, thing = case.qp_name(qp), Thing(Noun.QP, qp.node, qp.number)
     posts = sorted(each for kind in _POSTS for each in case.log.about(kind, thing))
     if not posts:
-        return said(f"nothing was posted on {name}")
+        since = f" since event {case.log.begins}" if case.log.begins else ""
+        return said(f"nothing was posted on {name}{since}")
     many = fmt.count(len(posts), "work request")
     return said(f"{many} posted on {name}, none outstanding; the last one here",
                 event_of(posts[-1].record))  # fmt: skip

@@ -76,16 +76,16 @@ class ThreadWait:
             and (_thing(other) in self.things or _is_to_post(self.case, other, ends))
         ]
 
-    def since(self) -> int | None:
-        """The event in which it came to its line; of what is not kept, its start."""
+    def since(self) -> int:
+        """The event in which it came to its line; the present one where that is not kept."""
         own = {line.number for line in self.lines}
         waited = self.case.log.about(Kind.PROGRAM_WAITED, self.thing)
         if self.program.state is ProgramState.WAITING and waited:
             return event_of(waited[-1].record)
         ran = self.case.log.about(Kind.PROGRAM_RAN, self.thing)
         here = list(takewhile(lambda each: each.record[A] in own, reversed(ran)))
-        begun = here or self.case.log.about(Kind.CREATED, self.thing)
-        return event_of(begun[-1].record) if begun else None
+        is_kept = here and (len(here) < len(ran) or not self.case.log.begins)
+        return event_of(here[-1].record) if is_kept else self.case.world.event
 
     def words(self) -> Evidence:
         """`A.x waits in line 1: poll A.cq0`."""

@@ -123,6 +123,11 @@ def test_a_thread_that_polls_while_work_is_under_way_is_no_trouble(run: str) -> 
     assert lab.do("why A.x")[-1].value.standing.kind is Status.PENDING
 
 
+@EVERYWHERE
+def test_a_thread_that_polls_for_a_send_that_never_ends(question: str) -> None:
+    assert never(why(question, _SEND, _POLL)) == "rnr-infinite"
+
+
 def test_a_loop_that_counts_down_goes_on() -> None:
     report = why("why", "program A.x lines={loop 50000; poll_cq A.cq0; end}")
     assert report.standing.kind is Status.WELL
