@@ -1,13 +1,14 @@
 """`ibv_bind_mw`: the checks of the library, then a BIND_MW on the send queue."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-from rdmalab.command import Refused
+from rdmalab.command import Alias, InC, Refused
 from rdmalab.hca import posting, send_checks
 from rdmalab.hca.errors import refused
-from rdmalab.hca.wr import MwBind, SendWR
-from rdmalab.spec.access import MWType
-from rdmalab.spec.work import WROpcode
+from rdmalab.hca.wr import NO_FLAGS, NO_RIGHTS, U64, Address, MrNumber, SendWR
+from rdmalab.spec.access import Access, MWType
+from rdmalab.spec.work import SendFlags, WROpcode
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -22,6 +23,22 @@ _LINES = {
         if check is not send_checks.check_window_type
     )
 }
+
+
+@dataclass(slots=True)
+class MwBind:
+    """`ibv_mw_bind`: the fields of a bind of a type 1 window."""
+
+    C_NAME = "ibv_mw_bind"
+
+    wr_id: U64 = 0
+    flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
+    bind_mr: Annotated[MrNumber, InC("bind_info.mr")] = None
+    bind_addr: Annotated[Address, InC("bind_info.addr")] = 0
+    bind_length: Annotated[U64, InC("bind_info.length")] = 0
+    bind_access: Annotated[Access, Alias("mw_access_flags"), InC("bind_info.mw_access_flags")] = (
+        NO_RIGHTS
+    )
 
 
 def bind_mw(hca: "Hca", qp: "QueuePair", mw: "MemoryWindow", asked: MwBind) -> None:

@@ -271,22 +271,6 @@ class SendWR:
 
 
 @dataclass(slots=True)
-class MwBind:
-    """`ibv_mw_bind`: the fields of a bind of a type 1 window."""
-
-    C_NAME = "ibv_mw_bind"
-
-    wr_id: U64 = 0
-    flags: Annotated[SendFlags, Alias("send_flags")] = NO_FLAGS
-    bind_mr: Annotated[MrNumber, InC("bind_info.mr")] = None
-    bind_addr: Annotated[Address, InC("bind_info.addr")] = 0
-    bind_length: Annotated[U64, InC("bind_info.length")] = 0
-    bind_access: Annotated[Access, Alias("mw_access_flags"), InC("bind_info.mw_access_flags")] = (
-        NO_RIGHTS
-    )
-
-
-@dataclass(slots=True)
 class RecvWR:
     """`ibv_recv_wr`; num_sge, next, rest as in SendWR."""
 

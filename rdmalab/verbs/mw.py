@@ -4,10 +4,11 @@ from typing import Annotated
 
 from rdmalab.command import VERB, Alias, Noun, Thing, command
 from rdmalab.hca import bind, lifecycle
+from rdmalab.hca.bind import MwBind
 from rdmalab.hca.mw import MemoryWindow
 from rdmalab.hca.pd import ProtectionDomain
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wr import BIND, MwBind
+from rdmalab.hca.wr import BIND
 from rdmalab.spec.access import MWType
 from rdmalab.verbs.nouns import Mw, NewMw, Pd, Qp
 from rdmalab.verbs.same_node import on
