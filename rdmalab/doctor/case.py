@@ -11,9 +11,9 @@ from rdmalab.doctor.facts.messages import Message, arrived
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.unanswered_sends import Unheard, unheard
+from rdmalab.doctor.future import Future, look_ahead
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.what_if import Future, look_ahead
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import CHECKS
 from rdmalab.doctor.finding import Check, Finding, Verdict
+from rdmalab.doctor.future import goes_on
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.related_subjects import behind
 from rdmalab.doctor.report import SLOW, TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.what_if import goes_on
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 

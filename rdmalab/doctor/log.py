@@ -211,8 +211,9 @@ class Log:
         if self.whole is not None and kind not in self._of_kind:
             self._of_kind[kind] = self._cut(self.whole.of(kind))
         if kind not in self._of_kind:
-            found = [Numbered(n, self._records[n - self.first]) for n in self._kept[kind]]
-            self._of_kind[kind] = self._rare.get(kind, []) + found
+            records = (self._records[n - self.first] for n in self._kept[kind])
+            found = map(Numbered._make, zip(self._kept[kind], records, strict=True))
+            self._of_kind[kind] = [*self._rare.get(kind, []), *found]
         return self._of_kind[kind]
 
     def _things(self, kind: Kind) -> dict[tuple[str, int], list[Numbered]]:

@@ -1,51 +1,31 @@
-"""What would be if: time goes on, or a cure is carried out; tried on a branch that nobody sees."""
+"""What would be if a fix was carried out: tried on a branch that is undone."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.unanswered_sends import unheard
+from rdmalab.doctor.future import (
+    MOST_EVENTS,
+    PATIENCE_NS,
+    comes_past,
+    end_ns_of,
+    look_ahead,
+    untouched,
+)
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import renewed
-from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.outcome import Status, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.nodes import Node
 from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.qp import QueuePair
-from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
-from rdmalab.session.visits import undone_afterwards
-from rdmalab.spec.records import A, Kind, at_ns_of, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.world.program_state import Program
 from rdmalab.world.relations import exists, find_qp, peer_of
-
-MOST_EVENTS = 4_000
-"""How far a trial looks: it must not take longer than a person waits for an answer."""
-
-PATIENCE_NS = 10_000_000_000
-"""How long a person waits before calling it a hang: 10 s of virtual time."""
-
-_FIRST_LOOK = 32  # events, and then four times as many each time
-
-
-@dataclass(slots=True)
-class Future:
-    """What comes of a subject without another call. end_ns: when it ended, or the look ahead.
-
-    event: the last one that was looked at. settled: it has come to an end; idle: nothing more
-    happens at all; repeats: it is sent again and again, and no counter of retries changes.
-    """
-
-    standing: SubjectOutcome
-    event: int
-    end_ns: int
-    settled: bool
-    idle: bool
-    repeats: bool
 
 
 @dataclass(slots=True)
@@ -56,97 +36,9 @@ class TrialOutcome:
     failure: str = ""
 
 
-@contextmanager
-def _untouched(session: Session) -> Iterator[None]:
-    """Afterwards nothing has happened; breakpoints do not stop what is only tried."""
-    breakpoints, session.breakpoints = session.breakpoints, Breakpoints()
-    checkpoints = dict(session.checkpoints)
-    default_node = session.default_node
-    try:
-        with undone_afterwards(session.history):
-            yield
-    finally:
-        session.breakpoints, session.checkpoints = breakpoints, checkpoints
-        session.default_node = default_node
-
-
-def look_ahead(
-    session: Session, subject: Subject, patience_ns: int = PATIENCE_NS, log: Log | None = None
-) -> Future:
-    """Let time go on until the subject is settled, nothing more happens, or patience ends.
-
-    log: of what has happened so far, for whoever has it.
-    """
-    log = log or Log(session)
-    history, world = session.history, session.world
-    with _untouched(session):
-        limit_ns, left, look = world.now_ns + patience_ns, MOST_EVENTS, _FIRST_LOOK
-        while True:
-            wanted, retries = min(look, left), _retries(session, subject)
-            first = world.trace.latest + 1
-            done = history.run(wanted, limit_ns)
-            left, look = left - done, 4 * look
-            now = Log(session, log)
-            found = standing(session, subject, now)
-            settled = found.kind is not Status.PENDING
-            if settled or done < wanted or not left:
-                idle, end_ns = world.agenda.next_ns() is None, _end_ns(found, now)
-                same = retries is not None and retries == _retries(session, subject)
-                repeats = same and _went_back(session, subject.thing, first)
-                end_ns = world.now_ns if end_ns is None else end_ns
-                return Future(found, world.event, end_ns, settled, idle, repeats)
-
-
-def _retries(session: Session, subject: Subject) -> tuple[int, int, int] | None:
-    """The oldest PSN without an answer and the retries used; None where no timer of it runs."""
-    thing = subject.thing
-    if subject.sort is not Sort.SEND or not exists(session.world, thing):
-        return None
-    qp = session.world.find(thing, QueuePair)
-    comp = qp.comp
-    return (comp.psn, comp.retried, comp.rnr_retried) if qp.timer.at_ns is not None else None
-
-
-def _went_back(session: Session, thing: Thing, first: int) -> bool:
-    """Whether a queue pair has sent again since a record."""
-    return any(
-        kind_of(record) is Kind.WENT_BACK and (node_of(record), object_of(record)) == thing[1:]
-        for record in session.world.trace.since(first)
-    )
-
-
-def goes_on(session: Session, thing: Thing) -> bool:
-    """Whether a program comes past the line in which it waits, if nobody does anything."""
-    line = session.world.find(thing, Program).line.number
-    with _untouched(session):
-        history, world, before = session.history, session.world, session.world.trace.latest
-        limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
-        while left:
-            wanted = min(look, left)
-            done = history.run(wanted, limit_ns)
-            left, look = left - done, 4 * look
-            if comes_past(session, thing, line, before):
-                return True
-            if done < wanted:
-                return False
-    return False
-
-
-def comes_past(session: Session, thing: Thing, line: int, before: int) -> bool:
-    """Whether a program has carried out another line than this one, or its last, since a record."""
-    trace = session.world.trace
-    for record in trace.records[max(before + 1, trace.first) :]:
-        if (node_of(record), object_of(record)) == thing[1:] and (
-            kind_of(record) is Kind.PROGRAM_DONE
-            or (kind_of(record) is Kind.PROGRAM_RAN and record[A] != line)
-        ):
-            return True
-    return False
-
-
 def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
     """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
-    with _untouched(session):
+    with untouched(session):
         failure = _carry_out(session, lines)
         if failure:
             return [False] * len(questions)
@@ -164,7 +56,7 @@ def attempt(
     """
     log = log or Log(session)
     without_ns = _good_end_ns(session, subject, log)
-    with _untouched(session):
+    with untouched(session):
         start = _Start(session, subject)
         if failure := _carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
@@ -175,7 +67,7 @@ def attempt(
             return found
         if name := _left_in_err(session, subject):
             return TrialOutcome(works=False, failure=f"{name} is in ERR then")
-        end_ns = _end_ns(standing(session, renewed(session, subject, now), now), now)
+        end_ns = end_ns_of(standing(session, renewed(session, subject, now), now), now)
         if without_ns is not None and end_ns is not None and end_ns >= without_ns:
             return TrialOutcome(works=False, failure="it completes no earlier than without it")
         return found
@@ -189,12 +81,6 @@ def _good_end_ns(session: Session, subject: Subject, log: Log) -> int | None:
         return None
     future = look_ahead(session, subject, log=log)
     return future.end_ns if future.settled and future.standing.good else None
-
-
-def _end_ns(found: SubjectOutcome, log: Log) -> int | None:
-    """The virtual time of the event that made it so."""
-    records = log.within(found.event) if found.event is not None else []
-    return next((at_ns_of(record) for record in records), None)
 
 
 def _left_in_err(session: Session, subject: Subject) -> str:
@@ -246,8 +132,10 @@ def _unblocked(session: Session, subject: Subject, start: "_Start") -> TrialOutc
 
 def _awaited_channel(session: Session, subject: Subject) -> Thing | None:
     """The channel of a get_cq_event that would block, if it lives."""
+    if subject.sort is not Sort.CALL:
+        return None
     calls = [c for c in Log(session).refused() if c.event == subject.event]
-    if subject.sort is not Sort.CALL or not calls or calls[-1].refusal != "cq-event-none":
+    if not calls or calls[-1].refusal != "cq-event-none":
         return None
     channel = Thing(Noun.CHANNEL, *calls[-1].thing)
     return channel if exists(session.world, channel) else None

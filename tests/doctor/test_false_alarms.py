@@ -17,11 +17,11 @@ import pytest
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.consultation import consult
+from rdmalab.doctor.future import look_ahead
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, standing
 from rdmalab.doctor.report import Report
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.what_if import look_ahead
 from rdmalab.grammar.nodes import Index
 from rdmalab.grammar.nodes import Path as Question
 from rdmalab.lab import open_session

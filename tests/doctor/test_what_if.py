@@ -2,9 +2,8 @@
 
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
-from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.what_if import MOST_EVENTS, attempt, look_ahead, makes_true
+from rdmalab.doctor.what_if import attempt, makes_true
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.digest import digest
@@ -15,23 +14,6 @@ def subject_of(lab: Lab) -> Subject:
     thing = lab.session.names.find("A.qp0")
     assert thing is not None
     return newest_send(lab.session, Log(lab.session), thing, 1)
-
-
-def test_what_comes_by_itself_is_seen_before_it_comes() -> None:
-    lab = lab_of(RECV, SEND)
-    future = look_ahead(lab.session, subject_of(lab))
-    assert (future.standing.kind, future.settled) == (Status.COMPLETED, True)
-    assert lab.session.world.event < future.event
-    lab.do("run")
-    assert lab.session.world.event == future.event
-    assert lab.session.world.now_ns == future.end_ns
-
-
-def test_what_never_comes_is_given_up() -> None:
-    lab = lab_of(SEND)  # nobody posts a receive, and rnr_retry is 7
-    future = look_ahead(lab.session, subject_of(lab))
-    assert (future.settled, future.idle) == (False, False)
-    assert future.event <= lab.session.world.event + MOST_EVENTS
 
 
 def test_a_cure_is_tried_and_leaves_nothing_behind() -> None:

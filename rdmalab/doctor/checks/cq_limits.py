@@ -4,7 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import recreate_cq, simple_fixes, waking
-from rdmalab.doctor.what_if import goes_on
+from rdmalab.doctor.future import goes_on
 from rdmalab.hca import async_events
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair

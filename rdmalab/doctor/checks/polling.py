@@ -20,10 +20,10 @@ from rdmalab.doctor.finding import (
     warn,
 )
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.future import goes_on
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.related_subjects import looked_at
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.what_if import goes_on
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm

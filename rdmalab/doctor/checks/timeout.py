@@ -19,8 +19,8 @@ from rdmalab.doctor.finding import (
     warn,
 )
 from rdmalab.doctor.fixes import recovery
+from rdmalab.doctor.future import PATIENCE_NS, look_ahead
 from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.what_if import PATIENCE_NS, look_ahead
 from rdmalab.spec.records import at_ns_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus

@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.thread_waits import things_of
 from rdmalab.doctor.finding import Evidence, said
-from rdmalab.doctor.what_if import goes_on
+from rdmalab.doctor.future import goes_on
 from rdmalab.hca import channels
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe

@@ -1,0 +1,32 @@
+"""What comes without another call: seen before it comes, and given up where it never comes."""
+
+from rdmalab.doctor.future import MOST_EVENTS, look_ahead
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.newest import newest_send
+from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.subject import Subject
+from rdmalab.lab import Lab
+from tests.labs import RECV, SEND, lab_of
+
+
+def subject_of(lab: Lab) -> Subject:
+    thing = lab.session.names.find("A.qp0")
+    assert thing is not None
+    return newest_send(lab.session, Log(lab.session), thing, 1)
+
+
+def test_what_comes_is_seen_before_it_comes() -> None:
+    lab = lab_of(RECV, SEND)
+    future = look_ahead(lab.session, subject_of(lab))
+    assert (future.standing.kind, future.settled) == (Status.COMPLETED, True)
+    assert lab.session.world.event < future.event
+    lab.do("run")
+    assert lab.session.world.event == future.event
+    assert lab.session.world.now_ns == future.end_ns
+
+
+def test_what_never_comes_is_given_up() -> None:
+    lab = lab_of(SEND)  # no receive is posted, and rnr_retry is 7
+    future = look_ahead(lab.session, subject_of(lab))
+    assert (future.settled, future.idle, future.repeats) == (False, False, True)
+    assert future.event <= lab.session.world.event + MOST_EVENTS
