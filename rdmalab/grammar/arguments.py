@@ -119,7 +119,7 @@ class Gathering:
     def put(self, slot: Slot, value: object, argument: Argument) -> None:
         """Keep a value; NotUnderstood where its place is taken, or a record of it."""
         written = argument.key.text if argument.key else slot.parameter.name
-        if self._goes_on(slot):
+        if self._goes_on(slot) and value is not None:  # NULL is no entry of a list
             self._inner(slot.path[:-1])[slot.path[-1]].extend(value)
         else:
             self._refuse_conflict(slot, argument)

@@ -174,3 +174,11 @@ def call(lab: Lab, verb: Command, name: str, wr: SendWR | RecvWR) -> None:
     assert thing is not None
     lab.session.world.begin_event()
     verb.function(lab.session.world, thing, wr=[wr])
+
+
+@pytest.mark.parametrize("null", ["NULL", "None"])
+@pytest.mark.parametrize("before", ["wr={opcode=SEND}", "wr=NULL"])
+def test_a_list_that_is_null_has_no_other_entries(before: str, null: str) -> None:
+    (reply,) = lab_of().do(f"post_send A.qp0 {before} wr={null}")
+    assert reply.error is not None
+    assert reply.error.message == "wr is given twice"
