@@ -164,7 +164,7 @@ def _as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject])
 
 
 def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
-    """How it stands now: what is gone and left nothing to complain of is well."""
+    """How it stands now: what was destroyed without an error is well."""
     found = standing(session, look.subject, log)
     gone = not exists(session.world, look.subject.thing)
     then = look.report.standing
@@ -195,7 +195,7 @@ def _remedy(session: Session, log: Log, look: Look, found: Sequence[Subject]) ->
 
 
 def _told(remedy: TriedFix | None, event: int) -> TriedFix | None:
-    """Lines that worked at an event long past: nobody can type them now."""
+    """Lines that worked at an event of the past; typed now they would not."""
     if remedy is None or remedy.cure.program or not remedy.works:
         return remedy
     lines = "; ".join(remedy.cure.lines)

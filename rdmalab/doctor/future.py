@@ -22,7 +22,7 @@ MOST_EVENTS = 4_000
 """How far a trial looks: it must not take longer than a person waits for an answer."""
 
 PATIENCE_NS = 10_000_000_000
-"""How long a person waits before calling it a hang: 10 s of virtual time."""
+"""How long a person waits before calling it a hang, in ns of virtual time."""
 
 _FIRST_LOOK = 32  # events, and then four times as many each time
 
@@ -60,7 +60,7 @@ def untouched(session: Session) -> Iterator[None]:
 def look_ahead(
     session: Session, subject: Subject, patience_ns: int = PATIENCE_NS, log: Log | None = None
 ) -> Future:
-    """Let time go on until the subject is settled, nothing more happens, or patience ends.
+    """Let time go on until the subject is settled, nothing more happens, or `patience_ns` is over.
 
     log: of what has happened so far; one consultation looks ahead once a subject.
     """
@@ -119,7 +119,7 @@ def _went_back(session: Session, thing: Thing, first: int) -> bool:
 
 
 def goes_on(session: Session, thing: Thing) -> bool:
-    """Whether a program comes past the line in which it waits, if nobody does anything."""
+    """Whether a program comes past the line in which it waits, without another call."""
     line = session.world.find(thing, Program).line.number
     with untouched(session):
         history, world, before = session.history, session.world, session.world.trace.latest

@@ -133,7 +133,7 @@ class Log:
         return at_rest(self.session)
 
     def until_now(self) -> "Log":
-        """The part of this log up to the moment that is visited; all anew if that is too little."""
+        """The part of this log up to the moment visited; read again if it is too little."""
         far = self.session.world.trace.latest - self.first >= ENOUGH // 2
         return Log(self.session, whole=self) if far or not self.first else Log(self.session)
 

@@ -20,17 +20,16 @@ from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
 from rdmalab.spec.records import (
     Kind,
+    Record,
     event_of,
     kind_of,
     new_state_of,
     node_of,
     noun_of,
     object_of,
-    verb_of,
 )
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.teardown import BESIDE_TEARDOWN
 from rdmalab.world.relations import exists
 
 MOST_OLDER = 3
@@ -77,7 +76,7 @@ def visit(log: Log, event: int) -> Iterator[Log]:
 
 # --------------------------------------------------------------------------- teardowns
 def teardowns(log: Log) -> list[list[Act]]:
-    """The acts of teardown in rows, oldest first: between those of a row nothing was made anew."""
+    """The acts of teardown in rows, oldest first; nothing began within a row."""
     acts = sorted(_acts(log))
     begun = _begun(log) if acts else []
     rows: list[list[Act]] = []
@@ -111,11 +110,16 @@ def _called(log: Log, event: int) -> bool:
 
 def _begun(log: Log) -> list[int]:
     """The events in which something was made, brought up or posted."""
-    up = (QPState.INIT, QPState.RTR, QPState.RTS)
-    found = [event_of(r) for _, r in log.of(Kind.STATE_CHANGED) if new_state_of(r) in up]
-    for kind in (Kind.CREATED, *_POSTS):
-        found += [event_of(record) for _, record in log.of(kind)]
-    return sorted(found)
+    kinds = (Kind.STATE_CHANGED, Kind.CREATED, *_POSTS)
+    return sorted(event_of(r) for kind in kinds for _, r in log.of(kind) if _begins(r))
+
+
+def _begins(record: Record) -> bool:
+    """Whether a record says that something was made, brought up or posted."""
+    kind = kind_of(record)
+    if kind is Kind.STATE_CHANGED:
+        return new_state_of(record) in (QPState.INIT, QPState.RTR, QPState.RTS)
+    return kind is Kind.CREATED or kind in _POSTS
 
 
 def _before(log: Log, row: list[Act], thing: Thing) -> list[Moment]:
@@ -127,7 +131,7 @@ def _before(log: Log, row: list[Act], thing: Thing) -> list[Moment]:
     found = [first.event]
     calls = [r for _, r in log.of(Kind.CALLED)]
     index = bisect_left(calls, first.event, key=event_of)
-    while index and verb_of(calls[index - 1]) in BESIDE_TEARDOWN:
+    while index and not any(map(_begins, log.within(event_of(calls[index - 1])))):
         index -= 1
         found[1:] = [event_of(calls[index])]
     own = next((n for n, act in enumerate(row) if act.thing == thing), len(row) - 1)

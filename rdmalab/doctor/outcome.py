@@ -125,12 +125,12 @@ def _unpolled(session: Session, log: Log, thing: Thing, added: CqePlace) -> str:
     name = session.names.of(thing)
     there = exists(session.world, thing)
     if there and added.cqe in session.world.find(thing, CompletionQueue).cqes:
-        return "; nobody has polled its completion yet"
+        return "; its completion is not polled yet"
     if log.begins > added.event:
         return ""
     if not there:
         return f"; {name} was destroyed with its completion on it"
-    return f"; its completion was removed from {name} with its queue pair, and nobody polled it"
+    return f"; its completion was removed from {name} with its queue pair, before any poll"
 
 
 def _overrun(session: Session, place: CqePlace, node: str) -> SubjectOutcome:

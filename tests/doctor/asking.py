@@ -11,6 +11,7 @@ from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import STRICT, Profile
+from tests.digest import digest
 from tests.labs import well
 
 
@@ -97,3 +98,20 @@ def finding(lab: Lab, what: str, slug: str) -> Finding:
 def chain(lab: Lab, what: str = "") -> list[str]:
     """The causes that it names, the root first."""
     return [cause.check.slug for cause in why(lab, what).chain]
+
+
+def played(*lines: str, profile: str = "strict") -> Lab:
+    """A lab in which these lines were typed; some may be refused."""
+    lab = Lab(profile=profile)
+    for line in lines:
+        lab.do(line)
+    return lab
+
+
+def answer(lab: Lab, line: str) -> Report:
+    """What a line `why …` answers; asking changes nothing."""
+    before = digest(lab.session.world.trace), lab.session.history.here
+    report = lab.do(line)[-1].value
+    assert isinstance(report, Report), line
+    assert (digest(lab.session.world.trace), lab.session.history.here) == before
+    return report

@@ -6,41 +6,26 @@ from pathlib import Path
 import pytest
 
 from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.report import Report
-from rdmalab.lab import Lab, open_session
+from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
 from tests.doctor import test_false_alarms as alarms
 from tests.doctor import tidying
+from tests.doctor.asking import answer, played
 from tests.each import a_tenth
 
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 _STARVED = ("use rc_pair rnr_retry=1", _SEND, "run", "poll_cq A.cq0")
 
 
-def played(*lines: str, profile: str = "strict") -> Lab:
-    lab = Lab(profile=profile)
-    for line in lines:
-        lab.do(line)
-    return lab
-
-
-def why(lab: Lab, line: str) -> Report:
-    before = digest(lab.session.world.trace), lab.session.history.here
-    report = lab.do(line)[-1].value
-    assert isinstance(report, Report), line
-    assert (digest(lab.session.world.trace), lab.session.history.here) == before
-    return report
-
-
 # --------------------------------------------------------------------------- judged by then
 @pytest.mark.parametrize("line", ["destroy_qp A.qp0", "modify_qp A.qp0 state=RESET"])
 def test_a_teardown_does_not_hide_the_cause(line: str) -> None:
     lab = played(*_STARVED, line)
-    assert why(lab, "why").slug == "no-rr"
-    report = why(lab, "why A.qp0.wr[7]")
+    assert answer(lab, "why").slug == "no-rr"
+    report = answer(lab, "why A.qp0.wr[7]")
     assert (report.slug, report.standing.kind) == ("no-rr", Status.FAILED)
 
 
@@ -49,7 +34,7 @@ def test_attributes_are_those_of_then_and_the_fix_is_of_now() -> None:
         "use rc_pair retry_cnt=3 timeout=8", "fault drop A->B", _SEND, "run", "poll_cq A.cq0",
         "reset A.qp0", "reset B.qp0",
     )  # fmt: skip
-    report = why(lab, "why A.qp0.wr[7]")
+    report = answer(lab, "why A.qp0.wr[7]")
     assert "retry_cnt=3 is used up" in report.text
     assert report.remedy is not None
     assert report.remedy.works
@@ -57,7 +42,7 @@ def test_attributes_are_those_of_then_and_the_fix_is_of_now() -> None:
 
 
 def test_a_cause_is_not_later_than_its_effect() -> None:
-    report = why(played("use rc_pair max_send_wr=1", _SEND, _SEND, "run"), "why ENOMEM")
+    report = answer(played("use rc_pair max_send_wr=1", _SEND, _SEND, "run"), "why ENOMEM")
     assert [cause.check.slug for cause in report.causes] == ["sq-too-small"]
 
 
@@ -66,7 +51,7 @@ def test_a_completion_that_was_swept_from_its_queue_is_not_waited_for() -> None:
         "use rc_pair", "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]", "modify_qp A.qp0 state=ERR",
         "destroy_qp A.qp0", "poll_cq A.cq0", profile="mlx5",
     )  # fmt: skip
-    sentence = why(lab, "why A.qp0.recv_wr[1]").standing.sentence
+    sentence = answer(lab, "why A.qp0.recv_wr[1]").standing.sentence
     assert "yet" not in sentence
     assert "removed from A.cq0 with its queue pair" in sentence
 
@@ -77,7 +62,7 @@ def test_a_post_after_the_deregistration_is_another_law() -> None:
     raw = f"sg={{addr={mr.addr:#x} length=8 lkey={mr.lkey:#x}}}"
     for line in ("dereg_mr A.mr0", f"post_send A.qp0 wr_id=7 opcode=SEND {raw}", "run"):
         lab.do(line)
-    report = why(lab, "why A.qp0.wr[7]")
+    report = answer(lab, "why A.qp0.wr[7]")
     assert report.slug == "loc-prot"
     assert "reg_mr" not in report.text
 
@@ -87,7 +72,7 @@ def test_polls_that_find_nothing_push_no_failure_out(tidy: tuple[str, ...]) -> N
     poll = "program B.x lines={loop; poll_cq B.cq0; end}"
     lab = played(*_STARVED, poll, *tidy, "run 5ms")
     assert lab.session.world.event > 40_000
-    assert (why(lab, "why A.qp0.wr[7]").slug, why(lab, "why").slug) == ("no-rr", "no-rr")
+    assert (answer(lab, "why A.qp0.wr[7]").slug, answer(lab, "why").slug) == ("no-rr", "no-rr")
 
 
 # --------------------------------------------------------------------------- asked by name
@@ -95,14 +80,14 @@ def test_polls_that_find_nothing_push_no_failure_out(tidy: tuple[str, ...]) -> N
 def test_what_is_gone_can_be_asked_about(name: str) -> None:
     lab = played(*_STARVED)
     tidying.destroy_all(lab.session)
-    assert why(lab, f"why {name}").name.startswith(name[:4])
+    assert answer(lab, f"why {name}").name.startswith(name[:4])
 
 
 def test_shared_queues_and_channels_that_are_gone_can_be_asked_about() -> None:
     lab = played("use srq_pair", "create_comp_channel A.ch9")
     tidying.destroy_all(lab.session)
     for name in ("B.srq0", "A.ch9", "B.srq0.recv_wr[1]"):
-        why(lab, f"why {name}")
+        answer(lab, f"why {name}")
 
 
 def test_a_wr_id_means_the_newest_attempt_of_any_life() -> None:
@@ -111,21 +96,21 @@ def test_a_wr_id_means_the_newest_attempt_of_any_life() -> None:
         "destroy_qp A.qp0",
         "create_qp A.qp0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
     )
-    assert why(lab, "why A.qp0.wr[7]").slug == "no-rr"
+    assert answer(lab, "why A.qp0.wr[7]").slug == "no-rr"
     lab.do(_SEND)
-    assert why(lab, "why A.qp0.wr[7]").slug == "wrong-state-post"
+    assert answer(lab, "why A.qp0.wr[7]").slug == "wrong-state-post"
 
 
 def test_a_drain_that_somebody_ordered_is_well() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
     tidying.drain(lab.session)
-    assert why(lab, "why").standing.kind is Status.WELL
+    assert answer(lab, "why").standing.kind is Status.WELL
 
 
 def test_where_nothing_lives_the_lines_of_then_are_told_and_cannot_be_applied() -> None:
     lab = played(*_STARVED)
     tidying.destroy_all(lab.session)
-    remedy = why(lab, "why A.qp0.wr[7]").remedy
+    remedy = answer(lab, "why A.qp0.wr[7]").remedy
     assert remedy is not None
     assert "post_recv B.qp0" in remedy.cure.program
     assert lab.do("apply A.qp0.wr[7]")[-1].error is not None
@@ -133,8 +118,8 @@ def test_where_nothing_lives_the_lines_of_then_are_told_and_cannot_be_applied() 
 
 def test_at_gives_the_answer_as_of_then() -> None:
     lab = played(*_STARVED, "destroy_qp A.qp0")
-    assert why(lab, "why A.qp0.wr[7] at=18").standing.kind is not Status.FAILED
-    assert why(lab, "why A.qp0.wr[7] at=23").slug == "no-rr"
+    assert answer(lab, "why A.qp0.wr[7] at=18").standing.kind is not Status.FAILED
+    assert answer(lab, "why A.qp0.wr[7] at=23").slug == "no-rr"
     error = lab.do("why A.qp0.wr[7] at=9999")[-1].error
     assert error is not None
     assert error.message == "there is no event 9999 yet"

@@ -7,13 +7,12 @@ import pytest
 from rdmalab.doctor.diagnose import name_of
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, standing
-from rdmalab.doctor.report import Report
 from rdmalab.doctor.subjects import subjects
 from rdmalab.doctor.what_if import attempt
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.lab import Lab
 from rdmalab.world.relations import exists
 from tests.doctor import tidying
+from tests.doctor.asking import answer, played
 from tests.each import a_tenth, each
 
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
@@ -23,26 +22,13 @@ _TENFOLD_NS = 10 * 655_360_000 * 8
 """Ten times the longest wait for a receiver, with all its retries."""
 
 
-def played(*lines: str, profile: str = "strict") -> Lab:
-    lab = Lab(profile=profile)
-    for line in lines:
-        lab.do(line)
-    return lab
-
-
-def why(lab: Lab, line: str) -> Report:
-    report = lab.do(line)[-1].value
-    assert isinstance(report, Report), line
-    return report
-
-
 BOTH = pytest.mark.parametrize("question", ["why", "why A.qp0.wr[7]"])
 
 
 @BOTH
 def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
     lab = played(*_OUTAGE)
-    report = why(lab, question)
+    report = answer(lab, question)
     assert (report.standing.kind, report.slug) == (Status.PENDING, "port-not-active")
     assert "it ends with RETRY_EXC_ERR at 536871.012us" in report.standing.sentence
     lab.do("run")
@@ -52,7 +38,7 @@ def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
 
 @BOTH
 def test_a_send_that_waits_for_a_receive_says_so(question: str) -> None:
-    report = why(played(*_LATE), question)
+    report = answer(played(*_LATE), question)
     assert (report.standing.kind, report.slug) == (Status.PENDING, "rnr-wait")
     assert "RNR retry 1 of 6" in report.text
     assert "it ends with RNR_RETRY_EXC_ERR" in report.standing.sentence
@@ -62,18 +48,18 @@ def test_a_send_that_waits_for_a_receive_says_so(question: str) -> None:
 
 @BOTH
 def test_without_a_count_it_never_ends(question: str) -> None:
-    report = why(played("use rc_pair", _SEND, "run 100ms"), question)
+    report = answer(played("use rc_pair", _SEND, "run 100ms"), question)
     assert (report.standing.kind, report.slug) == (Status.NEVER, "rnr-infinite")
 
 
 @BOTH
 def test_retry_7_of_soft_roce_never_ends(question: str) -> None:
     lines = ("use rc_pair retry_cnt=7 timeout=8", "fault drop A->B", _SEND, "run 50ms")
-    assert why(played(*lines, profile="rxe"), question).standing.kind is Status.NEVER
+    assert answer(played(*lines, profile="rxe"), question).standing.kind is Status.NEVER
 
 
 def test_a_long_timeout_is_pending() -> None:
-    report = why(played("use rc_pair timeout=30", "fault drop A->B", _SEND, "run 1s"), "why")
+    report = answer(played("use rc_pair timeout=30", "fault drop A->B", _SEND, "run 1s"), "why")
     assert report.standing.kind is Status.PENDING
 
 
@@ -94,7 +80,7 @@ def test_every_never_is_true(path: Path) -> None:
 def test_a_fix_works_only_if_it_is_earlier_than_no_fix() -> None:
     post = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
     lab = played("use rc_pair min_rnr_timer=0", _SEND, "run 10us", post)
-    remedy = why(lab, "why A.qp0.wr[7]").remedy
+    remedy = answer(lab, "why A.qp0.wr[7]").remedy
     assert remedy is not None
     assert not remedy.works
     assert remedy.failure == "it completes no earlier than without it"

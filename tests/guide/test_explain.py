@@ -99,7 +99,6 @@ def test_no_part_of_the_book_is_forgotten() -> None:
             "packet_names",
             "programs",
             "row",
-            "teardown",
             "timers",
             "transports",
         ),

@@ -21,8 +21,8 @@ from rdmalab.world.relations import peer_node
 # wrong-qpn: at the other node nobody has the number that the packets are for, or a stranger.
 @check(
     44, "wrong-qpn", Section.PEER,
-    question="Is the queue pair number it was sent to nobody's at the other node, or a stranger's?",
-    rule="who has the number gets the packets; where nobody has it, the port drops them in silence",
+    question="Does the QP number it was sent to belong to no queue pair, or to a wrong one?",
+    rule="the queue pair of that number gets the packets; without one the port drops them",
     source="ibv_modify_qp(3)",
 )  # fmt: skip
 def wrong_qpn(case: Case) -> Finding:
@@ -110,7 +110,7 @@ _LOST = (NO_ADDRESS, "wrong-address")
 
 @check(
     45, "wrong-gid", Section.PEER,
-    question="Does nobody have the address it was sent to, or the peer expect another sender?",
+    question="Does no port have the address it was sent to, or the peer expect another sender?",
     rule="a packet finds its node by dgid, and a connected queue pair takes it from its peer only",
     source="ibv_modify_qp(3)",
 )  # fmt: skip

@@ -202,7 +202,7 @@ _MENDS: dict[str, BindFix] = {
 # rkey-rotated: a memory window was bound anew, and the peer still uses the key it had before.
 @check(
     92, "rkey-rotated", Section.WRONG,
-    question="Was its rkey that of a memory window which has been bound anew since?",
+    question="Was its rkey that of a memory window which has been bound again since?",
     rule="each bind of a memory window gives it a new rkey, and the old one opens nothing",
     source="ibv_bind_mw(3)",
 )  # fmt: skip

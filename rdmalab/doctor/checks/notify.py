@@ -77,7 +77,7 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
 @check(
     15, "armed-after-cqe", Section.QUEUE,
     question="Did the completion come before the queue was armed?",
-    rule="an arm waits for the next completion, not for those that lie there: poll behind it",
+    rule="an arm waits for the next completion, not for those that lie there: poll after it",
     source="ibv_get_cq_event(3)",
 )  # fmt: skip
 def armed_after_cqe(case: Case) -> Finding:

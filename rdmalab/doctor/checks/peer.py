@@ -201,7 +201,7 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
 @check(
     52, "one-sided-connect", Section.PEER,
     question="Does the peer take another queue pair for its peer, and answer to that?",
-    rule="an acknowledgement goes to the dest_qp_num of who sends it, whoever asked",
+    rule="an acknowledgement goes to the dest_qp_num of its sender, not to the requester",
     source="ibv_modify_qp(3)",
 )  # fmt: skip
 def one_sided_connect(case: Case) -> Finding:

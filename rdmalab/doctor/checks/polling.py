@@ -91,7 +91,7 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
 @check(
     12, "already-polled", Section.QUEUE,
     question="Did another thread take its completion?",
-    rule="a completion is handed out once, to whoever polls first: one dispatcher, or a queue each",
+    rule="a completion is handed out once, to the first poll: one dispatcher, or a queue each",
     source="ibv_poll_cq(3)",
 )  # fmt: skip
 def already_polled(case: Case) -> Finding:
@@ -139,7 +139,7 @@ def _already_polled_cure(case: Case) -> Fix:
 @check(
     13, "wr-id-ambiguous", Section.QUEUE,
     question="Do several outstanding requests have its wr_id?",
-    rule="wr_id is all that tells one completion from another; nobody checks that it is unique",
+    rule="wr_id is all that tells one completion from another; no check makes it unique",
     source="ibv_poll_cq(3)",
 )  # fmt: skip
 def wr_id_ambiguous(case: Case) -> Finding:

@@ -26,7 +26,7 @@ _MOST = 4
 @check(
     62, "srq-error", Section.RECEIVE,
     question="Is the shared receive queue in its error state?",
-    rule="a broken SRQ gives no receive any more: whoever sends finds it empty for ever",
+    rule="a broken SRQ gives no receive any more: every sender finds it empty",
     source="IBV_EVENT_SRQ_ERR",
 )  # fmt: skip
 def srq_error(case: Case) -> Finding:

@@ -199,7 +199,7 @@ _OF_CABLE = ("fault", "the link is down", "malformed")
 @check(
     59, "uc-loss", Section.RECEIVE,
     question="Was a packet of an unreliable message lost on its way?",
-    rule="UC and UD send nothing twice: what is lost is gone, and the sender is told SUCCESS",
+    rule="UC and UD send nothing twice: what is lost stays lost, and the sender is told SUCCESS",
     source="ibv_create_qp(3)",
 )  # fmt: skip
 def uc_loss(case: Case) -> Finding:

@@ -173,7 +173,7 @@ SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 @check(
     83, "imm-endian", Section.WRONG,
-    question="Do its immediate data look like a number that nobody converted?",
+    question="Do its immediate data look like a number that was not converted?",
     rule="imm_data is in network byte order: htonl when it is posted, ntohl when it is read",
     source="ibv_post_send(3)",
 )  # fmt: skip

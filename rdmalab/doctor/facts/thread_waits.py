@@ -100,7 +100,7 @@ def thread_wait(case: Case) -> ThreadWait | None:
 
 
 def of_program(case: Case, program: Program) -> ThreadWait | None:
-    """The same, of any program."""
+    """What any program waits for; None where it does not wait."""
     over = program.state in _OVER or not case.at_rest
     return None if over else ThreadWait(case, program)
 

@@ -5,19 +5,12 @@ import pytest
 from rdmalab.doctor.facts.time_spent import TimeSpent
 from rdmalab.doctor.outcome import Status
 from rdmalab.lab import Lab
-from tests.doctor.asking import case_of, why
+from tests.doctor.asking import case_of, played, why
 
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 _RECV = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
 _STARVED = ("use rc_pair min_rnr_timer=0", _SEND, "run 10us", _RECV, "run")
 _LOST = ("use rc_pair", _RECV, "fault drop A->B nth=1", _SEND, "run")
-
-
-def played(*lines: str) -> Lab:
-    lab = Lab()
-    for line in lines:
-        lab.do(line)
-    return lab
 
 
 def spent(lab: Lab, what: str = "A.qp0.wr[7]") -> TimeSpent:
