@@ -9,7 +9,7 @@ from rdmalab.command import Ref
 from rdmalab.session.branch import Snapshot
 from rdmalab.session.interruption import stoppable
 from rdmalab.session.retention import both_ends, thin_out
-from rdmalab.spec.records import is_kept
+from rdmalab.spec.records import kept_of
 from rdmalab.world import snapshots
 from rdmalab.world.object_state import ObjectState, capture_object, restore_object
 from rdmalab.world.programs import programs_of
@@ -54,8 +54,8 @@ class Moments:
         taken = self.capture()
         first = branch.snapshots[-1].records
         with stoppable():
-            numbered = enumerate(trace.records[first:], first)
-        rare = [Numbered(number, record) for number, record in numbered if is_kept(record)]
+            records = trace.records[first:]
+        rare = [Numbered(number, record) for number, record in kept_of(records, first)]
         taken.rare, taken.left_out = both_ends(rare)
         self.base = taken
         branch.snapshots = thin_out([*branch.snapshots, taken], RECENT, OLD)

@@ -27,12 +27,12 @@ from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.resolve import Binder
 from rdmalab.session.run_control import MAX_EVENTS, Goal, RunControl
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.world.program_state import Carried
 from rdmalab.world.world import World
 
 Arguments = dict[str, object]
-_CALLED, _REFUSED, _DESTROYED = Kind.CALLED, Kind.REFUSED, Kind.DESTROYED
+_CALLED, _REFUSED, _DESTRUCTION = Kind.CALLED, Kind.REFUSED, (Kind.DESTROYED,)
 _NAMING = (Ref, New)
 
 
@@ -161,9 +161,8 @@ class Session:
         trace.record(_CALLED, node, number, command.name, refusal.errno if refusal else 0)
         if isinstance(outcome.value, Thing):
             self._name(arguments, outcome.value)
-        for _, _, _, kind, node, number, noun, _ in trace.tail[first:]:
-            if kind is _DESTROYED:
-                self.names.retire(Thing(Noun(noun), node, number))
+        for _, _, _, _, node, number, noun, _ in of_kinds(trace.tail[first:], _DESTRUCTION):
+            self.names.retire(Thing(Noun(noun), node, number))
 
     # ------------------------------------------------------------------ for programs
     def carry_out(self, invocation: Invocation) -> Carried:
