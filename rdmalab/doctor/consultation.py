@@ -29,7 +29,7 @@ from rdmalab.doctor.question import asked as put_right
 from rdmalab.doctor.report import Report, TriedFix
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.suspects import stuck
+from rdmalab.doctor.suspects import stuck, undone
 from rdmalab.doctor.topics import examples
 from rdmalab.grammar.expressions import render
 from rdmalab.grammar.nodes import Literal, Node, Path
@@ -213,13 +213,25 @@ def _plain(session: Session, log: Log, question: Node | None) -> Report:
         left = [look for look in looks if look.moment in chains[look.subject][-1:]]
         left = [look for look in left if not is_ordered(session, log, look.subject)]
         left = [look for look in left if look.report.standing.rule not in BLOCKING]
+        left = [look for look in left if not look.report.standing.good]
+        left = left or _outstanding(session, log, question)
         return _as_of_now(session, log, left[0], found) if left else _well(session, log, question)
+    told.sort(key=lambda look: origin(look.report.causes[0]))
     report = told[0].report
     every = [look.report for look in told]
     report.causes = sorted(unique(c for each in every for c in each.causes), key=origin)
     report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
     report.warnings = unique(c for each in every for c in each.warnings)
     return _as_of_now(session, log, told[0], [look.subject for look in told])
+
+
+def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look]:
+    """Where nothing is wrong, the oldest send of a queue pair that still waits for something."""
+    node = str(question) if question is not None else ""
+    qps = [qp for hca in session.world.nodes.values() for qp in hca.qps.items.values()]
+    found = [each for qp in qps if node in ("", qp.node) for each in undone(qp)]
+    looks = _seen(log, Moment(session.world.event, Why.NOW), found) if found else []
+    return [look for look in looks if look.report.waits]
 
 
 def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:

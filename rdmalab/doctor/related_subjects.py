@@ -16,10 +16,10 @@ from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.suspects import undone, unmet
+from rdmalab.doctor.suspects import undone, unmet, unseen
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.program_state import Program
@@ -165,7 +165,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     """Of a thread that waits at rest: stopped threads, sends without a trace, open regions."""
     found = [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number)) for p in waits.providers]
     for qp in waits.qps:
-        found += [] if undone(qp) else unseen(case, qp)
+        found += [] if undone(qp) else unseen(case.log, qp)
         batch = batches.latest(case.log, Subject(Sort.QP, _thing(qp)))
         wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
         found += [Subject(Sort.SEND, _thing(qp), wr_id=wr_id) for wr_id in wrs]
@@ -173,13 +173,6 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         found += [_of_call(call) for call in calls]
     named = [t for t in waits.things if t.noun is Noun.QP]
     return found + [s for qp in waits.qps if _thing(qp) in named for s in undone(qp)]
-
-
-def unseen(case: Case, qp: QueuePair) -> list[Subject]:
-    """The newest send, if it was carried out and no completion tells."""
-    done = [r for _, r in case.log.about(Kind.WQE_COMPLETED, _thing(qp))[-1:]]
-    return [Subject(Sort.SEND, _thing(qp), r[A].serial, r[A].wr.wr_id)
-            for r in done if not r[A].signaled and not r[B]]  # fmt: skip
 
 
 def _snatched(case: Case, cq: Thing) -> list[Subject]:
@@ -208,12 +201,17 @@ def watched_by(case: Case, program: Program) -> list[Thing]:
 
 
 def _cq(case: Case) -> list[Subject]:
-    """The threads that wait for it at rest."""
+    """The threads that wait for it at rest; the sends that ended without a word on it."""
     if case.cq is None or not case.at_rest:
         return []
+    qps = case.world.nodes[case.node].qps.items.values()
+    silent = [] if case.cq.cqes else [
+        each for qp in qps if qp.send_cq == case.cq.number and not undone(qp)
+        for each in unseen(case.log, qp)
+    ]  # fmt: skip
     waiting = [p for p in programs_of(case.world) if of_program(case, p) is not None]
     return [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number))
-            for p in waiting if case.subject.thing in watched_by(case, p)]  # fmt: skip
+            for p in waiting if case.subject.thing in watched_by(case, p)] + silent  # fmt: skip
 
 
 _OF: dict[Sort, Callable[[Case], list[Subject]]] = {

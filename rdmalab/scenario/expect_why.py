@@ -1,6 +1,7 @@
 """Check the expectations of a step `why`: the cause, its chain, and the fix."""
 
 from rdmalab.command import NotUnderstood
+from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.finding import Fix
 from rdmalab.doctor.report import Cause, Report
 from rdmalab.doctor.what_if import makes_true
@@ -26,9 +27,20 @@ def judge_report(session: Session, planned: PlannedStep, report: Report) -> None
         _judge_evidence(named)
     if step.station is not None and step.station not in (chain := _slugs(report.chain))[1:]:
         raise Stop(Failure("station", step.station, [" -> ".join(chain)], report.lines))
+    _judge_plain(session, planned)
     remedy = report.remedy.cure if report.remedy is not None else None
     offered = named.finding.cure if warns and named is not None else remedy
     _judge_cure(session, planned, offered or Fix())
+
+
+def _judge_plain(session: Session, planned: PlannedStep) -> None:
+    """What `why` alone says at this point."""
+    expected = planned.step.plain
+    if expected is None:
+        return
+    report = consult(session)
+    if report.is_trouble if expected is False else report.slug != expected:
+        raise Stop(Failure("plain", expected or "no trouble", [report.slug], report.lines))
 
 
 def _slugs(causes: list[Cause]) -> list[str]:

@@ -23,7 +23,7 @@ _LATER = ("ask", "kind", "level", "time", "needs", "params", "lock", "tasks", "s
 ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why")
 _ONLY_WITH = {
     "within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run"),
-    **dict.fromkeys(("cause", "station", "verdict", "cure", "goal"), ("why",)),
+    **dict.fromkeys(("cause", "plain", "station", "verdict", "cure", "goal"), ("why",)),
 }  # fmt: skip
 _Lines = Annotated[list[field_types.Sentence], Field(max_length=MAX_ASSERTIONS)]
 _Statements = Annotated[list[field_types.StatementId], Field(min_length=1)]
@@ -49,6 +49,9 @@ class Step(Section):
     """Run why: about a subject, `A.qp0.wr[7]`, or an errno; empty: about all errors."""
     cause: field_types.Word | None = None
     """What `why` must find first, by its name in the checklist: `rnr-infinite`, `too-early`."""
+    plain: field_types.Word | Literal[False] | None = None
+    """The root that `why` alone names at this point; no: it finds no trouble, because nothing
+    shows what the program expects."""
     station: field_types.Word | None = None
     """A finding that must be in the chain between the cause and the symptom."""
     verdict: Literal["cause", "warning"] | None = None
@@ -136,7 +139,7 @@ def _agree(given: dict[str, object], action: str) -> None:
 
 def _agree_on_why(given: dict[str, object]) -> None:
     """Check that keys about the cause are given only with a cause."""
-    for key in ("station", "verdict", "cure", "goal"):
+    for key in ("plain", "station", "verdict", "cure", "goal"):
         if key in given and "cause" not in given:
             raise field_types.wrong(
                 f"{key} needs a cause", "add cause: NAME, as the checklist has it", key

@@ -43,9 +43,11 @@ def peer_mtu(case: Case) -> Finding:
 
 
 def _concerns(case: Case) -> bool:
-    """A send that was refused so; a receive that waits for what vanished."""
+    """A send that was refused or dropped so; a receive that waits for what vanished."""
     if case.send is not None:
-        return case.send.ending is not None and case.send.ending.status in _REFUSED
+        dropped = case.unheard is not None and bool(case.unheard.because("length"))
+        ending = case.send.ending
+        return dropped or (ending is not None and ending.status in _REFUSED)
     return case.receive is not None and case.receive.on_queue and case.asked
 
 

@@ -1,0 +1,113 @@
+"""`python -m tests.campaign [--seed S] [--sessions N]`: the examination of `why`, whole.
+
+Three parts, of which the suite plays a tenth with a printed seed: the lessons of `scenarios/why`
+after each way to tidy up, pointed and plain; sessions drawn from the tables of mistakes; and each fix
+that is called working, carried out. Exit status 1 if a share is below its bar.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from rdmalab.session.session import Session
+from tests.doctor import tidying
+from tests.mistakes.playing import Answer, Mistake, answer_of, drawn
+
+_LATER_EVENTS = 100_000
+BARS = {"asked": 0.95, "plain": 0.90}  # of the sessions
+
+
+def later(session: Session) -> None:
+    """Another pair works for a hundred thousand events."""
+    for line in (
+        "create_qp A.later", "create_qp B.later",
+    ):  # fmt: skip
+        tidying.say(session, line)
+    goal = session.world.event + _LATER_EVENTS
+    while session.world.event < goal:
+        tidying.say(session, "query_qp A.later")
+
+
+TIDY: dict[str, Callable[[Session], None]] = {
+    "": lambda _session: None, **tidying.TIDY, "apart": tidying.apart,
+}  # fmt: skip
+
+
+def lesson(path: Path, tidy: str) -> list[str]:
+    """What is wrong with the answers to a lesson after tidying up so; plain where it was right."""
+    wrong = []
+    for session, step in tidying.failed(path):
+        was_plain = tidying.is_right(tidying.why(session, ""), step)
+        TIDY[tidy](session)
+        pointed, plain = tidying.why(session, step.why or ""), tidying.why(session, "")
+        taken = tidy in ("reset", "reconnected", "drained") and _stem(path) in tidying.THEIR_TRUTH
+        if not tidying.is_right(pointed, step) and not taken:
+            wrong.append(f"pointed {step.cause} {pointed.slug}")
+        if was_plain and not tidying.is_right(plain, step) and not taken:
+            wrong.append(f"plain {step.cause} {plain.slug}")
+    return wrong
+
+
+def _stem(path: Path) -> str:
+    return path.name.partition(".")[0]
+
+
+def lessons(processes: ProcessPoolExecutor) -> None:
+    """The table of the lessons."""
+    paths = tidying.files()
+    for tidy in TIDY:
+        wrong = Counter[str]()
+        for path, found in zip(paths, processes.map(lesson, paths, [tidy] * len(paths)), strict=True):
+            for each in found:
+                wrong[each.partition(" ")[0]] += 1
+                print(f"  {tidy or 'at once'}: {_stem(path)}: {each}")
+        print(f"{tidy or 'at once'}: of {len(paths)} files wrong: {dict(wrong)}")
+
+
+def mistakes(processes: ProcessPoolExecutor, played: Iterable[Mistake]) -> bool:
+    """The table of the mistakes; whether it is above its bars."""
+    answers = list(processes.map(answer_of, played))
+    areas = dict.fromkeys(answer.mistake.kind.area for answer in answers)
+    for area in [*areas, ""]:
+        _print_row(area, [a for a in answers if area in ("", a.mistake.kind.area)])
+    for answer in answers:
+        if not (answer.asked_right and answer.plain_right) or answer.fixed:
+            kind = answer.mistake.kind
+            told = f"{answer.asked} / {answer.plain}, accepted {' '.join(kind.accept)}"
+            print(f"  {answer.mistake.name}: {told} {answer.fixed}")
+    return all(
+        sum(getattr(answer, f"{key}_right") for answer in answers) >= bar * len(answers)
+        for key, bar in BARS.items()
+    ) and not any(answer.fixed for answer in answers)
+
+
+def _print_row(area: str, answers: list[Answer]) -> None:
+    asked, plain = (sum(getattr(a, f"{k}_right") for a in answers) for k in ("asked", "plain"))
+    false = sum(bool(answer.fixed) for answer in answers)
+    count = len(answers)
+    print(f"{area or 'all':16} {count:4} sessions  asked {asked / count:6.1%}  plain {plain / count:6.1%}"
+          f"  false fixes {false}")  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
+    parser.add_argument("--seed", default=str(int(time.time())))
+    parser.add_argument("--sessions", type=int, default=500)
+    parser.add_argument("--part", choices=("lessons", "mistakes"))
+    chosen = parser.parse_args()
+    print(f"seed {chosen.seed}")
+    good = True
+    with ProcessPoolExecutor() as processes:
+        if chosen.part != "mistakes":
+            lessons(processes)
+        if chosen.part != "lessons":
+            good = mistakes(processes, drawn(chosen.seed, chosen.sessions))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
