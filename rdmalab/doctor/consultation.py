@@ -29,7 +29,7 @@ from rdmalab.doctor.question import asked as put_right
 from rdmalab.doctor.report import Report, TriedFix
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.suspects import stuck, undone
+from rdmalab.doctor.suspects import latest, stuck, undone
 from rdmalab.doctor.topics import examples
 from rdmalab.grammar.expressions import render
 from rdmalab.grammar.nodes import Literal, Node, Path
@@ -288,7 +288,10 @@ def _well(session: Session, log: Log, question: Node | None) -> Report:
     """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
     node = str(question.steps[0]) if isinstance(question, Path) else ""
     well = SubjectOutcome(Status.WELL, "nothing has failed, was refused, or hangs")
+    now, found = Moment(session.world.event, Why.NOW), latest(session, log, node)
+    seen = _seen(log, now, found) if found else []
+    warnings = unique(cause for look in seen for cause in look.report.warnings)
     return Report(
-        node, well, session.world.event,
+        node, well, session.world.event, warnings=warnings,
         looked=looked_at(session, log, node), examples=examples(session, log, node),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.suspects import MOST, subject_of, suspects, undone, unmet
+from rdmalab.doctor.suspects import MOST, newest_work, subject_of, suspects, undone, unmet
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.cq import CompletionQueue
@@ -121,18 +121,8 @@ def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Su
     found = list(suspects(session, log, lambda it: it == thing))
     own = Subject(Sort.QP, thing)
     is_up = exists(session.world, thing) and session.world.find(thing, QueuePair).state in _UP
-    newest = _newest_work(log, thing)
+    newest = newest_work(log, thing)
     return found or ([*newest, own] if is_up else [own, *newest])
-
-
-def _newest_work(log: Log, thing: Thing) -> list[Subject]:
-    """What was posted last, on either queue."""
-    sent, received = (
-        [record[A] for _, record in log.about(kind, thing)[-1:]]
-        for kind in (Kind.SEND_POSTED, Kind.RECV_POSTED)
-    )
-    sends = [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id) for wqe in sent]
-    return sends + [Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id) for wqe in received]
 
 
 def _shared_queue(session: Session, log: Log, thing: Thing, _path: Path) -> list[Subject]:

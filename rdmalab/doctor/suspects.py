@@ -6,7 +6,7 @@ Failures are found in the log, so that those of destroyed and reset queue pairs 
 from collections.abc import Callable, Iterator
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
-from rdmalab.doctor.facts.batches import latest
+from rdmalab.doctor.facts import batches
 from rdmalab.doctor.facts.unanswered_sends import posted_as, sender_of
 from rdmalab.doctor.failed_work import failed_lives
 from rdmalab.doctor.log import Call, Log
@@ -30,7 +30,9 @@ Wanted = Callable[[Thing], bool]
 def suspects(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Everything that is plainly wrong, the worst first, each once."""
     seen: set[Subject] = set()
-    looks = (_failed, _refusals, stuck, _hanging, _abandoned, _overrun, _astray, _awaited)
+    looks = (
+        _failed, _refusals, stuck, _hanging, _abandoned, _overrun, _dead, _astray, _awaited,
+    )  # fmt: skip
     for look in looks:
         for subject in look(session, log, wanted):
             if subject not in seen:
@@ -188,6 +190,35 @@ def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             yield Subject(Sort.CQ, thing)
 
 
+def _dead(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Queue pairs in ERR that no call moved there, and whose event nothing has read."""
+    ordered = {act.thing for row in teardowns(log) for act in row}
+    for thing, qp in _qps(session, wanted):
+        read = log.about(Kind.ASYNC_TAKEN, thing)
+        if qp.state is QPState.ERR and thing not in ordered and not read:
+            yield Subject(Sort.QP, thing)
+
+
+def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
+    """The newest work of each queue pair, and the completion queues."""
+    found: list[Subject] = []
+    for thing, _ in _qps(session, lambda thing: node in ("", thing.node)):
+        found += newest_work(log, thing)
+    cqs = ((name, hca.cqs.items) for name, hca in session.world.nodes.items() if node in ("", name))
+    found += [Subject(Sort.CQ, Thing(Noun.CQ, name, n)) for name, items in cqs for n in items]
+    return found[:MOST]
+
+
+def newest_work(log: Log, thing: Thing) -> list[Subject]:
+    """What was posted last, on either queue."""
+    sent, received = (
+        [record[A] for _, record in log.about(kind, thing)[-1:]]
+        for kind in (Kind.SEND_POSTED, Kind.RECV_POSTED)
+    )
+    sends = [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id) for wqe in sent]
+    return sends + [Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id) for wqe in received]
+
+
 def _astray(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Of each queue pair the first message that was dropped or lost and is never sent again."""
     first: dict[Thing, Subject] = {}
@@ -244,7 +275,7 @@ def _unseen_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject
     thing = Thing(Noun.QP, qp.node, qp.number)
     if qp.send_cq == cq and not undone(qp):
         yield from unseen(log, qp, since)
-        batch = latest(log, Subject(Sort.QP, thing))
+        batch = batches.latest(log, Subject(Sort.QP, thing))
         yield from (
             Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
         )

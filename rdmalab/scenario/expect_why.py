@@ -10,6 +10,8 @@ from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.result import Stop
 from rdmalab.session.session import Session
 
+_NO_TROUBLE = ("no", False)  # as this program reads YAML, and as editors do
+
 
 def judge_report(session: Session, planned: PlannedStep, report: Report) -> None:
     """Raise Stop at the first expectation about the reply that is not met."""
@@ -39,8 +41,8 @@ def _judge_plain(session: Session, planned: PlannedStep) -> None:
     if expected is None:
         return
     report = consult(session)
-    if report.is_trouble if expected is False else report.slug != expected:
-        raise Stop(Failure("plain", expected or "no trouble", [report.slug], report.lines))
+    if report.is_trouble if expected in _NO_TROUBLE else report.slug != expected:
+        raise Stop(Failure("plain", str(expected), [report.slug], report.lines))
 
 
 def _slugs(causes: list[Cause]) -> list[str]:

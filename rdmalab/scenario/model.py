@@ -50,8 +50,8 @@ class Step(Section):
     cause: field_types.Word | None = None
     """What `why` must find first, by its name in the checklist: `rnr-infinite`, `too-early`."""
     plain: field_types.Word | Literal[False] | None = None
-    """The root that `why` alone names at this point; no: it finds no trouble, because nothing
-    shows what the program expects."""
+    """The root that `why` alone names here, if it is not `cause`; `no`: it finds no trouble,
+    because no record shows what the program expects."""
     station: field_types.Word | None = None
     """A finding that must be in the chain between the cause and the symptom."""
     verdict: Literal["cause", "warning"] | None = None

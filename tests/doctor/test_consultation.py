@@ -8,6 +8,7 @@ import pytest
 from rdmalab.doctor.outcome import Status
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
+from rdmalab.scenario.model import Step
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
@@ -141,6 +142,29 @@ def test_a_pointed_question_names_its_root_whatever_was_torn_down(path: Path) ->
                 wrong.append(f"{name}: {step.cause}, not {report.slug}")
             assert digest(session.world.trace) == before
     assert wrong == []
+
+
+_MOST_PLAIN_NO = 15
+"""Lessons of which `why` alone cannot know: each says `plain: no` and the reason."""
+
+
+@pytest.mark.parametrize("path", a_tenth(tidying.files()), ids=lambda path: path.name)
+def test_why_alone_names_the_root_of_every_lesson_that_does_not_say_otherwise(path: Path) -> None:
+    for session, step in tidying.failed(path):
+        report, pointed = tidying.why(session, ""), tidying.why(session, step.why or "")
+        if step.plain is None:
+            assert tidying.is_right(report, step), report.text
+            assert report.is_trouble == pointed.is_trouble or step.verdict == "warning"
+
+
+def test_few_lessons_say_that_why_alone_cannot_know() -> None:
+    said = [p.name for p in tidying.files() for step in _steps(p) if step.plain == "no"]
+    assert len(said) <= _MOST_PLAIN_NO, said
+
+
+def _steps(path: Path) -> list[Step]:
+    scenario = load(str(path), VOCABULARY)
+    return [s.step for s in scenario.steps if s.step.cause is not None]
 
 
 @cache

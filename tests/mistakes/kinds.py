@@ -4,23 +4,24 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 FOLDER = Path(__file__).parent
 Value = int | str
-PROFILES = ("strict", "rxe", "mlx5")
+Profile = Literal["strict", "rxe", "mlx5"]
+PROFILES: tuple[Profile, ...] = get_args(Profile)
 
 
 class Kind(BaseModel):
     """One mistake.
 
-    lines: typed at a prompt, or python: a program for the pyverbs skin. shows: an expression that is
-    true when the failure came about. ask: what the victim asks. accept: right roots; plain: of `why`
-    alone, tidied: after everything was destroyed (False: the teardown changes the truth); both are
-    `accept` where they are None. vary: values for {names} in the texts, drawn by the seed.
+    lines: typed at a prompt, or python: a program for the pyverbs skin. shows: an expression that
+    is true when the failure came about. ask: what the victim asks. accept: right roots; plain: of
+    `why` alone, tidied: after everything was destroyed (False: the teardown changes the truth);
+    both are `accept` where they are None. vary: values for {names} in the texts, drawn by seed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -28,7 +29,7 @@ class Kind(BaseModel):
     kind: str
     area: str
     source: str
-    profiles: tuple[Literal["strict", "rxe", "mlx5"], ...] = PROFILES
+    profiles: tuple[Profile, ...] = PROFILES
     vary: dict[str, tuple[Value, ...]] = Field(default_factory=dict)
     lines: tuple[str, ...] = ()
     python: str = ""

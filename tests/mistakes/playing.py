@@ -45,7 +45,7 @@ class Mistake:
 
 @dataclass
 class Answer:
-    """What `why` said of a mistake. asked, plain: the root; fixed: what a fix called working did."""
+    """What `why` said of a mistake. asked, plain: the root; fixed: what a working fix broke."""
 
     mistake: Mistake
     asked: str

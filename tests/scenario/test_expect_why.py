@@ -127,3 +127,26 @@ def test_in_a_file() -> None:
         "  expected  too-early",
         "  actual    rem-access",
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "plain", "said_"),
+    [
+        ("", "no", ""),
+        ("", "rem-access", "actual    well"),
+        (BAD, "rem-access", ""),
+        (BAD, "rnr-infinite", "actual    rem-access"),
+        (BAD, "no", "actual    rem-access"),
+    ],
+)
+def test_what_why_alone_says_is_judged_too(lines: str, plain: str, said_: str) -> None:
+    run = playing.runner(f"{lines or PAIR}  - why:\n    cause: rem-access\n    plain: {plain}\n")
+    while (step := run.coming) is not None and step.step.why is None:
+        run.next_step()
+    found: list[str] = []
+    try:
+        judge_report(run.session, run.scenario.steps[-1], failed())
+    except Stop as stop:
+        found = [stop.failure.what, *stop.failure.lines]
+    assert found[:1] == (["plain"] if said_ else [])
+    assert not said_ or said_ in found
