@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.report import Report
 from rdmalab.doctor.rows import Row, RowPart
 from rdmalab.views import fmt
@@ -53,7 +54,12 @@ def _told(report: Report, evidence: int) -> list[Row]:
 
 
 def _leads(report: Report, row: Row) -> bool:
-    """Whether a wait or a warning is the first of its kind, and nothing ranks before it."""
+    """Whether a wait or a warning is the first of its kind, and nothing ranks before it.
+
+    Where all is well and nothing was named, warnings are only counted.
+    """
+    if not report.name and report.standing.kind is Status.WELL:
+        return False
     kind = RowPart.WAIT if report.waits else RowPart.WARNING
     first = (report.waits or report.warnings)[0].check.slug
     return not report.chain and row.part is kind and row.slug == first
@@ -61,7 +67,8 @@ def _leads(report: Report, row: Row) -> bool:
 
 def _rest(report: Report) -> list[Row]:
     """What is left out, counted."""
-    beside = len(report.warnings) - (not report.chain and not report.waits)
+    told = any(_leads(report, row) for row in report.rows if row.part is RowPart.WARNING)
+    beside = len(report.warnings) - told
     counts = (
         (len(report.stations), "effect"), (beside, "warning"),
         (len(report.ruled_out), "cause", "ruled out"),

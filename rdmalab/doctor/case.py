@@ -69,7 +69,13 @@ class Case:
     @property
     def at_rest(self) -> bool:
         """Whether nothing changes without another call: threads that poll in vain do not count."""
-        return self.log.at_rest
+        return self.log.rests(self.whose)
+
+    @property
+    def whose(self) -> Thing:
+        """What it is about: of a call its queue pair, if it has one."""
+        is_call = self.subject.sort is Sort.CALL and self.qp is not None
+        return Thing(Noun.QP, *self.subject.thing[1:]) if is_call else self.subject.thing
 
     @property
     def over(self) -> bool:

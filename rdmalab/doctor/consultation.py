@@ -216,13 +216,22 @@ def _plain(session: Session, log: Log, question: Node | None) -> Report:
         left = [look for look in left if not look.report.standing.good]
         left = left or _outstanding(session, log, question)
         return _as_of_now(session, log, left[0], found) if left else _well(session, log, question)
-    told.sort(key=lambda look: origin(look.report.causes[0]))
-    report = told[0].report
-    every = [look.report for look in told]
-    report.causes = sorted(unique(c for each in every for c in each.causes), key=origin)
+    told = _in_order(told)
+    report, every = told[0].report, [look.report for look in told]
+    others = sorted((c for each in every[1:] for c in each.causes), key=origin)
+    report.causes = unique([*report.causes, *others])
     report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
     report.warnings = unique(c for each in every for c in each.warnings)
     return _as_of_now(session, log, told[0], [look.subject for look in told])
+
+
+def _in_order(told: Sequence[Look]) -> list[Look]:
+    """By the event of the root; of one queue pair what failed before a call that was refused."""
+    failed = {look.subject.thing[1:] for look in told if look.subject.sort is not Sort.CALL}
+    return sorted(told, key=lambda look: (
+        look.subject.sort is Sort.CALL and look.subject.thing[1:] in failed,
+        origin(look.report.causes[0]),
+    ))  # fmt: skip
 
 
 def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look]:

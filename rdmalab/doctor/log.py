@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Noun, Thing
+from rdmalab.doctor.neighbours import Part, part_of
 from rdmalab.doctor.standstill import at_rest
 from rdmalab.session.session import Session
 from rdmalab.spec.records import (
@@ -126,11 +127,22 @@ class Log:
         self._of_kind: dict[Kind, list[Numbered]] = {}
         self._of_thing: dict[Kind, dict[tuple[str, int], list[Numbered]]] = {}
         self._of_work: dict[Kind, dict[Work, Record]] = {}
+        self._part_of: dict[Thing, Part] = {}
+        self._rests: dict[Part, bool] = {}
 
-    @cached_property
-    def at_rest(self) -> bool:
-        """Whether nothing changes without another call, at the moment of the log."""
-        return at_rest(self.session)
+    def part_of(self, thing: Thing) -> Part:
+        """A thing and all that it can have to do with, at the moment of the log."""
+        if thing not in self._part_of:
+            part = part_of(self.session, thing)
+            self._part_of.update(dict.fromkeys(part, part))
+        return self._part_of[thing]
+
+    def rests(self, thing: Thing) -> bool:
+        """Whether nothing changes for a thing without another call, at the moment of the log."""
+        part = self.part_of(thing)
+        if part not in self._rests:
+            self._rests[part] = at_rest(self.session, part)
+        return self._rests[part]
 
     def until_now(self) -> "Log":
         """The part of this log up to the moment visited; read again if it is too little."""

@@ -4,6 +4,8 @@ That threads repeat is proven: each comes back to the line and the loop counts i
 but polls in vain is recorded meanwhile. A world that has not changed then never changes.
 """
 
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.neighbours import Part, leave_out_others, planned
 from rdmalab.session.session import Session
 from rdmalab.session.visits import undone_afterwards
 from rdmalab.spec.records import A, Kind, Record, kind_of, node_of, object_of
@@ -19,15 +21,12 @@ _ASKING = ("poll_cq", "req_notify_cq", "get_cq_event", "get_async_event", "query
 _CLOCK = "now"
 
 
-def at_rest(session: Session) -> bool:
-    """Whether nothing changes without another call."""
-    agenda = session.world.agenda
-    if agenda.next_ns() is None:
-        return True
-    planned = {entry[2] for entry in agenda.heap}
-    if agenda.armed or planned != {Door.PROGRAM}:
+def at_rest(session: Session, part: Part) -> bool:
+    """Whether nothing changes for a part of the world without another call."""
+    coming = planned(session.world, part)
+    if any(entry[2] != Door.PROGRAM for entry in coming):
         return False
-    return _repeats(session)
+    return not coming or _repeats(session, part)
 
 
 def in_vain(record: Record) -> bool:
@@ -36,22 +35,24 @@ def in_vain(record: Record) -> bool:
     return kind in _VAIN and (kind is not Kind.CALLED or record[A] in _ASKING)
 
 
-def _repeats(session: Session) -> bool:
+def _repeats(session: Session, part: Part) -> bool:
     """Whether every thread that runs comes back to where it is, and has changed nothing."""
     world = session.world
-    threads = running(world)
+    threads = [thread for thread in running(world) if _thing(thread) in part]
     if any(_CLOCK in line.text.split() for thread in threads for line in thread.lines):
         return False
+    about = {(thing.node, thing.number) for thing in part}
     home = {_thing(thread): _place(thread) for thread in threads}
     first = world.trace.latest + 1
     with undone_afterwards(session.history):
+        leave_out_others(world, part)
         for _ in range(MOST_LINES):
             session.history.run(1)
-            records = world.trace.since(first)
+            records = [r for r in world.trace.since(first) if (node_of(r), object_of(r)) in about]
             if not all(map(in_vain, records)):
                 return False
             first = world.trace.latest + 1
-            ran = {(node_of(r), object_of(r)) for r in records if kind_of(r) is Kind.PROGRAM_RAN}
+            ran = {_runner(r) for r in records if kind_of(r) is Kind.PROGRAM_RAN}
             for thread in running(world):
                 if _thing(thread) in ran and home.get(_thing(thread)) == _place(thread):
                     del home[_thing(thread)]
@@ -60,8 +61,12 @@ def _repeats(session: Session) -> bool:
     return False
 
 
-def _thing(thread: Program) -> tuple[str, int]:
-    return thread.node, thread.number
+def _runner(record: Record) -> Thing:
+    return Thing(Noun.PROGRAM, node_of(record), object_of(record))
+
+
+def _thing(thread: Program) -> Thing:
+    return Thing(Noun.PROGRAM, thread.node, thread.number)
 
 
 def _place(thread: Program) -> tuple[int, tuple[int, ...]]:

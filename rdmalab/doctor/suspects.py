@@ -11,6 +11,7 @@ from rdmalab.doctor.facts.unanswered_sends import posted_as, sender_of
 from rdmalab.doctor.failed_work import failed_lives
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.moments import teardowns
+from rdmalab.doctor.neighbours import planned
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
@@ -19,7 +20,9 @@ from rdmalab.spec.programs import BLOCKING, ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of, new_state_of, node_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet
+from rdmalab.world.event_queue import Door
 from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import peer_thing
 
 MOST = 16
 """Complaints that are looked into at once."""
@@ -152,15 +155,16 @@ def stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Programs that failed, and those that wait or poll while nothing changes any more."""
     for program in programs_of(session.world):
         thing = Thing(Noun.PROGRAM, program.node, program.number)
-        waits = program.state is not ProgramState.DONE and log.at_rest
+        waits = program.state is not ProgramState.DONE and log.rests(thing)
         if wanted(thing) and (waits or program.state is ProgramState.FAILED):
             yield Subject(Sort.PROGRAM, thing)
 
 
 def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Sends that do not get on: at most timers run, or they are sent again and again."""
-    quiet = not session.world.agenda.heap or log.at_rest
     for thing, qp in _qps(session, wanted):
+        coming = planned(session.world, log.part_of(thing)) if undone(qp) else []
+        quiet = all(entry[2] == Door.TIMER for entry in coming) or log.rests(thing)
         again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
         if quiet or again:
             yield from undone(qp)
@@ -191,11 +195,12 @@ def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 
 
 def _dead(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Queue pairs in ERR that no call moved there, and whose event nothing has read."""
+    """Queue pairs in ERR that no call and no work took there, and whose event nothing has read."""
     ordered = {act.thing for row in teardowns(log) for act in row}
     for thing, qp in _qps(session, wanted):
-        read = log.about(Kind.ASYNC_TAKEN, thing)
-        if qp.state is QPState.ERR and thing not in ordered and not read:
+        pair = [thing, peer_thing(session.world, qp) or thing]
+        told = log.about(Kind.ASYNC_TAKEN, thing) or any(failed_lives(log, it) for it in pair)
+        if qp.state is QPState.ERR and thing not in ordered and not told:
             yield Subject(Sort.QP, thing)
 
 

@@ -53,6 +53,15 @@ def users_of(world: World, thing: Thing) -> Iterator[tuple[Thing, str]]:
             yield Thing(Noun.MW, thing.node, window.number), "dealloc_mw"
 
 
+def used_by(world: World, thing: Thing) -> Iterator[Thing]:
+    """The objects that a thing uses, of its node: its protection domain, queues, channel."""
+    item = world.nodes[thing.node].tables[thing.noun].items[thing.number]
+    fields = next((fields for noun, _, fields in _USERS if noun is thing.noun), {})
+    for noun, names in fields.items():
+        for number in {getattr(item, name) for name in names} - {0, None}:
+            yield Thing(noun, thing.node, number)
+
+
 def find_qp(world: World, node: str, number: int) -> QueuePair | None:
     """The queue pair of this number; None if it does not exist."""
     hca = world.nodes.get(node)

@@ -38,7 +38,8 @@ def test_a_refused_call_of_which_nothing_came_is_not_mended_first() -> None:
     for line in (_BAD, "run"):
         lab.do(line)
     report = why(lab)
-    assert [c.check.slug for c in report.causes] == ["bring-up-attr", "rem-access"]
+    assert [c.check.slug for c in report.causes] == ["rem-access", "bring-up-attr"]
+    assert report.slug == why(lab, "A.qp0.wr[3]").slug
     assert report.remedy is not None
     assert report.remedy.cure.lines[-1].startswith("post_send A.qp0 wr_id=3")
 

@@ -2,11 +2,19 @@
 
 import pytest
 
+from rdmalab.doctor.neighbours import part_of
 from rdmalab.doctor.standstill import at_rest
 from rdmalab.lab import Lab
 from tests.digest import digest
 
 _WRITE = "post_send A.qp0 opcode=RDMA_WRITE flags=SIGNALED"
+
+
+def rests(lab: Lab, name: str) -> bool:
+    """Whether a thing and all that it has to do with is at rest."""
+    thing = lab.session.names.find(name)
+    assert thing is not None
+    return at_rest(lab.session, part_of(lab.session, thing))
 
 
 @pytest.mark.parametrize(
@@ -26,13 +34,25 @@ def test_a_thread_that_changes_nothing_is_at_rest(lines: str, *, rest: bool) -> 
     for line in ("use rc_pair channel=1", f"program A.x lines={{{lines}}}", "run 500ns"):
         lab.do(line)
     before = digest(lab.session.world.trace), lab.session.history.here
-    assert at_rest(lab.session) is rest
+    assert rests(lab, "A.x") is rest
     assert (digest(lab.session.world.trace), lab.session.history.here) == before
 
 
 def test_an_empty_agenda_is_rest_and_a_packet_is_none() -> None:
     lab = Lab()
     lab.do("use rc_pair")
-    assert at_rest(lab.session)
+    assert rests(lab, "A.qp0")
     lab.do(_WRITE)
-    assert not at_rest(lab.session)
+    assert not rests(lab, "A.qp0")
+
+
+def test_what_another_pair_does_disturbs_no_rest() -> None:
+    lab = Lab()
+    write = _WRITE.replace("qp0", "qp1")
+    busy = f"program A.x lines={{loop; {write}; poll A.cq1; end}}"
+    for line in ("use rc_pair", "use rc_pair", busy, "run 3us", "program A.y lines={poll A.cq0}"):
+        lab.do(line)
+    lab.do("run 1us")
+    assert [rests(lab, name) for name in ("A.qp0", "A.y", "A.x", "A.qp1")] == [
+        True, True, False, False,
+    ]  # fmt: skip

@@ -78,11 +78,11 @@ def test_whose_number_was_meant_is_not_guessed_where_two_may_be() -> None:
     assert findings(lab, _WR)["wrong-qpn"].cure is None
 
 
-def test_a_datagram_for_nobody_is_asked_about_or_left_alone() -> None:
+def test_a_datagram_for_nobody_is_lost() -> None:
     lab = lab_of(_DATAGRAM.replace("B.qp0", "0x99"), "run", pair="use ud_pair")
     assert verdict(lab, _WR, "wrong-qpn") is Verdict.FAIL
     assert verdict(lab, _WR, "wrong-qpn", asked=False) is Verdict.NA
-    assert why(lab).slug == "well"
+    assert why(lab).slug == "wrong-qpn"
 
 
 # --------------------------------------------------------------------------- 45 wrong-gid
