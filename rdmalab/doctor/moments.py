@@ -15,6 +15,7 @@ from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import Ending, Send
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.neighbours import last_events
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
@@ -44,6 +45,7 @@ class Why(Enum):
     ENDED = auto()  # a completion was made, a call refused
     BEFORE_TEARDOWN = auto()
     TEARDOWN = auto()  # the call that took the thing
+    QUIET = auto()  # the last that happened to it and its neighbours, where that is forgotten now
     NOW = auto()
 
 
@@ -154,11 +156,19 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
         if m.event < now or m.why in late
     ]
     if not chain or exists(session.world, subject.thing):
-        chain.append(Moment(now, Why.NOW))
+        chain += [*quiet_moments(session, log, subject.thing), Moment(now, Why.NOW)]
     found: dict[int, Moment] = {}
     for moment in chain:
         found.setdefault(moment.event, moment)
     return list(found.values())
+
+
+def quiet_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
+    """The last event of a thing that lives or of its neighbours, if the log forgets it."""
+    if not log.begins or thing.noun is Noun.NODE:
+        return []
+    last = last_events(session.history, log.part_of(thing), 1)
+    return [Moment(event, Why.QUIET) for event in last if event < log.begins]
 
 
 def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:

@@ -60,7 +60,7 @@ def _named(session: Session, program: Program) -> Iterator[Thing]:
             thing = session.names.find(f"{node}.{name}" if name else node)
             if thing is not None and thing.noun is not Noun.NODE:
                 yield thing
-            elif hca := session.world.nodes.get(node):
+            elif not name[-1:].isdigit() and (hca := session.world.nodes.get(node)):
                 yield from (Thing(Noun.QP, node, number) for number in hca.qps.items)
 
 
@@ -109,7 +109,7 @@ def last_events(history: History, part: Part, most: int) -> list[int]:
 
 
 def _last_of(history: History, part: Part, first: int, stop: int) -> list[int]:
-    """The last event between two records that is about a queue pair or thread of a part."""
-    about = {(t.node, t.number) for t in part if t.noun in (Noun.QP, Noun.PROGRAM)}
+    """The last event between two records that is about a thing of a part."""
+    about = {(thing.node, thing.number) for thing in part}
     records = history.world.trace.records[first:stop]
     return [event_of(r) for r in reversed(records) if (node_of(r), object_of(r)) in about][:1]

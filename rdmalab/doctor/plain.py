@@ -1,0 +1,135 @@
+"""`why` alone: everything that is wrong, each subject at its own moment; the first cause first."""
+
+from collections.abc import Mapping, Sequence
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.diagnose import origin, unique
+from rdmalab.doctor.healthy_checks import looked_at
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.look import Look, as_of_now, looks_at
+from rdmalab.doctor.moments import (
+    Moment,
+    Why,
+    is_ordered,
+    moments,
+    quiet_moments,
+    teardowns,
+    visit,
+)
+from rdmalab.doctor.outcome import Status, SubjectOutcome
+from rdmalab.doctor.report import Report
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.suspects import latest, stuck, suspects, undone
+from rdmalab.doctor.topics import examples
+from rdmalab.grammar.nodes import Node, Path
+from rdmalab.session.session import Session
+from rdmalab.spec.programs import BLOCKING
+from rdmalab.world.programs import programs_of
+
+
+def plain(session: Session, log: Log, question: Node | None) -> Report:
+    """Everything that is wrong, each subject at its own moment; the first cause first."""
+    found = [*subjects(session, log, question), *_stuck_before(session, log, question)]
+    chains = {each: _plain_chain(session, log, each) for each in found}
+    chains |= _forgotten(session, log, question)
+    looks = _looks(log, chains)
+    told = [look for look in looks if look.report.causes]
+    if not told:
+        left = [look for look in looks if look.moment in chains[look.subject][-1:]]
+        left = [look for look in left if not is_ordered(session, log, look.subject)]
+        left = [look for look in left if look.report.standing.rule not in BLOCKING]
+        left = [look for look in left if not look.report.standing.good]
+        left = left or _outstanding(session, log, question)
+        return as_of_now(session, log, left[0], found) if left else well(session, log, question)
+    told = _in_order(told)
+    report, every = told[0].report, [look.report for look in told]
+    others = sorted((c for each in every[1:] for c in each.causes), key=origin)
+    report.causes = unique([*report.causes, *others])
+    report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
+    report.warnings = unique(c for each in every for c in each.warnings)
+    return as_of_now(session, log, told[0], [look.subject for look in told])
+
+
+def _in_order(told: Sequence[Look]) -> list[Look]:
+    """By the event of the root; of one queue pair what failed before a call that was refused."""
+    failed = {look.subject.thing[1:] for look in told if look.subject.sort is not Sort.CALL}
+    return sorted(told, key=lambda look: (
+        look.subject.sort is Sort.CALL and look.subject.thing[1:] in failed,
+        origin(look.report.causes[0]),
+    ))  # fmt: skip
+
+
+def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look]:
+    """Where nothing is wrong, the oldest send of a queue pair that still waits for something."""
+    node = str(question) if question is not None else ""
+    qps = [qp for hca in session.world.nodes.values() for qp in hca.qps.items.values()]
+    found = [each for qp in qps if node in ("", qp.node) for each in undone(qp)]
+    looks = looks_at(log, Moment(session.world.event, Why.NOW), found) if found else []
+    return [look for look in looks if look.report.waits]
+
+
+def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    """A flush that somebody ordered is no trouble; what a send waited for before it may be."""
+    chain = moments(session, log, subject)
+    if not is_ordered(session, log, subject):
+        return chain
+    sent = subject.sort is Sort.SEND  # a receive that waits is no trouble unless somebody asks
+    return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
+
+
+def _forgotten(session: Session, log: Log, question: Node | None) -> dict[Subject, list[Moment]]:
+    """What was wrong when the last happened to things of which the log has forgotten it."""
+    found: dict[Subject, list[Moment]] = {}
+    node = str(question) if question is not None else ""
+    things = [Thing(noun, name, number) for name, hca in session.world.nodes.items()
+              for noun in (Noun.QP, Noun.PROGRAM) for number in hca.tables[noun].items
+              if node in ("", name)]  # fmt: skip
+    for part in {log.part_of(thing): None for thing in things} if log.begins else ():
+        for moment in quiet_moments(session, log, next(iter(part))):
+            with visit(log, moment.event) as then:
+                for each in suspects(session, then, part.__contains__):
+                    chain = _plain_chain(session, then, each)
+                    found[each] = [moment if m.why is Why.NOW else m for m in chain]
+    return found
+
+
+def _stuck_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
+    """Programs that waited in vain before the last teardown woke them, or made them fail."""
+    rows = teardowns(log)
+    if not rows or not programs_of(session.world):
+        return []
+    node = str(question) if question is not None else ""
+    with visit(log, rows[-1][0].event - 1) as then:
+        return list(stuck(session, then, lambda thing: node in ("", thing.node)))
+
+
+def _looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
+    """The best look at each subject; subjects of one moment share a journey."""
+    best: dict[Subject, Look] = {}
+    left = list(chains)
+    for step in range(max(map(len, chains.values()), default=0)):
+        groups: dict[Moment, list[Subject]] = {}
+        for subject in left:
+            if step < len(chains[subject]):
+                groups.setdefault(chains[subject][step], []).append(subject)
+        for moment, group in sorted(groups.items(), key=lambda each: each[0].event):
+            for look in looks_at(log, moment, group):
+                kept = best.get(look.subject)
+                if kept is None or look.rank < kept.rank:
+                    best[look.subject] = look
+        left = [s for s in left if s not in best or not best[s].decides]
+    return [best[subject] for subject in chains if subject in best]
+
+
+def well(session: Session, log: Log, question: Node | None) -> Report:
+    """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
+    node = str(question.steps[0]) if isinstance(question, Path) else ""
+    well = SubjectOutcome(Status.WELL, "nothing has failed, was refused, or hangs")
+    now, found = Moment(session.world.event, Why.NOW), latest(session, log, node)
+    seen = looks_at(log, now, found) if found else []
+    warnings = unique(cause for look in seen for cause in look.report.warnings)
+    return Report(
+        node, well, session.world.event, warnings=warnings,
+        looked=looked_at(session, log, node), examples=examples(session, log, node),
+    )  # fmt: skip
