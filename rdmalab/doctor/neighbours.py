@@ -10,7 +10,7 @@ from typing import TypeAlias
 from rdmalab.command import Noun, Thing
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
-from rdmalab.spec.records import event_of, node_of, object_of
+from rdmalab.spec.records import KINDS, event_of, kind_of, node_of, object_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
 from rdmalab.world.program_state import Program
@@ -110,6 +110,8 @@ def last_events(history: History, part: Part, most: int) -> list[int]:
 
 def _last_of(history: History, part: Part, first: int, stop: int) -> list[int]:
     """The last event between two records that is about a thing of a part."""
-    about = {(thing.node, thing.number) for thing in part}
+    about = {("any", thing.node, thing.number) for thing in part}
+    about |= {(str(thing.noun), thing.node, thing.number) for thing in part}
     records = history.world.trace.records[first:stop]
-    return [event_of(r) for r in reversed(records) if (node_of(r), object_of(r)) in about][:1]
+    found = ((KINDS[kind_of(r)].noun, node_of(r), object_of(r), r) for r in reversed(records))
+    return next(([event_of(r)] for *thing, r in found if tuple(thing) in about), [])

@@ -17,20 +17,19 @@ from rdmalab.doctor.moments import (
     visit,
 )
 from rdmalab.doctor.outcome import Status, SubjectOutcome
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report import Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.suspects import latest, stuck, suspects, undone
+from rdmalab.doctor.suspects import latest, silent_suspects, suspects, undone
 from rdmalab.doctor.topics import examples
 from rdmalab.grammar.nodes import Node, Path
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING
-from rdmalab.world.programs import programs_of
 
 
 def plain(session: Session, log: Log, question: Node | None) -> Report:
     """Everything that is wrong, each subject at its own moment; the first cause first."""
-    found = [*subjects(session, log, question), *_stuck_before(session, log, question)]
+    found = [*subjects(session, log, question), *_silent_before(session, log, question)]
     chains = {each: _plain_chain(session, log, each) for each in found}
     chains |= _forgotten(session, log, question)
     looks = _looks(log, chains)
@@ -94,14 +93,15 @@ def _forgotten(session: Session, log: Log, question: Node | None) -> dict[Subjec
     return found
 
 
-def _stuck_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
-    """Programs that waited in vain before the last teardown woke them, or made them fail."""
-    rows = teardowns(log)
-    if not rows or not programs_of(session.world):
-        return []
+def _silent_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
+    """What the last teardown took without a failure: threads that waited, sends without a word."""
     node = str(question) if question is not None else ""
-    with visit(log, rows[-1][0].event - 1) as then:
-        return list(stuck(session, then, lambda thing: node in ("", thing.node)))
+    rows = teardowns(log)[-1:]
+    found: list[Subject] = []
+    for row in rows:
+        with visit(log, row[0].event - 1) as then:
+            found += silent_suspects(session, then, lambda thing: node in ("", thing.node))
+    return found
 
 
 def _looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
@@ -126,10 +126,14 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
     """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
     node = str(question.steps[0]) if isinstance(question, Path) else ""
     well = SubjectOutcome(Status.WELL, "nothing has failed, was refused, or hangs")
-    now, found = Moment(session.world.event, Why.NOW), latest(session, log, node)
-    seen = looks_at(log, now, found) if found else []
-    warnings = unique(cause for look in seen for cause in look.report.warnings)
+    before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
+    warnings: list[Cause] = []
+    for moment in (*before, Moment(session.world.event, Why.NOW)):
+        with visit(log, moment.event) as then:
+            found = latest(session, then, node)
+        seen = looks_at(log, moment, found) if found else []
+        warnings += (cause for look in seen for cause in look.report.warnings)
     return Report(
-        node, well, session.world.event, warnings=warnings,
+        node, well, session.world.event, warnings=unique(warnings),
         looked=looked_at(session, log, node), examples=examples(session, log, node),
     )  # fmt: skip

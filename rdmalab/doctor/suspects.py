@@ -3,7 +3,7 @@
 Failures are found in the log, so that those of destroyed and reset queue pairs are found as well.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.facts import batches
@@ -32,10 +32,18 @@ Wanted = Callable[[Thing], bool]
 
 def suspects(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Everything that is plainly wrong, the worst first, each once."""
+    return _once(_LOUD + _QUIET, session, log, wanted)
+
+
+def silent_suspects(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Of them those that no failure and no refusal tells of: they are gone with their objects."""
+    return _once(_QUIET, session, log, wanted)
+
+
+def _once(
+    looks: "Sequence[_Look]", session: Session, log: Log, wanted: Wanted
+) -> Iterator[Subject]:
     seen: set[Subject] = set()
-    looks = (
-        _failed, _refusals, stuck, _hanging, _abandoned, _overrun, _dead, _astray, _awaited,
-    )  # fmt: skip
     for look in looks:
         for subject in look(session, log, wanted):
             if subject not in seen:
@@ -151,7 +159,7 @@ def _first_name(invocation: Invocation) -> str:
     return str(names[0]) if names else ""
 
 
-def stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+def _stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Programs that failed, and those that wait or poll while nothing changes any more."""
     for program in programs_of(session.world):
         thing = Thing(Noun.PROGRAM, program.node, program.number)
@@ -304,3 +312,8 @@ def subject_of(call: Call) -> Subject:
     """A refused call as a subject."""
     node, number = call.thing
     return Subject(Sort.CALL, Thing(Noun.NODE, node, number), event=call.event)
+
+
+_Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
+_LOUD: tuple[_Look, ...] = (_failed, _refusals)
+_QUIET: tuple[_Look, ...] = (_stuck, _hanging, _abandoned, _overrun, _dead, _astray, _awaited)

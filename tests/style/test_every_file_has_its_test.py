@@ -12,6 +12,7 @@ ELSEWHERE = {
     "command/errors.py": "command/test_arguments.py",
     "command/metadata.py": "command/test_kinds.py",
     "doctor/cures.py": "doctor/test_diagnose.py",
+    "doctor/look.py": "doctor/test_consultation.py",
     "doctor/suspects.py": "doctor/test_subjects.py",
     "hca/engine_state.py": "hca/test_qp.py",
     "hca/modify_checks.py": "hca/test_modify.py",
