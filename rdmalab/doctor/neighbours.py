@@ -10,7 +10,17 @@ from typing import TypeAlias
 from rdmalab.command import Noun, Thing
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
-from rdmalab.spec.records import KINDS, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import (
+    KINDS,
+    A,
+    B,
+    Kind,
+    Record,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+)
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
 from rdmalab.world.program_state import Program
@@ -20,6 +30,7 @@ from rdmalab.world.world import World
 
 Part: TypeAlias = frozenset[Thing]
 _NAME = re.compile(r"\b([A-Za-z]\w*)(?:\.([A-Za-z_]\w*))?")
+_NOUNS = {str(noun) for noun in Noun}
 _DATAGRAMS = Thing(Noun.NODE, "", 0)  # what may talk to any other of its kind
 
 
@@ -110,8 +121,14 @@ def last_events(history: History, part: Part, most: int) -> list[int]:
 
 def _last_of(history: History, part: Part, first: int, stop: int) -> list[int]:
     """The last event between two records that is about a thing of a part."""
-    about = {("any", thing.node, thing.number) for thing in part}
-    about |= {(str(thing.noun), thing.node, thing.number) for thing in part}
     records = history.world.trace.records[first:stop]
-    found = ((KINDS[kind_of(r)].noun, node_of(r), object_of(r), r) for r in reversed(records))
-    return next(([event_of(r)] for *thing, r in found if tuple(thing) in about), [])
+    return next(([event_of(r)] for r in reversed(records) if _is_about(r, part)), [])
+
+
+def _is_about(record: Record, part: Part) -> bool:
+    """Whether a record names a thing of a part; of a call only its number is known."""
+    noun, number = KINDS[kind_of(record)].noun, (node_of(record), object_of(record))
+    if kind_of(record) in (Kind.CALLED, Kind.REFUSED):
+        return any(thing[1:] == number for thing in part)
+    named = {noun} if noun in _NOUNS else {str(record[A]), str(record[B])}
+    return any(Thing(Noun(noun), *number) in part for noun in named & _NOUNS)
