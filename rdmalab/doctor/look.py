@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.cures import cured
-from rdmalab.doctor.diagnose import Diagnosis, followed, report_of
-from rdmalab.doctor.finding import Fix
+from rdmalab.doctor.diagnose import Diagnosis, followed, report_of, unique
+from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.facts.time_spent import TimeSpent
+from rdmalab.doctor.finding import Fix, Verdict
 from rdmalab.doctor.healthy_checks import coming
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.moments import (
@@ -18,7 +20,7 @@ from rdmalab.doctor.moments import (
     visit,
 )
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
-from rdmalab.doctor.report import Report, TriedFix
+from rdmalab.doctor.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.doctor.subject import Subject
 from rdmalab.session.session import Session
 from rdmalab.world.relations import exists
@@ -71,9 +73,23 @@ def as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) 
         if look.moment.why is not Why.QUIET:  # nothing has happened to it since
             report.standing = _standing(session, log, look)
         report.remedy = _remedy(session, log, look, found)
+    if look.report.standing.kind is Status.LATE:
+        report.waits = _waited_for(session, log, look.subject)
     if report.standing.kind is Status.PENDING:
         report.next = coming(session, look.subject)
     return report
+
+
+def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
+    """What late work waited for in its longest wait."""
+    waits = TimeSpent(Send(session, subject, log)).waits[:1]
+    for wait in waits if waits and waits[0].during is not None else ():
+        with visit(log, wait.during or 0) as then:
+            stories = followed(session, [subject], then, asked=True)
+            seen = [diagnosis for story in stories for diagnosis in story]
+            found = [c for v in (Verdict.WAIT, Verdict.FAIL) for d in seen for c in d.causes(v)]
+        return unique(cause for cause in found if cause.check.slug != TOO_EARLY)
+    return []
 
 
 def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
@@ -81,6 +97,8 @@ def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
     found = standing(session, look.subject, log)
     gone = not exists(session.world, look.subject.thing)
     then = look.report.standing
+    if then.kind is Status.LATE:
+        return then
     if gone and not look.report.causes and (then.good or then.kind is Status.PENDING):
         work = look.subject.serial >= 0
         return found if work else replace(found, kind=Status.WELL)

@@ -17,10 +17,11 @@ from rdmalab.doctor.moments import (
     visit,
 )
 from rdmalab.doctor.outcome import Status, SubjectOutcome
-from rdmalab.doctor.report import Cause, Report
+from rdmalab.doctor.outstanding import latest, under_way
+from rdmalab.doctor.report import TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.suspects import latest, silent_suspects, suspects, undone
+from rdmalab.doctor.suspects import silent_suspects, suspects
 from rdmalab.doctor.topics import examples
 from rdmalab.grammar.nodes import Node, Path
 from rdmalab.session.session import Session
@@ -60,12 +61,13 @@ def _in_order(told: Sequence[Look]) -> list[Look]:
 
 
 def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look]:
-    """Where nothing is wrong, the oldest send of a queue pair that still waits for something."""
+    """Where nothing is wrong, a send that still waits, first one that waits for more than time."""
     node = str(question) if question is not None else ""
     qps = [qp for hca in session.world.nodes.values() for qp in hca.qps.items.values()]
-    found = [each for qp in qps if node in ("", qp.node) for each in undone(qp)]
-    looks = looks_at(log, Moment(session.world.event, Why.NOW), found) if found else []
-    return [look for look in looks if look.report.waits]
+    found = [each for qp in qps if node in ("", qp.node) for each in under_way(qp)]
+    now = Moment(session.world.event, Why.NOW)
+    waiting = [look for each in found for look in looks_at(log, now, [each]) if look.report.waits]
+    return sorted(waiting, key=lambda look: look.report.waits[0].check.slug == TOO_EARLY)
 
 
 def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
@@ -132,6 +134,9 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
         with visit(log, moment.event) as then:
             found = latest(session, then, node)
         seen = looks_at(log, moment, found) if found else []
+        late = [look for look in seen if look.report.standing.kind is Status.LATE]
+        for look in late[:1]:
+            return as_of_now(session, log, look, [look.subject])
         warnings += (cause for look in seen for cause in look.report.warnings)
     return Report(
         node, well, session.world.event, warnings=unique(warnings),

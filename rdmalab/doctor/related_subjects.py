@@ -15,8 +15,9 @@ from rdmalab.doctor.facts.thread_waits import ThreadWait, cqs_of, of_program, th
 from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.log import Call
+from rdmalab.doctor.outstanding import undone, unmet
+from rdmalab.doctor.silent import unseen
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.suspects import undone, unmet, unseen
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of

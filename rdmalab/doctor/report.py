@@ -71,7 +71,7 @@ class Report:
         if self.standing.rule:
             return self.standing.rule
         if self.standing.kind is Status.LATE:
-            return SLOW
+            return self.waits[0].check.slug if self.waits else SLOW
         if self.standing.good:
             return str(self.standing.kind.value)
         if self.waits:

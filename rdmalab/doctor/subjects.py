@@ -8,8 +8,9 @@ from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive, newest_send
+from rdmalab.doctor.outstanding import MOST, newest_work, undone, unmet
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.suspects import MOST, newest_work, subject_of, suspects, undone, unmet
+from rdmalab.doctor.suspects import subject_of, suspects
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.cq import CompletionQueue

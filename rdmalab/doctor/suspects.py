@@ -6,28 +6,19 @@ Failures are found in the log, so that those of destroyed and reset queue pairs 
 from collections.abc import Callable, Iterator, Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
-from rdmalab.doctor.facts import batches
-from rdmalab.doctor.facts.unanswered_sends import posted_as, sender_of
 from rdmalab.doctor.failed_work import failed_lives
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.neighbours import planned
+from rdmalab.doctor.outstanding import MOST, Wanted, qps_of, undone
+from rdmalab.doctor.silent import astray, awaited, dead
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
-from rdmalab.spec.opcodes import Service
 from rdmalab.spec.programs import BLOCKING, ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of, new_state_of, node_of, object_of
 from rdmalab.spec.states import QPState
-from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import peer_thing
-
-MOST = 16
-"""Complaints that are looked into at once."""
-
-Wanted = Callable[[Thing], bool]
 
 
 def suspects(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -49,15 +40,6 @@ def _once(
             if subject not in seen:
                 seen.add(subject)
                 yield subject
-
-
-def _qps(session: Session, wanted: Wanted) -> list[tuple[Thing, QueuePair]]:
-    return [
-        (thing, qp)
-        for node, hca in session.world.nodes.items()
-        for number, qp in hca.qps.items.items()
-        if wanted(thing := Thing(Noun.QP, node, number))
-    ]
 
 
 def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -170,27 +152,12 @@ def _stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 
 def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Sends that do not get on: at most timers run, or they are sent again and again."""
-    for thing, qp in _qps(session, wanted):
+    for thing, qp in qps_of(session, wanted):
         coming = planned(session.world, log.part_of(thing)) if undone(qp) else []
         quiet = all(entry[2] == Door.TIMER for entry in coming) or log.rests(thing)
         again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
         if quiet or again:
             yield from undone(qp)
-
-
-def undone(qp: QueuePair) -> list[Subject]:
-    """The oldest send that is not done."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    wqe = qp.sq.wqes.get(qp.comp.serial)
-    if wqe is not None:
-        return [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)]
-    return [Subject(Sort.SEND, thing, qp.sq.posted, wr.wr_id) for wr in qp.sq.early[:1]]
-
-
-def unmet(qp: QueuePair) -> list[Subject]:
-    """The oldest receive that no message has taken."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    return [Subject(Sort.RECV, thing, w.serial, w.wr.wr_id) for w in list(qp.rq.wqes)[:1]]
 
 
 def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -202,112 +169,6 @@ def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             yield Subject(Sort.CQ, thing)
 
 
-def _dead(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Queue pairs in ERR that no call and no work took there, and whose event nothing has read."""
-    ordered = {act.thing for row in teardowns(log) for act in row}
-    for thing, qp in _qps(session, wanted):
-        pair = [thing, peer_thing(session.world, qp) or thing]
-        told = log.about(Kind.ASYNC_TAKEN, thing) or any(failed_lives(log, it) for it in pair)
-        if qp.state is QPState.ERR and thing not in ordered and not told:
-            yield Subject(Sort.QP, thing)
-
-
-def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
-    """The newest work of each queue pair, and the completion queues."""
-    found: list[Subject] = []
-    for thing, _ in _qps(session, lambda thing: node in ("", thing.node)):
-        found += newest_work(log, thing)
-    cqs = ((name, hca.cqs.items) for name, hca in session.world.nodes.items() if node in ("", name))
-    found += [Subject(Sort.CQ, Thing(Noun.CQ, name, n)) for name, items in cqs for n in items]
-    return found[:MOST]
-
-
-def newest_work(log: Log, thing: Thing) -> list[Subject]:
-    """What was posted last, on either queue."""
-    sent, received = (
-        [record[A] for _, record in log.about(kind, thing)[-1:]]
-        for kind in (Kind.SEND_POSTED, Kind.RECV_POSTED)
-    )
-    sends = [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id) for wqe in sent]
-    return sends + [Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id) for wqe in received]
-
-
-def _astray(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Of each queue pair the first message that was dropped or lost and is never sent again."""
-    first: dict[Thing, Subject] = {}
-    for _, record in sorted(log.of(Kind.PACKET_DROPPED) + log.of(Kind.PACKET_LOST)):
-        sender = sender_of(session.world, record) if _is_message(record[A]) else None
-        if sender is None or sender in first or not wanted(sender):
-            continue
-        wqe = posted_as(log, sender, record[A], event_of(record))
-        if wqe is not None:
-            first[sender] = Subject(Sort.SEND, sender, wqe.serial, wqe.wr.wr_id)
-    for thing, qp in _qps(session, wanted):
-        if not qp.transport.connected and thing not in first:
-            first.update((thing, each) for each in _unsent(log, thing)[:1])
-    yield from first.values()
-
-
-def _unsent(log: Log, thing: Thing) -> list[Subject]:
-    """Datagrams that ended well and never left."""
-    left = {event_of(r) for _, r in log.about(Kind.PACKET_SENT, thing)}
-    done = [(event_of(r), r[A]) for _, r in log.about(Kind.WQE_COMPLETED, thing) if not r[B]]
-    return [
-        Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
-        for event, wqe in done if wqe.op is not None and event not in left
-    ]  # fmt: skip
-
-
-def _is_message(packet: object) -> bool:
-    """Whether a packet belongs to a message of a service without acknowledgement."""
-    return isinstance(packet, Packet) and packet.opcode_row.service in (Service.UC, Service.UD)
-
-
-def _awaited(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """What was polled for in vain last: invisible sends, completions elsewhere, open regions."""
-    for node, hca in session.world.nodes.items():
-        for number, cq in hca.cqs.items.items():
-            since = _vain_since(log, Thing(Noun.CQ, node, number))
-            if cq.cqes or since is None:
-                continue
-            for thing, qp in _qps(session, wanted):
-                if thing.node == node and number in (qp.send_cq, qp.recv_cq):
-                    yield from _unseen_on(log, qp, number, since)
-
-
-def _vain_since(log: Log, cq: Thing) -> int | None:
-    """The event since which polls of a CQ have found nothing; None where the last one did."""
-    calls = [r for _, r in log.about(Kind.CALLED, cq) if r[A] == "poll_cq"][-1:]
-    taken = [event_of(r) for _, r in log.about(Kind.CQE_POLLED, cq)[-1:]]
-    vain = calls and event_of(calls[0]) > max(taken, default=-1)
-    return max(taken, default=-1) if vain else None
-
-
-def _unseen_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
-    """Of a queue pair what would complete on a CQ and does not, or has completed on its other."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    if qp.send_cq == cq and not undone(qp):
-        yield from unseen(log, qp, since)
-        batch = batches.latest(log, Subject(Sort.QP, thing))
-        yield from (
-            Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
-        )
-    for _, record in log.of(Kind.CQE_ADDED, qp.node):
-        cqe = record[A]
-        if cqe.qp_num == qp.number and object_of(record) != cq and not cqe.srq:
-            sort = Sort.SEND if cqe.is_send else Sort.RECV
-            yield Subject(sort, thing, cqe.serial, cqe.wr_id)
-            return
-
-
-def unseen(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
-    """The newest send, if it was carried out since an event and no completion tells."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    done = [r for _, r in log.about(Kind.WQE_COMPLETED, thing)[-1:]]
-    return [Subject(Sort.SEND, thing, r[A].serial, r[A].wr.wr_id)
-            for r in done if not r[A].signaled and not r[B] and event_of(r) > since]  # fmt: skip
-
-
 def subject_of(call: Call) -> Subject:
     """A refused call as a subject."""
     node, number = call.thing
@@ -316,4 +177,4 @@ def subject_of(call: Call) -> Subject:
 
 _Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
 _LOUD: tuple[_Look, ...] = (_failed, _refusals)
-_QUIET: tuple[_Look, ...] = (_stuck, _hanging, _abandoned, _overrun, _dead, _astray, _awaited)
+_QUIET: tuple[_Look, ...] = (_stuck, _hanging, _abandoned, _overrun, dead, astray, awaited)

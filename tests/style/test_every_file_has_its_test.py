@@ -13,6 +13,8 @@ ELSEWHERE = {
     "command/metadata.py": "command/test_kinds.py",
     "doctor/cures.py": "doctor/test_diagnose.py",
     "doctor/look.py": "doctor/test_consultation.py",
+    "doctor/outstanding.py": "doctor/test_subjects.py",
+    "doctor/silent.py": "doctor/test_plain.py",
     "doctor/suspects.py": "doctor/test_subjects.py",
     "hca/engine_state.py": "hca/test_qp.py",
     "hca/modify_checks.py": "hca/test_modify.py",

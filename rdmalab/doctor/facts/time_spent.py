@@ -1,6 +1,7 @@
 """Where the time of a send went: after earlier requests, in waits for a receiver, in timeouts."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,11 +25,15 @@ LATE_NS = 100_000
 
 
 class Spent(NamedTuple):
-    """A wait in words, its length in ns, and the event in which it began."""
+    """A wait in words, its length in ns, and the event in which it began.
+
+    during: an event after which it was waiting.
+    """
 
     text: str
     ns: int
     event: int | None
+    during: int | None
 
 
 class TimeSpent:
@@ -95,8 +100,13 @@ class TimeSpent:
         posts = self.log.about(Kind.SEND_POSTED, self.thing)
         earlier = [send_wqe_of(r) for _, r in posts if send_wqe_of(r).serial == before]
         after = f" after wr{earlier[0].wr.wr_id}" if earlier else ""
-        waited = self._started_ns - self.life[0]
-        yield Spent(f"{fmt.duration(waited)} on the send queue{after}", waited, self.send.posted)
+        waited, during = self._started_ns - self.life[0], self.send.posted
+        for wqe in earlier if waited >= LATE_NS else ():
+            subject = replace(self.send.subject, serial=before, wr_id=wqe.wr.wr_id)
+            its = TimeSpent(Send(self.send.session, subject, self.log)).waits[:1]
+            during = next((wait.during for wait in its), during)
+        text = f"{fmt.duration(waited)} on the send queue{after}"
+        yield Spent(text, waited, self.send.posted, during)
 
     def _rnr(self) -> Iterator[Spent]:
         """In waits that RNR NAKs asked for."""
@@ -106,7 +116,8 @@ class TimeSpent:
         if armed:
             many = fmt.count(len(armed), "RNR wait")
             text = f"{fmt.duration(waited)} in {many}: the peer had no receive"
-            yield Spent(text, waited, event_of(armed[0]))
+            fired = [event_of(record) - 1 for record in self._records(Kind.TIMER_FIRED)]
+            yield Spent(text, waited, event_of(armed[0]), fired[-1] if fired else None)
 
     def _timeouts(self) -> Iterator[Spent]:
         """Until the ack timer fired: a packet or its answer was lost."""
@@ -119,4 +130,4 @@ class TimeSpent:
         if fired:
             many = fmt.count(len(fired), "timeout")
             text = f"{fmt.duration(waited)} in {many}: a packet or its answer was lost"
-            yield Spent(text, waited, event_of(fired[0]))
+            yield Spent(text, waited, event_of(fired[0]), event_of(fired[0]) - 1)

@@ -1,0 +1,105 @@
+"""What no failure and no refusal tells of: dead queue pairs, lost messages, polls in vain."""
+
+from collections.abc import Iterator
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts import batches
+from rdmalab.doctor.facts.unanswered_sends import posted_as, sender_of
+from rdmalab.doctor.failed_work import failed_lives
+from rdmalab.doctor.log import Log
+from rdmalab.doctor.moments import teardowns
+from rdmalab.doctor.outstanding import Wanted, qps_of, undone
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.qp import QueuePair
+from rdmalab.session.session import Session
+from rdmalab.spec.opcodes import Service
+from rdmalab.spec.records import A, B, Kind, event_of, object_of
+from rdmalab.spec.states import QPState
+from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import peer_thing
+
+
+def dead(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Queue pairs in ERR that no call and no work took there, and whose event nothing has read."""
+    ordered = {act.thing for row in teardowns(log) for act in row}
+    for thing, qp in qps_of(session, wanted):
+        pair = [thing, peer_thing(session.world, qp) or thing]
+        told = log.about(Kind.ASYNC_TAKEN, thing) or any(failed_lives(log, it) for it in pair)
+        if qp.state is QPState.ERR and thing not in ordered and not told:
+            yield Subject(Sort.QP, thing)
+
+
+def astray(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Of each queue pair the first message that was dropped or lost and is never sent again."""
+    first: dict[Thing, Subject] = {}
+    for _, record in sorted(log.of(Kind.PACKET_DROPPED) + log.of(Kind.PACKET_LOST)):
+        sender = sender_of(session.world, record) if _is_message(record[A]) else None
+        if sender is None or sender in first or not wanted(sender):
+            continue
+        wqe = posted_as(log, sender, record[A], event_of(record))
+        if wqe is not None:
+            first[sender] = Subject(Sort.SEND, sender, wqe.serial, wqe.wr.wr_id)
+    for thing, qp in qps_of(session, wanted):
+        if not qp.transport.connected and thing not in first:
+            first.update((thing, each) for each in _unsent(log, thing)[:1])
+    yield from first.values()
+
+
+def _unsent(log: Log, thing: Thing) -> list[Subject]:
+    """Datagrams that ended well and never left."""
+    left = {event_of(r) for _, r in log.about(Kind.PACKET_SENT, thing)}
+    done = [(event_of(r), r[A]) for _, r in log.about(Kind.WQE_COMPLETED, thing) if not r[B]]
+    return [
+        Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
+        for event, wqe in done if wqe.op is not None and event not in left
+    ]  # fmt: skip
+
+
+def _is_message(packet: object) -> bool:
+    """Whether a packet belongs to a message of a service without acknowledgement."""
+    return isinstance(packet, Packet) and packet.opcode_row.service in (Service.UC, Service.UD)
+
+
+def awaited(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """What was polled for in vain last: invisible sends, completions elsewhere, open regions."""
+    for node, hca in session.world.nodes.items():
+        for number, cq in hca.cqs.items.items():
+            since = _vain_since(log, Thing(Noun.CQ, node, number))
+            if cq.cqes or since is None:
+                continue
+            for thing, qp in qps_of(session, wanted):
+                if thing.node == node and number in (qp.send_cq, qp.recv_cq):
+                    yield from _unseen_on(log, qp, number, since)
+
+
+def _vain_since(log: Log, cq: Thing) -> int | None:
+    """The event since which polls of a CQ have found nothing; None where the last one did."""
+    calls = [r for _, r in log.about(Kind.CALLED, cq) if r[A] == "poll_cq"][-1:]
+    taken = [event_of(r) for _, r in log.about(Kind.CQE_POLLED, cq)[-1:]]
+    vain = calls and event_of(calls[0]) > max(taken, default=-1)
+    return max(taken, default=-1) if vain else None
+
+
+def _unseen_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
+    """Of a queue pair what would complete on a CQ and does not, or has completed on its other."""
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    if qp.send_cq == cq and not undone(qp):
+        yield from unseen(log, qp, since)
+        batch = batches.latest(log, Subject(Sort.QP, thing))
+        yield from (
+            Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
+        )
+    for _, record in log.of(Kind.CQE_ADDED, qp.node):
+        cqe = record[A]
+        if cqe.qp_num == qp.number and object_of(record) != cq and not cqe.srq:
+            sort = Sort.SEND if cqe.is_send else Sort.RECV
+            yield Subject(sort, thing, cqe.serial, cqe.wr_id)
+            return
+
+
+def unseen(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
+    """The newest send, if it was carried out since an event and no completion tells."""
+    thing = Thing(Noun.QP, qp.node, qp.number)
+    done = [r for _, r in log.about(Kind.WQE_COMPLETED, thing)[-1:]]
+    return [Subject(Sort.SEND, thing, r[A].serial, r[A].wr.wr_id)
+            for r in done if not r[A].signaled and not r[B] and event_of(r) > since]  # fmt: skip
