@@ -15,12 +15,12 @@ from rdmalab.doctor.facts.thread_waits import ThreadWait, cqs_of, of_program, th
 from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.log import Call
-from rdmalab.doctor.outstanding import undone, unmet
+from rdmalab.doctor.outstanding import newest_work, undone, unmet
 from rdmalab.doctor.silent import unseen
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import A, Kind, event_of, noun_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.program_state import Program
@@ -155,7 +155,7 @@ def _awaited(case: Case) -> list[Subject]:
     found = _not_provided(case, waits) if waits is not None else []
     for thing in looked_at(case):
         found.append(Subject(Sort.CQ, thing))
-        found += _snatched(case, thing)
+        found += _snatched(case, thing) + _dropped(case, thing)
         for qp in case.world.nodes[thing.node].qps.items.values():
             found += undone(qp) if qp.send_cq == thing.number else []
             found += unmet(qp) if qp.recv_cq == thing.number else []
@@ -174,6 +174,23 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         found += [_of_call(call) for call in calls]
     named = [t for t in waits.things if t.noun is Noun.QP]
     return found + [s for qp in waits.qps if _thing(qp) in named for s in undone(qp)]
+
+
+def _dropped(case: Case, cq: Thing) -> list[Subject]:
+    """The newest work of queue pairs that were destroyed or emptied, and was to complete there."""
+    log, name = case.log, case.names.of(cq)
+    made, gone = (
+        {object_of(r): event_of(r) for _, r in log.of(kind, cq.node) if noun_of(r) == Noun.QP}
+        for kind in (Kind.CREATED, Kind.DESTROYED)
+    )
+    emptied = {object_of(r) for _, r in log.of(Kind.QUEUE_DISCARDED, cq.node)}
+    found: list[Subject] = []
+    for number in sorted(emptied | {*gone}):
+        call, _ = log.asked(made.get(number, -1))
+        attr = call.arguments.get("init_attr") if call is not None else None
+        if name in (str((attr or {}).get(queue)) for queue in ("send_cq", "recv_cq")):
+            found += newest_work(log, Thing(Noun.QP, cq.node, number))
+    return found
 
 
 def _snatched(case: Case, cq: Thing) -> list[Subject]:

@@ -1,4 +1,4 @@
-"""A destruction that is refused, because other objects still use what it is about."""
+"""Destruction: refused because other objects use a thing, or carried out with work in it."""
 
 from rdmalab.command import Ref, Thing
 from rdmalab.doctor.case import Case
@@ -57,3 +57,28 @@ def _release(case: Case, thing: Thing) -> list[str]:
         lines |= dict.fromkeys(_release(case, user))
         lines[f"{verb} {case.names.of(user)}"] = None
     return list(lines)
+
+
+# ------------------------------------------------------------ destroyed-with-work
+@check(
+    126, "destroyed-with-work", Section.LOCAL,
+    question="Was its queue destroyed before it was done?",
+    rule="what is outstanding on a queue that is destroyed goes without a completion",
+    source="ibv_destroy_qp(3)",
+)  # fmt: skip
+def destroyed_with_work(case: Case) -> Finding:
+    """Whether it had not ended when its queue pair, or its SRQ, was destroyed."""
+    work, thing = case.send or case.receive, case.subject.thing
+    if work is None or work.posted is None:
+        return NA
+    if work.ending is not None or case.lives(thing):
+        return ok("its queue was not destroyed before it was done")
+    gone = [r for _, r in case.log.about(Kind.DESTROYED, thing) if noun_of(r) == thing.noun]
+    if not gone:
+        return NA
+    event, name = event_of(gone[-1]), case.names.of(thing)
+    return fail(
+        said("it was posted", work.posted),
+        said(f"{name} was destroyed before it was done", event),
+        cure=Fix(program=f"poll its completion before destroy_{thing.noun} {name}"), since=event,
+    )  # fmt: skip

@@ -4,6 +4,8 @@ import pytest
 
 from rdmalab.doctor.report import Report
 from rdmalab.lab import Lab
+from tests.doctor.asking import played, why
+from tests.labs import RECV, SEND
 
 _CALLS = [
     ("destroy_cq A.cq0", ["A.qp0 uses A.cq0"]),
@@ -66,3 +68,19 @@ def test_a_destruction_that_succeeded_later_is_no_trouble() -> None:
     for line in ("use rc_pair", "destroy_cq A.cq0", "destroy_qp A.qp0", "destroy_cq A.cq0"):
         lab.do(line)
     assert not lab.do("why")[-1].value.is_trouble
+
+
+@pytest.mark.parametrize(
+    ("post", "destroy", "what"),
+    [
+        (SEND, "destroy_qp A.qp0", "A.qp0.wr[1]"),
+        (RECV, "destroy_qp B.qp0", "B.qp0.recv_wr[2]"),
+    ],
+)
+def test_work_that_a_destruction_took_names_it(post: str, destroy: str, what: str) -> None:
+    lab = played("use rc_pair", post, "run 500ns", destroy)
+    report = why(lab, what)
+    assert report.slug == "destroyed-with-work"
+    assert report.causes[0].finding.evidence[-1].event == lab.session.world.event
+    lab = played("use rc_pair", RECV, SEND, "run", "poll_cq A.cq0", "poll_cq B.cq0", destroy)
+    assert why(lab, what).slug != "destroyed-with-work"
