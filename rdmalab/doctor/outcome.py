@@ -20,6 +20,8 @@ from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
 from rdmalab.world.relations import exists
 
+_NEWEST = 16  # refused calls, among which that of a failed program is
+
 
 class Status(Enum):
     """The first word of the answer."""
@@ -164,7 +166,6 @@ def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
 
 
 def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
-    del log
     if not exists(session.world, subject.thing):
         return SubjectOutcome(Status.UNKNOWN, "there is no such program any more")
     program = session.world.find(subject.thing, Program)
@@ -172,7 +173,10 @@ def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if program.state is ProgramState.DONE:
         return SubjectOutcome(Status.WELL, "it is done")
     if program.state is ProgramState.FAILED:
-        return SubjectOutcome(Status.REFUSED, f"it failed {line}: {program.why}")
+        name = session.names.of(subject.thing)
+        rules = [call.refusal for call in log.refused()[-_NEWEST:] if call.program == name]
+        rule = rules[-1] if rules else ""
+        return SubjectOutcome(Status.REFUSED, f"it failed {line}: {program.why}", rule=rule)
     what = "waits" if program.state is ProgramState.WAITING else "is"
     return SubjectOutcome(Status.PENDING, f"it {what} {line}")
 

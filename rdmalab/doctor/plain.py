@@ -36,7 +36,8 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     looks = _looks(log, chains)
     told = [look for look in looks if look.report.causes]
     if not told:
-        left = [look for look in looks if look.moment in chains[look.subject][-1:]]
+        left = [look for look in looks if look.report.standing.rule
+                or look.moment in chains[look.subject][-1:]]  # fmt: skip
         left = [look for look in left if not is_ordered(session, log, look.subject)]
         left = [look for look in left if look.report.standing.rule not in BLOCKING]
         left = [look for look in left if not look.report.standing.good]

@@ -11,13 +11,14 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.possible_senders import newest, stopped, talkers, unsent
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, qp_error_cause
-from rdmalab.doctor.facts.thread_waits import ThreadWait, cqs_of, of_program, thread_wait
+from rdmalab.doctor.facts.thread_waits import ThreadWait, cqs_of, of_program, things_of, thread_wait
 from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.outstanding import newest_work, undone, unmet
 from rdmalab.doctor.silent import unseen
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of, noun_of, object_of
@@ -54,6 +55,8 @@ def _send(case: Case) -> list[Subject]:
         found += _of_fall(fall) + failed_before_flush(case.log, _thing(qp))
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line behind another, even if it has left already
+    if case.peer is not None and not case.peer.source.wqes:  # what a RESET took from it
+        found += [s for s in newest_work(case.log, _thing(case.peer)) if s.sort is Sort.RECV]
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
     return found if good else found + _of_peer(case, case.peer)
 
@@ -152,7 +155,7 @@ def _program(case: Case) -> list[Subject]:
 def _awaited(case: Case) -> list[Subject]:
     """What a program looks at, the work that should complete there, and who was to post it."""
     waits = thread_wait(case)
-    found = _not_provided(case, waits) if waits is not None else []
+    found = _not_provided(case, waits) if waits is not None else _writers(case)
     for thing in looked_at(case):
         found.append(Subject(Sort.CQ, thing))
         found += _snatched(case, thing) + _dropped(case, thing)
@@ -173,7 +176,22 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         calls = [*stopped(case, qp), *unsent(case, qp)]
         found += [_of_call(call) for call in calls]
     named = [t for t in waits.things if t.noun is Noun.QP]
-    return found + [s for qp in waits.qps if _thing(qp) in named for s in undone(qp)]
+    for qp in (qp for qp in waits.qps if _thing(qp) in named):
+        found += undone(qp) + first_failed(case.log, _thing(qp))
+    return found
+
+
+def _writers(case: Case) -> list[Subject]:
+    """Of a thread that waits for bytes the sends that hold up whoever may write them."""
+    program = case.program
+    if program is None or program.state is not ProgramState.WAITING:
+        return []
+    things = things_of(case, program)
+    regions = [thing for thing in things if thing.noun is Noun.MR]
+    domains = {(thing.node, case.world.find(thing, MemoryRegion).pd) for thing in regions}
+    qps = [qp for hca in case.world.nodes.values() for qp in hca.qps.items.values()]
+    peers = (peer_of(case.world, qp) for qp in qps if (qp.node, qp.pd) in domains)
+    return [each for peer in peers if peer is not None for each in undone(peer)]
 
 
 def _dropped(case: Case, cq: Thing) -> list[Subject]:

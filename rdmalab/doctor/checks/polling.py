@@ -6,6 +6,7 @@ from rdmalab.doctor.facts import event_waiters
 from rdmalab.doctor.facts.event_waiters import EventWaiter
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import CqePlace, Send
+from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -28,7 +29,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, Record, event_of, kind_of
+from rdmalab.spec.records import A, Kind, Record, event_of, kind_of, noun_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
@@ -97,6 +98,8 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
 def already_polled(case: Case) -> Finding:
     """Whether the program that posted it still waits where another one has polled it away."""
     work = case.send or case.receive
+    if case.program is not None:
+        return _taken_before(case)
     if work is None or work.polled is None or work.posted is None:
         return NA
     poster = case.log.asked(work.posted)[1]
@@ -114,6 +117,26 @@ def already_polled(case: Case) -> Finding:
         cure=_already_polled_cure(case),
         since=work.polled.event,
     )
+
+
+def _taken_before(case: Case) -> Finding:
+    """Of a thread that waits at rest for a queue whether others took all that came to it."""
+    waits = thread_wait(case)
+    for cq in waits.cqs if waits is not None else ():
+        begun = [event_of(r) for _, r in case.log.about(Kind.CREATED, case.subject.thing)
+                 if noun_of(r) == Noun.PROGRAM]  # fmt: skip
+        since = begun[-1] if begun else case.log.begins
+        taken = [event_of(r) for _, r in case.log.about(Kind.CQE_POLLED, cq) if event_of(r) > since]
+        by = [(event, case.log.asked(event)[1]) for event in taken]
+        if waits is not None and by and waits.name not in (name for _, name in by):
+            event, name = by[-1]
+            return fail(
+                said(f"{name or 'a call'} took the last of {fmt.count(len(by), 'completion')} from "
+                     f"{case.names.of(cq)}", event),
+                waits.words(), since=event,
+                cure=Fix(program="let one thread poll the queue, and tell the others by wr_id"),
+            )  # fmt: skip
+    return ok("no other thread took what it waits for")
 
 
 def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:

@@ -58,10 +58,10 @@ def unsignaled(case: Case) -> Finding:
 )  # fmt: skip
 def sq_full_of_unsignaled(case: Case) -> Finding:
     """Of a post that found no slot, whether all are held by unsignaled requests that are done."""
-    call, qp = case.call, case.qp
-    if call is None or qp is None or not full_queues.refused_as_full(case):
+    call, qp = case.call, case.qp or full_queues.waited_for(case)
+    if qp is None or not (case.program or full_queues.refused_as_full(case)):
         return NA
-    if call.verb not in attempts.SENDING:
+    if call is not None and call.verb not in attempts.SENDING:
         return ok("it is the receive queue that was full")
     held = full_queues.slots(qp)
     if len(held.wqes) < qp.sq.capacity or not held.wasted:
@@ -73,9 +73,18 @@ def sq_full_of_unsignaled(case: Case) -> Finding:
         said(f"{many} of {case.qp_name(qp)}: {names}{more}, none of them signaled",
              full_queues.posted(case, qp, held.wqes[0])),
         said(f"all of them are carried out, and {held.done} completions will never come"),
-        said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
-        cure=_cure(case, qp),
+        *_answer(call), cure=_cure(case, qp) if call is not None else Fix(program=_SIGNAL),
     )  # fmt: skip
+
+
+_SIGNAL = "post every few requests one with IBV_SEND_SIGNALED, and poll its completion"
+
+
+def _answer(call: Call | None) -> list[Evidence]:
+    """What a refused post returned; nothing of a thread that waits."""
+    if call is None:
+        return []
+    return [said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event)]
 
 
 def _cure(case: Case, qp: QueuePair) -> Fix | None:
@@ -132,19 +141,18 @@ def _kinds(sends: list[Send]) -> str:
 )  # fmt: skip
 def polls_missing(case: Case) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
-    call, qp = case.call, case.qp
-    if call is None or qp is None or not case.asked or not full_queues.refused_as_full(case):
+    call, qp = case.call, case.qp or full_queues.waited_for(case)
+    full = case.program is not None or full_queues.refused_as_full(case)
+    if qp is None or not case.asked or not full:
         return NA
-    is_send = call.verb in attempts.SENDING
+    is_send = call is None or call.verb in attempts.SENDING
     cq, many, last = full_queues.unpolled(case, qp, is_send=is_send)
     if cq is None or not many:
         return ok("none of its completions waits to be polled")
-    answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     evidence = _lying(case, qp, cq, is_send=is_send)
     lines = [f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={last}"]
-    return fail(
-        *evidence, said(answer, call.event), cure=Fix(lines + reposting.once_more(case, qp))
-    )
+    again = reposting.once_more(case, qp) if call is not None else []
+    return fail(*evidence, *_answer(call), cure=Fix(lines + again))
 
 
 def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:

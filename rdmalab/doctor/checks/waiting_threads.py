@@ -9,8 +9,9 @@ from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.grammar.expressions import paths, render
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
+from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of
+from rdmalab.spec.records import A, Kind, event_of, noun_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
@@ -197,3 +198,63 @@ def condition_false(case: Case) -> Finding:
 
 def _value(value: object) -> str:
     return getattr(value, "name", None) or str(value)
+
+
+# ------------------------------------------------------------ event-taken
+@check(
+    127, "event-taken", Section.POSTED,
+    question="Has another thread taken the asynchronous event that it waits for?",
+    rule="each asynchronous event is returned once: by the call that asks first",
+    source="ibv_get_async_event(3)",
+)  # fmt: skip
+def event_taken(case: Case) -> Finding:
+    """Whether an event of its device was returned to another thread since it was started."""
+    waits, log = _for_an_event(case), case.log
+    if waits is None:
+        return NA
+    begun = [event_of(r) for _, r in log.about(Kind.CREATED, waits.thing)
+             if noun_of(r) == Noun.PROGRAM]  # fmt: skip
+    since = max(begun, default=log.begins)
+    taken = [r for _, r in log.of(Kind.ASYNC_TAKEN, waits.program.node) if event_of(r) >= since]
+    others = [(r, by) for r in taken if (by := log.asked(event_of(r))[1]) != waits.name]
+    if not others:
+        return ok("no other thread took an event since it was started")
+    record, by = others[0]
+    return fail(
+        said(f"{by or 'a call'} took {record[A].name}", event_of(record)), waits.words(),
+        cure=Fix(program="read asynchronous events in one thread, and tell the others"),
+    )  # fmt: skip
+
+
+def _for_an_event(case: Case) -> ThreadWait | None:
+    """Of a thread that waits for an asynchronous event what it waits for."""
+    waits = thread_wait(case)
+    asks = waits is not None and waits.program.line.text.startswith("get_async_event")
+    return waits if asks else None
+
+
+# ------------------------------------------------------------ sqd-notify-missing
+@check(
+    128, "sqd-notify-missing", Section.POSTED,
+    question="Does it wait for SQ_DRAINED of a move to SQD that did not ask for it?",
+    rule="SQ_DRAINED is raised only after modify_qp state=SQD en_sqd_async_notify=1",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
+def sqd_notify_missing(case: Case) -> Finding:
+    """Whether a queue pair of its device has drained, and no event was raised."""
+    waits = _for_an_event(case)
+    if waits is None:
+        return NA
+    qps = [qp for qp in case.hca.qps.items.values() if qp.state is QPState.SQD]
+    for qp in (qp for qp in qps if qp.comp.serial == qp.req.started):
+        thing = Thing(Noun.QP, qp.node, qp.number)
+        moved = event_of(case.log.about(Kind.STATE_CHANGED, thing)[-1].record)
+        raised = case.log.about(Kind.ASYNC_RAISED, thing)
+        if not any(r[A] is AsyncEvent.SQ_DRAINED and event_of(r) >= moved for _, r in raised):
+            name = case.names.of(thing)
+            return fail(
+                said(f"{name} was moved to SQD without en_sqd_async_notify=1", moved),
+                said(f"it has drained, and no event was raised for {name}"), waits.words(),
+                cure=Fix(program=f"modify_qp {name} state=SQD en_sqd_async_notify=1"),
+            )  # fmt: skip
+    return ok("no queue pair of its device has drained without an event")

@@ -1,5 +1,6 @@
 """Queues that are full: which requests hold the slots, and what would give them back."""
 
+import re
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -9,8 +10,10 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.world.relations import find_qp
 
 RULE = "queue-full"
+_SEND_QUEUE = re.compile(r"\b(\w+\.\w+)\.sq\.")
 
 
 class Slots(NamedTuple):
@@ -30,6 +33,17 @@ def refused_as_full(case: Case) -> bool:
     call = case.call
     late = case.profile.slots_freed is SlotsFreed.POLLED
     return call is not None and call.refusal == RULE and late and case.qp is not None
+
+
+def waited_for(case: Case) -> QueuePair | None:
+    """The full send queue for a slot of which the thread that is asked about waits."""
+    lines = [case.program.line.text] if case.program is not None and case.at_rest else []
+    for name in (found for line in lines for found in _SEND_QUEUE.findall(line)):
+        thing = case.names.find(name)
+        qp = find_qp(case.world, thing.node, thing.number) if thing is not None else None
+        if qp is not None and len(slots(qp).wqes) >= qp.sq.capacity:
+            return qp
+    return None
 
 
 def slots(qp: QueuePair) -> Slots:
