@@ -37,7 +37,7 @@ def later(session: Session) -> None:
     session.history.run(_LATER_EVENTS)
 
 
-_TAKEN = dict.fromkeys(("reset", "reconnected", "drained"), tidying.THEIR_TRUTH)
+_TAKEN = dict.fromkeys((*tidying.TIDY, "apart"), tidying.THEIR_TRUTH)
 _COME = {
     "ack-delayed", "fence-wait", "loss-slow", "rd-atomic-depth", "too-early", "too-early-receive",
 }  # fmt: skip

@@ -55,7 +55,7 @@ def _send(case: Case) -> list[Subject]:
         found += _of_fall(fall) + failed_before_flush(case.log, _thing(qp))
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line behind another, even if it has left already
-    if case.peer is not None and not case.peer.source.wqes:  # what a RESET took from it
+    if case.peer is not None and case.log.about(Kind.QUEUE_DISCARDED, _thing(case.peer)):
         found += [s for s in newest_work(case.log, _thing(case.peer)) if s.sort is Sort.RECV]
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
     return found if good else found + _of_peer(case, case.peer)

@@ -136,9 +136,7 @@ def test_a_pointed_question_names_its_root_whatever_was_torn_down(path: Path) ->
             before = digest(session.world.trace)
             report = tidying.why(session, step.why or "")
             taken = path.name.partition(".")[0] in tidying.THEIR_TRUTH
-            if not tidying.is_right(report, step) and not (
-                taken and report.slug in ("reset-swallowed", "own-err")
-            ):
+            if not tidying.is_right(report, step) and not (taken and report.slug in tidying.TAKEN):
                 wrong.append(f"{name}: {step.cause}, not {report.slug}")
             assert digest(session.world.trace) == before
     assert wrong == []

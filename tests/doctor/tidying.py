@@ -127,4 +127,6 @@ THEIR_TRUTH = {
     "ack-delayed", "ack-delayed-lost", "fence-wait", "loss-slow", "rd-atomic-depth", "rnr-slow",
     "too-early", "too-early-receive",
 }  # fmt: skip
-"""Files whose work would have come: a RESET, or a move to ERR, took it, and is the cause."""
+"""Files whose work would have come: the teardown took it, and is the cause."""
+TAKEN = ("reset-swallowed", "own-err", "destroyed-with-work")
+"""What a teardown is called as a cause."""

@@ -1,6 +1,7 @@
 """Play a mistake, tidy up or not, ask, and judge the answer by the table."""
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,15 +9,20 @@ from subprocess import run
 from sys import executable
 from tempfile import TemporaryDirectory
 
+from rdmalab.command import Noun
 from rdmalab.doctor.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
+from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
+from rdmalab.spec.programs import ProgramState
 from rdmalab.vocabulary import VOCABULARY
+from rdmalab.world.program_state import Program
 from tests.doctor import tidying
-from tests.doctor.tidying import say, why
+from tests.doctor.tidying import why
 from tests.mistakes.kinds import Kind, Value, kinds
 
 PROGRAM_SECONDS = 60
@@ -126,16 +132,47 @@ def answer_of(mistake: Mistake) -> Answer:
     report, plain = why(session, question), why(session, "")
     answer = Answer(mistake, report.slug, plain.slug)
     if report.remedy is not None and report.remedy.works:
-        answer.fixed = _carried_out(session, question, report)
+        answer.fixed = _carried_out(session, report)
     return answer
 
 
-def _carried_out(session: Session, question: str, report: Report) -> str:
-    """What is wrong with a fix that is called working; nothing if its claim is true."""
+def _carried_out(session: Session, report: Report) -> str:
+    """What is wrong with a fix that is called working; nothing if its claim is true.
+
+    Of a work request: it, or the same once more, ends with success after the fix. Of a thread: it
+    is not in the line any more. Of all: no line of the fix is refused.
+    """
     assert report.remedy is not None
+    first, before = session.world.trace.latest + 1, _place(session, report.name)
     for line in report.remedy.cure.lines:
-        say(session, line)
+        if not all(not reply.failed for reply in replies(session, line, file=True)):
+            return f"{line}: refused"
     session.history.run(20_000, session.world.now_ns + 10_000_000_000)
-    after = why(session, question)
-    bad = after.is_trouble and after.slug == report.slug
-    return f"{report.slug} again after its fix" if bad else ""
+    if work := _WORK.fullmatch(report.name):
+        ended = session.world.trace.since(first)
+        good = any(_succeeds(record, int(work[1])) for record in ended)
+        return "" if good else f"{report.name} does not succeed after its fix"
+    stays = before is not None and before == _place(session, report.name)
+    return f"{report.name} is where it was" if stays else ""
+
+
+_WORK = re.compile(r"\w+\.\w+\.(?:recv_)?wr\[(\d+)\]")
+
+
+def _succeeds(record: rec.Record, wr_id: int) -> bool:
+    """Whether work of this wr_id has ended with success."""
+    kind = rec.kind_of(record)
+    if kind is rec.Kind.CQE_ADDED:
+        return bool(record[rec.A].wr_id == wr_id and not record[rec.A].status)
+    done = kind is rec.Kind.WQE_COMPLETED and not record[rec.B]
+    return bool(done and record[rec.A].wr.wr_id == wr_id)
+
+
+def _place(session: Session, name: str) -> tuple[int, ...] | None:
+    """Where a thread is; None of all else."""
+    thing = session.names.find(name)
+    if thing is None or thing.noun is not Noun.PROGRAM:
+        return None
+    program = session.world.find(thing, Program)
+    waits = program.state in (ProgramState.WAITING, ProgramState.RUNNING, ProgramState.SLEEPING)
+    return (program.at, *program.loops) if waits else None

@@ -120,9 +120,10 @@ def already_polled(case: Case) -> Finding:
 
 
 def _taken_before(case: Case) -> Finding:
-    """Of a thread that waits at rest for a queue whether others took all that came to it."""
+    """Of a thread that only waits, at rest, whether others took all that came to its queue."""
     waits = thread_wait(case)
-    for cq in waits.cqs if waits is not None else ():
+    posts = waits is not None and any("post_" in line.text for line in waits.program.lines)
+    for cq in waits.cqs if waits is not None and not posts else ():
         begun = [event_of(r) for _, r in case.log.about(Kind.CREATED, case.subject.thing)
                  if noun_of(r) == Noun.PROGRAM]  # fmt: skip
         since = begun[-1] if begun else case.log.begins

@@ -20,17 +20,17 @@ def spent(lab: Lab, what: str = "A.qp0.wr[7]") -> TimeSpent:
 
 
 @pytest.mark.parametrize(
-    ("lines", "text"),
+    ("lines", "text", "slug"),
     [
-        (_STARVED, "655.4 ms in 1 RNR wait: the peer had no receive"),
-        (_LOST, "67.11 ms in 1 timeout: a packet or its answer was lost"),
+        (_STARVED, "655.4 ms in 1 RNR wait: the peer had no receive", "rnr-slow"),
+        (_LOST, "67.11 ms in 1 timeout: a packet or its answer was lost", "loss"),
     ],
 )
-def test_a_late_send_says_where_the_time_went(lines: tuple[str, ...], text: str) -> None:
+def test_a_late_send_says_where_the_time_went(lines: tuple[str, ...], text: str, slug: str) -> None:
     lab = played(*lines)
     assert [wait.text for wait in spent(lab).waits] == [text]
     report = why(lab, "A.qp0.wr[7]")
-    assert (report.standing.kind, report.slug) == (Status.LATE, "slow")
+    assert (report.standing.kind, report.slug) == (Status.LATE, slug)
     assert not report.is_trouble
     assert text in report.text
 
