@@ -32,13 +32,10 @@ def cured(session: Session, report: Report, asked: Case) -> TriedFix | None:
 
 
 def _measure(asked: Case, subject: Subject) -> Subject:
-    """What must be good then: a receive that waits, any work behind a call, else the cause's.
-
-    A call is made good by another that is accepted, which alone brings no work to its end.
-    """
-    called = asked.send is not None and subject.sort is Sort.CALL
-    waits = asked.receive is not None and not asked.over
-    return asked.subject if asked.asked and (called or waits) else subject
+    """What must be good then: the work that was asked about, else what the cause is about."""
+    work = asked.asked and asked.subject.sort in (Sort.SEND, Sort.RECV)
+    posted = asked.subject.serial >= 0 or subject.sort is Sort.CALL
+    return asked.subject if work and posted else subject
 
 
 def _with(cure: Fix, asked: Case) -> Fix:
