@@ -16,7 +16,7 @@ from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.outstanding import newest_work, undone, unmet
-from rdmalab.doctor.silent import unseen
+from rdmalab.doctor.silent import elsewhere, unseen
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
@@ -170,6 +170,8 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     found = [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number)) for p in waits.providers]
     for qp in waits.qps:
         found += [] if undone(qp) else unseen(case.log, qp)
+        for cq in waits.cqs:
+            found += elsewhere(case.log, qp, cq.number)
         batch = batches.latest(case.log, Subject(Sort.QP, _thing(qp)))
         wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
         found += [Subject(Sort.SEND, _thing(qp), wr_id=wr_id) for wr_id in wrs]

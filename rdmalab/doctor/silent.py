@@ -89,12 +89,18 @@ def _unseen_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject
         yield from (
             Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
         )
+    yield from elsewhere(log, qp, cq)
+
+
+def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:
+    """The first work of a queue pair that has completed on another CQ than this one."""
+    thing = Thing(Noun.QP, qp.node, qp.number)
     for _, record in log.of(Kind.CQE_ADDED, qp.node):
         cqe = record[A]
         if cqe.qp_num == qp.number and object_of(record) != cq and not cqe.srq:
             sort = Sort.SEND if cqe.is_send else Sort.RECV
-            yield Subject(sort, thing, cqe.serial, cqe.wr_id)
-            return
+            return [Subject(sort, thing, cqe.serial, cqe.wr_id)]
+    return []
 
 
 def unseen(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:

@@ -6,7 +6,7 @@ from rdmalab.doctor.facts import event_waiters
 from rdmalab.doctor.facts.event_waiters import EventWaiter
 from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.facts.send import CqePlace, Send
-from rdmalab.doctor.facts.thread_waits import thread_wait
+from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -33,6 +33,7 @@ from rdmalab.spec.records import A, Kind, Record, event_of, kind_of, noun_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
+from rdmalab.world.programs import programs_of
 
 
 # ------------------------------------------------------------ wrong-cq
@@ -57,9 +58,9 @@ def wrong_cq(case: Case) -> Finding:
     if any(c.thing[1] == place.cq for c in polls):
         return ok("its queue is polled")
     vain = [c for c in polls if _in_vain(case, c) and _is_meant(case, place, c.thing[1])]
-    if not vain or not case.at_rest:
-        return ok("nobody polls another queue for it")
     name = case.name(Noun.CQ, node, place.cq)
+    if not vain or not case.at_rest:
+        return _slept(case, place, name)
     polled = case.name(Noun.CQ, node, vain[-1].thing[1])
     many = f" for the {len(vain)}th time" if len(vain) > 3 else ""
     succeeded = place.cqe.status is WCStatus.SUCCESS
@@ -69,6 +70,22 @@ def wrong_cq(case: Case) -> Finding:
         said(f"nobody has polled {name} since it came"),
         cure=Fix([f"poll_cq {name}"]),
     )
+
+
+def _slept(case: Case, place: CqePlace, name: str) -> Finding:
+    """Of a completion that was not polled for whether a thread sleeps for it elsewhere."""
+    for waits in _sleepers(case, place) if case.at_rest else ():
+        return fail(said(f"its completion is on {name}", place.event), waits.words(),
+                    cure=Fix([f"poll_cq {name}"]))  # fmt: skip
+    return ok("nothing polls another queue for it")
+
+
+def _sleepers(case: Case, place: CqePlace) -> list[ThreadWait]:
+    """The threads that wait for the other completion queue of its queue pair."""
+    queues = {case.qp.send_cq, case.qp.recv_cq} - {place.cq} if case.qp is not None else set()
+    others = {Thing(Noun.CQ, case.node, number) for number in queues}
+    waiting = (of_program(case, program) for program in programs_of(case.world))
+    return [waits for waits in waiting if waits is not None and others.intersection(waits.cqs)]
 
 
 def _in_vain(case: Case, call: Call) -> bool:
