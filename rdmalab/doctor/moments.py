@@ -156,7 +156,7 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
         if m.event < now or m.why in late
     ]
     if not chain or exists(session.world, subject.thing):
-        chain += [*quiet_moments(session, log, subject.thing), Moment(now, Why.NOW)]
+        chain += [Moment(now, Why.NOW), *quiet_moments(session, log, subject.thing)]
     found: dict[int, Moment] = {}
     for moment in chain:
         found.setdefault(moment.event, moment)

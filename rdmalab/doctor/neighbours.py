@@ -10,17 +10,6 @@ from typing import TypeAlias
 from rdmalab.command import Noun, Thing
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
-from rdmalab.spec.records import (
-    KINDS,
-    A,
-    B,
-    Kind,
-    Record,
-    event_of,
-    kind_of,
-    node_of,
-    object_of,
-)
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
 from rdmalab.world.program_state import Program
@@ -30,7 +19,6 @@ from rdmalab.world.world import World
 
 Part: TypeAlias = frozenset[Thing]
 _NAME = re.compile(r"\b([A-Za-z]\w*)(?:\.([A-Za-z_]\w*))?")
-_NOUNS = {str(noun) for noun in Noun}
 _DATAGRAMS = Thing(Noun.NODE, "", 0)  # what may talk to any other of its kind
 
 
@@ -104,7 +92,7 @@ def leave_out_others(world: World, part: Part) -> None:
 
 
 def last_events(history: History, part: Part, most: int) -> list[int]:
-    """The newest events in which a part has changed, found by its snapshots; the newest first.
+    """After which events a part had changed, found by its snapshots; the newest first.
 
     One event for each pair of snapshots between which it changed, at most so many.
     """
@@ -112,23 +100,8 @@ def last_events(history: History, part: Part, most: int) -> list[int]:
     snapshots = history.branch.snapshots
     keys = [(t.node, str(t.noun), t.number) for t in part if t.noun in (Noun.QP, Noun.PROGRAM)]
     for before, after in zip(snapshots[-2::-1], snapshots[:0:-1], strict=True):
-        if any(before.images.get(key) != after.images.get(key) for key in keys):
-            found += _last_of(history, part, before.records, after.records)
-            if len(found) >= most:
-                break
-    return found[:most]
-
-
-def _last_of(history: History, part: Part, first: int, stop: int) -> list[int]:
-    """The last event between two records that is about a thing of a part."""
-    records = history.world.trace.records[first:stop]
-    return next(([event_of(r)] for r in reversed(records) if _is_about(r, part)), [])
-
-
-def _is_about(record: Record, part: Part) -> bool:
-    """Whether a record names a thing of a part; of a call only its number is known."""
-    noun, number = KINDS[kind_of(record)].noun, (node_of(record), object_of(record))
-    if kind_of(record) in (Kind.CALLED, Kind.REFUSED):
-        return any(thing[1:] == number for thing in part)
-    named = {noun} if noun in _NOUNS else {str(record[A]), str(record[B])}
-    return any(Thing(Noun(noun), *number) in part for noun in named & _NOUNS)
+        if len(found) < most and any(
+            before.images.get(key) != after.images.get(key) for key in keys
+        ):
+            found.append(after.place.event)
+    return found

@@ -17,6 +17,7 @@ Wanted = Callable[[Thing], bool]
 
 
 def qps_of(session: Session, wanted: Wanted) -> list[tuple[Thing, QueuePair]]:
+    """The queue pairs that live and are wanted, each with its Thing."""
     return [
         (thing, qp)
         for node, hca in session.world.nodes.items()

@@ -16,6 +16,7 @@ from rdmalab.doctor.moments import (
     teardowns,
     visit,
 )
+from rdmalab.doctor.neighbours import Part
 from rdmalab.doctor.outcome import Status, SubjectOutcome
 from rdmalab.doctor.outstanding import latest, under_way
 from rdmalab.doctor.report import TOO_EARLY, Cause, Report
@@ -32,8 +33,12 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     """Everything that is wrong, each subject at its own moment; the first cause first."""
     found = [*subjects(session, log, question), *_silent_before(session, log, question)]
     chains = {each: _plain_chain(session, log, each) for each in found}
-    chains |= _forgotten(session, log, question)
     looks = _looks(log, chains)
+    known = frozenset(t for look in looks if look.report.causes
+                      for t in log.part_of(look.subject.thing))  # fmt: skip
+    if forgotten := _forgotten(session, log, question, known):
+        chains |= forgotten
+        looks = _looks(log, chains)
     told = [look for look in looks if look.report.causes]
     if not told:
         left = [look for look in looks if look.report.standing.rule
@@ -80,14 +85,20 @@ def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
     return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
 
 
-def _forgotten(session: Session, log: Log, question: Node | None) -> dict[Subject, list[Moment]]:
-    """What was wrong when the last happened to things of which the log has forgotten it."""
+def _forgotten(
+    session: Session, log: Log, question: Node | None, known: Part
+) -> dict[Subject, list[Moment]]:
+    """What was wrong when the last happened to things of which the log has forgotten it.
+
+    known: the things of which a cause is found already.
+    """
     found: dict[Subject, list[Moment]] = {}
     node = str(question) if question is not None else ""
     things = [Thing(noun, name, number) for name, hca in session.world.nodes.items()
               for noun in (Noun.QP, Noun.PROGRAM) for number in hca.tables[noun].items
               if node in ("", name)]  # fmt: skip
-    for part in {log.part_of(thing): None for thing in things} if log.begins else ():
+    parts = {log.part_of(thing): None for thing in things if thing not in known}
+    for part in parts if log.begins else ():
         for moment in quiet_moments(session, log, next(iter(part))):
             with visit(log, moment.event) as then:
                 for each in suspects(session, then, part.__contains__):

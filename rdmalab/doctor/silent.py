@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.facts import batches
+from rdmalab.doctor.facts.ownership import overwrites
 from rdmalab.doctor.facts.unanswered_sends import posted_as, sender_of
 from rdmalab.doctor.failed_work import failed_lives
 from rdmalab.doctor.log import Log
@@ -101,6 +102,14 @@ def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:
             sort = Sort.SEND if cqe.is_send else Sort.RECV
             return [Subject(sort, thing, cqe.serial, cqe.wr_id)]
     return []
+
+
+def overwritten(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Requests that were under way when the program wrote into the bytes that they fill."""
+    for node in session.world.nodes:
+        for each in overwrites(log, node):
+            if wanted(each.sink.subject.thing):
+                yield each.sink.subject
 
 
 def unseen(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:

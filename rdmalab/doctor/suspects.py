@@ -11,7 +11,7 @@ from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.neighbours import planned
 from rdmalab.doctor.outstanding import MOST, Wanted, qps_of, undone
-from rdmalab.doctor.silent import astray, awaited, dead
+from rdmalab.doctor.silent import astray, awaited, dead, overwritten
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
@@ -177,4 +177,6 @@ def subject_of(call: Call) -> Subject:
 
 _Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
 _LOUD: tuple[_Look, ...] = (_failed, _refusals)
-_QUIET: tuple[_Look, ...] = (_stuck, _hanging, _abandoned, _overrun, dead, astray, awaited)
+_QUIET: tuple[_Look, ...] = (
+    _stuck, _hanging, _abandoned, _overrun, dead, astray, awaited, overwritten,
+)  # fmt: skip

@@ -56,7 +56,7 @@ def test_what_is_planned_for_others_is_left_out() -> None:
     assert {entry[2] for entry in planned(session.world, theirs)} == {Door.ARRIVAL, Door.TIMER}
 
 
-def test_the_last_event_of_a_part_is_found_however_long_ago_it_was() -> None:
+def test_the_last_change_of_a_part_is_found_however_long_ago_it_was() -> None:
     lab = played("use rc_pair rnr_retry=0", _SEND.format(n=0), "run", "poll_cq A.cq0")
     last = lab.session.world.event
     for line in ("use rc_pair", _BUSY, "run 2ms"):
@@ -64,6 +64,7 @@ def test_the_last_event_of_a_part_is_found_however_long_ago_it_was() -> None:
     session = lab.session
     part = part_of(session, thing(lab, "A.qp0"))
     assert session.world.event > 3_000
-    assert last_events(session.history, part, 1) == [last]
+    (found,) = last_events(session.history, part, 1)
+    assert last <= found < last + 2_048
     busy = part_of(session, thing(lab, "A.qp1"))
     assert last_events(session.history, busy, 1)[0] > session.world.event - 2_048

@@ -12,6 +12,7 @@ ELSEWHERE = {
     "command/errors.py": "command/test_arguments.py",
     "command/metadata.py": "command/test_kinds.py",
     "doctor/cures.py": "doctor/test_diagnose.py",
+    "doctor/facts/ownership.py": "doctor/checks/test_ownership.py",
     "doctor/look.py": "doctor/test_consultation.py",
     "doctor/outstanding.py": "doctor/test_subjects.py",
     "doctor/silent.py": "doctor/test_plain.py",

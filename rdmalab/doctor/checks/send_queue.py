@@ -142,8 +142,9 @@ def _kinds(sends: list[Send]) -> str:
 def polls_missing(case: Case) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
     call, qp = case.call, case.qp or full_queues.waited_for(case)
-    full = case.program is not None or full_queues.refused_as_full(case)
-    if qp is None or not case.asked or not full:
+    if qp is None or not case.asked:
+        return NA
+    if case.program is None and not full_queues.refused_as_full(case):
         return NA
     is_send = call is None or call.verb in attempts.SENDING
     cq, many, last = full_queues.unpolled(case, qp, is_send=is_send)

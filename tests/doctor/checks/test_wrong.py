@@ -155,7 +155,7 @@ def test_bytes_of_one_message_and_bytes_behind_it_that_nobody_wrote() -> None:
     well(lab, RECV)
     well(lab, SENT.replace("0:64", "0:8"))
     well(lab, "run")
-    assert warning(lab, "B.mr0[0:64]") == ["byte-len"]
+    assert warning(lab, "B.mr0[0:64]") == ["byte-len", "same-buffer-twice"]
 
 
 # --------------------------------------------------------------------------- 86 inline-opcode

@@ -1,0 +1,70 @@
+"""Bytes that the adapter owns: written by the program meanwhile, or filled by two requests."""
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import past
+from rdmalab.doctor.facts.messages import Piece, meet
+from rdmalab.doctor.facts.ownership import Sink, filled_twice, overwrites
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.subject import Sort
+
+
+def _concerns(case: Case, piece: Piece, *sinks: Sink) -> bool:
+    """Whether bytes, or one of the requests that fill them, are what is asked about."""
+    if case.content is not None:
+        return bool(meet([case.content.piece], [piece]))
+    return case.asked and case.subject in [sink.subject for sink in sinks]
+
+
+def _asks(case: Case) -> bool:
+    return case.content is not None or case.subject.sort in (Sort.SEND, Sort.RECV)
+
+
+def _posted(case: Case, sink: Sink) -> Evidence:
+    what = "wr" if sink.subject.sort is Sort.SEND else "recv_wr"
+    name = f"{case.names.of(sink.subject.thing)}.{what}[{sink.subject.wr_id}]"
+    return said(f"{name} was posted, which fills these bytes", sink.posted)
+
+
+# ------------------------------------------------------------ sink-overwritten
+@check(
+    129, "sink-overwritten", Section.WRONG,
+    question="Did the program write into bytes that a request under way was to fill?",
+    rule="a READ, an atomic and a posted receive own their buffers until they complete",
+    source="ibv_post_send(3)",
+)  # fmt: skip
+def sink_overwritten(case: Case) -> Finding:
+    """Whether the program wrote there between the post and the end of what fills it."""
+    if not _asks(case):
+        return NA
+    for each in reversed(overwrites(case.log, case.node)):
+        if _concerns(case, each.piece, each.sink):
+            where = past.words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
+            ended = each.sink.ended
+            over = [said("it completed, whichever bytes lie there now", ended)] if ended else []
+            return fail(
+                _posted(case, each.sink), said(f"the program wrote {where}", each.event), *over,
+                cure=Fix(program="write into a buffer before the post or after its completion"),
+                since=each.event,
+            )  # fmt: skip
+    return ok("the program wrote nothing into what a request was to fill")
+
+
+# ------------------------------------------------------------ same-buffer-twice
+@check(
+    131, "same-buffer-twice", Section.WRONG,
+    question="Did two requests fill the same bytes before the first was polled?",
+    rule="a buffer is given to one receive, READ or atomic at a time",
+    source="ibv_post_recv(3)",
+)  # fmt: skip
+def same_buffer_twice(case: Case) -> Finding:
+    """Whether what one request brought was overwritten by another before it was polled."""
+    if not _asks(case):
+        return NA
+    for each in reversed(filled_twice(case.log, case.node)):
+        if _concerns(case, each.piece, each.first, each.second):
+            return warn(
+                _posted(case, each.first), _posted(case, each.second),
+                said("the second was filled before the first was polled", each.second.ended),
+                cure=Fix(program="post a buffer again only after its completion was polled"),
+            )  # fmt: skip
+    return ok("no two requests filled the same bytes before a poll")

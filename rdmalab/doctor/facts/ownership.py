@@ -1,0 +1,108 @@
+"""Which bytes the adapter owns: those that a request fills between its post and its end."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.facts.messages import Piece, meet, pieces
+from rdmalab.doctor.log import Log, work_of
+from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
+from rdmalab.spec.work import Local
+
+MOST_WRITES = 16
+"""Of the program's writes so many are looked at, the newest first."""
+
+_POSTS = {
+    Kind.SEND_POSTED: (Sort.SEND, Noun.QP), Kind.RECV_POSTED: (Sort.RECV, Noun.QP),
+    Kind.SRQ_POSTED: (Sort.RECV, Noun.SRQ),
+}  # fmt: skip
+
+
+class Sink(NamedTuple):
+    """A request that fills memory.
+
+    ended, polled: the events of its end and in which its completion was polled; None if not yet.
+    filled: it ended with success.
+    """
+
+    subject: Subject
+    posted: int
+    ended: int | None
+    polled: int | None
+    filled: bool
+    pieces: list[Piece]
+
+
+class Overwrite(NamedTuple):
+    """The program wrote bytes that a request under way was to fill."""
+
+    sink: Sink
+    event: int
+    piece: Piece
+
+
+class Twice(NamedTuple):
+    """Two requests filled the same bytes, and the first was not polled in between."""
+
+    first: Sink
+    second: Sink
+    piece: Piece
+
+
+def sinks(log: Log, node: str) -> Iterator[Sink]:
+    """The READs, atomics and receives of a node, with the events between which they own bytes."""
+    hca = log.session.world.nodes[node]
+    ended = {
+        (True, object_of(r), r[A].serial): event_of(r) for _, r in log.of(Kind.WQE_COMPLETED, node)
+    }
+    polled: dict[tuple[bool, int, int], int] = {}
+    failed = {(True, object_of(r), r[A].serial) for _, r in log.failed_sends if node_of(r) == node}
+    for kind, events in ((Kind.CQE_ADDED, ended), (Kind.CQE_POLLED, polled)):
+        for _, record in log.of(kind, node):
+            work = work_of(node, record[A])
+            key = work.is_send, work.srq or work.qpn, work.serial
+            events[key] = event_of(record)
+            failed |= {key} if record[A].status else set()
+    for kind, (sort, noun) in _POSTS.items():
+        for _, record in log.of(kind, node):
+            wqe = record[A]
+            if _fills(wqe):
+                thing = Thing(noun, node, object_of(record))
+                key = (sort is Sort.SEND, thing.number, wqe.serial)
+                subject = Subject(sort, thing, wqe.serial, wqe.wr.wr_id)
+                ends = ended.get(key), polled.get(key), key in ended and key not in failed
+                yield Sink(subject, event_of(record), *ends, pieces(hca, wqe.sg))
+
+
+def _fills(wqe: SendWqe | RecvWqe) -> bool:
+    if isinstance(wqe, RecvWqe):
+        return True
+    return wqe.work is not None and wqe.work.local is Local.SCATTER
+
+
+def overwrites(log: Log, node: str) -> list[Overwrite]:
+    """Where the program wrote into bytes that the adapter owned, oldest first."""
+    wrote = [r for _, r in log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]]
+    found = [
+        Overwrite(sink, event_of(record), piece)
+        for sink in (sinks(log, node) if wrote else ())
+        for record in wrote
+        if sink.posted < event_of(record) and (sink.ended is None or event_of(record) < sink.ended)
+        for piece in meet(sink.pieces, [(record[A], record[B])])[:1]
+    ]
+    return sorted(found, key=lambda each: each.event)
+
+
+def filled_twice(log: Log, node: str) -> list[Twice]:
+    """Where one request filled the bytes of another before the program had polled that one."""
+    filled = sorted((s for s in sinks(log, node) if s.filled), key=lambda sink: sink.ended or 0)
+    newest = filled[-MOST_WRITES:]
+    return [
+        Twice(first, second, piece)
+        for place, first in enumerate(newest)
+        for second in newest[place + 1 :]
+        if first.polled is None or first.polled > (second.ended or 0)
+        for piece in meet(first.pieces, second.pieces)[:1]
+    ]

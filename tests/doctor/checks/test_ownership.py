@@ -1,0 +1,46 @@
+"""Bytes that the adapter owns: the program writes them, or two requests fill them."""
+
+import pytest
+
+from tests.doctor.asking import answer, played, warning, why
+
+_READ = "post_send A.qp0 wr_id=7 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+_ADD = _READ.replace("RDMA_READ", "ATOMIC_FETCH_AND_ADD") + " compare_add=1"
+_SLOW = "fault delay B->A 100us count=1"
+_TEARDOWN = ("poll_cq A.cq0", "destroy_qp A.qp0", "destroy_qp B.qp0")
+
+
+@pytest.mark.parametrize("post", [_READ, _ADD])
+@pytest.mark.parametrize("tidy", [(), _TEARDOWN])
+def test_a_write_into_a_sink_is_named_whichever_side_won(post: str, tidy: tuple[str, ...]) -> None:
+    write = 'write A.mr0[0:8] "newowner"'
+    lab = played("use rc_pair", _SLOW, post, "run 20us", write, "run", *tidy)
+    for question in ("why A.mr0[0:8]", "why A.qp0.wr[7]", "why"):
+        assert answer(lab, question).slug == "sink-overwritten", question
+    lab = played("use rc_pair", _SLOW, post, "run", write, *tidy)
+    for question in ("why A.mr0[0:8]", "why A.qp0.wr[7]", "why"):
+        assert answer(lab, question).slug != "sink-overwritten", question
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", 'write B.mr0[8:12] "mine"'),
+        ("use srq_pair", "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", 'write B.mr0[8:12] "mine"'),
+        ("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+         'program B.x lines={write B.mr0[8:12] "mine"}', "run 1us"),
+    ],
+)  # fmt: skip
+def test_a_posted_receive_owns_its_buffer(lines: tuple[str, ...]) -> None:
+    lab = played(*lines)
+    assert why(lab, "B.mr0[8:12]").slug == why(lab).slug == "sink-overwritten"
+    assert why(lab, "B.mr0[64:72]").slug != "sink-overwritten"
+
+
+def test_two_messages_in_one_buffer_are_told_apart_from_one_after_the_other() -> None:
+    recv = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
+    send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    lab = played("use rc_pair", recv, recv, send, send, "run")
+    assert warning(lab, "B.mr0[0:8]") == ["same-buffer-twice"]
+    lab = played("use rc_pair", recv, send, "run", "poll_cq B.cq0", recv, send, "run")
+    assert warning(lab, "B.mr0[0:8]") == []
