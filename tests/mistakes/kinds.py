@@ -21,7 +21,8 @@ class Kind(BaseModel):
     lines: typed at a prompt, or python: a program for the pyverbs skin. shows: an expression that
     is true when the failure came about. ask: what the victim asks. accept: right roots; plain: of
     `why` alone, tidied: after everything was destroyed (False: the teardown changes the truth);
-    both are `accept` where they are None. vary: values for {names} in the texts, drawn by seed.
+    both are `accept` where they are None; plain False: without a name nothing shows that anything
+    is wrong. vary: values for {names} in the texts, drawn by seed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,7 +37,7 @@ class Kind(BaseModel):
     shows: str = ""
     ask: str
     accept: tuple[str, ...] = Field(min_length=1)
-    plain: tuple[str, ...] | None = None
+    plain: tuple[str, ...] | Literal[False] | None = None
     tidied: tuple[str, ...] | Literal[False] | None = None
 
     @model_validator(mode="after")

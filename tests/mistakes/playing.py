@@ -65,7 +65,7 @@ class Answer:
 
     @property
     def plain_right(self) -> bool:
-        return self.plain in _accepted(self.mistake)[1]
+        return self.mistake.kind.plain is False or self.plain in _accepted(self.mistake)[1]
 
 
 def _accepted(mistake: Mistake) -> tuple[tuple[str, ...], tuple[str, ...]]:
