@@ -32,7 +32,9 @@ def cured(session: Session, report: Report, asked: Case) -> TriedFix | None:
 
 
 def _measure(asked: Case, subject: Subject) -> Subject:
-    """What must be good then: the work that was asked about, else what the cause is about."""
+    """What must be good then: the work or thread asked about, else what the cause is about."""
+    if asked.program is not None and asked.asked:
+        return asked.subject
     work = asked.asked and asked.subject.sort in (Sort.SEND, Sort.RECV)
     posted = asked.subject.serial >= 0 or subject.sort is Sort.CALL
     return asked.subject if work and posted else subject

@@ -130,7 +130,7 @@ def answer_of(mistake: Mistake) -> Answer:
         tidy(session)
     question = mistake.text(mistake.kind.ask)
     report, plain = why(session, question), why(session, "")
-    answer = Answer(mistake, report.slug, plain.slug)
+    answer = Answer(mistake, _root(report), plain.slug)
     if report.remedy is not None and report.remedy.works:
         answer.fixed = _carried_out(session, report)
     return answer
@@ -154,6 +154,12 @@ def _carried_out(session: Session, report: Report) -> str:
         return "" if good else f"{report.name} does not succeed after its fix"
     stays = before is not None and before == _place(session, report.name)
     return f"{report.name} is where it was" if stays else ""
+
+
+def _root(report: Report) -> str:
+    """The root that an answer names; where nothing failed its first warning."""
+    warns = report.warnings and not report.causes and report.standing.good
+    return report.warnings[0].check.slug if warns else report.slug
 
 
 _WORK = re.compile(r"\w+\.\w+\.(?:recv_)?wr\[(\d+)\]")

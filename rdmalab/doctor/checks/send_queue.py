@@ -64,7 +64,7 @@ def sq_full_of_unsignaled(case: Case) -> Finding:
     if call is not None and call.verb not in attempts.SENDING:
         return ok("it is the receive queue that was full")
     held = full_queues.slots(qp)
-    if len(held.wqes) < qp.sq.capacity or not held.wasted:
+    if not held.wqes or len(held.wqes) < qp.sq.capacity or not held.wasted:
         return ok("a completion will give slots back, or has")
     names = " ".join(dict.fromkeys(fmt.wr(wqe.wr.wr_id) for wqe in held.wqes[:4]))
     more = " …" if len(held.wqes) > 4 else ""
