@@ -146,8 +146,17 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
 def _waits_for(
     first: Diagnosis, roots: Sequence[Cause], seen: Sequence[Diagnosis]
 ) -> SubjectOutcome:
-    """How it stands; never, where a thread or a queue waits at rest, or for what never comes."""
+    """How it stands; never, where a thread or a queue waits at rest, or for what never comes.
+
+    Bytes wait as long as a send that is to write them has not ended.
+    """
     found, case = first.standing, first.case
+    if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
+        writers = {each for each in behind(case) if each.sort is Sort.SEND}
+        open_ = [d for d in seen if d.case.subject in writers
+                 and d.standing.kind is Status.PENDING]  # fmt: skip
+        said = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
+        return replace(found, kind=Status.PENDING, sentence=said) if open_ else found
     waits = found.kind is Status.PENDING and case.subject.sort in (Sort.PROGRAM, Sort.CQ)
     lost = {d.case.subject for d in seen if d.standing.kind is Status.NEVER}
     if not waits or not roots or not (case.at_rest or roots[0].subject in lost):

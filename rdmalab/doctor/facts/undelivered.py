@@ -11,7 +11,9 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
+from rdmalab.spec.access import Access
 from rdmalab.spec.records import A, Kind, Record, event_of, node_of, object_of
+from rdmalab.spec.work import WORK, Local
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_node
 
@@ -82,13 +84,14 @@ def users_of(case: Case, srq: Thing) -> list[QueuePair]:
 
 # --------------------------------------------------------------------------- bytes
 def for_bytes(case: Case) -> list[Subject]:
-    """What was to bring bytes: writes of others into them, receives that name them."""
+    """What was to bring bytes: sends that write there, receives that name them."""
     node, mr = case.node, case.world.find(case.subject.thing, MemoryRegion)
     span = range(case.subject.start, case.subject.stop)
     found: list[Subject] = []
-    for kind, names in ((Kind.SEND_POSTED, _writes), (Kind.RECV_POSTED, _receives)):
+    for kind, names in ((Kind.SEND_POSTED, _sinks), (Kind.SEND_POSTED, _writes),
+                        (Kind.RECV_POSTED, _names)):  # fmt: skip
         newest = (record for _, record in reversed(case.log.of(kind)))
-        here = (r for r in newest if (node_of(r) == node) is (kind is Kind.RECV_POSTED))
+        here = (r for r in newest if (node_of(r) == node) is (names is not _writes))
         found += [_posted(kind, r) for r in islice((r for r in here if names(r, mr, span)), MOST)]
     return found
 
@@ -100,13 +103,22 @@ def _posted(kind: Kind, record: Record) -> Subject:
 
 
 def _writes(record: Record, mr: MemoryRegion, span: range) -> bool:
-    """Whether a send is about some of these bytes, by the key of their region."""
-    wr = record[A].wr
-    return wr.rkey == mr.rkey != 0 and _meets(mr, span, wr.remote_addr, record[A].length)
+    """Whether a send of another node is to write some of these bytes, whatever its key is.
+
+    An address alone names no region whose own addresses begin at 0.
+    """
+    wr, right = record[A].wr, WORK[record[A].wr.opcode].remote
+    named = wr.rkey == mr.rkey != 0 or (mr.iova and right is Access.REMOTE_WRITE)
+    return bool(named) and _meets(mr, span, wr.remote_addr, record[A].length)
 
 
-def _receives(record: Record, mr: MemoryRegion, span: range) -> bool:
-    """Whether a receive has a buffer there."""
+def _sinks(record: Record, mr: MemoryRegion, span: range) -> bool:
+    """Whether a READ or an atomic brings its answer there."""
+    return WORK[record[A].wr.opcode].local is Local.SCATTER and _names(record, mr, span)
+
+
+def _names(record: Record, mr: MemoryRegion, span: range) -> bool:
+    """Whether a work request has a buffer there."""
     return any(sge.lkey == mr.lkey and _meets(mr, span, sge.addr, sge.length)
                for sge in record[A].sg)  # fmt: skip
 

@@ -1,9 +1,12 @@
 """From what waits to the messages that went astray on their way to it."""
 
+import pytest
+
 from rdmalab.doctor.facts.undelivered import for_bytes, strays, users_of, waiting_qps
+from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.subject import Subject
 from rdmalab.lab import Lab
-from tests.doctor.asking import case_of
+from tests.doctor.asking import answer, case_of, played
 from tests.labs import RECV, SEND, lab_of
 
 _RECV = "B.qp0.recv_wr[2]"
@@ -75,3 +78,34 @@ def test_bytes_lead_to_the_writes_and_receives_that_name_them() -> None:
         "B.mr0[300:400]": [],
         "A.mr0[0:8]": [],
     }
+
+
+_READ = "post_send A.qp0 wr_id=7 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED"
+_WRITE = _READ.replace("READ", "WRITE")
+
+
+@pytest.mark.parametrize(
+    ("lines", "asked"),
+    [
+        (("fault drop B->A", _READ, "run"), "A.mr0[0:64]"),
+        ((_READ + " rkey=1", "run"), "A.mr0[0:64]"),
+        (("fault drop A->B", _WRITE, "run"), "B.mr0[0:64]"),
+        ((_WRITE + " rkey=1", "run"), "B.mr0[0:64]"),
+    ],
+)
+def test_bytes_that_did_not_come_have_the_cause_of_their_request(
+    lines: tuple[str, ...], asked: str
+) -> None:
+    lab = played("use rc_pair retry_cnt=1 timeout=8", *lines)
+    request, bytes_ = answer(lab, "why A.qp0.wr[7]"), answer(lab, f"why {asked}")
+    assert bytes_.slug == request.slug != "unknown"
+    assert request.remedy is not None
+    assert bytes_.remedy is not None
+    assert bytes_.remedy.cure.lines == request.remedy.cure.lines
+
+
+def test_bytes_wait_while_their_write_is_on_the_wire() -> None:
+    lab = played("use rc_pair", _WRITE, "step 1")
+    assert answer(lab, "why B.mr0[0:64]").standing.kind is Status.PENDING
+    lab.do("run")
+    assert answer(lab, "why B.mr0[0:64]").standing.kind is Status.WELL
