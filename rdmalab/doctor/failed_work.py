@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.hca.wqe import Cqe, SendWqe
+from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -86,3 +86,16 @@ def _born(log: Log, thing: Thing) -> int:
     """The event since which a queue pair lives: its last RESET."""
     resets = [r for _, r in log.about(Kind.STATE_CHANGED, thing) if r[B] is QPState.RESET]
     return event_of(resets[-1]) if resets else -1
+
+
+def flushed_receives(log: Log, qp: Thing) -> list[RecvWqe]:
+    """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
+    resets = [r for _, r in log.about(Kind.STATE_CHANGED, qp) if r[B] is QPState.RESET]
+    since = event_of(resets[-1]) if resets else -1
+    flushed = {
+        r[A].serial
+        for _, r in log.failed_receives
+        if (node_of(r), r[A].qp_num, r[A].srq) == (qp.node, qp.number, 0)
+        and r[A].status == WCStatus.WR_FLUSH_ERR and event_of(r) > since
+    }  # fmt: skip
+    return [r[A] for _, r in log.about(Kind.RECV_POSTED, qp) if r[A].serial in flushed]

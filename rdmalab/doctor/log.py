@@ -24,12 +24,10 @@ from rdmalab.spec.records import (
     node_of,
     object_of,
 )
-from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Numbered, Trace
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import Cqe, RecvWqe
+    from rdmalab.hca.wqe import Cqe
     from rdmalab.world.program_state import Program
 
 
@@ -253,18 +251,6 @@ class Log:
         """Their completions, where they are not lost."""
         found = self.of(Kind.CQE_ADDED)
         return [each for each in found if each.record[A].status and not each.record[A].is_send]
-
-    def flushed_receives(self, qp: Thing) -> "list[RecvWqe]":
-        """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
-        resets = [r for _, r in self.about(Kind.STATE_CHANGED, qp) if r[B] is QPState.RESET]
-        since = event_of(resets[-1]) if resets else -1
-        flushed = {
-            r[A].serial
-            for _, r in self.failed_receives
-            if (node_of(r), r[A].qp_num, r[A].srq) == (qp.node, qp.number, 0)
-            and r[A].status == WCStatus.WR_FLUSH_ERR and event_of(r) > since
-        }  # fmt: skip
-        return [r[A] for _, r in self.about(Kind.RECV_POSTED, qp) if r[A].serial in flushed]
 
     # ------------------------------------------------------------------ calls
     def calls(self, verb: str = "", node: str = "") -> list[Call]:

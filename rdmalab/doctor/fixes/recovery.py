@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.failed_work import flushed_receives
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.qp import QueuePair
@@ -62,7 +63,7 @@ def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
     """What waits on the queue of a QP, and what was flushed from it."""
     if qp.shares_receives:
         return []
-    flushed = case.log.flushed_receives(Thing(Noun.QP, qp.node, qp.number))
+    flushed = flushed_receives(case.log, Thing(Noun.QP, qp.node, qp.number))
     using = [qp.resp.recv] if qp.resp.recv is not None else []
     return [wqe.wr for wqe in (*flushed, *using, *qp.rq.wqes)]
 
