@@ -252,11 +252,20 @@ def _cq(case: Case) -> list[Subject]:
             for p in waiting if case.subject.thing in watched_by(case, p)] + silent  # fmt: skip
 
 
+def _queue_pair(case: Case) -> list[Subject]:
+    """Of a queue pair in ERR what took it there: its own work, or the peer's."""
+    if case.qp is None or case.qp.state is not QPState.ERR:
+        return []
+    own = _of_fall(qp_error_cause(case)) + failed_before_flush(case.log, _thing(case.qp))
+    return own + _of_peer(case, case.peer)
+
+
 _OF: dict[Sort, Callable[[Case], list[Subject]]] = {
     Sort.SEND: _send,
     Sort.RECV: _receive,
     Sort.CALL: _call,
     Sort.PROGRAM: _program,
     Sort.CQ: _cq,
+    Sort.QP: _queue_pair,
     Sort.BYTES: for_bytes,
 }

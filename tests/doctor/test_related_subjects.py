@@ -6,6 +6,7 @@ from rdmalab.doctor.related_subjects import behind
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
+from tests.doctor.asking import played, why
 from tests.labs import RECV, SEND, lab_of
 
 _BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
@@ -53,3 +54,10 @@ def test_a_program_that_sleeps_on_a_channel_leads_to_its_queues_and_their_work()
     found = leads(lab, "B.rx")
     assert ("completion queue", "B.cq0", 0) in found
     assert ("receive", "B.qp0", 2) in found
+
+
+def test_a_responder_in_err_names_the_one_reason() -> None:
+    write = "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:64] flags=SIGNALED"
+    for target in ("remote=B.mr0[4090]", "remote=B.mr0[0] rkey=1", "remote_addr=0x10 rkey=1"):
+        lab = played("use rc_pair", f"{write} {target}", "run")
+        assert why(lab, "B.qp0").slug == why(lab, "A.qp0.wr[7]").slug == "rem-access", target
