@@ -393,8 +393,10 @@ def test_why_says_it_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) 
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("FAILED  A.qp0.wr[0]: it ended with REM_ACCESS_ERR")
     assert any(line.startswith(" 1. rem-access: ") for line in said)
-    assert cli.main(["why", "denied.yaml", "A.pd0"]) == 2
-    assert "one cannot ask why of a protection domain" in capsys.readouterr().err
+    assert cli.main(["why", "denied.yaml", "A.pd0"]) == 0
+    assert capsys.readouterr().out.startswith("WELL  A.pd0: nothing has failed")
+    assert cli.main(["why", "denied.yaml", "A.pd0.x"]) == 2
+    assert "one cannot ask why of A.pd0.x" in capsys.readouterr().err
 
 
 def test_scenario_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

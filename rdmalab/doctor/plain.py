@@ -24,6 +24,7 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
 from rdmalab.doctor.suspects import silent_suspects, suspects
 from rdmalab.doctor.topics import examples
+from rdmalab.grammar.expressions import render
 from rdmalab.grammar.nodes import Node, Path
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING
@@ -150,7 +151,8 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
         for look in late[:1]:
             return as_of_now(session, log, look, [look.subject])
         warnings += (cause for look in seen for cause in look.report.warnings)
+    name = render(question) if isinstance(question, Path) else ""
     return Report(
-        node, well, session.world.event, warnings=unique(warnings),
+        name, well, session.world.event, warnings=unique(warnings),
         looked=looked_at(session, log, node), examples=examples(session, log, node),
     )  # fmt: skip

@@ -9,11 +9,7 @@ from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.session.session import Session
 from rdmalab.spec.rules import ERRNO_NAMES, RULES, errno_name
 
-_LEGAL = "ask of a QP, its work (A.qp0.wr[7]), a CQ, an SRQ, a channel, a program, an MR, an errno"
-_MUTE = {
-    Noun.PD: "a protection domain", Noun.AH: "an address handle", Noun.XRCD: "an XRC domain",
-    Noun.MW: "a memory window", Noun.TD: "a thread domain", Noun.FLOW: "a flow rule",
-}  # fmt: skip
+_LEGAL = "ask of an object (A.qp0), its work (A.qp0.wr[7]), bytes (A.mr0[0:64]), or an errno"
 
 _ERRNOS = sorted({errno_name(rule.errno) for rule in RULES.values()})
 
@@ -71,8 +67,6 @@ def _thing(session: Session, log: Log, path: Path) -> Path:
     if thing is None:
         hint = suggest(full, [topic.text for topic in topics(session, log)])
         raise NotUnderstood(f"nothing is called {quoted(full)}", place, hint)
-    if thing.noun in _MUTE:
-        raise NotUnderstood(f"one cannot ask why of {_MUTE[thing.noun]}", place, _LEGAL)
     if rest:
         _part(log, path, thing, rest)
     return path

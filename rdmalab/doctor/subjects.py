@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rdmalab.command import NotUnderstood, Noun, Thing
+from rdmalab.command import New, NotUnderstood, Noun, Ref, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.thread_waits import thread_wait
@@ -69,13 +69,23 @@ def _by_path(session: Session, log: Log, path: Path) -> list[Subject]:
         raise NotUnderstood(f"nothing is called {quoted(f'{node}.{name}')}", path.place, hint)
     ask = _OF_NOUN.get(thing.noun)
     if ask is None:
-        raise NotUnderstood(f"one cannot ask why of a {thing.noun}", path.place, f"try: {WHAT}")
+        return _refused_about(session, log, thing)
     index = _index(path, 3)
     if index is not None and path.steps[2] in _NEWEST:
         return [_newest_of_lives(session, log, f"{node}.{name}", path)]
     if not exists(session.world, thing):
         return [_gone(thing, _index(path, 2))]
     return ask(session, log, thing, path)
+
+
+def _refused_about(session: Session, log: Log, thing: Thing) -> list[Subject]:
+    """Of a domain, a window, an address handle: the last call about it, if it was refused."""
+    name, found = session.names.of(thing), list[Subject]()
+    for call in log.refused() if exists(session.world, thing) else ():
+        said = call.invocation.arguments.values() if call.invocation is not None else ()
+        if name in [str(value) for value in said if isinstance(value, Ref | New)]:
+            found = [subject_of(call)]
+    return found
 
 
 def _gone(thing: Thing, index: Index | None) -> Subject:

@@ -62,7 +62,7 @@ def test_nothing_stays_nothing(lab: Lab) -> None:
         ("A.qp0[3]", "A.qp0[3]", "one cannot ask why of A.qp0[3]", "write A.qp0 or A.qp0.wr[7]"),
         ("A.mr0.rkey", "A.mr0.rkey", "one cannot ask why of", "write A.mr0 or A.mr0[0:64]"),
         ("A.cq0.count", "A.cq0.count", "one cannot ask why of A.cq0.count", "write A.cq0"),
-        ("A.pd0", "A.pd0", "one cannot ask why of a protection domain", "ask of a QP"),
+        ("A.pd0.x", "A.pd0.x", "one cannot ask why of A.pd0.x", "write A.pd0"),
         ("3", "3", "3 is nothing one can ask why of", "name a thing: why A.qp0.wr[7]"),
         ("A.qp0.state == ERR", "==", "A.qp0.state == ERR is nothing", "name a thing"),
         ("EFOO", "EFOO", '"EFOO" is no errno', "returned so far: EINVAL"),
@@ -92,4 +92,4 @@ def test_where_no_call_was_refused_it_says_so() -> None:
         assert wrong.value.hint == hint
     with pytest.raises(NotUnderstood, match="nothing one can ask why of") as wrong:
         put(lab, "3")
-    assert wrong.value.hint.startswith("ask of a QP")
+    assert wrong.value.hint.startswith("ask of an object")

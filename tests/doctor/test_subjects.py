@@ -81,6 +81,19 @@ def test_of_a_queue_pair_that_is_down_it_says_that_first_and_else_its_newest_wor
     assert [s.sort for s in asked(lab_of(*up, *down), "A.qp0")] == [Sort.QP, Sort.SEND]
 
 
+def test_any_object_can_be_asked_about() -> None:
+    lab = lab_of("alloc_mw A.mw0 pd=A.pd0 type=TYPE_2")
+    for name in ("A.pd0", "A.mw0", "B.pd0"):
+        report = lab.do(f"why {name}")[-1].value
+        assert (report.name, report.slug) == (name, "well")
+    lab.do("dealloc_pd A.pd0")
+    assert lab.do("why A.pd0")[-1].value.slug == "in-use"
+    assert lab.do("why A.mw0")[-1].value.slug == "well"
+    for line in ("dealloc_mw A.mw0", "why A.mw0"):
+        reply = lab.do(line)[-1]
+    assert reply.value.slug == "well"
+
+
 def test_an_errno_means_the_last_call_refused_so() -> None:
     lab = lab_of("modify_qp A.qp0 state=RESET")
     lab.do(SEND)
@@ -97,7 +110,6 @@ def test_an_errno_means_the_last_call_refused_so() -> None:
         ("A.qp9", 'nothing is called "A.qp9"'),
         ("EBUSY", "no call was refused with EBUSY"),
         ("EFOO", "is no object and no errno"),
-        ("A.pd0", "one cannot ask why of a pd"),
         ("A.mr0[4000:5000]", "leaves the region"),
         ("A.qp0.state", "one cannot ask why of A.qp0.state"),
         ("1 + 1", "nothing one can ask about"),
