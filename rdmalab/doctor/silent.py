@@ -84,6 +84,8 @@ def _vain_since(log: Log, cq: Thing) -> int | None:
 def _unseen_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
     """Of a queue pair what would complete on a CQ and does not, or has completed on its other."""
     thing = Thing(Noun.QP, qp.node, qp.number)
+    if any(call.thing == thing[1:] and call.event > since for call in log.refused()):
+        return  # the refused call is the trouble
     if qp.send_cq == cq and not undone(qp):
         yield from unseen(log, qp, since)
         batch = batches.latest(log, Subject(Sort.QP, thing))

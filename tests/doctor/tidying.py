@@ -124,8 +124,8 @@ TIDY: dict[str, Callable[[Session], None]] = {
 }  # fmt: skip
 
 THEIR_TRUTH = {
-    "ack-delayed", "ack-delayed-lost", "fence-wait", "loss-slow", "rd-atomic-depth", "rnr-slow",
-    "too-early", "too-early-receive",
+    "ack-delayed", "ack-delayed-lost", "fence-wait", "loss-slow", "rd-atomic-depth",
+    "read-before-complete", "rnr-slow", "too-early", "too-early-receive",
 }  # fmt: skip
 """Files whose work would have come: the teardown took it, and is the cause."""
 TAKEN = ("reset-swallowed", "own-err", "destroyed-with-work")
