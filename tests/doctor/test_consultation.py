@@ -43,7 +43,7 @@ def test_attributes_are_those_of_then_and_the_fix_is_of_now() -> None:
 
 
 def test_a_cause_is_not_later_than_its_effect() -> None:
-    report = answer(played("use rc_pair max_send_wr=1", _SEND, _SEND, "run"), "why ENOMEM")
+    report = answer(played("use rc_pair max_send_wr=1", _SEND, _SEND, "run 5ms"), "why ENOMEM")
     assert [cause.check.slug for cause in report.causes] == ["sq-too-small"]
 
 
