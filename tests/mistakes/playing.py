@@ -158,7 +158,7 @@ def _carried_out(session: Session, report: Report) -> str:
 
 def _root(report: Report) -> str:
     """The root that an answer names; where nothing failed its first warning."""
-    warns = report.warnings and not report.causes and report.standing.good
+    warns = report.warnings and not (report.causes or report.waits) and report.standing.good
     return report.warnings[0].check.slug if warns else report.slug
 
 

@@ -8,11 +8,14 @@ from rdmalab.doctor.facts.messages import Piece, meet, pieces
 from rdmalab.doctor.log import Log, work_of
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
+from rdmalab.spec.records import A, B, Kind, Record, event_of, node_of, object_of
 from rdmalab.spec.work import Local
 
 MOST_WRITES = 16
 """Of the program's writes so many are looked at, the newest first."""
+
+MOST_POSTS = 128
+"""Of each kind of post so many are looked at, the newest."""
 
 _POSTS = {
     Kind.SEND_POSTED: (Sort.SEND, Noun.QP), Kind.RECV_POSTED: (Sort.RECV, Noun.QP),
@@ -52,21 +55,13 @@ class Twice(NamedTuple):
 
 
 def sinks(log: Log, node: str) -> Iterator[Sink]:
-    """The READs, atomics and receives of a node, with the events between which they own bytes."""
+    """The newest READs, atomics and receives of a node: between which events they own bytes."""
     hca = log.session.world.nodes[node]
-    ended = {
-        (True, object_of(r), r[A].serial): event_of(r) for _, r in log.of(Kind.WQE_COMPLETED, node)
-    }
-    polled: dict[tuple[bool, int, int], int] = {}
-    failed = {(True, object_of(r), r[A].serial) for _, r in log.failed_sends if node_of(r) == node}
-    for kind, events in ((Kind.CQE_ADDED, ended), (Kind.CQE_POLLED, polled)):
-        for _, record in log.of(kind, node):
-            work = work_of(node, record[A])
-            key = work.is_send, work.srq or work.qpn, work.serial
-            events[key] = event_of(record)
-            failed |= {key} if record[A].status else set()
+    posts = {kind: log.of(kind, node)[-MOST_POSTS:] for kind in _POSTS}
+    first = min((event_of(found[0].record) for found in posts.values() if found), default=0)
+    ended, polled, failed = _ends(log, node, first)
     for kind, (sort, noun) in _POSTS.items():
-        for _, record in log.of(kind, node):
+        for _, record in posts[kind]:
             wqe = record[A]
             if _fills(wqe):
                 thing = Thing(noun, node, object_of(record))
@@ -74,6 +69,33 @@ def sinks(log: Log, node: str) -> Iterator[Sink]:
                 subject = Subject(sort, thing, wqe.serial, wqe.wr.wr_id)
                 ends = ended.get(key), polled.get(key), key in ended and key not in failed
                 yield Sink(subject, event_of(record), *ends, pieces(hca, wqe.sg))
+
+
+_Key = tuple[bool, int, int]  # is a send, number of its queue, serial
+
+
+def _ends(log: Log, node: str, first: int) -> tuple[dict[_Key, int], dict[_Key, int], set[_Key]]:
+    """From an event on, when work of a node ended and was polled, and which of it failed."""
+    ended: dict[_Key, int] = {}
+    polled: dict[_Key, int] = {}
+    failed: set[_Key] = set()
+    for kind, events in (
+        (Kind.WQE_COMPLETED, ended), (Kind.CQE_ADDED, ended), (Kind.CQE_POLLED, polled),
+    ):  # fmt: skip
+        for _, record in log.since(first, kind):
+            if node_of(record) == node:
+                key, status = _ended(kind, record)
+                events.setdefault(key, event_of(record))
+                failed |= {key} if status else set()
+    return ended, polled, failed
+
+
+def _ended(kind: Kind, record: Record) -> tuple[_Key, int]:
+    """Whose end or completion a record is, and its status."""
+    if kind is Kind.WQE_COMPLETED:
+        return (True, object_of(record), record[A].serial), int(record[B])
+    work = work_of(node_of(record), record[A])
+    return (work.is_send, work.srq or work.qpn, work.serial), int(record[A].status)
 
 
 def _fills(wqe: SendWqe | RecvWqe) -> bool:
