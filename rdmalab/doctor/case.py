@@ -6,14 +6,14 @@ Checks ask it questions; it decides nothing. It lives as long as one consultatio
 from functools import cached_property
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts.content import Content
-from rdmalab.doctor.facts.messages import Message, arrived
-from rdmalab.doctor.facts.receive import Receive
-from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.facts.unanswered_sends import Unheard, unheard
 from rdmalab.doctor.future import Future, look_ahead
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.content import Content
+from rdmalab.doctor.work.messages import Message, arrived
+from rdmalab.doctor.work.receive import Receive
+from rdmalab.doctor.work.send import Send
+from rdmalab.doctor.work.unanswered_sends import Unheard, unheard
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.components import Component, component_of, leave_out_others, planned
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.neighbours import Part, leave_out_others, part_of, planned
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
@@ -79,8 +79,8 @@ _seen: "WeakKeyDictionary[Log, dict[tuple[Subject, int, int], Future]]" = WeakKe
 def _look_ahead(session: Session, subject: Subject, patience_ns: int, log: Log) -> Future:
     history, world = session.history, session.world
     with untouched(session):
-        part = log.part_of(subject.thing)
-        leave_out_others(world, part)
+        component = log.component_of(subject.thing)
+        leave_out_others(world, component)
         limit_ns, left, look = world.now_ns + patience_ns, MOST_EVENTS, _FIRST_LOOK
         while True:
             wanted, retries = min(look, left), _retries(session, subject)
@@ -92,8 +92,8 @@ def _look_ahead(session: Session, subject: Subject, patience_ns: int, log: Log) 
             settled = found.kind is not Status.PENDING
             same = retries is not None and retries == _retries(session, subject)
             repeats = same and not settled and _went_back(session, subject.thing, first)
-            if settled or done < wanted or not left or (repeats and _is_alone(world, part)):
-                idle, end_ns = not planned(world, part), end_ns_of(found, now)
+            if settled or done < wanted or not left or (repeats and _is_alone(world, component)):
+                idle, end_ns = not planned(world, component), end_ns_of(found, now)
                 end_ns = world.now_ns if end_ns is None else end_ns
                 return Future(found, world.event, end_ns, settled, idle, repeats)
 
@@ -108,9 +108,9 @@ def _retries(session: Session, subject: Subject) -> tuple[int, int, int] | None:
     return (comp.psn, comp.retried, comp.rnr_retried) if qp.timer.at_ns is not None else None
 
 
-def _is_alone(world: World, part: Part) -> bool:
+def _is_alone(world: World, component: Component) -> bool:
     """Whether neither a program nor a fault can change what repeats."""
-    threads = any(thing.noun is Noun.PROGRAM for thing in part)
+    threads = any(thing.noun is Noun.PROGRAM for thing in component)
     return not threads and not world.network.cable.faults
 
 
@@ -126,7 +126,7 @@ def goes_on(session: Session, thing: Thing) -> bool:
     """Whether a program comes past the line in which it waits, without another call."""
     line = session.world.find(thing, Program).line.number
     with untouched(session):
-        leave_out_others(session.world, part_of(session, thing))
+        leave_out_others(session.world, component_of(session, thing))
         history, world, before = session.history, session.world, session.world.trace.latest
         limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
         while left:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Noun, Thing
-from rdmalab.doctor.neighbours import Part, part_of
+from rdmalab.doctor.components import Component, component_of
 from rdmalab.doctor.standstill import at_rest
 from rdmalab.session.session import Session
 from rdmalab.spec.records import (
@@ -22,6 +22,7 @@ from rdmalab.spec.records import (
     event_of,
     kind_of,
     node_of,
+    noun_of,
     object_of,
 )
 from rdmalab.world.trace import Numbered, Trace
@@ -125,22 +126,22 @@ class Log:
         self._of_kind: dict[Kind, list[Numbered]] = {}
         self._of_thing: dict[Kind, dict[tuple[str, int], list[Numbered]]] = {}
         self._of_work: dict[Kind, dict[Work, Record]] = {}
-        self._part_of: dict[Thing, Part] = {}
-        self._rests: dict[Part, bool] = {}
+        self._component_of: dict[Thing, Component] = {}
+        self._rests: dict[Component, bool] = {}
 
-    def part_of(self, thing: Thing) -> Part:
+    def component_of(self, thing: Thing) -> Component:
         """A thing and all that it can have to do with, at the moment of the log."""
-        if thing not in self._part_of:
-            part = part_of(self.session, thing)
-            self._part_of.update(dict.fromkeys(part, part))
-        return self._part_of[thing]
+        if thing not in self._component_of:
+            component = component_of(self.session, thing)
+            self._component_of.update(dict.fromkeys(component, component))
+        return self._component_of[thing]
 
     def rests(self, thing: Thing) -> bool:
         """Whether nothing changes for a thing without another call, at the moment of the log."""
-        part = self.part_of(thing)
-        if part not in self._rests:
-            self._rests[part] = at_rest(self.session, part)
-        return self._rests[part]
+        component = self.component_of(thing)
+        if component not in self._rests:
+            self._rests[component] = at_rest(self.session, component)
+        return self._rests[component]
 
     def until_now(self) -> "Log":
         """The part of this log up to the moment visited; read again if it is too little."""
@@ -197,6 +198,18 @@ class Log:
     def about(self, kind: Kind, thing: Thing) -> list[Numbered]:
         """Records of a kind about a thing that the kind's noun names."""
         return self.of(kind, thing.node, thing.number)
+
+    def created(self, thing: Thing) -> int | None:
+        """The event in which a thing was made; None if that is forgotten."""
+        return self._event_of_life(Kind.CREATED, thing)
+
+    def destroyed(self, thing: Thing) -> int | None:
+        """The event in which a thing was destroyed; None if it lives, or that is forgotten."""
+        return self._event_of_life(Kind.DESTROYED, thing)
+
+    def _event_of_life(self, kind: Kind, thing: Thing) -> int | None:
+        found = [r for _, r in self.about(kind, thing) if noun_of(r) == thing.noun]
+        return event_of(found[-1]) if found else None
 
     def completion(self, kind: Kind, work: Work) -> Record | None:
         """The newest record of this kind about the completion of a work request."""

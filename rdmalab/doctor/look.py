@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.cures import cured
 from rdmalab.doctor.diagnose import Diagnosis, followed, report_of, unique
-from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.facts.time_spent import TimeSpent
 from rdmalab.doctor.finding import Fix, Verdict
 from rdmalab.doctor.healthy_checks import coming
 from rdmalab.doctor.log import Log
@@ -22,6 +20,8 @@ from rdmalab.doctor.moments import (
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.doctor.subject import Subject
+from rdmalab.doctor.work.send import Send
+from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.session.session import Session
 from rdmalab.world.relations import exists
 
@@ -82,14 +82,15 @@ def as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) 
 
 def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
     """What late work waited for in its longest wait."""
-    waits = TimeSpent(Send(session, subject, log)).waits[:1]
-    for wait in waits if waits and waits[0].during is not None else ():
-        with visit(log, wait.during or 0) as then:
-            stories = followed(session, [subject], then, asked=True)
-            seen = [diagnosis for story in stories for diagnosis in story]
-            found = [c for v in (Verdict.WAIT, Verdict.FAIL) for d in seen for c in d.causes(v)]
-        return unique(cause for cause in found if cause.check.slug != TOO_EARLY)
-    return []
+    waits = TimeSpent(Send(session, subject, log)).waits
+    during = waits[0].during if waits else None
+    if during is None:
+        return []
+    with visit(log, during) as then:
+        stories = followed(session, [subject], then, asked=True)
+        seen = [diagnosis for story in stories for diagnosis in story]
+        found = [c for v in (Verdict.WAIT, Verdict.FAIL) for d in seen for c in d.causes(v)]
+    return unique(cause for cause in found if cause.check.slug != TOO_EARLY)
 
 
 def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:

@@ -11,12 +11,12 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.facts.receive import Receive
-from rdmalab.doctor.facts.send import Ending, Send
+from rdmalab.doctor.components import last_change
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.neighbours import last_events
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work import attempts
+from rdmalab.doctor.work.receive import Receive
+from rdmalab.doctor.work.send import Ending, Send
 from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
 from rdmalab.spec.records import (
@@ -45,7 +45,7 @@ class Why(Enum):
     ENDED = auto()  # a completion was made, a call refused
     BEFORE_TEARDOWN = auto()
     TEARDOWN = auto()  # the call that took the thing
-    QUIET = auto()  # the last that happened to it and its neighbours, where that is forgotten now
+    QUIET = auto()  # the last that happened to its component, where the log has forgotten it
     NOW = auto()
 
 
@@ -156,19 +156,19 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
         if m.event < now or m.why in late
     ]
     if not chain or exists(session.world, subject.thing):
-        chain += [Moment(now, Why.NOW), *quiet_moments(session, log, subject.thing)]
+        chain += [Moment(now, Why.NOW), *forgotten_moments(session, log, subject.thing)]
     found: dict[int, Moment] = {}
     for moment in chain:
         found.setdefault(moment.event, moment)
     return list(found.values())
 
 
-def quiet_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
-    """The last event of a thing that lives or of its neighbours, if the log forgets it."""
+def forgotten_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
+    """The last event of a living thing's component, where the log has forgotten it."""
     if not log.begins or thing.noun is Noun.NODE:
         return []
-    last = last_events(session.history, log.part_of(thing), 1)
-    return [Moment(event, Why.QUIET) for event in last if event < log.begins]
+    last = last_change(session.history, log.component_of(thing))
+    return [Moment(last, Why.QUIET)] if last is not None and last < log.begins else []
 
 
 def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
@@ -261,9 +261,8 @@ def object_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
 
 def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
     """A program is never torn down: what it waits for was."""
-    begun = [event_of(r) for _, r in log.about(Kind.CREATED, subject.thing)
-             if noun_of(r) == Noun.PROGRAM]  # fmt: skip
-    rows = [row for row in teardowns(log) if row[0].event > max(begun, default=-1)]
+    begun = log.created(subject.thing)
+    rows = [row for row in teardowns(log) if begun is None or row[0].event > begun]
     return [m for row in reversed(rows[-MOST_OLDER:]) for m in _before(log, row, subject.thing)]
 
 

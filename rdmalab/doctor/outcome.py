@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts.receive import Receive
-from rdmalab.doctor.facts.send import CqePlace, Send
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.receive import Receive
+from rdmalab.doctor.work.send import CqePlace, Send
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair

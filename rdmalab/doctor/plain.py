@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.components import Component
 from rdmalab.doctor.diagnose import origin, unique
 from rdmalab.doctor.healthy_checks import looked_at
 from rdmalab.doctor.log import Log
@@ -10,19 +11,18 @@ from rdmalab.doctor.look import Look, as_of_now, looks_at
 from rdmalab.doctor.moments import (
     Moment,
     Why,
+    forgotten_moments,
     is_ordered,
     moments,
-    quiet_moments,
     teardowns,
     visit,
 )
-from rdmalab.doctor.neighbours import Part
 from rdmalab.doctor.outcome import Status, SubjectOutcome
 from rdmalab.doctor.outstanding import latest, under_way
 from rdmalab.doctor.report import TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.suspects import silent_suspects, suspects
+from rdmalab.doctor.suspects import suspects, unreported
 from rdmalab.doctor.topics import examples
 from rdmalab.grammar.expressions import render
 from rdmalab.grammar.nodes import Node, Path
@@ -32,21 +32,19 @@ from rdmalab.spec.programs import BLOCKING
 
 def plain(session: Session, log: Log, question: Node | None) -> Report:
     """Everything that is wrong, each subject at its own moment; the first cause first."""
-    found = [*subjects(session, log, question), *_silent_before(session, log, question)]
+    found = [*subjects(session, log, question), *_unreported_before(session, log, question)]
     chains = {each: _plain_chain(session, log, each) for each in found}
     looks = _looks(log, chains)
     known = frozenset(t for look in looks if look.report.causes
-                      for t in log.part_of(look.subject.thing))  # fmt: skip
+                      for t in log.component_of(look.subject.thing))  # fmt: skip
     if forgotten := _forgotten(session, log, question, known):
         chains |= forgotten
         looks = _looks(log, chains)
     told = [look for look in looks if look.report.causes]
     if not told:
-        left = [look for look in looks if look.report.standing.rule
-                or look.moment in chains[look.subject][-1:]]  # fmt: skip
-        left = [look for look in left if not is_ordered(session, log, look.subject)]
-        left = [look for look in left if look.report.standing.rule not in BLOCKING]
-        left = [look for look in left if not look.report.standing.good]
+        left = [look for look in looks
+                if look.report.standing.rule or look.moment in chains[look.subject][-1:]
+                if _is_trouble(session, log, look)]  # fmt: skip
         left = left or _outstanding(session, log, question)
         return as_of_now(session, log, left[0], found) if left else well(session, log, question)
     told = _in_order(told)
@@ -56,6 +54,13 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
     report.warnings = unique(c for each in every for c in each.warnings)
     return as_of_now(session, log, told[0], [look.subject for look in told])
+
+
+def _is_trouble(session: Session, log: Log, look: Look) -> bool:
+    """Whether a look without a cause shows what nobody ordered and what is not good."""
+    found = look.report.standing
+    ordered = is_ordered(session, log, look.subject)
+    return not (ordered or found.good or found.rule in BLOCKING)
 
 
 def _in_order(told: Sequence[Look]) -> list[Look]:
@@ -87,7 +92,7 @@ def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 
 def _forgotten(
-    session: Session, log: Log, question: Node | None, known: Part
+    session: Session, log: Log, question: Node | None, known: Component
 ) -> dict[Subject, list[Moment]]:
     """What was wrong when the last happened to things of which the log has forgotten it.
 
@@ -98,24 +103,23 @@ def _forgotten(
     things = [Thing(noun, name, number) for name, hca in session.world.nodes.items()
               for noun in (Noun.QP, Noun.PROGRAM) for number in hca.tables[noun].items
               if node in ("", name)]  # fmt: skip
-    parts = {log.part_of(thing): None for thing in things if thing not in known}
-    for part in parts if log.begins else ():
-        for moment in quiet_moments(session, log, next(iter(part))):
+    components = {log.component_of(thing): None for thing in things if thing not in known}
+    for component in components if log.begins else ():
+        for moment in forgotten_moments(session, log, next(iter(component))):
             with visit(log, moment.event) as then:
-                for each in suspects(session, then, part.__contains__):
+                for each in suspects(session, then, component.__contains__):
                     chain = _plain_chain(session, then, each)
                     found[each] = [moment if m.why is Why.NOW else m for m in chain]
     return found
 
 
-def _silent_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
+def _unreported_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
     """What the last teardown took without a failure: threads that waited, sends without a word."""
     node = str(question) if question is not None else ""
-    rows = teardowns(log)[-1:]
     found: list[Subject] = []
-    for row in rows:
+    for row in teardowns(log)[-1:]:
         with visit(log, row[0].event - 1) as then:
-            found += silent_suspects(session, then, lambda thing: node in ("", thing.node))
+            found += unreported(session, then, lambda thing: node in ("", thing.node))
     return found
 
 
@@ -140,7 +144,7 @@ def _looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
 def well(session: Session, log: Log, question: Node | None) -> Report:
     """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
     node = str(question.steps[0]) if isinstance(question, Path) else ""
-    well = SubjectOutcome(Status.WELL, "nothing has failed, was refused, or hangs")
+    standing = SubjectOutcome(Status.WELL, "nothing has failed, was refused, or hangs")
     before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
     warnings: list[Cause] = []
     for moment in (*before, Moment(session.world.event, Why.NOW)):
@@ -153,6 +157,6 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
         warnings += (cause for look in seen for cause in look.report.warnings)
     name = render(question) if isinstance(question, Path) else ""
     return Report(
-        name, well, session.world.event, warnings=unique(warnings),
+        name, standing, session.world.event, warnings=unique(warnings),
         looked=looked_at(session, log, node), examples=examples(session, log, node),
     )  # fmt: skip

@@ -8,23 +8,29 @@ from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts, batches
 from rdmalab.doctor.facts.possible_senders import newest, stopped, talkers, unsent
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, qp_error_cause
-from rdmalab.doctor.facts.thread_waits import ThreadWait, cqs_of, of_program, things_of, thread_wait
+from rdmalab.doctor.facts.thread_waits import (
+    ThreadWait,
+    cqs_of,
+    looked_at,
+    of_program,
+    things_of,
+    thread_wait,
+)
 from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.outstanding import newest_work, undone, unmet
-from rdmalab.doctor.silent import elsewhere, unseen
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.unreported import done_unsignaled, elsewhere
+from rdmalab.doctor.work import attempts, batches
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of, noun_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.world.program_state import Program
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import peer_of
 
@@ -169,7 +175,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     """Of a thread that waits at rest: stopped threads, sends without a trace, open regions."""
     found = [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number)) for p in waits.providers]
     for qp in waits.qps:
-        found += [] if undone(qp) else unseen(case.log, qp)
+        found += [] if undone(qp) else done_unsignaled(case.log, qp)
         for cq in waits.cqs:
             found += elsewhere(case.log, qp, cq.number)
         batch = batches.latest(case.log, Subject(Sort.QP, _thing(qp)))
@@ -199,17 +205,15 @@ def _writers(case: Case) -> list[Subject]:
 def _dropped(case: Case, cq: Thing) -> list[Subject]:
     """The newest work of queue pairs that were destroyed or emptied, and was to complete there."""
     log, name = case.log, case.names.of(cq)
-    made, gone = (
-        {object_of(r): event_of(r) for _, r in log.of(kind, cq.node) if noun_of(r) == Noun.QP}
-        for kind in (Kind.CREATED, Kind.DESTROYED)
-    )
-    emptied = {object_of(r) for _, r in log.of(Kind.QUEUE_DISCARDED, cq.node)}
+    taken = {object_of(r) for _, r in log.of(Kind.QUEUE_DISCARDED, cq.node)}
+    taken |= {object_of(r) for _, r in log.of(Kind.DESTROYED, cq.node) if noun_of(r) == Noun.QP}
     found: list[Subject] = []
-    for number in sorted(emptied | {*gone}):
-        call, _ = log.asked(made.get(number, -1))
+    for qp in (Thing(Noun.QP, cq.node, number) for number in sorted(taken)):
+        made = log.created(qp)
+        call, _ = log.asked(made) if made is not None else (None, "")
         attr = call.arguments.get("init_attr") if call is not None else None
         if name in (str((attr or {}).get(queue)) for queue in ("send_cq", "recv_cq")):
-            found += newest_work(log, Thing(Noun.QP, cq.node, number))
+            found += newest_work(log, qp)
     return found
 
 
@@ -228,16 +232,6 @@ def _overrun(case: Case, qp: QueuePair) -> list[Subject]:
     return [Subject(Sort.CQ, cq) for cq in cqs if case.log.about(Kind.CQ_OVERRUN, cq)]
 
 
-def looked_at(case: Case) -> list[Thing]:
-    """The completion queues that the program's line waits for, by name or through a channel."""
-    return watched_by(case, case.program) if case.program is not None else []
-
-
-def watched_by(case: Case, program: Program) -> list[Thing]:
-    """The same, of any program."""
-    return cqs_of(case, program)
-
-
 def _cq(case: Case) -> list[Subject]:
     """The threads that wait for it at rest; the sends that ended without a word on it."""
     if case.cq is None or not case.at_rest:
@@ -245,11 +239,11 @@ def _cq(case: Case) -> list[Subject]:
     qps = case.world.nodes[case.node].qps.items.values()
     silent = [] if case.cq.cqes else [
         each for qp in qps if qp.send_cq == case.cq.number and not undone(qp)
-        for each in unseen(case.log, qp)
+        for each in done_unsignaled(case.log, qp)
     ]  # fmt: skip
     waiting = [p for p in programs_of(case.world) if of_program(case, p) is not None]
     return [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number))
-            for p in waiting if case.subject.thing in watched_by(case, p)] + silent  # fmt: skip
+            for p in waiting if case.subject.thing in cqs_of(case, p)] + silent  # fmt: skip
 
 
 def _queue_pair(case: Case) -> list[Subject]:

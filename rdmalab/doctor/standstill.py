@@ -5,7 +5,7 @@ but polls in vain is recorded meanwhile. A world that has not changed then never
 """
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.neighbours import Part, leave_out_others, planned
+from rdmalab.doctor.components import Component, leave_out_others, planned
 from rdmalab.session.session import Session
 from rdmalab.session.visits import undone_afterwards
 from rdmalab.spec.records import A, Kind, Record, kind_of, node_of, object_of
@@ -21,12 +21,12 @@ _ASKING = ("poll_cq", "req_notify_cq", "get_cq_event", "get_async_event", "query
 _CLOCK = "now"
 
 
-def at_rest(session: Session, part: Part) -> bool:
-    """Whether nothing changes for a part of the world without another call."""
-    coming = planned(session.world, part)
+def at_rest(session: Session, component: Component) -> bool:
+    """Whether nothing changes for a component of the world without another call."""
+    coming = planned(session.world, component)
     if any(entry[2] != Door.PROGRAM for entry in coming):
         return False
-    return not coming or _repeats(session, part)
+    return not coming or _repeats(session, component)
 
 
 def in_vain(record: Record) -> bool:
@@ -35,17 +35,17 @@ def in_vain(record: Record) -> bool:
     return kind in _VAIN and (kind is not Kind.CALLED or record[A] in _ASKING)
 
 
-def _repeats(session: Session, part: Part) -> bool:
+def _repeats(session: Session, component: Component) -> bool:
     """Whether every thread that runs comes back to where it is, and has changed nothing."""
     world = session.world
-    threads = [thread for thread in running(world) if _thing(thread) in part]
+    threads = [thread for thread in running(world) if _thing(thread) in component]
     if any(_CLOCK in line.text.split() for thread in threads for line in thread.lines):
         return False
-    about = {(thing.node, thing.number) for thing in part}
+    about = {(thing.node, thing.number) for thing in component}
     home = {_thing(thread): _place(thread) for thread in threads}
     first = world.trace.latest + 1
     with undone_afterwards(session.history):
-        leave_out_others(world, part)
+        leave_out_others(world, component)
         for _ in range(MOST_LINES):
             session.history.run(1)
             records = [r for r in world.trace.since(first) if (node_of(r), object_of(r)) in about]

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from rdmalab.command import New, NotUnderstood, Noun, Ref, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.thread_waits import thread_wait
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive, newest_send
 from rdmalab.doctor.outstanding import MOST, newest_work, undone, unmet
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.suspects import subject_of, suspects
+from rdmalab.doctor.work import attempts
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
 from rdmalab.hca.cq import CompletionQueue

@@ -6,13 +6,13 @@ Failures are found in the log, so that those of destroyed and reset queue pairs 
 from collections.abc import Callable, Iterator, Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.doctor.components import planned
 from rdmalab.doctor.failed_work import failed_lives
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.moments import teardowns
-from rdmalab.doctor.neighbours import planned
 from rdmalab.doctor.outstanding import MOST, Wanted, qps_of, undone
-from rdmalab.doctor.silent import astray, awaited, dead, overwritten
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.unreported import lost_messages, overwritten, polled_in_vain, queue_pairs_in_err
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of, new_state_of, node_of, object_of
@@ -23,12 +23,12 @@ from rdmalab.world.programs import programs_of
 
 def suspects(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Everything that is plainly wrong, the worst first, each once."""
-    return _once(_LOUD + _QUIET, session, log, wanted)
+    return _once(_REPORTED + _UNREPORTED, session, log, wanted)
 
 
-def silent_suspects(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Of them those that no failure and no refusal tells of: they are gone with their objects."""
-    return _once(_QUIET, session, log, wanted)
+def unreported(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Of them those that no completion and no errno reports; a teardown takes their traces."""
+    return _once(_UNREPORTED, session, log, wanted)
 
 
 def _once(
@@ -153,7 +153,7 @@ def _stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Sends that do not get on: at most timers run, or they are sent again and again."""
     for thing, qp in qps_of(session, wanted):
-        coming = planned(session.world, log.part_of(thing)) if undone(qp) else []
+        coming = planned(session.world, log.component_of(thing)) if undone(qp) else []
         quiet = all(entry[2] == Door.TIMER for entry in coming) or log.rests(thing)
         again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
         if quiet or again:
@@ -176,7 +176,8 @@ def subject_of(call: Call) -> Subject:
 
 
 _Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
-_LOUD: tuple[_Look, ...] = (_failed, _refusals)
-_QUIET: tuple[_Look, ...] = (
-    _stuck, _hanging, _abandoned, _overrun, dead, astray, awaited, overwritten,
+_REPORTED: tuple[_Look, ...] = (_failed, _refusals)
+_UNREPORTED: tuple[_Look, ...] = (
+    _stuck, _hanging, _abandoned, _overrun,
+    queue_pairs_in_err, lost_messages, polled_in_vain, overwritten,
 )  # fmt: skip

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.facts.unanswered_sends import unheard
 from rdmalab.doctor.future import (
     MOST_EVENTS,
     PATIENCE_NS,
@@ -18,6 +16,8 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.outcome import Status, standing
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.send import Send
+from rdmalab.doctor.work.unanswered_sends import unheard
 from rdmalab.grammar.nodes import Node
 from rdmalab.hca.channels import CompChannel
 from rdmalab.session.lines import replies

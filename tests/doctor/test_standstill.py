@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.neighbours import part_of
+from rdmalab.doctor.components import component_of
 from rdmalab.doctor.standstill import at_rest
 from rdmalab.lab import Lab
 from tests.digest import digest
@@ -14,7 +14,7 @@ def rests(lab: Lab, name: str) -> bool:
     """Whether a thing and all that it has to do with is at rest."""
     thing = lab.session.names.find(name)
     assert thing is not None
-    return at_rest(lab.session, part_of(lab.session, thing))
+    return at_rest(lab.session, component_of(lab.session, thing))
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.send import Send
-from rdmalab.doctor.facts.unanswered_sends import Unheard
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, hinders, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
+from rdmalab.doctor.work.send import Send
+from rdmalab.doctor.work.unanswered_sends import Unheard
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, B, Kind, event_of

@@ -1,12 +1,12 @@
 """Atomics that changed nothing, or that are not atomic to the processor."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import past
-from rdmalab.doctor.facts.atomics import Atomic, atomics
-from rdmalab.doctor.facts.content import Content
-from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.work import past
+from rdmalab.doctor.work.atomics import Atomic, atomics
+from rdmalab.doctor.work.content import Content
+from rdmalab.doctor.work.messages import Message
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus

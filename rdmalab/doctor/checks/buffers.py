@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import messages, past
-from rdmalab.doctor.facts.content import Content
 from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
-from rdmalab.doctor.facts.messages import Message, Piece, meet
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.work import messages, past
+from rdmalab.doctor.work.content import Content
+from rdmalab.doctor.work.messages import Message, Piece, meet
+from rdmalab.doctor.work.send import Send
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, B, Kind, event_of

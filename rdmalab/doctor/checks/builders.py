@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import batches
-from rdmalab.doctor.facts.batches import Batch, Building
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.log import Call
+from rdmalab.doctor.work import batches
+from rdmalab.doctor.work.batches import Batch, Building
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.builders import UD_SETTER, qp_setter

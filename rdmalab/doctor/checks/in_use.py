@@ -4,7 +4,6 @@ from rdmalab.command import Ref, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes.rephrase_call import otherwise
-from rdmalab.spec.records import Kind, event_of, noun_of
 from rdmalab.world.relations import exists, users_of
 
 _MOST, _LISTED = 3, 8  # users with a line of their own; those in the line after them
@@ -42,9 +41,7 @@ def in_use(case: Case) -> Finding:
 
 def _held(case: Case, user: Thing, name: str) -> Evidence:
     """`A.qp0, made by A.main, uses A.cq0`, and the event in which it was made."""
-    made = [event_of(record) for _, record in case.log.about(Kind.CREATED, user)
-            if noun_of(record) == user.noun.value]  # fmt: skip
-    event = made[-1] if made else None
+    event = case.log.created(user)
     maker = case.log.asked(event)[1] if event is not None else ""
     by = f", made by {maker}," if maker else ""
     return said(f"{case.names.of(user)}{by} uses {name}", event)
@@ -73,10 +70,9 @@ def destroyed_with_work(case: Case) -> Finding:
         return NA
     if work.ending is not None or case.lives(thing):
         return ok("its queue was not destroyed before it was done")
-    gone = [r for _, r in case.log.about(Kind.DESTROYED, thing) if noun_of(r) == thing.noun]
-    if not gone:
+    event, name = case.log.destroyed(thing), case.names.of(thing)
+    if event is None:
         return NA
-    event, name = event_of(gone[-1]), case.names.of(thing)
     return fail(
         said("it was posted", work.posted),
         said(f"{name} was destroyed before it was done", event),

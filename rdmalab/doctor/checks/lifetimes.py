@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
+from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.facts.content import Touch
-from rdmalab.doctor.facts.key_lookup import Denial, Gone
-from rdmalab.doctor.facts.messages import Message, Piece, arrived, meet
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.key_lookup import Denial, Gone
+from rdmalab.doctor.work.content import Touch
+from rdmalab.doctor.work.messages import Message, Piece, arrived, meet
+from rdmalab.doctor.work.send import Send
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
 from rdmalab.hca.qp import QueuePair

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
@@ -15,7 +15,6 @@ from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, WROpcode
 from rdmalab.views import fmt
@@ -220,29 +219,25 @@ def loc_qp_op(case: Case) -> Finding:
     wrong = _handle(case, wqe, qp)
     if wrong is None:
         return ok("its address handle may be used")
-    posted = said(f"it was posted with ah={_ah_name(case, wqe)}", send.posted)
+    posted = said(f"it was posted with ah={case.names.of(_ah(case, wqe))}", send.posted)
     return fail(
         posted, wrong, ended, cure=_loc_qp_op_cure(case, wqe, qp), since=wrong.event or send.posted
     )
 
 
-def _ah_name(case: Case, wqe: SendWqe) -> str:
-    return case.name(Noun.AH, case.node, wqe.wr.ah or 0)
+def _ah(case: Case, wqe: SendWqe) -> Thing:
+    return Thing(Noun.AH, case.node, wqe.wr.ah or 0)
 
 
 def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
     """What is wrong with the address handle."""
-    handle = _living(case, wqe)
-    name = _ah_name(case, wqe)
+    handle, ah = _living(case, wqe), _ah(case, wqe)
+    name = case.names.of(ah)
     if handle is None:
-        gone = [r for _, r in case.log.of(Kind.DESTROYED, case.node, wqe.wr.ah or 0)
-                if r[A] == Noun.AH]  # fmt: skip
-        return said(
-            f"{name} was destroyed before it was done", event_of(gone[-1]) if gone else None
-        )
+        return said(f"{name} was destroyed before it was done", case.log.destroyed(ah))
     if handle.pd != qp.pd:
         theirs, ours = (case.name(Noun.PD, case.node, pd) for pd in (handle.pd, qp.pd))
-        return said(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", _made(case, wqe))
+        return said(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", case.log.created(ah))
     index = handle.attr.sgid_index
     if not 0 <= index < len(case.hca.gids) or not case.hca.gids[index]:
         return said(f"{name} sends from entry {index} of the GID table, which is empty")
@@ -251,12 +246,6 @@ def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
 
 def _living(case: Case, wqe: SendWqe) -> AddressHandle | None:
     return wqe.av or case.hca.ahs.items.get(wqe.wr.ah or 0)
-
-
-def _made(case: Case, wqe: SendWqe) -> int | None:
-    made = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node, wqe.wr.ah or 0)
-            if r[A] == Noun.AH]  # fmt: skip
-    return made[-1] if made else None
 
 
 def _loc_qp_op_cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Fix:
@@ -276,7 +265,7 @@ def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:
         address = simple_fixes.address_words(case, handle.attr)
         key = "to" if address in case.world.nodes else "attr"
         return f"create_ah {name} pd={pd} {key}={address}"
-    event = _made(case, wqe)
+    event = case.log.created(_ah(case, wqe))
     made = case.log.asked(event)[0] if event is not None else None
     if made is None or made.name != "create_ah":
         return None

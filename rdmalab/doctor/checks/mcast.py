@@ -2,9 +2,9 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
+from rdmalab.doctor.work.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe

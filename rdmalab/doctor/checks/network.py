@@ -4,16 +4,16 @@ from rdmalab.command import CallArguments, Noun, Ref, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles, partners
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.facts.unanswered_sends import Unheard
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.doctor.log import Call
+from rdmalab.doctor.work.unanswered_sends import Unheard
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.states import MTU, QPState
 from rdmalab.views import fmt
 from rdmalab.wire.packet import gid_text
@@ -124,11 +124,10 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
         ends = f"from {_words(qp.path.flow.src)} to {_words(qp.path.flow.dst)}"
         return said(f"{case.qp_name(qp)} was connected {ends}", told)
     number = wqe.wr.ah or 0 if wqe is not None else 0
-    made = [event_of(r) for _, r in case.log.of(Kind.CREATED, qp.node, number)
-            if r[A] == Noun.AH.value]  # fmt: skip
+    made = case.log.created(Thing(Noun.AH, qp.node, number))
     ah = case.hca.ahs.items.get(number)
     where = f" leads to {_words(ah.attr.dgid)}" if ah is not None else " was made"
-    return said(f"{case.name(Noun.AH, qp.node, number)}{where}", made[-1] if made else None)
+    return said(f"{case.name(Noun.AH, qp.node, number)}{where}", made)
 
 
 def _words(gid: int) -> str:

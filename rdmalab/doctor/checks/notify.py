@@ -21,7 +21,7 @@ from rdmalab.doctor.fixes import recreate_cq, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of
+from rdmalab.spec.records import A, Kind, kind_of, node_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.relations import exists
@@ -228,15 +228,13 @@ def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
     name = event_waiters.cq_name(case, cq)
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
-    made = case.log.about(Kind.CREATED, Thing(Noun.CQ, cq.node, cq.number))
-    event = event_of(made[-1].record) if made else None
+    event = case.log.created(Thing(Noun.CQ, cq.node, cq.number))
     return said(f"{name} was made {what}, not with {case.names.of(channel)}", event)
 
 
 def _alone(case: Case, channel: Thing) -> Evidence:
-    made = case.log.about(Kind.CREATED, channel)
-    event = event_of(made[-1].record) if made else None
-    return said(f"no completion queue was made with {case.names.of(channel)}", event)
+    name = case.names.of(channel)
+    return said(f"no completion queue was made with {name}", case.log.created(channel))
 
 
 def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> Fix:

@@ -1,11 +1,11 @@
 """Bytes that the adapter owns: written by the program meanwhile, or filled by two requests."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import past
-from rdmalab.doctor.facts.messages import Piece, meet
-from rdmalab.doctor.facts.ownership import Sink, filled_twice, overwrites
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.subject import Sort
+from rdmalab.doctor.work import past
+from rdmalab.doctor.work.messages import Piece, meet
+from rdmalab.doctor.work.ownership import Sink, filled_twice, overwrites
 
 
 def _concerns(case: Case, piece: Piece, *sinks: Sink) -> bool:

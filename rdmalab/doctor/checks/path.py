@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rdmalab.command import Noun
+from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles
 from rdmalab.doctor.facts.bring_up import is_in_vain, told
@@ -219,10 +219,8 @@ def _handle(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Fin
         return NA
     if made.attr.hop_limit or not made.attr.is_global:
         return ok(f"hop_limit={made.attr.hop_limit}")
-    events = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node, made.number)
-              if r[A] == Noun.AH.value]  # fmt: skip
-    name = case.name(Noun.AH, case.node, made.number)
-    near = said(f"{name} has hop_limit=0", events[-1] if events else None)
+    ah = Thing(Noun.AH, case.node, made.number)
+    near = said(f"{case.names.of(ah)} has hop_limit=0", case.log.created(ah))
     cure = Fix(_through_another(case, qp, wr, made.attr))
     if not kept:
         return warn(near, said("on this device it leaves, and the first router drops it"),

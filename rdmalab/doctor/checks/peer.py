@@ -3,11 +3,11 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unanswered_sends import Unheard
 from rdmalab.doctor.failed_work import failed_before_flush
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, once_more, receive_at, reconnect
+from rdmalab.doctor.work.unanswered_sends import Unheard
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.limits import PortState
@@ -149,8 +149,8 @@ def _peer_destroyed_cure(
 ) -> Fix | None:
     """Make the peer once more, as it was made, and connect."""
     thing = Thing(Noun.QP, *end)
-    made = [r for _, r in case.log.of(Kind.CREATED, *end) if r[A] == Noun.QP.value]
-    invocation = case.log.asked(event_of(made[-1]))[0] if made else None
+    made = case.log.created(thing)
+    invocation = case.log.asked(made)[0] if made is not None else None
     name = case.names.of(thing)
     if unheard.send.wqe is None or invocation is None or invocation.name != "create_qp":
         return Fix(program=_PROGRAM)

@@ -4,9 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import event_waiters
 from rdmalab.doctor.facts.event_waiters import EventWaiter
-from rdmalab.doctor.facts.receive import Receive
-from rdmalab.doctor.facts.send import CqePlace, Send
-from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait
+from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, of_program, thread_wait
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -23,13 +21,14 @@ from rdmalab.doctor.finding import (
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.future import goes_on
 from rdmalab.doctor.log import Call
-from rdmalab.doctor.related_subjects import looked_at
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.receive import Receive
+from rdmalab.doctor.work.send import CqePlace, Send
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, Record, event_of, kind_of, noun_of
+from rdmalab.spec.records import A, Kind, Record, event_of, kind_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
@@ -141,9 +140,8 @@ def _taken_before(case: Case) -> Finding:
     waits = thread_wait(case)
     posts = waits is not None and any("post_" in line.text for line in waits.program.lines)
     for cq in waits.cqs if waits is not None and not posts else ():
-        begun = [event_of(r) for _, r in case.log.about(Kind.CREATED, case.subject.thing)
-                 if noun_of(r) == Noun.PROGRAM]  # fmt: skip
-        since = begun[-1] if begun else case.log.begins
+        begun = case.log.created(case.subject.thing)
+        since = case.log.begins if begun is None else begun
         taken = [event_of(r) for _, r in case.log.about(Kind.CQE_POLLED, cq) if event_of(r) > since]
         by = [(event, case.log.asked(event)[1]) for event in taken]
         if waits is not None and by and waits.name not in (name for _, name in by):

@@ -5,8 +5,6 @@ from typing import Any
 
 from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts, batches
-from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -24,6 +22,8 @@ from rdmalab.doctor.fixes.changed_calls import mended
 from rdmalab.doctor.fixes.way_up import way_up
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort
+from rdmalab.doctor.work import attempts, batches
+from rdmalab.doctor.work.attempts import Attempt
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import RecvWR, SendWR
@@ -68,8 +68,7 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
     """What was posted instead."""
     name, asked = case.names.of(case.subject.thing), fmt.wr(case.subject.wr_id)
     if not posts:
-        made = case.log.about(Kind.CREATED, case.subject.thing)
-        event = event_of(made[-1].record) if made else None
+        event = case.log.created(case.subject.thing)
         return [said(f"nothing was ever posted on {name}, which was made here", event)]
     last = event_of(posts[-1])
     together = " ".join(fmt.wr(r[A].wr.wr_id) for r in posts if event_of(r) == last)
@@ -201,8 +200,7 @@ def _told(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     found = [said(f"{name} went to {fmt.member(r[B], type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
-        found = [said(f"{name} was made, and is in RESET", event_of(r))
-                 for _, r in case.log.about(Kind.CREATED, thing)[-1:]]  # fmt: skip
+        found = [said(f"{name} was made, and is in RESET", case.log.created(thing))]
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     return [*found, said(answer, call.event)]
 

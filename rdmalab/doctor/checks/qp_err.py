@@ -5,8 +5,6 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import began_alone, ends, is_in_vain, told
 from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
-from rdmalab.doctor.facts.receive import Receive
-from rdmalab.doctor.facts.send import Ending, Send
 from rdmalab.doctor.failed_work import first_failed
 from rdmalab.doctor.finding import (
     NA,
@@ -22,6 +20,8 @@ from rdmalab.doctor.finding import (
 )
 from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.receive import Receive
+from rdmalab.doctor.work.send import Ending, Send
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, B, Kind, Record, event_of, node_of, object_of
 from rdmalab.spec.states import Attr, QPState

@@ -3,7 +3,6 @@
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import bring_up
-from rdmalab.doctor.facts.awaited import things_in
 from rdmalab.doctor.facts.bring_up import entered, thing
 from rdmalab.doctor.facts.line import held
 from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
@@ -23,6 +22,7 @@ from rdmalab.doctor.finding import (
     warn,
 )
 from rdmalab.doctor.fixes import recovery, simple_fixes
+from rdmalab.doctor.named import things_in
 from rdmalab.doctor.subject import Sort
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
@@ -115,7 +115,7 @@ def _awaited(case: Case) -> QueuePair | None:
     program = case.program
     if program is None or program.state is not ProgramState.WAITING:
         return None
-    named = [t for t in things_in(case, program.line.question) if t.noun is Noun.QP]
+    named = [t for t in things_in(case.session, program.line.question) if t.noun is Noun.QP]
     found = [qp for t in named if (qp := find_qp(case.world, t.node, t.number)) is not None]
     below = [qp for qp in found if qp.state in BRING_UP[:-1]]
     return next(iter(below or found), None)

@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 from rdmalab.command import Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import messages
 from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.facts.line import held, posted, said_of
-from rdmalab.doctor.facts.messages import meet
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -22,6 +20,8 @@ from rdmalab.doctor.finding import (
     warn,
 )
 from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
+from rdmalab.doctor.work import messages
+from rdmalab.doctor.work.messages import meet
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe

@@ -1,14 +1,15 @@
 """A receive that waits, and a message that does not use it."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import partners, past
-from rdmalab.doctor.facts.content import Content, Posted, without
-from rdmalab.doctor.facts.messages import Message, pieces, taking
+from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
+from rdmalab.doctor.work import past
+from rdmalab.doctor.work.content import Content, Posted, without
+from rdmalab.doctor.work.messages import Message, pieces, taking
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.states import QPState

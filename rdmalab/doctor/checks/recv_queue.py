@@ -2,12 +2,12 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.log import Call
+from rdmalab.doctor.work import attempts
+from rdmalab.doctor.work.send import Send
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWR
@@ -56,16 +56,13 @@ def srq_vs_rq(case: Case) -> Finding:
 def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     if call.refusal != RULE:
         return ok("it was posted to the right queue")
-    attempt, srq = attempts.of_call(case), case.name(Noun.SRQ, qp.node, qp.srq)
+    attempt, srq = attempts.of_call(case.log, case.call), case.name(Noun.SRQ, qp.node, qp.srq)
     wrs = attempts.bound(case.session, attempt, attempt.left) if attempt is not None else []
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
-    made = case.log.about(Kind.CREATED, Thing(Noun.QP, qp.node, qp.number))
+    made = case.log.created(Thing(Noun.QP, qp.node, qp.number))
     lines = [simple_fixes.post_recv(case, qp, wr) for wr in wrs]
     return fail(
-        said(
-            f"{case.qp_name(qp)} was made with srq={srq}",
-            event_of(made[-1].record) if made else None,
-        ),
+        said(f"{case.qp_name(qp)} was made with srq={srq}", made),
         said(answer, call.event),
         cure=Fix(lines) if lines else None,
         since=call.event,
@@ -150,7 +147,7 @@ _POSTED = {Noun.QP: Kind.RECV_POSTED, Noun.SRQ: Kind.SRQ_POSTED}
 )  # fmt: skip
 def rq_full(case: Case) -> Finding:
     """Of a receive that found no slot, whether all slots held receives that no message took."""
-    call, queue = case.call, attempts.queue_of(case)
+    call, queue = case.call, attempts.queue_of(case.world, case.call)
     if call is None or queue is None or call.verb not in attempts.RECEIVING or not case.asked:
         return NA
     if call.refusal != "queue-full":
@@ -193,7 +190,7 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
 # --------------------------------------------------------------------------- the cure
 def _cure(case: Case, queue: Queue) -> Fix:
     """A message takes the oldest of them, and its polled completion gives the slot back."""
-    attempt = attempts.of_call(case)
+    attempt = attempts.of_call(case.log, case.call)
     users = case.world.nodes[queue.node].qps.items.values()
     takers = [queue] if isinstance(queue, QueuePair) else [
         qp for qp in users if qp.srq == queue.number

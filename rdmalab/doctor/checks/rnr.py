@@ -3,7 +3,6 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.bring_up import told
-from rdmalab.doctor.facts.send import MOST_PACKETS
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -18,6 +17,7 @@ from rdmalab.doctor.finding import (
 )
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
+from rdmalab.doctor.work.send import MOST_PACKETS
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.refusals import Syndrome

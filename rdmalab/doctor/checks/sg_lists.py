@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import messages
-from rdmalab.doctor.facts.content import Content
-from rdmalab.doctor.facts.messages import Message, meet
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.work import messages
+from rdmalab.doctor.work.content import Content
+from rdmalab.doctor.work.messages import Message, meet
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe

@@ -1,9 +1,9 @@
 """Slow work: it succeeded, and most of its time was waiting."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.time_spent import TimeSpent
 from rdmalab.doctor.finding import NA, Finding, Section, check, ok, said, warn
 from rdmalab.doctor.report import SLOW
+from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 

@@ -3,7 +3,6 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import told
 from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -21,6 +20,7 @@ from rdmalab.doctor.finding import (
 from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.future import PATIENCE_NS, look_ahead
 from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.work.send import Send
 from rdmalab.spec.records import at_ns_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus

@@ -2,10 +2,10 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.unanswered_sends import Miss, Unheard, posted_as, sender_of
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
+from rdmalab.doctor.work.unanswered_sends import Miss, Unheard, posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR

@@ -11,7 +11,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of, noun_of
+from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
@@ -212,9 +212,8 @@ def event_taken(case: Case) -> Finding:
     waits, log = _for_an_event(case), case.log
     if waits is None:
         return NA
-    begun = [event_of(r) for _, r in log.about(Kind.CREATED, waits.thing)
-             if noun_of(r) == Noun.PROGRAM]  # fmt: skip
-    since = max(begun, default=log.begins)
+    begun = log.created(waits.thing)
+    since = log.begins if begun is None else begun
     taken = [r for _, r in log.of(Kind.ASYNC_TAKEN, waits.program.node) if event_of(r) >= since]
     others = [(r, by) for r in taken if (by := log.asked(event_of(r))[1]) != waits.name]
     if not others:

@@ -1,13 +1,12 @@
 """Fields of a work request that ask for more than the queue has, or for something else."""
 
-from rdmalab.command import CallArguments, Noun
+from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, reposting, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import mended
+from rdmalab.doctor.work import attempts
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, SendFlags, WROpcode
@@ -38,7 +37,7 @@ def too_many_sges(case: Case) -> Finding:
     if call.refusal not in _LIMITS:
         return ok("its pieces were not too many")
     limit, maker = _LIMITS[call.refusal]
-    attempt = attempts.of_call(case)
+    attempt = attempts.of_call(case.log, case.call)
     name = f" for {fmt.wr(attempts.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
     whose = f"{maker} fixed {limit} for good" if maker else f"{limit} is a number of the device"
     return fail(
@@ -61,7 +60,7 @@ def _too_many_sges_cure(case: Case, attempt: attempts.Attempt | None, limit: str
 
 def _most(case: Case, limit: str) -> int:
     """How many pieces are taken."""
-    queue = attempts.queue_of(case)
+    queue = attempts.queue_of(case.world, case.call)
     holders = (getattr(queue, "cap", None), queue, case.profile.caps)
     return next((int(getattr(each, limit)) for each in holders if hasattr(each, limit)), 0)
 
@@ -82,11 +81,10 @@ def inline_too_long(case: Case) -> Finding:
         return NA
     if call.refusal != "inline-length":
         return ok("its inline bytes were not too many")
-    made = [r for _, r in case.log.of(Kind.CREATED, qp.node, qp.number) if r[A] == Noun.QP.value]
+    made = case.log.created(Thing(Noun.QP, qp.node, qp.number))
     room, used = qp.cap.max_inline_data, len(qp.sq.wqes)
     return fail(
-        said(f"{case.qp_name(qp)} was made with max_inline_data={room}",
-             event_of(made[-1]) if made else None),
+        said(f"{case.qp_name(qp)} was made with max_inline_data={room}", made),
         said(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case, qp)}", call.event),
         said(f"{used} of {fmt.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
              "it was not full"),
@@ -96,7 +94,7 @@ def inline_too_long(case: Case) -> Finding:
 
 def _asked(case: Case, qp: QueuePair) -> str:
     """`24 INLINE bytes of wr24`."""
-    attempt = attempts.of_call(case)
+    attempt = attempts.of_call(case.log, case.call)
     if attempt is None or not attempt.left:
         return "too many INLINE bytes"
     many = _length(case, qp, attempt)
@@ -112,7 +110,7 @@ def _length(case: Case, qp: QueuePair, attempt: attempts.Attempt) -> int:
 
 def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
     """Without INLINE, where the adapter may fetch the bytes by itself."""
-    attempt = attempts.of_call(case)
+    attempt = attempts.of_call(case.log, case.call)
     if attempt is not None and attempt.left and _registered(case, attempt):
         plain = mended(attempt.left[0], "inline-length") or attempt.left[0]
         return Fix(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))

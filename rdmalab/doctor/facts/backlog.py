@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.fixes import reposting
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work import attempts
+from rdmalab.doctor.work.send import Send
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import A, Kind, Record, event_of
 from rdmalab.spec.statuses import WCStatus

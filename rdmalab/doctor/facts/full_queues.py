@@ -1,10 +1,10 @@
 """Queues that are full: which requests hold the slots, and what would give them back."""
 
-import re
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.grammar.expressions import paths
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
@@ -13,7 +13,6 @@ from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.world.relations import find_qp
 
 RULE = "queue-full"
-_SEND_QUEUE = re.compile(r"\b(\w+\.\w+)\.sq\.")
 
 
 class Slots(NamedTuple):
@@ -37,9 +36,11 @@ def refused_as_full(case: Case) -> bool:
 
 def waited_for(case: Case) -> QueuePair | None:
     """The full send queue for a slot of which the thread that is asked about waits."""
-    lines = [case.program.line.text] if case.program is not None and case.at_rest else []
-    for name in (found for line in lines for found in _SEND_QUEUE.findall(line)):
-        thing = case.names.find(name)
+    if case.program is None or not case.at_rest:
+        return None
+    question = case.program.line.question
+    asked = [path.steps for path in paths(question)] if question is not None else []
+    for thing in (case.names.find(f"{s[0]}.{s[1]}") for s in asked if "sq" in s[2:3]):
         qp = find_qp(case.world, thing.node, thing.number) if thing is not None else None
         if qp is not None and len(slots(qp).wqes) >= qp.sq.capacity:
             return qp

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.messages import Piece, meet
+from rdmalab.doctor.work.messages import Piece, meet
 from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Index, Node
 from rdmalab.grammar.program import Line
@@ -81,13 +81,12 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
 
 def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:
     """The events in which somebody else wrote there: a message, or another thread."""
-    made = case.log.about(Kind.CREATED, thing)
-    born = max((event_of(r) for _, r in made if r[A] == Noun.PROGRAM.value), default=-1)
+    started = case.log.created(thing)
     own = case.names.of(thing)
     found = [event_of(r) for _, r in case.log.of(Kind.MEMORY_WRITTEN, thing.node)
              if meet([piece], [(r[A], r[B])])]  # fmt: skip
     for _, record in case.log.of(Kind.HOST_WROTE, thing.node):
         event = event_of(record)
-        if event > born and meet([piece], [(record[A], record[B])]):
+        if event > (-1 if started is None else started) and meet([piece], [(record[A], record[B])]):
             found += [event] if case.log.asked(event)[1] != own else []
     return sorted(found)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import Evidence, Finding, Fix, Verdict
+from rdmalab.doctor.work.send import Send
 from rdmalab.spec.records import A
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views.ladder import Fate, PacketRow

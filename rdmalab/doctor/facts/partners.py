@@ -2,10 +2,10 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.work.send import Send
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import A, B, Kind, event_of, object_of
+from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text, is_multicast
@@ -158,6 +158,4 @@ def state_at(case: Case, qp: QueuePair, event: int) -> tuple[QPState, int | None
 
 def destroyed(case: Case, node: str, number: int) -> int | None:
     """The event in which the queue pair of this number was destroyed."""
-    found = case.log.of(Kind.DESTROYED, node, number) if node else []
-    ends = [event_of(r) for _, r in found if r[A] == Noun.QP.value and object_of(r) == number]
-    return ends[-1] if ends else None
+    return case.log.destroyed(Thing(Noun.QP, node, number)) if node else None

@@ -1,10 +1,10 @@
 """Who may have something to say to a queue pair: its peer, or whoever sends datagrams to it."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.facts.partners import thing_of
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work import attempts
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of

@@ -1,8 +1,8 @@
 """A message once more, into the receive that took it the first time."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.messages import Message, arrived
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.work.messages import Message, arrived
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe

@@ -5,17 +5,17 @@ from functools import cached_property
 from itertools import takewhile
 
 from rdmalab.command import Noun, Ref, Thing
+from rdmalab.doctor import named
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.attempts import RECEIVING, SENDING
-from rdmalab.doctor.facts.awaited import things_in
 from rdmalab.doctor.finding import Evidence, said
+from rdmalab.doctor.work.attempts import RECEIVING, SENDING
 from rdmalab.grammar.program import Line
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import A, Kind, event_of
 from rdmalab.world.program_state import Program
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import exists, find_qp, peer_of
+from rdmalab.world.relations import find_qp, peer_of
 
 _OVER = (ProgramState.DONE, ProgramState.FAILED)
 _MOST_LINES = 16  # of a thread that repeats lines, the newest that it ran
@@ -118,10 +118,8 @@ def things_of(case: Case, program: Program) -> list[Thing]:
     """The objects that these lines name, as far as they live."""
     found: dict[Thing, None] = {}
     for line in lines_of(case, program):
-        named = line.invocation.arguments.values() if line.invocation is not None else ()
-        things = [case.names.find(str(value)) for value in named if isinstance(value, Ref)]
-        things += things_in(case, line.question)
-        found |= dict.fromkeys(t for t in things if t is not None and exists(case.world, t))
+        things = named.things_of(case.session, line)
+        found |= dict.fromkeys(t for t in things if t.noun is not Noun.NODE)
     return list(found)
 
 
@@ -136,6 +134,11 @@ def cqs_of(case: Case, program: Program) -> list[Thing]:
         if (cq.node, cq.channel) in channels
     ]
     return list(dict.fromkeys([*(t for t in things if t.noun is Noun.CQ), *told]))
+
+
+def looked_at(case: Case) -> list[Thing]:
+    """The completion queues that the program asked about waits for; none for other subjects."""
+    return cqs_of(case, case.program) if case.program is not None else []
 
 
 def _thing(program: Program) -> Thing:

@@ -6,8 +6,8 @@ from itertools import islice
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.partners import thing_of
-from rdmalab.doctor.facts.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.partners import entered, thing_of
+from rdmalab.doctor.facts.thread_waits import cqs_of, looked_at
 from rdmalab.doctor.facts.undelivered import waiting_qps
-from rdmalab.doctor.related_subjects import looked_at, watched_by
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
@@ -54,7 +54,7 @@ def watcher(case: Case, qp: QueuePair) -> str:
     thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
     for program in programs_of(case.world):
         over = program.state in (ProgramState.DONE, ProgramState.FAILED)
-        if not over and thing in watched_by(case, program):
+        if not over and thing in cqs_of(case, program):
             return case.name(Noun.PROGRAM, program.node, program.number)
     cq = case.world.nodes[qp.node].cqs.items.get(qp.recv_cq)
     armed = cq is not None and cq.armed

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rdmalab.command import Invocation, New, Noun, Ref
+from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.facts.key_lookup import Denial
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.key_lookup import Denial
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, KeyTarget, MemoryUser

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rdmalab.command import Invocation
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.batches import Batch, Building
+from rdmalab.doctor.work.batches import Batch, Building
 from rdmalab.grammar.format import render
 
 Change = Callable[[Building], list[Invocation] | None]

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from rdmalab.command import CallArguments
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import attempts, batches
-from rdmalab.doctor.facts.attempts import Attempt
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import with_flags
+from rdmalab.doctor.work import attempts, batches
+from rdmalab.doctor.work.attempts import Attempt
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.work import SendFlags
@@ -21,7 +21,7 @@ def once_more(
 
     signaled: its last request asks for a completion; revived: as for `repost`.
     """
-    attempt = attempts.of_call(case)
+    attempt = attempts.of_call(case.log, case.call)
     if attempt is not None and attempt.left:
         *before, last = attempt.left
         last = with_flags(last, SendFlags.SIGNALED) if signaled else last

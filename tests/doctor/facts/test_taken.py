@@ -1,11 +1,11 @@
 """A message once more, into the receive that took it."""
 
-from rdmalab.doctor.facts.messages import Message
 from rdmalab.doctor.facts.taken import posted_again, receive_of
+from rdmalab.doctor.work.messages import Message
 from rdmalab.lab import Lab
 from tests.doctor.asking import pair
-from tests.doctor.facts.test_content import content
-from tests.doctor.facts.test_key_lookup import case_of
+from tests.doctor.test_key_lookup import case_of
+from tests.doctor.work.test_content import content
 from tests.labs import well
 
 SENT = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"

@@ -1,9 +1,9 @@
 """A region once more, where a program built it."""
 
-from rdmalab.doctor.facts import batches
 from rdmalab.doctor.fixes import rebuilding
+from rdmalab.doctor.work import batches
 from tests.doctor.asking import case_of
-from tests.doctor.facts.test_batches import BUILT, EX, thing
+from tests.doctor.work.test_batches import BUILT, EX, thing
 from tests.labs import lab_of, well
 
 

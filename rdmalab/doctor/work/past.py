@@ -1,7 +1,7 @@
 """What lay in memory before: the past played again, as far as somebody wants to look."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts.messages import Piece
+from rdmalab.doctor.work.messages import Piece
 from rdmalab.grammar.text import in_quotes
 from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.finding import Evidence, Finding, Fix, fail, warn
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.work.send import Send
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.session.session import Session

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts.messages import Piece, meet, pieces
 from rdmalab.doctor.log import Log, work_of
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.messages import Piece, meet, pieces
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.spec.records import A, B, Kind, Record, event_of, node_of, object_of
 from rdmalab.spec.work import Local

@@ -3,11 +3,11 @@
 What happens to all others changes nothing for it, so a question about it leaves them out.
 """
 
-import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.named import things_of
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
 from rdmalab.wire.packet import Packet
@@ -17,13 +17,12 @@ from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import peer_thing, used_by
 from rdmalab.world.world import World
 
-Part: TypeAlias = frozenset[Thing]
-_NAME = re.compile(r"\b([A-Za-z]\w*)(?:\.([A-Za-z_]\w*))?")
+Component: TypeAlias = frozenset[Thing]
 _DATAGRAMS = Thing(Noun.NODE, "", 0)  # what may talk to any other of its kind
 
 
-def part_of(session: Session, thing: Thing) -> Part:
-    """A thing and all that it can have to do with; of a node everything."""
+def component_of(session: Session, thing: Thing) -> Component:
+    """A thing and all that it can have to do with; of a node or what is destroyed, everything."""
     links: dict[Thing, set[Thing]] = {}
     for one, other in _links(session):
         links.setdefault(one, set()).add(other)
@@ -54,54 +53,52 @@ def _links(session: Session) -> Iterator[tuple[Thing, Thing]]:
 
 def _named(session: Session, program: Program) -> Iterator[Thing]:
     """What the lines of a thread name; of a node, as in `get_async_event A`, its queue pairs."""
-    for line in program.lines:
-        for node, name in _NAME.findall(line.text):
-            thing = session.names.find(f"{node}.{name}" if name else node)
-            if thing is not None and thing.noun is not Noun.NODE:
-                yield thing
-            elif not name[-1:].isdigit() and (hca := session.world.nodes.get(node)):
-                yield from (Thing(Noun.QP, node, number) for number in hca.qps.items)
+    for thing in (each for line in program.lines for each in things_of(session, line)):
+        if thing.noun is Noun.NODE:
+            qps = session.world.nodes[thing.node].qps.items
+            yield from (Thing(Noun.QP, thing.node, number) for number in qps)
+        else:
+            yield thing
 
 
-def planned(world: World, part: Part) -> list[Entry]:
-    """What is scheduled that concerns a part, earliest first."""
-    return [entry for entry in world.agenda.plans() if _concerns(world, entry, part)]
+def planned(world: World, component: Component) -> list[Entry]:
+    """What is scheduled that concerns a component, earliest first."""
+    return [entry for entry in world.agenda.plans() if _concerns(world, entry, component)]
 
 
-def _concerns(world: World, entry: Entry, part: Part) -> bool:
+def _concerns(world: World, entry: Entry, component: Component) -> bool:
     _, _, door, node, argument, _ = entry
     if door == Door.PROGRAM:
-        return _thread(argument) in part
+        return _thread(argument) in component
     if door == Door.TIMER:
-        return Thing(Noun.QP, node, argument) in part
+        return Thing(Noun.QP, node, argument) in component
     if door == Door.PORT:
-        return any(Thing(Noun.QP, node, qp.number) in part for qp in world.nodes[node].ready)
-    known = isinstance(argument, Packet) and Thing(Noun.QP, node, argument.dest_qp) in part
-    stray = not isinstance(argument, Packet) or argument.deth is not None
-    return known or (stray and (_DATAGRAMS in part or door == Door.HOST))
+        return any(Thing(Noun.QP, node, qp.number) in component for qp in world.nodes[node].ready)
+    carried = argument[0] if isinstance(argument, tuple) else argument  # what arrived as garbage
+    if not isinstance(carried, Packet) or door == Door.HOST:
+        return _DATAGRAMS in component or door == Door.HOST
+    datagram = carried.deth is not None and _DATAGRAMS in component
+    return datagram or Thing(Noun.QP, node, carried.dest_qp) in component
 
 
 def _thread(program: Program) -> Thing:
     return Thing(Noun.PROGRAM, program.node, program.number)
 
 
-def leave_out_others(world: World, part: Part) -> None:
+def leave_out_others(world: World, component: Component) -> None:
     """In a trial: drop what is scheduled for others; of timers only what is armed stays."""
     agenda = world.agenda
-    agenda.heap[:] = [entry for entry in agenda.heap if _concerns(world, entry, part)]
+    agenda.heap[:] = [entry for entry in agenda.heap if _concerns(world, entry, component)]
 
 
-def last_events(history: History, part: Part, most: int) -> list[int]:
-    """After which events a part had changed, found by its snapshots; the newest first.
+def last_change(history: History, component: Component) -> int | None:
+    """The event of the first snapshot that shows a component as it is now; None if it was ever so.
 
-    One event for each pair of snapshots between which it changed, at most so many.
+    None as well where no snapshot differs from the next one.
     """
-    found: list[int] = []
     snapshots = history.branch.snapshots
-    keys = [(t.node, str(t.noun), t.number) for t in part if t.noun in (Noun.QP, Noun.PROGRAM)]
+    keys = [(t.node, str(t.noun), t.number) for t in component if t.noun in (Noun.QP, Noun.PROGRAM)]
     for before, after in zip(snapshots[-2::-1], snapshots[:0:-1], strict=True):
-        if len(found) < most and any(
-            before.images.get(key) != after.images.get(key) for key in keys
-        ):
-            found.append(after.place.event)
-    return found
+        if any(before.images.get(key) != after.images.get(key) for key in keys):
+            return after.place.event
+    return None

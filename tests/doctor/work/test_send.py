@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from rdmalab.doctor import log
-from rdmalab.doctor.facts.send import Send
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
+from rdmalab.doctor.work.send import Send
 from rdmalab.lab import Lab
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus

@@ -1,8 +1,8 @@
 """Which test of its key some memory fails, and what became of a key that was good."""
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.dma import Denied

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from rdmalab.doctor.facts.send import Send
+from rdmalab.doctor.work.send import Send
 from rdmalab.spec.records import (
     Kind,
     Record,

@@ -1,8 +1,8 @@
 """What a refused call handed over, and how much of it is on the queue all the same."""
 
-from rdmalab.doctor.facts import attempts
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive, newest_send
+from rdmalab.doctor.work import attempts
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
 from tests.labs import lab_of
@@ -25,8 +25,18 @@ def of_send(lab: Lab, name: str, wr_id: int) -> attempts.Attempt | None:
     return attempts.latest(log, newest_send(lab.session, log, thing, wr_id))
 
 
+def handed_over(lab: Lab, errno: str) -> attempts.Attempt | None:
+    case = case_of(lab, errno)
+    return attempts.of_call(case.log, case.call)
+
+
+def queue_of_call(lab: Lab) -> object:
+    case = case_of(lab, "EINVAL")
+    return attempts.queue_of(case.world, case.call)
+
+
 def test_what_stands_before_the_bad_one_is_posted() -> None:
-    attempt = attempts.of_call(case_of(refused(_LIST), "EINVAL"))
+    attempt = handed_over(refused(_LIST), "EINVAL")
     assert attempt is not None
     assert attempt.posted == 1
     assert [attempts.id_of(wr) for wr in attempt.left] == [2, 3]
@@ -61,16 +71,16 @@ def test_a_receive_is_not_looked_for_among_sends() -> None:
 def test_the_queue_is_the_one_that_was_named() -> None:
     srq = refused("post_srq_recv B.srq0 wr_id=1 sg=" + ",".join(["B.mr0[0:4]"] * 9),
                   pair="use srq_pair")  # fmt: skip
-    assert attempts.queue_of(case_of(srq, "EINVAL")) is srq.session.world.nodes["B"].srqs.find(
+    assert queue_of_call(srq) is srq.session.world.nodes["B"].srqs.find(
         next(iter(srq.session.world.nodes["B"].srqs.items))
     )
     other = refused("create_cq A.cq9 cqe=0")
-    assert attempts.queue_of(case_of(other, "EINVAL")) is None
+    assert queue_of_call(other) is None
 
 
 def test_it_is_said_again_with_other_requests_and_a_place_for_bad_wr() -> None:
     lab = refused(_LIST)
-    attempt = attempts.of_call(case_of(lab, "EINVAL"))
+    attempt = handed_over(lab, "EINVAL")
     assert attempt is not None
     said = attempts.said_again(lab.session, attempt, attempt.left[1:])
     assert said == "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:9]"
@@ -79,7 +89,7 @@ def test_it_is_said_again_with_other_requests_and_a_place_for_bad_wr() -> None:
 
 
 def test_no_list_is_no_request() -> None:
-    attempt = attempts.of_call(case_of(refused("post_send A.qp0 wr={opcode=99}"), "EINVAL"))
+    attempt = handed_over(refused("post_send A.qp0 wr={opcode=99}"), "EINVAL")
     assert attempt is not None
     assert attempts.told(attempt) == "wr0 was not posted"
-    assert attempts.of_call(case_of(refused("dealloc_pd A.pd0"), "EBUSY")) is None
+    assert handed_over(refused("dealloc_pd A.pd0"), "EBUSY") is None

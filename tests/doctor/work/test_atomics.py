@@ -1,8 +1,8 @@
 """Atomics on a word, and what each found there."""
 
-from rdmalab.doctor.facts.atomics import atomics
+from rdmalab.doctor.work.atomics import atomics
 from tests.doctor.asking import pair
-from tests.doctor.facts.test_content import content
+from tests.doctor.work.test_content import content
 
 ADD = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] compare_add=3 remote=B.mr0"
 SWAP = "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] compare_add=3 swap=7 remote=B.mr0"

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import CallArguments, Invocation, NotUnderstood, Noun, Refused
-from rdmalab.doctor.case import Case
 from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.format import render
@@ -13,6 +12,7 @@ from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, kind_of, node_of, object_of
 from rdmalab.views import fmt
+from rdmalab.world.world import World
 
 _POSTED = {
     "post_send": Kind.SEND_POSTED,
@@ -88,21 +88,21 @@ def _is_queue(call: Call, subject: Subject) -> bool:
     return (call.verb == "post_srq_recv") is (subject.thing.noun is Noun.SRQ)
 
 
-def of_call(case: Case) -> Attempt | None:
-    """What the call that is asked about handed over."""
-    return attempt(case.log, case.call) if case.call is not None else None
+def of_call(log: Log, call: Call | None) -> Attempt | None:
+    """What a call handed over."""
+    return attempt(log, call) if call is not None else None
 
 
-def queue_of(case: Case) -> QueuePair | SharedReceiveQueue | None:
-    """The queue pair, or the SRQ, that the call wanted to post to."""
-    if case.call is None or case.call.verb not in (*SENDING, *RECEIVING):
+def queue_of(world: World, call: Call | None) -> QueuePair | SharedReceiveQueue | None:
+    """The queue pair, or the SRQ, that a call wanted to post to."""
+    if call is None or call.verb not in (*SENDING, *RECEIVING):
         return None
-    node, number = case.call.thing
-    if node not in case.world.nodes:  # post_send NULL
+    node, number = call.thing
+    if node not in world.nodes:  # post_send NULL
         return None
-    noun = Noun.SRQ if case.call.verb == "post_srq_recv" else Noun.QP
+    noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
     found: QueuePair | SharedReceiveQueue | None
-    found = case.world.nodes[node].tables[noun].items.get(number)
+    found = world.nodes[node].tables[noun].items.get(number)
     return found
 
 

@@ -1,8 +1,8 @@
 """The facts of a receive, on an own queue or on a shared one."""
 
-from rdmalab.doctor.facts.receive import Receive
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_receive
+from rdmalab.doctor.work.receive import Receive
 from rdmalab.lab import Lab
 from rdmalab.spec.statuses import WCStatus
 from tests.labs import RECV, SEND, lab_of

@@ -3,11 +3,11 @@
 import pytest
 
 from rdmalab.command import Thing
-from rdmalab.doctor.facts import batches
 from rdmalab.doctor.fixes import rebuilding
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work import batches
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
 from tests.labs import lab_of

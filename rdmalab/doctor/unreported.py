@@ -1,16 +1,16 @@
-"""What no failure and no refusal tells of: dead queue pairs, lost messages, polls in vain."""
+"""What no completion and no errno reports: queue pairs in ERR, lost messages, polls in vain."""
 
 from collections.abc import Iterator
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts import batches
-from rdmalab.doctor.facts.ownership import overwrites
-from rdmalab.doctor.facts.unanswered_sends import posted_as, sender_of
 from rdmalab.doctor.failed_work import failed_lives
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work import batches
+from rdmalab.doctor.work.ownership import overwrites
+from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import Service
@@ -20,7 +20,7 @@ from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_thing
 
 
-def dead(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+def queue_pairs_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Queue pairs in ERR that no call and no work took there, and whose event nothing has read."""
     ordered = {act.thing for row in teardowns(log) for act in row}
     for thing, qp in qps_of(session, wanted):
@@ -30,7 +30,7 @@ def dead(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             yield Subject(Sort.QP, thing)
 
 
-def astray(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Of each queue pair the first message that was dropped or lost and is never sent again."""
     first: dict[Thing, Subject] = {}
     for _, record in sorted(log.of(Kind.PACKET_DROPPED) + log.of(Kind.PACKET_LOST)):
@@ -61,7 +61,7 @@ def _is_message(packet: object) -> bool:
     return isinstance(packet, Packet) and packet.opcode_row.service in (Service.UC, Service.UD)
 
 
-def awaited(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+def polled_in_vain(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """What was polled for in vain last: invisible sends, completions elsewhere, open regions."""
     for node, hca in session.world.nodes.items():
         for number, cq in hca.cqs.items.items():
@@ -70,7 +70,7 @@ def awaited(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
                 continue
             for thing, qp in qps_of(session, wanted):
                 if thing.node == node and number in (qp.send_cq, qp.recv_cq):
-                    yield from _unseen_on(log, qp, number, since)
+                    yield from _not_on(log, qp, number, since)
 
 
 def _vain_since(log: Log, cq: Thing) -> int | None:
@@ -81,13 +81,13 @@ def _vain_since(log: Log, cq: Thing) -> int | None:
     return max(taken, default=-1) if vain else None
 
 
-def _unseen_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
+def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
     """Of a queue pair what would complete on a CQ and does not, or has completed on its other."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     if any(call.thing == thing[1:] and call.event > since for call in log.refused()):
         return  # the refused call is the trouble
     if qp.send_cq == cq and not undone(qp):
-        yield from unseen(log, qp, since)
+        yield from done_unsignaled(log, qp, since)
         batch = batches.latest(log, Subject(Sort.QP, thing))
         yield from (
             Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
@@ -114,7 +114,7 @@ def overwritten(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]
                 yield each.sink.subject
 
 
-def unseen(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
+def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
     """The newest send, if it was carried out since an event and no completion tells."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     done = [r for _, r in log.about(Kind.WQE_COMPLETED, thing)[-1:]]

@@ -3,10 +3,10 @@
 from functools import cached_property
 from typing import NamedTuple
 
-from rdmalab.doctor.facts import messages
-from rdmalab.doctor.facts.messages import Message, Piece, meet
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
+from rdmalab.doctor.work import messages
+from rdmalab.doctor.work.messages import Message, Piece, meet
 from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wqe import RecvWqe

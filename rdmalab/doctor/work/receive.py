@@ -3,9 +3,9 @@
 from functools import cached_property
 
 from rdmalab.command import Noun
-from rdmalab.doctor.facts.send import CqePlace, Ending, completion
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
+from rdmalab.doctor.work.send import CqePlace, Ending, completion
 from rdmalab.hca.qp import QueuePair, RecvQueue
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import RecvWqe

@@ -154,9 +154,9 @@ def former(case: Case, node: str, key: int) -> Gone | None:
     if key not in [key_of(key >> 8, hca.host, version) for version in range(versions)]:
         return None
     thing = Thing(Noun.MR, node, number)
-    destroyed = [r for _, r in case.log.of(Kind.DESTROYED, node, number) if r[A] == Noun.MR]
-    if destroyed:
-        return Gone(thing, event_of(destroyed[-1]), dead=True)
+    destroyed = case.log.destroyed(thing)
+    if destroyed is not None:
+        return Gone(thing, destroyed, dead=True)
     moved = [r for r in anew if r[A] & Rereg.CHANGE_TRANSLATION]
     return Gone(thing, event_of(moved[-1]), dead=False) if moved else None
 

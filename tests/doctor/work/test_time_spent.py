@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.doctor.facts.time_spent import TimeSpent
 from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of, played, why
 

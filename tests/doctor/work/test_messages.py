@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts import messages
-from rdmalab.doctor.facts.messages import Piece, meet, part
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.work import messages
+from rdmalab.doctor.work.messages import Piece, meet, part
 from rdmalab.hca.wr import SGE
 from rdmalab.lab import Lab
 from rdmalab.spec.records import A, Kind, event_of, node_of, object_of

@@ -1,9 +1,9 @@
 """Which packets of a send nobody took, and whether that is the end of it."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.facts.unanswered_sends import Unheard, posted_as, sender_of
 from rdmalab.doctor.finding import Verdict, said
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.work.unanswered_sends import Unheard, posted_as, sender_of
 from rdmalab.lab import Lab
 from rdmalab.spec.records import A, Kind, event_of
 from tests.doctor.asking import case_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.facts import past
+from rdmalab.doctor.work import past
 from rdmalab.lab import Lab
 from tests.labs import everything, fingerprint, well
 

@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdmalab.doctor.facts.content import Content, without
-from rdmalab.doctor.facts.messages import Piece
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.content import Content, without
+from rdmalab.doctor.work.messages import Piece
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from tests.doctor.asking import pair
-from tests.doctor.facts.test_messages import LISTS, octets
+from tests.doctor.work.test_messages import LISTS, octets
 from tests.windows import thing
 
 SENT = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]"

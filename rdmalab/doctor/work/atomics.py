@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.facts.content import Content, Touch
-from rdmalab.doctor.facts.messages import Message
+from rdmalab.doctor.work.content import Content, Touch
+from rdmalab.doctor.work.messages import Message
 from rdmalab.hca.psn import MASK
 from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS
 from rdmalab.spec.records import A, Kind, event_of, kind_of

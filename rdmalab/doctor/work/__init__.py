@@ -1,0 +1,1 @@
+"""What the log says of work requests: their posts, ends, messages and bytes."""
