@@ -6,8 +6,17 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
-from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
+from rdmalab.hca.wqe import Cqe, RecvWqe
+from rdmalab.spec.records import (
+    Kind,
+    cqe_of,
+    event_of,
+    node_of,
+    object_of,
+    recv_wqe_of,
+    send_wqe_of,
+    status_of,
+)
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 
@@ -24,13 +33,13 @@ def _failures(log: Log, thing: Thing, born: int | None = None) -> list[tuple[_Fa
     """All work of a queue pair that failed since an event; without one, in its present life."""
     born = _born(log, thing) if born is None else born
     return [
-        (_Failed(WCStatus(r[B]), number, event_of(r)), _sent(thing, r[A]))
+        (_Failed(status_of(r), number, event_of(r)), Subject.of_send(thing, send_wqe_of(r)))
         for number, r in log.failed_sends
         if (node_of(r), object_of(r)) == thing[1:] and event_of(r) > born
     ] + [
-        (_Failed(WCStatus(r[A].status), number, event_of(r)), _received(thing, r[A]))
+        (_Failed(WCStatus(cqe_of(r).status), number, event_of(r)), _received(thing, cqe_of(r)))
         for number, r in log.failed_receives
-        if (node_of(r), r[A].qp_num) == thing[1:] and event_of(r) > born
+        if (node_of(r), cqe_of(r).qp_num) == thing[1:] and event_of(r) > born
     ]
 
 
@@ -39,7 +48,7 @@ def failed_lives(log: Log, thing: Thing) -> list[tuple[int, Subject]]:
 
     A flushed send before a flushed receive; each with its event.
     """
-    resets = [event_of(r) for _, r in log.about(Kind.STATE_CHANGED, thing) if r[B] is QPState.RESET]
+    resets = log.entered(thing, QPState.RESET)
     lives: dict[int, list[tuple[int, int, int, Subject]]] = {}
     for failed, subject in _failures(log, thing, -1):
         rank = 1 + (subject.sort is Sort.RECV) if failed.status is WCStatus.WR_FLUSH_ERR else 0
@@ -65,10 +74,6 @@ def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
     return [min(real, key=lambda each: each[0])[1]] if real else []
 
 
-def _sent(thing: Thing, wqe: SendWqe) -> Subject:
-    return Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
-
-
 def work_of(node: str, cqe: Cqe) -> Subject:
     """The work request that a completion is of."""
     thing = Thing(Noun.QP, node, cqe.qp_num)
@@ -84,18 +89,17 @@ def _received(thing: Thing, cqe: Cqe) -> Subject:
 
 def _born(log: Log, thing: Thing) -> int:
     """The event since which a queue pair lives: its last RESET."""
-    resets = [r for _, r in log.about(Kind.STATE_CHANGED, thing) if r[B] is QPState.RESET]
-    return event_of(resets[-1]) if resets else -1
+    return max(log.entered(thing, QPState.RESET), default=-1)
 
 
 def flushed_receives(log: Log, qp: Thing) -> list[RecvWqe]:
     """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
-    resets = [r for _, r in log.about(Kind.STATE_CHANGED, qp) if r[B] is QPState.RESET]
-    since = event_of(resets[-1]) if resets else -1
+    since = _born(log, qp)
     flushed = {
-        r[A].serial
+        cqe_of(r).serial
         for _, r in log.failed_receives
-        if (node_of(r), r[A].qp_num, r[A].srq) == (qp.node, qp.number, 0)
-        and r[A].status == WCStatus.WR_FLUSH_ERR and event_of(r) > since
+        if (node_of(r), cqe_of(r).qp_num, cqe_of(r).srq) == (qp.node, qp.number, 0)
+        and cqe_of(r).status == WCStatus.WR_FLUSH_ERR and event_of(r) > since
     }  # fmt: skip
-    return [r[A] for _, r in log.about(Kind.RECV_POSTED, qp) if r[A].serial in flushed]
+    posted = [recv_wqe_of(record) for _, record in log.about(Kind.RECV_POSTED, qp)]
+    return [wqe for wqe in posted if wqe.serial in flushed]

@@ -14,7 +14,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.session import Session
 from rdmalab.session.visits import undone_afterwards
-from rdmalab.spec.records import A, Kind, at_ns_of, kind_of, node_of, object_of
+from rdmalab.spec.records import Kind, at_ns_of, kind_of, line_number_of, node_of, object_of
 from rdmalab.world.program_state import Program
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
@@ -146,7 +146,7 @@ def comes_past(session: Session, thing: Thing, line: int, before: int) -> bool:
     for record in trace.records[max(before + 1, trace.first) :]:
         if (node_of(record), object_of(record)) == thing[1:] and (
             kind_of(record) is Kind.PROGRAM_DONE
-            or (kind_of(record) is Kind.PROGRAM_RAN and record[A] != line)
+            or (kind_of(record) is Kind.PROGRAM_RAN and line_number_of(record) != line)
         ):
             return True
     return False

@@ -13,7 +13,7 @@ from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, reason_of, rereg_of, void_rkey_of
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, WROpcode
 from rdmalab.views import fmt
 
@@ -150,14 +150,14 @@ def former(case: Case, node: str, key: int) -> Gone | None:
     if key >> 8 >= WINDOWS or key in hca.lkeys or key in hca.rkeys:
         return None
     anew = [r for _, r in case.log.of(Kind.REREGISTERED, node, number)]
-    versions = 1 + sum(bool(r[A] & Rereg.CHANGE_TRANSLATION) for r in anew)
+    versions = 1 + sum(bool(rereg_of(r) & Rereg.CHANGE_TRANSLATION) for r in anew)
     if key not in [key_of(key >> 8, hca.host, version) for version in range(versions)]:
         return None
     thing = Thing(Noun.MR, node, number)
     destroyed = case.log.destroyed(thing)
     if destroyed is not None:
         return Gone(thing, destroyed, dead=True)
-    moved = [r for r in anew if r[A] & Rereg.CHANGE_TRANSLATION]
+    moved = [r for r in anew if rereg_of(r) & Rereg.CHANGE_TRANSLATION]
     return Gone(thing, event_of(moved[-1]), dead=False) if moved else None
 
 
@@ -167,8 +167,8 @@ def voided(case: Case, node: str, key: int) -> Void | None:
     if number < 1 or key in case.world.nodes[node].rkeys:
         return None
     thing = Thing(Noun.MW, node, number)
-    found = [r for _, r in case.log.about(Kind.WINDOW_INVALIDATED, thing) if r[A] == key]
-    return Void(thing, event_of(found[-1]), found[-1][B]) if found else None
+    found = [r for _, r in case.log.about(Kind.WINDOW_INVALIDATED, thing) if void_rkey_of(r) == key]
+    return Void(thing, event_of(found[-1]), reason_of(found[-1])) if found else None
 
 
 def lost(case: Case, hca: Hca, wr: SendWR | RecvWR) -> list[tuple[int, Gone]]:

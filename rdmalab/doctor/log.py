@@ -14,17 +14,24 @@ from rdmalab.doctor.components import Component, component_of
 from rdmalab.doctor.standstill import at_rest
 from rdmalab.session.session import Session
 from rdmalab.spec.records import (
-    A,
-    B,
     Kind,
     Record,
     at_ns_of,
+    complaint_of,
+    cqe_of,
+    errno_of,
     event_of,
     kind_of,
+    line_number_of,
+    new_state_of,
     node_of,
     noun_of,
     object_of,
+    rule_of,
+    status_of,
+    verb_of,
 )
+from rdmalab.spec.states import QPState
 from rdmalab.world.trace import Numbered, Trace
 
 if TYPE_CHECKING:
@@ -64,10 +71,10 @@ class Call:
         self._asked: tuple[Invocation | None, str] | None = None
         self.event: int = event_of(found)
         self.at_ns: int = at_ns_of(found)
-        self.verb = str(found[A])
-        self.errno = int(found[B])
-        self.refusal = str(refused[A]) if refused else ""
-        self.message = str(refused[B]) if refused else ""
+        self.verb = str(verb_of(found))
+        self.errno = int(errno_of(found))
+        self.refusal = str(rule_of(refused)) if refused else ""
+        self.message = str(complaint_of(refused)) if refused else ""
         self.thing = (node_of(found), object_of(found))
 
     @property
@@ -207,6 +214,11 @@ class Log:
         """The event in which a thing was destroyed; None if it lives, or that is forgotten."""
         return self._event_of_life(Kind.DESTROYED, thing)
 
+    def entered(self, thing: Thing, *states: QPState, after: int = -1) -> list[int]:
+        """The events, later than one, in which a queue pair went into one of these states."""
+        found = (r for _, r in self.about(Kind.STATE_CHANGED, thing) if new_state_of(r) in states)
+        return [event for record in found if (event := event_of(record)) > after]
+
     def _event_of_life(self, kind: Kind, thing: Thing) -> int | None:
         found = [r for _, r in self.about(kind, thing) if noun_of(r) == thing.noun]
         return event_of(found[-1]) if found else None
@@ -218,7 +230,7 @@ class Log:
             return found if found is None or event_of(found) <= self.event else None
         if kind not in self._of_work:
             self._of_work[kind] = {
-                work_of(node_of(each.record), each.record[A]): each.record
+                work_of(node_of(each.record), cqe_of(each.record)): each.record
                 for each in self._own(kind)
             }
         older = self.before.completion(kind, work) if self.before is not None else None
@@ -257,20 +269,20 @@ class Log:
     @cached_property
     def failed_sends(self) -> list[Numbered]:
         """Completed otherwise than with success."""
-        return [each for each in self.of(Kind.WQE_COMPLETED) if each.record[B]]
+        return [each for each in self.of(Kind.WQE_COMPLETED) if status_of(each.record)]
 
     @cached_property
     def failed_receives(self) -> list[Numbered]:
         """Their completions, where they are not lost."""
         found = self.of(Kind.CQE_ADDED)
-        return [each for each in found if each.record[A].status and not each.record[A].is_send]
+        cqes = ((each, cqe_of(each.record)) for each in found)
+        return [each for each, cqe in cqes if cqe.status and not cqe.is_send]
 
     # ------------------------------------------------------------------ calls
     def calls(self, verb: str = "", node: str = "") -> list[Call]:
         """The calls that are kept, oldest first."""
-        return [
-            self._call(each) for each in self.of(Kind.CALLED, node) if verb in ("", each.record[A])
-        ]
+        found = self.of(Kind.CALLED, node)
+        return [self._call(each) for each in found if verb in ("", verb_of(each.record))]
 
     def refused(self) -> list[Call]:
         """The refused calls, oldest first, as long ago as they may be."""
@@ -307,5 +319,5 @@ class Log:
         program: Program | None = programs.get(thing.number)
         if program is None:
             return None, name
-        said = [line for line in program.lines if line.number == record[A]]
+        said = [line for line in program.lines if line.number == line_number_of(record)]
         return (said[0].invocation if said else None), name

@@ -8,15 +8,15 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.session.session import Session
-from rdmalab.spec.records import A, Kind
+from rdmalab.spec.records import Kind, cqe_of, recv_wqe_of, send_wqe_of
 from rdmalab.world.relations import exists
 
 
 def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
     """The newest send of a queue pair with this wr_id; with serial -1 where there is none."""
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
-        if record[A].wr.wr_id == wr_id:
-            return Subject(Sort.SEND, thing, record[A].serial, wr_id)
+        if send_wqe_of(record).wr.wr_id == wr_id:
+            return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
     if exists(session.world, thing):
         sq = session.world.find(thing, QueuePair).sq
         early = [n for n, wr in enumerate(sq.early, sq.posted) if wr.wr_id == wr_id]
@@ -24,8 +24,8 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
         for serial in (early + kept)[-1:]:
             return Subject(Sort.SEND, thing, serial, wr_id)
     for _, record in reversed(log.about(Kind.WQE_COMPLETED, thing)):  # its post is forgotten
-        if record[A].wr.wr_id == wr_id:
-            return Subject(Sort.SEND, thing, record[A].serial, wr_id)
+        if send_wqe_of(record).wr.wr_id == wr_id:
+            return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
     return Subject(Sort.SEND, thing, -1, wr_id)
 
 
@@ -33,8 +33,8 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
     """The newest receive of a queue pair, or of an SRQ, with this wr_id."""
     kind = Kind.SRQ_POSTED if thing.noun is Noun.SRQ else Kind.RECV_POSTED
     for _, record in reversed(log.about(kind, thing)):
-        if record[A].wr.wr_id == wr_id:
-            return Subject(Sort.RECV, thing, record[A].serial, wr_id)
+        if recv_wqe_of(record).wr.wr_id == wr_id:
+            return Subject(Sort.RECV, thing, recv_wqe_of(record).serial, wr_id)
     if exists(session.world, thing):
         world = session.world
         waiting = (world.find(thing, SharedReceiveQueue).wqes if thing.noun is Noun.SRQ
@@ -43,7 +43,7 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
             if wqe.wr.wr_id == wr_id:
                 return Subject(Sort.RECV, thing, wqe.serial, wr_id)
     for _, record in reversed(log.of(Kind.CQE_ADDED, thing.node)):  # its post is forgotten
-        cqe = record[A]
+        cqe = cqe_of(record)
         queue = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)
         if not cqe.is_send and cqe.wr_id == wr_id and queue == (thing.noun, thing.number):
             return Subject(Sort.RECV, thing, cqe.serial, wr_id)

@@ -13,7 +13,7 @@ from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, address_of, event_of, length_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -210,7 +210,7 @@ def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     mr, node = session.world.find(subject.thing, MemoryRegion), subject.thing.node
     start, stop = mr.addr + subject.start, mr.addr + subject.stop
     for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
-        address, length = record[A], record[B]
+        address, length = address_of(record), length_of(record)
         if address < stop and start < address + length:
             return SubjectOutcome(Status.WELL, "the adapter has written there", event_of(record))
     if log.begins:

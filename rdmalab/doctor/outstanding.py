@@ -7,7 +7,7 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
-from rdmalab.spec.records import A, Kind
+from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
 
 MOST = 16
 """Complaints that are looked into at once."""
@@ -31,7 +31,7 @@ def undone(qp: QueuePair) -> list[Subject]:
     thing = Thing(Noun.QP, qp.node, qp.number)
     wqe = qp.sq.wqes.get(qp.comp.serial)
     if wqe is not None:
-        return [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)]
+        return [Subject.of_send(thing, wqe)]
     return [Subject(Sort.SEND, thing, qp.sq.posted, wr.wr_id) for wr in qp.sq.early[:1]]
 
 
@@ -40,13 +40,13 @@ def under_way(qp: QueuePair) -> list[Subject]:
     thing = Thing(Noun.QP, qp.node, qp.number)
     wqes = [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
     ends = {wqe.serial: wqe for wqe in (*wqes[:1], *wqes[-1:])}
-    return [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id) for wqe in ends.values()]
+    return [Subject.of_send(thing, wqe) for wqe in ends.values()]
 
 
 def unmet(qp: QueuePair) -> list[Subject]:
     """The oldest receive that no message has taken."""
     thing = Thing(Noun.QP, qp.node, qp.number)
-    return [Subject(Sort.RECV, thing, w.serial, w.wr.wr_id) for w in list(qp.rq.wqes)[:1]]
+    return [Subject.of_receive(thing, w) for w in list(qp.rq.wqes)[:1]]
 
 
 def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
@@ -61,9 +61,6 @@ def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
 
 def newest_work(log: Log, thing: Thing) -> list[Subject]:
     """What was posted last, on either queue."""
-    sent, received = (
-        [record[A] for _, record in log.about(kind, thing)[-1:]]
-        for kind in (Kind.SEND_POSTED, Kind.RECV_POSTED)
-    )
-    sends = [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id) for wqe in sent]
-    return sends + [Subject(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id) for wqe in received]
+    sent, received = log.about(Kind.SEND_POSTED, thing), log.about(Kind.RECV_POSTED, thing)
+    sends = [Subject.of_send(thing, send_wqe_of(record)) for _, record in sent[-1:]]
+    return sends + [Subject.of_receive(thing, recv_wqe_of(r)) for _, r in received[-1:]]

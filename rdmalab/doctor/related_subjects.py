@@ -28,7 +28,7 @@ from rdmalab.doctor.work import attempts, batches
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of, noun_of, object_of
+from rdmalab.spec.records import Kind, cqe_of, event_of, noun_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import programs_of
@@ -221,7 +221,7 @@ def _snatched(case: Case, cq: Thing) -> list[Subject]:
     """Work of this program whose completion on that queue another one took last."""
     name = case.names.of(case.subject.thing)
     polls = case.log.about(Kind.CQE_POLLED, cq)
-    taken = [(r[A], case.log.asked(event_of(r))[1]) for _, r in polls[-MOST_POLLS:]]
+    taken = [(cqe_of(r), case.log.asked(event_of(r))[1]) for _, r in polls[-MOST_POLLS:]]
     cqes = [cqe for cqe, by in taken if by != name][-1:]
     return [work_of(cq.node, cqe) for cqe in cqes]
 

@@ -8,7 +8,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.components import Component, leave_out_others, planned
 from rdmalab.session.session import Session
 from rdmalab.session.visits import undone_afterwards
-from rdmalab.spec.records import A, Kind, Record, kind_of, node_of, object_of
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, verb_of
 from rdmalab.world.event_queue import Door
 from rdmalab.world.program_state import Program
 from rdmalab.world.programs import running
@@ -32,7 +32,7 @@ def at_rest(session: Session, component: Component) -> bool:
 def in_vain(record: Record) -> bool:
     """Whether a record of a thread says that it has looked, and found nothing new."""
     kind = kind_of(record)
-    return kind in _VAIN and (kind is not Kind.CALLED or record[A] in _ASKING)
+    return kind in _VAIN and (kind is not Kind.CALLED or verb_of(record) in _ASKING)
 
 
 def _repeats(session: Session, component: Component) -> bool:

@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from rdmalab.command import Thing
+
+if TYPE_CHECKING:
+    from rdmalab.hca.wqe import RecvWqe, SendWqe
 
 
 class Sort(Enum):
@@ -34,3 +38,13 @@ class Subject:
     event: int = -1
     start: int = 0
     stop: int = 0
+
+    @classmethod
+    def of_send(cls, thing: Thing, wqe: "SendWqe") -> "Subject":
+        """A send of a queue pair."""
+        return cls(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
+
+    @classmethod
+    def of_receive(cls, thing: Thing, wqe: "RecvWqe") -> "Subject":
+        """A receive of a queue pair or an SRQ."""
+        return cls(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id)

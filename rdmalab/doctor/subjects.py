@@ -18,7 +18,7 @@ from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.session.session import Session
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, wqe_of
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.states import QPState
 from rdmalab.world.programs import programs_of
@@ -115,7 +115,8 @@ def _tried(log: Log, subject: Subject) -> tuple[int, int]:
         posts = (
             log.about(kind, subject.thing) for kind in _POSTS[subject.sort, subject.thing.noun]
         )
-        events = [event_of(r) for found in posts for _, r in found if r[A].serial == subject.serial]
+        same = (r for found in posts for _, r in found if wqe_of(r).serial == subject.serial)
+        events = [event_of(record) for record in same]
         return max(events, default=0), subject.thing.number
     refused = attempts.latest(log, subject)
     return (refused.call.event if refused is not None else -1), subject.thing.number
@@ -138,7 +139,7 @@ def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Su
 
 def _shared_queue(session: Session, log: Log, thing: Thing, _path: Path) -> list[Subject]:
     srq = session.world.find(thing, SharedReceiveQueue)
-    oldest = [Subject(Sort.RECV, thing, w.serial, w.wr.wr_id) for w in list(srq.wqes)[:1]]
+    oldest = [Subject.of_receive(thing, w) for w in list(srq.wqes)[:1]]
     users = {q.number for q in session.world.nodes[thing.node].qps.items.values()
              if q.srq == thing.number}  # fmt: skip
     failed = suspects(session, log, lambda it: it.noun is Noun.QP and it.node == thing.node

@@ -15,7 +15,18 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.unreported import lost_messages, overwritten, polled_in_vain, queue_pairs_in_err
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
-from rdmalab.spec.records import A, B, Kind, event_of, new_state_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    cqe_of,
+    errno_of,
+    event_of,
+    node_of,
+    object_of,
+    psn_of,
+    send_wqe_of,
+    status_of,
+    verb_of,
+)
 from rdmalab.spec.states import QPState
 from rdmalab.world.event_queue import Door
 from rdmalab.world.programs import programs_of
@@ -45,7 +56,7 @@ def _once(
 def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Of each life of each queue pair what failed first, unless it was mended or ordered."""
     where = [(node_of(r), object_of(r)) for _, r in log.failed_sends]
-    where += [(node_of(r), r[A].qp_num) for _, r in log.failed_receives]
+    where += [(node_of(r), cqe_of(r).qp_num) for _, r in log.failed_receives]
     for node, number in sorted(dict.fromkeys(where)):
         thing = Thing(Noun.QP, node, number)
         for event, subject in failed_lives(log, thing) if wanted(thing) else ():
@@ -57,14 +68,13 @@ def _mended(session: Session, log: Log, thing: Thing, event: int) -> bool:
     """Whether a queue pair of this name was brought up after an event, and work succeeded then."""
     name = session.names.of(thing)
     same = [it for it, said in session.names.name_of.items() if said == name]
-    up = [event_of(r) for it in same for _, r in log.about(Kind.STATE_CHANGED, it)
-          if new_state_of(r) is QPState.RTR and event_of(r) > event]  # fmt: skip
+    up = [at for it in same for at in log.entered(it, QPState.RTR, after=event)]
     if not up:
         return False
-    done = (r for it in same for _, r in log.about(Kind.WQE_COMPLETED, it) if not r[B])
+    done = (r for it in same for _, r in log.about(Kind.WQE_COMPLETED, it) if not status_of(r))
     took = (
         r for _, r in log.of(Kind.CQE_ADDED, thing.node)
-        if not r[A].status and Thing(Noun.QP, thing.node, r[A].qp_num) in same
+        if not cqe_of(r).status and Thing(Noun.QP, thing.node, cqe_of(r).qp_num) in same
     )  # fmt: skip
     return any(event_of(r) > min(up) for found in (done, took) for r in found)
 
@@ -75,8 +85,9 @@ def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     for thing in taken or ():
         if not wanted(thing):
             continue
-        done = {r[A].serial for _, r in log.about(Kind.WQE_COMPLETED, thing)}
-        left = [r[A] for _, r in log.about(Kind.SEND_POSTED, thing) if r[A].serial not in done]
+        done = {send_wqe_of(r).serial for _, r in log.about(Kind.WQE_COMPLETED, thing)}
+        posted = [send_wqe_of(r) for _, r in log.about(Kind.SEND_POSTED, thing)]
+        left = [wqe for wqe in posted if wqe.serial not in done]
         for event in (a.event for row in teardowns(log) for a in row if a.thing == thing):
             lost = [w for w in left if _lost_in(log, thing, w.serial, event)]
             if lost and not _mended(session, log, thing, event):
@@ -87,7 +98,7 @@ def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _lost_in(log: Log, thing: Thing, serial: int, event: int) -> bool:
     """Whether a send that never ended was posted before an event."""
     posts = log.about(Kind.SEND_POSTED, thing)
-    return any(r[A].serial == serial and event_of(r) < event for _, r in posts)
+    return any(send_wqe_of(r).serial == serial and event_of(r) < event for _, r in posts)
 
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -119,7 +130,7 @@ def _accepted_since(log: Log, call: Call) -> bool:
     later = [
         event_of(r)
         for _, r in log.of(Kind.CALLED, *call.thing)
-        if event_of(r) > call.event and r[A] == call.verb and not r[B]
+        if event_of(r) > call.event and verb_of(r) == call.verb and not errno_of(r)
     ]
     if not later or call.invocation is None:
         return bool(later)
@@ -155,7 +166,7 @@ def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     for thing, qp in qps_of(session, wanted):
         coming = planned(session.world, log.component_of(thing)) if undone(qp) else []
         quiet = all(entry[2] == Door.TIMER for entry in coming) or log.rests(thing)
-        again = [r for _, r in log.about(Kind.WENT_BACK, thing) if r[A] == qp.comp.psn]
+        again = [r for _, r in log.about(Kind.WENT_BACK, thing) if psn_of(r) == qp.comp.psn]
         if quiet or again:
             yield from undone(qp)
 

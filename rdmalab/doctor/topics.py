@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.session.session import Session
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, recv_wqe_of, send_wqe_of, wqe_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.views import fmt
 
@@ -55,8 +55,9 @@ def work_of(log: Log, name: str, thing: Thing) -> list[Topic]:
 def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
     found: dict[int, Topic] = {}
     for _, record in reversed(log.about(_POSTED[thing.noun, word], thing)):
-        said = fmt.send_wqe(record[A]) if word == "wr" else fmt.recv_wqe(record[A])
-        wr_id = record[A].wr.wr_id
+        is_send = word == "wr"
+        said = fmt.send_wqe(send_wqe_of(record)) if is_send else fmt.recv_wqe(recv_wqe_of(record))
+        wr_id = wqe_of(record).wr.wr_id
         about = f"{said.partition(' ')[2]}, posted in {fmt.ev(event_of(record))}"
         found.setdefault(wr_id, Topic(f"{name}.{word}[{wr_id}]", about))
         if len(found) == _NEWEST:

@@ -14,7 +14,16 @@ from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import Service
-from rdmalab.spec.records import A, B, Kind, event_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    cqe_of,
+    event_of,
+    object_of,
+    packet_of,
+    send_wqe_of,
+    status_of,
+    verb_of,
+)
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_thing
@@ -34,12 +43,12 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
     """Of each queue pair the first message that was dropped or lost and is never sent again."""
     first: dict[Thing, Subject] = {}
     for _, record in sorted(log.of(Kind.PACKET_DROPPED) + log.of(Kind.PACKET_LOST)):
-        sender = sender_of(session.world, record) if _is_message(record[A]) else None
+        sender = sender_of(session.world, record) if _is_message(packet_of(record)) else None
         if sender is None or sender in first or not wanted(sender):
             continue
-        wqe = posted_as(log, sender, record[A], event_of(record))
+        wqe = posted_as(log, sender, record)
         if wqe is not None:
-            first[sender] = Subject(Sort.SEND, sender, wqe.serial, wqe.wr.wr_id)
+            first[sender] = Subject.of_send(sender, wqe)
     for thing, qp in qps_of(session, wanted):
         if not qp.transport.connected and thing not in first:
             first.update((thing, each) for each in _unsent(log, thing)[:1])
@@ -49,9 +58,10 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
 def _unsent(log: Log, thing: Thing) -> list[Subject]:
     """Datagrams that ended well and never left."""
     left = {event_of(r) for _, r in log.about(Kind.PACKET_SENT, thing)}
-    done = [(event_of(r), r[A]) for _, r in log.about(Kind.WQE_COMPLETED, thing) if not r[B]]
+    ends = log.about(Kind.WQE_COMPLETED, thing)
+    done = [(event_of(r), send_wqe_of(r)) for _, r in ends if not status_of(r)]
     return [
-        Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id)
+        Subject.of_send(thing, wqe)
         for event, wqe in done if wqe.op is not None and event not in left
     ]  # fmt: skip
 
@@ -75,7 +85,7 @@ def polled_in_vain(session: Session, log: Log, wanted: Wanted) -> Iterator[Subje
 
 def _vain_since(log: Log, cq: Thing) -> int | None:
     """The event since which polls of a CQ have found nothing; None where the last one did."""
-    calls = [r for _, r in log.about(Kind.CALLED, cq) if r[A] == "poll_cq"][-1:]
+    calls = [r for _, r in log.about(Kind.CALLED, cq) if verb_of(r) == "poll_cq"][-1:]
     taken = [event_of(r) for _, r in log.about(Kind.CQE_POLLED, cq)[-1:]]
     vain = calls and event_of(calls[0]) > max(taken, default=-1)
     return max(taken, default=-1) if vain else None
@@ -99,7 +109,7 @@ def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:
     """The first work of a queue pair that has completed on another CQ than this one."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     for _, record in log.of(Kind.CQE_ADDED, qp.node):
-        cqe = record[A]
+        cqe = cqe_of(record)
         if cqe.qp_num == qp.number and object_of(record) != cq and not cqe.srq:
             sort = Sort.SEND if cqe.is_send else Sort.RECV
             return [Subject(sort, thing, cqe.serial, cqe.wr_id)]
@@ -117,6 +127,6 @@ def overwritten(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]
 def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
     """The newest send, if it was carried out since an event and no completion tells."""
     thing = Thing(Noun.QP, qp.node, qp.number)
-    done = [r for _, r in log.about(Kind.WQE_COMPLETED, thing)[-1:]]
-    return [Subject(Sort.SEND, thing, r[A].serial, r[A].wr.wr_id)
-            for r in done if not r[A].signaled and not r[B] and event_of(r) > since]  # fmt: skip
+    ends = log.about(Kind.WQE_COMPLETED, thing)[-1:]
+    done = [send_wqe_of(r) for _, r in ends if not status_of(r) and event_of(r) > since]
+    return [Subject.of_send(thing, wqe) for wqe in done if not wqe.signaled]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rdmalab.hca.psn import MASK
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.statuses import WCStatus
@@ -36,6 +37,11 @@ class SendWqe:
     last_psn: int
     av: "AddressHandle | None" = None
     header: "Template | None" = None
+
+    def has_psn(self, psn: int) -> bool:
+        """Whether one of its packets has this PSN."""
+        span = (self.last_psn - self.first_psn) & MASK
+        return self.op is not None and (psn - self.first_psn) & MASK <= span
 
 
 @dataclass(slots=True)

@@ -112,7 +112,7 @@ class _Walk:
     def _wqe(self, who: _QueuePair, psn: int) -> "SendWqe | None":
         """The newest with this PSN: the circle may have come round."""
         for wqe in reversed(self.started.get(who, ())):
-            if wqe.op is not None and (psn - wqe.first_psn) & MASK <= _steps(wqe):
+            if wqe.has_psn(psn):
                 return wqe
         return None
 

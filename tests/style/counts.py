@@ -18,9 +18,9 @@ _BLANK = {
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # The positions of a record, and who may use them: the module that owns them, the one that writes
-# and stores records, and the doctor until its redesign.
+# and stores records.
 _POSITIONS = {"A", "B", "EVENT", "AT_NS", "CAUSE", "KIND", "NODE", "OBJECT"}
-_MAY_INDEX = ("spec/records.py", "world/trace.py", "doctor/")
+_MAY_INDEX = ("spec/records.py", "world/trace.py")
 # Called by a framework, not by other modules: Textual's handlers, a lexer's, pyverbs' own classes.
 _HOOKS = ("on_", "action_", "watch_", "compose", "render", "get_")
 _FOREIGN = ("compat/pyverbs/",)

@@ -10,7 +10,7 @@ from rdmalab.doctor.work.send import Send
 from rdmalab.doctor.work.unanswered_sends import Unheard
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, packet_of, reason_of
 from rdmalab.views import fmt
 from rdmalab.wire.packet import Packet
 from rdmalab.world.network import NO_ADDRESS
@@ -232,8 +232,9 @@ def _lost_answers(case: Case, unheard: Unheard, qp: QueuePair) -> list[int]:
         event_of(r)
         for kind in (Kind.PACKET_LOST, Kind.PACKET_DROPPED)
         for _, r in case.log.of(kind)
-        if r[B] in _LOST and event_of(r) > (unheard.send.posted or 0)
-        and isinstance(r[A], Packet) and (r[A].flow.dst, r[A].dest_qp) == (gid, qp.number)
+        if reason_of(r) in _LOST and event_of(r) > (unheard.send.posted or 0)
+        and isinstance(packet := packet_of(r), Packet)
+        and (packet.flow.dst, packet.dest_qp) == (gid, qp.number)
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from rdmalab.doctor.work.atomics import Atomic, atomics
 from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import Message
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, packet_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import find_qp
 
@@ -66,8 +66,8 @@ def _of_send(case: Case) -> Finding:
         return NA
     wr = send.wqe.wr
     for _, record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
-        answer = getattr(record[A], "atomicacketh", None)
-        if answer is None or record[A].psn != send.wqe.first_psn:
+        answer = getattr(packet_of(record), "atomicacketh", None)
+        if answer is None or packet_of(record).psn != send.wqe.first_psn:
             continue
         if answer.original == wr.compare_add:
             return ok("the old value that came back is the one to compare with", event_of(record))

@@ -10,11 +10,11 @@ from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, f
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.work import messages, past
 from rdmalab.doctor.work.content import Content
-from rdmalab.doctor.work.messages import Message, Piece, meet
+from rdmalab.doctor.work.messages import Message, Piece, meet, piece_of
 from rdmalab.doctor.work.send import Send
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local
 from rdmalab.views import fmt
@@ -68,7 +68,7 @@ def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int)
     found = []
     for _, record in case.log.of(Kind.HOST_WROTE, node) if pieces else []:
         if after < event_of(record) < before:
-            both = meet(pieces, [(record[A], record[B])])
+            both = meet(pieces, [piece_of(record)])
             found += [Write(event_of(record), piece) for piece in both]
     return found
 

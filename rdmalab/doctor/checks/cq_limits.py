@@ -10,7 +10,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, cqe_of, event_of, send_wqe_of
 from rdmalab.views import fmt
 from rdmalab.world.relations import exists, find_qp
 
@@ -34,7 +34,7 @@ def cq_overrun(case: Case) -> Finding:
     name = case.name(Noun.CQ, case.node, number)
     cq = case.hca.cqs.items.get(number)
     evidence = [_full(case, number, event_of(found[0].record)), *_depth(case, cq)]
-    ids = " ".join(dict.fromkeys(fmt.wr(each.record[A].wr_id) for each in found[:4]))
+    ids = " ".join(dict.fromkeys(fmt.wr(cqe_of(each.record).wr_id) for each in found[:4]))
     more = " …" if len(found) > 4 else ""
     many = fmt.count(len(found), "completion")
     evidence.append(said(f"{many} lost on {name}: {ids}{more}", event_of(found[0].record)))
@@ -55,7 +55,7 @@ def _lost(case: Case) -> tuple[int | None, Cqe | None]:
     if case.cq is None:
         return None, None
     found = case.log.about(Kind.CQ_OVERRUN, case.subject.thing)
-    return case.cq.number, found[0].record[A] if found else None
+    return case.cq.number, cqe_of(found[0].record) if found else None
 
 
 def _full(case: Case, number: int, event: int) -> Evidence:
@@ -97,8 +97,8 @@ def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, revived: bool) -> list[s
         again = waking.message_again(case, qp, lost, revived=revived)
         return [*rooms, *again[-1:]] if rooms else again
     thing = Thing(Noun.QP, qp.node, qp.number)
-    sent = [r[A].wr for _, r in case.log.about(Kind.SEND_POSTED, thing)
-            if r[A].serial == lost.serial]  # fmt: skip
+    sent = [send_wqe_of(r).wr for _, r in case.log.about(Kind.SEND_POSTED, thing)
+            if send_wqe_of(r).serial == lost.serial]  # fmt: skip
     return simple_fixes.again(case, qp, sent[-1], revived=revived) if sent else []
 
 

@@ -14,7 +14,7 @@ from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.memory import PAGE, Buffer
 from rdmalab.hca.mr import pages_bytes
 from rdmalab.hca.qp_lifecycle import QP_LIMITS
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, noun_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 
@@ -147,7 +147,7 @@ def memlock(case: Case) -> Finding:
     ]  # fmt: skip
     if held:
         made = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node)
-                if r[A] == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
+                if noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
         total = f"{sum(held.values()):,} bytes are locked for {names}"
         evidence.append(said(total, made[-1] if made else None))
     return fail(*evidence, cure=_memlock_cure(case, limit - sum(held.values())), since=call.event)

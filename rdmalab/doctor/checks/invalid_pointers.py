@@ -6,7 +6,7 @@ from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, f
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import A, Kind
+from rdmalab.spec.records import Kind, wqe_of
 from rdmalab.spec.rules import RULES
 
 # ------------------------------------------------------------ segfault-class
@@ -78,7 +78,8 @@ def _with_memory(case: Case, call: Call) -> list[str]:
     wr = {key: value for key, value in requests[0].items() if key != "num_sge"}
     sends = call.verb == "post_send"
     kind = Kind.SEND_POSTED if sends else Kind.RECV_POSTED
-    posted = [r[A] for _, r in case.log.of(kind, qp.node, qp.number) if r[A].wr.sg]
+    wqes = [wqe_of(r) for _, r in case.log.of(kind, qp.node, qp.number)]
+    posted = [wqe for wqe in wqes if wqe.wr.sg]
     if posted:
         wr["sg"] = [memory_fixes.region_ref(text) for text in
                     (simple_fixes.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)

@@ -8,14 +8,14 @@ from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, f
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.key_lookup import Denial, Gone
 from rdmalab.doctor.work.content import Touch
-from rdmalab.doctor.work.messages import Message, Piece, arrived, meet
+from rdmalab.doctor.work.messages import Message, Piece, arrived, meet, piece_of
 from rdmalab.doctor.work.send import Send
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import A, B, Kind, Record, event_of
+from rdmalab.spec.records import Kind, Record, address_of, event_of, length_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, WROpcode
 from rdmalab.views import fmt
@@ -176,12 +176,12 @@ def lent_buffer_reused(case: Case) -> Finding:
     assert loan.read.wqe is not None
     _, who = case.log.asked(event_of(first))
     node, wr_id = loan.owner.node, loan.read.wqe.wr.wr_id
-    name = fmt.thing_at(case.world, case.names, node, first[A])
+    name = fmt.thing_at(case.world, case.names, node, address_of(first))
     by = "with a message" if loan.by_message else f"at the latest when {fmt.wr(wr_id)} was posted"
     return fail(
         said(f"{node} had offered them to {case.qp_name(loan.read.qp or loan.owner)}, {by}",
              loan.offered),
-        said(f"{who or 'the program of ' + node} wrote {first[B]} bytes at {name}",
+        said(f"{who or 'the program of ' + node} wrote {length_of(first)} bytes at {name}",
              event_of(first)),
         said(f"the answer to READ {fmt.wr(wr_id)} took them from there afterwards", loan.left),
         cure=_lent_buffer_reused_cure(case, loan), since=event_of(first),
@@ -219,8 +219,7 @@ def _writes(case: Case, loan: _Loan) -> list[Record]:
     return [
         record
         for _, record in case.log.of(Kind.HOST_WROTE, loan.owner.node)
-        if loan.offered < event_of(record) < loan.left
-        and meet([loan.piece], [(record[A], record[B])])
+        if loan.offered < event_of(record) < loan.left and meet([loan.piece], [piece_of(record)])
     ]
 
 
@@ -236,7 +235,7 @@ def _lent_buffer_reused_cure(case: Case, loan: _Loan) -> Fix:
 def _restored(case: Case, loan: _Loan) -> str:
     """The line that wrote what was offered."""
     for _, record in reversed(case.log.of(Kind.HOST_WROTE, loan.owner.node)):
-        if event_of(record) <= loan.offered and meet([loan.piece], [(record[A], record[B])]):
+        if event_of(record) <= loan.offered and meet([loan.piece], [piece_of(record)]):
             invocation, _ = case.log.asked(event_of(record))
             if invocation is not None:
                 return render(invocation, case.session.vocabulary[invocation.name])

@@ -4,13 +4,13 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
-from rdmalab.doctor.work.unanswered_sends import is_request, posted_as, sender_of
+from rdmalab.doctor.work.unanswered_sends import is_request, sent_as
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
-from rdmalab.spec.records import A, Kind, Record, event_of
+from rdmalab.spec.records import Kind, Record, event_of, roce_packet_of
 from rdmalab.spec.states import QPType
-from rdmalab.wire.packet import Packet, is_multicast
+from rdmalab.wire.packet import is_multicast
 
 
 # ------------------------------------------------------------ mcast
@@ -106,7 +106,7 @@ def _of_receive(case: Case) -> Finding:
     record = _passed_by(case, qp, receive.posted)
     if record is None:
         return ok("no datagram for a group passed it by")
-    group, hearer = record[A].flow.dst, case.world.nodes[qp.node]
+    group, hearer = roce_packet_of(record).flow.dst, case.world.nodes[qp.node]
     others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
     return fail(
         said(
@@ -122,7 +122,7 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
     """The last datagram for a group that others here heard, and that has its Q_Key."""
     hca = case.world.nodes[qp.node]
     for _, record in reversed(case.log.of(Kind.PACKET_RECEIVED, qp.node)):
-        packet: Packet = record[A]
+        packet = roce_packet_of(record)
         if event_of(record) < since:
             return None
         if not is_request(packet) or packet.deth is None or not is_multicast(packet.flow.dst):
@@ -134,8 +134,7 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
 
 
 def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Fix | None:
-    sender = sender_of(case.world, record)
-    wqe = posted_as(case.log, sender, record[A], event_of(record)) if sender is not None else None
-    if sender is None or wqe is None or not case.lives(sender):
+    sent = sent_as(case.log, record)
+    if sent is None or not case.lives(sent[0]):
         return None
-    return _cure(case, case.world.find(sender, QueuePair), wqe, qp, group)
+    return _cure(case, case.world.find(sent[0], QueuePair), sent[1], qp, group)

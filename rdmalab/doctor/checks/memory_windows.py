@@ -13,7 +13,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, reason_of, send_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -37,10 +37,10 @@ def mw_bind(case: Case) -> Finding:
     if send.wqe.wr.opcode not in (WROpcode.BIND_MW, WROpcode.LOCAL_INV):
         return NA
     refused = [r for _, r in case.log.about(Kind.WINDOW_REFUSED, case.subject.thing)
-               if r[A].serial == send.wqe.serial]  # fmt: skip
+               if send_wqe_of(r).serial == send.wqe.serial]  # fmt: skip
     if not refused or send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
         return ok("it was carried out")
-    reason = str(refused[-1][B])
+    reason = str(reason_of(refused[-1]))
     cure = _mw_bind_cure(case, send.wqe, qp, reason)
     return fail(
         said(f"{fmt.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",

@@ -8,7 +8,7 @@ from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, packet_of, reason_of, roce_packet_of
 from rdmalab.spec.states import MTU, Attr, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -65,8 +65,9 @@ def _refused(case: Case, both: Ends) -> list[Evidence]:
                      send.ending.event)]  # fmt: skip
     for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED):
         for _, r in reversed(case.log.of(kind, receiver.node, receiver.number)):
-            if r[B] == "length" and r[A].flow.src == sender.path.flow.src if sender.path else False:
-                text = f"{case.qp_name(receiver)} refused {fmt.packet_words(r[A])}"
+            own = sender.path is not None and roce_packet_of(r).flow.src == sender.path.flow.src
+            if own and reason_of(r) == "length":
+                text = f"{case.qp_name(receiver)} refused {fmt.packet_words(packet_of(r))}"
                 return [said(text, event_of(r))]
     return []
 
@@ -120,15 +121,16 @@ def link_mtu(case: Case) -> Finding:
 
 def _link_mtu_told(case: Case, qp: QueuePair) -> int | None:
     """The event of its last step to RTR, which gave it the MTU."""
-    moves = case.log.about(Kind.STATE_CHANGED, Thing(Noun.QP, qp.node, qp.number))
-    return next((event_of(r) for _, r in reversed(moves) if r[B] is QPState.RTR), None)
+    moves = case.log.entered(Thing(Noun.QP, qp.node, qp.number), QPState.RTR)
+    return max(moves, default=None)
 
 
 def _longest_that_came(case: Case) -> int:
     """Bytes of the longest frame that any queue pair of these nodes received."""
     assert case.send is not None
     nodes = (case.node, *(row.target for row in case.send.transmissions[:1]))
-    came = [r[A] for node in nodes if node for _, r in case.log.of(Kind.PACKET_RECEIVED, node)]
+    records = [r for node in nodes if node for _, r in case.log.of(Kind.PACKET_RECEIVED, node)]
+    came = map(packet_of, records)
     return max((wire_length(packet) for packet in came if isinstance(packet, Packet)), default=0)
 
 

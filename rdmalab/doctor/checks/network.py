@@ -13,7 +13,6 @@ from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import B, Kind, event_of
 from rdmalab.spec.states import MTU, QPState
 from rdmalab.views import fmt
 from rdmalab.wire.packet import gid_text
@@ -119,8 +118,7 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
     """Where the addresses of its packets were said."""
     wqe = case.send.wqe if case.send is not None else None
     if qp.path is not None and qp.transport.connected:
-        moves = case.log.about(Kind.STATE_CHANGED, Thing(Noun.QP, qp.node, qp.number))
-        told = next((event_of(r) for _, r in reversed(moves) if r[B] is QPState.RTR), None)
+        told = max(case.log.entered(Thing(Noun.QP, qp.node, qp.number), QPState.RTR), default=None)
         ends = f"from {_words(qp.path.flow.src)} to {_words(qp.path.flow.dst)}"
         return said(f"{case.qp_name(qp)} was connected {ends}", told)
     number = wqe.wr.ah or 0 if wqe is not None else 0

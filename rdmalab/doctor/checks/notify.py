@@ -21,7 +21,7 @@ from rdmalab.doctor.fixes import recreate_cq, waking
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.records import A, Kind, kind_of, node_of
+from rdmalab.spec.records import Kind, kind_of, node_of, packet_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.relations import exists
@@ -168,7 +168,7 @@ def _packet(case: Case, cqe: Cqe, event: int) -> list[Evidence]:
     """The packet that brought it, without the SE bit."""
     if cqe.is_send or cqe.status != WCStatus.SUCCESS:
         return []
-    packets = [r[A] for r in case.log.within(event)
+    packets = [packet_of(r) for r in case.log.within(event)
                if kind_of(r) is Kind.PACKET_RECEIVED and node_of(r) == case.node]  # fmt: skip
     return [said(f"{fmt.packet_words(p)} brought it, with SE=0", event) for p in packets[:1]]
 

@@ -32,7 +32,7 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of, node_of, object_of, port_state_of
 from rdmalab.spec.states import Attr
 from rdmalab.views import fmt
 from rdmalab.views.ladder import PacketRow
@@ -79,8 +79,8 @@ def _went_down(case: Case, event: int) -> list[Evidence]:
     for _, record in case.log.of(Kind.PORT_CHANGED):
         if event_of(record) <= event:
             last.pop(node_of(record), None)
-            if record[A] is not PortState.ACTIVE:
-                text = f"the port of {node_of(record)} went {PortState(record[A]).name}"
+            if port_state_of(record) is not PortState.ACTIVE:
+                text = f"the port of {node_of(record)} went {PortState(port_state_of(record)).name}"
                 last[node_of(record)] = said(text, event_of(record))
     return sorted(last.values(), key=lambda each: each.event or 0)
 

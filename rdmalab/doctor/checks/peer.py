@@ -11,10 +11,9 @@ from rdmalab.doctor.work.unanswered_sends import Unheard
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, packet_of, port_state_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
-from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_node
 
 
@@ -191,9 +190,9 @@ def peer_port(case: Case) -> Finding:
 def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
     """The state of the port at that event if it was not ACTIVE, and since when."""
     changes = [r for _, r in case.log.of(Kind.PORT_CHANGED, node) if event_of(r) <= event]
-    if not changes or changes[-1][A] is PortState.ACTIVE:
+    if not changes or port_state_of(changes[-1]) is PortState.ACTIVE:
         return None
-    return changes[-1][A], event_of(changes[-1])
+    return port_state_of(changes[-1]), event_of(changes[-1])
 
 
 # ------------------------------------------------------------ one-sided-connect
@@ -239,7 +238,7 @@ def _answers(case: Case, unheard: Unheard, peer: QueuePair, other: str) -> list[
     sent = [
         event_of(r)
         for _, r in case.log.about(Kind.PACKET_SENT, partners.thing_of(peer))
-        if event_of(r) > posted and isinstance(r[A], Packet) and r[A].aeth is not None
+        if event_of(r) > posted and getattr(packet_of(r), "aeth", None) is not None
     ]
     return [said(f"its acknowledgements go to {other}", sent[0])] if sent else []
 

@@ -28,7 +28,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, Record, event_of, kind_of
+from rdmalab.spec.records import Kind, Record, event_of, kind_of, wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
@@ -222,7 +222,7 @@ def _evidence(case: Case, work: Send | Receive, serials: list[int]) -> list[Evid
     kind = Kind.SEND_POSTED if isinstance(work, Send) else Kind.RECV_POSTED
     kind = Kind.SRQ_POSTED if isinstance(work, Receive) and work.shared else kind
     posts: list[Record] = [r for _, r in case.log.about(kind, case.subject.thing)
-                           if r[A].serial in serials]  # fmt: skip
+                           if wqe_of(r).serial in serials]  # fmt: skip
     asked = fmt.wr(case.subject.wr_id)
     many = f"{len(serials)} requests that nobody has polled go by {asked}"
     first = event_of(posts[0]) if posts else None

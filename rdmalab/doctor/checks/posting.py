@@ -27,7 +27,7 @@ from rdmalab.doctor.work.attempts import Attempt
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import RecvWR, SendWR
-from rdmalab.spec.records import A, B, Kind, Record, event_of
+from rdmalab.spec.records import Kind, Record, event_of, new_state_of, wqe_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
@@ -71,7 +71,7 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
         event = case.log.created(case.subject.thing)
         return [said(f"nothing was ever posted on {name}, which was made here", event)]
     last = event_of(posts[-1])
-    together = " ".join(fmt.wr(r[A].wr.wr_id) for r in posts if event_of(r) == last)
+    together = " ".join(fmt.wr(wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
     many = fmt.count(len(posts), "work request")
     return [
         said(f"the last call that posted on {name} had {together}", last),
@@ -82,7 +82,7 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
 def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
     """Post it: how it looks, those before it tell, if they follow a rule."""
     asked = fmt.wr(case.subject.wr_id)
-    wrs = [record[A].wr for record in posts[-2:]]
+    wrs = [wqe_of(record).wr for record in posts[-2:]]
     wr = continued(wrs[0], wrs[1], case.subject.wr_id) if len(wrs) == 2 else None
     node, number = case.subject.thing[1:]
     qp = find_qp(case.world, node, number)
@@ -197,7 +197,7 @@ def _told(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     """Where it stood, and the answer."""
     name, thing = case.qp_name(qp), Thing(Noun.QP, qp.node, qp.number)
     moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
-    found = [said(f"{name} went to {fmt.member(r[B], type(qp.state))}", event_of(r))
+    found = [said(f"{name} went to {fmt.member(new_state_of(r), type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
         found = [said(f"{name} was made, and is in RESET", case.log.created(thing))]

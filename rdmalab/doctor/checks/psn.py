@@ -5,7 +5,7 @@ from rdmalab.doctor.facts import psn_mismatch
 from rdmalab.doctor.facts.bring_up import ends, thing
 from rdmalab.doctor.finding import Evidence, Finding, Section, check, said
 from rdmalab.hca.psn import diff
-from rdmalab.spec.records import A, Kind, event_of, object_of
+from rdmalab.spec.records import Kind, event_of, object_of, packet_of, roce_packet_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt
 
@@ -29,7 +29,7 @@ def _psn_mismatch_ahead_seen(case: Case) -> list[Evidence]:
     if both is None:
         return []
     for _, record in reversed(case.log.of(Kind.PACKET_SENT, both.receiver.node)):
-        packet = record[A]
+        packet = packet_of(record)
         own = object_of(record) == both.receiver.number
         if own and fmt.syndrome(packet) is Syndrome.NAK_SEQUENCE:
             text = f"{fmt.packet_words(packet)} came back: that packet was never sent"
@@ -57,7 +57,8 @@ def _psn_mismatch_behind_seen(case: Case) -> list[Evidence]:
         return []
     expected = both.receiver.resp.psn
     old = [r for _, r in case.log.about(Kind.PACKET_RECEIVED, thing(both.receiver))
-           if r[A].opcode_row.request and diff(r[A].psn, expected) < 0]  # fmt: skip
+           if (packet := roce_packet_of(r)).opcode_row.request
+           and diff(packet.psn, expected) < 0]  # fmt: skip
     if not old:
         return []
     many = fmt.count(len(old), "packet")

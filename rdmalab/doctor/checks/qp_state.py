@@ -27,7 +27,7 @@ from rdmalab.doctor.subject import Sort
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, queue_of, slots_of
 from rdmalab.spec.states import BRING_UP, QPState
 from rdmalab.views import fmt
 from rdmalab.views.planned import PlannedRow, planned_rows
@@ -252,7 +252,7 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     assert case.qp is not None
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, thing(case.qp))
-    counts = [r[B] for _, r in found if event_of(r) == event and r[A] == queue]
+    counts = [slots_of(r) for _, r in found if event_of(r) == event and queue_of(r) == queue]
     return [said(f"{fmt.count(n, _NOUNS[queue])} went without a completion", event)
             for n in counts]  # fmt: skip
 

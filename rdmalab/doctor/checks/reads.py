@@ -26,7 +26,7 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SendWR
-from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, send_wqe_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, SendFlags, WROpcode
@@ -162,7 +162,7 @@ def _requests(case: Case) -> list[Sent]:
         found = [Sent(m.thing, m.wqe, m.posted, m.sent) for _, m in case.content.brought]
     elif case.send is not None and case.send.wqe is not None and case.asked:
         started = [event_of(r) for _, r in case.log.about(Kind.WQE_STARTED, case.subject.thing)
-                   if r[A].serial == case.subject.serial]  # fmt: skip
+                   if send_wqe_of(r).serial == case.subject.serial]  # fmt: skip
         left = started[-1] if started else None
         found = [Sent(case.subject.thing, case.send.wqe, case.send.posted or 0, left)]
     else:
@@ -178,9 +178,10 @@ def _gathers(wqe: SendWqe) -> bool:
 def _overtaken(case: Case, sent: Sent, hca: Hca) -> tuple[SendWqe, int] | None:
     """The READ or atomic that it does not wait for, and when that was posted."""
     own = messages.pieces(hca, sent.wqe.sg)
-    done = {r[A].serial: event_of(r) for _, r in case.log.about(Kind.WQE_COMPLETED, sent.thing)}
+    ends = case.log.about(Kind.WQE_COMPLETED, sent.thing)
+    done = {send_wqe_of(record).serial: event_of(record) for _, record in ends}
     for _, record in reversed(case.log.about(Kind.SEND_POSTED, sent.thing)):
-        wqe: SendWqe = record[A]
+        wqe: SendWqe = send_wqe_of(record)
         if wqe.serial >= sent.wqe.serial or wqe.work is None:
             continue
         end = done.get(wqe.serial)
@@ -241,7 +242,7 @@ def _answer(case: Case) -> Packet | None:
     thing = case.subject.thing
     for record in case.log.within(case.ended):
         here = (node_of(record), object_of(record)) == (thing.node, thing.number)
-        packet = record[A]
+        packet = packet_of(record)
         if kind_of(record) is Kind.PACKET_RECEIVED and here and isinstance(packet, Packet):
             return packet
     return None
@@ -249,8 +250,9 @@ def _answer(case: Case) -> Packet | None:
 
 def _told(case: Case, answer: Packet) -> list[Evidence]:
     """How it came onto the cable."""
-    found = [each for kind in ORIGINS for each in case.log.of(kind)
-             if event_of(each.record) <= case.ended and each.record[A] == answer]  # fmt: skip
+    sent = [each for kind in ORIGINS for each in case.log.of(kind)]
+    same = [each for each in sent if packet_of(each.record) == answer]
+    found = [each for each in same if event_of(each.record) <= case.ended]
     if not found:
         return []
     row = packet_rows(case.world, case.names, [max(found).number])[0]

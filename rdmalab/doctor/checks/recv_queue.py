@@ -11,7 +11,7 @@ from rdmalab.doctor.work.send import Send
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wr import SendWR
-from rdmalab.spec.records import A, Kind, event_of, object_of
+from rdmalab.spec.records import Kind, cqe_of, event_of, object_of, recv_wqe_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState, QPType
@@ -112,7 +112,7 @@ def recv_before_send(case: Case) -> Finding:
     message = answer(case, found)
     if message is None:
         return ok("no message was taken for their completion")
-    last, cqe = found.sends[-1], message[A]
+    last, cqe = found.sends[-1], cqe_of(message)
     lines = after_polling(case, found)
     return fail(
         _state(last, call.event),
@@ -180,7 +180,9 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
     now = len(queue.rq.wqes if isinstance(queue, QueuePair) else queue.wqes)
     shared = thing.number if thing.noun is Noun.SRQ else 0
     taken = sum(
-        event_of(r) > event and r[A].srq == shared and (shared > 0 or object_of(r) == thing.number)
+        event_of(r) > event
+        and recv_wqe_of(r).srq == shared
+        and (shared > 0 or object_of(r) == thing.number)
         for _, r in case.log.of(Kind.RECV_TAKEN, thing.node)
     )
     posted = sum(event_of(r) > event for _, r in case.log.about(_POSTED[thing.noun], thing))

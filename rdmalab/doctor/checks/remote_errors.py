@@ -10,7 +10,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES
-from rdmalab.spec.records import A, B, Kind, Record, event_of, node_of
+from rdmalab.spec.records import Kind, Record, cqe_of, event_of, node_of, reason_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
@@ -39,7 +39,7 @@ def rem_inv_req(case: Case) -> Finding:
     evidence.append(said("so it ended with REM_INV_REQ_ERR", send.ending.event))
     if refused is None or peer is None:
         return fail(*evidence)
-    name = refused[B]
+    name = reason_of(refused)
     tell = _TOLD.get(name)
     reason = tell(case, send.wqe, qp, peer) if tell is not None else fmt.reason(name)
     lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
@@ -64,7 +64,8 @@ def _rem_inv_req_refusal(case: Case, peer: QueuePair | None) -> Record | None:
     """The newest one of the peer that counts as an invalid request."""
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number) if peer is not None else []
     for _, record in reversed(found):
-        if event_of(record) <= case.ended and record[B] not in ("sequence-gap", "no-receive"):
+        valid = reason_of(record) in ("sequence-gap", "no-receive")
+        if event_of(record) <= case.ended and not valid:
             return record
     return None
 
@@ -188,7 +189,7 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
     if ending is None or ending.status is not WCStatus.LOC_ACCESS_ERR:
         return NA
     found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
-    events = [event_of(r) for _, r in found if r[B] == "rkey" and event_of(r) <= case.ended]
+    events = [event_of(r) for _, r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     return fail(
         said(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
              events[-1] if events else None),
@@ -211,7 +212,7 @@ def _rem_access_in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
 
 def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    events = [event_of(r) for _, r in found if r[B] == "rkey" and event_of(r) <= case.ended]
+    events = [event_of(r) for _, r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
     test = f"rkey {wqe.wr.rkey:#x} was not good for it then; now it is"
     if denial is not None:
@@ -264,10 +265,10 @@ def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
     """Its refusal, and the completion that it has for its own receive."""
     name = case.qp_name(peer)
     refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    found = [said(f"{name} gave up: {fmt.reason(r[B])}", event_of(r))
+    found = [said(f"{name} gave up: {fmt.reason(reason_of(r))}", event_of(r))
              for _, r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
     for _, record in case.log.failed_receives:
-        cqe = record[A]
+        cqe = cqe_of(record)
         at_peer = (node_of(record), cqe.qp_num) == (peer.node, peer.number)
         if at_peer and cqe.status is not WCStatus.WR_FLUSH_ERR:
             text = f"its receive wr_id={cqe.wr_id} ended with {cqe.status.name}"

@@ -14,7 +14,7 @@ from rdmalab.doctor.work.attempts import Attempt
 from rdmalab.doctor.work.send import Send
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, cqe_of, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -163,7 +163,7 @@ def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
     _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
     oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)
     entries = case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, qp.node, cq.number))
-    added = [event_of(r) for _, r in entries if r[A] is oldest]
+    added = [event_of(r) for _, r in entries if cqe_of(r) is oldest]
     what = f"{fmt.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
     polls = [c for c in case.log.calls("poll_cq", qp.node) if c.thing[1] == cq.number]
     if polls:

@@ -13,11 +13,12 @@ from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.spec.opcodes import OPCODES, Op
-from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.records import Kind, event_of, node_of, object_of, packet_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local
 from rdmalab.views import fmt
+from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
 
 
@@ -203,9 +204,10 @@ def _for(case: Case, content: Content) -> list[Message]:
 def _empty_writes(case: Case, content: Content) -> list[Message]:
     found = []
     for _, record in case.log.of(Kind.PACKET_RECEIVED, case.node):
-        packet = record[A]
-        reth = getattr(packet, "reth", None)
-        if reth is None or reth.dma_length or OPCODES[packet.opcode].op is not Op.RDMA_WRITE:
+        packet = packet_of(record)
+        reth = packet.reth if isinstance(packet, Packet) else None
+        write = isinstance(packet, Packet) and packet.opcode_row.op is Op.RDMA_WRITE
+        if reth is None or reth.dma_length or not write:
             continue
         mr = content.hca.rkeys.get(reth.rkey)
         place = reth.va if mr is None else mr.addr + reth.va - mr.iova

@@ -17,7 +17,17 @@ from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SGE
 from rdmalab.hca.xrcd import named_srq
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import A, B, Kind, event_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    async_event_of,
+    event_of,
+    node_of,
+    object_of,
+    reason_of,
+    recv_wqe_of,
+    srq_field_of,
+    srq_value_of,
+)
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
@@ -60,7 +70,7 @@ def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
         event_of(r)
         for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
         for _, r in case.log.about(kind, partners.thing_of(qp))
-        if r[B] == "no-receive" and event_of(r) > since
+        if reason_of(r) == "no-receive" and event_of(r) > since
     ]
     taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(qp))
     return found[0] if found and not any(event_of(r) > found[-1] for _, r in taken) else None
@@ -113,14 +123,15 @@ def _limit(case: Case, found: Refused) -> Limit | None:
     raised = [
         event_of(r)
         for _, r in case.log.about(Kind.ASYNC_RAISED, found.thing)
-        if r[A] is AsyncEvent.SRQ_LIMIT_REACHED
+        if async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED
     ]
     if not raised or raised[-1] > found.events[-1]:
         return None
-    armed = [r for _, r in case.log.about(Kind.SRQ_SET, found.thing) if r[A] == "srq_limit"]
+    settings = case.log.about(Kind.SRQ_SET, found.thing)
+    armed = [record for _, record in settings if srq_field_of(record) == "srq_limit"]
     pending = (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number)
     waits = pending in case.world.nodes[found.srq.node].async_events
-    return Limit(raised[-1], armed[-1][B] if armed else 0, taken=not waits)
+    return Limit(raised[-1], srq_value_of(armed[-1]) if armed else 0, taken=not waits)
 
 
 def _warned(name: str, limit: Limit | None) -> list[Evidence]:
@@ -135,7 +146,7 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     taken = [
         r
         for _, r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
-        if r[A].srq == found.srq.number and event_of(r) < found.events[0]
+        if recv_wqe_of(r).srq == found.srq.number and event_of(r) < found.events[0]
     ]
     if not taken:
         return []
@@ -186,7 +197,7 @@ def xrc_srqn(case: Case) -> Finding:
     refused = [
         event_of(r)
         for _, r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-        if r[B] == "wrong-srq" and (send.posted or 0) < event_of(r) <= send.ending.event
+        if reason_of(r) == "wrong-srq" and (send.posted or 0) < event_of(r) <= send.ending.event
     ]
     if not refused:
         return ok("it was refused for another reason")

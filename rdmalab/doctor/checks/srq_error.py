@@ -13,7 +13,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, async_event_of, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
@@ -154,7 +154,7 @@ def _last(case: Case, qp: QueuePair) -> Evidence:
     raised = [
         event_of(r)
         for _, r in case.log.about(Kind.ASYNC_RAISED, Thing(Noun.QP, qp.node, qp.number))
-        if r[A] is AsyncEvent.QP_LAST_WQE_REACHED
+        if async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED
     ]
     if raised:
         return said("QP_LAST_WQE_REACHED says that it takes none any more", raised[-1])

@@ -5,11 +5,20 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
-from rdmalab.doctor.work.unanswered_sends import Miss, Unheard, posted_as, sender_of
+from rdmalab.doctor.work.unanswered_sends import Miss, Unheard, sent_as
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR
-from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    attr_mask_of,
+    event_of,
+    kind_of,
+    object_of,
+    packet_of,
+    reason_of,
+)
 from rdmalab.spec.states import Attr, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -58,7 +67,7 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     found = [
         event_of(r)
         for _, r in case.log.about(Kind.ATTRIBUTES_SET, partners.thing_of(target))
-        if int(r[A]) & Attr.QKEY and event_of(r) < event
+        if int(attr_mask_of(r)) & Attr.QKEY and event_of(r) < event
     ]
     return [said(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
@@ -81,7 +90,7 @@ def ud_40_bytes(case: Case) -> Finding:
     refused = _refusal(case, qp)
     if refused is None:
         return ok("it did not fail of its length")
-    length, wqe = len(refused[A].payload), receive.wqe
+    length, wqe = len(packet_of(refused).payload), receive.wqe
     return fail(
         said(f"the receive has {wqe.length} bytes", receive.posted),
         said(f"{length} bytes came, and {GRH.LENGTH} of routing header before them: "
@@ -97,14 +106,14 @@ def _refusal(case: Case, qp: QueuePair) -> Record | None:
         return None
     for record in case.log.within(receive.ending.event):
         refused = kind_of(record) is Kind.REQUEST_REFUSED and object_of(record) == qp.number
-        if refused and record[B] == "receive-short":
+        if refused and reason_of(record) == "receive-short":
             return record
     return None
 
 
 def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
     """The queue pair anew, the same receive with room for both, and the datagram once more."""
-    needed = len(refused[A].payload) + GRH.LENGTH
+    needed = len(packet_of(refused).payload) + GRH.LENGTH
     wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
     lines = simple_fixes.revive(case, qp)
     lines.append(simple_fixes.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
@@ -125,10 +134,10 @@ def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
 
 
 def _again(case: Case, refused: Record) -> list[str]:
-    sender = sender_of(case.world, refused)
-    qp = case.world.find(sender, QueuePair) if sender is not None and case.lives(sender) else None
-    wqe = posted_as(case.log, sender, refused[A], event_of(refused)) if sender is not None else None
-    return [simple_fixes.post_send(case, qp, wqe.wr)] if qp is not None and wqe is not None else []
+    sent = sent_as(case.log, refused)
+    if sent is None or not case.lives(sent[0]):
+        return []
+    return [simple_fixes.post_send(case, case.world.find(sent[0], QueuePair), sent[1].wr)]
 
 
 # ------------------------------------------------------------ ud-too-long

@@ -11,7 +11,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, async_event_of, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
@@ -220,7 +220,8 @@ def event_taken(case: Case) -> Finding:
         return ok("no other thread took an event since it was started")
     record, by = others[0]
     return fail(
-        said(f"{by or 'a call'} took {record[A].name}", event_of(record)), waits.words(),
+        said(f"{by or 'a call'} took {async_event_of(record).name}", event_of(record)),
+        waits.words(),
         cure=Fix(program="read asynchronous events in one thread, and tell the others"),
     )  # fmt: skip
 
@@ -249,7 +250,8 @@ def sqd_notify_missing(case: Case) -> Finding:
         thing = Thing(Noun.QP, qp.node, qp.number)
         moved = event_of(case.log.about(Kind.STATE_CHANGED, thing)[-1].record)
         raised = case.log.about(Kind.ASYNC_RAISED, thing)
-        if not any(r[A] is AsyncEvent.SQ_DRAINED and event_of(r) >= moved for _, r in raised):
+        since = [async_event_of(r) for _, r in raised if event_of(r) >= moved]
+        if AsyncEvent.SQ_DRAINED not in since:
             name = case.names.of(thing)
             return fail(
                 said(f"{name} was moved to SQD without en_sqd_async_notify=1", moved),

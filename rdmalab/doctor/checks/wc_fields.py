@@ -15,7 +15,7 @@ from rdmalab.hca.wqe import Cqe
 from rdmalab.hca.wr import SendWR, swap_octets
 from rdmalab.spec.completions import READS
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, B, Kind, Record, event_of
+from rdmalab.spec.records import Kind, Record, cqe_of, event_of, recv_wqe_of, send_wqe_of, status_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
 from rdmalab.views import fmt
@@ -41,7 +41,7 @@ def status_ignored(case: Case) -> Finding:
     if _looks(program):
         return ok("it asks for the status of completions")
     taken = _taken(case)
-    bad = [record for record in taken if record[A].status is not WCStatus.SUCCESS]
+    bad = [record for record in taken if cqe_of(record).status is not WCStatus.SUCCESS]
     if not bad:
         return ok("it polled no completion with an error")
     name = case.names.of(case.subject.thing)
@@ -49,8 +49,8 @@ def status_ignored(case: Case) -> Finding:
     later = [call for call in calls if call.event > event_of(bad[0])]
     if not later and program.state is not ProgramState.DONE:
         return ok("it has gone no further after that")
-    cqe = bad[0][A]
-    flushed = sum(record[A].status is WCStatus.WR_FLUSH_ERR for record in bad)
+    cqe = cqe_of(bad[0])
+    flushed = sum(cqe_of(record).status is WCStatus.WR_FLUSH_ERR for record in bad)
     return warn(
         said(f"{name} polled {fmt.wr(cqe.wr_id)} with "
              f"{cqe.status.name}", event_of(bad[0])),
@@ -93,7 +93,7 @@ def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
     if qp is None or not cqe.is_send or not qp.transport.connected:
         return Fix(program=_LOOK)
     thing = Thing(Noun.QP, qp.node, qp.number)
-    lost = [r[A] for _, r in case.log.about(Kind.WQE_COMPLETED, thing) if r[B]]
+    lost = [send_wqe_of(r) for _, r in case.log.about(Kind.WQE_COMPLETED, thing) if status_of(r)]
     lines = simple_fixes.revive(case, qp)
     for wqe in lost:
         lines += simple_fixes.again(case, qp, wqe.wr, revived=True)
@@ -159,7 +159,7 @@ def _readings(case: Case, thing: Thing) -> list[Reading]:
         before = [record for record in seen if event_of(record) < call.event]
         if call.errno or call.thing[1] != thing.number or not before or call.invocation is None:
             continue
-        cqe: Cqe = max(before, key=event_of)[A]
+        cqe: Cqe = cqe_of(max(before, key=event_of))
         field = str(call.invocation.arguments.get("field", ""))
         if cqe.status != WCStatus.SUCCESS and field in READS and not READS[field].on_error:
             found.append(Reading(call.event, field, cqe))
@@ -226,8 +226,8 @@ def _received(case: Case) -> tuple[int, Cqe] | None:
     if case.cq is None:
         return None
     for _, record in reversed(case.log.about(Kind.CQE_ADDED, case.subject.thing)):
-        if _has_imm(record[A]):
-            return event_of(record), record[A]
+        if _has_imm(cqe_of(record)):
+            return event_of(record), cqe_of(record)
     return None
 
 
@@ -238,9 +238,9 @@ def _has_imm(cqe: Cqe) -> bool:
 
 def _message(case: Case, cqe: Cqe) -> Message | None:
     for _, record in reversed(case.log.of(Kind.RECV_TAKEN, case.node)):
-        if (record[A].serial, record[A].srq) == (cqe.serial, cqe.srq):
+        if (recv_wqe_of(record).serial, recv_wqe_of(record).srq) == (cqe.serial, cqe.srq):
             number = 0 if cqe.srq else cqe.qp_num
-            return taking(case.world, case.log, case.node, number, record[A])
+            return taking(case.world, case.log, case.node, number, recv_wqe_of(record))
     return None
 
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes import reposting
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subject import Subject
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.send import Send
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import A, Kind, Record, event_of
+from rdmalab.spec.records import Kind, Record, cqe_of, event_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 
 RULE = "queue-full"
@@ -41,7 +41,7 @@ def backlog(case: Case) -> Backlog | None:
     thing = Thing(Noun.QP, qp.node, qp.number)
     posted = [r for _, r in case.log.about(Kind.SEND_POSTED, thing) if event_of(r) <= call.event]
     sends = [
-        Send(case.session, Subject(Sort.SEND, thing, r[A].serial, r[A].wr.wr_id), case.log)
+        Send(case.session, Subject.of_send(thing, send_wqe_of(r)), case.log)
         for r in posted[-qp.sq.capacity :]
     ]
     return Backlog(qp, call.event, sends) if sends else None
@@ -54,8 +54,8 @@ def answer(case: Case, found: Backlog) -> Record | None:
         record
         for _, record in case.log.of(Kind.CQE_POLLED, found.qp.node)
         if since is not None and since < event_of(record) < found.event
-        and (record[A].qp_num, record[A].is_send) == (found.qp.number, False)
-        and record[A].status is WCStatus.SUCCESS
+        and (cqe_of(record).qp_num, cqe_of(record).is_send) == (found.qp.number, False)
+        and cqe_of(record).status is WCStatus.SUCCESS
     ]  # fmt: skip
     return polled[-1] if polled else None
 

@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, attr_mask_of, event_of
 from rdmalab.spec.states import Attr, QPState
 
 
@@ -33,13 +33,12 @@ def thing(qp: QueuePair) -> Thing:
 def told(case: Case, qp: QueuePair, attr: Attr) -> int | None:
     """The event in which an attribute got the value it has; None where that is not kept."""
     found = case.log.about(Kind.ATTRIBUTES_SET, thing(qp))
-    return next((event_of(r) for _, r in reversed(found) if int(r[A]) & attr), None)
+    return next((event_of(r) for _, r in reversed(found) if int(attr_mask_of(r)) & attr), None)
 
 
 def entered(case: Case, qp: QueuePair, *states: QPState) -> int | None:
     """The event in which it last went into one of these states."""
-    found = case.log.about(Kind.STATE_CHANGED, thing(qp))
-    return next((event_of(r) for _, r in reversed(found) if r[B] in states), None)
+    return max(case.log.entered(thing(qp), *states), default=None)
 
 
 def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:

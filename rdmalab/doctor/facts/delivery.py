@@ -7,7 +7,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of
 from rdmalab.views.ladder import Fate, PacketRow, packet_rows
 from rdmalab.wire.packet import Packet
 from rdmalab.world.faults import Corrupt
@@ -65,8 +65,8 @@ def answers(case: Case) -> list[PacketRow]:
     numbers = [
         number
         for number, r in case.log.since(tried[0].event, Kind.PACKET_SENT)
-        if isinstance(r[A], Packet) and r[A].dest_qp == send.number
-        and r[A].flow.dst in gids and _answers(r[A], wqe.first_psn)
+        if isinstance(packet := packet_of(r), Packet) and packet.dest_qp == send.number
+        and packet.flow.dst in gids and _answers(packet, wqe.first_psn)
     ]  # fmt: skip
     return packet_rows(case.world, case.names, numbers[-8:])
 
@@ -84,7 +84,7 @@ def carried_out(case: Case) -> int | None:
         return None
     thing = Thing(Noun.QP, peer.node, peer.number)
     for _, record in case.log.about(Kind.PACKET_RECEIVED, thing):
-        packet, event = record[A], int(event_of(record))
+        packet, event = packet_of(record), int(event_of(record))
         own = event > send.since and packet.psn == wqe.last_psn and _is_from(packet, case)
         if own and (wqe.length == 0 or _does(case, peer, event)):
             return event

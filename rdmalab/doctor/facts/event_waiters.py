@@ -12,7 +12,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, cqe_of, event_of
 from rdmalab.views.record_text import ARMS
 
 RULE = "cq-event-none"
@@ -80,7 +80,7 @@ def added(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
     """The event in which a completion came onto a queue."""
     key = _key(cqe)
     for _, record in reversed(case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, cq.node, cq.number))):
-        if _key(record[A]) == key:
+        if _key(cqe_of(record)) == key:
             return int(event_of(record))
     return None
 

@@ -9,7 +9,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.profiles import SlotsFreed
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, send_wqe_of
 from rdmalab.world.relations import find_qp
 
 RULE = "queue-full"
@@ -57,7 +57,7 @@ def posted(case: Case, qp: QueuePair, wqe: SendWqe) -> int | None:
     """The event in which it was posted, if that is kept."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     found = case.log.about(Kind.SEND_POSTED, thing)
-    return next((event_of(r) for _, r in found if r[A].serial == wqe.serial), None)
+    return next((event_of(r) for _, r in found if send_wqe_of(r).serial == wqe.serial), None)
 
 
 def unpolled(

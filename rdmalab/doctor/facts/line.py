@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rdmalab.doctor.case import Case
 from rdmalab.hca import requester
 from rdmalab.hca.wqe import SendWqe
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, send_wqe_of
 from rdmalab.views import fmt
 
 
@@ -45,4 +45,5 @@ def said_of(case: Case, hold: Hold) -> str:
 def posted(case: Case, wqe: SendWqe) -> int | None:
     """The event of its post."""
     found = case.log.about(Kind.SEND_POSTED, case.subject.thing)
-    return next((event_of(r) for _, r in reversed(found) if r[A].serial == wqe.serial), None)
+    same = (event_of(r) for _, r in reversed(found) if send_wqe_of(r).serial == wqe.serial)
+    return next(same, None)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.work.messages import Piece, meet
+from rdmalab.doctor.work.messages import Piece, meet, piece_of
 from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Index, Node
 from rdmalab.grammar.program import Line
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, line_number_of
 
 
 class Passed(NamedTuple):
@@ -70,7 +70,7 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
     slept = [event_of(r) for _, r in case.log.about(Kind.PROGRAM_WAITED, thing)]
     woken = [event_of(r) for _, r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
     for _, record in case.log.about(Kind.PROGRAM_RAN, thing):
-        line, begun = lines.get(record[A]), event_of(record)
+        line, begun = lines.get(line_number_of(record)), event_of(record)
         piece = watched(case, line.question) if line is not None and line.word == "wait" else None
         if line is None or piece is None:
             continue
@@ -84,9 +84,9 @@ def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:
     started = case.log.created(thing)
     own = case.names.of(thing)
     found = [event_of(r) for _, r in case.log.of(Kind.MEMORY_WRITTEN, thing.node)
-             if meet([piece], [(r[A], r[B])])]  # fmt: skip
+             if meet([piece], [piece_of(r)])]  # fmt: skip
     for _, record in case.log.of(Kind.HOST_WROTE, thing.node):
         event = event_of(record)
-        if event > (-1 if started is None else started) and meet([piece], [(record[A], record[B])]):
+        if (started is None or event > started) and meet([piece], [piece_of(record)]):
             found += [event] if case.log.asked(event)[1] != own else []
     return sorted(found)

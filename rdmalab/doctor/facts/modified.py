@@ -12,7 +12,7 @@ from rdmalab.doctor.log import Call
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, new_state_of
 from rdmalab.spec.states import (
     ATTRIBUTES,
     BRING_UP,
@@ -57,7 +57,7 @@ def asked_of(case: Case, call: Call) -> ModifyCall | None:
     if call.invocation is None or qp is None:
         return None
     given = dict(call.invocation.arguments.get("attr") or {})
-    moves = [r[B] for _, r in case.log.about(Kind.STATE_CHANGED, thing(qp))
+    moves = [new_state_of(r) for _, r in case.log.about(Kind.STATE_CHANGED, thing(qp))
              if event_of(r) < call.event]  # fmt: skip
     now = moves[-1] if moves else QPState.RESET
     if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import Evidence, Finding, Fix, Verdict
 from rdmalab.doctor.work.send import Send
-from rdmalab.spec.records import A
+from rdmalab.spec.records import roce_packet_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views.ladder import Fate, PacketRow
 from rdmalab.wire.packet import Packet, wire_length
@@ -25,8 +25,7 @@ class Obstacle(NamedTuple):
 
     def packet(self, case: Case, index: int = -1) -> Packet:
         """One of the packets that were lost."""
-        packet: Packet = case.world.trace.records[self.lost[index].number][A]
-        return packet
+        return roce_packet_of(case.world.trace.records[self.lost[index].number])
 
 
 def narrow_link(case: Case) -> Obstacle | None:

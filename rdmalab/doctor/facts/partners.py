@@ -5,7 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.work.send import Send
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, new_state_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text, is_multicast
@@ -140,8 +140,7 @@ def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
 # --------------------------------------------------------------------------- since when
 def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
     """The event of its last step into a state."""
-    found = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing_of(qp)) if r[B] is state]
-    return event_of(found[-1]) if found else None
+    return max(case.log.entered(thing_of(qp), state), default=None)
 
 
 def told(case: Case, qp: QueuePair) -> int | None:
@@ -153,7 +152,7 @@ def state_at(case: Case, qp: QueuePair, event: int) -> tuple[QPState, int | None
     """The state in which it was then, and since which event."""
     moves = case.log.about(Kind.STATE_CHANGED, thing_of(qp))
     earlier = [r for _, r in moves if event_of(r) < event]
-    return (earlier[-1][B], event_of(earlier[-1])) if earlier else (QPState.RESET, None)
+    return (new_state_of(earlier[-1]), event_of(earlier[-1])) if earlier else (QPState.RESET, None)
 
 
 def destroyed(case: Case, node: str, number: int) -> int | None:

@@ -3,11 +3,11 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.partners import thing_of
 from rdmalab.doctor.log import Call
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subject import Subject
 from rdmalab.doctor.work import attempts
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
-from rdmalab.spec.records import A, Kind, event_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of, node_of, object_of, send_wqe_of
 from rdmalab.spec.states import BRING_UP
 from rdmalab.world.relations import find_qp, node_at, peer_of
 
@@ -19,7 +19,7 @@ def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
         return [peer] if peer is not None else []
     found: dict[tuple[str, int], None] = {}
     for _, record in case.log.of(Kind.SEND_POSTED):
-        if _is_for(case, node_of(record), record[A], qp):
+        if _is_for(case, node_of(record), send_wqe_of(record), qp):
             found[node_of(record), object_of(record)] = None
     living = (find_qp(case.world, *each) for each in found)
     return [each for each in living if each is not None]
@@ -34,8 +34,8 @@ def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
 def newest(case: Case, qp: QueuePair) -> list[Subject]:
     """What a queue pair posted last, which may have gone without a word and without a packet."""
     thing = thing_of(qp)
-    posts = [record[A] for _, record in case.log.about(Kind.SEND_POSTED, thing)[-1:]]
-    return [Subject(Sort.SEND, thing, wqe.serial, wqe.wr.wr_id) for wqe in posts]
+    posts = [send_wqe_of(record) for _, record in case.log.about(Kind.SEND_POSTED, thing)[-1:]]
+    return [Subject.of_send(thing, wqe) for wqe in posts]
 
 
 def unsent(case: Case, qp: QueuePair) -> list[Call]:

@@ -6,7 +6,21 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    async_event_of,
+    cqe_of,
+    event_of,
+    kind_of,
+    new_state_of,
+    node_of,
+    object_of,
+    packet_of,
+    reason_of,
+    send_wqe_of,
+    status_of,
+)
 from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -36,7 +50,7 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
     until = case.world.event if work is None or work.ending is None else work.ending.event
     thing = Thing(Noun.QP, qp.node, qp.number)
     moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= until]
-    if not moves or moves[-1][B] not in _DEAD:
+    if not moves or new_state_of(moves[-1]) not in _DEAD:
         return None
     return _told(case, thing, moves[-1])
 
@@ -51,7 +65,7 @@ def _device(case: Case) -> ErrorCause | None:
 
 
 def _told(case: Case, thing: Thing, move: Record) -> ErrorCause:
-    event, state = event_of(move), QPState(move[B])
+    event, state = event_of(move), QPState(new_state_of(move))
     records = case.log.within(event)
     for explain in _EXPLAIN:
         if (found := explain(case, thing, records)) is not None:
@@ -79,9 +93,9 @@ def _own_work(_case: Case, thing: Thing, records: list[Record]) -> _Reason | Non
         ):
             continue
         sent = kind_of(record) is Kind.WQE_COMPLETED
-        status = record[B] if sent else record[A].status
-        number = object_of(record) if sent else record[A].qp_num
-        wr_id = record[A].wr.wr_id if sent else record[A].wr_id
+        status = status_of(record) if sent else cqe_of(record).status
+        number = object_of(record) if sent else cqe_of(record).qp_num
+        wr_id = send_wqe_of(record).wr.wr_id if sent else cqe_of(record).wr_id
         if number == thing.number and status not in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
             return (f"its {fmt.wr(wr_id)} ended with {WCStatus(status).name}",)
     return None
@@ -89,7 +103,7 @@ def _own_work(_case: Case, thing: Thing, records: list[Record]) -> _Reason | Non
 
 def _accident(_case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     fatal = any(
-        kind_of(r) is Kind.ASYNC_RAISED and r[A] is AsyncEvent.QP_FATAL
+        kind_of(r) is Kind.ASYNC_RAISED and async_event_of(r) is AsyncEvent.QP_FATAL
         and (node_of(r), object_of(r)) == thing[1:]
         for r in records
     )  # fmt: skip
@@ -108,12 +122,13 @@ def _by_hand(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
 def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     """It told its peer a fatal NAK, and died of it."""
     found = case.log.about(Kind.REQUEST_REFUSED, thing)
-    fatal = [r for _, r in found if event_of(r) <= event_of(records[0]) and REFUSALS[r[B]].fatal]
+    until = event_of(records[0])
+    fatal = [r for _, r in found if event_of(r) <= until and REFUSALS[reason_of(r)].fatal]
     if not fatal:
         return None
     record = fatal[-1]
-    what = fmt.packet_words(record[A])
-    return (f"it refused {what} of its peer at event {event_of(record)}: {fmt.reason(record[B])}",)
+    what, why = fmt.packet_words(packet_of(record)), fmt.reason(reason_of(record))
+    return (f"it refused {what} of its peer at event {event_of(record)}: {why}",)
 
 
 _EXPLAIN: tuple[Callable[[Case, Thing, list[Record]], _Reason | None], ...] = (

@@ -3,11 +3,10 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.work.messages import Message, arrived
-from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.hca.wr import SendWR
-from rdmalab.spec.records import A, Kind, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, recv_wqe_of
 from rdmalab.wire.packet import Packet
 
 
@@ -22,17 +21,16 @@ def receive_of(case: Case, message: Message) -> tuple[QueuePair, RecvWqe] | None
         found = arrived(case.world, case.log, event_of(record), node, number)
         qp = case.world.nodes[node].qps.items.get(number)
         if found is not None and found.subject == message.subject and qp is not None:
-            return qp, record[A]
+            return qp, recv_wqe_of(record)
     return None
 
 
 def _may_be(case: Case, message: Message, event: int) -> bool:
     """Whether one of its PSNs arrived then: cheap, and rarely wrong."""
-    first, span = message.wqe.first_psn, (message.wqe.last_psn - message.wqe.first_psn) & MASK
+    came = (r for r in case.log.within(event) if kind_of(r) is Kind.PACKET_RECEIVED)
     return any(
-        kind_of(record) is Kind.PACKET_RECEIVED and (record[A].psn - first) & MASK <= span
-        for record in case.log.within(event)
-        if isinstance(record[A], Packet)
+        isinstance(packet, Packet) and message.wqe.has_psn(packet.psn)
+        for packet in map(packet_of, came)
     )
 
 

@@ -12,7 +12,7 @@ from rdmalab.doctor.work.attempts import RECEIVING, SENDING
 from rdmalab.grammar.program import Line
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, line_number_of
 from rdmalab.world.program_state import Program
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp, peer_of
@@ -83,7 +83,7 @@ class ThreadWait:
         if self.program.state is ProgramState.WAITING and waited:
             return event_of(waited[-1].record)
         ran = self.case.log.about(Kind.PROGRAM_RAN, self.thing)
-        here = list(takewhile(lambda each: each.record[A] in own, reversed(ran)))
+        here = list(takewhile(lambda each: line_number_of(each.record) in own, reversed(ran)))
         is_kept = here and (len(here) < len(ran) or not self.case.log.begins)
         return event_of(here[-1].record) if is_kept else self.case.world.event
 
@@ -110,7 +110,7 @@ def lines_of(case: Case, program: Program) -> list[Line]:
     if program.state in (*_OVER, ProgramState.WAITING) or not case.at_rest:
         return [program.line]
     ran = case.log.about(Kind.PROGRAM_RAN, _thing(program))[-_MOST_LINES:]
-    numbers = {each.record[A] for each in ran} | {program.line.number}
+    numbers = {line_number_of(each.record) for each in ran} | {program.line.number}
     return [line for line in program.lines if line.number in numbers]
 
 

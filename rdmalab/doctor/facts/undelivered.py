@@ -10,9 +10,18 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import A, Kind, Record, event_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    event_of,
+    node_of,
+    object_of,
+    packet_of,
+    roce_packet_of,
+    send_wqe_of,
+    wqe_of,
+)
 from rdmalab.spec.work import WORK, Local
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_node
@@ -35,9 +44,9 @@ def strays(case: Case, qp: QueuePair) -> list[Subject]:
         sender = sender_of(case.world, record)
         if sender is None or not _may_be_for(case, qp, record, sender):
             continue
-        wqe = posted_as(case.log, sender, record[A], event_of(record))
+        wqe = posted_as(case.log, sender, record)
         if wqe is not None:
-            found[_subject(sender, wqe)] = None
+            found[Subject.of_send(sender, wqe)] = None
     return list(found)
 
 
@@ -53,27 +62,23 @@ def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
     lost = [
         each
         for each in case.log.of(Kind.PACKET_LOST)
-        if isinstance(each.record[A], Packet)
-        and case.world.network.target_of(each.record[A].flow) in (qp.node, "")
+        if isinstance(packet := packet_of(each.record), Packet)
+        and case.world.network.target_of(packet.flow) in (qp.node, "")
     ]
     for _, record in sorted(dropped + lost, reverse=True, key=lambda each: each.number):
-        if is_request(record[A]):
+        if is_request(packet_of(record)):
             yield record
 
 
 def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> bool:
     """It says so; or its peer sent it; or it is a datagram for nobody with the right Q_Key."""
-    packet: Packet = record[A]
+    packet = roce_packet_of(record)
     if packet.dest_qp == qp.number and case.world.network.target_of(packet.flow) == qp.node:
         return True
     if qp.path is not None and qp.transport.connected:
         return (sender.node, sender.number) == (peer_node(case.world, qp), qp.path.dest_qpn)
     nobody = object_of(record) not in case.world.nodes[qp.node].qps.items
     return nobody and packet.deth is not None and packet.deth.qkey == qp.attr.qkey
-
-
-def _subject(sender: Thing, wqe: SendWqe) -> Subject:
-    return Subject(Sort.SEND, sender, wqe.serial, wqe.wr.wr_id)
 
 
 def users_of(case: Case, srq: Thing) -> list[QueuePair]:
@@ -99,7 +104,7 @@ def for_bytes(case: Case) -> list[Subject]:
 def _posted(kind: Kind, record: Record) -> Subject:
     sort = Sort.SEND if kind is Kind.SEND_POSTED else Sort.RECV
     thing = Thing(Noun.QP, node_of(record), object_of(record))
-    return Subject(sort, thing, record[A].serial, record[A].wr.wr_id)
+    return Subject(sort, thing, wqe_of(record).serial, wqe_of(record).wr.wr_id)
 
 
 def _writes(record: Record, mr: MemoryRegion, span: range) -> bool:
@@ -107,20 +112,20 @@ def _writes(record: Record, mr: MemoryRegion, span: range) -> bool:
 
     An address alone names no region whose own addresses begin at 0.
     """
-    wr, right = record[A].wr, WORK[record[A].wr.opcode].remote
+    wr, right = send_wqe_of(record).wr, WORK[send_wqe_of(record).wr.opcode].remote
     named = wr.rkey == mr.rkey != 0 or (mr.iova and right is Access.REMOTE_WRITE)
-    return bool(named) and _meets(mr, span, wr.remote_addr, record[A].length)
+    return bool(named) and _meets(mr, span, wr.remote_addr, send_wqe_of(record).length)
 
 
 def _sinks(record: Record, mr: MemoryRegion, span: range) -> bool:
     """Whether a READ or an atomic brings its answer there."""
-    return WORK[record[A].wr.opcode].local is Local.SCATTER and _names(record, mr, span)
+    return WORK[send_wqe_of(record).wr.opcode].local is Local.SCATTER and _names(record, mr, span)
 
 
 def _names(record: Record, mr: MemoryRegion, span: range) -> bool:
     """Whether a work request has a buffer there."""
     return any(sge.lkey == mr.lkey and _meets(mr, span, sge.addr, sge.length)
-               for sge in record[A].sg)  # fmt: skip
+               for sge in wqe_of(record).sg)  # fmt: skip
 
 
 def _meets(mr: MemoryRegion, span: range, addr: int, length: int) -> bool:

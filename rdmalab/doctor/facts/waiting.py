@@ -11,7 +11,7 @@ from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import A, B, Kind, event_of
+from rdmalab.spec.records import Kind, event_of, send_wqe_of, status_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WROpcode
@@ -78,9 +78,9 @@ def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
     since = entered(case, qp, QPState.RTR) or -1
     ended = case.log.about(Kind.WQE_COMPLETED, thing_of(peer))
     done = [
-        Done(record[A], event_of(record))
+        Done(send_wqe_of(record), event_of(record))
         for _, record in ended
-        if record[B] == WCStatus.SUCCESS and event_of(record) > since
+        if status_of(record) == WCStatus.SUCCESS and event_of(record) > since
     ]
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
     messages = [number for number, each in enumerate(done) if each.takes_receive]

@@ -9,7 +9,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.spec.records import A, Kind
+from rdmalab.spec.records import Kind, packet_of, send_wqe_of
 from rdmalab.spec.states import BRING_UP, QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
@@ -84,7 +84,7 @@ def received_anew(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
 
 def message_for(case: Case, qp: QueuePair) -> list[str]:
     """The last message that a queue pair could not take, once more; else a small one."""
-    dropped = [r[A] for _, r in case.log.of(Kind.PACKET_DROPPED, qp.node, qp.number)]
+    dropped = [packet_of(r) for _, r in case.log.of(Kind.PACKET_DROPPED, qp.node, qp.number)]
     for packet in reversed(dropped):
         if isinstance(packet, Packet) and (found := _posted(case, qp, packet)) is not None:
             return [simple_fixes.post_send(case, *found)]
@@ -105,8 +105,8 @@ def _posted(case: Case, qp: QueuePair, packet: Packet) -> tuple[QueuePair, SendW
         return None
     thing = Thing(Noun.QP, node, number)
     for _, record in reversed(case.log.about(Kind.SEND_POSTED, thing)):
-        if record[A].first_psn == packet.psn:
-            return sender, record[A].wr
+        if send_wqe_of(record).first_psn == packet.psn:
+            return sender, send_wqe_of(record).wr
     return None
 
 

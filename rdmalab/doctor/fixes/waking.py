@@ -8,7 +8,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wqe import Cqe
 from rdmalab.hca.wr import SendWR
-from rdmalab.spec.records import A, Kind
+from rdmalab.spec.records import Kind, send_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
@@ -71,7 +71,7 @@ def sender_of(case: Case, qp: QueuePair, cqe: Cqe) -> QueuePair | None:
 def last_sent(case: Case, sender: QueuePair, to: QueuePair | None = None) -> SendWR | None:
     """Its newest send; to: the newest that took a receive of this queue pair."""
     for _, record in reversed(case.log.about(Kind.SEND_POSTED, _thing(sender))):
-        wr: SendWR = record[A].wr
+        wr: SendWR = send_wqe_of(record).wr
         if to is None or (simple_fixes.needs_receive(wr) and _goes_to(sender, wr, to)):
             return wr
     return None

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from rdmalab.doctor.work.content import Content, Touch
 from rdmalab.doctor.work.messages import Message
-from rdmalab.hca.psn import MASK
 from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS
-from rdmalab.spec.records import A, Kind, event_of, kind_of
+from rdmalab.spec.records import Kind, event_of, kind_of, packet_of
+from rdmalab.wire.packet import Packet
 
 MOST = 64  # that are looked into
 
@@ -34,9 +34,9 @@ def atomics(content: Content) -> list[Atomic]:
 def _original(content: Content, touch: Touch, message: Message) -> int:
     """As the answer tells it; 0 while none has left."""
     for _, record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
-        answer = getattr(record[A], "atomicacketh", None)
-        if answer is None or (record[A].psn - message.packet.psn) & MASK:
-            continue
-        if event_of(record) >= touch.event:
-            return int(answer.original)
+        packet = packet_of(record)
+        answer = packet.atomicacketh if isinstance(packet, Packet) else None
+        same = answer is not None and packet.psn == message.packet.psn
+        if answer is not None and same and event_of(record) >= touch.event:
+            return answer.original
     return 0

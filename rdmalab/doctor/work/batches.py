@@ -9,7 +9,7 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.extended import DROPPED, POSTED, UNOPENED
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.builders import DATA_SETTERS
-from rdmalab.spec.records import A, B, Kind, event_of, kind_of
+from rdmalab.spec.records import Kind, ending_of, event_of, kind_of, send_wr_of, setter_of
 from rdmalab.world.trace import Numbered
 
 _KINDS = (
@@ -84,14 +84,14 @@ def _take(found: list[Batch], numbered: Numbered, thing: Thing) -> None:
     elif not found or found[-1].closed is not None:
         return
     elif kind is Kind.WR_BUILT:
-        found[-1].built.append(Building(record[A], event, int(record[A].flags)))
+        found[-1].built.append(Building(send_wr_of(record), event, int(send_wr_of(record).flags)))
     elif kind is Kind.WR_FILLED and found[-1].built:
-        found[-1].built[-1].wr = record[A]
-        found[-1].built[-1].setters.append(Setting(str(record[B]), event))
+        found[-1].built[-1].wr = send_wr_of(record)
+        found[-1].built[-1].setters.append(Setting(str(setter_of(record)), event))
     elif kind is Kind.BATCH_FAILED:
         found[-1].spoiled = event
-    elif kind is Kind.REGION_CLOSED and record[B] != UNOPENED:
-        found[-1].closed, found[-1].ending = event, str(record[B])
+    elif kind is Kind.REGION_CLOSED and ending_of(record) != UNOPENED:
+        found[-1].closed, found[-1].ending = event, str(ending_of(record))
 
 
 def latest(log: Log, subject: Subject) -> Batch | None:

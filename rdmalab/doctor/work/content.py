@@ -6,12 +6,21 @@ from typing import NamedTuple
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.doctor.work import messages
-from rdmalab.doctor.work.messages import Message, Piece, meet
+from rdmalab.doctor.work.messages import Message, Piece, meet, piece_of
 from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.session.session import Session
-from rdmalab.spec.records import A, B, Kind, Record, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    event_of,
+    kind_of,
+    length_of,
+    node_of,
+    object_of,
+    recv_wqe_of,
+)
 
 GRH = 40  # bytes that lie before a datagram
 
@@ -55,11 +64,11 @@ class Content:
         """Records of access to these bytes, oldest first."""
         found = []
         for _, record in self.log.of(kind, self.node):
-            if meet([self.piece], [(record[A], record[B])]):
+            if meet([self.piece], [piece_of(record)]):
                 by_host = kind is Kind.HOST_WROTE
                 at = 0 if by_host else self._place_in_packet(record)
                 qp = 0 if by_host else object_of(record)
-                found.append(Touch(event_of(record), qp, (record[A], record[B]), at))
+                found.append(Touch(event_of(record), qp, piece_of(record), at))
         return found
 
     def _place_in_packet(self, wanted: Record) -> int:
@@ -69,7 +78,7 @@ class Content:
             if record == wanted:
                 break
             if _writer(record) == _writer(wanted):
-                at += record[B]
+                at += length_of(record)
         return at
 
     @cached_property
@@ -102,9 +111,9 @@ class Content:
         found = []
         for kind in (Kind.RECV_POSTED, Kind.SRQ_POSTED):
             for _, record in self.log.of(kind, self.node):
-                if meet([self.piece], messages.pieces(self.hca, record[A].sg)):
+                if meet([self.piece], messages.pieces(self.hca, recv_wqe_of(record).sg)):
                     qp = object_of(record) if kind is Kind.RECV_POSTED else 0
-                    found.append(Posted(event_of(record), qp, record[A]))
+                    found.append(Posted(event_of(record), qp, recv_wqe_of(record)))
         return sorted(found, key=lambda posted: posted.event, reverse=True)
 
 

@@ -4,13 +4,26 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subject import Subject
 from rdmalab.hca.device import Hca
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import A, Kind, Record, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    address_of,
+    event_of,
+    kind_of,
+    length_of,
+    node_of,
+    object_of,
+    packet_of,
+    recv_wqe_of,
+    roce_packet_of,
+    send_wqe_of,
+)
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
 
@@ -33,25 +46,27 @@ class Message(NamedTuple):
     @property
     def subject(self) -> Subject:
         """The send, as somebody would ask about it."""
-        return Subject(Sort.SEND, self.thing, self.wqe.serial, self.wqe.wr.wr_id)
+        return Subject.of_send(self.thing, self.wqe)
 
 
 def arrived(world: World, log: Log, event: int, node: str, number: int) -> Message | None:
     """What the queue pair of this number received in this event."""
     for record in log.within(event):
-        if (kind_of(record), node_of(record), object_of(record)) == (
-            Kind.PACKET_RECEIVED,
-            node,
-            number,
-        ):
+        came = kind_of(record) is Kind.PACKET_RECEIVED
+        if came and (node_of(record), object_of(record)) == (node, number):
             return _message(world, log, record)
     return None
 
 
+def piece_of(record: Record) -> Piece:
+    """The bytes that a record says were written."""
+    return address_of(record), length_of(record)
+
+
 def _message(world: World, log: Log, received: Record) -> Message | None:
-    packet = received[A]
+    packet = packet_of(received)
     row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
-    if row is None:
+    if row is None or not isinstance(packet, Packet):
         return None
     left = _leaving(world, log, received)
     if row.request and left is not None:
@@ -64,16 +79,16 @@ def _message(world: World, log: Log, received: Record) -> Message | None:
         return None
     qp = world.nodes[thing.node].qps.items.get(thing.number)
     mtu = qp.path.mtu if qp is not None and qp.path is not None else 0
-    offset = ((packet.psn - posting[A].first_psn) & MASK) * mtu
-    return Message(thing, posting[A], event_of(posting), packet, sent, offset)
+    offset = ((packet.psn - send_wqe_of(posting).first_psn) & MASK) * mtu
+    return Message(thing, send_wqe_of(posting), event_of(posting), packet, sent, offset)
 
 
 def _leaving(world: World, log: Log, received: Record) -> Record | None:
     """The record of the same packet leaving."""
-    packet = received[A]
+    packet = roce_packet_of(received)
     origin = world.network.origin_of(packet.flow)
     for _, record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
-        if event_of(record) < event_of(received) and record[A] == packet:
+        if event_of(record) < event_of(received) and packet_of(record) == packet:
             return record
     return None
 
@@ -81,9 +96,8 @@ def _leaving(world: World, log: Log, received: Record) -> Record | None:
 def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
     """The post of the newest send of a queue pair that has this PSN, as it was in an event."""
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
-        wqe = record[A]
-        span = (wqe.last_psn - wqe.first_psn) & MASK
-        if event_of(record) <= event and (psn - wqe.first_psn) & MASK <= span:
+        wqe = send_wqe_of(record)
+        if event_of(record) <= event and wqe.has_psn(psn):
             return record
     return None
 
@@ -92,7 +106,7 @@ def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
 def taking(world: World, log: Log, node: str, number: int, wqe: RecvWqe) -> Message | None:
     """The message that took a receive. number: of its queue pair, 0 of a shared one."""
     for _, record in reversed(log.of(Kind.RECV_TAKEN, node)):
-        taken = record[A]
+        taken = recv_wqe_of(record)
         if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (0, object_of(record)):
             return arrived(world, log, event_of(record), node, object_of(record))
     return None
@@ -134,7 +148,7 @@ def meet(one: list[Piece], other: list[Piece]) -> list[Piece]:
 def post_of(log: Log, thing: Thing, serial: int) -> int | None:
     """The event in which a send was posted."""
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
-        if record[A].serial == serial:
+        if send_wqe_of(record).serial == serial:
             event: int = event_of(record)
             return event
     return None

@@ -6,9 +6,19 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log, work_of
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.work.messages import Piece, meet, pieces
+from rdmalab.doctor.work.messages import Piece, meet, piece_of, pieces
 from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.spec.records import A, B, Kind, Record, event_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    cqe_of,
+    event_of,
+    node_of,
+    object_of,
+    send_wqe_of,
+    status_of,
+    wqe_of,
+)
 from rdmalab.spec.work import Local
 
 MOST_WRITES = 16
@@ -62,7 +72,7 @@ def sinks(log: Log, node: str) -> Iterator[Sink]:
     ended, polled, failed = _ends(log, node, first)
     for kind, (sort, noun) in _POSTS.items():
         for _, record in posts[kind]:
-            wqe = record[A]
+            wqe = wqe_of(record)
             if _fills(wqe):
                 thing = Thing(noun, node, object_of(record))
                 key = (sort is Sort.SEND, thing.number, wqe.serial)
@@ -93,9 +103,9 @@ def _ends(log: Log, node: str, first: int) -> tuple[dict[_Key, int], dict[_Key, 
 def _ended(kind: Kind, record: Record) -> tuple[_Key, int]:
     """Whose end or completion a record is, and its status."""
     if kind is Kind.WQE_COMPLETED:
-        return (True, object_of(record), record[A].serial), int(record[B])
-    work = work_of(node_of(record), record[A])
-    return (work.is_send, work.srq or work.qpn, work.serial), int(record[A].status)
+        return (True, object_of(record), send_wqe_of(record).serial), int(status_of(record))
+    work = work_of(node_of(record), cqe_of(record))
+    return (work.is_send, work.srq or work.qpn, work.serial), int(cqe_of(record).status)
 
 
 def _fills(wqe: SendWqe | RecvWqe) -> bool:
@@ -112,7 +122,7 @@ def overwrites(log: Log, node: str) -> list[Overwrite]:
         for sink in (sinks(log, node) if wrote else ())
         for record in wrote
         if sink.posted < event_of(record) and (sink.ended is None or event_of(record) < sink.ended)
-        for piece in meet(sink.pieces, [(record[A], record[B])])[:1]
+        for piece in meet(sink.pieces, [piece_of(record)])[:1]
     ]
     return sorted(found, key=lambda each: each.event)
 

@@ -10,7 +10,7 @@ from rdmalab.hca.qp import QueuePair, RecvQueue
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.session.session import Session
-from rdmalab.spec.records import A, B, Kind, Record, event_of, object_of
+from rdmalab.spec.records import Kind, Record, event_of, object_of, recv_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 
@@ -48,7 +48,8 @@ class Receive:
         """The record of its post."""
         kind = Kind.SRQ_POSTED if self.shared else Kind.RECV_POSTED
         found = self.log.about(kind, self.subject.thing)
-        return next((r for _, r in reversed(found) if r[A].serial == self.subject.serial), None)
+        serial = self.subject.serial
+        return next((r for _, r in reversed(found) if recv_wqe_of(r).serial == serial), None)
 
     @property
     def posted(self) -> int | None:
@@ -60,7 +61,7 @@ class Receive:
         """What it became on the queue."""
         waiting = self.queue.wqes if self.queue is not None else ()
         found = next((w for w in waiting if w.serial == self.subject.serial), None)
-        return found or (self.posting[A] if self.posting is not None else None)
+        return found or (recv_wqe_of(self.posting) if self.posting is not None else None)
 
     @property
     def on_queue(self) -> bool:
@@ -73,7 +74,7 @@ class Receive:
         """The record of the message that took it; its object is the queue pair."""
         thing, serial = self.subject.thing, self.subject.serial
         for _, record in reversed(self.log.of(Kind.RECV_TAKEN, thing.node)):
-            wqe = record[A]
+            wqe = recv_wqe_of(record)
             own = wqe.srq == thing.number if self.shared else object_of(record) == thing.number
             if own and wqe.serial == serial and bool(wqe.srq) is self.shared:
                 return record
@@ -111,6 +112,5 @@ class Receive:
         """The event in which a RESET threw it away before it was done."""
         if self.posted is None or self.ending is not None or self.on_queue or self.shared:
             return None
-        found = self.log.about(Kind.STATE_CHANGED, self.subject.thing)
-        later = [r for _, r in found if event_of(r) > self.posted and r[B] is QPState.RESET]
-        return event_of(later[0]) if later else None
+        later = self.log.entered(self.subject.thing, QPState.RESET, after=self.posted)
+        return later[0] if later else None

@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdmalab.command import Noun
 from rdmalab.doctor.log import Log, Work
 from rdmalab.doctor.subject import Subject
-from rdmalab.hca.psn import MASK
 from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import A, B, Kind, Record, event_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    cqe_of,
+    event_of,
+    object_of,
+    packet_of,
+    send_wqe_of,
+    status_of,
+)
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views.ladder import PacketRow, packet_rows
@@ -54,7 +62,7 @@ class Send:
         """The record of its post."""
         serial = self.subject.serial
         found = self.log.about(Kind.SEND_POSTED, self.subject.thing)
-        return next((r for _, r in reversed(found) if r[A].serial == serial), None)
+        return next((r for _, r in reversed(found) if send_wqe_of(r).serial == serial), None)
 
     @property
     def posted(self) -> int | None:
@@ -72,7 +80,7 @@ class Send:
     def wqe(self) -> SendWqe | None:
         """What it became on the queue; a WQE never changes."""
         kept = self.qp.sq.wqes.get(self.subject.serial) if self.qp is not None else None
-        return kept or (self.posting[A] if self.posting is not None else None)
+        return kept or (send_wqe_of(self.posting) if self.posting is not None else None)
 
     @property
     def on_queue(self) -> bool:
@@ -92,8 +100,8 @@ class Send:
         serial = self.subject.serial
         found = self.log.about(Kind.WQE_COMPLETED, self.subject.thing)
         for _, record in reversed(found):
-            if record[A].serial == serial:
-                return Ending(WCStatus(record[B]), event_of(record))
+            if send_wqe_of(record).serial == serial:
+                return Ending(WCStatus(status_of(record)), event_of(record))
         return None
 
     @property
@@ -111,9 +119,8 @@ class Send:
         """The event in which a RESET threw it away before it was done."""
         if self.posted is None or self.ending is not None or self.on_queue:
             return None
-        found = self.log.about(Kind.STATE_CHANGED, self.subject.thing)
-        later = [r for _, r in found if event_of(r) > self.posted and r[B] is QPState.RESET]
-        return event_of(later[0]) if later else None
+        later = self.log.entered(self.subject.thing, QPState.RESET, after=self.posted)
+        return later[0] if later else None
 
     # ------------------------------------------------------------------ its completion
     @cached_property
@@ -141,12 +148,12 @@ class Send:
         wqe, since = self.wqe, self.since
         if wqe is None or since is None:
             return []
-        span = (wqe.last_psn - wqe.first_psn) & MASK
+        sent = self.log.about(Kind.PACKET_SENT, self.subject.thing)
         numbers = [
             number
-            for number, record in self.log.about(Kind.PACKET_SENT, self.subject.thing)
-            if event_of(record) >= since and isinstance(record[A], Packet)  # a frame has no PSN
-            and _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span
+            for number, packet in ((n, packet_of(r)) for n, r in sent if event_of(r) >= since)
+            if isinstance(packet, Packet)  # a frame has no PSN
+            and _is_request(packet) and wqe.has_psn(packet.psn)
         ]  # fmt: skip
         half = MOST_PACKETS // 2
         if len(numbers) > MOST_PACKETS:
@@ -159,15 +166,15 @@ class Send:
         wqe, since = self.wqe, self.since
         if wqe is None or since is None:
             return []
-        span = (wqe.last_psn - wqe.first_psn) & MASK
         world, names = self.session.world, self.session.names
         gids = {gid for gid in world.nodes[self.node].gids if gid}
+        sent = self.log.since(since, Kind.PACKET_SENT)
         numbers = [
             number
-            for number, record in self.log.since(since, Kind.PACKET_SENT)
-            if record[A].dest_qp == self.number
-            and isinstance(record[A], Packet) and record[A].flow.dst in gids
-            and not _is_request(record[A]) and ((record[A].psn - wqe.first_psn) & MASK) <= span
+            for number, packet in ((number, packet_of(record)) for number, record in sent)
+            if packet.dest_qp == self.number
+            and isinstance(packet, Packet) and packet.flow.dst in gids
+            and not _is_request(packet) and wqe.has_psn(packet.psn)
         ]  # fmt: skip
         return packet_rows(world, names, numbers[-MOST_PACKETS:])
 
@@ -185,4 +192,4 @@ def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> CqeP
     if record is None:
         return None
     program = log.asked(event_of(record))[1] if kind is Kind.CQE_POLLED else ""
-    return CqePlace(object_of(record), event_of(record), record[A], program)
+    return CqePlace(object_of(record), event_of(record), cqe_of(record), program)

@@ -5,12 +5,24 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.finding import Evidence, Finding, Fix, fail, warn
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.work.messages import posting_of
 from rdmalab.doctor.work.send import Send
-from rdmalab.hca.psn import MASK
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import A, B, Kind, Record, cause_of, event_of, kind_of, node_of, object_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    cause_of,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+    packet_of,
+    reason_of,
+    roce_packet_of,
+    send_wqe_of,
+)
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
@@ -84,21 +96,14 @@ def unheard(session: Session, send: Send, *, asked: bool) -> Unheard | None:
 
 def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
     """Oldest first."""
-    span, since = (wqe.last_psn - wqe.first_psn) & MASK, send.since or 0
-    found = [
-        (number, _miss(record))
-        for kind in (Kind.PACKET_DROPPED, Kind.PACKET_LOST)
-        for number, record in send.log.of(kind)
-        if event_of(record) >= since and is_request(record[A])
-        and ((record[A].psn - wqe.first_psn) & MASK) <= span
+    found = sorted(send.log.of(Kind.PACKET_DROPPED) + send.log.of(Kind.PACKET_LOST))
+    return [
+        Miss(event_of(record), reason_of(record), packet, node_of(record), object_of(record))
+        for record, packet in ((r, packet_of(r)) for _, r in found)
+        if isinstance(packet, Packet) and is_request(packet) and wqe.has_psn(packet.psn)
+        and event_of(record) >= (send.since or 0)
         and sender_of(world, record) == send.subject.thing
     ]  # fmt: skip
-    return [miss for _, miss in sorted(found, key=lambda each: each[0])]
-
-
-def _miss(record: Record) -> Miss:
-    packet, reason = record[A], str(record[B])
-    return Miss(event_of(record), reason, packet, node_of(record), object_of(record))
 
 
 def sender_of(world: World, record: Record) -> Thing | None:
@@ -108,8 +113,10 @@ def sender_of(world: World, record: Record) -> Thing | None:
     if cause_of(record) >= world.trace.first:  # what scheduled an arrival put it on the cable
         cause = world.trace.records[cause_of(record)]
         return Thing(Noun.QP, node_of(cause), object_of(cause))
-    packet = record[A]
-    node = world.network.origin_of(packet.flow) if isinstance(packet, Packet) else ""
+    packet = packet_of(record)
+    if not isinstance(packet, Packet):
+        return None
+    node = world.network.origin_of(packet.flow)
     return _of_flow(world, node, packet) if node else None
 
 
@@ -130,11 +137,14 @@ def is_request(packet: object) -> bool:
     return row is not None and row.request
 
 
-def posted_as(log: Log, sender: Thing, packet: Packet, event: int) -> SendWqe | None:
+def sent_as(log: Log, record: Record) -> tuple[Thing, SendWqe] | None:
+    """Who sent a packet that was dropped or lost, and for which request; None if forgotten."""
+    sender = sender_of(log.session.world, record)
+    wqe = posted_as(log, sender, record) if sender is not None else None
+    return (sender, wqe) if sender is not None and wqe is not None else None
+
+
+def posted_as(log: Log, sender: Thing, record: Record) -> SendWqe | None:
     """The work request that a packet belongs to, where its post is kept."""
-    for _, record in reversed(log.about(Kind.SEND_POSTED, sender)):
-        wqe: SendWqe = record[A]
-        span = (wqe.last_psn - wqe.first_psn) & MASK
-        if event_of(record) <= event and ((packet.psn - wqe.first_psn) & MASK) <= span:
-            return wqe
-    return None
+    posting = posting_of(log, sender, roce_packet_of(record).psn, event_of(record))
+    return send_wqe_of(posting) if posting is not None else None

@@ -5,7 +5,7 @@ from rdmalab.doctor.finding import Verdict, said
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.work.unanswered_sends import Unheard, posted_as, sender_of
 from rdmalab.lab import Lab
-from rdmalab.spec.records import A, Kind, event_of
+from rdmalab.spec.records import Kind
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well
 
@@ -102,6 +102,6 @@ def test_a_packet_leads_to_the_newest_work_request_with_its_number() -> None:
     lab = lab_of(SEND, SEND.replace("=1 ", "=8 "), "run", pair="use uc_pair")
     log = Log(lab.session)
     dropped = [record for _, record in log.of(Kind.PACKET_DROPPED)]
-    found = [posted_as(log, _A, record[A], event_of(record)) for record in dropped]
+    found = [posted_as(log, _A, record) for record in dropped]
     assert [wqe.wr.wr_id for wqe in found if wqe is not None] == [1, 8]
-    assert posted_as(log, _A, dropped[0][A], 0) is None
+    assert posted_as(log, _A, (0, *dropped[0][1:])) is None
