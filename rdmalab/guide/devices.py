@@ -12,7 +12,7 @@ from rdmalab.guide.phrases import by_profile
 from rdmalab.guide.sentences import note, read, sentence
 from rdmalab.spec.limits import NO_LIMIT, PHYS_STATES, AtomicCap, DeviceCap, DeviceCaps, PortState
 from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
-from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.records import KINDS, MEANINGS, Kind
 from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import ATTRIBUTES
@@ -146,14 +146,12 @@ def cap_article(cap: DeviceCap) -> Article:
 def record_article(kind: Kind) -> Article:
     """One kind of record in the trace."""
     row = KINDS[kind]
+    a, b = MEANINGS[row.a], MEANINGS[row.b]
     about = {"any": "any object"}.get(row.noun, row.noun)
     rows: list[Row] = [
-        (
-            "reads",
-            row.sentence.replace("{a}", f"<{row.a.meaning}>").replace("{b}", f"<{row.b.meaning}>"),
-        ),
+        ("reads", row.sentence.format(a=f"<{a}>", b=f"<{b}>")),
         ("about", about),
-        ("a", row.a.meaning),
-        ("b", row.b.meaning),
+        ("a", a),
+        ("b", b),
     ]
     return article(kind.name, f"record {int(kind)}", rows, ["help step"])

@@ -9,7 +9,7 @@ scheduled the event, -1 for a command.
 from collections.abc import Callable, Container, Iterable
 from enum import IntEnum, auto
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
@@ -150,87 +150,84 @@ def of_kinds(records: Iterable[Record], kinds: Container[Kind]) -> list[Record]:
 
 A: Final = 6  # Field.A, as a literal that mypy can follow into the tuple
 B: Final = 7
-T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+Part: TypeAlias = Callable[[Record], T]
+"""Reads field a or b of a record with its type. KINDS lists the parts of each kind; a part of another
+kind is read without an error and means nothing.
+"""
+
+MEANINGS: dict[Part[object], str] = {}
+"""How the value of each part is formatted, a key of SAYINGS in `views/record_text.py`."""
 
 
-class Part(Generic[T_co]):
-    """Reads field `place` (a or b) of a record with its type.
-
-    meaning: how the value is formatted, a key of SAYINGS in `views/record_text.py`. KINDS lists the parts
-    of each kind; a part of another kind is read without an error and has no meaning.
-    """
-
-    __slots__ = ("meaning", "place")
-
-    def __init__(self, place: int, meaning: str) -> None:
-        self.place = place
-        self.meaning = meaning
-
-    def __call__(self, record: Record) -> T_co:
-        return record[self.place]  # type: ignore[return-value]
+def _part(place: int, meaning: str) -> Part[Any]:
+    """Written in C: a function of Python would cost a question of `why` a fifth more."""
+    part: Part[Any] = itemgetter(place)
+    MEANINGS[part] = meaning
+    return part
 
 
-nothing: Part[None] = Part(A, "")
-verb_of: Part[str] = Part(A, "verb")
-errno_of: Part[int] = Part(B, "errno")
-rule_of: Part[str] = Part(A, "rule")
-complaint_of: Part[str] = Part(B, "complaint")
-noun_of: Part[str] = Part(A, "noun")
-old_state_of: Part["QPState"] = Part(A, "state")
-new_state_of: Part["QPState"] = Part(B, "state")
-attr_mask_of: Part[int] = Part(A, "attr_mask")
-thread_of: Part[int] = Part(A, "count")
-wr_id_of: Part[int] = Part(A, "wr_id")
-send_flags_of: Part[int] = Part(B, "send_flags")
-send_wr_of: Part["SendWR"] = Part(A, "send_wr")
-setter_of: Part[str] = Part(B, "verb")
-batch_error_of: Part[str] = Part(A, "complaint")
-count_of: Part[int] = Part(A, "count")
-ending_of: Part[str] = Part(B, "ending")
-send_wqe_of: Part["SendWqe"] = Part(A, "send_wqe")
-recv_wqe_of: Part["RecvWqe"] = Part(A, "recv_wqe")
-wqe_of: Part["SendWqe | RecvWqe"] = Part(A, "")  # either of them; no kind has it
-status_of: Part["WCStatus"] = Part(B, "status")
-queue_of: Part[str] = Part(A, "queue")
-slots_of: Part[int] = Part(B, "count")
-packet_of: Part["Packet | Frame"] = Part(A, "packet")
-roce_packet_of: Part["Packet"] = Part(A, "")  # where it is known to be no frame
-reason_of: Part[str] = Part(B, "reason")
-frame_of: Part[bytes] = Part(B, "frame")
-wait_ns_of: Part[int] = Part(B, "wait_ns")
-arrives_ns_of: Part[int] = Part(B, "at_ns")
-injection_of: Part["Injection"] = Part(B, "injection")
-address_of: Part[int] = Part(A, "address")
-length_of: Part[int] = Part(B, "length")
-cqe_of: Part["Cqe"] = Part(A, "cqe")
-old_size_of: Part[int] = Part(A, "count")
-new_size_of: Part[int] = Part(B, "count")
-arm_of: Part["Arm"] = Part(A, "arm")
-channel_of: Part[int] = Part(A, "channel")
-cq_context_of: Part[int] = Part(B, "context")
-psn_of: Part[int] = Part(A, "psn")
-expires_ns_of: Part[int] = Part(A, "at_ns")
-async_event_of: Part["AsyncEvent"] = Part(A, "event")
-event_noun_of: Part[str] = Part(B, "noun")
-port_state_of: Part["PortState"] = Part(A, "port_state")
-link_layer_of: Part["LinkLayer"] = Part(A, "link_layer")
-old_mig_state_of: Part["MigState"] = Part(A, "mig_state")
-new_mig_state_of: Part["MigState"] = Part(B, "mig_state")
-gid_of: Part[int] = Part(A, "gid")
-srq_field_of: Part[str] = Part(A, "srq_field")
-srq_value_of: Part[int] = Part(B, "number")
-bound_rkey_of: Part[int] = Part(B, "rkey")
-void_rkey_of: Part[int] = Part(A, "rkey")
-rereg_of: Part[int] = Part(A, "rereg")
-setting_of: Part[str] = Part(A, "setting")
-setting_value_of: Part["int | str"] = Part(B, "value")
-fault_of: Part[str] = Part(A, "fault")
-why_not_of: Part[str] = Part(B, "why_not")
-table_index_of: Part[int] = Part(A, "index")
-gid_entry_of: Part[int] = Part(B, "entry")
-pkey_of: Part[int] = Part(B, "pkey")
-line_number_of: Part[int] = Part(A, "count")
-line_of: Part[str] = Part(B, "line")
+nothing: Part[None] = _part(A, "")
+verb_of: Part[str] = _part(A, "verb")
+errno_of: Part[int] = _part(B, "errno")
+rule_of: Part[str] = _part(A, "rule")
+complaint_of: Part[str] = _part(B, "complaint")
+noun_of: Part[str] = _part(A, "noun")
+old_state_of: Part["QPState"] = _part(A, "state")
+new_state_of: Part["QPState"] = _part(B, "state")
+attr_mask_of: Part[int] = _part(A, "attr_mask")
+thread_of: Part[int] = _part(A, "count")
+wr_id_of: Part[int] = _part(A, "wr_id")
+send_flags_of: Part[int] = _part(B, "send_flags")
+send_wr_of: Part["SendWR"] = _part(A, "send_wr")
+setter_of: Part[str] = _part(B, "verb")
+batch_error_of: Part[str] = _part(A, "complaint")
+count_of: Part[int] = _part(A, "count")
+ending_of: Part[str] = _part(B, "ending")
+send_wqe_of: Part["SendWqe"] = _part(A, "send_wqe")
+recv_wqe_of: Part["RecvWqe"] = _part(A, "recv_wqe")
+wqe_of: Part["SendWqe | RecvWqe"] = _part(A, "")  # either of them; no kind has it
+status_of: Part["WCStatus"] = _part(B, "status")
+queue_of: Part[str] = _part(A, "queue")
+slots_of: Part[int] = _part(B, "count")
+packet_of: Part["Packet | Frame"] = _part(A, "packet")
+roce_packet_of: Part["Packet"] = _part(A, "")  # where it is known to be no frame
+reason_of: Part[str] = _part(B, "reason")
+frame_of: Part[bytes] = _part(B, "frame")
+wait_ns_of: Part[int] = _part(B, "wait_ns")
+arrives_ns_of: Part[int] = _part(B, "at_ns")
+injection_of: Part["Injection"] = _part(B, "injection")
+address_of: Part[int] = _part(A, "address")
+length_of: Part[int] = _part(B, "length")
+cqe_of: Part["Cqe"] = _part(A, "cqe")
+old_size_of: Part[int] = _part(A, "count")
+new_size_of: Part[int] = _part(B, "count")
+arm_of: Part["Arm"] = _part(A, "arm")
+channel_of: Part[int] = _part(A, "channel")
+cq_context_of: Part[int] = _part(B, "context")
+psn_of: Part[int] = _part(A, "psn")
+expires_ns_of: Part[int] = _part(A, "at_ns")
+async_event_of: Part["AsyncEvent"] = _part(A, "event")
+event_noun_of: Part[str] = _part(B, "noun")
+port_state_of: Part["PortState"] = _part(A, "port_state")
+link_layer_of: Part["LinkLayer"] = _part(A, "link_layer")
+old_mig_state_of: Part["MigState"] = _part(A, "mig_state")
+new_mig_state_of: Part["MigState"] = _part(B, "mig_state")
+gid_of: Part[int] = _part(A, "gid")
+srq_field_of: Part[str] = _part(A, "srq_field")
+srq_value_of: Part[int] = _part(B, "number")
+bound_rkey_of: Part[int] = _part(B, "rkey")
+void_rkey_of: Part[int] = _part(A, "rkey")
+rereg_of: Part[int] = _part(A, "rereg")
+setting_of: Part[str] = _part(A, "setting")
+setting_value_of: Part["int | str"] = _part(B, "value")
+fault_of: Part[str] = _part(A, "fault")
+why_not_of: Part[str] = _part(B, "why_not")
+table_index_of: Part[int] = _part(A, "index")
+gid_entry_of: Part[int] = _part(B, "entry")
+pkey_of: Part[int] = _part(B, "pkey")
+line_number_of: Part[int] = _part(A, "count")
+line_of: Part[str] = _part(B, "line")
 
 
 class KindRow(NamedTuple):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
@@ -56,15 +55,17 @@ def change_rows(world: World, names: Names, event: int | None = None) -> list[Ch
 
 
 # --------------------------------------------------------------------------- one row a record
-Text = str | Part[Any] | Callable[[RecordContext], str]
+Text = str | Callable[[RecordContext], str]
 _Row = tuple[Text, Text, Text, Text]
 """The name of the owner, the field, the value before and after."""
 
 
 def _text(moment: RecordContext, text: Text) -> str:
-    if isinstance(text, str):
-        return text
-    return said(moment, text) if isinstance(text, Part) else text(moment)
+    return text if isinstance(text, str) else text(moment)
+
+
+def _of(part: Part[object]) -> Callable[[RecordContext], str]:
+    return lambda moment: said(moment, part)
 
 
 def _object(moment: RecordContext) -> str:
@@ -94,56 +95,61 @@ def _event(moment: RecordContext) -> str:
 
 # The kinds of records that change one value.
 _ONE: dict[Kind, _Row] = {
-    Kind.STATE_CHANGED: (_object, "state", rec.old_state_of, rec.new_state_of),
-    Kind.MIGRATION_CHANGED: (_object, "path_mig_state", rec.old_mig_state_of, rec.new_mig_state_of),
+    Kind.STATE_CHANGED: (_object, "state", _of(rec.old_state_of), _of(rec.new_state_of)),
+    Kind.MIGRATION_CHANGED: (
+        _object,
+        "path_mig_state",
+        _of(rec.old_mig_state_of),
+        _of(rec.new_mig_state_of),
+    ),
     Kind.REGION_OPENED: (_object, "region.open", "no", "yes"),
-    Kind.WR_BUILT: (_object, "region", "", rec.send_wr_of),
-    Kind.WR_FILLED: (_object, "region", "", rec.send_wr_of),
-    Kind.BATCH_FAILED: (_object, "region.error", "", rec.batch_error_of),
+    Kind.WR_BUILT: (_object, "region", "", _of(rec.send_wr_of)),
+    Kind.WR_FILLED: (_object, "region", "", _of(rec.send_wr_of)),
+    Kind.BATCH_FAILED: (_object, "region.error", "", _of(rec.batch_error_of)),
     Kind.WQE_STARTED: (_object, _status_field, "POSTED", "ON_WIRE"),
     Kind.WQE_COMPLETED: (_object, _status_field, "", _completion),
     Kind.TIMER_ARMED: (
         _object,
         lambda m: f"{rec.reason_of(m.record)}_timer.at_ns",
         "",
-        rec.expires_ns_of,
+        _of(rec.expires_ns_of),
     ),
     Kind.TIMER_FIRED: (_object, lambda m: f"{rec.reason_of(m.record)}_timer.armed", "on", "off"),
-    Kind.WENT_BACK: (_object, "next_psn", "", rec.psn_of),
+    Kind.WENT_BACK: (_object, "next_psn", "", _of(rec.psn_of)),
     Kind.CQ_ARMED: (_object, "armed", "", lambda m: rec.arm_of(m.record).name),
-    Kind.CQ_RESIZED: (_object, "capacity", rec.old_size_of, rec.new_size_of),
-    Kind.POLL_STARTED: (_object, "current", "", rec.cqe_of),
-    Kind.POLL_ADVANCED: (_object, "current", "", rec.cqe_of),
+    Kind.CQ_RESIZED: (_object, "capacity", _of(rec.old_size_of), _of(rec.new_size_of)),
+    Kind.POLL_STARTED: (_object, "current", "", _of(rec.cqe_of)),
+    Kind.POLL_ADVANCED: (_object, "current", "", _of(rec.cqe_of)),
     Kind.SRQ_SET: (
         _object,
         lambda m: "limit" if rec.srq_field_of(m.record) == "srq_limit" else "capacity",
         "",
-        rec.srq_value_of,
+        _of(rec.srq_value_of),
     ),
     Kind.SRQ_FAILED: (_object, "error", "no", "yes"),
-    Kind.QP_SHARED: (_object, "opened", "", rec.count_of),
+    Kind.QP_SHARED: (_object, "opened", "", _of(rec.count_of)),
     Kind.WINDOW_BOUND: (_object, "state", "FREE", "BOUND"),
     Kind.WINDOW_INVALIDATED: (_object, "state", "BOUND", "FREE"),
     Kind.GROUP_JOINED: (_object, _group, "", "joined"),
     Kind.GROUP_LEFT: (_object, _group, "joined", "left"),
-    Kind.PROGRAM_RAN: (_object, "line", "", rec.line_number_of),
+    Kind.PROGRAM_RAN: (_object, "line", "", _of(rec.line_number_of)),
     Kind.PROGRAM_WAITED: (_object, "state", "RUNNING", "WAITING"),
     Kind.PROGRAM_WOKEN: (_object, "state", "WAITING", "RUNNING"),
     Kind.PROGRAM_DONE: (_object, "state", "RUNNING", "DONE"),
     Kind.PROGRAM_FAILED: (_object, "state", "", "FAILED"),
-    Kind.PORT_CHANGED: (_node, "port.state", "", rec.port_state_of),
-    Kind.LINK_LAYER_SET: (_node, "port.link_layer", "", rec.link_layer_of),
+    Kind.PORT_CHANGED: (_node, "port.state", "", _of(rec.port_state_of)),
+    Kind.LINK_LAYER_SET: (_node, "port.link_layer", "", _of(rec.link_layer_of)),
     Kind.GID_SET: (
         _node,
         lambda m: f"port.gids[{rec.table_index_of(m.record)}]",
         "",
-        rec.gid_entry_of,
+        _of(rec.gid_entry_of),
     ),
     Kind.PKEY_SET: (
         _node,
         lambda m: f"port.pkeys[{rec.table_index_of(m.record)}]",
         "",
-        rec.pkey_of,
+        _of(rec.pkey_of),
     ),
     Kind.DEVICE_OPENED: (_node, "device.state", "", "open"),
     Kind.DEVICE_CLOSED: (_node, "device.state", "", "closed"),
@@ -152,7 +158,12 @@ _ONE: dict[Kind, _Row] = {
     Kind.ASYNC_TAKEN: (_node, _event, "waiting", "taken"),
     Kind.ASYNC_ACKED: (_node, _event, "taken", "acked"),
     Kind.EVENTS_DISCARDED: (_node, "events", "", lambda m: f"-{rec.count_of(m.record)}"),
-    Kind.LINK_SET: ("", lambda m: f"link.{rec.setting_of(m.record)}", "", rec.setting_value_of),
+    Kind.LINK_SET: (
+        "",
+        lambda m: f"link.{rec.setting_of(m.record)}",
+        "",
+        _of(rec.setting_value_of),
+    ),
     Kind.FAULT_SET: ("", "link.faults", "", lambda m: f"set {rec.fault_of(m.record)}"),
     Kind.FAULT_CLEARED: ("", "link.faults", "", lambda m: f"{rec.count_of(m.record)} cleared"),
     Kind.FAULT_TRIGGERED: ("", "link.faults", "", lambda m: f"{rec.fault_of(m.record)} is cleared"),

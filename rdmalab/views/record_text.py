@@ -78,7 +78,7 @@ def sentence(world: World, names: Names, record: Record) -> str:
 
 def said(moment: RecordContext, part: Part[object]) -> str:
     """One part of the record as text."""
-    return SAYINGS[part.meaning](moment, part(moment.record))
+    return SAYINGS[rec.MEANINGS[part]](moment, part(moment.record))
 
 
 def _noun(moment: RecordContext, _value: str) -> str:

@@ -1,4 +1,4 @@
-"""What asking why costs behind a hundred thousand events, in units of one forward event.
+"""What asking why costs behind a hundred thousand and a million events, in forward events.
 
 One pair waits for a receive that never comes, the other was refused its key and flushed the rest;
 of the questions that a person then asks the dearest counts. Cures are tried as part of the answer.
@@ -14,7 +14,11 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.session.lines import replies
 from tests.bench.history import EVENTS, Long
 
-RATIOS: dict[str, tuple[float, str]] = {"why_100k": (20_000, "at most")}
+MANY = 1_000_000
+RATIOS: dict[str, tuple[float, str]] = {
+    "why_100k": (20_000, "at most"),
+    "why_1m": (60_000, "at most"),
+}
 
 _TROUBLE = (
     "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",  # B has no receive
@@ -42,10 +46,10 @@ def _ask(long: Long, text: str) -> Report:
     return consult(long.session, question)
 
 
-def dearest() -> float:
-    """CPU seconds of the dearest answer, in units of a forward event."""
+def dearest(events: int) -> float:
+    """CPU seconds of the dearest answer behind so many events, in units of a forward event."""
     long = Long(2)
-    event = long.until(EVENTS)
+    event = long.until(events)
     for line in _TROUBLE:
         for reply in replies(long.session, line):
             if reply.travel is not None:
@@ -64,4 +68,5 @@ def measure() -> dict[str, float]:
     """All keys of this file."""
     fresh = get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=fresh, max_tasks_per_child=1) as processes:
-        return {"why_100k": round(processes.submit(dearest).result(), 2)}
+        counts = {"why_100k": EVENTS, "why_1m": MANY}
+        return {key: round(processes.submit(dearest, n).result(), 2) for key, n in counts.items()}

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.guide.devices import LIMIT_NAMES
 from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
-from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.records import KINDS, MEANINGS, Kind
 from tests.each import each
 from tests.guide.saying import row, said
 
@@ -63,7 +63,7 @@ def test_capabilities(cap: AtomicCap | DeviceCap) -> None:
 @each("kind", Kind)
 def test_a_record_says_its_sentence_and_what_a_and_b_are(kind: Kind) -> None:
     wanted = KINDS[kind]
-    assert row(f"record {kind.name}", "a") == wanted.a.meaning
-    assert row(f"record {kind.name}", "b") == wanted.b.meaning
+    assert row(f"record {kind.name}", "a") == MEANINGS[wanted.a]
+    assert row(f"record {kind.name}", "b") == MEANINGS[wanted.b]
     parts = wanted.sentence.replace("{b}", "{a}").split("{a}")
     assert all(part in row(f"record {kind.name}", "reads") for part in parts)

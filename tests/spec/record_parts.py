@@ -1,6 +1,7 @@
 """What each part of a record promises, and the records that hold something else."""
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import get_args, get_type_hints
 
 from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
@@ -9,7 +10,7 @@ from rdmalab.spec import records
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import LinkLayer, PortState
-from rdmalab.spec.records import KINDS, Part, Record, kind_of
+from rdmalab.spec.records import KINDS, MEANINGS, Part, Record, kind_of
 from rdmalab.spec.states import MigState, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.frame import Frame
@@ -29,9 +30,9 @@ def parts() -> dict[str, tuple[Part[object], type]]:
     """Each part by its name in the module, with the type that it promises."""
     hints = get_type_hints(records, localns=_TYPES)
     return {
-        name: (part, get_args(hints[name])[0])
+        name: (part, get_args(hints[name])[1])
         for name, part in vars(records).items()
-        if isinstance(part, Part)
+        if isinstance(part, itemgetter) and part in MEANINGS
     }
 
 

@@ -2,7 +2,7 @@
 
 from string import Formatter
 
-from rdmalab.spec.records import KINDS, Field, Kind, Record
+from rdmalab.spec.records import KINDS, MEANINGS, Field, Kind, Record
 from rdmalab.spec.states import QPState
 from tests.each import each
 from tests.spec.record_parts import parts, wrong
@@ -16,7 +16,7 @@ def test_every_kind_has_a_row_and_every_row_a_kind() -> None:
 def test_a_sentence_uses_only_what_the_record_holds(kind: Kind) -> None:
     row = KINDS[kind]
     used = {name for _, name, _, _ in Formatter().parse(row.sentence) if name}
-    held = {name for name, part in (("a", row.a), ("b", row.b)) if part.meaning}
+    held = {name for name, part in (("a", row.a), ("b", row.b)) if MEANINGS[part]}
     assert used <= held
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rdmalab.command import Noun, Thing, Unit
 from rdmalab.grammar.quantities import whole
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import KINDS, Kind, event_of, kind_of
+from rdmalab.spec.records import KINDS, MEANINGS, Kind, event_of, kind_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -74,7 +74,7 @@ def test_an_answer_is_read_by_a_person(answer: object, said: str) -> None:
 
 
 def test_each_meaning_of_a_and_b_can_be_said() -> None:
-    assert {part.meaning for row in KINDS.values() for part in (row.a, row.b)} <= set(
+    assert {MEANINGS[part] for row in KINDS.values() for part in (row.a, row.b)} <= set(
         record_text.SAYINGS
     )
 

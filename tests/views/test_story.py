@@ -5,7 +5,7 @@ from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import LinkLayer, PortState
-from rdmalab.spec.records import KINDS, Kind
+from rdmalab.spec.records import KINDS, MEANINGS, Kind
 from rdmalab.spec.states import Attr, MigState, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCOpcode, WROpcode
@@ -44,7 +44,7 @@ def test_every_kind_of_record_can_be_said(kind: Kind) -> None:
     values = {**VALUES, "packet": pair.b.incoming("SEND_ONLY", 3, bytes(64))}
     pair.world.begin_event()
     row = KINDS[kind]
-    pair.world.trace.record(kind, "A", 1, values[row.a.meaning], values[row.b.meaning])
+    pair.world.trace.record(kind, "A", 1, values[MEANINGS[row.a]], values[MEANINGS[row.b]])
     (told,) = story.record_rows(pair.world, names_of(pair), pair.world.event)
     assert told.text
     assert "{" not in told.text
