@@ -27,6 +27,7 @@ from rdmalab.spec.records import (
     node_of,
     noun_of,
     object_of,
+    place_of,
     rule_of,
     status_of,
     verb_of,
@@ -255,8 +256,9 @@ class Log:
         """Of its own records, those about each thing."""
         if kind not in self._of_thing:
             found: dict[tuple[str, int], list[Numbered]] = {}
-            for each in self._own(kind):
-                found.setdefault((node_of(each.record), object_of(each.record)), []).append(each)
+            own = self._own(kind)
+            for place, each in zip(map(place_of, map(itemgetter(1), own)), own, strict=True):
+                found.setdefault(place, []).append(each)
             self._of_thing[kind] = found
         return self._of_thing[kind]
 

@@ -135,12 +135,13 @@ node_of: Callable[[Record], str] = itemgetter(Field.NODE)
 object_of: Callable[[Record], int] = itemgetter(Field.OBJECT)
 
 
-_NODE_AND_OBJECT = itemgetter(4, 5)
+place_of: Callable[[Record], tuple[str, int]] = itemgetter(Field.NODE, Field.OBJECT)
+"""The node and the number of the object: what a noun makes a thing."""
 
 
 def objects_named(records: Iterable[Record]) -> set[tuple[str, int]]:
     """(node, object) of each record; without a call of Python per record, which costs most."""
-    return set(map(_NODE_AND_OBJECT, records))
+    return set(map(place_of, records))
 
 
 def of_kinds(records: Iterable[Record], kinds: Container[Kind]) -> list[Record]:

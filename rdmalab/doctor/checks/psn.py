@@ -2,10 +2,10 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import psn_mismatch
-from rdmalab.doctor.facts.bring_up import ends, thing
+from rdmalab.doctor.facts.bring_up import Ends, thing
 from rdmalab.doctor.finding import Evidence, Finding, Section, check, said
 from rdmalab.hca.psn import diff
-from rdmalab.spec.records import Kind, event_of, object_of, packet_of, roce_packet_of
+from rdmalab.spec.records import Kind, event_of, packet_of, roce_packet_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt
 
@@ -20,18 +20,14 @@ from rdmalab.views import fmt
 )  # fmt: skip
 def psn_mismatch_ahead(case: Case) -> Finding:
     """Whether the peer waits for packets that were never sent."""
-    return psn_mismatch.examine(case, 1, _psn_mismatch_ahead_seen(case))
+    return psn_mismatch.examine(case, 1, _missing)
 
 
-def _psn_mismatch_ahead_seen(case: Case) -> list[Evidence]:
-    """The NAK that names a PSN which nobody ever sent."""
-    both = ends(case)
-    if both is None:
-        return []
-    for _, record in reversed(case.log.of(Kind.PACKET_SENT, both.receiver.node)):
+def _missing(case: Case, both: Ends) -> list[Evidence]:
+    """The NAK that names a PSN which was never sent."""
+    for _, record in reversed(case.log.about(Kind.PACKET_SENT, thing(both.receiver))):
         packet = packet_of(record)
-        own = object_of(record) == both.receiver.number
-        if own and fmt.syndrome(packet) is Syndrome.NAK_SEQUENCE:
+        if fmt.syndrome(packet) is Syndrome.NAK_SEQUENCE:
             text = f"{fmt.packet_words(packet)} came back: that packet was never sent"
             return [said(text, event_of(record))]
     return []
@@ -47,14 +43,11 @@ def _psn_mismatch_ahead_seen(case: Case) -> list[Evidence]:
 )  # fmt: skip
 def psn_mismatch_behind(case: Case) -> Finding:
     """Whether the peer acknowledges it as a duplicate, and delivers nothing."""
-    return psn_mismatch.examine(case, -1, _psn_mismatch_behind_seen(case))
+    return psn_mismatch.examine(case, -1, _duplicates)
 
 
-def _psn_mismatch_behind_seen(case: Case) -> list[Evidence]:
+def _duplicates(case: Case, both: Ends) -> list[Evidence]:
     """How many packets the peer took for duplicates."""
-    both = ends(case)
-    if both is None:
-        return []
     expected = both.receiver.resp.psn
     old = [r for _, r in case.log.about(Kind.PACKET_RECEIVED, thing(both.receiver))
            if (packet := roce_packet_of(r)).opcode_row.request

@@ -1,5 +1,7 @@
 """Two ends that were told different first packet numbers, one ahead of the other or behind it."""
 
+from collections.abc import Callable
+
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, is_in_vain, psn_gap, told
 from rdmalab.doctor.facts.partners import mistaken
@@ -11,10 +13,10 @@ from rdmalab.views import fmt
 _SAID_AS = {"rq_psn": "0", "sq_psn": "0"}
 
 
-def examine(case: Case, sign: int, seen: list[Evidence]) -> Finding:
+def examine(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]]) -> Finding:
     """sign: 1 if the sender is ahead of what is expected, -1 if it is behind.
 
-    seen: what came of it.
+    seen: finds what came of it.
     """
     send, both = case.send, ends(case)
     if send is None or send.wqe is None or both is None or not both.sender.transport.acknowledged:
@@ -29,7 +31,7 @@ def examine(case: Case, sign: int, seen: list[Evidence]) -> Finding:
     if not is_in_vain(case):
         return ok("the packet numbers fit by now")
     return hinders(
-        case, *_told(case, both), *seen[:1],
+        case, *_told(case, both), *seen(case, both)[:1],
         cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
         since=max((e.event for e in _told(case, both) if e.event is not None), default=None),
     )  # fmt: skip

@@ -1,7 +1,9 @@
 """Numbers that do not agree are a cause only while they matter."""
 
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts.bring_up import Ends
 from rdmalab.doctor.facts.psn_mismatch import examine
-from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.finding import Evidence, Verdict
 from tests.doctor.asking import case_of
 from tests.labs import SEND, lab_of
 
@@ -9,15 +11,19 @@ _WR = "A.qp0.wr[1]"
 _BEGUN = ("reset A.qp0", "to_rts A.qp0 B.qp0 psn=9", SEND, "run 10us")
 
 
+def nothing_seen(_case: Case, _both: Ends) -> list[Evidence]:
+    return []
+
+
 def test_only_the_side_that_was_asked_about_is_blamed() -> None:
     case = case_of(lab_of(*_BEGUN), _WR)
-    assert examine(case, 1, []).verdict is Verdict.FAIL
-    assert examine(case, -1, []).verdict is Verdict.OK
+    assert examine(case, 1, nothing_seen).verdict is Verdict.FAIL
+    assert examine(case, -1, nothing_seen).verdict is Verdict.OK
 
 
 def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
     case = case_of(lab_of(*_BEGUN), _WR)
-    finding = examine(case, 1, [])
+    finding = examine(case, 1, nothing_seen)
     texts = [each.text for each in finding.evidence]
     assert texts == ["A.qp0 was told sq_psn=9", "B.qp0 was told rq_psn=0"]
     assert finding.origin == finding.evidence[0].event
@@ -25,9 +31,9 @@ def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
 
 def test_of_a_peer_that_was_reset_nobody_knows_what_it_was_told() -> None:
     case = case_of(lab_of(*_BEGUN, "reset B.qp0"), _WR)
-    assert examine(case, 1, []).verdict is Verdict.NA
+    assert examine(case, 1, nothing_seen).verdict is Verdict.NA
 
 
 def test_an_unreliable_receiver_takes_any_first_number() -> None:
     lab = lab_of("reset A.qp0", "to_rts A.qp0 B.qp0 psn=9", SEND, pair="use uc_pair")
-    assert examine(case_of(lab, _WR), 1, []).verdict is Verdict.NA
+    assert examine(case_of(lab, _WR), 1, nothing_seen).verdict is Verdict.NA
