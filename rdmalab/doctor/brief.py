@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.report import Report
 from rdmalab.doctor.rows import Row, RowPart
 from rdmalab.views import fmt
@@ -40,9 +39,12 @@ def _told(report: Report, evidence: int) -> list[Row]:
     """The rows before the lines of the fix; of what is beside a cause none."""
     roots = max(1, len(report.causes))
     left, found = 0, []
+    warned: set[str] = set()  # of warnings of one kind the first is enough
     for row in report.rows:
         if row.part in _LEADING:
             wanted = row.number <= roots if row.part is RowPart.CAUSE else _leads(report, row)
+            wanted = wanted and not (row.part is RowPart.WARNING and row.slug in warned)
+            warned |= {row.slug} if row.part is RowPart.WARNING else set()
             left = evidence if wanted else 0
         elif row.part in _ALWAYS or (row.part is RowPart.UNKNOWN and not report.chain):
             wanted = True
@@ -54,12 +56,7 @@ def _told(report: Report, evidence: int) -> list[Row]:
 
 
 def _leads(report: Report, row: Row) -> bool:
-    """Whether a wait or a warning is the first of its kind, and nothing ranks before it.
-
-    Where all is well and nothing was named, warnings are only counted.
-    """
-    if not report.name and report.standing.kind is Status.WELL:
-        return False
+    """Whether a wait or a warning is the first of its kind, and nothing ranks before it."""
     kind = RowPart.WAIT if report.waits else RowPart.WARNING
     first = (report.waits or report.warnings)[0].check.slug
     return not report.chain and row.part is kind and row.slug == first

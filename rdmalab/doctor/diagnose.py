@@ -148,9 +148,12 @@ def _waits_for(
 ) -> SubjectOutcome:
     """How it stands; never, where a thread or a queue waits at rest, or for what never comes.
 
-    Bytes wait as long as a send that is to write them has not ended.
+    Bytes wait as long as a send that is to write them has not ended; they are wrong where a check
+    says so although they came.
     """
     found, case = first.standing, first.case
+    if case.subject.sort is Sort.BYTES and found.kind is Status.WELL and first.causes(Verdict.FAIL):
+        return replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, and they are wrong")
     if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
         writers = {each for each in behind(case) if each.sort is Sort.SEND}
         open_ = [d for d in seen if d.case.subject in writers
@@ -204,11 +207,15 @@ def origin(cause: Cause) -> tuple[int, int]:
 
 
 def unique(causes: Iterable[Cause]) -> list[Cause]:
-    """Each suspicion once a thing: several work requests fail of the same."""
+    """Each suspicion once a thing: several work requests fail of the same; so do their bytes."""
     found: dict[tuple[str, object], Cause] = {}
     for cause in causes:
         found.setdefault((cause.check.slug, cause.subject.thing), cause)
-    return list(found.values())
+    bytes_of = {(c.check.slug, c.finding.origin) for c in found.values()
+                if c.subject.sort is Sort.BYTES}  # fmt: skip
+    return [c for c in found.values()
+            if c.subject.sort is Sort.BYTES or (c.check.slug, c.finding.origin) not in bytes_of
+            ]  # fmt: skip
 
 
 def name_of(session: Session, subject: Subject) -> str:

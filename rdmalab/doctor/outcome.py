@@ -212,7 +212,8 @@ def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
         address, length = address_of(record), length_of(record)
         if address < stop and start < address + length:
-            return SubjectOutcome(Status.WELL, "the adapter has written there", event_of(record))
+            said = "a message has written these bytes"
+            return SubjectOutcome(Status.WELL, said, event_of(record))
     if log.begins:
         return SubjectOutcome(Status.UNKNOWN, f"no message was written there {_lately(log)}")
     return SubjectOutcome(Status.NEVER, "no message was ever written there")

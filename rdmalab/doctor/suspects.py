@@ -12,7 +12,13 @@ from rdmalab.doctor.log import Call, Log
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import MOST, Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.unreported import lost_messages, overwritten, polled_in_vain, queue_pairs_in_err
+from rdmalab.doctor.unreported import (
+    lost_messages,
+    overwritten,
+    polled_in_vain,
+    queue_pairs_in_err,
+    refilled,
+)
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING, ProgramState
 from rdmalab.spec.records import (
@@ -190,5 +196,5 @@ _Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
 _REPORTED: tuple[_Look, ...] = (_failed, _refusals)
 _UNREPORTED: tuple[_Look, ...] = (
     _stuck, _hanging, _abandoned, _overrun,
-    queue_pairs_in_err, lost_messages, polled_in_vain, overwritten,
+    queue_pairs_in_err, lost_messages, polled_in_vain, overwritten, refilled,
 )  # fmt: skip

@@ -8,8 +8,9 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.work import batches
-from rdmalab.doctor.work.ownership import overwrites
+from rdmalab.doctor.work import batches, past
+from rdmalab.doctor.work.messages import Message, arrived, piece_of
+from rdmalab.doctor.work.ownership import overwrites, refills
 from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
@@ -18,6 +19,7 @@ from rdmalab.spec.records import (
     Kind,
     cqe_of,
     event_of,
+    node_of,
     object_of,
     packet_of,
     send_wqe_of,
@@ -122,6 +124,24 @@ def overwritten(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]
         for each in overwrites(log, node):
             if wanted(each.sink.subject.thing):
                 yield each.sink.subject
+
+
+def refilled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """What sends brought that left with bytes which the program wrote after their post."""
+    for node in session.world.nodes:
+        for each in refills(log, node):
+            if wanted(each.message.thing):
+                yield _landed(session, log, each.message) or each.message.subject
+
+
+def _landed(session: Session, log: Log, message: Message) -> Subject | None:
+    """The bytes that a packet wrote where it arrived; None where it did not arrive."""
+    for _, record in log.since(message.sent, Kind.MEMORY_WRITTEN):
+        node, number = node_of(record), object_of(record)
+        came = arrived(session.world, log, event_of(record), node, number)
+        if came is not None and came.packet == message.packet:
+            return past.bytes_at(session, node, piece_of(record))
+    return None
 
 
 def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:

@@ -45,6 +45,8 @@ FILES = sorted(
 )
 FAILURES = ("real/", "ud/one-packet")
 """What went wrong for somebody, and a datagram too long to be sent: success to its sender."""
+MISTAKES = ("rc/inline", "sge/hands-off")
+"""Lessons whose program writes into a buffer that is still sent: the cause is true, and at once."""
 _WRONG = frozenset(
     (
         Kind.REFUSED, Kind.REQUEST_REFUSED, Kind.CQ_OVERRUN, Kind.PORT_CHANGED, Kind.SRQ_FAILED,
@@ -115,7 +117,7 @@ def test_there_are_enough_that_go_well() -> None:
     assert len(list(islice(filter(is_well, FILES), 50))) == 50
 
 
-@pytest.mark.parametrize("file", a_third(FILES))
+@pytest.mark.parametrize("file", a_third([f for f in FILES if not f.startswith(MISTAKES)]))
 def test_nothing_is_found_where_nothing_is_wrong_and_no_cause_passes_without_a_fix(
     file: str,
 ) -> None:

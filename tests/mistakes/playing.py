@@ -130,7 +130,7 @@ def answer_of(mistake: Mistake) -> Answer:
         tidy(session)
     question = mistake.text(mistake.kind.ask)
     report, plain = why(session, question), why(session, "")
-    answer = Answer(mistake, _root(report), plain.slug)
+    answer = Answer(mistake, _root(report), _root(plain))
     if report.remedy is not None and report.remedy.works:
         answer.fixed = _carried_out(session, report)
     return answer

@@ -11,8 +11,8 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.work import messages, past
 from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import Message, Piece, meet, piece_of
+from rdmalab.doctor.work.ownership import gathered, refills
 from rdmalab.doctor.work.send import Send
-from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.statuses import WCStatus
@@ -55,12 +55,7 @@ def buffer_reused_early(case: Case) -> Finding:
 
 def _source(case: Case, message: Message) -> list[Piece]:
     """The buffers of a message that is sent from them."""
-    return _buffers(case, message.thing.node, message.wqe)
-
-
-def _buffers(case: Case, node: str, wqe: SendWqe) -> list[Piece]:
-    gathers = wqe.work is not None and wqe.work.local is Local.GATHER and wqe.inline is None
-    return messages.pieces(case.world.nodes[node], wqe.sg) if gathers else []
+    return gathered(case.world.nodes[message.thing.node], message.wqe)
 
 
 def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int) -> list[Write]:
@@ -101,12 +96,17 @@ def _cure(case: Case, message: Message, source: list[Piece]) -> Fix:
 
 
 def _asked(case: Case, send: Send) -> Finding:
-    """Of a send: it may be that nothing has come of it."""
+    """Of a send: whether other bytes left, or could have left."""
     if send.wqe is None or send.posted is None:
         return NA
     if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
         return NA
-    buffers = _buffers(case, case.node, send.wqe)
+    for refill in (
+        each for each in refills(case.log, case.node) if each.message.subject == send.subject
+    ):
+        write = Write(refill.event, refill.piece)
+        return _fail(case, refill.message, _source(case, refill.message), write)
+    buffers = gathered(case.hca, send.wqe)
     found = _writes(case, case.node, buffers, send.posted, case.ended)
     if not found:
         return ok("nobody wrote into its buffers before it was done")

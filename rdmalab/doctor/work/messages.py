@@ -77,10 +77,15 @@ def _message(world: World, log: Log, received: Record) -> Message | None:
     posting = posting_of(log, thing, packet.psn, sent)
     if posting is None or (row.request and left is None):
         return None
-    qp = world.nodes[thing.node].qps.items.get(thing.number)
-    mtu = qp.path.mtu if qp is not None and qp.path is not None else 0
-    offset = ((packet.psn - send_wqe_of(posting).first_psn) & MASK) * mtu
-    return Message(thing, send_wqe_of(posting), event_of(posting), packet, sent, offset)
+    wqe = send_wqe_of(posting)
+    return Message(thing, wqe, event_of(posting), packet, sent, offset_in(wqe, packet))
+
+
+def offset_in(wqe: SendWqe, packet: Packet) -> int:
+    """At which byte of its message the payload of a packet begins; the queue pair may be gone."""
+    if packet.psn == wqe.last_psn:
+        return wqe.length - len(packet.payload)
+    return ((packet.psn - wqe.first_psn) & MASK) * len(packet.payload)  # all but the last are full
 
 
 def _leaving(world: World, log: Log, received: Record) -> Record | None:

@@ -1,4 +1,4 @@
-"""Which bytes the adapter owns: those that a request fills between its post and its end."""
+"""Which bytes the adapter owns: what a request fills or sends, from its post to its end."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -6,7 +6,8 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log, work_of
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.work.messages import Piece, meet, piece_of, pieces
+from rdmalab.doctor.work.messages import Message, Piece, meet, offset_in, part, piece_of, pieces
+from rdmalab.hca.device import Hca
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.spec.records import (
     Kind,
@@ -15,11 +16,13 @@ from rdmalab.spec.records import (
     event_of,
     node_of,
     object_of,
+    packet_of,
     send_wqe_of,
     status_of,
     wqe_of,
 )
 from rdmalab.spec.work import Local
+from rdmalab.wire.packet import Packet
 
 MOST_WRITES = 16
 """Of the program's writes so many are looked at, the newest first."""
@@ -52,6 +55,17 @@ class Overwrite(NamedTuple):
     """The program wrote bytes that a request under way was to fill."""
 
     sink: Sink
+    event: int
+    piece: Piece
+
+
+class Refill(NamedTuple):
+    """The program wrote bytes of a send under way, and a packet left with them afterwards.
+
+    message: that packet; event: of the write.
+    """
+
+    message: Message
     event: int
     piece: Piece
 
@@ -125,6 +139,47 @@ def overwrites(log: Log, node: str) -> list[Overwrite]:
         for piece in meet(sink.pieces, [piece_of(record)])[:1]
     ]
     return sorted(found, key=lambda each: each.event)
+
+
+def refills(log: Log, node: str) -> list[Refill]:
+    """Where the program wrote into bytes that a send had still to read, oldest first."""
+    wrote = [r for _, r in log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]]
+    posts = [r for _, r in log.of(Kind.SEND_POSTED, node)[-MOST_POSTS:]] if wrote else []
+    ended, _, _ = _ends(log, node, event_of(posts[0])) if posts else ({}, {}, set())
+    found = [
+        refill
+        for post in posts
+        for record in wrote
+        if event_of(post)
+        < event_of(record)
+        <= ended.get((True, object_of(post), send_wqe_of(post).serial), event_of(record))
+        for refill in _sent_after(log, post, record)[:1]
+    ]
+    return sorted(found, key=lambda each: each.event)
+
+
+def gathered(hca: Hca, wqe: SendWqe) -> list[Piece]:
+    """The bytes that a send reads while it is under way: what is INLINE was read at its post."""
+    gathers = wqe.work is not None and wqe.work.local is Local.GATHER and wqe.inline is None
+    return pieces(hca, wqe.sg) if gathers else []
+
+
+def _sent_after(log: Log, post: Record, wrote: Record) -> list[Refill]:
+    """Of a send the packets that carry bytes which the program wrote before they left."""
+    thing, wqe = Thing(Noun.QP, node_of(post), object_of(post)), send_wqe_of(post)
+    source = gathered(log.session.world.nodes[thing.node], wqe)
+    if not meet(source, [piece_of(wrote)]):
+        return []
+    sent = [r for _, r in log.about(Kind.PACKET_SENT, thing) if event_of(r) > event_of(wrote)]
+    found = []
+    for record in sent:
+        packet = packet_of(record)
+        if isinstance(packet, Packet) and wqe.has_psn(packet.psn) and packet.opcode_row.request:
+            offset = offset_in(wqe, packet)
+            cut = meet(part(source, offset, len(packet.payload)), [piece_of(wrote)])
+            message = Message(thing, wqe, event_of(post), packet, event_of(record), offset)
+            found += [Refill(message, event_of(wrote), piece) for piece in cut[:1]]
+    return found
 
 
 def filled_twice(log: Log, node: str) -> list[Twice]:

@@ -1,6 +1,7 @@
 """What lay in memory before: the past played again, as far as somebody wants to look."""
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.messages import Piece
 from rdmalab.grammar.text import in_quotes
 from rdmalab.session.session import Session
@@ -35,10 +36,16 @@ _MOST_AT_ALL = 1 << 20  # bytes that are worth reading again
 
 def words_for(session: Session, node: str, piece: Piece) -> str | None:
     """Bytes as a part of a region: `A.mr0[0:8]`."""
+    found = bytes_at(session, node, piece)
+    return f"{session.names.of(found.thing)}[{found.start}:{found.stop}]" if found else None
+
+
+def bytes_at(session: Session, node: str, piece: Piece) -> Subject | None:
+    """Bytes as what one asks about: of the newest region that has them; None where none has."""
     start, length = piece
     for number, mr in reversed(session.world.nodes[node].mrs.items.items()):
         if mr.addr <= start and start + length <= mr.addr + mr.length:
             first = start - mr.addr
-            name = session.names.of(Thing(Noun.MR, node, number))
-            return f"{name}[{first}:{first + length}]"
+            thing = Thing(Noun.MR, node, number)
+            return Subject(Sort.BYTES, thing, start=first, stop=first + length)
     return None

@@ -37,6 +37,21 @@ def test_a_posted_receive_owns_its_buffer(lines: tuple[str, ...]) -> None:
     assert why(lab, "B.mr0[64:72]").slug != "sink-overwritten"
 
 
+@pytest.mark.parametrize("opcode", ["SEND", "RDMA_WRITE remote=B.mr0[0]"])
+def test_a_send_that_left_again_with_other_bytes_is_named_by_what_it_brought(opcode: str) -> None:
+    post = f"post_send A.qp0 wr_id=7 opcode={opcode} sg=A.mr0[0:8] flags=SIGNALED"
+    receive = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
+    write = 'write A.mr0[2:4] "no"'
+    lab = played("use rc_pair", receive, "fault drop A->B nth=1", post, "run 2us", write, "run")
+    assert why(lab).name == "B.mr0[0:8]"
+    for question in ("why B.mr0[0:8]", "why A.qp0.wr[7]", "why"):
+        assert answer(lab, question).slug == "buffer-reused-early", question
+    assert answer(lab, "why B.mr0[4:8]").slug == "well"
+    assert answer(lab, "why B.mr0[0:8]").lines[0].startswith("FAILED")
+    lab = played("use rc_pair", receive, post, "run", write)
+    assert why(lab).slug == "well"
+
+
 def test_two_messages_in_one_buffer_are_told_apart_from_one_after_the_other() -> None:
     recv = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
     send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
