@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import CHECKS
-from rdmalab.doctor.finding import Check, Finding, Verdict
+from rdmalab.doctor.finding import Check, Finding, Section, Verdict
 from rdmalab.doctor.future import goes_on
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
@@ -36,6 +36,11 @@ class Diagnosis:
             for check, finding in self.findings
             if finding.verdict is verdict
         ]
+
+    @property
+    def ruled_out(self) -> list[str]:
+        """The causes that it has not."""
+        return [check.slug for check, found in self.findings if found.verdict is Verdict.OK]
 
 
 def followed(
@@ -132,15 +137,23 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     first = seen[0]
     told = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
     chains = [_chain(story, story[0].standing) for story in stories]
-    roots = sorted(unique(c for found, _ in chains for c in found), key=origin)
+    about = (c for found, _ in chains for c in found if _is_about(first, c))
+    roots = sorted(unique(about), key=origin)
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
     return Report(
         first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,
         warnings=unique(c for d in told for c in d.causes(Verdict.WARN)),
         waits=waits(told),
-        ruled_out=[c.slug for c, f in first.findings if f.verdict is Verdict.OK],
+        ruled_out=first.ruled_out,
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
+
+
+def _is_about(first: Diagnosis, cause: Cause) -> bool:
+    """Whether a cause has to do with what was asked: of a message other bytes may be wrong."""
+    if first.case.subject.sort is not Sort.BYTES or cause.check.section is not Section.WRONG:
+        return True
+    return cause.check.slug not in first.ruled_out
 
 
 def _waits_for(
