@@ -187,9 +187,20 @@ def flag_already_set(case: Case) -> Finding:
     """Of bytes that came wrong, or of a program that waits, whether a wait before was none."""
     if case.content is not None and case.asked:
         return _of_bytes(case, [message for _, message in case.content.brought])
+    if case.program is not None and case.asked and case.program.state is ProgramState.DONE:
+        return _of_past_waits(case)
     if case.program is not None and _waits_for_memory(case):
         return _of_program(case)
     return NA
+
+
+def _of_past_waits(case: Case) -> Finding:
+    """Of a program that is done: it may have known that the value would do."""
+    early = [each for each in early_waits(case, case.subject.thing) if each.written is not None]
+    if not early:
+        return ok("no wait for memory was over too early")
+    found = _found(case, early[0], [], Fix(program=_PROGRAM))
+    return warn(*found.evidence, cure=found.cure)
 
 
 def _of_bytes(case: Case, brought: list[Message]) -> Finding:

@@ -9,7 +9,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
 from rdmalab.doctor.work import past
 from rdmalab.doctor.work.content import Content, Posted, without
-from rdmalab.doctor.work.messages import Message, pieces, taking
+from rdmalab.doctor.work.messages import Message, meet, pieces, taking
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.states import QPState
@@ -180,14 +180,17 @@ def byte_len(case: Case) -> Finding:
     if message is None or not _covers(content, newest) or message.wqe.length >= newest.wqe.length:
         return ok("the newest message filled its buffer")
     own = [touch for touch, other in content.brought if other.subject == message.subject]
-    older = [touch for touch in content.written if touch not in own]
-    if not own or not older:
+    left = [content.piece]
+    for touch in own:
+        left = without(left, touch.piece)
+    if not own or not left:
         return ok("these bytes are of one message")
-    rest = past.words_for(case.session, case.node, older[0].piece)
+    older = [touch.event for touch in content.written if meet(left, [touch.piece])]
+    rest = past.words_for(case.session, case.node, left[0])
     return warn(
         said(f"the message had {message.wqe.length} bytes, and its receive has room for "
              f"{newest.wqe.length}", own[0].event),
-        said(f"{rest} is older", older[0].event),
+        said(f"{rest} is as it was before", *older[:1]),
         said(_told(case, message), message.posted),
         cure=Fix(program=_ADVICE),
     )  # fmt: skip

@@ -5,6 +5,9 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
+from rdmalab.doctor.work import messages
+from rdmalab.doctor.work.content import Content
+from rdmalab.doctor.work.messages import meet
 from rdmalab.doctor.work.unanswered_sends import Miss, Unheard, sent_as
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
@@ -81,7 +84,12 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     source="ibv_post_recv(3)",
 )  # fmt: skip
 def ud_40_bytes(case: Case) -> Finding:
-    """Of a receive that a datagram has broken, whether the header is what did not fit."""
+    """Of a receive that a datagram has broken, whether the header is what did not fit.
+
+    Of bytes that one has filled, whether they are the room for that header.
+    """
+    if case.content is not None:
+        return _in_header(case, case.content)
     receive, qp = case.receive, case.qp
     if receive is None or qp is None or qp.transport.connected or receive.wqe is None:
         return NA
@@ -97,6 +105,27 @@ def ud_40_bytes(case: Case) -> Finding:
              f"{length + GRH.LENGTH}", receive.ending.event),
         cure=_ud_40_bytes_cure(case, qp, wqe, refused), since=receive.posted,
     )  # fmt: skip
+
+
+def _in_header(case: Case, content: Content) -> Finding:
+    """Whether these bytes lie before the datagram that took their receive."""
+    for receive in content.receives[:1] if case.asked else ():
+        message = messages.taking(case.world, case.log, case.node, receive.qp, receive.wqe)
+        if message is None or message.packet.deth is None:
+            break
+        places = messages.pieces(case.hca, receive.wqe.sg)
+        header = messages.part(places, 0, GRH.LENGTH)
+        if sum(size for _, size in meet([content.piece], header)) == content.piece[1]:
+            begins = messages.part(places, GRH.LENGTH, 1)
+            start = begins[0][0] if begins else 0
+            where = fmt.thing_at(case.world, case.names, case.node, start)
+            return fail(
+                said("these bytes are room for the routing header", receive.event),
+                said(f"the datagram begins at {where}"),
+                cure=Fix(program=f"read the datagram {GRH.LENGTH} bytes behind the beginning"),
+                since=receive.event,
+            )  # fmt: skip
+    return NA
 
 
 def _refusal(case: Case, qp: QueuePair) -> Record | None:

@@ -150,7 +150,7 @@ def test_fields_of_good_completions_may_be_read_and_some_of_bad_ones() -> None:
 def test_bytes_of_one_message_and_bytes_behind_it_that_nobody_wrote() -> None:
     lab = pair(RECV, SENT.replace("0:64", "0:8"))
     assert warning(lab, "B.mr0[0:8]") == []
-    assert warning(lab, "B.mr0[0:64]") == []
+    assert warning(lab, "B.mr0[0:64]") == ["byte-len"]
     well(lab, "fill B.mr0[32:64] 7")
     well(lab, RECV)
     well(lab, SENT.replace("0:64", "0:8"))
@@ -191,7 +191,7 @@ def test_a_word_may_be_set_before_the_first_atomic() -> None:
     assert warning(pair('write B.mr0[0:1] "\\x05"', add), "B.mr0[0:8]") == []
     mixed = pair(add, "run", 'write B.mr0[0:1] "\\x05"')
     assert warning(mixed, "B.mr0[0:8]") == ["atomic-mixed"]
-    assert warning(mixed, "B.mr0[8:16]") == []
+    assert warning(mixed, "B.mr0[8:16]") == ["wrong-place"]
 
 
 @pytest.mark.parametrize(

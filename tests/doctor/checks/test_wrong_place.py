@@ -1,0 +1,56 @@
+"""Bytes beside which a message landed, or beside which the data lay that were to be sent."""
+
+import pytest
+
+from tests.doctor.asking import played, warning, why
+
+_WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:6] remote=B.mr0[64] flags=SIGNALED"
+
+
+def test_bytes_beside_those_that_a_write_filled_are_told_where_it_went() -> None:
+    lab = played("use rc_pair", 'write A.mr0[0:6] "result"', _WRITE, "run")
+    report = why(lab, "B.mr0[0:6]")
+    assert report.slug == "wrong-place"
+    assert any("it wrote B.mr0[64:70]" in line for line in report.lines)
+    assert why(lab, "B.mr0[64:70]").slug == "well"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [_WRITE],  # still under way
+        ["post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", _WRITE, "run"],  # what a receive waits for
+        ['write B.mr0[64:70] "result"'],  # no message
+    ],
+)
+def test_bytes_that_wait_for_something_else_are_not_in_a_wrong_place(lines: list[str]) -> None:
+    lab = played("use rc_pair", *lines)
+    assert "wrong-place" not in warning(lab, "B.mr0[0:6]")
+
+
+def test_a_message_from_bytes_that_were_never_filled_is_told_what_was_filled() -> None:
+    send = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    lab = played("use rc_pair", 'write A.mr0[40:48] "the data"', send, "run")
+    assert warning(lab, "B.mr0[0:8]") == ["wrong-place"]
+    lab = played("use rc_pair", 'write A.mr0[4:12] "the data"', send, "run")
+    assert warning(lab, "B.mr0[0:4]") == warning(lab, "B.mr0[0:8]") == []
+    lab = played("use rc_pair", send, "run")
+    assert warning(lab, "B.mr0[0:8]") == []
+
+
+def test_the_room_for_the_routing_header_is_told_apart_from_the_datagram() -> None:
+    send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn=B.qp0"
+    lab = played("use ud_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:104]",
+                 f"{send} remote_qkey=0x11111111 flags=SIGNALED", "run")  # fmt: skip
+    assert why(lab, "B.mr0[0:8]").slug == why(lab, "B.mr0[32:40]").slug == "ud-40-bytes"
+    assert any("begins at B.mr0[40]" in line for line in why(lab, "B.mr0[0:8]").lines)
+    assert why(lab, "B.mr0[40:48]").slug == why(lab, "B.mr0[32:48]").slug == "well"
+
+
+def test_a_program_that_is_done_waited_for_a_value_of_the_round_before() -> None:
+    rounds = "wait B.mr0[0] == 1; {}sleep 1us; wait B.mr0[0] == 1"
+    for clear, found in (("", ["flag-already-set"]), ('write B.mr0[0:1] "\\0"; ', [])):
+        lab = played("use rc_pair", r'write A.mr0[0:1] "\x01"',
+                     f"program B.rx lines={{{rounds.format(clear)}}}",
+                     _WRITE.replace("0:6", "0:1").replace("[64]", "[0]"), "run")  # fmt: skip
+        assert warning(lab, "B.rx") == found
