@@ -220,15 +220,19 @@ def origin(cause: Cause) -> tuple[int, int]:
 
 
 def unique(causes: Iterable[Cause]) -> list[Cause]:
-    """Each suspicion once a thing: several work requests fail of the same; so do their bytes."""
+    """Each suspicion once a thing: several work requests fail of the same.
+
+    What is said of a request, of its bytes and of its refused post since one event is one story.
+    """
     found: dict[tuple[str, object], Cause] = {}
     for cause in causes:
         found.setdefault((cause.check.slug, cause.subject.thing), cause)
-    bytes_of = {(c.check.slug, c.finding.origin) for c in found.values()
-                if c.subject.sort is Sort.BYTES}  # fmt: skip
-    return [c for c in found.values()
-            if c.subject.sort is Sort.BYTES or (c.check.slug, c.finding.origin) not in bytes_of
-            ]  # fmt: skip
+    first: dict[tuple[str, int], Cause] = {}
+    for cause in found.values():
+        first.setdefault((cause.check.slug, cause.finding.origin), cause)
+    told = (first[cause.check.slug, cause.finding.origin] for cause in found.values())
+    return [cause for cause, other in zip(found.values(), told, strict=True)
+            if cause is other or cause.subject.sort is other.subject.sort]  # fmt: skip
 
 
 def name_of(session: Session, subject: Subject) -> str:

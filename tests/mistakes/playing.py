@@ -145,8 +145,11 @@ def _carried_out(session: Session, report: Report) -> str:
     assert report.remedy is not None
     first, before = session.world.trace.latest + 1, _place(session, report.name)
     for line in report.remedy.cure.lines:
-        if not all(not reply.failed for reply in replies(session, line, file=True)):
-            return f"{line}: refused"
+        for reply in replies(session, line, file=True):
+            if reply.failed:
+                return f"{line}: refused"
+            if reply.travel is not None:
+                reply.travel.finish()
     session.history.run(20_000, session.world.now_ns + 10_000_000_000)
     if work := _WORK.fullmatch(report.name):
         ended = session.world.trace.since(first)

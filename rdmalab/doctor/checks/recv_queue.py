@@ -2,17 +2,19 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.facts import shared
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.reconnecting import receive_at, reconnect
 from rdmalab.doctor.log import Call
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.send import Send
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import Kind, cqe_of, event_of, object_of, recv_wqe_of
-from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -21,7 +23,6 @@ from rdmalab.world.relations import node_at, peer_of
 
 # ------------------------------------------------------------ srq-vs-rq
 # srq-vs-rq: the receive went to another queue than the one that messages are taken from.
-RULE = "recv-shared"
 
 
 @check(
@@ -36,25 +37,35 @@ def srq_vs_rq(case: Case) -> Finding:
     if case.call is not None and case.call.verb == "post_recv" and case.qp is not None:
         return _of_call(case, case.call, case.qp)
     send, peer = case.send, case.peer
-    if send is None or peer is None or not case.asked or not send.on_queue:
+    if send is None or send.wqe is None or peer is None or not case.asked:
         return NA
-    if peer.source.wqes or not any(row.syndrome is Syndrome.RNR_NAK for row in send.answers):
+    if not shared.lacks_receive(case, peer):
         return NA
-    astray = _astray(case, peer)
-    if astray is None:
+    astray = shared.astray(case, peer)
+    if not astray:
         return ok("no receive for the peer went elsewhere")
-    srq, event = astray
-    assert send.wqe is not None
-    return fail(
-        said(f"{case.name(Noun.SRQ, peer.node, srq.number)} got a receive", event),
-        said(f"{case.qp_name(peer)} takes its receives from {_source(case, peer)}, which is empty"),
-        _no_receive(case, peer),
-        cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
-    )
+    cure = _where_it_is_taken(case, peer, send.wqe)
+    return fail(*astray, _no_receive(case, peer), cure=cure, since=astray[0].event)
+
+
+def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
+    """A receive on the right queue; where the send has ended, a new connection and the send."""
+    srq = shared.shared_by(case, peer)
+    lines = [simple_fixes.room(case, peer, wqe.length)]
+    if srq is not None:
+        pd = Thing(Noun.PD, srq.node, srq.pd)
+        name = case.name(Noun.SRQ, srq.node, srq.number)
+        lines = [receive_at(case, name, pd, wqe.length, srq.posted + 1)]
+    qp = case.qp
+    if qp is None or case.send is None or case.send.ending is None:
+        return Fix(lines)
+    again = simple_fixes.post_send(case, qp, wqe.wr)
+    anew = reconnect(case, qp, peer)
+    return Fix([*lines, *anew, again] if srq is not None else [*anew, *lines, again])
 
 
 def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
-    if call.refusal != RULE:
+    if call.refusal != shared.RULE:
         return ok("it was posted to the right queue")
     attempt, srq = attempts.of_call(case.log, case.call), case.name(Noun.SRQ, qp.node, qp.srq)
     wrs = attempts.bound(case.session, attempt, attempt.left) if attempt is not None else []
@@ -67,25 +78,6 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
         cure=Fix(lines) if lines else None,
         since=call.event,
     )
-
-
-def _source(case: Case, qp: QueuePair) -> str:
-    return case.name(Noun.SRQ, qp.node, qp.srq) if qp.srq else "its own receive queue"
-
-
-def _astray(case: Case, peer: QueuePair) -> tuple[SharedReceiveQueue, int] | None:
-    """An SRQ of the same domain that was filled while nothing was posted where it was wanted."""
-    own = (
-        Thing(Noun.SRQ, peer.node, peer.srq) if peer.srq else Thing(Noun.QP, peer.node, peer.number)
-    )
-    kind = Kind.SRQ_POSTED if peer.srq else Kind.RECV_POSTED
-    filled = [event_of(r) for _, r in case.log.about(kind, own)]
-    for number, srq in case.world.nodes[peer.node].srqs.items.items():
-        posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))
-        first = next((event_of(r) for _, r in posts if event_of(r) > max(filled, default=-1)), None)
-        if srq is not peer.source and srq.wqes and srq.pd == peer.pd and first is not None:
-            return srq, first
-    return None
 
 
 def _no_receive(case: Case, peer: QueuePair) -> Evidence:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.shared import Refused, refused
+from rdmalab.doctor.facts.shared import Refused, astray, refused
 from rdmalab.doctor.facts.undelivered import users_of
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
@@ -107,6 +107,8 @@ def srq_empty_limit(case: Case) -> Finding:
         return NA
     if found.srq.dead:
         return ok("the SRQ was broken, not empty")
+    if astray(case, found.target):
+        return ok("a receive for it went elsewhere")
     limit = _limit(case, found)
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
     return fail(

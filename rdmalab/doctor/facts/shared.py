@@ -5,10 +5,15 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.hca.qp import QueuePair
+from rdmalab.doctor.facts.partners import thing_of
+from rdmalab.doctor.finding import Evidence, said
+from rdmalab.hca.qp import QueuePair, RecvQueue
 from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
+
+RULE = "recv-shared"
 
 
 class Refused(NamedTuple):
@@ -58,3 +63,41 @@ def is_in_vain(case: Case, srq: SharedReceiveQueue) -> bool:
     if send.ending is not None:
         return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
     return srq.dead
+
+
+def lacks_receive(case: Case, peer: QueuePair) -> bool:
+    """Whether a send was told that the peer has no receive, and that has not changed for it."""
+    send = case.send
+    if send is None or not any(row.syndrome is Syndrome.RNR_NAK for row in send.answers):
+        return False
+    if send.ending is not None:
+        return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
+    return send.on_queue and not _source(case, peer).wqes
+
+
+def _source(case: Case, peer: QueuePair) -> RecvQueue | SharedReceiveQueue:
+    """Where a message of the send takes its receive from."""
+    return shared_by(case, peer) or peer.source
+
+
+def astray(case: Case, peer: QueuePair) -> list[Evidence]:
+    """The receive that was posted, or was to be posted, to another queue than the one it is of."""
+    srq = shared_by(case, peer)
+    own = Thing(Noun.SRQ, peer.node, srq.number) if srq else thing_of(peer)
+    name = case.names.of(own) if srq else "its own receive queue"
+    filled = [event_of(r) for _, r in case.log.about(
+        Kind.SRQ_POSTED if srq else Kind.RECV_POSTED, own)]  # fmt: skip
+    refused_ = [call for call in case.log.refused()
+                if call.refusal == RULE and call.thing == (peer.node, peer.number)]  # fmt: skip
+    takes = f"{case.qp_name(peer)} takes its receives from {name}"
+    if refused_ and not filled:
+        said_ = f"{refused_[-1].verb} to {case.qp_name(peer)} was refused"
+        return [said(said_, refused_[-1].event), said(takes)]
+    pd = srq.pd if srq else peer.pd
+    for number, other in case.world.nodes[peer.node].srqs.items.items():
+        posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))
+        first = next((event_of(r) for _, r in posts if event_of(r) > max(filled, default=-1)), None)
+        if other is not _source(case, peer) and other.wqes and other.pd == pd and first:
+            got = f"{case.name(Noun.SRQ, peer.node, number)} got a receive"
+            return [said(got, first), said(f"{takes}, which is empty")]
+    return []

@@ -146,10 +146,13 @@ def piece(case: Case, node: str, pd: int, length: int) -> list[SGE]:
 
 
 def receive_at(case: Case, name: str, pd: Thing, length: int, wr_id: int) -> str:
-    """Post a receive on a queue pair that was just made in this domain."""
+    """Post a receive on an SRQ, or on a queue pair that was just made, of this domain."""
     found = piece(case, pd.node, pd.number, length)
     sg = ",".join(simple_fixes.sge_words(case, pd.node, each) for each in found)
-    return simple_fixes.line("post_recv", name, {"wr_id": wr_id, "sg": sg})
+    thing = case.names.find(name)
+    shared = thing is not None and thing.noun is Noun.SRQ
+    verb = "post_srq_recv" if shared else "post_recv"
+    return simple_fixes.line(verb, name, {"wr_id": wr_id, "sg": sg})
 
 
 def some_message(case: Case, qp: QueuePair, length: int) -> str:
