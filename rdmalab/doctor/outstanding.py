@@ -44,9 +44,9 @@ def under_way(qp: QueuePair) -> list[Subject]:
 
 
 def unmet(qp: QueuePair) -> list[Subject]:
-    """The oldest receive that no message has taken."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    return [Subject.of_receive(thing, w) for w in list(qp.rq.wqes)[:1]]
+    """The oldest receive that no message has taken, its own or of its SRQ."""
+    thing = Thing(Noun.SRQ, qp.node, qp.srq) if qp.srq else Thing(Noun.QP, qp.node, qp.number)
+    return [Subject.of_receive(thing, wqe) for wqe in list(qp.source.wqes)[:1]]
 
 
 def latest(session: Session, log: Log, node: str = "") -> list[Subject]:

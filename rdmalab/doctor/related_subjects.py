@@ -183,10 +183,18 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         found += [Subject(Sort.SEND, _thing(qp), wr_id=wr_id) for wr_id in wrs]
         calls = [*stopped(case, qp), *unsent(case, qp)]
         found += [_of_call(call) for call in calls]
+    if not waits.qps:
+        found += [work for cq in waits.cqs for work in _unpolled(case, cq)]
     named = [t for t in waits.things if t.noun is Noun.QP]
     for qp in (qp for qp in waits.qps if _thing(qp) in named):
         found += undone(qp) + first_failed(case.log, _thing(qp))
     return found
+
+
+def _unpolled(case: Case, cq: Thing) -> list[Subject]:
+    """Of each other completion queue of a node the work whose completion lies there first."""
+    others = case.world.nodes[cq.node].cqs.items.items()
+    return [work_of(cq.node, other.cqes[0]) for n, other in others if n != cq.number and other.cqes]
 
 
 def _writers(case: Case) -> list[Subject]:

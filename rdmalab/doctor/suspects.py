@@ -159,8 +159,12 @@ def _first_name(invocation: Invocation) -> str:
 
 
 def _stuck(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """Programs that failed, and those that wait or poll while nothing changes any more."""
-    for program in programs_of(session.world):
+    """Programs that failed, and those that wait while nothing changes any more.
+
+    Those that poll come last: it may be their work, whether anything comes or not.
+    """
+    polls = (ProgramState.RUNNING, ProgramState.SLEEPING)
+    for program in sorted(programs_of(session.world), key=lambda each: each.state in polls):
         thing = Thing(Noun.PROGRAM, program.node, program.number)
         waits = program.state is not ProgramState.DONE and log.rests(thing)
         if wanted(thing) and (waits or program.state is ProgramState.FAILED):

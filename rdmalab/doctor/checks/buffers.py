@@ -6,6 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
 from rdmalab.doctor.facts.taken import posted_again
+from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.work import messages, past
@@ -128,7 +129,7 @@ def read_before_complete(case: Case) -> Finding:
     content = case.content
     if content is None:
         return NA
-    evidence = _reads(case, content) or _receives(case, content)
+    evidence = _reads(case, content) or _receives(case, content) or _writing(case, content)
     if not evidence:
         return ok("no message is on its way into these bytes")
     program = Fix(program="read a buffer only after the completion of what fills it")
@@ -160,6 +161,23 @@ def _receives(case: Case, content: Content) -> list[Evidence]:
             taken = event_of(found[-1].record) if found else 0
             what = f"a message of {case.qp_name(qp)} is using the receive wr_id={wqe.wr.wr_id}"
             return [said(what, taken), _come(content, pieces, taken - 1)]
+    return []
+
+
+def _writing(case: Case, content: Content) -> list[Evidence]:
+    """WRITEs of other nodes that have brought a part, and are under way."""
+    for subject in for_bytes(case):
+        qp = find_qp(case.world, subject.thing.node, subject.thing.number)
+        wqe = qp.sq.wqes.get(subject.serial) if qp is not None else None
+        if wqe is None or qp is None or subject.thing.node == case.node:
+            continue
+        posted = messages.post_of(case.log, subject.thing, subject.serial)
+        place = [messages.target(content.hca, wqe)]
+        begun = [t for t in content.touches(Kind.MEMORY_WRITTEN) if t.event > (posted or 0)]
+        if begun and subject.serial >= qp.comp.serial:
+            name = f"{case.qp_name(qp)}.wr[{subject.wr_id}]"
+            what = f"{name} writes these bytes and has not completed"
+            return [said(what, posted), _come(content, place, posted or 0)]
     return []
 
 

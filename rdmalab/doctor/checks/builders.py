@@ -177,13 +177,15 @@ _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr
 )  # fmt: skip
 def region_aborted(case: Case) -> Finding:
     """Whether its critical region ended without posting it."""
-    batch = batches.latest(case.log, case.subject)
+    log, call = case.log, case.call
+    batch = batches.latest(log, case.subject) if call is None else batches.closed_by(log, call)
     if batch is None:
         return NA
     if batch.closed is None:
         return ok("its critical region is open", batch.opened)
     refusal = batch.refusal(case.log)
-    if refusal is not None and refusal.refusal in _OWN_ITEM:
+    own = refusal is not None and (refusal.refusal in _OWN_ITEM or call is not None)
+    if refusal is not None and own and not _is_too_long(case, batch):
         return ok("wr_complete was refused for a reason of its own", refusal.event)
     built = batch.find(case.subject.wr_id) or batch.built[0]
     name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
@@ -193,6 +195,11 @@ def region_aborted(case: Case) -> Finding:
         cure=_region_aborted_cure(case, batch, refusal),
         since=batch.spoiled or batch.closed,
     )
+
+
+def _is_too_long(case: Case, batch: Batch) -> bool:
+    """Whether it has more work requests than the whole send queue."""
+    return case.qp is not None and len(batch.built) > case.qp.sq.capacity
 
 
 def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:

@@ -10,6 +10,7 @@ from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
 from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.dma import MemoryUser
+from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
@@ -134,6 +135,8 @@ def loc_prot(case: Case) -> Finding:
     if memory is None or work.ending.status not in _statuses(case):
         return ok("the own adapter was denied no memory")
     denials = key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights)
+    if any(not listed(memory.wr)[denial.element].length for denial in denials):
+        return ok("an element of length 0 is what was denied")
     if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
         return ok("its buffers may be touched")
     ended = said(f"so it ended with {work.ending.status.name}", work.ending.event)

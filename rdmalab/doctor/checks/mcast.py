@@ -9,6 +9,7 @@ from rdmalab.hca.groups import groups_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.records import Kind, Record, event_of, roce_packet_of
+from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import is_multicast
 
@@ -34,10 +35,33 @@ def _of_call(case: Case) -> Finding:
     call = case.call
     if call is None or call.verb != "attach_mcast":
         return NA
-    if call.refusal not in ("mcast-type", "mcast-gid"):
-        return ok("queue pair and group are of the right kind")
+    if call.refusal != "mcast-gid":
+        return ok("the address is one of a group")
     return fail(said(f"attach_mcast was refused: {call.message}", call.event),
-                cure=Fix(program="attach a UD queue pair to a multicast address"))  # fmt: skip
+                cure=Fix(program="attach to an address of 224.0.0.0/4 or ff00::/8"))  # fmt: skip
+
+
+# ------------------------------------------------------------ mcast-type
+# mcast-type: a queue pair of a connected service cannot join a group.
+@check(
+    133, "mcast-type", Section.POSTED,
+    question="Is the queue pair that is to join a group of another type than UD?",
+    rule="only the datagrams of UD go to multicast groups",
+    source="ibv_attach_mcast(3)",
+)  # fmt: skip
+def mcast_type(case: Case) -> Finding:
+    """Of a refused attach_mcast, whether it named a queue pair of another service."""
+    call, qp = case.call, case.qp
+    if call is None or call.verb != "attach_mcast" or qp is None:
+        return NA
+    if call.refusal != "mcast-type":
+        return ok("it is a UD queue pair")
+    made = case.log.created(partners.thing_of(qp))
+    return fail(
+        said(f"{case.qp_name(qp)} was made with qp_type={qp.qp_type.name}", made),
+        said(f"attach_mcast returned {errno_name(call.errno)}: {call.message}", call.event),
+        cure=Fix(program="make a UD queue pair for the group, and attach that"), since=call.event,
+    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------- of a send

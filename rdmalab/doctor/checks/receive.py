@@ -118,29 +118,36 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
 # write-no-signal: somebody waits for the completion of a plain RDMA WRITE of the peer.
 @check(
     64, "write-no-signal", Section.RECEIVE,
-    question="Does somebody wait at the target of a plain RDMA WRITE for a completion?",
-    rule="an RDMA WRITE without immediate data takes no receive and tells the peer nothing",
+    question="Does somebody wait at the target of a WRITE, READ or atomic for a completion?",
+    rule="an RDMA WRITE without immediate data, a READ and an atomic take no receive: the peer has "
+    "no completion",
     source="ibv_post_send(3)",
 )  # fmt: skip
 def write_no_signal(case: Case) -> Finding:
-    """Whether the last that the peer did for those who wait was a plain WRITE."""
+    """Whether the last that the peer did for those who wait was one-sided."""
     waiting = waiters(case)
     for qp in waiting:
         done = done_by_peer(case, qp)
-        writes = [each for each in done if each.wqe.wr.opcode == WROpcode.RDMA_WRITE]
+        writes = [each for each in done if _is_write(each) or _reaches_idle(case, qp, each)]
         sent = [each for each in done if each.takes_receive]
         if writes and not sent and is_quiet(case, qp):
             return _waits_in_vain(case, qp, writes)
     return ok("no plain WRITE of the peer is waited for") if waiting else NA
 
 
+def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:
+    """Whether a READ or atomic went to a queue pair on which nothing else could complete."""
+    idle = not qp.source.wqes and qp.comp.serial == qp.sq.posted
+    return case.program is not None and idle and not done.takes_receive
+
+
 def _waits_in_vain(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
     peer, last = peer_of(case.world, qp), writes[-1]
     assert peer is not None
     name = case.qp_name(peer)
+    there = f": the bytes are in the memory of {qp.node}" if _is_write(last) else ""
     facts = [
-        said(f"{name} did {fmt.send_wqe(last.wqe)}: the bytes are in {qp.node}'s memory",
-             last.event),
+        said(f"{name} did {fmt.send_wqe(last.wqe)}{there}", last.event),
         said(f"it takes no receive of {case.qp_name(qp)}, and completes at {name} only"),
     ]  # fmt: skip
     cure, watching = _write_no_signal_cure(case, qp, peer, last), watcher(case, qp)
@@ -152,6 +159,10 @@ def _waits_in_vain(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
 def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Fix:
     """The last WRITE once more, with immediate data, and a receive for it."""
     wr = last.wqe.wr
+    if not _is_write(last):
+        return Fix(
+            program="let the peer send a message when it is done: SEND, or WRITE with immediate"
+        )
     again = simple_fixes.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
                             opcode=WROpcode.RDMA_WRITE_WITH_IMM.name)  # fmt: skip
     if qp.source.wqes:

@@ -137,7 +137,11 @@ def sge_zero(case: Case) -> Finding:
     ended = [said(f"it ended with {work.ending.status.name}", work.ending.event)
              for _ in [0] if failed and work.ending is not None]  # fmt: skip
     text = f"sge[{empty[0]}] has length 0, which stands for {means} here"
-    return warn(said(text, work.posted), *ended, cure=_sge_zero_cure(case, work.wqe.wr))
+    cure = _sge_zero_cure(case, work.wqe.wr)
+    denied = failed and work.ending is not None and work.ending.status is WCStatus.LOC_PROT_ERR
+    if denied and case.profile.zero_sge_bytes:
+        return fail(said(text, work.posted), *ended, cure=cure, since=work.posted)
+    return warn(said(text, work.posted), *ended, cure=cure)
 
 
 def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:

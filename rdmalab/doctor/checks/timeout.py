@@ -115,6 +115,37 @@ def _waited_ns(case: Case) -> int:
     return case.world.now_ns - (at_ns_of(posting) if posting is not None else 0)
 
 
+# ------------------------------------------------------------ timeout-short
+# timeout-short: each try was given up while it, or its answer, was on the way.
+@check(
+    134, "timeout-short", Section.PROGRESS,
+    question="Does an answer take longer than the timer waits?",
+    rule="timeout must be longer than the way there and back: 4.096 us times 2 to the power of it",
+    source="ibv_modify_qp(3)",
+)  # fmt: skip
+def timeout_short(case: Case) -> Finding:
+    """Whether it was given up although nothing was lost, and the link is slower than the timer."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None or qp.path is None:
+        return NA
+    if send.ending.status is not WCStatus.RETRY_EXC_ERR:
+        return ok("it was not given up for want of an answer")
+    way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, qp.path.answer_ns
+    gone = [row for row in (*send.transmissions, *send.answers) if row.fate in _GONE]
+    if gone or wait_ns is None or wait_ns >= way_ns:
+        return ok("an answer takes less time than its timer waits")
+    since = told(case, qp, Attr.TIMEOUT)
+    enough = next(code for code in range(1, 32) if 4096 << code > 2 * way_ns)
+    longer = {"timeout": str(enough)}
+    return fail(
+        said(f"{case.qp_name(qp)} was told timeout={qp.attr.timeout}: it waits "
+             f"{fmt.duration(wait_ns)} for an answer", since),
+        said(f"the way there and back takes {fmt.duration(way_ns)}"),
+        said("nothing was lost, and it was given up", send.ending.event),
+        cure=Fix(recovery.reconnected(case, qp, send.wqe.wr, longer, longer)), since=since,
+    )  # fmt: skip
+
+
 # ------------------------------------------------------------ retry7-rxe
 # retry7-rxe: on Soft-RoCE retry_cnt 7 never gives up.
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}

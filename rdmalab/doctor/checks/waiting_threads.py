@@ -156,7 +156,8 @@ def silent_peer(case: Case) -> Finding:
     if waits is None or not waits.cqs:
         return NA
     numbers = {(cq.node, cq.number) for cq in waits.cqs}
-    listening = [q for q in waits.qps if q.source.wqes and (q.node, q.recv_cq) in numbers]
+    listening = [q for q in waits.qps if q.source.wqes and (q.node, q.recv_cq) in numbers
+                 and q.state is not QPState.ERR]  # fmt: skip
     if not listening or any(case.world.find(cq, CompletionQueue).cqes for cq in waits.cqs):
         return ok("no receive of it waits for a message")
     qp = next((qp for qp in listening if is_quiet(case, qp)), None)

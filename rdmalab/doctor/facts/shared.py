@@ -91,8 +91,8 @@ def astray(case: Case, peer: QueuePair) -> list[Evidence]:
                 if call.refusal == RULE and call.thing == (peer.node, peer.number)]  # fmt: skip
     takes = f"{case.qp_name(peer)} takes its receives from {name}"
     if refused_ and not filled:
-        said_ = f"{refused_[-1].verb} to {case.qp_name(peer)} was refused"
-        return [said(said_, refused_[-1].event), said(takes)]
+        said_ = f"{refused_[0].verb} to {case.qp_name(peer)} was refused"
+        return [said(said_, refused_[0].event), said(takes)]
     pd = srq.pd if srq else peer.pd
     for number, other in case.world.nodes[peer.node].srqs.items.items():
         posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))

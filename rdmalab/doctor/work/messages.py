@@ -128,6 +128,13 @@ def pieces(hca: Hca, sg: list[SGE]) -> list[Piece]:
     return found
 
 
+def target(hca: Hca, wqe: SendWqe) -> Piece:
+    """Where a WRITE goes in the memory of a node; by its address where its key is unknown."""
+    mr = hca.rkeys.get(wqe.wr.rkey)
+    start = wqe.wr.remote_addr
+    return (start if mr is None else mr.addr + start - mr.iova), wqe.length
+
+
 def part(found: list[Piece], offset: int, length: int) -> list[Piece]:
     """The pieces in which bytes [offset, offset+length) of a message lie."""
     cut = []
