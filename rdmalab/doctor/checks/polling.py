@@ -80,9 +80,9 @@ def _slept(case: Case, place: CqePlace, name: str) -> Finding:
 
 
 def _sleepers(case: Case, place: CqePlace) -> list[ThreadWait]:
-    """The threads that wait for the other completion queue of its queue pair."""
-    queues = {case.qp.send_cq, case.qp.recv_cq} - {place.cq} if case.qp is not None else set()
-    others = {Thing(Noun.CQ, case.node, number) for number in queues}
+    """The threads that wait for another completion queue, and can only mean this work."""
+    others = {Thing(Noun.CQ, case.node, number) for number in case.hca.cqs.items
+              if number != place.cq and _is_meant(case, place, number)}  # fmt: skip
     waiting = (of_program(case, program) for program in programs_of(case.world))
     return [waits for waits in waiting if waits is not None and others.intersection(waits.cqs)]
 
