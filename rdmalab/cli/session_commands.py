@@ -70,12 +70,16 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     "--link-layer", type=click.Choice(list(LAYER_OF)), default=LinkLayer.ETHERNET.text,
     show_default=True, help="Link layer of the ports of both nodes; profile rxe has no InfiniBand.",
 )  # fmt: skip
+@click.option(
+    "--poll-warning", type=click.FloatRange(min=0), default=1, show_default=True, metavar="SECONDS",
+    help="Report a queue that is polled in vain for so long, in virtual time; 0: never.",
+)  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on its session.")
 @click.option("--why", "ask", is_flag=True, help="Run why at its end; exit code 1 for an error.")
 def python(  # noqa: PLR0913  (one argument an option)
-    *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, save: str | None,
-    tui: bool, ask: bool,
+    *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, poll_warning: float,
+    save: str | None, tui: bool, ask: bool,
 ) -> int:  # fmt: skip
     """Run a pyverbs program on a lab instead of RDMA hardware.
 
@@ -93,7 +97,7 @@ def python(  # noqa: PLR0913  (one argument an option)
     except OSError as wrong:
         raise click.UsageError(f"{script} cannot be read: {wrong.strerror}") from None
     with unguarded():
-        code = play(script, arguments, profile, layer)
+        code = play(script, arguments, profile, layer, round(poll_warning * 1e9) or None)
     if save is not None or tui:
         _keep(save, Path(script).name, tui=tui)
     found = _why() if ask else Exit.WELL

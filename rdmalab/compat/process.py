@@ -9,9 +9,11 @@ from typing import Any
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
 from rdmalab.lab import Lab
+from rdmalab.session.session import Session
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind, of_kinds
+from rdmalab.views import fmt
 from rdmalab.views.device_warnings import device_warnings
 
 DEVICE = "rdmalab"
@@ -35,6 +37,8 @@ _FIRST_AGAIN = frozenset((
 # So many polls of an idle lab, with no look at the clock between, are told as a loop without end:
 # a program that counts its polls as a timeout counts fewer.
 IDLE_POLLS = 1_000_000
+POLL_WARNING_NS = 1_000_000_000
+"""After so long in vain, polls of a queue while nothing is planned are reported, with the cause."""
 # How long a thread that waits leaves the others alone, really.
 _PAUSE_S = 0.001
 _pause = time.sleep  # which a program may see replaced
@@ -63,6 +67,8 @@ class Process:
         self._fetched = 0
         self._empty = 0  # polls that found nothing, since the last of `_FIRST_AGAIN`
         self._idle = 0  # of these, since the last look at a clock, those of an idle lab
+        self._vain: dict[str, int] = {}  # polls of an idle lab since the last of `_FIRST_AGAIN`
+        self.poll_warning_ns: int | None = POLL_WARNING_NS  # None: never
         self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
         self._turn = threading.RLock()
         if link_layer is not LinkLayer.ETHERNET:
@@ -84,6 +90,7 @@ class Process:
             self._let_pass(CALL_NS)
             if word in _FIRST_AGAIN:
                 self._empty = 0
+                self._vain.clear()
             first = self.world.trace.latest + 1
             outcome = self.session.perform(Invocation(word, arguments))
             self.fetch()
@@ -154,7 +161,7 @@ class Process:
         with self._turn:
             self._look(_NEWS)
 
-    def poll_in_vain(self) -> bool:
+    def poll_in_vain(self, cq: Ref) -> bool:
         """A poll has found nothing: time passes. Whether another look belongs to the same poll.
 
         The first in a row takes CALL_NS and is over: a program that polls too early gets 0. A
@@ -171,10 +178,21 @@ class Process:
                 return False
             if self.world.agenda.next_ns() is None:
                 self._idle += 1
+                self._poll_idle(cq)
                 self.world.advance(self.world.now_ns + _GLANCE_NS)
             else:
                 self._look(_SEEN)
             return True
+
+    def _poll_idle(self, cq: Ref) -> None:
+        """Nothing is planned: the first poll of a queue is kept as a call, a long wait reported."""
+        polls = self._vain[str(cq)] = self._vain.get(str(cq), 0) + 1
+        if polls == 1:
+            self.session.perform(Invocation("poll_cq", {"cq": cq}))
+        if self.poll_warning_ns is not None and polls == self.poll_warning_ns // _GLANCE_NS:
+            waited = fmt.duration(self.poll_warning_ns)
+            said = f"{cq} was polled for {waited} and nothing is planned: {_cause(self.session)}"
+            warnings.warn(said, DeviceWarning, stacklevel=_CALLERS + 1)
 
     def is_polled_for_ever(self) -> bool:
         """Whether polls of an idle lab go on without end, and no thread is there to change it."""
@@ -227,6 +245,17 @@ class _Here:
     """The one current process; created when it is first used."""
 
     process: Process | None = None
+
+
+def _cause(session: Session) -> str:
+    """What `why` says: the verdict, and the first root."""
+    from rdmalab.doctor.consultation import consult
+
+    report = consult(session)
+    roots = [f"{cause.check.slug}: {cause.check.rule}" for cause in report.causes[:1]]
+    return "; ".join(
+        [report.lines[0], *roots] if roots else ["no work request will complete on it"]
+    )
 
 
 def begin(

@@ -11,17 +11,20 @@ from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 
 _FAILED = 1
+_INTERRUPTED = 130  # as a shell says of a program that ^C ended
 
 
 def run(
     script: str, arguments: Sequence[str], profile: str | Profile,
     link_layer: LinkLayer = LinkLayer.ETHERNET,
+    poll_warning_ns: int | None = process.POLL_WARNING_NS,
 ) -> int:  # fmt: skip
-    """Run it as `python SCRIPT ARG…` does and return its exit code.
+    """Run it as `python SCRIPT ARG…` does and return its exit code; 130 after ^C.
 
-    link_layer: of the ports of both nodes.
+    link_layer: of the ports of both nodes. poll_warning_ns: virtual time after which a queue that
+    is polled in vain is reported; None: never.
     """
-    process.begin(profile, link_layer=link_layer)
+    process.begin(profile, link_layer=link_layer).poll_warning_ns = poll_warning_ns
     install.install()
     sys.argv = [script, *arguments]
     path = Path(script)
@@ -32,12 +35,12 @@ def run(
             runpy.run_path(whole, run_name="__main__")
     except SystemExit as left:
         return _exit_code(left.code)
-    except Exception as error:  # noqa: BLE001  (the program's own, shown as Python shows it)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (shown as Python shows it)
         shown = traceback.TracebackException.from_exception(error)
         own = (n for n, frame in enumerate(shown.stack) if frame.filename == whole)
         del shown.stack[: next(own, 0)]  # how it was started says nothing about it
         sys.stderr.write("".join(shown.format()))
-        return _FAILED
+        return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
     return 0
 
 

@@ -1,5 +1,6 @@
 """`rdmalab python`: users' programs run as they would on hardware, and end as they end."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -246,3 +247,74 @@ def test_why_of_a_program_without_errors_is_well() -> None:
     assert told.returncode == 0
     assert told.stderr.startswith("WELL ")
     assert told.stdout == OUTPUT["rc_pingpong.py"]
+
+
+_VAIN = """
+import sys
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import SGE, SendWR
+
+def node(name):
+    context = Context(name=name)
+    pd, cq = PD(context), CQ(context, 8)
+    init = QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=QPCap(), sq_sig_all=0)
+    return context, cq, MR(pd, 64, 7), QP(pd, init)
+
+def connect(qp, context, number):
+    route = GlobalRoute(dgid=context.query_gid(1, 1), sgid_index=1, hop_limit=64)
+    attr = QPAttr(port_num=1, path_mtu=e.IBV_MTU_1024)
+    attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+    attr.dest_qp_num, attr.qp_access_flags = number, 7
+    qp.to_rts(attr)
+
+(a, a_cq, a_mr, a_qp), (b, _, b_mr, b_qp) = node("rdmalab0"), node("rdmalab1")
+connect(a_qp, b, b_qp.qp_num)
+connect(b_qp, a, a_qp.qp_num)
+sge = SGE(a_mr.buf, 64, a_mr.lkey)
+wr = SendWR(wr_id=5, opcode=e.IBV_WR_RDMA_WRITE, num_sge=1, sg=[sge], send_flags=0)
+wr.set_wr_rdma(b_mr.rkey, b_mr.buf)
+a_qp.post_send(wr)
+print("polls", flush=True)
+for _ in range(int(sys.argv[1])):
+    if a_cq.poll()[0]:
+        break
+"""
+
+
+def test_a_queue_that_is_polled_in_vain_is_reported_once_with_the_cause(tmp_path: Path) -> None:
+    program, saved = tmp_path / "vain.py", tmp_path / "vain.rdmalab.yaml"
+    program.write_text(_VAIN)
+    done = run("--save", str(saved), str(program), "3000")
+    assert done.returncode == 0
+    assert done.stderr.count("A.cq0 was polled for 1 s and nothing is planned") == 1
+    assert "unsignaled: a send that is not signaled" in done.stderr
+    assert "vain.py:" in done.stderr
+    assert saved.read_text().count("poll_cq A.cq0") == 1
+    assert "polled" not in run("--poll-warning", "4", str(program), "3000").stderr
+    assert "polled for 100 ms" in run("--poll-warning", "0.1", str(program), "3000").stderr
+    assert run("--poll-warning", "0", str(program), "3000").stderr == ""
+
+
+def test_an_interrupt_in_a_loop_that_polls_in_vain_still_saves(tmp_path: Path) -> None:
+    program, saved = tmp_path / "vain.py", tmp_path / "vain.rdmalab.yaml"
+    program.write_text(_VAIN)
+    command = [sys.executable, "-m", "rdmalab", "python", "--save", str(saved)]
+    with subprocess.Popen(
+        [*command, str(program), str(10**9)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "polls\n"
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert "wr_id=5 opcode=RDMA_WRITE" in saved.read_text()

@@ -59,7 +59,7 @@ class _Queue(LabObject[CompletionQueue]):
             return True
         if process.is_polled_for_ever():
             raise PyverbsError(_IDLE)
-        return process.poll_in_vain() and len(queue.cqes) > read
+        return process.poll_in_vain(self.ref) and len(queue.cqes) > read
 
 
 class CQ(_Queue):
