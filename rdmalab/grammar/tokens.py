@@ -42,13 +42,15 @@ class Token(NamedTuple):
 
 # A number and its unit with a space between them, as the program itself tells times: `12.4 ms`.
 _GAP = r"[0-9][0-9_]*(?:\.[0-9]+)? [\ \t]+ (?: s | (?i:ns|us|µs|μs|ms|[kmg]?bps|[kmg]ib) )"
+# An event as the program itself shows it, `ev 120`.
+_EVENT = r"ev [\ \t]+ [0-9]+"
 _LINE = re.compile(
     rf"""
     (?P<COMMENT> (?<![^\s;]) \# [^\n]* )
   | (?P<STRING> "(?:\\.|[^"\n])*"? )
   | (?P<BREAK> [;\n] )
   | (?P<OPERATOR> -> | [=!<>]= | [=<>|,{{}}\[\]()] )
-  | (?P<QUANTITY> {_GAP} (?= [\s,;{{}}<>)\]!|] | == | \Z ) (?! \s*=(?!=) ) )
+  | (?P<QUANTITY> (?: {_GAP} | {_EVENT} ) (?= [\s,;{{}}<>)\]!|] | == | \Z ) (?! \s*=(?!=) ) )
   | (?P<WORD> (?: [^\s"=<>|,;{{}}\[\]()!-] | -(?!>) | !(?!=) )+ )
     """,
     re.VERBOSE,

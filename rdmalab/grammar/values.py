@@ -118,7 +118,7 @@ _EXAMPLES: dict[type[ArgumentKind], str] = {
 }
 
 
-_EVENT = re.compile(r"(?:ev)?([0-9]{1,12})", re.IGNORECASE)
+_EVENT = re.compile(r"(?:ev\s*)?([0-9]{1,12})", re.IGNORECASE)
 
 
 def reference(atom: Atom, kind: ThingKind, default_node: str | None) -> Ref:
@@ -253,7 +253,7 @@ def _direction(atom: Atom, kind: DirectionKind, _node: str | None) -> Direction:
 
 
 def moment_of(text: str) -> Moment:
-    """A moment as it is written: `30`, `ev30`, `9.2us`, `@name`, `start`, `end`."""
+    """A moment as it is written: `30`, `ev 30`, `9.2us`, `@name`, `start`, `end`."""
     return _moment(Atom(text, Span(0, len(text)), []), MomentKind(), None)
 
 

@@ -42,7 +42,7 @@ def why(
     all evidence, warnings, and what was ruled out.
 
     Example: why A.qp0.wr[7]
-    Example: why A.qp0.wr[7] at=13
+    Example: why A.qp0.wr[7] at=ev 13
     """
     report = consult(session, None if what is None else what.node, at)
     report.detailed = verbose

@@ -41,6 +41,8 @@ def test_a_comment_ends_with_its_line() -> None:
     [
         ("run 10 us", ["WORD:run", "WORD:10 us"]),
         ("x=1.5 ms y", ["WORD:x", "OPERATOR:=", "WORD:1.5 ms", "WORD:y"]),
+        ("why at=ev 120 x", ["WORD:why", "WORD:at", "OPERATOR:=", "WORD:ev 120", "WORD:x"]),
+        ("prev 3 ev x", ["WORD:prev", "WORD:3", "WORD:ev", "WORD:x"]),
         ("sleep 3 s;sleep 4  ns}", [
             *("WORD:sleep", "WORD:3 s", "BREAK:;", "WORD:sleep", "WORD:4  ns", "OPERATOR:}"),
         ]),

@@ -77,6 +77,7 @@ A_MOMENT = "write an event, 30, a time, 9.2us, a checkpoint, @name, start or end
         ("A->B", DirectionKind(), Direction("A", "B")),
         ("30", MomentKind(), Moment(event=30)),
         ("ev30", MomentKind(), Moment(event=30)),
+        ("ev 30", MomentKind(), Moment(event=30)),
         ("9.2us", MomentKind(), Moment(at_ns=9_200)),
         ("@before-nak", MomentKind(), Moment(mark="@before-nak")),
         ("end", MomentKind(), Moment(mark="end")),
