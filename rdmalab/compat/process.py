@@ -8,6 +8,7 @@ from typing import Any
 
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
+from rdmalab.compat.turns import Turns
 from rdmalab.lab import Lab
 from rdmalab.session.session import Session
 from rdmalab.spec.limits import LinkLayer
@@ -70,7 +71,7 @@ class Process:
         self._vain: dict[str, int] = {}  # polls of an idle lab since the last of `_FIRST_AGAIN`
         self.poll_warning_ns: int | None = POLL_WARNING_NS  # None: never
         self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
-        self._turn = threading.RLock()
+        self.turns = Turns()
         if link_layer is not LinkLayer.ETHERNET:
             for node in self.world.nodes:
                 self._choose(node, link_layer)
@@ -86,7 +87,7 @@ class Process:
 
         The adapters work on while the program gets around to it.
         """
-        with self._turn:
+        with self.turns:
             self._let_pass(CALL_NS)
             if word in _FIRST_AGAIN:
                 self._empty = 0
@@ -105,7 +106,7 @@ class Process:
 
     def make(self, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
         """Perform a command that creates an object; return the object's name."""
-        with self._turn:
+        with self.turns:
             number = self._numbers.get((node, noun), 0)
             while self.session.names.find(f"{node}.{noun}{number}") is not None:
                 number += 1
@@ -158,7 +159,7 @@ class Process:
     # ------------------------------------------------------------------ time
     def glance(self) -> None:
         """A poll has found nothing: run the next event if it is due soon."""
-        with self._turn:
+        with self.turns:
             self._look(_NEWS)
 
     def poll_in_vain(self, cq: Ref) -> bool:
@@ -170,7 +171,7 @@ class Process:
         (Of CALL_NS each, two seconds would be two million polls; polls that take longer each time
         would pass over what a program looks at between them.)
         """
-        with self._turn:
+        with self.turns:
             self._empty += 1
             if self._empty == 1:
                 self._let_pass(CALL_NS)
@@ -214,7 +215,7 @@ class Process:
 
     def sleep(self, duration_ns: int) -> None:
         """Let virtual time pass and process the events that are due."""
-        with self._turn:
+        with self.turns:
             self._let_pass(duration_ns)
             self.fetch()
 

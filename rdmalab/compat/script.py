@@ -1,6 +1,7 @@
 """A pyverbs program, carried out on a lab."""
 
 import runpy
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -24,7 +25,9 @@ def run(
     link_layer: of the ports of both nodes. poll_warning_ns: virtual time after which a queue that
     is polled in vain is reported; None: never.
     """
-    process.begin(profile, link_layer=link_layer).poll_warning_ns = poll_warning_ns
+    begun = process.begin(profile, link_layer=link_layer)
+    begun.poll_warning_ns = poll_warning_ns
+    before = signal.signal(signal.SIGINT, begun.turns.interrupt)
     install.install()
     sys.argv = [script, *arguments]
     path = Path(script)
@@ -41,6 +44,8 @@ def run(
         del shown.stack[: next(own, 0)]  # how it was started says nothing about it
         sys.stderr.write("".join(shown.format()))
         return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
+    finally:
+        signal.signal(signal.SIGINT, before)
     return 0
 
 

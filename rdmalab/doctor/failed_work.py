@@ -7,16 +7,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.wqe import Cqe, RecvWqe
-from rdmalab.spec.records import (
-    Kind,
-    cqe_of,
-    event_of,
-    node_of,
-    object_of,
-    recv_wqe_of,
-    send_wqe_of,
-    status_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 
@@ -33,13 +25,19 @@ def _failures(log: Log, thing: Thing, born: int | None = None) -> list[tuple[_Fa
     """All work of a queue pair that failed since an event; without one, in its present life."""
     born = _born(log, thing) if born is None else born
     return [
-        (_Failed(status_of(r), number, event_of(r)), Subject.of_send(thing, send_wqe_of(r)))
+        (
+            _Failed(rec.status_of(r), number, rec.event_of(r)),
+            Subject.of_send(thing, rec.send_wqe_of(r)),
+        )
         for number, r in log.failed_sends
-        if (node_of(r), object_of(r)) == thing[1:] and event_of(r) > born
+        if (rec.node_of(r), rec.object_of(r)) == thing[1:] and rec.event_of(r) > born
     ] + [
-        (_Failed(WCStatus(cqe_of(r).status), number, event_of(r)), _received(thing, cqe_of(r)))
+        (
+            _Failed(WCStatus(rec.cqe_of(r).status), number, rec.event_of(r)),
+            _received(thing, rec.cqe_of(r)),
+        )
         for number, r in log.failed_receives
-        if (node_of(r), cqe_of(r).qp_num) == thing[1:] and event_of(r) > born
+        if (rec.node_of(r), rec.cqe_of(r).qp_num) == thing[1:] and rec.event_of(r) > born
     ]
 
 
@@ -96,10 +94,10 @@ def flushed_receives(log: Log, qp: Thing) -> list[RecvWqe]:
     """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
     since = _born(log, qp)
     flushed = {
-        cqe_of(r).serial
+        rec.cqe_of(r).serial
         for _, r in log.failed_receives
-        if (node_of(r), cqe_of(r).qp_num, cqe_of(r).srq) == (qp.node, qp.number, 0)
-        and cqe_of(r).status == WCStatus.WR_FLUSH_ERR and event_of(r) > since
+        if (rec.node_of(r), rec.cqe_of(r).qp_num, rec.cqe_of(r).srq) == (qp.node, qp.number, 0)
+        and rec.cqe_of(r).status == WCStatus.WR_FLUSH_ERR and rec.event_of(r) > since
     }  # fmt: skip
-    posted = [recv_wqe_of(record) for _, record in log.about(Kind.RECV_POSTED, qp)]
+    posted = [rec.recv_wqe_of(record) for _, record in log.about(Kind.RECV_POSTED, qp)]
     return [wqe for wqe in posted if wqe.serial in flushed]

@@ -13,25 +13,8 @@ from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.doctor.components import Component, component_of
 from rdmalab.doctor.standstill import at_rest
 from rdmalab.session.session import Session
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    at_ns_of,
-    complaint_of,
-    cqe_of,
-    errno_of,
-    event_of,
-    kind_of,
-    line_number_of,
-    new_state_of,
-    node_of,
-    noun_of,
-    object_of,
-    place_of,
-    rule_of,
-    status_of,
-    verb_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
 from rdmalab.world.trace import Numbered, Trace
 
@@ -70,13 +53,13 @@ class Call:
     def __init__(self, log: "Log", found: Record, refused: Record | None) -> None:
         self._log = log
         self._asked: tuple[Invocation | None, str] | None = None
-        self.event: int = event_of(found)
-        self.at_ns: int = at_ns_of(found)
-        self.verb = str(verb_of(found))
-        self.errno = int(errno_of(found))
-        self.refusal = str(rule_of(refused)) if refused else ""
-        self.message = str(complaint_of(refused)) if refused else ""
-        self.thing = (node_of(found), object_of(found))
+        self.event: int = rec.event_of(found)
+        self.at_ns: int = rec.at_ns_of(found)
+        self.verb = str(rec.verb_of(found))
+        self.errno = int(rec.errno_of(found))
+        self.refusal = str(rec.rule_of(refused)) if refused else ""
+        self.message = str(rec.complaint_of(refused)) if refused else ""
+        self.thing = (rec.node_of(found), rec.object_of(found))
 
     @property
     def invocation(self) -> Invocation | None:
@@ -165,7 +148,7 @@ class Log:
         """The numbers of the records that are read, by kind."""
         kept: dict[Kind, list[int]] = {kind: [] for kind in Kind}
         for number, record in enumerate(self._records, self.first):
-            kept[kind_of(record)].append(number)
+            kept[rec.kind_of(record)].append(number)
         return kept
 
     @cached_property
@@ -174,7 +157,7 @@ class Log:
         found: dict[Kind, list[Numbered]] = {}
         if self.before is None and self.first and not self.brief:
             for each in self.trace.older.rare(self.first):
-                found.setdefault(kind_of(each.record), []).append(each)
+                found.setdefault(rec.kind_of(each.record), []).append(each)
         return {kind: each[::-1] for kind, each in found.items()}
 
     @property
@@ -182,7 +165,7 @@ class Log:
         """The event from which on all records are kept."""
         if self.whole is not None:
             return self.whole.begins
-        return event_of(self._records[0]) if self.first and self._records else 0
+        return rec.event_of(self._records[0]) if self.first and self._records else 0
 
     def of(self, kind: Kind, node: str = "", number: int | None = None) -> list[Numbered]:
         """Records of a kind, of one node, of one object."""
@@ -193,15 +176,15 @@ class Log:
             return earlier + self._things(kind).get((node, number), [])
         found = self._kind(kind)
         if node:
-            found = [each for each in found if node_of(each.record) == node]
+            found = [each for each in found if rec.node_of(each.record) == node]
         if number is not None:
-            found = [each for each in found if object_of(each.record) == number]
+            found = [each for each in found if rec.object_of(each.record) == number]
         return found
 
     def since(self, event: int, kind: Kind) -> list[Numbered]:
         """Records of a kind from an event on."""
         found = self._kind(kind)
-        return found[bisect_left(found, event, key=lambda each: event_of(each.record)) :]
+        return found[bisect_left(found, event, key=lambda each: rec.event_of(each.record)) :]
 
     def about(self, kind: Kind, thing: Thing) -> list[Numbered]:
         """Records of a kind about a thing that the kind's noun names."""
@@ -217,21 +200,23 @@ class Log:
 
     def entered(self, thing: Thing, *states: QPState, after: int = -1) -> list[int]:
         """The events, later than one, in which a queue pair went into one of these states."""
-        found = (r for _, r in self.about(Kind.STATE_CHANGED, thing) if new_state_of(r) in states)
-        return [event for record in found if (event := event_of(record)) > after]
+        found = (
+            r for _, r in self.about(Kind.STATE_CHANGED, thing) if rec.new_state_of(r) in states
+        )
+        return [event for record in found if (event := rec.event_of(record)) > after]
 
     def _event_of_life(self, kind: Kind, thing: Thing) -> int | None:
-        found = [r for _, r in self.about(kind, thing) if noun_of(r) == thing.noun]
-        return event_of(found[-1]) if found else None
+        found = [r for _, r in self.about(kind, thing) if rec.noun_of(r) == thing.noun]
+        return rec.event_of(found[-1]) if found else None
 
     def completion(self, kind: Kind, work: Work) -> Record | None:
         """The newest record of this kind about the completion of a work request."""
         if self.whole is not None:
             found = self.whole.completion(kind, work)
-            return found if found is None or event_of(found) <= self.event else None
+            return found if found is None or rec.event_of(found) <= self.event else None
         if kind not in self._of_work:
             self._of_work[kind] = {
-                work_of(node_of(each.record), cqe_of(each.record)): each.record
+                work_of(rec.node_of(each.record), rec.cqe_of(each.record)): each.record
                 for each in self._own(kind)
             }
         older = self.before.completion(kind, work) if self.before is not None else None
@@ -257,7 +242,7 @@ class Log:
         if kind not in self._of_thing:
             found: dict[tuple[str, int], list[Numbered]] = {}
             own = self._own(kind)
-            for place, each in zip(map(place_of, map(itemgetter(1), own)), own, strict=True):
+            for place, each in zip(map(rec.place_of, map(itemgetter(1), own)), own, strict=True):
                 found.setdefault(place, []).append(each)
             self._of_thing[kind] = found
         return self._of_thing[kind]
@@ -271,20 +256,20 @@ class Log:
     @cached_property
     def failed_sends(self) -> list[Numbered]:
         """Completed otherwise than with success."""
-        return [each for each in self.of(Kind.WQE_COMPLETED) if status_of(each.record)]
+        return [each for each in self.of(Kind.WQE_COMPLETED) if rec.status_of(each.record)]
 
     @cached_property
     def failed_receives(self) -> list[Numbered]:
         """Their completions, where they are not lost."""
         found = self.of(Kind.CQE_ADDED)
-        cqes = ((each, cqe_of(each.record)) for each in found)
+        cqes = ((each, rec.cqe_of(each.record)) for each in found)
         return [each for each, cqe in cqes if cqe.status and not cqe.is_send]
 
     # ------------------------------------------------------------------ calls
     def calls(self, verb: str = "", node: str = "") -> list[Call]:
         """The calls that are kept, oldest first."""
         found = self.of(Kind.CALLED, node)
-        return [self._call(each) for each in found if verb in ("", verb_of(each.record))]
+        return [self._call(each) for each in found if verb in ("", rec.verb_of(each.record))]
 
     def refused(self) -> list[Call]:
         """The refused calls, oldest first, as long ago as they may be."""
@@ -299,8 +284,8 @@ class Log:
     def _call(self, called: Numbered) -> Call:
         records = self.trace.records
         before = records[called.number - 1] if called.number else None
-        refused = before if before is not None and kind_of(before) is Kind.REFUSED else None
-        same = refused is not None and event_of(refused) == event_of(called.record)
+        refused = before if before is not None and rec.kind_of(before) is Kind.REFUSED else None
+        same = refused is not None and rec.event_of(refused) == rec.event_of(called.record)
         return Call(self, called.record, refused if same else None)
 
     def asked(self, event: int) -> tuple[Invocation | None, str]:
@@ -310,16 +295,16 @@ class Log:
         if index < len(journal) and journal[index].event == event:
             return journal[index].invocation, ""
         for record in self.within(event):
-            if kind_of(record) is Kind.PROGRAM_RAN:
+            if rec.kind_of(record) is Kind.PROGRAM_RAN:
                 return self._line(record)
         return None, ""
 
     def _line(self, record: Record) -> tuple[Invocation | None, str]:
-        thing = Thing(Noun.PROGRAM, node_of(record), object_of(record))
+        thing = Thing(Noun.PROGRAM, rec.node_of(record), rec.object_of(record))
         name = self.session.names.of(thing)
         programs = self.session.world.nodes[thing.node].tables[Noun.PROGRAM].items
         program: Program | None = programs.get(thing.number)
         if program is None:
             return None, name
-        said = [line for line in program.lines if line.number == line_number_of(record)]
+        said = [line for line in program.lines if line.number == rec.line_number_of(record)]
         return (said[0].invocation if said else None), name

@@ -19,16 +19,8 @@ from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import Ending, Send
 from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    event_of,
-    kind_of,
-    new_state_of,
-    node_of,
-    noun_of,
-    object_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import exists
@@ -92,13 +84,15 @@ def teardowns(log: Log) -> list[list[Act]]:
 
 def _acts(log: Log) -> Iterator[Act]:
     for _, record in log.of(Kind.DESTROYED):
-        noun = Noun(noun_of(record))
-        if noun is not Noun.PROGRAM and _called(log, event_of(record)):
-            yield Act(event_of(record), Thing(noun, node_of(record), object_of(record)))
+        noun = Noun(rec.noun_of(record))
+        if noun is not Noun.PROGRAM and _called(log, rec.event_of(record)):
+            yield Act(rec.event_of(record), Thing(noun, rec.node_of(record), rec.object_of(record)))
     for _, record in log.of(Kind.STATE_CHANGED):
-        taken = new_state_of(record) in (QPState.RESET, QPState.ERR)
-        if taken and _called(log, event_of(record)):
-            yield Act(event_of(record), Thing(Noun.QP, node_of(record), object_of(record)))
+        taken = rec.new_state_of(record) in (QPState.RESET, QPState.ERR)
+        if taken and _called(log, rec.event_of(record)):
+            yield Act(
+                rec.event_of(record), Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+            )
 
 
 def _called(log: Log, event: int) -> bool:
@@ -107,20 +101,20 @@ def _called(log: Log, event: int) -> bool:
     index = journal.before(event)
     if index < len(journal) and journal.before(event + 1) > index:
         return True
-    return any(kind_of(record) is Kind.CALLED for record in log.within(event))
+    return any(rec.kind_of(record) is Kind.CALLED for record in log.within(event))
 
 
 def _begun(log: Log) -> list[int]:
     """The events in which something was made, brought up or posted."""
     kinds = (Kind.STATE_CHANGED, Kind.CREATED, *_POSTS)
-    return sorted(event_of(r) for kind in kinds for _, r in log.of(kind) if _begins(r))
+    return sorted(rec.event_of(r) for kind in kinds for _, r in log.of(kind) if _begins(r))
 
 
 def _begins(record: Record) -> bool:
     """Whether a record says that something was made, brought up or posted."""
-    kind = kind_of(record)
+    kind = rec.kind_of(record)
     if kind is Kind.STATE_CHANGED:
-        return new_state_of(record) in (QPState.INIT, QPState.RTR, QPState.RTS)
+        return rec.new_state_of(record) in (QPState.INIT, QPState.RTR, QPState.RTS)
     return kind is Kind.CREATED or kind in _POSTS
 
 
@@ -132,10 +126,10 @@ def _before(log: Log, row: list[Act], thing: Thing) -> list[Moment]:
     first = next((a for a in row if a.thing.noun is Noun.QP or a.thing == thing), row[0])
     found = [first.event]
     calls = [r for _, r in log.of(Kind.CALLED)]
-    index = bisect_left(calls, first.event, key=event_of)
-    while index and not any(map(_begins, log.within(event_of(calls[index - 1])))):
+    index = bisect_left(calls, first.event, key=rec.event_of)
+    while index and not any(map(_begins, log.within(rec.event_of(calls[index - 1])))):
         index -= 1
-        found[1:] = [event_of(calls[index])]
+        found[1:] = [rec.event_of(calls[index])]
     own = next((n for n, act in enumerate(row) if act.thing == thing), len(row) - 1)
     while own and row[own - 1].event == row[own].event - 1:
         own -= 1
@@ -252,7 +246,7 @@ def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 def object_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
     """Before the last teardown of an object, if nothing was posted on it since."""
-    posts = [event_of(r) for kind in _POSTS for _, r in log.about(kind, thing)]
+    posts = [rec.event_of(r) for kind in _POSTS for _, r in log.about(kind, thing)]
     own = [row for row in teardowns(log) if any(act.thing == thing for act in row)][-1:]
     since = [m for row in own if row[-1].event > max(posts, default=-1)
              for m in _before(log, row, thing)]  # fmt: skip

@@ -20,19 +20,9 @@ from rdmalab.doctor.unreported import (
     refilled,
 )
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.programs import BLOCKING, ProgramState
-from rdmalab.spec.records import (
-    Kind,
-    cqe_of,
-    errno_of,
-    event_of,
-    node_of,
-    object_of,
-    psn_of,
-    send_wqe_of,
-    status_of,
-    verb_of,
-)
+from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.world.event_queue import Door
 from rdmalab.world.programs import programs_of
@@ -61,8 +51,8 @@ def _once(
 
 def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Of each life of each queue pair what failed first, unless it was mended or ordered."""
-    where = [(node_of(r), object_of(r)) for _, r in log.failed_sends]
-    where += [(node_of(r), cqe_of(r).qp_num) for _, r in log.failed_receives]
+    where = [(rec.node_of(r), rec.object_of(r)) for _, r in log.failed_sends]
+    where += [(rec.node_of(r), rec.cqe_of(r).qp_num) for _, r in log.failed_receives]
     for node, number in sorted(dict.fromkeys(where)):
         thing = Thing(Noun.QP, node, number)
         for event, subject in failed_lives(log, thing) if wanted(thing) else ():
@@ -77,12 +67,12 @@ def _mended(session: Session, log: Log, thing: Thing, event: int) -> bool:
     up = [at for it in same for at in log.entered(it, QPState.RTR, after=event)]
     if not up:
         return False
-    done = (r for it in same for _, r in log.about(Kind.WQE_COMPLETED, it) if not status_of(r))
+    done = (r for it in same for _, r in log.about(Kind.WQE_COMPLETED, it) if not rec.status_of(r))
     took = (
         r for _, r in log.of(Kind.CQE_ADDED, thing.node)
-        if not cqe_of(r).status and Thing(Noun.QP, thing.node, cqe_of(r).qp_num) in same
+        if not rec.cqe_of(r).status and Thing(Noun.QP, thing.node, rec.cqe_of(r).qp_num) in same
     )  # fmt: skip
-    return any(event_of(r) > min(up) for found in (done, took) for r in found)
+    return any(rec.event_of(r) > min(up) for found in (done, took) for r in found)
 
 
 def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -91,8 +81,8 @@ def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     for thing in taken or ():
         if not wanted(thing):
             continue
-        done = {send_wqe_of(r).serial for _, r in log.about(Kind.WQE_COMPLETED, thing)}
-        posted = [send_wqe_of(r) for _, r in log.about(Kind.SEND_POSTED, thing)]
+        done = {rec.send_wqe_of(r).serial for _, r in log.about(Kind.WQE_COMPLETED, thing)}
+        posted = [rec.send_wqe_of(r) for _, r in log.about(Kind.SEND_POSTED, thing)]
         left = [wqe for wqe in posted if wqe.serial not in done]
         for event in (a.event for row in teardowns(log) for a in row if a.thing == thing):
             lost = [w for w in left if _lost_in(log, thing, w.serial, event)]
@@ -104,7 +94,7 @@ def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _lost_in(log: Log, thing: Thing, serial: int, event: int) -> bool:
     """Whether a send that never ended was posted before an event."""
     posts = log.about(Kind.SEND_POSTED, thing)
-    return any(send_wqe_of(r).serial == serial and event_of(r) < event for _, r in posts)
+    return any(rec.send_wqe_of(r).serial == serial and rec.event_of(r) < event for _, r in posts)
 
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
@@ -123,7 +113,7 @@ def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _polled_since(log: Log, call: Call) -> bool:
     """Whether completions were polled after a get_cq_event that would block."""
     polls = log.of(Kind.CQE_POLLED, call.thing[0]) if call.verb == "get_cq_event" else []
-    return any(event_of(record) > call.event for _, record in polls[-1:])
+    return any(rec.event_of(record) > call.event for _, record in polls[-1:])
 
 
 def _nouns(call: Call) -> tuple[Noun, ...]:
@@ -134,9 +124,9 @@ def _nouns(call: Call) -> tuple[Noun, ...]:
 def _accepted_since(log: Log, call: Call) -> bool:
     """Whether the same was asked of the same thing, or under the same name, and done."""
     later = [
-        event_of(r)
+        rec.event_of(r)
         for _, r in log.of(Kind.CALLED, *call.thing)
-        if event_of(r) > call.event and verb_of(r) == call.verb and not errno_of(r)
+        if rec.event_of(r) > call.event and rec.verb_of(r) == call.verb and not rec.errno_of(r)
     ]
     if not later or call.invocation is None:
         return bool(later)
@@ -176,7 +166,7 @@ def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     for thing, qp in qps_of(session, wanted):
         coming = planned(session.world, log.component_of(thing)) if undone(qp) else []
         quiet = all(entry[2] == Door.TIMER for entry in coming) or log.rests(thing)
-        again = [r for _, r in log.about(Kind.WENT_BACK, thing) if psn_of(r) == qp.comp.psn]
+        again = [r for _, r in log.about(Kind.WENT_BACK, thing) if rec.psn_of(r) == qp.comp.psn]
         if quiet or again:
             yield from undone(qp)
 
@@ -184,7 +174,7 @@ def _hanging(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _overrun(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Completion queues that lost something."""
     found = log.of(Kind.CQ_OVERRUN)
-    for node, number in dict.fromkeys((node_of(r), object_of(r)) for _, r in found):
+    for node, number in dict.fromkeys((rec.node_of(r), rec.object_of(r)) for _, r in found):
         thing = Thing(Noun.CQ, node, number)
         if wanted(thing):
             yield Subject(Sort.CQ, thing)

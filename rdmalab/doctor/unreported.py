@@ -14,18 +14,9 @@ from rdmalab.doctor.work.ownership import overwrites, refills
 from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Service
-from rdmalab.spec.records import (
-    Kind,
-    cqe_of,
-    event_of,
-    node_of,
-    object_of,
-    packet_of,
-    send_wqe_of,
-    status_of,
-    verb_of,
-)
+from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_thing
@@ -45,7 +36,7 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
     """Of each queue pair the first message that was dropped or lost and is never sent again."""
     first: dict[Thing, Subject] = {}
     for _, record in sorted(log.of(Kind.PACKET_DROPPED) + log.of(Kind.PACKET_LOST)):
-        sender = sender_of(session.world, record) if _is_message(packet_of(record)) else None
+        sender = sender_of(session.world, record) if _is_message(rec.packet_of(record)) else None
         if sender is None or sender in first or not wanted(sender):
             continue
         wqe = posted_as(log, sender, record)
@@ -59,9 +50,9 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
 
 def _unsent(log: Log, thing: Thing) -> list[Subject]:
     """Datagrams that ended well and never left."""
-    left = {event_of(r) for _, r in log.about(Kind.PACKET_SENT, thing)}
+    left = {rec.event_of(r) for _, r in log.about(Kind.PACKET_SENT, thing)}
     ends = log.about(Kind.WQE_COMPLETED, thing)
-    done = [(event_of(r), send_wqe_of(r)) for _, r in ends if not status_of(r)]
+    done = [(rec.event_of(r), rec.send_wqe_of(r)) for _, r in ends if not rec.status_of(r)]
     return [
         Subject.of_send(thing, wqe)
         for event, wqe in done if wqe.op is not None and event not in left
@@ -87,9 +78,9 @@ def polled_in_vain(session: Session, log: Log, wanted: Wanted) -> Iterator[Subje
 
 def _vain_since(log: Log, cq: Thing) -> int | None:
     """The event since which polls of a CQ have found nothing; None where the last one did."""
-    calls = [r for _, r in log.about(Kind.CALLED, cq) if verb_of(r) == "poll_cq"][-1:]
-    taken = [event_of(r) for _, r in log.about(Kind.CQE_POLLED, cq)[-1:]]
-    vain = calls and event_of(calls[0]) > max(taken, default=-1)
+    calls = [r for _, r in log.about(Kind.CALLED, cq) if rec.verb_of(r) == "poll_cq"][-1:]
+    taken = [rec.event_of(r) for _, r in log.about(Kind.CQE_POLLED, cq)[-1:]]
+    vain = calls and rec.event_of(calls[0]) > max(taken, default=-1)
     return max(taken, default=-1) if vain else None
 
 
@@ -111,8 +102,8 @@ def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:
     """The first work of a queue pair that has completed on another CQ than this one."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     for _, record in log.of(Kind.CQE_ADDED, qp.node):
-        cqe = cqe_of(record)
-        if cqe.qp_num == qp.number and object_of(record) != cq and not cqe.srq:
+        cqe = rec.cqe_of(record)
+        if cqe.qp_num == qp.number and rec.object_of(record) != cq and not cqe.srq:
             sort = Sort.SEND if cqe.is_send else Sort.RECV
             return [Subject(sort, thing, cqe.serial, cqe.wr_id)]
     return []
@@ -137,8 +128,8 @@ def refilled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
 def _landed(session: Session, log: Log, message: Message) -> Subject | None:
     """The bytes that a packet wrote where it arrived; None where it did not arrive."""
     for _, record in log.since(message.sent, Kind.MEMORY_WRITTEN):
-        node, number = node_of(record), object_of(record)
-        came = arrived(session.world, log, event_of(record), node, number)
+        node, number = rec.node_of(record), rec.object_of(record)
+        came = arrived(session.world, log, rec.event_of(record), node, number)
         if came is not None and came.packet == message.packet:
             return past.bytes_at(session, node, piece_of(record))
     return None
@@ -148,5 +139,5 @@ def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
     """The newest send, if it was carried out since an event and no completion tells."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     ends = log.about(Kind.WQE_COMPLETED, thing)[-1:]
-    done = [send_wqe_of(r) for _, r in ends if not status_of(r) and event_of(r) > since]
+    done = [rec.send_wqe_of(r) for _, r in ends if not rec.status_of(r) and rec.event_of(r) > since]
     return [Subject.of_send(thing, wqe) for wqe in done if not wqe.signaled]

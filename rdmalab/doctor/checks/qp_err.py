@@ -23,17 +23,8 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import Ending, Send
 from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    cqe_of,
-    event_of,
-    new_state_of,
-    node_of,
-    object_of,
-    old_state_of,
-    status_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import Attr, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -132,14 +123,14 @@ def own_err(case: Case) -> Finding:
         return ok("it was not flushed")
     thing = Thing(Noun.QP, qp.node, qp.number)
     move = _fall(case, thing, work.ending.event)
-    if move is not None and (work.posted or 0) > event_of(move):
+    if move is not None and (work.posted or 0) > rec.event_of(move):
         return ok("it was posted when its queue pair was in ERR already")
-    if move is None or not _by_hand(case, thing, event_of(move)):
+    if move is None or not _by_hand(case, thing, rec.event_of(move)):
         return ok("nobody of its own side moved its queue pair to ERR")
-    _, who = case.log.asked(event_of(move))
+    _, who = case.log.asked(rec.event_of(move))
+    old = rec.old_state_of(move).name
     return fail(
-        said(f"{who or 'a call'} moved {case.qp_name(qp)} from {old_state_of(move).name} to ERR",
-             event_of(move)),
+        said(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", rec.event_of(move)),
         said(f"no work of {case.qp_name(qp)} had failed before"),
         said(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              work.ending.event),
@@ -149,8 +140,8 @@ def own_err(case: Case) -> Finding:
 
 def _fall(case: Case, thing: Thing, event: int) -> Record | None:
     """Its last step to ERR before that event."""
-    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= event]
-    return moves[-1] if moves and new_state_of(moves[-1]) is QPState.ERR else None
+    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= event]
+    return moves[-1] if moves and rec.new_state_of(moves[-1]) is QPState.ERR else None
 
 
 def _by_hand(case: Case, thing: Thing, event: int) -> bool:
@@ -254,9 +245,13 @@ def _name(case: Case, subject: Subject) -> str:
 def _flush_only_flushed(case: Case, qp: QueuePair) -> int:
     """Of both its queues."""
     where = (qp.node, qp.number)
-    sends = [(node_of(r), object_of(r)) for _, r in case.log.failed_sends if status_of(r) == _FLUSH]
-    failed = [r for _, r in case.log.failed_receives if cqe_of(r).status == _FLUSH]
-    receives = [(node_of(r), cqe_of(r).qp_num) for r in failed]
+    sends = [
+        (rec.node_of(r), rec.object_of(r))
+        for _, r in case.log.failed_sends
+        if rec.status_of(r) == _FLUSH
+    ]
+    failed = [r for _, r in case.log.failed_receives if rec.cqe_of(r).status == _FLUSH]
+    receives = [(rec.node_of(r), rec.cqe_of(r).qp_num) for r in failed]
     return (sends + receives).count(where)
 
 

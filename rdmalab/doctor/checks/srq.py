@@ -16,18 +16,9 @@ from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SGE
 from rdmalab.hca.xrcd import named_srq
+from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import (
-    Kind,
-    async_event_of,
-    event_of,
-    node_of,
-    object_of,
-    reason_of,
-    recv_wqe_of,
-    srq_field_of,
-    srq_value_of,
-)
+from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
@@ -46,7 +37,7 @@ def srq_stolen(case: Case) -> Finding:
     receive, taker = case.receive, case.qp
     if receive is None or not receive.shared or not case.asked or receive.taking is None:
         return NA
-    event = event_of(receive.taking)
+    event = rec.event_of(receive.taking)
     left_out = [
         (qp, since)
         for qp in users_of(case, case.subject.thing)
@@ -67,13 +58,13 @@ def srq_stolen(case: Case) -> Finding:
 def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
     """The event in which it had no receive for a message that still waits."""
     found = [
-        event_of(r)
+        rec.event_of(r)
         for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
         for _, r in case.log.about(kind, partners.thing_of(qp))
-        if reason_of(r) == "no-receive" and event_of(r) > since
+        if rec.reason_of(r) == "no-receive" and rec.event_of(r) > since
     ]
     taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(qp))
-    return found[0] if found and not any(event_of(r) > found[-1] for _, r in taken) else None
+    return found[0] if found and not any(rec.event_of(r) > found[-1] for _, r in taken) else None
 
 
 def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
@@ -123,17 +114,17 @@ def srq_empty_limit(case: Case) -> Finding:
 def _limit(case: Case, found: Refused) -> Limit | None:
     """The last time that SRQ_LIMIT_REACHED was raised."""
     raised = [
-        event_of(r)
+        rec.event_of(r)
         for _, r in case.log.about(Kind.ASYNC_RAISED, found.thing)
-        if async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED
+        if rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED
     ]
     if not raised or raised[-1] > found.events[-1]:
         return None
     settings = case.log.about(Kind.SRQ_SET, found.thing)
-    armed = [record for _, record in settings if srq_field_of(record) == "srq_limit"]
+    armed = [record for _, record in settings if rec.srq_field_of(record) == "srq_limit"]
     pending = (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number)
     waits = pending in case.world.nodes[found.srq.node].async_events
-    return Limit(raised[-1], srq_value_of(armed[-1]) if armed else 0, taken=not waits)
+    return Limit(raised[-1], rec.srq_value_of(armed[-1]) if armed else 0, taken=not waits)
 
 
 def _warned(name: str, limit: Limit | None) -> list[Evidence]:
@@ -148,12 +139,12 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     taken = [
         r
         for _, r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
-        if recv_wqe_of(r).srq == found.srq.number and event_of(r) < found.events[0]
+        if rec.recv_wqe_of(r).srq == found.srq.number and rec.event_of(r) < found.events[0]
     ]
     if not taken:
         return []
-    taker = case.name(Noun.QP, node_of(taken[-1]), object_of(taken[-1]))
-    return [said(f"{taker} took the last receive of {name}", event_of(taken[-1]))]
+    taker = case.name(Noun.QP, rec.node_of(taken[-1]), rec.object_of(taken[-1]))
+    return [said(f"{taker} took the last receive of {name}", rec.event_of(taken[-1]))]
 
 
 def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Fix | None:
@@ -197,9 +188,10 @@ def xrc_srqn(case: Case) -> Finding:
     if send.ending is None or send.ending.status is not WCStatus.REM_INV_REQ_ERR or peer is None:
         return ok("the peer knows the SRQ that it names")
     refused = [
-        event_of(r)
+        rec.event_of(r)
         for _, r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-        if reason_of(r) == "wrong-srq" and (send.posted or 0) < event_of(r) <= send.ending.event
+        if rec.reason_of(r) == "wrong-srq"
+        and (send.posted or 0) < rec.event_of(r) <= send.ending.event
     ]
     if not refused:
         return ok("it was refused for another reason")

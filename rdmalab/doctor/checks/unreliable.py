@@ -12,16 +12,8 @@ from rdmalab.doctor.work.unanswered_sends import Miss, Unheard, sent_as
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    attr_mask_of,
-    event_of,
-    kind_of,
-    object_of,
-    packet_of,
-    reason_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import Attr, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -68,9 +60,9 @@ def _key(miss: Miss) -> int:
 def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """When the target got the key that it has."""
     found = [
-        event_of(r)
+        rec.event_of(r)
         for _, r in case.log.about(Kind.ATTRIBUTES_SET, partners.thing_of(target))
-        if int(attr_mask_of(r)) & Attr.QKEY and event_of(r) < event
+        if int(rec.attr_mask_of(r)) & Attr.QKEY and rec.event_of(r) < event
     ]
     return [said(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
@@ -98,7 +90,7 @@ def ud_40_bytes(case: Case) -> Finding:
     refused = _refusal(case, qp)
     if refused is None:
         return ok("it did not fail of its length")
-    length, wqe = len(packet_of(refused).payload), receive.wqe
+    length, wqe = len(rec.packet_of(refused).payload), receive.wqe
     return fail(
         said(f"the receive has {wqe.length} bytes", receive.posted),
         said(f"{length} bytes came, and {GRH.LENGTH} of routing header before them: "
@@ -134,15 +126,15 @@ def _refusal(case: Case, qp: QueuePair) -> Record | None:
     if receive is None or receive.ending is None:
         return None
     for record in case.log.within(receive.ending.event):
-        refused = kind_of(record) is Kind.REQUEST_REFUSED and object_of(record) == qp.number
-        if refused and reason_of(record) == "receive-short":
+        refused = rec.kind_of(record) is Kind.REQUEST_REFUSED and rec.object_of(record) == qp.number
+        if refused and rec.reason_of(record) == "receive-short":
             return record
     return None
 
 
 def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
     """The queue pair anew, the same receive with room for both, and the datagram once more."""
-    needed = len(packet_of(refused).payload) + GRH.LENGTH
+    needed = len(rec.packet_of(refused).payload) + GRH.LENGTH
     wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
     lines = simple_fixes.revive(case, qp)
     lines.append(simple_fixes.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))

@@ -5,22 +5,9 @@ from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
+from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    async_event_of,
-    cqe_of,
-    event_of,
-    kind_of,
-    new_state_of,
-    node_of,
-    object_of,
-    packet_of,
-    reason_of,
-    send_wqe_of,
-    status_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
@@ -49,8 +36,8 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
     work = case.send or case.receive
     until = case.world.event if work is None or work.ending is None else work.ending.event
     thing = Thing(Noun.QP, qp.node, qp.number)
-    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= until]
-    if not moves or new_state_of(moves[-1]) not in _DEAD:
+    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= until]
+    if not moves or rec.new_state_of(moves[-1]) not in _DEAD:
         return None
     return _told(case, thing, moves[-1])
 
@@ -58,14 +45,14 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
 def _device(case: Case) -> ErrorCause | None:
     """A dead device moves no queue pair any more, it does not even flush."""
     kinds = {Kind.DEVICE_DIED: "died", Kind.DEVICE_CLOSED: "was closed"}
-    found = [(event_of(r), word) for kind, word in kinds.items()
+    found = [(rec.event_of(r), word) for kind, word in kinds.items()
              for _, r in case.log.of(kind, case.node)]  # fmt: skip
     event, word = max(found, default=(0, ""))
     return ErrorCause(QPState.ERR, event, f"the device of {case.node} {word}") if word else None
 
 
 def _told(case: Case, thing: Thing, move: Record) -> ErrorCause:
-    event, state = event_of(move), QPState(new_state_of(move))
+    event, state = rec.event_of(move), QPState(rec.new_state_of(move))
     records = case.log.within(event)
     for explain in _EXPLAIN:
         if (found := explain(case, thing, records)) is not None:
@@ -78,8 +65,8 @@ _Reason = tuple[str] | tuple[str, Thing]
 
 def _overran(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     for record in records:
-        if kind_of(record) is Kind.CQ_OVERRUN and node_of(record) == thing.node:
-            cq = Thing(Noun.CQ, thing.node, object_of(record))
+        if rec.kind_of(record) is Kind.CQ_OVERRUN and rec.node_of(record) == thing.node:
+            cq = Thing(Noun.CQ, thing.node, rec.object_of(record))
             return f"{case.names.of(cq)} was full and died, with all queue pairs that use it", cq
     return None
 
@@ -87,15 +74,15 @@ def _overran(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
 def _own_work(_case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     """A send, or a receive, that failed otherwise than by the flush."""
     for record in records:
-        if node_of(record) != thing.node or kind_of(record) not in (
+        if rec.node_of(record) != thing.node or rec.kind_of(record) not in (
             Kind.WQE_COMPLETED,
             Kind.CQE_ADDED,
         ):
             continue
-        sent = kind_of(record) is Kind.WQE_COMPLETED
-        status = status_of(record) if sent else cqe_of(record).status
-        number = object_of(record) if sent else cqe_of(record).qp_num
-        wr_id = send_wqe_of(record).wr.wr_id if sent else cqe_of(record).wr_id
+        sent = rec.kind_of(record) is Kind.WQE_COMPLETED
+        status = rec.status_of(record) if sent else rec.cqe_of(record).status
+        number = rec.object_of(record) if sent else rec.cqe_of(record).qp_num
+        wr_id = rec.send_wqe_of(record).wr.wr_id if sent else rec.cqe_of(record).wr_id
         if number == thing.number and status not in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
             return (f"its {fmt.wr(wr_id)} ended with {WCStatus(status).name}",)
     return None
@@ -103,8 +90,8 @@ def _own_work(_case: Case, thing: Thing, records: list[Record]) -> _Reason | Non
 
 def _accident(_case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     fatal = any(
-        kind_of(r) is Kind.ASYNC_RAISED and async_event_of(r) is AsyncEvent.QP_FATAL
-        and (node_of(r), object_of(r)) == thing[1:]
+        rec.kind_of(r) is Kind.ASYNC_RAISED and rec.async_event_of(r) is AsyncEvent.QP_FATAL
+        and (rec.node_of(r), rec.object_of(r)) == thing[1:]
         for r in records
     )  # fmt: skip
     return ("the adapter gave it up and raised QP_FATAL",) if fatal else None
@@ -113,7 +100,7 @@ def _accident(_case: Case, thing: Thing, records: list[Record]) -> _Reason | Non
 def _by_hand(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     """Somebody moved it there."""
     del thing
-    invocation, program = case.log.asked(event_of(records[0]))
+    invocation, program = case.log.asked(rec.event_of(records[0]))
     if invocation is None or invocation.name != "modify_qp":
         return None
     return (f"{program or 'a call of modify_qp'} moved it there, no work of it had failed",)
@@ -122,13 +109,13 @@ def _by_hand(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
 def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     """It told its peer a fatal NAK, and died of it."""
     found = case.log.about(Kind.REQUEST_REFUSED, thing)
-    until = event_of(records[0])
-    fatal = [r for _, r in found if event_of(r) <= until and REFUSALS[reason_of(r)].fatal]
+    until = rec.event_of(records[0])
+    fatal = [r for _, r in found if rec.event_of(r) <= until and REFUSALS[rec.reason_of(r)].fatal]
     if not fatal:
         return None
     record = fatal[-1]
-    what, why = fmt.packet_words(packet_of(record)), fmt.reason(reason_of(record))
-    return (f"it refused {what} of its peer at event {event_of(record)}: {why}",)
+    what, why = fmt.packet_words(rec.packet_of(record)), fmt.reason(rec.reason_of(record))
+    return (f"it refused {what} of its peer at event {rec.event_of(record)}: {why}",)
 
 
 _EXPLAIN: tuple[Callable[[Case, Thing, list[Record]], _Reason | None], ...] = (

@@ -10,18 +10,9 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
+from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    event_of,
-    node_of,
-    object_of,
-    packet_of,
-    roce_packet_of,
-    send_wqe_of,
-    wqe_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import WORK, Local
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_node
@@ -34,12 +25,12 @@ def strays(case: Case, qp: QueuePair) -> list[Subject]:
     """The sends that were dropped or lost on their way to a queue pair since it heard anything."""
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
     in_use = qp.resp.recv is not None  # of its message the beginning has come
-    since = event_of(taken[-1].record) if taken and not in_use else -1
+    since = rec.event_of(taken[-1].record) if taken and not in_use else -1
     if not qp.transport.acknowledged:  # what came since does not make good what was lost before
         since = min(since, _waits_since(case))
     found: dict[Subject, None] = {}
     for record in _missed(case, qp):
-        if event_of(record) < since or len(found) == MOST:
+        if rec.event_of(record) < since or len(found) == MOST:
             break
         sender = sender_of(case.world, record)
         if sender is None or not _may_be_for(case, qp, record, sender):
@@ -62,22 +53,22 @@ def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
     lost = [
         each
         for each in case.log.of(Kind.PACKET_LOST)
-        if isinstance(packet := packet_of(each.record), Packet)
+        if isinstance(packet := rec.packet_of(each.record), Packet)
         and case.world.network.target_of(packet.flow) in (qp.node, "")
     ]
     for _, record in sorted(dropped + lost, reverse=True, key=lambda each: each.number):
-        if is_request(packet_of(record)):
+        if is_request(rec.packet_of(record)):
             yield record
 
 
 def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> bool:
     """It says so; or its peer sent it; or it is a datagram for nobody with the right Q_Key."""
-    packet = roce_packet_of(record)
+    packet = rec.roce_packet_of(record)
     if packet.dest_qp == qp.number and case.world.network.target_of(packet.flow) == qp.node:
         return True
     if qp.path is not None and qp.transport.connected:
         return (sender.node, sender.number) == (peer_node(case.world, qp), qp.path.dest_qpn)
-    nobody = object_of(record) not in case.world.nodes[qp.node].qps.items
+    nobody = rec.object_of(record) not in case.world.nodes[qp.node].qps.items
     return nobody and packet.deth is not None and packet.deth.qkey == qp.attr.qkey
 
 
@@ -96,15 +87,15 @@ def for_bytes(case: Case) -> list[Subject]:
     for kind, names in ((Kind.SEND_POSTED, _sinks), (Kind.SEND_POSTED, _writes),
                         (Kind.RECV_POSTED, _names)):  # fmt: skip
         newest = (record for _, record in reversed(case.log.of(kind)))
-        here = (r for r in newest if (node_of(r) == node) is (names is not _writes))
+        here = (r for r in newest if (rec.node_of(r) == node) is (names is not _writes))
         found += [_posted(kind, r) for r in islice((r for r in here if names(r, mr, span)), MOST)]
     return found
 
 
 def _posted(kind: Kind, record: Record) -> Subject:
     sort = Sort.SEND if kind is Kind.SEND_POSTED else Sort.RECV
-    thing = Thing(Noun.QP, node_of(record), object_of(record))
-    return Subject(sort, thing, wqe_of(record).serial, wqe_of(record).wr.wr_id)
+    thing = Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+    return Subject(sort, thing, rec.wqe_of(record).serial, rec.wqe_of(record).wr.wr_id)
 
 
 def _writes(record: Record, mr: MemoryRegion, span: range) -> bool:
@@ -112,20 +103,22 @@ def _writes(record: Record, mr: MemoryRegion, span: range) -> bool:
 
     An address alone names no region whose own addresses begin at 0.
     """
-    wr, right = send_wqe_of(record).wr, WORK[send_wqe_of(record).wr.opcode].remote
+    wr, right = rec.send_wqe_of(record).wr, WORK[rec.send_wqe_of(record).wr.opcode].remote
     named = wr.rkey == mr.rkey != 0 or (mr.iova and right is Access.REMOTE_WRITE)
-    return bool(named) and _meets(mr, span, wr.remote_addr, send_wqe_of(record).length)
+    return bool(named) and _meets(mr, span, wr.remote_addr, rec.send_wqe_of(record).length)
 
 
 def _sinks(record: Record, mr: MemoryRegion, span: range) -> bool:
     """Whether a READ or an atomic brings its answer there."""
-    return WORK[send_wqe_of(record).wr.opcode].local is Local.SCATTER and _names(record, mr, span)
+    return WORK[rec.send_wqe_of(record).wr.opcode].local is Local.SCATTER and _names(
+        record, mr, span
+    )
 
 
 def _names(record: Record, mr: MemoryRegion, span: range) -> bool:
     """Whether a work request has a buffer there."""
     return any(sge.lkey == mr.lkey and _meets(mr, span, sge.addr, sge.length)
-               for sge in wqe_of(record).sg)  # fmt: skip
+               for sge in rec.wqe_of(record).sg)  # fmt: skip
 
 
 def _meets(mr: MemoryRegion, span: range, addr: int, length: int) -> bool:

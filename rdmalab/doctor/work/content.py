@@ -11,16 +11,8 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.session.session import Session
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    event_of,
-    kind_of,
-    length_of,
-    node_of,
-    object_of,
-    recv_wqe_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
 
 GRH = 40  # bytes that lie before a datagram
 
@@ -67,18 +59,18 @@ class Content:
             if meet([self.piece], [piece_of(record)]):
                 by_host = kind is Kind.HOST_WROTE
                 at = 0 if by_host else self._place_in_packet(record)
-                qp = 0 if by_host else object_of(record)
-                found.append(Touch(event_of(record), qp, piece_of(record), at))
+                qp = 0 if by_host else rec.object_of(record)
+                found.append(Touch(rec.event_of(record), qp, piece_of(record), at))
         return found
 
     def _place_in_packet(self, wanted: Record) -> int:
         """A packet may be scattered over several pieces."""
         at = 0
-        for record in self.log.within(event_of(wanted)):
+        for record in self.log.within(rec.event_of(wanted)):
             if record == wanted:
                 break
             if _writer(record) == _writer(wanted):
-                at += length_of(record)
+                at += rec.length_of(record)
         return at
 
     @cached_property
@@ -111,14 +103,14 @@ class Content:
         found = []
         for kind in (Kind.RECV_POSTED, Kind.SRQ_POSTED):
             for _, record in self.log.of(kind, self.node):
-                if meet([self.piece], messages.pieces(self.hca, recv_wqe_of(record).sg)):
-                    qp = object_of(record) if kind is Kind.RECV_POSTED else 0
-                    found.append(Posted(event_of(record), qp, recv_wqe_of(record)))
+                if meet([self.piece], messages.pieces(self.hca, rec.recv_wqe_of(record).sg)):
+                    qp = rec.object_of(record) if kind is Kind.RECV_POSTED else 0
+                    found.append(Posted(rec.event_of(record), qp, rec.recv_wqe_of(record)))
         return sorted(found, key=lambda posted: posted.event, reverse=True)
 
 
 def _writer(record: Record) -> tuple[Kind, str, int]:
-    return kind_of(record), node_of(record), object_of(record)
+    return rec.kind_of(record), rec.node_of(record), rec.object_of(record)
 
 
 def without(pieces: list[Piece], gone: Piece) -> list[Piece]:

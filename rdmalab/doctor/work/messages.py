@@ -9,21 +9,9 @@ from rdmalab.hca.device import Hca
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    address_of,
-    event_of,
-    kind_of,
-    length_of,
-    node_of,
-    object_of,
-    packet_of,
-    recv_wqe_of,
-    roce_packet_of,
-    send_wqe_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
 
@@ -52,33 +40,33 @@ class Message(NamedTuple):
 def arrived(world: World, log: Log, event: int, node: str, number: int) -> Message | None:
     """What the queue pair of this number received in this event."""
     for record in log.within(event):
-        came = kind_of(record) is Kind.PACKET_RECEIVED
-        if came and (node_of(record), object_of(record)) == (node, number):
+        came = rec.kind_of(record) is Kind.PACKET_RECEIVED
+        if came and (rec.node_of(record), rec.object_of(record)) == (node, number):
             return _message(world, log, record)
     return None
 
 
 def piece_of(record: Record) -> Piece:
     """The bytes that a record says were written."""
-    return address_of(record), length_of(record)
+    return rec.address_of(record), rec.length_of(record)
 
 
 def _message(world: World, log: Log, received: Record) -> Message | None:
-    packet = packet_of(received)
+    packet = rec.packet_of(received)
     row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
     if row is None or not isinstance(packet, Packet):
         return None
     left = _leaving(world, log, received)
     if row.request and left is not None:
-        thing = Thing(Noun.QP, node_of(left), object_of(left))
+        thing = Thing(Noun.QP, rec.node_of(left), rec.object_of(left))
     else:
-        thing = Thing(Noun.QP, node_of(received), object_of(received))
-    sent = event_of(left) if left is not None else event_of(received)
+        thing = Thing(Noun.QP, rec.node_of(received), rec.object_of(received))
+    sent = rec.event_of(left) if left is not None else rec.event_of(received)
     posting = posting_of(log, thing, packet.psn, sent)
     if posting is None or (row.request and left is None):
         return None
-    wqe = send_wqe_of(posting)
-    return Message(thing, wqe, event_of(posting), packet, sent, offset_in(wqe, packet))
+    wqe = rec.send_wqe_of(posting)
+    return Message(thing, wqe, rec.event_of(posting), packet, sent, offset_in(wqe, packet))
 
 
 def offset_in(wqe: SendWqe, packet: Packet) -> int:
@@ -90,10 +78,10 @@ def offset_in(wqe: SendWqe, packet: Packet) -> int:
 
 def _leaving(world: World, log: Log, received: Record) -> Record | None:
     """The record of the same packet leaving."""
-    packet = roce_packet_of(received)
+    packet = rec.roce_packet_of(received)
     origin = world.network.origin_of(packet.flow)
     for _, record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
-        if event_of(record) < event_of(received) and packet_of(record) == packet:
+        if rec.event_of(record) < rec.event_of(received) and rec.packet_of(record) == packet:
             return record
     return None
 
@@ -101,8 +89,8 @@ def _leaving(world: World, log: Log, received: Record) -> Record | None:
 def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
     """The post of the newest send of a queue pair that has this PSN, as it was in an event."""
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
-        wqe = send_wqe_of(record)
-        if event_of(record) <= event and wqe.has_psn(psn):
+        wqe = rec.send_wqe_of(record)
+        if rec.event_of(record) <= event and wqe.has_psn(psn):
             return record
     return None
 
@@ -111,9 +99,12 @@ def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
 def taking(world: World, log: Log, node: str, number: int, wqe: RecvWqe) -> Message | None:
     """The message that took a receive. number: of its queue pair, 0 of a shared one."""
     for _, record in reversed(log.of(Kind.RECV_TAKEN, node)):
-        taken = recv_wqe_of(record)
-        if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (0, object_of(record)):
-            return arrived(world, log, event_of(record), node, object_of(record))
+        taken = rec.recv_wqe_of(record)
+        if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (
+            0,
+            rec.object_of(record),
+        ):
+            return arrived(world, log, rec.event_of(record), node, rec.object_of(record))
     return None
 
 
@@ -160,7 +151,7 @@ def meet(one: list[Piece], other: list[Piece]) -> list[Piece]:
 def post_of(log: Log, thing: Thing, serial: int) -> int | None:
     """The event in which a send was posted."""
     for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
-        if send_wqe_of(record).serial == serial:
-            event: int = event_of(record)
+        if rec.send_wqe_of(record).serial == serial:
+            event: int = rec.event_of(record)
             return event
     return None

@@ -9,18 +9,8 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.messages import Message, Piece, meet, offset_in, part, piece_of, pieces
 from rdmalab.hca.device import Hca
 from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    cqe_of,
-    event_of,
-    node_of,
-    object_of,
-    packet_of,
-    send_wqe_of,
-    status_of,
-    wqe_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import Local
 from rdmalab.wire.packet import Packet
 
@@ -82,17 +72,17 @@ def sinks(log: Log, node: str) -> Iterator[Sink]:
     """The newest READs, atomics and receives of a node: between which events they own bytes."""
     hca = log.session.world.nodes[node]
     posts = {kind: log.of(kind, node)[-MOST_POSTS:] for kind in _POSTS}
-    first = min((event_of(found[0].record) for found in posts.values() if found), default=0)
+    first = min((rec.event_of(found[0].record) for found in posts.values() if found), default=0)
     ended, polled, failed = _ends(log, node, first)
     for kind, (sort, noun) in _POSTS.items():
         for _, record in posts[kind]:
-            wqe = wqe_of(record)
+            wqe = rec.wqe_of(record)
             if _fills(wqe):
-                thing = Thing(noun, node, object_of(record))
+                thing = Thing(noun, node, rec.object_of(record))
                 key = (sort is Sort.SEND, thing.number, wqe.serial)
                 subject = Subject(sort, thing, wqe.serial, wqe.wr.wr_id)
                 ends = ended.get(key), polled.get(key), key in ended and key not in failed
-                yield Sink(subject, event_of(record), *ends, pieces(hca, wqe.sg))
+                yield Sink(subject, rec.event_of(record), *ends, pieces(hca, wqe.sg))
 
 
 _Key = tuple[bool, int, int]  # is a send, number of its queue, serial
@@ -107,9 +97,9 @@ def _ends(log: Log, node: str, first: int) -> tuple[dict[_Key, int], dict[_Key, 
         (Kind.WQE_COMPLETED, ended), (Kind.CQE_ADDED, ended), (Kind.CQE_POLLED, polled),
     ):  # fmt: skip
         for _, record in log.since(first, kind):
-            if node_of(record) == node:
+            if rec.node_of(record) == node:
                 key, status = _ended(kind, record)
-                events.setdefault(key, event_of(record))
+                events.setdefault(key, rec.event_of(record))
                 failed |= {key} if status else set()
     return ended, polled, failed
 
@@ -117,9 +107,11 @@ def _ends(log: Log, node: str, first: int) -> tuple[dict[_Key, int], dict[_Key, 
 def _ended(kind: Kind, record: Record) -> tuple[_Key, int]:
     """Whose end or completion a record is, and its status."""
     if kind is Kind.WQE_COMPLETED:
-        return (True, object_of(record), send_wqe_of(record).serial), int(status_of(record))
-    work = work_of(node_of(record), cqe_of(record))
-    return (work.is_send, work.srq or work.qpn, work.serial), int(cqe_of(record).status)
+        return (True, rec.object_of(record), rec.send_wqe_of(record).serial), int(
+            rec.status_of(record)
+        )
+    work = work_of(rec.node_of(record), rec.cqe_of(record))
+    return (work.is_send, work.srq or work.qpn, work.serial), int(rec.cqe_of(record).status)
 
 
 def _fills(wqe: SendWqe | RecvWqe) -> bool:
@@ -132,10 +124,11 @@ def overwrites(log: Log, node: str) -> list[Overwrite]:
     """Where the program wrote into bytes that the adapter owned, oldest first."""
     wrote = [r for _, r in log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]]
     found = [
-        Overwrite(sink, event_of(record), piece)
+        Overwrite(sink, rec.event_of(record), piece)
         for sink in (sinks(log, node) if wrote else ())
         for record in wrote
-        if sink.posted < event_of(record) and (sink.ended is None or event_of(record) < sink.ended)
+        if sink.posted < rec.event_of(record)
+        and (sink.ended is None or rec.event_of(record) < sink.ended)
         for piece in meet(sink.pieces, [piece_of(record)])[:1]
     ]
     return sorted(found, key=lambda each: each.event)
@@ -145,14 +138,16 @@ def refills(log: Log, node: str) -> list[Refill]:
     """Where the program wrote into bytes that a send had still to read, oldest first."""
     wrote = [r for _, r in log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]]
     posts = [r for _, r in log.of(Kind.SEND_POSTED, node)[-MOST_POSTS:]] if wrote else []
-    ended, _, _ = _ends(log, node, event_of(posts[0])) if posts else ({}, {}, set())
+    ended, _, _ = _ends(log, node, rec.event_of(posts[0])) if posts else ({}, {}, set())
     found = [
         refill
         for post in posts
         for record in wrote
-        if event_of(post)
-        < event_of(record)
-        <= ended.get((True, object_of(post), send_wqe_of(post).serial), event_of(record))
+        if rec.event_of(post)
+        < rec.event_of(record)
+        <= ended.get(
+            (True, rec.object_of(post), rec.send_wqe_of(post).serial), rec.event_of(record)
+        )
         for refill in _sent_after(log, post, record)[:1]
     ]
     return sorted(found, key=lambda each: each.event)
@@ -166,19 +161,21 @@ def gathered(hca: Hca, wqe: SendWqe) -> list[Piece]:
 
 def _sent_after(log: Log, post: Record, wrote: Record) -> list[Refill]:
     """Of a send the packets that carry bytes which the program wrote before they left."""
-    thing, wqe = Thing(Noun.QP, node_of(post), object_of(post)), send_wqe_of(post)
+    thing, wqe = Thing(Noun.QP, rec.node_of(post), rec.object_of(post)), rec.send_wqe_of(post)
     source = gathered(log.session.world.nodes[thing.node], wqe)
     if not meet(source, [piece_of(wrote)]):
         return []
-    sent = [r for _, r in log.about(Kind.PACKET_SENT, thing) if event_of(r) > event_of(wrote)]
+    sent = [
+        r for _, r in log.about(Kind.PACKET_SENT, thing) if rec.event_of(r) > rec.event_of(wrote)
+    ]
     found = []
     for record in sent:
-        packet = packet_of(record)
+        packet = rec.packet_of(record)
         if isinstance(packet, Packet) and wqe.has_psn(packet.psn) and packet.opcode_row.request:
             offset = offset_in(wqe, packet)
             cut = meet(part(source, offset, len(packet.payload)), [piece_of(wrote)])
-            message = Message(thing, wqe, event_of(post), packet, event_of(record), offset)
-            found += [Refill(message, event_of(wrote), piece) for piece in cut[:1]]
+            message = Message(thing, wqe, rec.event_of(post), packet, rec.event_of(record), offset)
+            found += [Refill(message, rec.event_of(wrote), piece) for piece in cut[:1]]
     return found
 
 

@@ -8,17 +8,9 @@ from rdmalab.doctor.log import Log, Work
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    cqe_of,
-    event_of,
-    object_of,
-    packet_of,
-    send_wqe_of,
-    status_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views.ladder import PacketRow, packet_rows
@@ -62,12 +54,12 @@ class Send:
         """The record of its post."""
         serial = self.subject.serial
         found = self.log.about(Kind.SEND_POSTED, self.subject.thing)
-        return next((r for _, r in reversed(found) if send_wqe_of(r).serial == serial), None)
+        return next((r for _, r in reversed(found) if rec.send_wqe_of(r).serial == serial), None)
 
     @property
     def posted(self) -> int | None:
         """The event of its post."""
-        return event_of(self.posting) if self.posting is not None else None
+        return rec.event_of(self.posting) if self.posting is not None else None
 
     @property
     def since(self) -> int | None:
@@ -80,7 +72,7 @@ class Send:
     def wqe(self) -> SendWqe | None:
         """What it became on the queue; a WQE never changes."""
         kept = self.qp.sq.wqes.get(self.subject.serial) if self.qp is not None else None
-        return kept or (send_wqe_of(self.posting) if self.posting is not None else None)
+        return kept or (rec.send_wqe_of(self.posting) if self.posting is not None else None)
 
     @property
     def on_queue(self) -> bool:
@@ -100,8 +92,8 @@ class Send:
         serial = self.subject.serial
         found = self.log.about(Kind.WQE_COMPLETED, self.subject.thing)
         for _, record in reversed(found):
-            if send_wqe_of(record).serial == serial:
-                return Ending(WCStatus(status_of(record)), event_of(record))
+            if rec.send_wqe_of(record).serial == serial:
+                return Ending(WCStatus(rec.status_of(record)), rec.event_of(record))
         return None
 
     @property
@@ -149,9 +141,10 @@ class Send:
         if wqe is None or since is None:
             return []
         sent = self.log.about(Kind.PACKET_SENT, self.subject.thing)
+        later = ((n, rec.packet_of(r)) for n, r in sent if rec.event_of(r) >= since)
         numbers = [
             number
-            for number, packet in ((n, packet_of(r)) for n, r in sent if event_of(r) >= since)
+            for number, packet in later
             if isinstance(packet, Packet)  # a frame has no PSN
             and _is_request(packet) and wqe.has_psn(packet.psn)
         ]  # fmt: skip
@@ -171,7 +164,7 @@ class Send:
         sent = self.log.since(since, Kind.PACKET_SENT)
         numbers = [
             number
-            for number, packet in ((number, packet_of(record)) for number, record in sent)
+            for number, packet in ((number, rec.packet_of(record)) for number, record in sent)
             if packet.dest_qp == self.number
             and isinstance(packet, Packet) and packet.flow.dst in gids
             and not _is_request(packet) and wqe.has_psn(packet.psn)
@@ -191,5 +184,5 @@ def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> CqeP
     record = log.completion(kind, Work(thing.node, is_send, srq, qpn, subject.serial))
     if record is None:
         return None
-    program = log.asked(event_of(record))[1] if kind is Kind.CQE_POLLED else ""
-    return CqePlace(object_of(record), event_of(record), cqe_of(record), program)
+    program = log.asked(rec.event_of(record))[1] if kind is Kind.CQE_POLLED else ""
+    return CqePlace(rec.object_of(record), rec.event_of(record), rec.cqe_of(record), program)

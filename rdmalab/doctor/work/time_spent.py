@@ -6,15 +6,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rdmalab.doctor.work.send import Send
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    at_ns_of,
-    event_of,
-    expires_ns_of,
-    reason_of,
-    send_wqe_of,
-)
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
 from rdmalab.views import fmt
 
 LATE_FACTOR = 10
@@ -50,8 +43,8 @@ class TimeSpent:
         posting, ending = self.send.posting, self.send.ending
         if posting is None or ending is None:
             return None
-        ends = [at_ns_of(record) for record in self.log.within(ending.event)]
-        return (at_ns_of(posting), ends[0]) if ends else None
+        ends = [rec.at_ns_of(record) for record in self.log.within(ending.event)]
+        return (rec.at_ns_of(posting), ends[0]) if ends else None
 
     @cached_property
     def waits(self) -> list[Spent]:
@@ -79,26 +72,26 @@ class TimeSpent:
         """The records of its queue pair from its start to its end."""
         assert self.life is not None
         for _, record in self.log.about(kind, self.thing):
-            if self._started_ns <= at_ns_of(record) <= self.life[1]:
+            if self._started_ns <= rec.at_ns_of(record) <= self.life[1]:
                 yield record
 
     @cached_property
     def _start(self) -> Record | None:
         serial = self.send.subject.serial
         found = self.log.about(Kind.WQE_STARTED, self.thing)
-        return next((r for _, r in reversed(found) if send_wqe_of(r).serial == serial), None)
+        return next((r for _, r in reversed(found) if rec.send_wqe_of(r).serial == serial), None)
 
     @property
     def _started_ns(self) -> int:
         assert self.life is not None
-        return at_ns_of(self._start) if self._start is not None else self.life[0]
+        return rec.at_ns_of(self._start) if self._start is not None else self.life[0]
 
     def _queued(self) -> Iterator[Spent]:
         """Until its first packet left: the earlier requests of the queue had their turn."""
         assert self.life is not None
         before = self.send.subject.serial - 1
         posts = self.log.about(Kind.SEND_POSTED, self.thing)
-        earlier = [send_wqe_of(r) for _, r in posts if send_wqe_of(r).serial == before]
+        earlier = [rec.send_wqe_of(r) for _, r in posts if rec.send_wqe_of(r).serial == before]
         after = f" after wr{earlier[0].wr.wr_id}" if earlier else ""
         waited, during = self._started_ns - self.life[0], self.send.posted
         for wqe in earlier if waited >= LATE_NS else ():
@@ -112,22 +105,22 @@ class TimeSpent:
         """In waits that RNR NAKs asked for."""
         assert self.life is not None
         armed = list(self._records(Kind.TIMER_ARMED))
-        waited = sum(min(expires_ns_of(r), self.life[1]) - at_ns_of(r) for r in armed)
+        waited = sum(min(rec.expires_ns_of(r), self.life[1]) - rec.at_ns_of(r) for r in armed)
         if armed:
             many = fmt.count(len(armed), "RNR wait")
             text = f"{fmt.duration(waited)} in {many}: the peer had no receive"
-            fired = [event_of(record) - 1 for record in self._records(Kind.TIMER_FIRED)]
-            yield Spent(text, waited, event_of(armed[0]), fired[-1] if fired else None)
+            fired = [rec.event_of(record) - 1 for record in self._records(Kind.TIMER_FIRED)]
+            yield Spent(text, waited, rec.event_of(armed[0]), fired[-1] if fired else None)
 
     def _timeouts(self) -> Iterator[Spent]:
         """Until the ack timer fired: a packet or its answer was lost."""
-        sent = [at_ns_of(r) for r in self._records(Kind.PACKET_SENT)]
-        fired = [r for r in self._records(Kind.WENT_BACK) if reason_of(r) == "timeout"]
+        sent = [rec.at_ns_of(r) for r in self._records(Kind.PACKET_SENT)]
+        fired = [r for r in self._records(Kind.WENT_BACK) if rec.reason_of(r) == "timeout"]
         waited = 0
         for record in fired:
-            waited += at_ns_of(record) - max(t for t in [self._started_ns, *sent]
-                                             if t <= at_ns_of(record))  # fmt: skip
+            waited += rec.at_ns_of(record) - max(t for t in [self._started_ns, *sent]
+                                             if t <= rec.at_ns_of(record))  # fmt: skip
         if fired:
             many = fmt.count(len(fired), "timeout")
             text = f"{fmt.duration(waited)} in {many}: a packet or its answer was lost"
-            yield Spent(text, waited, event_of(fired[0]), event_of(fired[0]) - 1)
+            yield Spent(text, waited, rec.event_of(fired[0]), rec.event_of(fired[0]) - 1)

@@ -9,20 +9,9 @@ from rdmalab.doctor.work.messages import posting_of
 from rdmalab.doctor.work.send import Send
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    cause_of,
-    event_of,
-    kind_of,
-    node_of,
-    object_of,
-    packet_of,
-    reason_of,
-    roce_packet_of,
-    send_wqe_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
@@ -98,22 +87,22 @@ def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
     """Oldest first."""
     found = sorted(send.log.of(Kind.PACKET_DROPPED) + send.log.of(Kind.PACKET_LOST))
     return [
-        Miss(event_of(record), reason_of(record), packet, node_of(record), object_of(record))
-        for record, packet in ((r, packet_of(r)) for _, r in found)
+        Miss(rec.event_of(record), rec.reason_of(record), packet, *rec.place_of(record))
+        for record, packet in ((r, rec.packet_of(r)) for _, r in found)
         if isinstance(packet, Packet) and is_request(packet) and wqe.has_psn(packet.psn)
-        and event_of(record) >= (send.since or 0)
+        and rec.event_of(record) >= (send.since or 0)
         and sender_of(world, record) == send.subject.thing
     ]  # fmt: skip
 
 
 def sender_of(world: World, record: Record) -> Thing | None:
     """Whose packet it was that was dropped or lost, as far as that is known."""
-    if kind_of(record) is Kind.PACKET_LOST:
-        return Thing(Noun.QP, node_of(record), object_of(record))
-    if cause_of(record) >= world.trace.first:  # what scheduled an arrival put it on the cable
-        cause = world.trace.records[cause_of(record)]
-        return Thing(Noun.QP, node_of(cause), object_of(cause))
-    packet = packet_of(record)
+    if rec.kind_of(record) is Kind.PACKET_LOST:
+        return Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+    if rec.cause_of(record) >= world.trace.first:  # what scheduled an arrival put it on the cable
+        cause = world.trace.records[rec.cause_of(record)]
+        return Thing(Noun.QP, rec.node_of(cause), rec.object_of(cause))
+    packet = rec.packet_of(record)
     if not isinstance(packet, Packet):
         return None
     node = world.network.origin_of(packet.flow)
@@ -146,5 +135,5 @@ def sent_as(log: Log, record: Record) -> tuple[Thing, SendWqe] | None:
 
 def posted_as(log: Log, sender: Thing, record: Record) -> SendWqe | None:
     """The work request that a packet belongs to, where its post is kept."""
-    posting = posting_of(log, sender, roce_packet_of(record).psn, event_of(record))
-    return send_wqe_of(posting) if posting is not None else None
+    posting = posting_of(log, sender, rec.roce_packet_of(record).psn, rec.event_of(record))
+    return rec.send_wqe_of(posting) if posting is not None else None

@@ -1,0 +1,43 @@
+"""Turns of a program's threads on the lab. ^C ends the program between two of them."""
+
+import threading
+from types import TracebackType
+
+
+class Turns:
+    """A lock that its owner may take again.
+
+    An interrupt during a turn of the main thread waits for the end of that turn, because half a
+    call cannot be saved; a second interrupt does not wait.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._owner = 0
+        self._interrupted = False
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._owner, self._depth = threading.get_ident(), self._depth + 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self._depth -= 1
+        ends = self._interrupted and not self._depth and self._is_main()
+        self._lock.release()
+        if ends:
+            self._interrupted = False
+            raise KeyboardInterrupt
+
+    def _is_main(self) -> bool:
+        return self._owner == threading.main_thread().ident
+
+    def interrupt(self, _signal: int, _frame: object) -> None:
+        """Handle SIGINT, in the main thread; KeyboardInterrupt now or at the end of the turn."""
+        if self._depth and self._is_main() and not self._interrupted:
+            self._interrupted = True
+        else:
+            raise KeyboardInterrupt
