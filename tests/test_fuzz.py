@@ -26,4 +26,5 @@ def test_the_command_line_never_says_that_it_has_a_bug(
         assert code in (0, 1, 2), (line, err)
         assert printed(out + err) is None, line
         codes.add(int(code))
-    assert codes == {0, 1, 2}
+    assert codes >= {0, 2}  # whether a call is refused is a matter of the seed
+    assert cli.main(["repl", "-c", "use rc_pair", "-c", "modify_qp A.qp0 state=INIT"]) == 1
