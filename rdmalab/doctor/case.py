@@ -6,8 +6,9 @@ Checks ask it questions; it decides nothing. It lives as long as one consultatio
 from functools import cached_property
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.future import Future, look_ahead
-from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import Message, arrived

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Invocation, Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.components import Component, component_of
 from rdmalab.doctor.standstill import at_rest
 from rdmalab.session.session import Session
@@ -40,40 +41,6 @@ class Work(NamedTuple):
 def work_of(node: str, cqe: "Cqe") -> Work:
     """Whose completion this is."""
     return Work(node, cqe.is_send, cqe.srq, 0 if cqe.srq else cqe.qp_num, cqe.serial)
-
-
-class Call:
-    """A call of a verb. refusal: the rule it was refused by, empty if it was not.
-
-    invocation: what was said, where it is still known; program: who said it, empty for a person.
-    """
-
-    __slots__ = ("_asked", "_log", "at_ns", "errno", "event", "message", "refusal", "thing", "verb")
-
-    def __init__(self, log: "Log", found: Record, refused: Record | None) -> None:
-        self._log = log
-        self._asked: tuple[Invocation | None, str] | None = None
-        self.event: int = rec.event_of(found)
-        self.at_ns: int = rec.at_ns_of(found)
-        self.verb = str(rec.verb_of(found))
-        self.errno = int(rec.errno_of(found))
-        self.refusal = str(rec.rule_of(refused)) if refused else ""
-        self.message = str(rec.complaint_of(refused)) if refused else ""
-        self.thing = (rec.node_of(found), rec.object_of(found))
-
-    @property
-    def invocation(self) -> Invocation | None:
-        return self._said()[0]
-
-    @property
-    def program(self) -> str:
-        return self._said()[1]
-
-    def _said(self) -> tuple[Invocation | None, str]:
-        """Looked up when somebody wants to know: an old journal lies packed."""
-        if self._asked is None:
-            self._asked = self._log.asked(self.event)
-        return self._asked
 
 
 def _read(trace: Trace, since: int | None) -> tuple[int, list[Record]]:

@@ -7,6 +7,7 @@ which of them holds the cause.
 from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.possible_senders import newest, stopped, talkers, unsent
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, qp_error_cause
@@ -20,7 +21,6 @@ from rdmalab.doctor.facts.thread_waits import (
 )
 from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.outstanding import newest_work, undone, unmet
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.unreported import done_unsignaled, elsewhere

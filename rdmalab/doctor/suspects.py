@@ -6,9 +6,10 @@ Failures are found in the log, so that those of destroyed and reset queue pairs 
 from collections.abc import Callable, Iterator, Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.components import planned
 from rdmalab.doctor.failed_work import failed_lives
-from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.log import Log
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import MOST, Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject

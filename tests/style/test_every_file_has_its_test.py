@@ -11,6 +11,7 @@ ELSEWHERE = {
     "version.py": "test_cli.py",
     "command/errors.py": "command/test_arguments.py",
     "command/metadata.py": "command/test_kinds.py",
+    "doctor/call.py": "doctor/test_log.py",
     "doctor/cures.py": "doctor/test_diagnose.py",
     "doctor/work/ownership.py": "doctor/checks/test_ownership.py",
     "doctor/look.py": "doctor/test_consultation.py",

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from rdmalab.command import Invocation, Noun, Ref
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.work import batches
 from rdmalab.doctor.work.batches import Batch, Building
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN

@@ -1,10 +1,10 @@
 """Calls that would be a segmentation fault in C."""
 
 from rdmalab.command import CallArguments, Noun
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.doctor.log import Call
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, wqe_of
 from rdmalab.spec.rules import RULES

@@ -1,13 +1,13 @@
 """Routes, global routing headers and partitions."""
 
 from rdmalab.command import CallArguments, Noun, Ref, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles, partners
 from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.work.unanswered_sends import Unheard
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition

@@ -1,6 +1,7 @@
 """Completions that lie elsewhere, are polled already, or cannot be told apart."""
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import event_waiters
 from rdmalab.doctor.facts.event_waiters import EventWaiter
@@ -20,7 +21,6 @@ from rdmalab.doctor.finding import (
 )
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.future import goes_on
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import CqePlace, Send

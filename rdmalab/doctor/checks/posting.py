@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from rdmalab.command import CallArguments, Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import (
     NA,
@@ -20,7 +21,6 @@ from rdmalab.doctor.finding import (
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import mended
 from rdmalab.doctor.fixes.way_up import way_up
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort
 from rdmalab.doctor.work import attempts, batches
 from rdmalab.doctor.work.attempts import Attempt

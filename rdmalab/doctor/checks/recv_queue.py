@@ -1,13 +1,13 @@
 """Which queue a receive went to, and whether it had room."""
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import shared
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import receive_at, reconnect
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.send import Send
 from rdmalab.hca.qp import QueuePair
@@ -60,8 +60,8 @@ def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
     if qp is None or case.send is None or case.send.ending is None:
         return Fix(lines)
     again = simple_fixes.post_send(case, qp, wqe.wr)
-    anew = reconnect(case, qp, peer)
-    return Fix([*lines, *anew, again] if srq is not None else [*anew, *lines, again])
+    connect = reconnect(case, qp, peer)
+    return Fix([*lines, *connect, again] if srq is not None else [*connect, *lines, again])
 
 
 def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import reposting, simple_fixes
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.attempts import Attempt
 from rdmalab.doctor.work.send import Send

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import taken
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.what_if import attempt
 from rdmalab.doctor.work.messages import Message, taking

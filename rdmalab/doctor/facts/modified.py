@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rdmalab.command import CallArguments
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import thing
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.log import Call
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.access import Access

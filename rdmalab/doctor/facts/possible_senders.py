@@ -1,8 +1,8 @@
 """Who may have something to say to a queue pair: its peer, or whoever sends datagrams to it."""
 
+from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.partners import thing_of
-from rdmalab.doctor.log import Call
 from rdmalab.doctor.subject import Subject
 from rdmalab.doctor.work import attempts
 from rdmalab.hca.qp import QueuePair

@@ -62,14 +62,14 @@ def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
 
 
 def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> bool:
-    """It says so; or its peer sent it; or it is a datagram for nobody with the right Q_Key."""
+    """It says so; or its peer sent it; or no queue pair has the number, and the Q_Key fits."""
     packet = rec.roce_packet_of(record)
     if packet.dest_qp == qp.number and case.world.network.target_of(packet.flow) == qp.node:
         return True
     if qp.path is not None and qp.transport.connected:
         return (sender.node, sender.number) == (peer_node(case.world, qp), qp.path.dest_qpn)
-    nobody = rec.object_of(record) not in case.world.nodes[qp.node].qps.items
-    return nobody and packet.deth is not None and packet.deth.qkey == qp.attr.qkey
+    unknown = rec.object_of(record) not in case.world.nodes[qp.node].qps.items
+    return unknown and packet.deth is not None and packet.deth.qkey == qp.attr.qkey
 
 
 def users_of(case: Case, srq: Thing) -> list[QueuePair]:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmalab.command import CallArguments, Invocation, NotUnderstood, Noun, Refused
-from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.call import Call
+from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.format import render
 from rdmalab.hca.qp import QueuePair

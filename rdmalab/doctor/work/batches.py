@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.log import Call, Log
+from rdmalab.doctor.call import Call
+from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.extended import DROPPED, POSTED, UNOPENED
 from rdmalab.hca.wr import SendWR

@@ -1,0 +1,44 @@
+"""A call of a verb, as the log has it."""
+
+from typing import TYPE_CHECKING
+
+from rdmalab.command import Invocation
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Record
+
+if TYPE_CHECKING:
+    from rdmalab.doctor.log import Log
+
+
+class Call:
+    """A call of a verb. refusal: the rule it was refused by, empty if it was not.
+
+    invocation: what was said, where it is still known; program: who said it, empty for a person.
+    """
+
+    __slots__ = ("_asked", "_log", "at_ns", "errno", "event", "message", "refusal", "thing", "verb")
+
+    def __init__(self, log: "Log", found: Record, refused: Record | None) -> None:
+        self._log = log
+        self._asked: tuple[Invocation | None, str] | None = None
+        self.event: int = rec.event_of(found)
+        self.at_ns: int = rec.at_ns_of(found)
+        self.verb = str(rec.verb_of(found))
+        self.errno = int(rec.errno_of(found))
+        self.refusal = str(rec.rule_of(refused)) if refused else ""
+        self.message = str(rec.complaint_of(refused)) if refused else ""
+        self.thing = (rec.node_of(found), rec.object_of(found))
+
+    @property
+    def invocation(self) -> Invocation | None:
+        return self._said()[0]
+
+    @property
+    def program(self) -> str:
+        return self._said()[1]
+
+    def _said(self) -> tuple[Invocation | None, str]:
+        """Looked up when it is asked for: an old journal lies packed."""
+        if self._asked is None:
+            self._asked = self._log.asked(self.event)
+        return self._asked
