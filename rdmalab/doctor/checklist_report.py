@@ -6,11 +6,12 @@ from itertools import groupby
 from typing import Any
 
 from rdmalab.doctor.checklist import LISTS
-from rdmalab.doctor.diagnose import diagnose, name_of
+from rdmalab.doctor.diagnose import diagnose
 from rdmalab.doctor.finding import Check, Finding, Verdict
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.question import asked
 from rdmalab.doctor.rows import Row, RowPart, evidence_rows
+from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.subjects import subjects
 from rdmalab.doctor.topics import examples
 from rdmalab.grammar.nodes import Node
@@ -98,4 +99,4 @@ def walk(session: Session, title: str, question: Node | None) -> Walk:
         return Walk(title, "", nothing, examples(session, log))
     seen = diagnose(session, found[0], log, asked=True)
     said = {check.slug: finding for check, finding in seen.findings}
-    return Walk(title, name_of(session, found[0]), [(c, said[c.slug]) for c in LISTS[title]])
+    return Walk(title, name_of(session.names, found[0]), [(c, said[c.slug]) for c in LISTS[title]])

@@ -13,7 +13,7 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.related_subjects import behind
 from rdmalab.doctor.report import SLOW, TOO_EARLY, Cause, Report
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.subject import Sort, Subject, name_of
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
@@ -83,7 +83,7 @@ def diagnose(
     case = Case(session, subject, log, asked=asked, arrival=arrival)
     findings = [(check, check.examine(case)) for check in CHECKS]
     found = _foreseen(case, standing(session, subject, log), findings)
-    return Diagnosis(case, name_of(session, subject), found, findings)
+    return Diagnosis(case, name_of(session.names, subject), found, findings)
 
 
 def _foreseen(
@@ -233,18 +233,3 @@ def unique(causes: Iterable[Cause]) -> list[Cause]:
     told = (first[cause.check.slug, cause.finding.origin] for cause in found.values())
     return [cause for cause, other in zip(found.values(), told, strict=True)
             if cause is other or cause.subject.sort is other.subject.sort]  # fmt: skip
-
-
-def name_of(session: Session, subject: Subject) -> str:
-    """What one types to ask about it: `A.qp0.wr[7]`."""
-    name = session.names.of(subject.thing)
-    match subject.sort:
-        case Sort.SEND:
-            return f"{name}.wr[{subject.wr_id}]"
-        case Sort.RECV:
-            return f"{name}.recv_wr[{subject.wr_id}]"
-        case Sort.BYTES:
-            return f"{name}[{subject.start}:{subject.stop}]"
-        case Sort.CALL:
-            return f"the call of event {subject.event}"
-    return name

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Thing
+from rdmalab.session.names import Names
 
 if TYPE_CHECKING:
     from rdmalab.hca.wqe import RecvWqe, SendWqe
@@ -48,3 +49,18 @@ class Subject:
     def of_receive(cls, thing: Thing, wqe: "RecvWqe") -> "Subject":
         """A receive of a queue pair or an SRQ."""
         return cls(Sort.RECV, thing, wqe.serial, wqe.wr.wr_id)
+
+
+def name_of(names: Names, subject: Subject) -> str:
+    """What one types to ask about it: `A.qp0.wr[7]`."""
+    name = names.of(subject.thing)
+    match subject.sort:
+        case Sort.SEND:
+            return f"{name}.wr[{subject.wr_id}]"
+        case Sort.RECV:
+            return f"{name}.recv_wr[{subject.wr_id}]"
+        case Sort.BYTES:
+            return f"{name}[{subject.start}:{subject.stop}]"
+        case Sort.CALL:
+            return f"the call of event {subject.event}"
+    return name

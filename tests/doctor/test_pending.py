@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.doctor.diagnose import name_of
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, standing
+from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.subjects import subjects
 from rdmalab.doctor.what_if import attempt
 from rdmalab.grammar.expressions import parse_expression
@@ -69,7 +69,9 @@ def test_every_never_is_true(path: Path) -> None:
         question = step.why or ""
         report, log = tidying.why(session, question), Log(session)
         asked = parse_expression(question, session.default_node).node if question else None
-        meant = [s for s in subjects(session, log, asked) if name_of(session, s) == report.name]
+        meant = [
+            s for s in subjects(session, log, asked) if name_of(session.names, s) == report.name
+        ]
         if report.standing.kind is not Status.NEVER or not exists(session.world, meant[0].thing):
             continue
         before = standing(session, meant[0], log)

@@ -3,6 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import past
 from rdmalab.doctor.work.atomics import Atomic, atomics
 from rdmalab.doctor.work.content import Content
@@ -98,7 +99,7 @@ def atomic_mixed(case: Case) -> Finding:
         return ok("nobody but atomics has written the word since the first of them")
     undone = [atomic for atomic in changes if atomic.touch.event < writes[-1].event][-1]
     where = past.words_for(case.session, case.node, writes[-1].piece)
-    name = f"{case.names.of(undone.message.thing)}.wr[{undone.message.wqe.wr.wr_id}]"
+    name = name_of(case.names, undone.message.subject)
     return warn(
         said(f"the program wrote {where}, a word of atomics", writes[-1].event),
         said(f"what {name} had done to it is gone with that", undone.touch.event),

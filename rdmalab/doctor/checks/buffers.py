@@ -9,6 +9,7 @@ from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
 from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import Message, Piece, meet, piece_of
@@ -70,11 +71,9 @@ def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int)
 
 
 def _fail(case: Case, message: Message, source: list[Piece], write: Write) -> Finding:
-    node, wr_id = message.thing.node, message.wqe.wr.wr_id
-    name = f"{case.names.of(message.thing)}.wr[{wr_id}]"
     return fail(
-        said(f"{name} was posted", message.posted),
-        _told(case, node, write),
+        said(f"{name_of(case.names, message.subject)} was posted", message.posted),
+        _told(case, message.thing.node, write),
         said("the packet that brought these bytes left only then", message.sent),
         cure=_cure(case, message, source), since=write.event,
     )  # fmt: skip

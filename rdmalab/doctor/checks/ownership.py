@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
-from rdmalab.doctor.subject import Sort
+from rdmalab.doctor.subject import Sort, name_of
 from rdmalab.doctor.work import past
 from rdmalab.doctor.work.messages import Piece, meet
 from rdmalab.doctor.work.ownership import Sink, filled_twice, overwrites
@@ -20,8 +20,7 @@ def _asks(case: Case) -> bool:
 
 
 def _posted(case: Case, sink: Sink) -> Evidence:
-    what = "wr" if sink.subject.sort is Sort.SEND else "recv_wr"
-    name = f"{case.names.of(sink.subject.thing)}.{what}[{sink.subject.wr_id}]"
+    name = name_of(case.names, sink.subject)
     return said(f"{name} was posted, which fills these bytes", sink.posted)
 
 

@@ -7,6 +7,7 @@ from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, 
 from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
+from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import past
 from rdmalab.doctor.work.content import Content, Posted, without
 from rdmalab.doctor.work.messages import Message, meet, pieces, taking
@@ -208,7 +209,7 @@ def byte_len(case: Case) -> Finding:
 
 
 def _told(case: Case, message: Message) -> str:
-    return f"{case.names.of(message.thing)}.wr[{message.wqe.wr.wr_id}] is the message"
+    return f"{name_of(case.names, message.subject)} is the message"
 
 
 def _covers(content: Content, newest: Posted) -> bool:

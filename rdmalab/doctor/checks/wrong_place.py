@@ -4,6 +4,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
 from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import Message, Piece, meet, piece_of
@@ -41,7 +42,7 @@ def _landed_beside(case: Case, content: Content) -> Finding:
         return ok("no message of another node was written into its region")
     where = past.words_for(case.session, case.node, piece_of(beside[-1]))
     return warn(
-        said(f"{_name(case, message)} was posted", message.posted),
+        said(f"{name_of(case.names, message.subject)} was posted", message.posted),
         said(f"it wrote {where}, not these bytes", event_of(beside[-1])),
         cure=_moved(case, message) or Fix(program=_ADVICE),
     )  # fmt: skip
@@ -50,10 +51,6 @@ def _landed_beside(case: Case, content: Content) -> Finding:
 def _message(case: Case, record: Record) -> Message | None:
     where = node_of(record), object_of(record)
     return messages.arrived(case.world, case.log, event_of(record), *where)
-
-
-def _name(case: Case, message: Message) -> str:
-    return f"{case.names.of(message.thing)}.wr[{message.wqe.wr.wr_id}]"
 
 
 def _moved(case: Case, message: Message) -> Fix | None:
@@ -77,12 +74,11 @@ def _left_beside(case: Case, content: Content) -> Finding:
     other = [r for r in filled if _is_beside(case, node, source, r)]
     if not other:
         return ok("nothing beside it was filled")
-    last = other[-1]
+    last, name = other[-1], name_of(case.names, message.subject)
     place, sent = (past.words_for(case.session, node, p) for p in (piece_of(last), source[0]))
     return warn(
         said(f"the program filled {place}", event_of(last)),
-        said(f"{_name(case, message)} was posted with {sent}, which was never filled",
-             message.posted),
+        said(f"{name} was posted with {sent}, which was never filled", message.posted),
         cure=_sent_from(case, message, f"{place}"),
     )  # fmt: skip
 
