@@ -1,10 +1,12 @@
 """Signals: ^C stops a run between two events; SIGTERM and SIGHUP end the program."""
 
+import asyncio
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 LEAVING = tuple(
     number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
@@ -13,11 +15,11 @@ LEAVING = tuple(
 
 
 @contextmanager
-def leaving() -> Iterator[None]:
-    """Within this context these signals raise SystemExit, so that the terminal is restored."""
+def leaving(leave: Callable[[int], None] = sys.exit) -> Iterator[None]:
+    """Within this context these signals call `leave` with the exit code, 128 + the number."""
 
     def left(number: int, _frame: FrameType | None) -> None:
-        sys.exit(128 + number)
+        leave(128 + number)
 
     before = {number: signal.signal(number, left) for number in LEAVING}
     try:
@@ -25,6 +27,30 @@ def leaving() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+async def until_left(conversing: Coroutine[Any, Any, int]) -> int:
+    """Await it; a signal of LEAVING cancels it where it waits, and its exit code is returned.
+
+    An exception out of the handler could fall between two settings of the terminal.
+    """
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(conversing)
+    codes: list[int] = []
+
+    def leave(code: int) -> None:
+        if codes:
+            sys.exit(code)  # it was asked twice: a long command is not waited for
+        codes.append(code)
+        loop.call_soon_threadsafe(task.cancel)
+
+    with leaving(leave):
+        try:
+            ended = await task
+        except asyncio.CancelledError:
+            if not codes:
+                raise
+        return codes[0] if codes else ended
 
 
 @contextmanager

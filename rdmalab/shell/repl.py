@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.interrupt import interrupts, leaving
+from rdmalab.shell.interrupt import interrupts, leaving, until_left
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
 from rdmalab.shell.streams import Lost
@@ -47,8 +47,10 @@ def main(  # noqa: PLR0913, PLR0917  (one for each option of `repl`)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if at_terminal and not lines and file is None and not json:
         is_dumb = os.environ.get("TERM") == "dumb"
+        if not plain and not is_dumb:
+            return asyncio.run(until_left(_prompting(lab)))
         with leaving():
-            return _plainly(lab) if plain or is_dumb else asyncio.run(_prompting(lab))
+            return _plainly(lab)
     try:
         said = said_lines(lines, file)
         if json:

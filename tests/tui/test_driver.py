@@ -17,10 +17,11 @@ FACES = {"app": (), "prompt": ("repl",), "plain": ("repl", "--plain")}
 FULL_SCREEN = (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1006l", b"\x1b[?25h")
 
 
-def started(state: Path, face: str, *arguments: str, **more: str) -> Terminal:
+def started(state: Path, face: str, *arguments: str, code: str = "", **more: str) -> Terminal:
     size = {"COLUMNS": "", "LINES": ""}
     env = {"RDMALAB_STATE": str(state), "PYTHONPATH": str(ROOT), **size, **more}
-    argv = [sys.executable, "-m", "rdmalab", *FACES[face], *arguments]
+    program = ["-c", code] if code else ["-m", "rdmalab", *FACES[face]]
+    argv = [sys.executable, *program, *arguments]
     return Terminal(argv, columns=100, rows=30, cwd=ROOT, env=env)
 
 
@@ -96,6 +97,30 @@ def test_a_signal_during_a_run_leaves_too(face: str, tmp_path: Path) -> None:
         it.child.send_signal(signal.SIGTERM)
         assert it.wait_exit() == 128 + signal.SIGTERM
         assert modes(it) == before
+
+
+_SIGNAL_IN_RAW_MODE = """
+import os, runpy, signal, sys, termios
+set_modes = termios.tcsetattr
+
+def set_and_signal(descriptor, when, modes):
+    set_modes(descriptor, when, modes)
+    if not modes[3] & termios.ECHO:
+        termios.tcsetattr = set_modes
+        os.kill(os.getpid(), signal.SIGTERM)
+
+termios.tcsetattr = set_and_signal
+sys.argv = ["rdmalab", "repl"]
+runpy.run_module("rdmalab", run_name="__main__")
+"""
+
+
+def test_a_signal_while_the_terminal_changes_its_mode(tmp_path: Path) -> None:
+    with started(tmp_path, "prompt", code=_SIGNAL_IN_RAW_MODE) as it:
+        before = modes(it)
+        assert it.wait_exit() == 128 + signal.SIGTERM
+        assert modes(it) == before
+        assert b"Traceback" not in it.raw
 
 
 def test_a_closed_terminal_ends_the_app(tmp_path: Path) -> None:
