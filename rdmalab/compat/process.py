@@ -253,7 +253,7 @@ def _cause(session: Session) -> str:
     from rdmalab.doctor.consultation import consult
 
     report = consult(session)
-    roots = [f"{cause.check.slug}: {cause.check.rule}" for cause in report.causes[:1]]
+    roots = [f"{cause.check.slug}: {cause.check.row.rule}" for cause in report.causes[:1]]
     return "; ".join(
         [report.lines[0], *roots] if roots else ["no work request will complete on it"]
     )

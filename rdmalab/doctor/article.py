@@ -1,25 +1,41 @@
-"""What `explain` says of the suspicions of the checklist."""
+"""What `explain` shows of a cause: its rule, what it leads to, and the warnings about it."""
 
 from functools import partial
 
 from rdmalab.doctor.checklist import CHECKS, LISTS
 from rdmalab.doctor.finding import Check
-from rdmalab.guide.article import Article, article
-from rdmalab.guide.entry import Entry
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.causes import leads_to, warnings_of
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.statuses import WCStatus
 
 
 def _article(check: Check) -> Article:
-    item = f"item {check.number} of the checklist" if check.number else "a suspicion of the doctor"
-    way = "the cause only if nothing is found behind it; else on the way from that"
-    rows = [
-        ("", f"{check.rule}."),
-        ("asks", check.question),
+    row = check.row
+    way = "an effect of another cause, where that is found" if row.station else ""
+    rows: list[Row] = [
+        ("", f"{row.rule}."),
+        ("asks", row.asks),
         ("about", check.section.value),
-        ("stands", way if check.station else ""),
-        ("source", check.source),
+        ("is", way),
+        ("leads to", ", ".join(_full(*found) for found in leads_to().get(check.slug, []))),
+        ("warning", warnings_of(check.slug)),
+        ("look at", row.look),
+        ("source", row.source),
     ]
     lists = [title for title, checks in LISTS.items() if check in checks]
-    return article(check.slug, item, rows, ["why", *(f"checklist {title}" for title in lists)])
+    see = ["why", *(f"checklist {title}" for title in lists)]
+    return article(check.slug, f"item {row.item} of the checklist", rows, see)
+
+
+def _full(table: str, word: str) -> str:
+    """`IBV_WC_LOC_LEN_ERR`, `RNR_NAK`, `drop pkey`: as `explain` finds it."""
+    kind = {kind.__name__: kind for kind in (WCStatus, AsyncEvent)}.get(table)
+    if kind is not None:
+        return full_name(kind[word])
+    return word if table == Syndrome.__name__ else f"{table} {word}"
 
 
 SUSPICIONS = tuple(

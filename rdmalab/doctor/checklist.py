@@ -18,7 +18,7 @@ def _of_family(name: str) -> list[Check]:
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
         (check for _, name, _ in iter_modules(checks.__path__) for check in _of_family(name)),
-        key=lambda check: (_SECTIONS.index(check.section), check.number),
+        key=lambda check: (_SECTIONS.index(check.section), check.row.item),
     )
 )
 

@@ -69,8 +69,8 @@ class Walk:
         """The items, as `why --json` has its causes."""
         items = [
             {
-                "slug": check.slug, "item": check.number, "section": check.section.value,
-                "question": check.question, "verdict": finding.verdict.name,
+                "slug": check.slug, "item": check.row.item, "section": check.section.value,
+                "question": check.row.asks, "verdict": finding.verdict.name,
                 "evidence": [{"text": e.text, "event": e.event} for e in finding.evidence],
             }
             for check, finding in self.items
@@ -83,8 +83,8 @@ def _of_section(items: list[tuple[Check, Finding]]) -> list[Row]:
     for check, finding in items:
         if finding.verdict is not _NA:
             lead = f"{VERDICTS[finding.verdict]:<4}"
-            said = f" {check.slug}: {check.question}"
-            rows.append(Row(RowPart.ITEM, said, lead, number=check.number, slug=check.slug))
+            said = f" {check.slug}: {check.row.asks}"
+            rows.append(Row(RowPart.ITEM, said, lead, number=check.row.item, slug=check.slug))
             rows += evidence_rows(RowPart.GROUND, finding.evidence, check.slug)
     rest = [check.slug for check, finding in items if finding.verdict is _NA]
     return rows + ([Row(RowPart.REST, ", ".join(rest), "-    not applicable: ")] if rest else [])

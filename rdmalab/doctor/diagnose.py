@@ -202,9 +202,9 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
         for cause in diagnosis.causes(Verdict.FAIL)
         if cause.finding.origin <= last
     ]
-    roots = [cause for cause in causes if not cause.check.station]
-    stations = sorted((cause for cause in causes if cause.check.station), key=origin)
-    stations = [cause for cause in stations if not (roots and cause.check.fallback)]
+    roots = [cause for cause in causes if not cause.check.row.station]
+    stations = sorted((cause for cause in causes if cause.check.row.station), key=origin)
+    stations = [cause for cause in stations if not (roots and cause.check.row.fallback)]
     return (roots, stations) if roots else (stations[:1], stations[1:])
 
 
@@ -216,7 +216,7 @@ def waits(told: Sequence[Diagnosis]) -> list[Cause]:
 
 def origin(cause: Cause) -> tuple[int, int]:
     """The event in which a cause came into the world, and its item of the checklist."""
-    return cause.finding.origin, cause.check.number
+    return cause.finding.origin, cause.check.row.item
 
 
 def unique(causes: Iterable[Cause]) -> list[Cause]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdmalab.spec.causes import CauseRow, cause_rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -116,33 +118,24 @@ class Section(Enum):
     WRONG = "Completed with success, yet wrong"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class Check:
-    """One suspicion. number: its item of the checklist, 0 if the checklist does not have it.
+    """A cause of the table, and the function that examines a case for it."""
 
-    question: asked so that yes is a problem. rule: what it stands on, as a sentence. source: the
-    document. station: it stands on the way from a cause to the symptom and is never the root,
-    where a root is found. fallback: a station that is left out where a root is found.
-    """
-
-    number: int
     slug: str
-    section: Section
-    question: str
-    rule: str
-    source: str
+    row: CauseRow
     examine: "Callable[[Case], Finding]"
-    station: bool = False
-    fallback: bool = False
+
+    @property
+    def section(self) -> Section:
+        """The part of the checklist in which it stands."""
+        return Section[self.row.section]
 
 
-def check(  # noqa: PLR0913  (a row of data)
-    number: int, slug: str, section: Section, *, question: str, rule: str, source: str,
-    station: bool = False, fallback: bool = False,
-) -> "Callable[[Callable[[Case], Finding]], Check]":  # fmt: skip
-    """Declare the decorated function as a check; what its arguments are stands in Check."""
+def check(slug: str) -> "Callable[[Callable[[Case], Finding]], Check]":
+    """The decorated function examines a case for this cause of `spec/causes.toml`."""
 
     def declare(examine: "Callable[[Case], Finding]") -> Check:
-        return Check(number, slug, section, question, rule, source, examine, station, fallback)
+        return Check(slug, cause_rows()[slug], examine)
 
     return declare

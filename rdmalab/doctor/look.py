@@ -38,7 +38,7 @@ class Look:
     def decides(self) -> bool:
         """Whether a root was found; a station where nothing was still to come."""
         stations_do = self.moment.why in (Why.BEFORE_TEARDOWN, Why.QUIET)
-        return any(stations_do or not cause.check.station for cause in self.report.causes)
+        return any(stations_do or not cause.check.row.station for cause in self.report.causes)
 
     @property
     def rank(self) -> tuple[int, int]:

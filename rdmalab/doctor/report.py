@@ -116,7 +116,7 @@ class Report:
         for number, cause in enumerate(self.chain, 1):
             check = cause.check
             about = "" if cause.name == self.name else f" of {cause.name}"
-            text = f"{about}: {check.rule}"
+            text = f"{about}: {check.row.rule}"
             rows.append(Row(RowPart.CAUSE, text, check.slug, number=number, slug=check.slug))
             rows += evidence_rows(RowPart.EVIDENCE, cause.finding.evidence, check.slug)
         if not rows and self.standing.rule:
@@ -224,7 +224,7 @@ def _listed(slugs: list[str]) -> str:
 def _told(part: RowPart, cause: Cause, lead: str = "") -> Row:
     """A check and the first fact that it found, in one row."""
     slug, evidence = cause.check.slug, cause.finding.evidence
-    text, event = evidence[0] if evidence else (cause.check.rule, None)
+    text, event = evidence[0] if evidence else (cause.check.row.rule, None)
     if not lead:
         return Row(part, text, f"{slug}: ", event, slug=slug)
     return Row(part, f"{slug}: {text}", lead, event, slug=slug)
@@ -233,8 +233,8 @@ def _told(part: RowPart, cause: Cause, lead: str = "") -> Row:
 def _cause_json(cause: Cause) -> dict[str, object]:
     check = cause.check
     return {
-        "slug": check.slug, "item": check.number, "about": cause.name, "rule": check.rule,
-        "source": check.source, "verdict": cause.finding.verdict.name,
+        "slug": check.slug, "item": check.row.item, "about": cause.name, "rule": check.row.rule,
+        "source": check.row.source, "verdict": cause.finding.verdict.name,
         "evidence": [{"text": e.text, "event": e.event} for e in cause.finding.evidence],
     }  # fmt: skip
 

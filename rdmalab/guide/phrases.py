@@ -3,8 +3,8 @@
 import enum
 from collections.abc import Callable, Iterable, Sequence
 
-from rdmalab.guide.sentences import Cause
 from rdmalab.spec.access import Access
+from rdmalab.spec.causes import Reason
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.rules import RULES, errno_name
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPType, fields_of
@@ -63,8 +63,10 @@ def attribute_names(mask: Attr) -> str:
     return " ".join(plain + ["alt_*"] * bool(mask & Attr.ALT_PATH))
 
 
-def ranked(causes: Sequence[Cause]) -> list[str]:
-    """`1. sentence: command`, likeliest first; one alone has no number."""
-    if len(causes) == 1:
-        return [f"{causes[0].sentence}: {causes[0].test}"]
-    return [f"{n}. {cause.sentence}: {cause.test}" for n, cause in enumerate(causes, 1)]
+def ranked(reasons: Sequence[Reason]) -> list[str]:
+    """`1. sentence (cause): command`, likeliest first; one alone has no number."""
+    said = [
+        f"{reason.sentence}{f' ({reason.cause})' * bool(reason.cause)}: {reason.test}"
+        for reason in reasons
+    ]
+    return said if len(said) == 1 else [f"{n}. {text}" for n, text in enumerate(said, 1)]

@@ -2,17 +2,16 @@
 
 The types below are the schema of the files. `tests/guide/test_sentences.py` checks each file
 against its type and against the tables of `spec/`, and names every word that has no sentence. Here
-such a word has an empty sentence, so that no article fails. `pkgutil` reads the files:
-`importlib.resources` imports `random` and `pathlib`, which pure rooms do not load.
+such a word has an empty sentence, so that no article fails.
 """
 
 import errno
-import pkgutil
-import tomllib
 from collections.abc import Sequence
 from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
+
+from rdmalab.spec.causes import data_of
 
 NOTHING = "nothing: the peer is not informed"
 
@@ -23,13 +22,6 @@ class Concept(NamedTuple):
     lines: Sequence[str]
     words: Sequence[str] = ()
     see: Sequence[str] = ()
-
-
-class Cause(NamedTuple):
-    """A possible cause, and the command that tests it."""
-
-    sentence: str
-    test: str
 
 
 class Errno(NamedTuple):
@@ -47,12 +39,9 @@ class Usual(NamedTuple):
     look: Sequence[str] = ()
 
 
-@cache
 def read(name: str) -> dict[str, Any]:
     """The tables of the file `data/NAME.toml`."""
-    octets = pkgutil.get_data("rdmalab.guide", f"data/{name}.toml")
-    assert octets is not None  # the loader of the package can read files
-    return tomllib.loads(octets.decode())
+    return data_of("rdmalab.guide", f"data/{name}.toml")
 
 
 def sentence(table: str, word: str) -> str | list[str]:
@@ -69,14 +58,6 @@ def note(member: Enum) -> str | list[str]:
 def wire(table: str, word: str) -> str:
     """What packets show of a word; empty if nothing."""
     return str(read("wire").get(table, {}).get(word, ""))
-
-
-def causes(table: str, word: str) -> list[Cause]:
-    """Why a status, event, NAK, refusal or drop happens, likeliest first."""
-    rows = read("causes").get(table, {}).get(word, [])
-    if isinstance(rows, str):  # the row that has the same causes: WCStatus.REM_OP_ERR
-        return causes(*rows.split("."))
-    return [Cause(*row) for row in rows]
 
 
 @cache

@@ -6,8 +6,9 @@ from functools import partial
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort, full_name
 from rdmalab.guide.phrases import ranked, type_names
-from rdmalab.guide.sentences import causes, wire
+from rdmalab.guide.sentences import wire
 from rdmalab.spec import absent
+from rdmalab.spec.causes import reasons
 from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, AUTOMATIC, Mishap, QPState, QPType
@@ -60,7 +61,7 @@ def status_article(status: WCStatus) -> Article:
         ("peer", row.peer),
         ("QP after", _states_after(status)),
         ("profiles", list(_differences(status))),
-        ("look at", ranked(causes("WCStatus", status.name))),
+        ("look at", ranked(reasons("WCStatus", status.name))),
     ]
     see = ["ibv_poll_cq(3)"]
     return article(full_name(status), f"completion status {int(status)}", rows, see)

@@ -12,10 +12,11 @@ from typing import Any
 from rdmalab.guide.article import Article, Section
 from rdmalab.guide.entry import Entry, Sort
 from rdmalab.guide.phrases import ranked
-from rdmalab.guide.sentences import NOTHING, Cause, Usual, causes, usual
+from rdmalab.guide.sentences import NOTHING, Usual, usual
 from rdmalab.guide.sentences import wire as wire_of
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
+from rdmalab.spec.causes import Reason, reasons
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.rules import RULES, errno_name
@@ -47,21 +48,21 @@ def complete(entry: Entry, said: Article) -> Article:
 
 
 def look_lines(entry: Entry, known: Usual) -> list[str]:
-    """Ranked causes where the table of causes has some, else the commands that show it."""
-    if found := _causes(entry):
+    """Ranked reasons where the table of causes has some, else the commands that show it."""
+    if found := _reasons(entry):
         return ranked(found)
     if entry.about is not None and entry.about.sort in _LOOK:
         return [_LOOK[entry.about.sort](entry.about.key)]
     return [" · ".join(known.look)] if known.look else []
 
 
-def _causes(entry: Entry) -> list[Cause]:
+def _reasons(entry: Entry) -> list[Reason]:
     if entry.about is None or entry.about.sort is Sort.STATUS:  # its article has them
         return []
     sort, key = entry.about
     if isinstance(key, Enum):
-        return causes(type(key).__name__, str(key.name))
-    return causes(sort.name.lower(), str(key))
+        return reasons(type(key).__name__, str(key.name))
+    return reasons(sort.name.lower(), str(key))
 
 
 _LOOK: dict[Sort, Callable[[Any], str]] = {

@@ -12,6 +12,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SGE
 from rdmalab.session.session import Session
+from rdmalab.spec.causes import warning
 from rdmalab.spec.document_differences import DIFFERENCES
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, recv_wqe_of, send_wqe_of
 from rdmalab.spec.states import QPType
@@ -20,7 +21,11 @@ from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
 from rdmalab.world.relations import peer_node
 
 _FENCE = int(SendFlags.FENCE)  # an IntFlag takes ten times as long to test
-LATER = "A real HCA accepts this now and fails later with IBV_WC_{}."
+
+
+def fails_later(status: WCStatus, key: str, **values: object) -> str:
+    """The warning, and that a real HCA accepts the request now and completes it with `status`."""
+    return f"{warning(key, **values)} {warning('later', status=status.name)}"
 
 
 class WarningContext(NamedTuple):
@@ -93,7 +98,7 @@ def _invalidates_nothing(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
         if peer is not None and isinstance(peer.rkeys.get(key), MemoryRegion):
             found = DIFFERENCES["send-inv-region"]
     if found is not None:
-        yield f"invalidate_rkey {key:#x} is not invalidated: {found.sentence}."
+        yield warning("not-invalidated", rkey=key, reason=found.sentence)
 
 
 def _fenced(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
@@ -108,8 +113,8 @@ def _fenced(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
         if each.op is not None and each.work is not None and not each.work.outstanding
     ]
     if others:
-        row = DIFFERENCES["fence-prior-work"]
-        yield f"FENCE does not wait for {', '.join(others)}: {row.sentence}."
+        reason = DIFFERENCES["fence-prior-work"].sentence
+        yield warning("ordering", others=", ".join(others), reason=reason)
 
 
 def recv_departs(moment: WarningContext) -> Iterator[str]:
@@ -123,8 +128,7 @@ def _zero_length(hca: Hca, sg: list[SGE]) -> Iterator[str]:
     if all(sge.length for sge in sg):
         return
     row, octets = DIFFERENCES["zero-length-sge"], hca.profile.zero_sge_bytes
-    said = f"an SGE of length 0 means {octets} bytes here: {row.sentence}."
-    yield f"{said} A message without bytes has num_sge=0."
+    yield warning("sge-zero", octets=octets, reason=row.sentence)
 
 
 def _long_datagram(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
@@ -135,9 +139,8 @@ def _long_datagram(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     if qp.path is None or length <= (mtu := qp.path.mtu):
         return
     status = moment.hca.profile.long_datagram_status
-    row = DIFFERENCES["long-datagram"]
-    yield f"{length} bytes do not fit the MTU of {mtu}: nothing is sent, IBV_WC_{status.name}."
-    yield f"{row.sentence}."
+    yield warning("ud-too-long", length=length, mtu=mtu, status=status.name)
+    yield f"{DIFFERENCES['long-datagram'].sentence}."
 
 
 def _long_message(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
@@ -147,10 +150,8 @@ def _long_message(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     if wqe.length <= most or not qp.transport.connected or wqe.op is None:
         return
     if status is not WCStatus.SUCCESS and not qp.state_row.flushes_sends:
-        row = DIFFERENCES["long-message"]
-        ending = f"nothing is sent, IBV_WC_{status.name}"
-        yield f"{wqe.length} bytes exceed max_msg_sz, {most}: {ending}."
-        yield f"{row.sentence}."
+        yield warning("loc-len/message", length=wqe.length, most=most, status=status.name)
+        yield f"{DIFFERENCES['long-message'].sentence}."
 
 
 def _without_packet(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
@@ -158,8 +159,8 @@ def _without_packet(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     known = WORK.get(wqe.wr.opcode)
     qp = moment.qp
     if wqe.work is None and known is not None and qp.qp_type in known.types:
-        later = LATER.format(WCStatus.LOC_QP_OP_ERR.name)
-        yield f"no packet of {qp.qp_type.name} carries {wqe.wr.opcode.name}. {later}"
+        names = {"type": qp.qp_type.name, "opcode": wqe.wr.opcode.name}
+        yield fails_later(WCStatus.LOC_QP_OP_ERR, "loc-qp-op", **names)
         if (wqe.wr.opcode, qp.qp_type) == (WROpcode.SEND_WITH_INV, QPType.UC):
             yield f"{DIFFERENCES['uc-send-with-inv'].sentence}."
 

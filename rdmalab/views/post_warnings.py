@@ -15,22 +15,20 @@ from rdmalab.hca.wr import SGE
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import INLINE_SETTERS
+from rdmalab.spec.causes import warning
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.records import Kind, object_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.views.device_warnings import (
-    LATER,
     WarningChecks,
     WarningContext,
+    fails_later,
     recv_departs,
     send_departs,
 )
 from rdmalab.wire.headers import GRH
-
-# Soft-RoCE masks in bth_init; no device refuses such a number.
-CARRIED = "{}={:#x}: packets carry the low 24 bits, {:#x}."
 
 
 def _send_posted(moment: WarningContext) -> Iterator[str]:
@@ -47,10 +45,10 @@ def _send_posted(moment: WarningContext) -> Iterator[str]:
     qp = moment.qp
     if wqe.work is not None and wqe.work.outstanding and not qp.attr.max_rd_atomic:
         name = moment.name(Noun.QP, qp.number)
-        yield f"max_rd_atomic is 0: {name} never starts a READ or atomic."
+        yield warning("rd-atomic-zero", qp=name)
     if qp.state_row.flushes_sends:
         name = moment.name(Noun.QP, qp.number)
-        yield f"{name} is in {qp.state.name}: this is flushed with IBV_WC_WR_FLUSH_ERR."
+        yield warning("qp-err-flush", qp=name, state=qp.state.name)
     yield from _fills_up(moment, qp)
 
 
@@ -61,8 +59,8 @@ def _bound(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
         return
     name = moment.name(Noun.MR, mr.number)
     rights = fmt.flags(Access(mr.access) | Access.MW_BIND, Access)
-    yield f"{name} lacks MW_BIND. {LATER.format(WCStatus.MW_BIND_ERR.name)}"
-    yield f"rereg_mr {name} flags=CHANGE_ACCESS access={rights} allows it."
+    yield fails_later(WCStatus.MW_BIND_ERR, "mw-bind", mr=name)
+    yield warning("mw-bind/right", mr=name, rights=rights)
 
 
 def _unaddressed(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
@@ -71,12 +69,12 @@ def _unaddressed(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     if wqe.op is None or moment.qp.state_row.flushes_sends:
         return
     if transport.addressed and not wqe.wr.remote_qpn:
-        yield "remote_qpn is 0, and no QP has that number: the peer drops it without an answer."
+        yield warning("wrong-qpn")
     elif transport.addressed and wqe.wr.remote_qpn > MASK:
-        yield CARRIED.format("remote_qpn", wqe.wr.remote_qpn, wqe.wr.remote_qpn & MASK)
+        number = wqe.wr.remote_qpn
+        yield warning("cut-qpn", field="remote_qpn", value=number, kept=number & MASK)
     if transport.names_srq and not wqe.wr.remote_srqn:
-        later = LATER.format(WCStatus.REM_INV_REQ_ERR.name)
-        yield f"remote_srqn is 0, and no SRQ has that number. {later}"
+        yield fails_later(WCStatus.REM_INV_REQ_ERR, "xrc-srqn")
 
 
 def _odd_atomic(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
@@ -85,10 +83,10 @@ def _odd_atomic(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
         return
     odd = moment.hca.profile.odd_atomic_status
     if wqe.length != ATOMIC_BYTES and odd is not WCStatus.SUCCESS:
-        yield f"an atomic moves 8 bytes, sg has {wqe.length}. {LATER.format(odd.name)}"
+        yield fails_later(odd, "loc-len/atomic", length=wqe.length)
     elif wqe.wr.remote_addr % ATOMIC_BYTES:
-        later = LATER.format(WCStatus.REM_INV_REQ_ERR.name)
-        yield f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of 8. {later}"
+        addr = wqe.wr.remote_addr
+        yield fails_later(WCStatus.REM_INV_REQ_ERR, "rem-inv-req/unaligned", addr=addr)
 
 
 def _recv_posted(moment: WarningContext) -> Iterator[str]:
@@ -97,7 +95,7 @@ def _recv_posted(moment: WarningContext) -> Iterator[str]:
     yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
     if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
-        yield f"{GRH.LENGTH} bytes are for the header of a packet: no room for a datagram's data."
+        yield warning("ud-40-bytes", octets=GRH.LENGTH)
 
 
 def _shared_posted(moment: WarningContext) -> Iterator[str]:
@@ -119,25 +117,25 @@ def _overlaps(sg: list[SGE]) -> Iterator[str]:
     """The device may fill the pieces in any order; the lab goes through the list."""
     spans = sorted((sge.addr, sge.addr + sge.length) for sge in sg)
     if any(stop > start for (_, stop), (start, _) in pairwise(spans)):
-        yield "pieces of sg overlap: what their bytes hold in the end is undefined."
+        yield warning("overlap-sges")
 
 
 def _buffers(moment: WarningContext, sg: list[SGE], *pds: int, scatters: bool) -> Iterator[str]:
-    later = LATER.format(WCStatus.LOC_PROT_ERR.name)
+    status = WCStatus.LOC_PROT_ERR
     for sge in sg:
         mr = moment.hca.lkeys.get(sge.lkey)
         if sge.length == 0:
             continue
         if mr is None:
-            yield f"no memory region of {moment.hca.node} has lkey {sge.lkey:#x}. {later}"
+            yield fails_later(status, "loc-prot/lkey", node=moment.hca.node, lkey=sge.lkey)
         elif not mr.iova <= sge.addr <= sge.addr + sge.length <= mr.iova + mr.length:
             name = moment.name(Noun.MR, mr.number)
-            yield f"sg reaches beyond {name} ({mr.length} bytes). {later}"
+            yield fails_later(status, "loc-prot/range", mr=name, length=mr.length)
         elif pds and mr.pd not in pds:
             name = moment.name(Noun.MR, mr.number)
-            yield f"{name} is in another protection domain than the queue. {later}"
+            yield fails_later(status, "loc-prot/domain", mr=name)
         elif scatters and not mr.access & Access.LOCAL_WRITE:
-            yield f"{moment.name(Noun.MR, mr.number)} lacks LOCAL_WRITE. {later}"
+            yield fails_later(status, "loc-prot/right", mr=moment.name(Noun.MR, mr.number))
 
 
 def _fills_up(moment: WarningContext, qp: QueuePair) -> Iterator[str]:
@@ -147,24 +145,18 @@ def _fills_up(moment: WarningContext, qp: QueuePair) -> Iterator[str]:
     silent = used > 1 and not any(wqe.signaled for wqe in sq.wqes.values())
     name = moment.name(Noun.QP, qp.number)
     if silent and used == sq.capacity:
-        yield (
-            f"all {used} slots of {name} hold unsignaled work: no completion will free them, "
-            "post_send will return ENOMEM."
-        )
+        yield warning("sq-full-of-unsignaled", used=used, qp=name)
     elif silent and used == sq.capacity - 1:
-        yield f"{used} of {sq.capacity} slots of {name} hold unsignaled work: signal the next one."
+        yield warning("sq-full-of-unsignaled/next", used=used, room=sq.capacity, qp=name)
 
 
 def _spoiled(moment: WarningContext) -> Iterator[str]:
-    yield (
-        f"{rec.batch_error_of(moment.record)}. wr_complete will return the error and discard "
-        "the whole batch."
-    )
+    yield warning("region-aborted", error=rec.batch_error_of(moment.record))
 
 
 def _next_set(moment: WarningContext) -> Iterator[str]:
     if rec.send_flags_of(moment.record) & SendFlags.INLINE:
-        yield "INLINE in wr_flags does nothing: wr_set_inline_data makes a request inline."
+        yield warning("inline-flag")
 
 
 def _filled(moment: WarningContext) -> Iterator[str]:
@@ -177,19 +169,17 @@ def _filled(moment: WarningContext) -> Iterator[str]:
     row = WORK.get(wr.opcode)
     if verb not in INLINE_SETTERS or row is None or row.inline:
         return
-    later = "wr_complete will refuse the whole batch."
-    if not profile.refuses_inline_read:
-        later = "This device accepts it, and the request fails later."
-    yield f"{verb}: {WROpcode(wr.opcode).name} takes no inline data. {later}"
+    key = "inline-opcode" if profile.refuses_inline_read else "inline-opcode/later"
+    yield warning(key, verb=verb, opcode=WROpcode(wr.opcode).name)
 
 
 def _closed(moment: WarningContext) -> Iterator[str]:
     ending = rec.ending_of(moment.record)
     name = moment.name(Noun.QP, object_of(moment.record))
     if ending == extended.OVERWRITTEN:
-        yield f"{name} has no lock: two threads write over each other's work requests."
+        yield warning("region-overwritten", qp=name)
     elif ending == extended.UNOPENED:
-        yield f"{name} was not between wr_start and wr_complete: in C an open lock is unlocked."
+        yield warning("region-not-open", qp=name)
 
 
 def meet(sge: SGE, addr: int, length: int) -> bool:

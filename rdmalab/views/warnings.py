@@ -11,6 +11,7 @@ from rdmalab.hca.wr import SGE
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
+from rdmalab.spec.causes import warning
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.opcodes import ATOMIC_BYTES
 from rdmalab.spec.records import Kind, kind_of, node_of, object_of
@@ -22,7 +23,7 @@ from rdmalab.views.device_warnings import (
     looked_at,
     records_of,
 )
-from rdmalab.views.post_warnings import CARRIED, POST_WARNINGS, meet
+from rdmalab.views.post_warnings import POST_WARNINGS, meet
 
 _LOOK_BACK = 2_000  # records
 
@@ -51,10 +52,10 @@ def _looked(session: Session, reply: Reply) -> Iterator[str]:
             continue
         span = f"bytes {row.start}:{row.stop}"
         if row.queue != "sq":
-            yield f"{span} are a posted receive of {row.qp}: do not read yet."
+            yield warning("read-before-complete/receive", span=span, queue=row.qp)
         elif row.scatters:
             work = f"wr{row.wr_id} of {row.qp}"
-            yield f"{span} are written by {work}: do not read before it completes."
+            yield warning("read-before-complete", span=span, work=work)
 
 
 # --------------------------------------------------------------------------- what was typed
@@ -67,13 +68,10 @@ def _typed(reply: Reply) -> Iterator[str]:
 
 def _cut_numbers(attr: object) -> Iterator[str]:
     """PSNs are cut to 24 bits by the kernel core, a QP number where it is put into the BTH."""
-    for name, cut in (("rq_psn", _KEPT), ("sq_psn", _KEPT), ("dest_qp_num", CARRIED)):
+    for name, cut in (("rq_psn", "cut-psn"), ("sq_psn", "cut-psn"), ("dest_qp_num", "cut-qpn")):
         value = attr.get(name) if isinstance(attr, dict) else None
         if isinstance(value, int) and value != value & MASK:
-            yield cut.format(name, value, value & MASK)
-
-
-_KEPT = "{}={:#x}: the kernel keeps the low 24 bits, {:#x}."
+            yield warning(cut, field=name, value=value, kept=value & MASK)
 
 
 def _ended_lists(wrs: object) -> Iterator[str]:
@@ -83,7 +81,7 @@ def _ended_lists(wrs: object) -> Iterator[str]:
         if wr.get("next", 0) is None:
             count = len(listed_wrs) - index - 1
             what = "the request after it is" if count == 1 else f"{count} requests after it are"
-            yield f"next=NULL in wr {index} ends the list: {what} not posted."
+            yield warning("not-posted", index=index, requests=what)
             return
 
 
@@ -91,11 +89,11 @@ def _ended_lists(wrs: object) -> Iterator[str]:
 def _attributes(moment: WarningContext) -> Iterator[str]:
     mask, attr = rec.attr_mask_of(moment.record), moment.qp.attr
     if mask & Attr.TIMEOUT and attr.timeout == 0:
-        yield "timeout=0 disables the ack timer: a lost packet is not retransmitted."
+        yield warning("timeout-zero")
     if mask & Attr.MAX_DEST_RD_ATOMIC and not attr.max_dest_rd_atomic:
-        yield "max_dest_rd_atomic=0: every READ and atomic of the peer is refused."
+        yield warning("rem-inv-req/depth")
     if mask & Attr.RETRY_CNT and attr.retry_cnt == 0:
-        yield "retry_cnt=0: the first lost packet ends the QP with IBV_WC_RETRY_EXC_ERR."
+        yield warning("loss/no-retry")
     yield from _paths(moment, mask)
 
 
@@ -103,11 +101,11 @@ def _paths(moment: WarningContext, mask: int) -> Iterator[str]:
     """A LID on RoCE, and REARM without an alternate path."""
     attr, lids = moment.qp.attr, moment.hca.lids
     if mask & Attr.AV and attr.ah_attr is not None and attr.ah_attr.dlid and not lids:
-        yield "dlid has no effect on RoCE: set dgid."
+        yield warning("no-grh")
     rearmed = mask & Attr.PATH_MIG_STATE and attr.path_mig_state == MigState.REARM
     is_loaded = attr.alt_ah_attr is not None and attr.alt_ah_attr.dlid
     if lids and rearmed and not is_loaded:
-        yield "no alternate path is loaded: after a migration no packet arrives. Give alt_ah_attr."
+        yield warning("no-alternate-path")
 
 
 def _created(moment: WarningContext) -> Iterator[str]:
@@ -121,7 +119,7 @@ def _created(moment: WarningContext) -> Iterator[str]:
     work = qp.cap.max_send_wr + (qp.cap.max_recv_wr if qp.send_cq == qp.recv_cq else 0)
     if room < work:
         name = moment.name(Noun.CQ, qp.send_cq)
-        yield f"{name} holds {room} completions, the queues {work} work requests: it can overrun."
+        yield warning("cq-overrun", cq=name, room=room, work=work)
 
 
 def _destroyed(moment: WarningContext) -> Iterator[str]:
@@ -135,7 +133,7 @@ def _destroyed(moment: WarningContext) -> Iterator[str]:
     ]
     if users:
         name = moment.name(Noun.MR, object_of(moment.record))
-        yield f"posted work of {', '.join(users)} still uses {name}; it will fail when executed."
+        yield warning("dereg-early", users=", ".join(users), mr=name)
 
 
 def _all_pending(hca: Hca) -> Iterator[tuple[Noun, int, Iterator[SGE]]]:
@@ -159,14 +157,14 @@ def _host_wrote(moment: WarningContext) -> Iterator[str]:
     addr, length = rec.address_of(moment.record), rec.length_of(moment.record)
     yield from _under_receives(moment, addr, length)
     if _is_counter(moment, addr, length):
-        yield "atomics are atomic through the HCA only: one under way may miss what the CPU writes."
+        yield warning("atomic-mixed")
     for qp in moment.hca.qps.items.values():
         for serial, wqe in qp.sq.wqes.items():
             if serial < qp.comp.serial or wqe.inline is not None:
                 continue
             if any(meet(sge, addr, length) for sge in wqe.sg):
                 name = moment.name(Noun.QP, qp.number)
-                yield f"these bytes belong to the HCA until wr{wqe.wr.wr_id} of {name} completes."
+                yield warning("buffer-reused-early", work=f"wr{wqe.wr.wr_id} of {name}")
 
 
 def _armed(moment: WarningContext) -> Iterator[str]:
@@ -174,13 +172,11 @@ def _armed(moment: WarningContext) -> Iterator[str]:
     cq = moment.hca.cqs.items[object_of(moment.record)]
     name = moment.name(Noun.CQ, cq.number)
     if not cq.channel:
-        yield f"{name} has no channel: get_cq_event cannot return its event."
+        yield warning("no-channel", cq=name)
     waiting = len(cq.cqes) - cq.reading
     if waiting and cq.armed is not Arm.NONE:
-        yield (
-            f"{waiting} completion{'s are' if waiting > 1 else ' is'} already in {name} and "
-            f"will raise no event: poll {name} until it is empty before you wait."
-        )
+        waiting_cqes = f"{waiting} completion{'s are' if waiting > 1 else ' is'}"
+        yield warning("armed-after-cqe", waiting=waiting_cqes, cq=name)
 
 
 def _under_receives(moment: WarningContext, addr: int, length: int) -> Iterator[str]:
@@ -190,7 +186,7 @@ def _under_receives(moment: WarningContext, addr: int, length: int) -> Iterator[
     for noun, number, receives in queues:
         if any(meet(sge, addr, length) for recv in receives for sge in recv.sg):
             name = moment.name(noun, number)
-            yield f"these bytes belong to the HCA: a receive of {name} is posted on them."
+            yield warning("sink-overwritten", queue=name)
 
 
 def _is_counter(moment: WarningContext, addr: int, length: int) -> bool:

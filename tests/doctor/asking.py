@@ -37,7 +37,7 @@ def blamed(lab: Lab, what: str, *, asked: bool = True) -> list[str]:
     """The names of all that are called a cause; stations only where nothing else is."""
     found = findings(lab, what, asked=asked)
     failed = [slug for slug, finding in found.items() if finding.verdict is Verdict.FAIL]
-    return [slug for slug in failed if not BY_SLUG[slug].station] or failed
+    return [slug for slug in failed if not BY_SLUG[slug].row.station] or failed
 
 
 def evidence(lab: Lab, what: str, slug: str) -> str:

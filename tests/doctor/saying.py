@@ -5,6 +5,7 @@ from rdmalab.doctor.finding import Check, Finding, Fix, Section, fail, said, wai
 from rdmalab.doctor.outcome import Status, SubjectOutcome
 from rdmalab.doctor.report import Cause, Report, TriedFix
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.spec.causes import CauseRow
 
 SEND = Subject(Sort.SEND, Thing(Noun.QP, "A", 17), serial=0, wr_id=7)
 NAME = "A.qp0.wr[7]"
@@ -14,10 +15,9 @@ def check(
     number: int, slug: str, *, station: bool = False, section: Section = Section.ERROR
 ) -> Check:
     """A suspicion that never looks."""
-    return Check(
-        number, slug, section, f"Is it {slug}?", f"the rule of {slug}", "nowhere",
-        lambda _case: Finding(NotImplemented), station,
-    )  # fmt: skip
+    rule, asks = f"the rule of {slug}", f"Is it {slug}?"
+    row = CauseRow(number, section.name, asks, rule, "nowhere", station=station)
+    return Check(slug, row, lambda _case: Finding(NotImplemented))
 
 
 def cause(

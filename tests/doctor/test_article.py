@@ -17,20 +17,27 @@ def explained(slug: str) -> Article:
 def test_every_suspicion_can_be_explained(slug: str) -> None:
     found = explained(f"cause {slug}")
     assert found.title == slug
-    assert BY_SLUG[slug].rule in found.text
+    assert BY_SLUG[slug].row.rule in found.text
     assert all(len(line) <= 80 for line in found.lines(80))
 
 
 @each("slug", BY_SLUG)
 def test_its_name_alone_leads_there(slug: str) -> None:
     found = explained(slug)
-    assert BY_SLUG[slug].rule in found.text or f"explain cause {slug}" in found.text
+    assert BY_SLUG[slug].row.rule in found.text or f"explain cause {slug}" in found.text
 
 
 def test_a_station_says_so_and_a_list_leads_on() -> None:
     found = explained("qp-err-flush")
-    assert "the cause only if nothing is found behind it" in found.text
+    assert "an effect of another cause" in found.text
     assert "checklist no-completion" in found.see_also
+
+
+def test_it_names_what_it_leads_to_the_warning_and_the_command_that_tests_it() -> None:
+    text = explained("cause cq-overrun").text
+    for part in ("IBV_WC_REM_OP_ERR", "IBV_EVENT_CQ_ERR", "refusal cq-overrun", "it can overrun"):
+        assert part in text, part
+    assert "show cq A.cq0" in text
 
 
 def test_none_hides_a_word_of_the_book() -> None:

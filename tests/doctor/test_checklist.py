@@ -16,7 +16,7 @@ def test_every_file_of_the_folder_is_on_it() -> None:
 
 
 def test_the_92_items_are_there_each_once_and_in_their_order() -> None:
-    numbers = [check.number for check in CHECKS]
+    numbers = [check.row.item for check in CHECKS]
     assert len(set(numbers)) == len(numbers) == len(BY_SLUG)
     assert set(numbers) >= set(range(1, 93))
     of_the_documents = [number for number in numbers if number <= 92]
@@ -27,16 +27,16 @@ def test_the_92_items_are_there_each_once_and_in_their_order() -> None:
 
 
 def test_the_stations_are_those_of_the_checklist() -> None:
-    stations = {check.number for check in CHECKS if check.station}
+    stations = {check.row.item for check in CHECKS if check.row.station}
     assert stations == {25, 51, 70, 71, 72, 73, 74, 77, 120, 122, 123, 124}
 
 
 def test_each_says_what_it_asks_what_law_it_stands_on_and_whence() -> None:
     for check in CHECKS:
-        assert check.question.endswith("?"), check.slug
-        assert check.question[0].isupper(), check.slug
-        assert len(check.rule) > 20, check.slug
-        assert check.source, check.slug
+        assert check.row.asks.endswith("?"), check.slug
+        assert check.row.asks[0].isupper(), check.slug
+        assert len(check.row.rule) > 20, check.slug
+        assert check.row.source, check.slug
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", check.slug)
 
 

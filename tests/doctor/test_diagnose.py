@@ -11,6 +11,7 @@ from rdmalab.doctor.report import Report
 from rdmalab.doctor.subject import Sort
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
+from rdmalab.spec.causes import CauseRow
 from tests.labs import RECV, SEND, lab_of
 
 _BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
@@ -64,7 +65,8 @@ def checked(slug: str, finding: Finding, *, station: bool = False) -> Check:
         is_send = case.subject.sort is Sort.SEND  # type: ignore[attr-defined]
         return finding if is_send else NA
 
-    return Check(0, slug, Section.ERROR, "?", "rule", "source", examine, station)
+    row = CauseRow(0, Section.ERROR.name, "?", "rule", "source", station=station)
+    return Check(slug, row, examine)
 
 
 def test_roots_are_in_the_order_of_their_origin_and_stations_behind_them(

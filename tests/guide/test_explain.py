@@ -95,6 +95,7 @@ def test_no_part_of_the_book_is_forgotten() -> None:
         *(
             "__init__",
             "absent",
+            "causes",
             "flows",
             "packet_names",
             "programs",

@@ -16,12 +16,10 @@ from rdmalab.guide import sentences
 from rdmalab.guide.explain import explain, lookup
 from rdmalab.guide.fields import fields_of
 from rdmalab.guide.reasons import errnos
-from rdmalab.guide.sentences import Cause, Concept, Errno, Usual, concepts, note, read
-from rdmalab.spec import absent
+from rdmalab.guide.sentences import Concept, Errno, Usual, concepts, note, read
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import CELLS, PROFILES
-from rdmalab.spec.refusals import DROPS, REFUSALS, Syndrome
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
@@ -33,7 +31,6 @@ DATA = Path(sentences.__file__).parent / "data"
 Text = str | Sequence[str]
 # The schema: file → the type of what is in it.
 SCHEMA: dict[str, Any] = {
-    "causes": dict[str, dict[str, str | list[Cause]]],
     "concepts": dict[str, Concept],
     "kinds": dict[str, Usual],
     "sentences": dict[str, dict[str, Text | Errno]],
@@ -60,7 +57,6 @@ def test_a_file_is_of_its_type(name: str) -> None:
         ("concepts", {"psn": {"lines": [], "word": []}}),
         ("sentences", {"Op": {"SEND": 1}}),
         ("sentences", {"errno": {"EINVAL": {"says": "Invalid argument"}}}),
-        ("causes", {"drop": {"qkey": [["a sentence without a command"]]}}),
     ],
 )
 def test_a_schema_refuses_what_is_missing_or_unknown(name: str, content: Any) -> None:
@@ -87,17 +83,12 @@ def names(members: Iterable[Any]) -> set[str]:
 NEEDED: dict[tuple[str, str], set[str]] = {
     **{("sentences", name): names(enums()[name]) for name in read("sentences") if name in enums()},
     ("sentences", "errno"): {errno_name(number) for number in errnos()},
-    ("causes", "WCStatus"): names(s for s, r in STATUS.items() if r.side is not Side.NEITHER),
-    ("causes", "AsyncEvent"): names(set(AsyncEvent) - set(absent.REASONS[AsyncEvent])),
-    ("causes", "refusal"): set(REFUSALS),
-    ("causes", "drop"): set(DROPS),
 }
 # (file, table) → the words that may have a row there
 POSSIBLE: dict[tuple[str, str], set[str]] = {
     ("sentences", "attribute"): set(ATTRIBUTES),
     ("sentences", "limit"): set(DeviceCaps.__dataclass_fields__),
     ("sentences", "field"): set(fields_of(VOCABULARY)),
-    ("causes", "Syndrome"): names(Syndrome),
     ("wire", "attribute"): set(ATTRIBUTES),
     ("wire", "field"): {*read("sentences")["field"], "rkey"},
     **{("wire", name): names(enums()[name]) for name in read("wire") if name in enums()},
@@ -135,7 +126,7 @@ def test_every_word_has_its_sentence() -> None:
 
 def test_no_sentence_is_about_a_word_that_is_gone() -> None:
     known = NEEDED | POSSIBLE
-    for file in ("sentences", "causes", "wire"):
+    for file in ("sentences", "wire"):
         for table, rows in read(file).items():
             assert (file, table) in known or (file, table) == ("wire", "WCStatus"), (file, table)
             assert set(rows) <= known[file, table], (file, table, set(rows) - known[file, table])
@@ -151,21 +142,11 @@ def test_a_word_without_a_sentence_reads_as_empty() -> None:
 
     assert note(Op.BLINK) == ""
     assert sentences.wire("Op", "BLINK") == ""
-    assert sentences.causes("Op", "BLINK") == []
     assert sentences.usual("blinking") is None
 
 
-def test_a_row_of_causes_can_name_another_row() -> None:
-    assert sentences.causes("drop", "dying") == sentences.causes("refusal", "dying")
-    for table, rows in read("causes").items():
-        assert all(sentences.causes(table, word) for word in rows)
-
-
 def commands() -> list[str]:
-    tables = read("causes").items()
-    found = [sentences.causes(table, word) for table, rows in tables for word in rows]
-    usual = [line for row in read("kinds").values() for line in row.get("look", [])]
-    return sorted({*usual, *(cause.test for causes in found for cause in causes)})
+    return sorted({line for row in read("kinds").values() for line in row.get("look", [])})
 
 
 @pytest.mark.parametrize("line", commands())

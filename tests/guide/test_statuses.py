@@ -57,5 +57,5 @@ def test_profiles_that_say_it_otherwise() -> None:
 
 def test_causes_are_ranked_with_the_command_that_tests_each() -> None:
     assert row("IBV_WC_RNR_RETRY_EXC_ERR", "look at").startswith(
-        "1. the peer posted no receive, or too few: show rq B.qp0"
+        "1. the peer posted no receive, or too few (no-rr): show rq B.qp0"
     )

@@ -3,7 +3,7 @@
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, hinders, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, hinders, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.doctor.work.send import Send
@@ -19,12 +19,7 @@ from rdmalab.world.relations import peer_node
 
 # ------------------------------------------------------------ wrong-qpn
 # wrong-qpn: at the other node nobody has the number that the packets are for, or a stranger.
-@check(
-    44, "wrong-qpn", Section.PEER,
-    question="Does the QP number it was sent to belong to no queue pair, or to a wrong one?",
-    rule="the queue pair of that number gets the packets; without one the port drops them",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("wrong-qpn")
 def wrong_qpn(case: Case) -> Finding:
     """Whether its packets were dropped because no queue pair has that number."""
     misled = partners.misled(case)
@@ -108,12 +103,7 @@ def _wrong_qpn_cure(
 _LOST = (NO_ADDRESS, "wrong-address")
 
 
-@check(
-    45, "wrong-gid", Section.PEER,
-    question="Does no port have the address it was sent to, or the peer expect another sender?",
-    rule="a packet finds its node by dgid, and a connected queue pair takes it from its peer only",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("wrong-gid")
 def wrong_gid(case: Case) -> Finding:
     """Which address is wrong: that of the peer, or the one it is known by there."""
     misled = partners.misled(case)

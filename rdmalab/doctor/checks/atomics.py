@@ -1,7 +1,7 @@
 """Atomics that changed nothing, or that are not atomic to the processor."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import past
@@ -18,13 +18,7 @@ from rdmalab.world.relations import find_qp
 _ADVICE = "compare the old value that came back with what you expected: only then was it swapped"
 
 
-@check(
-    87, "cas-mismatch", Section.WRONG,
-    question="Did a compare-and-swap succeed without swapping?",
-    rule="SUCCESS of a compare-and-swap says that it was carried out: whether it swapped, the old "
-    "value tells that came back",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("cas-mismatch")
 def cas_mismatch(case: Case) -> Finding:
     """Whether the newest swap of this word found another value than it was to compare with."""
     if case.content is not None:
@@ -79,13 +73,7 @@ def _of_send(case: Case) -> Finding:
 
 # ------------------------------------------------------------ atomic-mixed
 # atomic-mixed: the processor writes a word on which the adapter does atomics.
-@check(
-    88, "atomic-mixed", Section.WRONG,
-    question="Does the program write a word on which there are atomics?",
-    rule="atomics are atomic among the requests of an adapter, and not against the processor "
-    "(atomic_cap HCA)",
-    source="ibv_query_device(3)",
-)  # fmt: skip
+@check("atomic-mixed")
 def atomic_mixed(case: Case) -> Finding:
     """Whether the program wrote the word after an atomic had changed it."""
     content = case.content

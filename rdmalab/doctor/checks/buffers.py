@@ -7,7 +7,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.facts.undelivered import for_bytes
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
@@ -35,13 +35,7 @@ class Write(NamedTuple):
     piece: Piece
 
 
-@check(
-    78, "buffer-reused-early", Section.WRONG,
-    question="Did the program write into the buffer before the send was done?",
-    rule="from the post to the completion a buffer belongs to the adapter, which reads it when a "
-    "packet leaves, and again when it leaves again",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("buffer-reused-early")
 def buffer_reused_early(case: Case) -> Finding:
     """Whether bytes were changed between the post and the moment in which they left."""
     if case.content is not None:
@@ -116,13 +110,7 @@ def _asked(case: Case, send: Send) -> Finding:
 
 # ------------------------------------------------------------ read-before-complete
 # read-before-complete: somebody looks at a buffer into which a message is still being written.
-@check(
-    79, "read-before-complete", Section.WRONG,
-    question="Is a message still being written into these bytes?",
-    rule="what a READ or a receive brings may be looked at when its completion is there, and not "
-    "before: bytes come in any order",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("read-before-complete")
 def read_before_complete(case: Case) -> Finding:
     """Whether a READ, or a receive in use, is to fill these bytes and has not completed."""
     content = case.content
@@ -193,13 +181,7 @@ def _come(content: Content, pieces: list[Piece], after: int) -> Evidence:
 _PROGRAM = "fill the flag with a value that is never sent, and clear it again behind each wait"
 
 
-@check(
-    95, "flag-already-set", Section.WRONG,
-    question="Did a program wait for a value that its memory held already?",
-    rule="who waits for memory to change must know that it is otherwise before: clear the flag, or "
-         "count up",
-    source="perftest-12",
-)  # fmt: skip
+@check("flag-already-set")
 def flag_already_set(case: Case) -> Finding:
     """Of bytes that came wrong, or of a program that waits, whether a wait before was none."""
     if case.content is not None and case.asked:

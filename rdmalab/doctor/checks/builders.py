@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.work import batches
 from rdmalab.doctor.work.batches import Batch, Building
@@ -24,12 +24,7 @@ from rdmalab.world.relations import node_at, peer_of
 RULE = "setter-missing"
 
 
-@check(
-    9, "missing-setter", Section.POSTED,
-    question="Was a message built, and not told where it goes?",
-    rule="UD needs wr_set_ud_addr behind each builder, XRC wr_set_xrc_srqn",
-    source="ibv_wr_post(3)",
-)  # fmt: skip
+@check("missing-setter")
 def missing_setter(case: Case) -> Finding:
     """Whether a batch was dropped, or a message failed, for want of an address."""
     qp = case.qp
@@ -137,12 +132,7 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
 
 # ------------------------------------------------------------ region-not-completed
 # region-not-completed: it was built between wr_start and an end that has not come.
-@check(
-    7, "region-not-completed", Section.POSTED,
-    question="Was it built behind a wr_start that no wr_complete has followed?",
-    rule="what is built is posted by wr_complete, all of it at once, and not before",
-    source="ibv_wr_post(3)",
-)  # fmt: skip
+@check("region-not-completed")
 def region_not_completed(case: Case) -> Finding:
     """Whether its critical region is still open."""
     batch = batches.latest(case.log, case.subject)
@@ -169,12 +159,7 @@ _OWN_ITEM = ("setter-missing", "queue-full", "send-state")
 _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr_set_sge_list"}
 
 
-@check(
-    8, "region-aborted", Section.POSTED,
-    question="Was the batch in which it was built given up, or refused?",
-    rule="wr_complete posts all or nothing: one bad work request takes the good ones with it",
-    source="ibv_wr_post(3)",
-)  # fmt: skip
+@check("region-aborted")
 def region_aborted(case: Case) -> Finding:
     """Whether its critical region ended without posting it."""
     log, call = case.log, case.call

@@ -2,7 +2,7 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import recreate_cq, simple_fixes, waking
 from rdmalab.doctor.future import goes_on
 from rdmalab.hca import async_events
@@ -17,12 +17,7 @@ from rdmalab.world.relations import exists, find_qp
 
 # ------------------------------------------------------------ cq-overrun
 # cq-overrun: the completion came, and there was no room for it.
-@check(
-    18, "cq-overrun", Section.QUEUE,
-    question="Was the completion queue full when the completion came?",
-    rule="a completion queue must hold whatever its queues can complete before it is polled",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("cq-overrun")
 def cq_overrun(case: Case) -> Finding:
     """Whether its completion, or any on the queue, was lost because the queue was full."""
     number, lost = _lost(case)
@@ -108,12 +103,7 @@ _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
 _NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
 
 
-@check(
-    19, "unacked-events", Section.QUEUE,
-    question="Are there events of it that were taken and never acknowledged?",
-    rule="destroying waits until every event that was taken is acknowledged",
-    source="ibv_get_cq_event(3)",
-)  # fmt: skip
+@check("unacked-events")
 def unacked_events(case: Case) -> Finding:
     """Of a destruction that does not come back, how many events of the object are not acked."""
     wanted = _destroyed(case)

@@ -3,7 +3,7 @@
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.modified import ModifyCall, asked_of, corrected, takes
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes.rephrase_call import (
     arguments,
     beyond,
@@ -24,12 +24,7 @@ RULES = ("transition", "attr-missing", "attr-surplus", "attr-range", "attr-suppo
          "mask-mismatch", "draining", "ah-port", "alt-path")  # fmt: skip
 
 
-@check(
-    27, "bring-up-attr", Section.LOCAL,
-    question="Was a move refused for an attribute that is missing, too much, or out of range?",
-    rule="each move requires some attributes, allows some more, and refuses all others",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("bring-up-attr")
 def bring_up_attr(case: Case) -> Finding:
     """Which attribute of which move was wrong."""
     call, qp = case.call, case.qp
@@ -73,13 +68,7 @@ _MAKING = (
 )  # fmt: skip
 
 
-@check(
-    104, "beyond-device", Section.LOCAL,
-    question="Was more asked for than this device has?",
-    rule="each number has a limit of the device, in query_device (max_inline_data: create_qp "
-    "grants or refuses it); all of them together may still be too much",
-    source="perftest-139",
-)  # fmt: skip
+@check("beyond-device")
 def beyond_device(case: Case) -> Finding:
     """Of a refused call that makes something, whether a number of the device was the reason."""
     call = case.call
@@ -123,12 +112,7 @@ def _smaller(case: Case, given: CallArguments) -> CallArguments:
 _MEMLOCK_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 
-@check(
-    105, "memlock", Section.LOCAL,
-    question="Would more memory be locked than RLIMIT_MEMLOCK allows?",
-    rule="registered memory is locked, in whole pages, and a user may lock what ulimit -l says",
-    source="async-rdma-107",
-)  # fmt: skip
+@check("memlock")
 def memlock(case: Case) -> Finding:
     """Of a refused registration, whether RLIMIT_MEMLOCK was the reason."""
     call = case.call
@@ -168,13 +152,7 @@ def _memlock_cure(case: Case, room: int) -> Fix:
 _UNMAPPED_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 
-@check(
-    106, "unmapped", Section.LOCAL,
-    question="Does the range to be registered leave the memory of the process?",
-    rule="every page from addr to addr+length must be mapped: who moves the start shortens the "
-         "length",
-    source="assise-26",
-)  # fmt: skip
+@check("unmapped")
 def unmapped(case: Case) -> Finding:
     """Of a refused registration, how far the memory behind its address reaches."""
     call = case.call

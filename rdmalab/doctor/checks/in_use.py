@@ -2,7 +2,7 @@
 
 from rdmalab.command import Ref, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes.rephrase_call import otherwise
 from rdmalab.world.relations import exists, users_of
 
@@ -10,12 +10,7 @@ _MOST, _LISTED = 3, 8  # users with a line of their own; those in the line after
 _RULES = ("in-use", "mr-window-bound")
 
 
-@check(
-    125, "in-use", Section.LOCAL,
-    question="Do other objects still use what was to be destroyed?",
-    rule="objects are destroyed in the opposite order of creation: those that use a thing first",
-    source="ibv_dealloc_pd(3)",
-)  # fmt: skip
+@check("in-use")
 def in_use(case: Case) -> Finding:
     """Of a refused destruction, which objects hold the thing, when they were made and by whom."""
     call = case.call
@@ -57,12 +52,7 @@ def _release(case: Case, thing: Thing) -> list[str]:
 
 
 # ------------------------------------------------------------ destroyed-with-work
-@check(
-    126, "destroyed-with-work", Section.LOCAL,
-    question="Was its queue destroyed before it was done?",
-    rule="what is outstanding on a queue that is destroyed goes without a completion",
-    source="ibv_destroy_qp(3)",
-)  # fmt: skip
+@check("destroyed-with-work")
 def destroyed_with_work(case: Case) -> Finding:
     """Whether it had not ended when its queue pair, or its SRQ, was destroyed."""
     work, thing = case.send or case.receive, case.subject.thing

@@ -3,7 +3,7 @@
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, wqe_of
@@ -31,13 +31,7 @@ ADVICE = {
 }
 
 
-@check(
-    91, "segfault-class", Section.WRONG,
-    question="Would the program have crashed in C?",
-    rule="libibverbs follows every pointer that it is given: next, sg_list, ah, and bad_wr where "
-    "there is an error to tell",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("segfault-class")
 def segfault_class(case: Case) -> Finding:
     """Whether a call was refused in whose place C follows a pointer to nowhere."""
     call = case.call

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.key_lookup import Denial, Gone
 from rdmalab.doctor.work.content import Touch
@@ -24,12 +24,7 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ dereg-early
 # dereg-early: memory was given back while work requests, or the peer, still meant to use it.
-@check(
-    90, "dereg-early", Section.WRONG,
-    question="Was a region given back before all work that names it was done?",
-    rule="memory stays registered until every work request that names it has completed",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("dereg-early")
 def dereg_early(case: Case) -> Finding:
     """Whether a key of it, here or at the peer, was that of a region which is gone."""
     work = case.send or case.receive
@@ -156,13 +151,7 @@ class _Loan(NamedTuple):
     left: int
 
 
-@check(
-    107, "lent-buffer-reused", Section.WRONG,
-    question="Did the owner write into memory that the peer was still to read?",
-    rule="a READ takes bytes as they are when it is answered, and the owner is not told when: keep "
-         "them until the peer says that it has them",
-    source="nbs-6290",
-)  # fmt: skip
+@check("lent-buffer-reused")
 def lent_buffer_reused(case: Case) -> Finding:
     """Of bytes that a READ fetched, whether their owner changed them between offer and answer."""
     content = case.content

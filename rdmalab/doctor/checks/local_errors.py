@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
 from rdmalab.hca.ah import AddressHandle
@@ -24,13 +24,7 @@ from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ loc-len
 # loc-len: a message is longer than what is there for it.
-@check(
-    67, "loc-len", Section.ERROR,
-    question="Is the message longer than the receive, or of a length that cannot be?",
-    rule="a receive has room for the longest message that may come; an atomic moves 8 bytes, and"
-    " a message at most max_msg_sz",
-    source="ibv_post_recv(3)",
-)  # fmt: skip
+@check("loc-len")
 def loc_len(case: Case) -> Finding:
     """Whether the receive is shorter than its message, or a send has a length that cannot be."""
     work, qp = case.send or case.receive, case.qp
@@ -119,13 +113,7 @@ class Memory(NamedTuple):
     user: MemoryUser
 
 
-@check(
-    68, "loc-prot", Section.ERROR,
-    question="May the own adapter not touch a buffer: lkey, domain, right or range?",
-    rule="each element of sg_list is checked when it is used: its lkey opens only its own bytes, "
-    "to its own domain, for the rights it was given",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("loc-prot")
 def loc_prot(case: Case) -> Finding:
     """Which element of its list the adapter was denied, and by which test."""
     work, qp = case.send or case.receive, case.qp
@@ -197,12 +185,7 @@ def _message(case: Case) -> list[str]:
 
 # ------------------------------------------------------------ loc-qp-op
 # loc-qp-op: the own queue pair cannot do that: an address handle, an opcode.
-@check(
-    69, "loc-qp-op", Section.ERROR,
-    question="Could the queue pair not use its opcode or its address handle?",
-    rule="an address handle is of the QP's domain and lives until the datagram has completed",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("loc-qp-op")
 def loc_qp_op(case: Case) -> Finding:
     """Which part of the request the queue pair could not use."""
     send, qp = case.send, case.qp

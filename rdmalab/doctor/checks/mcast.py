@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.doctor.work.unanswered_sends import is_request, sent_as
 from rdmalab.hca.groups import groups_of
@@ -16,12 +16,7 @@ from rdmalab.wire.packet import is_multicast
 
 # ------------------------------------------------------------ mcast
 # mcast: a datagram went to a multicast group in which the one who waits is not.
-@check(
-    65, "mcast", Section.RECEIVE,
-    question="Is the queue pair that waits not attached to the group it was sent to?",
-    rule="a datagram for a group reaches the UD queue pairs that are attached to that very address",
-    source="ibv_attach_mcast(3)",
-)  # fmt: skip
+@check("mcast")
 def mcast(case: Case) -> Finding:
     """Of a send to a group that nobody heard, of a receive that it passed by, of a refused join."""
     if case.call is not None:
@@ -43,12 +38,7 @@ def _of_call(case: Case) -> Finding:
 
 # ------------------------------------------------------------ mcast-type
 # mcast-type: a queue pair of a connected service cannot join a group.
-@check(
-    133, "mcast-type", Section.POSTED,
-    question="Is the queue pair that is to join a group of another type than UD?",
-    rule="only the datagrams of UD go to multicast groups",
-    source="ibv_attach_mcast(3)",
-)  # fmt: skip
+@check("mcast-type")
 def mcast_type(case: Case) -> Finding:
     """Of a refused attach_mcast, whether it named a queue pair of another service."""
     call, qp = case.call, case.qp

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import BindRefusal, MemoryWindow
@@ -22,13 +22,7 @@ from rdmalab.views import fmt
 
 # ------------------------------------------------------------ mw-bind
 # mw-bind: a memory window could not be bound, or made void.
-@check(
-    75, "mw-bind", Section.ERROR,
-    question="Did a test of the bind fail when it was carried out?",
-    rule="a bind is judged when it is carried out: free window, one domain, rights, MW_BIND "
-    "of the region, range",
-    source="ibv_bind_mw(3)",
-)  # fmt: skip
+@check("mw-bind")
 def mw_bind(case: Case) -> Finding:
     """Which test of the bind failed, with the numbers of window, region and queue pair."""
     send, qp = case.send, case.qp
@@ -200,12 +194,7 @@ _MENDS: dict[str, BindFix] = {
 
 # ------------------------------------------------------------ rkey-rotated
 # rkey-rotated: a memory window was bound anew, and the peer still uses the key it had before.
-@check(
-    92, "rkey-rotated", Section.WRONG,
-    question="Was its rkey that of a memory window which has been bound again since?",
-    rule="each bind of a memory window gives it a new rkey, and the old one opens nothing",
-    source="ibv_bind_mw(3)",
-)  # fmt: skip
+@check("rkey-rotated")
 def rkey_rotated(case: Case) -> Finding:
     """Whether the key that was denied opened a window until that was bound once more."""
     send, qp, peer = case.send, case.qp, case.peer

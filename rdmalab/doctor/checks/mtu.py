@@ -5,7 +5,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles
 from rdmalab.doctor.facts.bring_up import Ends, ends, told
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of, roce_packet_of
@@ -19,12 +19,7 @@ from rdmalab.wire.packet import Packet, wire_length
 _REFUSED = {WCStatus.REM_INV_REQ_ERR, WCStatus.BAD_RESP_ERR}
 
 
-@check(
-    42, "peer-mtu", Section.PROGRESS,
-    question="Have the two ends different path_mtu, and was it longer than one packet?",
-    rule="path_mtu must be the same at both ends: all packets of a message but the last are full",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("peer-mtu")
 def peer_mtu(case: Case) -> Finding:
     """Whether packets had a length that the other end's path_mtu does not allow."""
     both = ends(case)
@@ -89,12 +84,7 @@ def _peer_mtu_cure(case: Case, both: Ends) -> Fix | None:
 
 # ------------------------------------------------------------ link-mtu
 # link-mtu: between the ports there is a link that does not let packets of path_mtu by.
-@check(
-    98, "link-mtu", Section.PROGRESS,
-    question="Is each long packet lost on the way, and no short one?",
-    rule="path_mtu must fit every link on the way, not only both ports: 1024 for Ethernet of 1500",
-    source="tf-9432",
-)  # fmt: skip
+@check("link-mtu")
 def link_mtu(case: Case) -> Finding:
     """Of a send, whether its long packets are lost, each of them, and short ones are not."""
     send, qp = case.send, case.qp

@@ -5,7 +5,7 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles, partners
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
 from rdmalab.doctor.work.unanswered_sends import Unheard
@@ -21,12 +21,7 @@ from rdmalab.world.relations import node_of_address
 
 # ------------------------------------------------------------ no-grh
 # no-grh: an address without a global routing header, where only such addresses exist.
-@check(
-    46, "no-grh", Section.PEER,
-    question="Was an address given without is_global=1, on an Ethernet port?",
-    rule="RoCE has no LIDs: every address needs is_global=1, a dgid and a sgid_index",
-    source="ibv_create_ah(3)",
-)  # fmt: skip
+@check("no-grh")
 def no_grh(case: Case) -> Finding:
     """Whether a call was refused because its address has is_global=0."""
     call = case.call
@@ -87,12 +82,7 @@ _LINK_LOCAL = 0xFE80 << 112
 _PREFIX = 0xFFC0 << 112
 
 
-@check(
-    97, "no-route", Section.PEER,
-    question="Is everything lost that goes to, or comes from, one of its addresses?",
-    rule="no router passes a link-local address on (fe80::, often GID 0): take another GID",
-    source="pytorch-81628",
-)  # fmt: skip
+@check("no-route")
 def no_route(case: Case) -> Finding:
     """Of a send, whether all that goes to or from one of its two addresses is lost."""
     send, qp = case.send, case.qp
@@ -169,12 +159,7 @@ def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
 
 # ------------------------------------------------------------ pkey
 # pkey: the two ends are in different partitions.
-@check(
-    49, "pkey", Section.PEER,
-    question="Are the two ends in different partitions, or both limited members of one?",
-    rule="a port takes a packet only if both P_Keys name one partition and one is a full member",
-    source="ibv_query_pkey(3)",
-)  # fmt: skip
+@check("pkey")
 def pkey(case: Case) -> Finding:
     """Whether the other port dropped it for its P_Key."""
     unheard, qp = case.unheard, case.qp

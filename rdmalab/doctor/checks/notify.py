@@ -10,7 +10,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     ok,
@@ -29,12 +28,7 @@ from rdmalab.world.relations import exists
 
 # ------------------------------------------------------------ cq-not-armed
 # cq-not-armed: it sleeps beside a queue that is not asked to wake anybody.
-@check(
-    14, "cq-not-armed", Section.QUEUE,
-    question="Does it sleep beside a completion queue that is not armed?",
-    rule="one arm, one event: each sleep needs a req_notify_cq, and then a poll, before it",
-    source="ibv_get_cq_event(3)",
-)  # fmt: skip
+@check("cq-not-armed")
 def cq_not_armed(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether a queue of its channel is not armed."""
     asleep = event_waiters.sleeper(case)
@@ -74,12 +68,7 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
 
 # ------------------------------------------------------------ armed-after-cqe
 # armed-after-cqe: the completion was faster than the arm, and nobody looked in between.
-@check(
-    15, "armed-after-cqe", Section.QUEUE,
-    question="Did the completion come before the queue was armed?",
-    rule="an arm waits for the next completion, not for those that lie there: poll after it",
-    source="ibv_get_cq_event(3)",
-)  # fmt: skip
+@check("armed-after-cqe")
 def armed_after_cqe(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
     asleep = event_waiters.sleeper(case)
@@ -117,13 +106,7 @@ def _came_first(case: Case, cq: CompletionQueue) -> bool:
 
 # ------------------------------------------------------------ solicited-only
 # solicited-only: the queue waits for a completion that asks to be heard, and this one does not.
-@check(
-    16, "solicited-only", Section.QUEUE,
-    question="Was the queue armed for solicited completions, and this one is none?",
-    rule="armed with solicited_only, a queue tells of messages that were sent SOLICITED, and of "
-         "errors where the device does so",
-    source="ibv_req_notify_cq(3)",
-)  # fmt: skip
+@check("solicited-only")
 def solicited_only(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
     asleep = event_waiters.sleeper(case)
@@ -185,12 +168,7 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
 
 # ------------------------------------------------------------ no-channel
 # no-channel: what it arms was made without the channel on which it sleeps.
-@check(
-    17, "no-channel", Section.QUEUE,
-    question="Was the queue made without the channel on which the program sleeps?",
-    rule="a queue tells the channel it was made with; without one its events go nowhere",
-    source="ibv_create_cq(3)",
-)  # fmt: skip
+@check("no-channel")
 def no_channel(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether any queue it names tells that channel."""
     asleep = event_waiters.sleeper(case)

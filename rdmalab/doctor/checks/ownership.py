@@ -1,7 +1,7 @@
 """Bytes that the adapter owns: written by the program meanwhile, or filled by two requests."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.subject import Sort, name_of
 from rdmalab.doctor.work import past
 from rdmalab.doctor.work.messages import Piece, meet
@@ -25,12 +25,7 @@ def _posted(case: Case, sink: Sink) -> Evidence:
 
 
 # ------------------------------------------------------------ sink-overwritten
-@check(
-    129, "sink-overwritten", Section.WRONG,
-    question="Did the program write into bytes that a request under way was to fill?",
-    rule="a READ, an atomic and a posted receive own their buffers until they complete",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("sink-overwritten")
 def sink_overwritten(case: Case) -> Finding:
     """Whether the program wrote there between the post and the end of what fills it."""
     if not _asks(case):
@@ -49,12 +44,7 @@ def sink_overwritten(case: Case) -> Finding:
 
 
 # ------------------------------------------------------------ same-buffer-twice
-@check(
-    131, "same-buffer-twice", Section.WRONG,
-    question="Did two requests fill the same bytes before the first was polled?",
-    rule="a buffer is given to one receive, READ or atomic at a time",
-    source="ibv_post_recv(3)",
-)  # fmt: skip
+@check("same-buffer-twice")
 def same_buffer_twice(case: Case) -> Finding:
     """Whether what one request brought was overwritten by another before it was polled."""
     if not _asks(case):

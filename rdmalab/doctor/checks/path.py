@@ -19,7 +19,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     hinders,
@@ -42,12 +41,7 @@ from rdmalab.world.network import NO_HOP
 
 # ------------------------------------------------------------ port-not-active
 # port-not-active: a port, or the link, does not carry packets.
-@check(
-    21, "port-not-active", Section.LOCAL,
-    question="Did a port that is not ACTIVE, or a link that is down, take its packets?",
-    rule="only an ACTIVE port moves packets; a queue pair does not notice, it tries again",
-    source="ibv_query_port(3)",
-)  # fmt: skip
+@check("port-not-active")
 def port_not_active(case: Case) -> Finding:
     """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
     send, qp = case.send, case.qp
@@ -107,12 +101,7 @@ def _up(case: Case) -> list[str]:
 
 # ------------------------------------------------------------ loss
 # loss: the cable lost what was sent, or what was answered.
-@check(
-    40, "loss", Section.PROGRESS,
-    question="Did the cable lose its packets, or the answers to them?",
-    rule="what is lost is sent again when the ack timer fires, retry_cnt times at most",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("loss")
 def loss(case: Case) -> Finding:
     """Whether its last try, or the answer to it, was lost on the cable."""
     send, qp = case.send, case.qp
@@ -166,12 +155,7 @@ def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
 _FAR = 64
 
 
-@check(
-    43, "hop-limit", Section.PROGRESS,
-    question="Has the address it goes to hop_limit 0?",
-    rule="each router counts hop_limit down and drops what is at 0; 64 is usual",
-    source="ibv_create_ah(3)",
-)  # fmt: skip
+@check("hop-limit")
 def hop_limit(case: Case) -> Finding:
     """Whether an address with hop_limit 0 kept its packets, or the answers, from leaving."""
     send, qp = case.send, case.qp

@@ -4,7 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.failed_work import failed_before_flush
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, once_more, receive_at, reconnect
 from rdmalab.doctor.work.unanswered_sends import Unheard
@@ -19,12 +19,7 @@ from rdmalab.world.relations import peer_node
 
 # ------------------------------------------------------------ peer-state
 # peer-state: the peer was not ready to take requests.
-@check(
-    47, "peer-state", Section.PEER,
-    question="Was the peer in RESET, INIT or ERR when the request came?",
-    rule="a queue pair takes requests from RTR on, and none in ERR: it drops them in silence",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("peer-state")
 def peer_state(case: Case) -> Finding:
     """Of a send, whether the peer dropped it for its state; of a receive, if the peer can send."""
     if case.receive is not None:
@@ -67,12 +62,7 @@ def _peer_state_cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePai
 
 # ------------------------------------------------------------ peer-type
 # peer-type: the two ends of a connection are of different types.
-@check(
-    48, "peer-type", Section.PEER,
-    question="Are the two ends of different types, RC and UC for example?",
-    rule="the first bits of an opcode are the transport: a queue pair of another type drops it",
-    source="ibv_create_qp(3)",
-)  # fmt: skip
+@check("peer-type")
 def peer_type(case: Case) -> Finding:
     """Whether the peer dropped it because its opcode is of another type."""
     unheard, qp = case.unheard, case.qp
@@ -108,12 +98,7 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
 
 # ------------------------------------------------------------ peer-destroyed
 # peer-destroyed: the peer was there when the connection was made, and is no more.
-@check(
-    50, "peer-destroyed", Section.PEER,
-    question="Was the peer destroyed after the connection was made?",
-    rule="a destroyed queue pair says no goodbye: what comes for its number is dropped",
-    source="ibv_destroy_qp(3)",
-)  # fmt: skip
+@check("peer-destroyed")
 def peer_destroyed(case: Case) -> Finding:
     """Whether the queue pair at the other end was destroyed behind the connection."""
     qp = case.qp
@@ -164,12 +149,7 @@ def _peer_destroyed_cure(
 
 # ------------------------------------------------------------ peer-port
 # peer-port: the port at the other end is not ACTIVE.
-@check(
-    51, "peer-port", Section.PEER,
-    question="Is the port of the other node not ACTIVE?",
-    rule="a port that is not ACTIVE moves no packets, and the other end is told nothing",
-    source="ibv_query_port(3)", station=True,
-)  # fmt: skip
+@check("peer-port")
 def peer_port(case: Case) -> Finding:
     """Whether its packets, or the answers to them, met a port of the peer that was not ACTIVE."""
     unheard = case.unheard
@@ -197,12 +177,7 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
 
 # ------------------------------------------------------------ one-sided-connect
 # one-sided-connect: the peer takes somebody else for its peer.
-@check(
-    52, "one-sided-connect", Section.PEER,
-    question="Does the peer take another queue pair for its peer, and answer to that?",
-    rule="an acknowledgement goes to the dest_qp_num of its sender, not to the requester",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("one-sided-connect")
 def one_sided_connect(case: Case) -> Finding:
     """Whether the requests arrive, and the answers go elsewhere."""
     unheard, qp, peer = case.unheard, case.qp, case.peer

@@ -11,7 +11,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     ok,
@@ -37,12 +36,7 @@ from rdmalab.world.programs import programs_of
 
 # ------------------------------------------------------------ wrong-cq
 # wrong-cq: the completion lies on another completion queue than the one that is polled.
-@check(
-    11, "wrong-cq", Section.QUEUE,
-    question="Does its completion lie on another CQ than the one that is polled?",
-    rule="a send completes on send_cq of its QP, a receive on recv_cq, and nowhere else",
-    source="ibv_create_qp(3)",
-)  # fmt: skip
+@check("wrong-cq")
 def wrong_cq(case: Case) -> Finding:
     """Whether others were polled since the completion came, in vain, and this one never was."""
     work = case.send or case.receive
@@ -105,12 +99,7 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
 
 # ------------------------------------------------------------ already-polled
 # already-polled: somebody else took the completion that its thread waits for.
-@check(
-    12, "already-polled", Section.QUEUE,
-    question="Did another thread take its completion?",
-    rule="a completion is handed out once, to the first poll: one dispatcher, or a queue each",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("already-polled")
 def already_polled(case: Case) -> Finding:
     """Whether the program that posted it still waits where another one has polled it away."""
     work = case.send or case.receive
@@ -175,12 +164,7 @@ def _already_polled_cure(case: Case) -> Fix:
 
 # ------------------------------------------------------------ wr-id-ambiguous
 # wr-id-ambiguous: several requests go by the same number, and so will their completions.
-@check(
-    13, "wr-id-ambiguous", Section.QUEUE,
-    question="Do several outstanding requests have its wr_id?",
-    rule="wr_id is all that tells one completion from another; no check makes it unique",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("wr-id-ambiguous")
 def wr_id_ambiguous(case: Case) -> Finding:
     """Whether other requests of its queue that nobody has polled yet have its wr_id."""
     work = case.send or case.receive
@@ -239,12 +223,7 @@ def _wr_id_ambiguous_cure(case: Case) -> Fix:
 
 # ------------------------------------------------------------ polled-once
 # polled-once: one poll an event, several completions an event; the others raise none.
-@check(
-    93, "polled-once", Section.QUEUE,
-    question="Does the thread sleep, though its last poll left completions on the queue?",
-    rule="an event is raised for what comes behind the arm: poll until nothing is left, then sleep",
-    source="perftest-137",
-)  # fmt: skip
+@check("polled-once")
 def polled_once(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether its last poll left completions behind."""
     asleep = event_waiters.sleeper(case)

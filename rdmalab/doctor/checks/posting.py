@@ -11,7 +11,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     ok,
@@ -42,12 +41,7 @@ _KINDS = {
 }
 
 
-@check(
-    1, "not-posted", Section.POSTED,
-    question="Was it never handed to any call?",
-    rule="what was not posted does not complete: a list ends where next is NULL",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("not-posted")
 def not_posted(case: Case) -> Finding:
     """Whether no call, good or bad, ever had it."""
     subject = case.subject
@@ -123,12 +117,7 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
 _OWN_ITEM = (*attempts.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 
-@check(
-    2, "post-failed-ignored", Section.POSTED,
-    question="Was the call that had it refused, at this request or at one before it?",
-    rule="a call that fails posts what stands before bad_wr, and neither bad_wr nor what follows",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("post-failed-ignored")
 def post_failed_ignored(case: Case) -> Finding:
     """Whether it was the bad one of a refused call, or stood behind it."""
     attempt = attempts.latest(case.log, case.subject)
@@ -161,12 +150,7 @@ def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
 RULE = "send-state"
 
 
-@check(
-    3, "wrong-state-post", Section.POSTED,
-    question="Was it posted before the queue pair was in RTS?",
-    rule="sends are posted in RTS; before, receives are all that a queue pair takes",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("wrong-state-post")
 def wrong_state_post(case: Case) -> Finding:
     """Of a refused post, whether it was for the state; of a send, whether it lies in the ring."""
     if case.call is not None and case.call.verb in attempts.SENDING and case.qp is not None:

@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import psn_mismatch
 from rdmalab.doctor.facts.bring_up import Ends, thing
-from rdmalab.doctor.finding import Evidence, Finding, Section, check, said
+from rdmalab.doctor.finding import Evidence, Finding, check, said
 from rdmalab.hca.psn import diff
 from rdmalab.spec.records import Kind, event_of, packet_of, roce_packet_of
 from rdmalab.spec.refusals import Syndrome
@@ -12,12 +12,7 @@ from rdmalab.views import fmt
 
 # ------------------------------------------------------------ psn-mismatch-ahead
 # psn-mismatch-ahead: the first packet looks as if others before it were lost.
-@check(
-    38, "psn-mismatch-ahead", Section.PROGRESS,
-    question="Was its first packet number ahead of what the peer expects?",
-    rule="rq_psn of one end must be sq_psn of the other; what is ahead is taken for a gap",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("psn-mismatch-ahead")
 def psn_mismatch_ahead(case: Case) -> Finding:
     """Whether the peer waits for packets that were never sent."""
     return psn_mismatch.examine(case, 1, _missing)
@@ -35,12 +30,7 @@ def _missing(case: Case, both: Ends) -> list[Evidence]:
 
 # ------------------------------------------------------------ psn-mismatch-behind
 # psn-mismatch-behind: the peer takes all that is new for old.
-@check(
-    39, "psn-mismatch-behind", Section.PROGRESS,
-    question="Was its first packet number behind what the peer expects?",
-    rule="rq_psn of one end must be sq_psn of the other; what is behind is taken for a duplicate",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("psn-mismatch-behind")
 def psn_mismatch_behind(case: Case) -> Finding:
     """Whether the peer acknowledges it as a duplicate, and delivers nothing."""
     return psn_mismatch.examine(case, -1, _duplicates)

@@ -11,7 +11,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     hinders,
@@ -32,12 +31,7 @@ from rdmalab.views import fmt
 
 # ------------------------------------------------------------ qp-err-flush
 # qp-err-flush: the queue pair was in ERR; what matters is what took it there.
-@check(
-    25, "qp-err-flush", Section.LOCAL,
-    question="Was it flushed, because its queue pair is in ERR?",
-    rule="a flush is never the cause: what took the queue pair to ERR is",
-    source="ibv_modify_qp(3)", station=True,
-)  # fmt: skip
+@check("qp-err-flush")
 def qp_err_flush(case: Case) -> Finding:
     """Whether the work was flushed, since when its queue pair is dead, and who did it."""
     work, qp = case.send or case.receive, case.qp
@@ -108,12 +102,7 @@ def _qp_err_flush_cure(case: Case) -> Fix | None:
 
 # ------------------------------------------------------------ own-err
 # own-err: nothing had failed; this side moved its queue pair to ERR by itself.
-@check(
-    108, "own-err", Section.LOCAL,
-    question="Did this side move its queue pair to ERR itself, with nothing failed before?",
-    rule="a move to ERR gives everything back as WR_FLUSH_ERR: at a teardown that is no failure",
-    source="spdk-298",
-)  # fmt: skip
+@check("own-err")
 def own_err(case: Case) -> Finding:
     """Of flushed work, whether a modify_qp of its own side, and no failure, began it."""
     work, qp = case.send or case.receive, case.qp
@@ -175,13 +164,7 @@ def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
 
 # ------------------------------------------------------------ local-recovery-one-side
 # local-recovery-one-side: one end began anew, the other went on.
-@check(
-    26, "local-recovery-one-side", Section.LOCAL,
-    question="Was one end reset, and the other not?",
-    rule="a reset forgets the packet numbers; who goes on with the old ones takes the new for "
-    "duplicates, or for a gap",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("local-recovery-one-side")
 def local_recovery_one_side(case: Case) -> Finding:
     """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
     send, both = case.send, ends(case)
@@ -206,12 +189,7 @@ def local_recovery_one_side(case: Case) -> Finding:
 
 # ------------------------------------------------------------ flush-only
 # flush-only: all that was seen is a flush; something else failed before it.
-@check(
-    77, "flush-only", Section.ERROR,
-    question="Is it only a flush, and another work request of the queue pair failed before?",
-    rule="a flush says only that the queue pair was in ERR or SQE: what failed first has the cause",
-    source="ibv_poll_cq(3)", station=True,
-)  # fmt: skip
+@check("flush-only")
 def flush_only(case: Case) -> Finding:
     """Whether a work request of the same queue pair failed by itself, and this one did not."""
     work, qp = case.send or case.receive, case.qp

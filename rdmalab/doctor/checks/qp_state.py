@@ -12,7 +12,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     hinders,
@@ -36,12 +35,7 @@ from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ too-early
 # too-early: nothing is wrong, it only takes its time.
-@check(
-    20, "too-early", Section.LOCAL,
-    question="Is something on its way that will complete it?",
-    rule="a completion comes when the last answer has arrived, and not before",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("too-early")
 def too_early(case: Case) -> Finding:
     """Whether it comes to a good end if time goes on: that is tried."""
     work = case.send or case.receive
@@ -79,12 +73,7 @@ def _cause(case: Case, row: PlannedRow) -> int | None:
 
 # ------------------------------------------------------------ qp-not-rts
 # qp-not-rts: the queue pair never got as far as sending.
-@check(
-    22, "qp-not-rts", Section.LOCAL,
-    question="Is the queue pair below RTS, though somebody wants to send?",
-    rule="in RTR a queue pair receives and answers; it sends from RTS on",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("qp-not-rts")
 def qp_not_rts(case: Case) -> Finding:
     """Whether the queue pair asked about, or one that a program waits for, is below RTS."""
     found = _awaited(case) if case.program is not None else _asked(case)
@@ -123,12 +112,7 @@ def _awaited(case: Case) -> QueuePair | None:
 
 # ------------------------------------------------------------ sqd
 # sqd: the queue pair was drained, and begins nothing.
-@check(
-    23, "sqd", Section.LOCAL,
-    question="Is, or was, the queue pair in SQD?",
-    rule="in SQD work is accepted and not begun; SQD to RTS lets it go on",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("sqd")
 def sqd(case: Case) -> Finding:
     """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
     send, qp = case.send, case.qp
@@ -165,12 +149,7 @@ def _sleeps(case: Case, qp: QueuePair) -> bool:
 
 # ------------------------------------------------------------ sqe
 # sqe: a send failed on an unreliable queue pair, and nobody brought it back.
-@check(
-    24, "sqe", Section.LOCAL,
-    question="Was its queue pair in SQE, after an earlier send had failed?",
-    rule="in SQE sends are flushed and receiving goes on, until modify_qp leads back to RTS",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("sqe")
 def sqe(case: Case) -> Finding:
     """Whether it was flushed in SQE."""
     send, qp = case.send, case.qp
@@ -194,12 +173,7 @@ def sqe(case: Case) -> Finding:
 
 # ------------------------------------------------------------ cached-state
 # cached-state: the program's copy of the state is older than the queue pair.
-@check(
-    28, "cached-state", Section.LOCAL,
-    question="Does the program believe in a state that is not so any more?",
-    rule="qp->state is a copy: modify_qp and query_qp renew it, a move by the device does not",
-    source="ibv_query_qp(3)",
-)  # fmt: skip
+@check("cached-state")
 def cached_state(case: Case) -> Finding:
     """Whether the device moved it by itself, and the program cannot know."""
     qp, work = case.qp, case.send or case.receive
@@ -227,12 +201,7 @@ def cached_state(case: Case) -> Finding:
 _NOUNS = {"sq": "send", "rq": "receive"}
 
 
-@check(
-    29, "reset-swallowed", Section.LOCAL,
-    question="Did a move to RESET throw it away?",
-    rule="RESET empties both queues without completions: drain first, or post again",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("reset-swallowed")
 def reset_swallowed(case: Case) -> Finding:
     """Whether it was neither done nor flushed when its queue pair went to RESET."""
     work, qp = case.send or case.receive, case.qp

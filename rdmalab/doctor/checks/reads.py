@@ -11,7 +11,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     hinders,
@@ -39,12 +38,7 @@ from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ fence-wait
 # fence-wait: FENCE makes it wait for READs and atomics before it.
-@check(
-    30, "fence-wait", Section.PROGRESS,
-    question="Does FENCE make it wait for a READ or an atomic before it?",
-    rule="a request with FENCE begins when all READs and atomics before it are done",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("fence-wait")
 def fence_wait(case: Case) -> Finding:
     """Whether it, or one before it in line, waits for answers because of FENCE."""
     send = case.send
@@ -64,12 +58,7 @@ def fence_wait(case: Case) -> Finding:
 
 # ------------------------------------------------------------ rd-atomic-zero
 # rd-atomic-zero: no READ and no atomic may ever begin.
-@check(
-    31, "rd-atomic-zero", Section.PROGRESS,
-    question="Is it a READ or an atomic, and max_rd_atomic 0?",
-    rule="max_rd_atomic says how many READs and atomics may be under way; 0 is none, for ever",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("rd-atomic-zero")
 def rd_atomic_zero(case: Case) -> Finding:
     """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
     send, qp = case.send, case.qp
@@ -101,12 +90,7 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
 
 # ------------------------------------------------------------ rd-atomic-depth
 # rd-atomic-depth: as many READs and atomics are under way as may be.
-@check(
-    32, "rd-atomic-depth", Section.PROGRESS,
-    question="Are max_rd_atomic READs and atomics under way before it?",
-    rule="no more than max_rd_atomic READs and atomics are under way; the next waits for an answer",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("rd-atomic-depth")
 def rd_atomic_depth(case: Case) -> Finding:
     """Whether a READ or an atomic is next in line, and waits for those before it."""
     send, qp = case.send, case.qp
@@ -139,12 +123,7 @@ class Sent(NamedTuple):
     left: int | None
 
 
-@check(
-    89, "ordering", Section.WRONG,
-    question="Does it send what a READ or an atomic before it is still to bring?",
-    rule="requests begin in order; only FENCE makes one wait for the READs and atomics before it",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("ordering")
 def ordering(case: Case) -> Finding:
     """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
     for sent in _requests(case):
@@ -210,12 +189,7 @@ def _warn(case: Case, sent: Sent, before: tuple[SendWqe, int], qp: QueuePair) ->
 
 # ------------------------------------------------------------ bad-resp
 # bad-resp: an answer came that fits no request.
-@check(
-    76, "bad-resp", Section.ERROR,
-    question="Did an answer come that fits no request?",
-    rule="an answer has the kind, the PSN and the length that its request asks for",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("bad-resp")
 def bad_resp(case: Case) -> Finding:
     """Which packet it was, and who has put it on the cable."""
     send, qp = case.send, case.qp

@@ -4,7 +4,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
-from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
 from rdmalab.doctor.subject import name_of
@@ -23,12 +23,7 @@ from rdmalab.world.relations import peer_of
 _SHOWN = 2
 
 
-@check(
-    53, "no-remote-send", Section.RECEIVE,
-    question="Has the peer sent nothing that takes a receive?",
-    rule="a receive ends with a SEND or a WRITE_WITH_IMM of the peer; READs and atomics take none",
-    source="ibv_post_recv(3)",
-)  # fmt: skip
+@check("no-remote-send")
 def no_remote_send(case: Case) -> Finding:
     """What the peer did instead, once it does nothing more."""
     receive, qp = case.receive, next(iter(waiters(case)), None)
@@ -66,12 +61,7 @@ def _no_remote_send_cure(case: Case, peer: QueuePair, length: int) -> Fix | None
 _EARLY = (QPState.RESET, QPState.INIT)
 
 
-@check(
-    55, "recv-state", Section.RECEIVE,
-    question="Did it come while the queue pair that should take it was not in RTR or later?",
-    rule="in INIT receives may be posted, but messages are taken from RTR on, and none in ERR",
-    source="ibv_post_recv(3)",
-)  # fmt: skip
+@check("recv-state")
 def recv_state(case: Case) -> Finding:
     """Whether a message came while its queue pair was not in RTR or later."""
     if case.receive is not None:
@@ -117,13 +107,7 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
 
 # ------------------------------------------------------------ write-no-signal
 # write-no-signal: somebody waits for the completion of a plain RDMA WRITE of the peer.
-@check(
-    64, "write-no-signal", Section.RECEIVE,
-    question="Does somebody wait at the target of a WRITE, READ or atomic for a completion?",
-    rule="an RDMA WRITE without immediate data, a READ and an atomic take no receive: the peer has "
-    "no completion",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
     """Whether the last that the peer did for those who wait was one-sided."""
     waiting = waiters(case)
@@ -176,12 +160,7 @@ def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done
 _ADVICE = "take byte_len bytes of the buffer, and no more"
 
 
-@check(
-    85, "byte-len", Section.WRONG,
-    question="Was the newest message shorter than the bytes that are looked at?",
-    rule="a message fills byte_len bytes of its buffer; what lies behind them is as it was",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("byte-len")
 def byte_len(case: Case) -> Finding:
     """Whether the newest message filled only a part of these bytes."""
     content = case.content

@@ -5,7 +5,7 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import shared
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import receive_at, reconnect
 from rdmalab.doctor.work import attempts
@@ -25,12 +25,7 @@ from rdmalab.world.relations import node_at, peer_of
 # srq-vs-rq: the receive went to another queue than the one that messages are taken from.
 
 
-@check(
-    10, "srq-vs-rq", Section.POSTED,
-    question="Was the receive posted to another queue than the one that is used?",
-    rule="a queue pair made with an SRQ takes receives from that SRQ, and from nowhere else",
-    source="ibv_post_srq_recv(3)",
-)  # fmt: skip
+@check("srq-vs-rq")
 def srq_vs_rq(case: Case) -> Finding:
     """Of a refused post_recv, whether its queue pair has an SRQ; of a send that finds no receive,
     whether receives were posted to an SRQ that the peer does not take them from."""
@@ -88,12 +83,7 @@ def _no_receive(case: Case, peer: QueuePair) -> Evidence:
 
 # ------------------------------------------------------------ recv-before-send
 # recv-before-send: the answer is here, and was taken for the completion of the request.
-@check(
-    94, "recv-before-send", Section.POSTED,
-    question="Was the peer's answer taken for the completion of the request?",
-    rule="nothing orders the completions of two queues: only its own completion frees a request",
-    source="spdk-1292",
-)  # fmt: skip
+@check("recv-before-send")
 def recv_before_send(case: Case) -> Finding:
     """Of a post that found no slot, whether it followed the peer's answer and not a completion."""
     found, call = backlog(case), case.call
@@ -131,12 +121,7 @@ Queue = QueuePair | SharedReceiveQueue
 _POSTED = {Noun.QP: Kind.RECV_POSTED, Noun.SRQ: Kind.SRQ_POSTED}
 
 
-@check(
-    103, "rq-full", Section.RECEIVE,
-    question="Was the receive queue full of receives that wait?",
-    rule="a receive holds its slot until a message has taken it and its completion is polled",
-    source="ompi-376",
-)  # fmt: skip
+@check("rq-full")
 def rq_full(case: Case) -> Finding:
     """Of a receive that found no slot, whether all slots held receives that no message took."""
     call, queue = case.call, attempts.queue_of(case.world, case.call)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
@@ -17,13 +17,7 @@ from rdmalab.views import fmt
 
 # ------------------------------------------------------------ rem-inv-req
 # rem-inv-req: the peer holds the request for one that it may not, or cannot, do.
-@check(
-    70, "rem-inv-req", Section.ERROR,
-    question="Did the peer refuse it as an invalid request?",
-    rule="a responder does what its qp_access_flags, its max_dest_rd_atomic, its path MTU, its "
-    "receive and the alignment of atomics allow",
-    source="ibv_modify_qp(3)", station=True,
-)  # fmt: skip
+@check("rem-inv-req")
 def rem_inv_req(case: Case) -> Finding:
     """Which test of the responder it failed."""
     send, qp, peer = case.send, case.qp, case.peer
@@ -159,12 +153,7 @@ _CURES: dict[str, Lines] = {
 
 # ------------------------------------------------------------ rem-access
 # rem-access: the peer's memory may not be touched so.
-@check(
-    71, "rem-access", Section.ERROR,
-    question="Did the peer deny its memory: rkey, domain, right or range?",
-    rule="an rkey opens only its own bytes, to its own domain, for the rights it was given",
-    source="ibv_reg_mr(3)", station=True,
-)  # fmt: skip
+@check("rem-access")
 def rem_access(case: Case) -> Finding:
     """Which test of its key the responder's memory failed."""
     send, peer = case.send, case.peer
@@ -244,12 +233,7 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
 
 # ------------------------------------------------------------ rem-op
 # rem-op: the peer could not finish what it had accepted.
-@check(
-    72, "rem-op", Section.ERROR,
-    question="Could the peer not finish it, although the request was good?",
-    rule="REM_OP_ERR says nothing of the request: the cause stands in the completions of the peer",
-    source="ibv_poll_cq(3)", station=True,
-)  # fmt: skip
+@check("rem-op")
 def rem_op(case: Case) -> Finding:
     """What went wrong at the peer, which only its own completions tell."""
     send, peer = case.send, case.peer

@@ -8,7 +8,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     hinders,
@@ -30,12 +29,7 @@ from rdmalab.views.ladder import PacketRow
 
 # ------------------------------------------------------------ rnr-infinite
 # rnr-infinite: the peer has no receive, and rnr_retry 7 never gives up.
-@check(
-    36, "rnr-infinite", Section.PROGRESS,
-    question="Does the peer answer RNR NAK again and again, with rnr_retry 7?",
-    rule="rnr_retry 7 means without end: it waits until the peer posts a receive",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("rnr-infinite")
 def rnr_infinite(case: Case) -> Finding:
     """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
     qp = case.qp
@@ -47,12 +41,7 @@ def rnr_infinite(case: Case) -> Finding:
     )
 
 
-@check(
-    109, "rnr-wait", Section.PROGRESS,
-    question="Does it wait for a receive that the peer has not posted?",
-    rule="an RNR NAK is answered with a wait of min_rnr_timer and a retry, rnr_retry times",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("rnr-wait")
 def rnr_wait(case: Case) -> Finding:
     """Whether it waits for a receive of the peer, with a limited number of retries."""
     qp = case.qp
@@ -103,12 +92,7 @@ LONG_NS = 100_000_000
 _USUAL = 12
 
 
-@check(
-    37, "rnr-slow", Section.PROGRESS,
-    question="Does min_rnr_timer of the peer make it wait very long?",
-    rule="min_rnr_timer is a code, not a time: 0 is the longest wait, 655.36 ms; 12 is 0.64 ms",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("rnr-slow")
 def rnr_slow(case: Case) -> Finding:
     """Whether it waits out a long min_rnr_timer, and a receive is there by now."""
     send, qp, peer = case.send, case.qp, case.peer
@@ -140,12 +124,7 @@ def _rnr_slow_cure(case: Case, peer: QueuePair) -> Fix | None:
 
 # ------------------------------------------------------------ rnr-retry-exc
 # rnr-retry-exc: the peer had no receive, as often as rnr_retry allows.
-@check(
-    74, "rnr-retry-exc", Section.ERROR,
-    question="Did the peer answer RNR NAK more often than rnr_retry allows?",
-    rule="after rnr_retry RNR NAKs the next one ends the request; 7 would mean without end",
-    source="ibv_modify_qp(3)", station=True,
-)  # fmt: skip
+@check("rnr-retry-exc")
 def rnr_retry_exc(case: Case) -> Finding:
     """How many RNR NAKs came, and how many the requester puts up with."""
     send, qp = case.send, case.qp
@@ -162,12 +141,7 @@ def rnr_retry_exc(case: Case) -> Finding:
 
 # ------------------------------------------------------------ no-rr
 # no-rr: a message came, and no receive was posted for it.
-@check(
-    54, "no-rr", Section.RECEIVE,
-    question="Did it find no receive posted?",
-    rule="a SEND needs a receive when it comes: RC is told to wait, UC and UD lose it in silence",
-    source="ibv_post_recv(3)",
-)  # fmt: skip
+@check("no-rr")
 def no_rr(case: Case) -> Finding:
     """Whether it found the receive queue of its target empty, and is lost or was given up."""
     send, qp = case.send, case.qp

@@ -7,7 +7,7 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.attempts import Attempt
@@ -24,12 +24,7 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ unsignaled
 # unsignaled: it was carried out, and nobody asked for a completion.
-@check(
-    4, "unsignaled", Section.POSTED,
-    question="Is it done, and was posted without IBV_SEND_SIGNALED?",
-    rule="a send that is not signaled, on a QP without sq_sig_all, has no completion",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("unsignaled")
 def unsignaled(case: Case) -> Finding:
     """Of a send that is done, whether it was to have a completion at all."""
     send = case.send
@@ -51,12 +46,7 @@ def unsignaled(case: Case) -> Finding:
 
 # ------------------------------------------------------------ sq-full-of-unsignaled
 # sq-full-of-unsignaled: nobody will ever poll what holds the slots of the send queue.
-@check(
-    5, "sq-full-of-unsignaled", Section.POSTED,
-    question="Is the send queue full of requests that are done and were not signaled?",
-    rule="slots come back when a completion at or behind them is polled: signal one now and then",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("sq-full-of-unsignaled")
 def sq_full_of_unsignaled(case: Case) -> Finding:
     """Of a post that found no slot, whether all are held by unsignaled requests that are done."""
     call, qp = case.call, case.qp or full_queues.waited_for(case)
@@ -96,12 +86,7 @@ def _cure(case: Case, qp: QueuePair) -> Fix | None:
 
 # ------------------------------------------------------------ sq-too-small
 # sq-too-small: all that holds the send queue is still under way; the queue is too short for it.
-@check(
-    102, "sq-too-small", Section.POSTED,
-    question="Was the send queue full of requests that were all still under way?",
-    rule="max_send_wr counts every request from its post to its polled completion, of every kind",
-    source="tensorpipe-414",
-)  # fmt: skip
+@check("sq-too-small")
 def sq_too_small(case: Case) -> Finding:
     """Of a post that found no slot, whether polling could not have helped."""
     found, call = backlog(case), case.call
@@ -134,12 +119,7 @@ def _kinds(sends: list[Send]) -> str:
 
 # ------------------------------------------------------------ polls-missing
 # polls-missing: the completions that would free the queue lie there, and nobody polls them.
-@check(
-    6, "polls-missing", Section.POSTED,
-    question="Is the queue full, and do its completions wait to be polled?",
-    rule="a slot comes back when its completion is polled, not when the request is done",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("polls-missing")
 def polls_missing(case: Case) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
     call, qp = case.call, case.qp or full_queues.waited_for(case)
@@ -184,12 +164,7 @@ class _Again(NamedTuple):
     later: Call
 
 
-@check(
-    101, "posted-twice", Section.POSTED,
-    question="Was a list that had been posted in part posted again from its head?",
-    rule="a call that fails has posted what stands before bad_wr: go on from there",
-    source="fastdeploy-8091",
-)  # fmt: skip
+@check("posted-twice")
 def posted_twice(case: Case) -> Finding:
     """Of a queue's messages, or of a send, whether some were posted a second time."""
     if not case.asked or (case.cq is None and case.send is None):

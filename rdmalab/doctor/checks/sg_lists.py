@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.work import messages
 from rdmalab.doctor.work.content import Content
@@ -33,12 +33,7 @@ class Scattered(NamedTuple):
     message: Message | None
 
 
-@check(
-    80, "overlap-sges", Section.WRONG,
-    question="Do two elements of a list that is written to name the same bytes?",
-    rule="elements of a READ or a receive must not overlap: what lies there then is undefined",
-    source="ibv_post_recv(3)",
-)  # fmt: skip
+@check("overlap-sges")
 def overlap_sges(case: Case) -> Finding:
     """Whether a receive or READ that is asked about, or filled these bytes, names some twice."""
     if not case.asked:
@@ -114,13 +109,7 @@ def _apart(sg: list[SGE]) -> list[SGE]:
 
 # ------------------------------------------------------------ sge-zero
 # sge-zero: an element of length 0, which the documents and the drivers read differently.
-@check(
-    81, "sge-zero", Section.WRONG,
-    question="Has an element of its list length 0?",
-    rule="by the documents length 0 stands for 2^31 bytes, for drivers it is 0 bytes: an empty "
-    "message has num_sge=0",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("sge-zero")
 def sge_zero(case: Case) -> Finding:
     """Whether an element has length 0, and for how many bytes that stands here."""
     work = case.send or case.receive
@@ -163,12 +152,7 @@ def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
 
 
-@check(
-    82, "sge-unfilled", Section.WRONG,
-    question="Was the message empty although it had a list of elements?",
-    rule="num_sge says how many elements of sg_list count, length how many bytes of each",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("sge-unfilled")
 def sge_unfilled(case: Case) -> Finding:
     """Whether the message for these bytes had a list, and nothing of it counted."""
     if case.content is None:

@@ -1,20 +1,13 @@
 """Slow work: it succeeded, and most of its time was waiting."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, Section, check, ok, said, warn
-from rdmalab.doctor.report import SLOW
+from rdmalab.doctor.finding import NA, Finding, check, ok, said, warn
 from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
 
-@check(
-    130, SLOW, Section.PROGRESS,
-    question="Did it take ten times as long as without waits?",
-    rule="a message of 64 bytes takes some microseconds; a wait for a receiver or a timeout "
-         "takes milliseconds",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("slow")
 def slow(case: Case) -> Finding:
     """Whether waits made it ten times as long as it was without them."""
     send = case.send

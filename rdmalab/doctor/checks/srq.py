@@ -7,7 +7,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.shared import Refused, astray, refused
 from rdmalab.doctor.facts.undelivered import users_of
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.doctor.work.receive import Receive
@@ -26,12 +26,7 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ srq-stolen
 # srq-stolen: a shared receive went to another queue pair than the one it was posted for.
-@check(
-    60, "srq-stolen", Section.RECEIVE,
-    question="Did another queue pair take the receive from the shared queue?",
-    rule="a receive on an SRQ goes to the first message, whichever queue pair that comes to",
-    source="ibv_post_srq_recv(3)",
-)  # fmt: skip
+@check("srq-stolen")
 def srq_stolen(case: Case) -> Finding:
     """Whether one queue pair took it, and then another one of the SRQ found none."""
     receive, taker = case.receive, case.qp
@@ -85,12 +80,7 @@ class Limit(NamedTuple):
     taken: bool
 
 
-@check(
-    61, "srq-empty-limit", Section.RECEIVE,
-    question="Was the shared receive queue empty, or its limit event not heeded?",
-    rule="SRQ_LIMIT_REACHED comes once: refill then, and arm the limit again with modify_srq",
-    source="ibv_post_srq_recv(3)",
-)  # fmt: skip
+@check("srq-empty-limit")
 def srq_empty_limit(case: Case) -> Finding:
     """Of a send that found no receive on an SRQ: since when, and whether its event was heeded."""
     found = refused(case)
@@ -174,12 +164,7 @@ def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> st
 
 # ------------------------------------------------------------ xrc-srqn
 # xrc-srqn: an XRC message names a shared receive queue that the peer's domain does not have.
-@check(
-    66, "xrc-srqn", Section.RECEIVE,
-    question="Does it name an SRQ that the peer's XRC domain does not have?",
-    rule="each XRC message names the SRQ it is for, by the number ibv_get_srq_num tells",
-    source="ibv_get_srq_num(3)",
-)  # fmt: skip
+@check("xrc-srqn")
 def xrc_srqn(case: Case) -> Finding:
     """Whether the peer refused it because of its remote_srqn."""
     send, qp, peer = case.send, case.qp, case.peer

@@ -6,7 +6,7 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.shared import Refused, refused
 from rdmalab.doctor.facts.undelivered import users_of
 from rdmalab.doctor.facts.waiting import watcher
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, room, some_message
 from rdmalab.hca.qp import QueuePair
@@ -23,12 +23,7 @@ from rdmalab.world.relations import peer_of
 _MOST = 4
 
 
-@check(
-    62, "srq-error", Section.RECEIVE,
-    question="Is the shared receive queue in its error state?",
-    rule="a broken SRQ gives no receive any more: every sender finds it empty",
-    source="IBV_EVENT_SRQ_ERR",
-)  # fmt: skip
+@check("srq-error")
 def srq_error(case: Case) -> Finding:
     """Of a send that found no receive, a receive that waits, or a call that was refused."""
     if case.send is not None:
@@ -116,12 +111,7 @@ _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
 )
 
 
-@check(
-    63, "srq-qp-err-no-flush", Section.RECEIVE,
-    question="Is a flush waited for, of a receive that belongs to an SRQ?",
-    rule="a queue pair that goes to ERR flushes its own receives, never those of its SRQ",
-    source="ibv_post_srq_recv(3)",
-)  # fmt: skip
+@check("srq-qp-err-no-flush")
 def srq_qp_err_no_flush(case: Case) -> Finding:
     """Of a receive that waits on an SRQ, whether a queue pair that used it is in ERR."""
     receive = case.receive

@@ -8,7 +8,6 @@ from rdmalab.doctor.finding import (
     Evidence,
     Finding,
     Fix,
-    Section,
     check,
     fail,
     hinders,
@@ -34,12 +33,7 @@ _GONE = (Fate.LOST, Fate.DROPPED)
 _TIMEOUT_ZERO_CURE = {"timeout": "14"}
 
 
-@check(
-    33, "timeout-zero", Section.PROGRESS,
-    question="Was a packet or its answer lost, and timeout is 0?",
-    rule="timeout 0 waits for ever: what is lost is never sent again; 14 to 20 is usual",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("timeout-zero")
 def timeout_zero(case: Case) -> Finding:
     """Whether it waits for an answer, without a timer, that cannot come any more."""
     send, qp = case.send, case.qp
@@ -76,12 +70,7 @@ def _timeout_zero_told(case: Case, since: int | None) -> list[Evidence]:
 _TIMEOUT_HUGE_CURE = {"timeout": "14"}
 
 
-@check(
-    34, "timeout-huge", Section.PROGRESS,
-    question="Do all tries together take longer than anybody waits?",
-    rule="each try waits 4.096 us * 2^timeout, and there are retry_cnt + 1 of them",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("timeout-huge")
 def timeout_huge(case: Case) -> Finding:
     """Whether all that is wrong is how long it waits before it is sent again."""
     send, qp = case.send, case.qp
@@ -117,12 +106,7 @@ def _waited_ns(case: Case) -> int:
 
 # ------------------------------------------------------------ timeout-short
 # timeout-short: each try was given up while it, or its answer, was on the way.
-@check(
-    134, "timeout-short", Section.PROGRESS,
-    question="Does an answer take longer than the timer waits?",
-    rule="timeout must be longer than the way there and back: 4.096 us times 2 to the power of it",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("timeout-short")
 def timeout_short(case: Case) -> Finding:
     """Whether it was given up although nothing was lost, and the link is slower than the timer."""
     send, qp = case.send, case.qp
@@ -151,12 +135,7 @@ def timeout_short(case: Case) -> Finding:
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 
-@check(
-    35, "retry7-rxe", Section.PROGRESS,
-    question="Is it sent again without end, with retry_cnt 7 on Soft-RoCE?",
-    rule="retry_cnt 7 means seven times by the book, and for ever on Soft-RoCE: take 6 at most",
-    source="librxe",
-)  # fmt: skip
+@check("retry7-rxe")
 def retry7_rxe(case: Case) -> Finding:
     """Whether it is sent again and again to nobody, and the device does not count."""
     send, qp = case.send, case.qp
@@ -185,13 +164,7 @@ def retry7_rxe(case: Case) -> Finding:
 SHOWN = 3  # transmissions that are told one by one, the last among them
 
 
-@check(
-    73, "retry-exc", Section.ERROR,
-    question="Was it sent again and again, and never answered?",
-    rule="after retry_cnt retries without an answer the requester gives up; the fate of its "
-    "packets tells why none came",
-    source="ibv_modify_qp(3)", station=True,
-)  # fmt: skip
+@check("retry-exc")
 def retry_exc(case: Case) -> Finding:
     """What became of each transmission."""
     send, qp = case.send, case.qp
@@ -211,12 +184,7 @@ def _retry_exc_told(row: PacketRow) -> Evidence:
 
 # ------------------------------------------------------------ ack-delayed
 # ack-delayed: the peer has it all, only the ACK has not come.
-@check(
-    41, "ack-delayed", Section.PROGRESS,
-    question="Has the peer done it, and only the ACK is missing?",
-    rule="a completion needs the ACK: without one the data may be there all the same",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("ack-delayed")
 def ack_delayed(case: Case) -> Finding:
     """Whether it was carried out, and its ACK is late or lost."""
     send, qp = case.send, case.qp

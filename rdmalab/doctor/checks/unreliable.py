@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
 from rdmalab.doctor.work import messages
@@ -23,12 +23,7 @@ from rdmalab.world.faults import Corrupt, Drop
 
 # ------------------------------------------------------------ ud-qkey
 # ud-qkey: the datagram's Q_Key is not that of the queue pair it came to.
-@check(
-    56, "ud-qkey", Section.RECEIVE,
-    question="Is the Q_Key of the datagram another than that of the queue pair it came to?",
-    rule="a UD queue pair drops what does not bring its own Q_Key; the sender is told SUCCESS",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("ud-qkey")
 def ud_qkey(case: Case) -> Finding:
     """Whether it was dropped for its Q_Key."""
     unheard, qp = case.unheard, case.qp
@@ -69,12 +64,7 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 
 # ------------------------------------------------------------ ud-40-bytes
 # ud-40-bytes: a receive of a datagram has no room for the 40 bytes before it.
-@check(
-    57, "ud-40-bytes", Section.RECEIVE,
-    question="Is the receive too short for the datagram and the 40 bytes before it?",
-    rule="the first 40 bytes of each UD receive are for the routing header, the data comes behind",
-    source="ibv_post_recv(3)",
-)  # fmt: skip
+@check("ud-40-bytes")
 def ud_40_bytes(case: Case) -> Finding:
     """Of a receive that a datagram has broken, whether the header is what did not fit.
 
@@ -163,12 +153,7 @@ def _again(case: Case, refused: Record) -> list[str]:
 
 # ------------------------------------------------------------ ud-too-long
 # ud-too-long: a datagram is one packet, and this one is longer than the port takes.
-@check(
-    58, "ud-too-long", Section.RECEIVE,
-    question="Is the datagram longer than the MTU of the port?",
-    rule="a datagram is one packet: one that is longer than the MTU never leaves",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("ud-too-long")
 def ud_too_long(case: Case) -> Finding:
     """Whether a datagram never left because it is longer than the port's MTU."""
     send, qp = case.send, case.qp
@@ -226,12 +211,7 @@ def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
 _OF_CABLE = ("fault", "the link is down", "malformed")
 
 
-@check(
-    59, "uc-loss", Section.RECEIVE,
-    question="Was a packet of an unreliable message lost on its way?",
-    rule="UC and UD send nothing twice: what is lost stays lost, and the sender is told SUCCESS",
-    source="ibv_create_qp(3)",
-)  # fmt: skip
+@check("uc-loss")
 def uc_loss(case: Case) -> Finding:
     """Which packets of it the cable lost, and what the responder dropped because of that."""
     unheard, qp = case.unheard, case.qp

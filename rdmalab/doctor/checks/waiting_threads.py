@@ -4,7 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait
 from rdmalab.doctor.facts.waiting import is_quiet
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.grammar.expressions import paths, render
 from rdmalab.hca.cq import CompletionQueue
@@ -21,12 +21,7 @@ _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED)
 
 
 # ------------------------------------------------------------ thread-stopped
-@check(
-    120, "thread-stopped", Section.POSTED,
-    question="Does the thread wait for another thread that has failed or ended?",
-    rule="a thread that stops must release those that wait for it",
-    source="pthread_cond_wait(3)", station=True,
-)  # fmt: skip
+@check("thread-stopped")
 def thread_stopped(case: Case) -> Finding:
     """Whether a thread that was to provide what it waits for has failed, or ended without it."""
     waits = thread_wait(case)
@@ -55,12 +50,7 @@ def _restart(case: Case, other: Program) -> Fix:
 
 
 # ------------------------------------------------------------ mutual-wait
-@check(
-    121, "mutual-wait", Section.POSTED,
-    question="Do two or more threads wait for each other?",
-    rule="in a circle of waits one thread must post or signal before it waits",
-    source="pthread_cond_wait(3)",
-)  # fmt: skip
+@check("mutual-wait")
 def mutual_wait(case: Case) -> Finding:
     """Whether the threads that it waits for wait, in a circle, for it."""
     waits = thread_wait(case)
@@ -92,13 +82,7 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
 
 
 # ------------------------------------------------------------ nothing-outstanding
-@check(
-    122, "nothing-outstanding", Section.POSTED,
-    question="Does a thread wait on a completion queue for which no work is outstanding?",
-    rule="a completion comes of a posted work request: a signaled send, or a receive that is taken",
-    source="ibv_poll_cq(3)", station=True,
-    fallback=True,
-)  # fmt: skip
+@check("nothing-outstanding")
 def nothing_outstanding(case: Case) -> Finding:
     """Whether no work request is left that could complete on the queues that a thread looks at."""
     waits = thread_wait(case)
@@ -144,12 +128,7 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
 
 
 # ------------------------------------------------------------ silent-peer
-@check(
-    124, "silent-peer", Section.RECEIVE,
-    question="Does a thread wait for a message that the peer never sends?",
-    rule="a posted receive completes only if the peer sends: SEND, or RDMA WRITE with immediate",
-    source="ibv_post_recv(3)", station=True, fallback=True,
-)  # fmt: skip
+@check("silent-peer")
 def silent_peer(case: Case) -> Finding:
     """Whether its receives wait for messages of a peer that has nothing left to send."""
     waits = thread_wait(case)
@@ -175,13 +154,7 @@ def silent_peer(case: Case) -> Finding:
 
 
 # ------------------------------------------------------------ condition-false
-@check(
-    123, "condition-false", Section.POSTED,
-    question="Does a thread wait for a condition that nothing planned can make true?",
-    rule="a condition becomes true if another thread, a call or a message changes what it reads",
-    source="pthread_cond_wait(3)", station=True,
-    fallback=True,
-)  # fmt: skip
+@check("condition-false")
 def condition_false(case: Case) -> Finding:
     """Whether a thread waits at rest for a condition that is false."""
     waits = thread_wait(case)
@@ -202,12 +175,7 @@ def _value(value: object) -> str:
 
 
 # ------------------------------------------------------------ event-taken
-@check(
-    127, "event-taken", Section.POSTED,
-    question="Has another thread taken the asynchronous event that it waits for?",
-    rule="each asynchronous event is returned once: by the call that asks first",
-    source="ibv_get_async_event(3)",
-)  # fmt: skip
+@check("event-taken")
 def event_taken(case: Case) -> Finding:
     """Whether an event of its device was returned to another thread since it was started."""
     waits, log = _for_an_event(case), case.log
@@ -235,12 +203,7 @@ def _for_an_event(case: Case) -> ThreadWait | None:
 
 
 # ------------------------------------------------------------ sqd-notify-missing
-@check(
-    128, "sqd-notify-missing", Section.POSTED,
-    question="Does it wait for SQ_DRAINED of a move to SQD that did not ask for it?",
-    rule="SQ_DRAINED is raised only after modify_qp state=SQD en_sqd_async_notify=1",
-    source="ibv_modify_qp(3)",
-)  # fmt: skip
+@check("sqd-notify-missing")
 def sqd_notify_missing(case: Case) -> Finding:
     """Whether a queue pair of its device has drained, and no event was raised."""
     waits = _for_an_event(case)

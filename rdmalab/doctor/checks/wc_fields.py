@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import taken
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, Section, check, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.what_if import attempt
@@ -27,12 +27,7 @@ from rdmalab.world.relations import find_qp
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
 
 
-@check(
-    96, "status-ignored", Section.WRONG,
-    question="Did the program poll a completion with an error and go on?",
-    rule="a polled completion says that a request has ended, and only its status whether well",
-    source="disni-59",
-)  # fmt: skip
+@check("status-ignored")
 def status_ignored(case: Case) -> Finding:
     """Of a program, whether it never asks for a status, and had one to ask for."""
     program = case.program
@@ -115,12 +110,7 @@ class Reading(NamedTuple):
     cqe: Cqe
 
 
-@check(
-    84, "error-field-read", Section.WRONG,
-    question="Was a field read of an error completion that means nothing there?",
-    rule="of a completion in error only wr_id, status, qp_num and vendor_err mean anything",
-    source="ibv_poll_cq(3)",
-)  # fmt: skip
+@check("error-field-read")
 def error_field_read(case: Case) -> Finding:
     """Whether somebody read such a field of this queue, or of this completion."""
     thing = _queue(case)
@@ -171,12 +161,7 @@ def _readings(case: Case, thing: Thing) -> list[Reading]:
 SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 
-@check(
-    83, "imm-endian", Section.WRONG,
-    question="Do its immediate data look like a number that was not converted?",
-    rule="imm_data is in network byte order: htonl when it is posted, ntohl when it is read",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("imm-endian")
 def imm_endian(case: Case) -> Finding:
     """Whether the newest immediate data are small as stored, and large once converted."""
     if not case.asked:

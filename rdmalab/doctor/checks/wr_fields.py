@@ -2,7 +2,7 @@
 
 from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes import memory_fixes, reposting, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import mended
 from rdmalab.doctor.work import attempts
@@ -23,12 +23,7 @@ _LIMITS = {
 }
 
 
-@check(
-    100, "too-many-sges", Section.POSTED,
-    question="Has it more SGEs than its queue was made for?",
-    rule="max_send_sge and max_recv_sge are fixed when the queue is made; some devices say ENOMEM",
-    source="uccl-267",
-)  # fmt: skip
+@check("too-many-sges")
 def too_many_sges(case: Case) -> Finding:
     """Of a refused post, whether it had more SGEs than its queue was made for."""
     call = case.call
@@ -67,13 +62,7 @@ def _most(case: Case, limit: str) -> int:
 
 # ------------------------------------------------------------ inline-too-long
 # inline-too-long: more INLINE bytes than the queue pair was made for.
-@check(
-    99, "inline-too-long", Section.POSTED,
-    question="Has it more INLINE bytes than max_inline_data of its queue pair?",
-    rule="INLINE bytes are copied into the queue, which has room for max_inline_data a request; "
-         "some devices say ENOMEM where others say EINVAL",
-    source="mori-424",
-)  # fmt: skip
+@check("inline-too-long")
 def inline_too_long(case: Case) -> Finding:
     """Of a refused post, whether its INLINE bytes were what was too much."""
     call, qp = case.call, case.qp
@@ -131,12 +120,7 @@ def _registered(case: Case, attempt: attempts.Attempt) -> bool:
 _RULE = "inline-opcode"
 
 
-@check(
-    86, "inline-opcode", Section.WRONG,
-    question="Was a READ or an atomic posted INLINE?",
-    rule="INLINE copies what is sent when it is posted: it goes with SEND and RDMA WRITE only",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("inline-opcode")
 def inline_opcode(case: Case) -> Finding:
     """Whether a READ or an atomic was posted INLINE; some devices find that out late."""
     if case.call is not None:

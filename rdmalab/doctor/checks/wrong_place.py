@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Finding, Fix, Section, check, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, ok, said, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
@@ -17,13 +17,7 @@ from rdmalab.world.relations import find_qp
 _ADVICE = "let the receive, or remote_addr and sg, name the bytes that are meant"
 
 
-@check(
-    132, "wrong-place", Section.WRONG,
-    question="Did a message go to other bytes of this region, or leave from other ones?",
-    rule="a message is read from the first byte that sg names, and written to the first byte that "
-    "remote_addr or the receive names",
-    source="ibv_post_send(3)",
-)  # fmt: skip
+@check("wrong-place")
 def wrong_place(case: Case) -> Finding:
     """Whether bytes that never came, or came empty, have filled neighbors."""
     content = case.content
