@@ -15,7 +15,7 @@ from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.views import fmt
-from rdmalab.views.device_warnings import device_warnings
+from rdmalab.views.warnings import moment_warnings
 
 DEVICE = "rdmalab"
 EPOCH_S = 1_600_000_000  # what the wall clock shows when the lab begins
@@ -71,6 +71,7 @@ class Process:
         self._vain: dict[str, int] = {}  # polls of an idle lab since the last of `_FIRST_AGAIN`
         self.poll_warning_ns: int | None = POLL_WARNING_NS  # None: never
         self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
+        self._warned: list[str] = []  # about writes, until the call that finds them ends
         self.turns = Turns()
         if link_layer is not LinkLayer.ETHERNET:
             for node in self.world.nodes:
@@ -100,8 +101,9 @@ class Process:
         if outcome.refusal is not None:
             raise outcome.refusal
         if word in _POSTS and outcome.event is not None:
-            for said in device_warnings(self.session, self.world.trace.since(first)):
-                warnings.warn(said, DeviceWarning, stacklevel=_CALLERS)
+            self._warned += moment_warnings(self.session, self.world.trace.since(first))
+        while self._warned:
+            warnings.warn(self._warned.pop(0), DeviceWarning, stacklevel=_CALLERS)
         return outcome.value
 
     def make(self, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
@@ -133,7 +135,9 @@ class Process:
         base = self.find(region).addr - mirror.addr
         where = Ref(region.node, region.name, start - base, start - base + len(octets))
         text = octets.decode("latin-1")
+        first = self.world.trace.latest + 1
         self.session.perform(Invocation("write", {"where": where, "text": text}))
+        self._warned += moment_warnings(self.session, self.world.trace.since(first))
 
     def _unmapped(self) -> Iterator[str]:
         """A sentence for each MR whose memory was found unmapped since the last call."""

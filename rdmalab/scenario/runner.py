@@ -23,10 +23,11 @@ from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.records import kind_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.views import fmt, ladder
-from rdmalab.views.device_warnings import device_warnings, records_of
+from rdmalab.views.device_warnings import records_of
 from rdmalab.views.memory import with_key
 from rdmalab.views.query_fields import PARTS
 from rdmalab.views.transit_effects import PACKETS
+from rdmalab.views.warnings import moment_warnings
 
 OpenSession = Callable[..., Session]
 """`open_session(profiles, seed=7)`: a new session."""
@@ -137,7 +138,7 @@ class Runner:
                 report = reply.value if isinstance(reply.value, Report) else report
                 if reply.event is not None:
                     posted = records_of(self.session, reply.event)
-                    result.warnings += device_warnings(self.session, posted)
+                    result.warnings += moment_warnings(self.session, posted)
                 yield reply
             self._judge(step, since.first_record)
             if report is not None:

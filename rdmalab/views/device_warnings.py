@@ -49,11 +49,6 @@ class WarningContext(NamedTuple):
 WarningChecks = dict[Kind, Callable[[WarningContext], Iterator[str]]]
 
 
-def device_warnings(session: Session, records: list[Record]) -> list[str]:
-    """Of the work requests posted by the last event: where devices and the documents differ."""
-    return looked_at(session, records, _DEPARTURES)
-
-
 def records_of(session: Session, event: int) -> list[Record]:
     """The records of this event."""
     records = session.world.trace.records
@@ -165,7 +160,7 @@ def _without_packet(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
             yield f"{DIFFERENCES['uc-send-with-inv'].sentence}."
 
 
-_DEPARTURES: WarningChecks = {
+DEVICE_WARNINGS: WarningChecks = {
     Kind.SEND_POSTED: send_departs,
     Kind.RECV_POSTED: recv_departs,
     Kind.SRQ_POSTED: recv_departs,
