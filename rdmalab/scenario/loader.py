@@ -14,7 +14,7 @@ from rdmalab.scenario.model import ACTIONS, Document
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.planner import Planner, Vocabulary
 from rdmalab.scenario.shape_errors import misshapen, worst_first
-from rdmalab.scenario.source import FileError, Source
+from rdmalab.scenario.source import FileError, Source, together
 from rdmalab.scenario.teaches import Taught, taught
 
 
@@ -61,7 +61,7 @@ def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
         document = Document.model_validate(yaml_tree.plain(root))
     except ValidationError as wrong:
         shapes = worst_first(wrong.errors(include_url=False))
-        raise _together([misshapen(source, root, error) for error in shapes]) from None
+        raise together([misshapen(source, root, error) for error in shapes]) from None
     planner = Planner(source, root, vocabulary)
     teaches: tuple[Taught, ...] = ()
     with planner.kept():
@@ -69,15 +69,8 @@ def loads(text: str, path: str, vocabulary: Vocabulary) -> Scenario:
     steps = planner.steps(document)
     planner.check_questions(steps)
     if planner.wrong:
-        raise _together(planner.wrong)
+        raise together(planner.wrong)
     return Scenario(source, document, steps, teaches)
-
-
-def _together(wrong: list[FileError]) -> FileError:
-    """The first error with all others of the file, without duplicates."""
-    first, *others = {(str(error)): error for error in wrong}.values()
-    first.others = tuple(others)
-    return first
 
 
 # --------------------------------------------------------------------------- shape

@@ -79,6 +79,13 @@ class Source:
         return FileError(self.path, message, hint, place or SourcePlace(1, 1), self.text)
 
 
+def together(wrong: list[FileError]) -> FileError:
+    """The first error with all others of the file, without duplicates."""
+    first, *others = {(str(error)): error for error in wrong}.values()
+    first.others = tuple(others)
+    return first
+
+
 def visible(text: str) -> str:
     """The text with control characters replaced."""
     return "".join(c if c.isprintable() else " " if c == "\t" else "�" for c in text)

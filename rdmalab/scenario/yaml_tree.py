@@ -151,6 +151,27 @@ def _refuse_duplicates(source: Source, node: Node) -> None:
             _refuse_duplicates(source, item)
 
 
+class FilledScalar(ScalarNode):
+    """A scalar with the values of its parameters.
+
+    written: the scalar of the file. spans: for each character of `value` its start and stop
+    in the value of `written`.
+    """
+
+    def __init__(self, written: ScalarNode, value: str, spans: tuple[tuple[int, int], ...]) -> None:
+        super().__init__(written.tag, value, written.start_mark, written.end_mark, written.style)
+        self.written = written
+        self.spans = spans
+
+    def span(self, start: int, stop: int) -> tuple[int, int]:
+        """Start and stop in the value of `written` for characters [start, stop) of `value`."""
+        end = len(self.written.value)
+        if start >= len(self.spans):
+            return end, end + stop - start
+        last = max(start, min(stop, len(self.spans)) - 1)
+        return self.spans[start][0], self.spans[last][1]
+
+
 def plain(node: Node) -> object:
     """Dicts, lists and texts."""
     if isinstance(node, MappingNode):
@@ -212,6 +233,9 @@ def place_of(node: Node) -> SourcePlace:
 
 def place_in(source: Source, node: Node, start: int, stop: int) -> SourcePlace:
     """The place of characters [start, stop) of a scalar's value in the file."""
+    if isinstance(node, FilledScalar):
+        start, stop = node.span(start, stop)
+        node = node.written
     if not isinstance(node, ScalarNode) or not node.value:
         return place_of(node)
     columns = _indexes(source.text, node)
