@@ -75,6 +75,10 @@ with_own_profile = click.option(
     f"else {STRICT.name}.",
 )  # fmt: skip
 with_json = click.option("--json", "as_json", is_flag=True, help="One JSON document; see schema.")
+with_set = click.option(
+    "--set", "given", multiple=True, metavar="NAME=VALUE",
+    help="The value of a parameter of the file; repeatable.",
+)  # fmt: skip
 with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
 
 
@@ -164,6 +168,17 @@ def _repl(profile: str | None, seed: int | None) -> int:
     from rdmalab.shell.repl import main as prompt
 
     return prompt([], None, profile=profile or STRICT.name, seed=seed or 0)
+
+
+def values_of(given: tuple[str, ...]) -> dict[str, str]:
+    """The values of `--set NAME=VALUE` by name; raises UsageError."""
+    values: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--set {each}: write NAME=VALUE")
+        values[name] = value
+    return values
 
 
 def tell(text: str) -> None:

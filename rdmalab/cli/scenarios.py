@@ -1,7 +1,7 @@
 """Commands run, why, check and lessons: run, diagnose, check and list scenarios."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -29,9 +29,11 @@ _HEAD = 200  # bytes in which the first element of a JUnit report stands
 @program.with_json
 @click.option("--junit", type=click.Path(dir_okay=False), help="Also write a JUnit report.")
 @program.with_own_profile
+@program.with_set
 def run(
-    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, profile: str | None
-) -> int:
+    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None,
+    profile: str | None, given: tuple[str, ...],
+) -> int:  # fmt: skip
     """Run scenarios; exit code 0 means that all expectations passed.
 
     A directory means all *.rdmalab.yaml below it.
@@ -39,7 +41,7 @@ def run(
     from rdmalab.scenario.report import RunModel, of_error, of_runner
 
     report = RunModel()
-    for scenario, wrong in loaded(paths):
+    for scenario, wrong in loaded(paths, program.values_of(given)):
         if scenario is None:
             report.add(of_error(required_error(wrong)))
             program.say(f"ERROR {wrong}", unless=as_json)
@@ -231,21 +233,25 @@ def _asked(tests: str) -> "Answer":
         raise click.UsageError(f"{tests} cannot be read: {why.strerror}") from None
 
 
-def loaded(paths: tuple[str, ...]) -> "Iterator[tuple[Scenario | None, FileError | None]]":
-    """For each file its scenario or its error."""
+def loaded(
+    paths: tuple[str, ...], values: Mapping[str, str] | None = None
+) -> "Iterator[tuple[Scenario | None, FileError | None]]":
+    """For each file its scenario or its error. values: of their parameters."""
     from rdmalab.scenario.files import SUFFIX, found
 
-    return map(opened, _files(tuple(map(found, paths)), SUFFIX))
+    return (opened(path, values) for path in _files(tuple(map(found, paths)), SUFFIX))
 
 
-def opened(path: str) -> "tuple[Scenario | None, FileError | None]":
-    """Load a scenario; returns it or its error, the other is None."""
+def opened(
+    path: str, values: Mapping[str, str] | None = None
+) -> "tuple[Scenario | None, FileError | None]":
+    """Load a scenario; returns it or its error, the other is None. values: of its parameters."""
     from rdmalab.scenario.files import found
     from rdmalab.scenario.loader import FileError, load
     from rdmalab.vocabulary import VOCABULARY
 
     try:
-        return load(found(path), VOCABULARY), None
+        return load(found(path), VOCABULARY, values or {}), None
     except FileError as error:
         return None, error
 

@@ -27,6 +27,7 @@ WRONG = "wrong"
 _DAY_NS = 86_400 * 10**9
 _NODE = re.compile(r"[A-Z]", re.ASCII)
 _OWNED = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
+_PARAMETER = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
@@ -114,6 +115,11 @@ def _schema(**parts: object) -> WithJsonSchema:
     return WithJsonSchema(parts)
 
 
+def _typed(**parts: object) -> WithJsonSchema:
+    """The schema of a value that may also be a parameter, `${name}`."""
+    return WithJsonSchema({"anyOf": [parts, {"type": "string", "pattern": r"\$\{"}]})
+
+
 _WHOLE = {"type": ["integer", "string"]}
 _LAYERS = [layer.text for layer in LinkLayer if layer]
 _ERRNOS = sorted(set(ERRNO_NAMES.values()))
@@ -123,27 +129,31 @@ Sentence = Annotated[str, BeforeValidator(_said), _schema(type="string", minLeng
 Number = Annotated[int, _number(Unit.NUMBER, 0, 2**64 - 1, "write 12 or 0x1f"), _schema(**_WHOLE)]
 Repeat = Annotated[
     int, _number(Unit.NUMBER, 1, MAX_REPEAT, "write 8"),
-    _schema(type="integer", minimum=1, maximum=MAX_REPEAT),
+    _typed(type="integer", minimum=1, maximum=MAX_REPEAT),
 ]  # fmt: skip
 Time = Annotated[
     int, _number(Unit.NS, 0, _DAY_NS, "write 10us or 2ms"),
-    _schema(type="string", pattern=r"^[0-9.]+ ?(ns|us|µs|ms|s)$", examples=["10us", "2ms"]),
+    _typed(type="string", pattern=r"^[0-9.]+ ?(ns|us|µs|ms|s)$", examples=["10us", "2ms"]),
 ]  # fmt: skip
 Rate = Annotated[
     int, _number(Unit.BITS_PER_S, 1, 10**15, "write 100Gbps"),
     _schema(type=["string", "integer"], examples=["100Gbps"]),
 ]  # fmt: skip
-Mtu = Annotated[int, BeforeValidator(_mtu), _schema(enum=[mtu.octets for mtu in MTU])]
+Mtu = Annotated[int, BeforeValidator(_mtu), _typed(enum=[mtu.octets for mtu in MTU])]
 ProfileName = Annotated[str, _named(lambda: list(PROFILES), "a profile"),
-                        _schema(enum=list(PROFILES))]  # fmt: skip
+                        _typed(enum=list(PROFILES))]  # fmt: skip
 LayerName = Annotated[str, _named(lambda: _LAYERS, "a link layer"),
-                      _schema(enum=_LAYERS)]  # fmt: skip
-ErrnoName = Annotated[str, _named(lambda: _ERRNOS, "an errno"), _schema(enum=_ERRNOS)]
+                      _typed(enum=_LAYERS)]  # fmt: skip
+ErrnoName = Annotated[str, _named(lambda: _ERRNOS, "an errno"), _typed(enum=_ERRNOS)]
 NodeName = Annotated[str, _matching(_NODE, "a node", "nodes are called A, B, …"),
                      _schema(type="string", pattern="^[A-Z]$")]  # fmt: skip
 ProgramName = Annotated[
     str, _matching(_OWNED, "the name of a program", "write it with its node: A.tx"),
     _schema(type="string", pattern=f"^{_OWNED.pattern}$"),
+]  # fmt: skip
+ParameterName = Annotated[
+    str, _matching(_PARAMETER, "the name of a parameter", "letters, digits and _"),
+    _schema(type="string", pattern=f"^{_PARAMETER.pattern}$"),
 ]  # fmt: skip
 StatementId = Annotated[
     str, BeforeValidator(_statement),

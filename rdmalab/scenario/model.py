@@ -8,6 +8,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    field_validator,
     model_validator,
 )
 from pydantic_core import CoreSchema
@@ -18,7 +19,7 @@ from rdmalab.scenario.yaml_tree import MAX_ITEMS
 
 MAX_STEPS = MAX_ITEMS
 MAX_ASSERTIONS = 500
-_LATER = ("ask", "kind", "level", "time", "needs", "params", "lock", "tasks", "solutions")
+_LATER = ("ask", "kind", "level", "time", "needs", "lock", "tasks", "solutions")
 
 ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why")
 _ONLY_WITH = {
@@ -199,6 +200,33 @@ class Program(Section):
 ProgramKeys = tuple(Program.model_fields)
 
 
+class Parameter(Section):
+    """A parameter: `${NAME}` in the values of this file stands for its value."""
+
+    default: field_types.Sentence
+    """Its value unless `run --set NAME=VALUE` or `sweep --over` gives another."""
+    about: field_types.Sentence | None = None
+    """What it is, with its unit."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mapping(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            raise field_types.wrong("a parameter is a mapping", "write {default: VALUE}")
+        return given
+
+    @field_validator("default")
+    @classmethod
+    def _plain(cls, text: str) -> str:
+        if "${" in text:
+            raise field_types.wrong("a default has no parameters", "write the value")
+        return text
+
+
+ParameterKeys = tuple(Parameter.model_fields)
+Params = dict[field_types.ParameterName, Parameter]
+
+
 def _nodes(value: object) -> object:
     if isinstance(value, dict) and len(value) < 2:
         raise field_types.wrong("a scenario needs at least two nodes", "write {A: {}, B: {}}")
@@ -226,6 +254,8 @@ class Document(Section, BaseModel):
     """Statements of the documents that the whole scenario shows; at most five with its steps."""
     seed: field_types.Number = 0
     """Random seed."""
+    params: Params = {}
+    """Parameters by name; `$${` is a `${` that names none."""
     nodes: Annotated[dict[field_types.NodeName, Node], BeforeValidator(_nodes)] = Field(
         default_factory=_two_nodes
     )

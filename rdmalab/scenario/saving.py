@@ -158,7 +158,8 @@ class _Retelling:
 
 
 def text_of(line: str) -> str:
-    """A YAML scalar of this line."""
+    """A YAML scalar of this line; `${` in it names no parameter."""
+    line = line.replace("${", "$${")
     if not line.isprintable():
         return in_quotes(line)  # its escapes are YAML's too
     if _PLAIN.fullmatch(line) and not _MISREAD.search(line):

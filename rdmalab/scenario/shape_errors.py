@@ -7,7 +7,7 @@ from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.fabric import Link
 from rdmalab.scenario.field_types import WRONG
-from rdmalab.scenario.model import Document, ProgramKeys, StepKeys, later
+from rdmalab.scenario.model import Document, ParameterKeys, ProgramKeys, StepKeys, later
 from rdmalab.scenario.source import FileError, Source
 
 MOST_MISTAKES = 100  # that are told of one file
@@ -69,4 +69,6 @@ def _keys_at(path: tuple[int | str, ...]) -> list[str]:
         return list(Document.node_keys())
     if path[0] == "programs":
         return list(ProgramKeys)
+    if path[0] == "params":
+        return list(ParameterKeys)
     return list(Link.model_fields if path[0] == "link" else StepKeys)

@@ -18,6 +18,7 @@ MAX_OCTETS = 1 << 20
 MAX_ITEMS = 20_000  # of one list: a scenario has at most so many steps
 _MAX_DEPTH = 12
 _ITEM = "- "
+_FLOW_PARAMETER = re.compile(r"[\[{][^\"']*\$\{")  # `{a: ${b}}`: YAML ends the text at the {
 _BLOCK_SCALAR = re.compile(r"(?:^|[-:] )[|>][-+0-9]*\s*$")  # the lines below it are text
 
 # What PyYAML says → what it means for somebody who writes a lesson. The first that fits is taken.
@@ -116,6 +117,11 @@ def _refuse_long_lists(source: Source) -> None:
                 raise _too_long(source, SourcePlace(number, column + 1))
 
 
+def _line_at(source: Source, place: SourcePlace | None) -> str:
+    lines = source.text.split("\n")
+    return lines[place.line - 1] if place is not None and place.line <= len(lines) else ""
+
+
 def _too_long(source: Source, place: SourcePlace | None) -> FileError:
     return source.error(
         f"more than {MAX_ITEMS:,} items in one list", "split it into two files", place
@@ -130,6 +136,8 @@ def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:
     place = _place(mark)
     if "\\t" in said:
         return source.error("a tab is not allowed here", "indent with spaces", place)
+    if "expected ',' or" in said and _FLOW_PARAMETER.search(_line_at(source, place)):
+        return source.error("a parameter in brackets without quotes", 'write "${name}"', place)
     for sign, message, hint in _SENTENCES:
         if sign in said:
             return source.error(message, hint, place)

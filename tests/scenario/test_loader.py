@@ -327,3 +327,43 @@ def test_moving_a_function_moves_no_border() -> None:
     moved = dataclasses.replace(there, function=VOCABULARY["run"].function)
     with pytest.raises(FileError, match="save works at the prompt only, not in a scenario"):
         loads(f"{H}  - save x.yaml\n", "x.yaml", {**VOCABULARY, "save": moved})
+
+
+PARAMETERS = f"{TOP}params:\n  n: {{default: 2}}\n  lat: {{default: 1us}}\n"
+EVERYWHERE = (
+    PARAMETERS + "about: ${n} receives\nlink: {latency: '${lat}'}\nseed: ${n}\n"
+    "programs:\n  A.p: |\n    sleep ${lat}\nsteps:\n  - do: use rc_pair max_recv_wr=${n}\n"
+    "  - do: post_recv B.qp0 sg=B.mr0[0:64]\n    repeat: ${n}\n    expect: [B.qp0.rq.free >= 0]\n"
+    "  - run: ${lat}\n    expect:\n      - B.qp0.rq.used == ${n}\n"
+)
+
+
+@pytest.mark.parametrize(("n", "lat"), [(None, None), (5, None), (3, "7us")])
+def test_parameters_stand_for_their_values_everywhere(n: int | None, lat: str | None) -> None:
+    given = {"n": n, "lat": lat}
+    values = {name: str(value) for name, value in given.items() if value is not None}
+    scenario = loads(EVERYWHERE, "x.yaml", VOCABULARY, values)
+    document = scenario.document
+    assert (document.seed, document.about) == (n or 2, f"{n or 2} receives")
+    assert document.link.latency == (7000 if lat else 1000)
+    runner = Runner(scenario, open_session)
+    runner.run()
+    assert runner.ok, runner.results[-1].text("x.yaml")
+
+
+def test_a_value_for_a_parameter_that_is_not_declared() -> None:
+    with pytest.raises(FileError, match=r'x\.yaml:3:1: no parameter "m"'):
+        loads(EVERYWHERE, "x.yaml", VOCABULARY, {"m": "1"})
+    with pytest.raises(FileError, match="declare it below params:"):
+        loads(TOP + ONE, "x.yaml", VOCABULARY, {"m": "1"})
+
+
+def test_run_sets_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.rdmalab.yaml"
+    file.write_text(EVERYWHERE)
+    assert main(["run", "-v", "--set", "n=4", str(file)]) == 0
+    assert "use rc_pair max_recv_wr=4" in capsys.readouterr().out
+    assert main(["run", "--set", "m=4", str(file)]) == 2
+    assert 'no parameter "m"' in capsys.readouterr().out
+    assert main(["run", "--set", "m", str(file)]) == 2
+    assert "write NAME=VALUE" in capsys.readouterr().err

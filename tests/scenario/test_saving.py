@@ -38,6 +38,7 @@ LINES = (
     "run",
     'write A.mr0[0:16] "a: b # c \\x00\\xff"',
     "write A.mr0[0:5] \"it's\"",
+    'write A.mr0[0:9] "${a} $${b"',
     "program A.tx lines={loop 2; write mr0[0:9] \"a: b; c}\"; poll_cq cq0; end # both\n sleep 1us}",
     "program B.rx pace=30ns lines={loop 5; poll_cq cq0; end; wait cq0.total > 1; poll_cq cq9}",
     "stop A.tx",
