@@ -24,6 +24,7 @@ ELSEWHERE = {
     "hca/request_packets.py": "hca/test_requester.py",
     "hca/send_checks.py": "hca/test_posting.py",
     "hca/wqe.py": "hca/test_wr.py",
+    "jobs/outcome.py": "jobs/test_pool.py",
     "scenario/files.py": "scenario/test_loader.py",
     "scenario/planned_step.py": "scenario/test_loader.py",
     "scenario/shape_errors.py": "scenario/test_loader.py",
