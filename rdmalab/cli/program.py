@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from rdmalab.version import VERSION
 FILE = "FILE"  # the command that stands for a file's name
 PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 _ORDER = (
-    "repl", "run", "why", "check", "lessons", "help", "explain", "capabilities", "export", "open",
-    "python", "schema",
+    "repl", "run", "why", "check", "lessons", "lab", "grade", "help", "explain", "capabilities",
+    "export", "open", "python", "schema",
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 success, 1 an expectation failed or why found an error, 2 bad usage, file or line, or
@@ -209,3 +210,13 @@ def begins_as(octets: bytes) -> disk.Recognise:
     """Recognises a file that begins with the same two words, such as `<svg xmlns=…`."""
     words = octets.split(maxsplit=2)[:2]
     return lambda there: there.split(maxsplit=2)[:2] == words
+
+
+def files_below(paths: Sequence[str], suffix: str) -> Iterator[str]:
+    """The files among paths, and those below folders that end with a suffix."""
+    for path in paths:
+        try:
+            found = sorted(Path(path).rglob(f"*{suffix}")) if Path(path).is_dir() else [Path(path)]
+        except (OSError, ValueError):  # too long, or a NUL in it: reading it gives the error
+            found = [Path(path)]
+        yield from (str(file) for file in found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab.cli import program
+from rdmalab.cli.labs import LAB_SUFFIX, run_labs
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def run(
     from rdmalab.scenario.report import RunModel, of_error, of_runner
 
     report = RunModel()
+    for lab in run_labs(paths, quiet=as_json):
+        report.add(lab)
     for scenario, wrong in loaded(paths, program.values_of(given)):
         if scenario is None:
             report.add(of_error(required_error(wrong)))
@@ -239,7 +242,8 @@ def loaded(
     """For each file its scenario or its error. values: of their parameters."""
     from rdmalab.scenario.files import SUFFIX, found
 
-    return (opened(path, values) for path in _files(tuple(map(found, paths)), SUFFIX))
+    files = program.files_below(tuple(map(found, paths)), SUFFIX)
+    return (opened(path, values) for path in files if not path.endswith(LAB_SUFFIX))
 
 
 def opened(
@@ -254,15 +258,6 @@ def opened(
         return load(found(path), VOCABULARY, values or {}), None
     except FileError as error:
         return None, error
-
-
-def _files(paths: tuple[str, ...], suffix: str) -> Iterator[str]:
-    for path in paths:
-        try:
-            found = sorted(Path(path).rglob(f"*{suffix}")) if Path(path).is_dir() else [Path(path)]
-        except (OSError, ValueError):  # too long, or a NUL in it: reading it gives the error
-            found = [Path(path)]
-        yield from (str(file) for file in found)
 
 
 def required_error(error: "FileError | None") -> "FileError":

@@ -58,6 +58,11 @@ def _number(unit: Unit, low: int, high: int, hint: str) -> BeforeValidator:
     return BeforeValidator(read)
 
 
+def number(low: int, high: int, hint: str) -> BeforeValidator:
+    """A validator of a plain number in a range."""
+    return _number(Unit.NUMBER, low, high, hint)
+
+
 def _named(of: Callable[[], list[str]], what: str) -> BeforeValidator:
     def read(value: object) -> str:
         names = of()
@@ -95,7 +100,7 @@ def _mtu(value: object) -> int:
 
 
 def _version(value: object) -> int:
-    if value != str(FORMAT):
+    if str(value) != str(FORMAT):
         shown = quoted(value) if isinstance(value, str) else "this"
         message = f"{shown} is not a version of the format that this rdmalab reads"
         raise wrong(message, f"write rdmalab: {FORMAT}")

@@ -14,6 +14,7 @@ from yaml.nodes import Node
 
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.fabric import Section
 from rdmalab.scenario.files import SUFFIX, found, read
 from rdmalab.scenario.model import ACTIONS, Document, Params
 from rdmalab.scenario.parameters import PARAMS, substitute
@@ -72,7 +73,7 @@ def loads(
     """The scenario in a text. path: the name of the file in messages. values: see `load`."""
     source = Source(path, text)
     root = filled(source, yaml_tree.compose(source), values)
-    with _shaped(source, root):
+    with shaped(source, root):
         document = Document.model_validate(yaml_tree.plain(root))
     planner = Planner(source, root, vocabulary)
     teaches: tuple[Taught, ...] = ()
@@ -93,7 +94,7 @@ def filled(source: Source, root: Node, values: Mapping[str, str]) -> Node:
     given = yaml_tree.find(root, (PARAMS,))
     declared: Params = {}
     if given is not root:
-        with _shaped(source, root, PARAMS):
+        with shaped(source, root, PARAMS):
             declared = _PARAMS.validate_python(yaml_tree.plain(given))
     for name in values:
         if name not in declared:
@@ -105,7 +106,9 @@ def filled(source: Source, root: Node, values: Mapping[str, str]) -> Node:
 
 
 @contextmanager
-def _shaped(source: Source, root: Node, *path: str) -> Iterator[None]:
+def shaped(
+    source: Source, root: Node, *path: str, document: type[Section] = Document
+) -> Iterator[None]:
     """A context that makes FileErrors of what pydantic reports of the value at a path."""
     try:
         yield
@@ -113,7 +116,7 @@ def _shaped(source: Source, root: Node, *path: str) -> Iterator[None]:
         shapes = worst_first(wrong.errors(include_url=False))
         for error in shapes:
             error["loc"] = (*path, *error["loc"])
-        raise together([misshapen(source, root, error) for error in shapes]) from None
+        raise together([misshapen(source, root, error, document) for error in shapes]) from None
 
 
 __all__ = [

@@ -19,7 +19,7 @@ from rdmalab.scenario.yaml_tree import MAX_ITEMS
 
 MAX_STEPS = MAX_ITEMS
 MAX_ASSERTIONS = 500
-_LATER = ("ask", "kind", "level", "time", "needs", "lock", "tasks", "solutions")
+_OF_LABS = ("kind", "id", "level", "minutes", "rules", "tasks", "solutions")
 
 ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why")
 _ONLY_WITH = {
@@ -153,9 +153,6 @@ def _agree_on_why(given: dict[str, object]) -> None:
         raise field_types.wrong(message, "leave out station", "station")
 
 
-StepKeys = tuple(Step.model_fields)
-
-
 def _steps(value: object) -> object:
     if not isinstance(value, list):
         raise field_types.wrong("a list of steps is wanted here", "begin each with -")
@@ -197,9 +194,6 @@ class Program(Section):
         }
 
 
-ProgramKeys = tuple(Program.model_fields)
-
-
 class Parameter(Section):
     """A parameter: `${NAME}` in the values of this file stands for its value."""
 
@@ -223,7 +217,6 @@ class Parameter(Section):
         return text
 
 
-ParameterKeys = tuple(Parameter.model_fields)
 Params = dict[field_types.ParameterName, Parameter]
 
 
@@ -269,11 +262,6 @@ class Document(Section, BaseModel):
     steps: Annotated[Steps, Field(min_length=1)]
     """The steps."""
 
-    @staticmethod
-    def node_keys() -> list[str]:
-        """What a node may have."""
-        return list(Node.model_fields)
-
     @model_validator(mode="before")
     @classmethod
     def _version_first(cls, given: object) -> object:
@@ -286,6 +274,6 @@ class Document(Section, BaseModel):
         return given
 
 
-def later(key: str) -> bool:
-    """Whether a key belongs to labs, which are not supported yet."""
-    return key in _LATER
+def is_of_labs(key: str) -> bool:
+    """Whether a key belongs to labs, which have `kind: lab`."""
+    return key in _OF_LABS

@@ -82,13 +82,13 @@ class Planner:
         found: list[PlannedStep] = []
         for index, step in self._wanted(enumerate(document.setup)):
             node = yaml_tree.find(self.root, ("setup", index))
-            found.append(self._planned(step, node, is_setup=True))
+            found.append(self.planned(step, node, is_setup=True))
         for name in self._wanted(document.programs):
             with self.kept():
                 found.append(self._start(name, document))
         for index, step in self._wanted(enumerate(document.steps)):
             node = yaml_tree.find(self.root, ("steps", index))
-            found.append(self._planned(step, node, is_setup=False))
+            found.append(self.planned(step, node, is_setup=False))
         return tuple(found)
 
     def _start(self, name: str, document: Document) -> PlannedStep:
@@ -121,7 +121,8 @@ class Planner:
             node = yaml_tree.find(node, ("lines",))
         return list(node.value) if isinstance(node, SequenceNode) else [node]
 
-    def _planned(self, step: Step, node: Node, *, is_setup: bool) -> PlannedStep:
+    def planned(self, step: Step, node: Node, *, is_setup: bool = False) -> PlannedStep:
+        """One step; its mistakes are in `wrong`."""
         action = yaml_tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node
         line, spot = self._line(step, action)
         if line:

@@ -38,18 +38,25 @@ _DEFAULT_PROFILE = "strict"
 
 
 class Runner:
-    """One run of a scenario, in its own world.
+    """One run of a scenario, in its own world, or in that of a session.
 
     profile: of all nodes, replaces those in the file; None: those of the file, else
-    `default`. `results` has one entry for each step done.
+    `default`. session: runs the steps in it; None: in a new one with the nodes of the file.
+    `results` has one entry for each step done.
     """
 
     def __init__(
         self, scenario: Scenario, open_session: OpenSession, *,
         profile: str | None = None, default: str = _DEFAULT_PROFILE,
+        session: Session | None = None,
     ) -> None:  # fmt: skip
         self.scenario = scenario
         self.results: list[StepResult] = []
+        self.replaced = ""
+        self._unready: Reply | None = None  # a port that the device of `--profile` cannot have
+        if session is not None:
+            self.session = session
+            return
         document = scenario.document
         self.replaced = _replaced(scenario, profile)
         profiles = {
@@ -57,7 +64,6 @@ class Runner:
             for name, node in document.nodes.items()
         }
         self.session = open_session(profiles, seed=document.seed)
-        self._unready: Reply | None = None  # a port that the device of `--profile` cannot have
         for line in [*_port_lines(document.nodes), *_link_line(document.link)]:
             for reply in replies(self.session, line, file=True):
                 self._unready = self._unready or (reply if reply.failed else None)

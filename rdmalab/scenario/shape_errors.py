@@ -1,13 +1,16 @@
 """What pydantic reports of a scenario, as errors with places in the file."""
 
+from typing import get_args
+
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from yaml.nodes import Node
 
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.fabric import Link
+from rdmalab.scenario.fabric import Section
 from rdmalab.scenario.field_types import WRONG
-from rdmalab.scenario.model import Document, ParameterKeys, ProgramKeys, StepKeys, later
+from rdmalab.scenario.model import Document, is_of_labs
 from rdmalab.scenario.source import FileError, Source
 
 MOST_MISTAKES = 100  # that are told of one file
@@ -33,16 +36,18 @@ def worst_first(wrong: list[ErrorDetails]) -> list[ErrorDetails]:
     return [*unknown, *rest][:MOST_MISTAKES]
 
 
-def misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
-    """The error of the file for one that pydantic reports."""
+def misshapen(
+    source: Source, root: Node, wrong: ErrorDetails, document: type[Section] = Document
+) -> FileError:
+    """The error of the file for one that pydantic reports. document: its model."""
     path = tuple(step for step in wrong["loc"] if step != "[key]")
     kind = wrong["type"]
     if kind == "extra_forbidden":
         key = str(path[-1])
-        hint = suggest(key, _keys_at(path))
+        hint = suggest(key, _keys_at(document, path))
         message = f"no key {quoted(key)} here"
-        if later(key):
-            message, hint = f"{quoted(key)} belongs to labs, which are not supported yet", ""
+        if document is Document and is_of_labs(key):
+            message, hint = f"{quoted(key)} belongs to labs", "a lab has kind: lab"
         return source.error(message, hint, yaml_tree.place_of(yaml_tree.key_of(root, path)))
     if kind == "missing":
         message = f"{path[-1]} is missing"
@@ -61,14 +66,23 @@ def misshapen(source: Source, root: Node, wrong: ErrorDetails) -> FileError:
     return source.error(message, hint, yaml_tree.place_of(node))
 
 
-def _keys_at(path: tuple[int | str, ...]) -> list[str]:
+def _keys_at(document: type[Section], path: tuple[int | str, ...]) -> list[str]:
     """The valid keys at the place of an unknown one."""
-    if len(path) == 1:
-        return list(Document.model_fields)
-    if path[0] == "nodes":
-        return list(Document.node_keys())
-    if path[0] == "programs":
-        return list(ProgramKeys)
-    if path[0] == "params":
-        return list(ParameterKeys)
-    return list(Link.model_fields if path[0] == "link" else StepKeys)
+    models = [document]
+    for step in path[:-1]:
+        fields = [field for model in models for field in _fields(model).items()]
+        found = [field.annotation for name, field in fields if name == step]
+        models = [section for kind in found for section in _sections(kind)] or models
+    return [name for model in models for name in _fields(model)]
+
+
+def _fields(model: type[Section]) -> dict[str, FieldInfo]:
+    """The keys of a mapping, as they are written in the file."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _sections(kind: object) -> list[type[Section]]:
+    """The mappings in a type: that of the items of a list, of the values of a mapping."""
+    if isinstance(kind, type) and issubclass(kind, Section):
+        return [kind]
+    return [section for part in get_args(kind) for section in _sections(part)]

@@ -9,7 +9,8 @@ import binascii
 import pkgutil
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from rdmalab.scenario.yaml_tree import MAX_OCTETS
 
@@ -17,43 +18,65 @@ FORMAT = 2
 LONGEST = 2 * MAX_OCTETS
 """Characters: a text that cannot be compressed is still shorter."""
 HEAD = "rdmalab"
-_SHAPE = re.compile(r"rdmalab:([1-9][0-9]{0,8}):([A-Za-z0-9_-]*)", re.ASCII)
 
 
 class Damaged(Exception):  # noqa: N818  (it says what the text is)
     """Raised for a text that is not a complete shared session."""
 
 
-def shared(scenario: str) -> str:
-    """The text of a scenario as one word without blanks; `scenario_of` reads it."""
-    return f"{HEAD}:{FORMAT}:{_letters(zlib.compress(scenario.encode(), 9))}"
+class WordKind(NamedTuple):
+    """A kind of word. head: how it begins. what: its name in errors. format: that is written.
+
+    readers: format → what a word of it is worth, in bytes.
+    """
+
+    head: str
+    what: str
+    format: int
+    readers: Mapping[int, Callable[[bytes], bytes]]
 
 
-def scenario_of(word: str) -> str:
-    """The text of the scenario in a word that `shared` made; raises Damaged with the reason."""
+def packed(text: str, kind: WordKind) -> str:
+    """A text as one word without blanks; `unpacked` reads it."""
+    return f"{kind.head}:{kind.format}:{_letters(zlib.compress(text.encode(), 9))}"
+
+
+def unpacked(word: str, kind: WordKind) -> str:
+    """The text in a word that `packed` made; raises Damaged with the reason."""
     found = _SHAPE.fullmatch("".join(word[:LONGEST].split()))
-    if found is None:
-        raise Damaged(_misshapen(word))
-    if (read := _READERS.get(int(found[1]))) is None:
-        known = " and ".join(map(str, sorted(_READERS)))
-        raise Damaged(f"format {int(found[1])} of another rdmalab; this one reads {known}")
+    if found is None or found[1] != kind.head:
+        raise Damaged(_misshapen(word, kind))
+    if (read := kind.readers.get(int(found[2]))) is None:
+        known = " and ".join(map(str, sorted(kind.readers)))
+        raise Damaged(f"format {int(found[2])} of another rdmalab; this one reads {known}")
     try:
-        octets = base64.urlsafe_b64decode(found[2] + "=" * (-len(found[2]) % 4))
+        octets = base64.urlsafe_b64decode(found[3] + "=" * (-len(found[3]) % 4))
         text = read(octets).decode()
     except (binascii.Error, zlib.error, UnicodeDecodeError):
         raise Damaged(_DAMAGED) from None
-    if _letters(octets) != found[2]:
+    if _letters(octets) != found[3]:
         raise Damaged(_DAMAGED)
     return text
 
 
+def shared(scenario: str) -> str:
+    """The text of a scenario as one word without blanks; `scenario_of` reads it."""
+    return packed(scenario, SESSION)
+
+
+def scenario_of(word: str) -> str:
+    """The text of the scenario in a word that `shared` made; raises Damaged with the reason."""
+    return unpacked(word, SESSION)
+
+
+_SHAPE = re.compile(r"([a-z-]+):([1-9][0-9]{0,8}):([A-Za-z0-9_-]*)", re.ASCII)
 _DAMAGED = "the text is damaged or incomplete"
 
 
-def _misshapen(word: str) -> str:
-    if word.split()[:1] and word.split()[0].startswith(f"{HEAD}:"):
+def _misshapen(word: str, kind: WordKind) -> str:
+    if word.split()[:1] and word.split()[0].startswith(f"{kind.head}:"):
         return _DAMAGED
-    return f"a shared session begins with {HEAD}:{FORMAT}:"
+    return f"{kind.what} begins with {kind.head}:{kind.format}:"
 
 
 def _read_1(octets: bytes) -> bytes:
@@ -69,9 +92,6 @@ def _read_2(octets: bytes) -> bytes:
     return _inflated(zlib.decompressobj(), octets)
 
 
-_READERS: dict[int, Callable[[bytes], bytes]] = {1: _read_1, 2: _read_2}
-
-
 def _inflated(inflate: "zlib._Decompress", octets: bytes) -> bytes:
     """At most as many bytes as a scenario may have, so that no stream can fill the memory."""
     text = inflate.decompress(octets, MAX_OCTETS + 1)
@@ -84,3 +104,8 @@ def _inflated(inflate: "zlib._Decompress", octets: bytes) -> bytes:
 
 def _letters(octets: bytes) -> str:
     return base64.urlsafe_b64encode(octets).decode().rstrip("=")
+
+
+SESSION = WordKind(HEAD, "a shared session", FORMAT, {1: _read_1, 2: _read_2})
+WORK = WordKind("rdmalab-work", "a submission", 1, {1: _read_2})
+"""A submission of a lab."""

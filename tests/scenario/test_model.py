@@ -9,6 +9,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from rdmalab.scenario.fabric import Node
 from rdmalab.scenario.files import SUFFIX
 from rdmalab.scenario.model import ACTIONS, MAX_STEPS, Document, Step
 from rdmalab.scenario.report import schema_of_scenario
@@ -69,7 +70,7 @@ def test_limits_of_a_node_are_those_of_query_device() -> None:
         {"rdmalab": "1", "title": "t", "steps": ["x"], "nodes": {"A": {"max_qp": "4"}, "B": {}}}
     )
     assert document.nodes["A"].caps() == {"max_qp": 4}
-    assert "max_cqe" in document.node_keys()
+    assert "max_cqe" in Node.model_fields
     assert MAX_STEPS == 20_000
 
 

@@ -44,9 +44,10 @@ def test_a_status_says_which_completion_ended_so_and_how_the_peer_stands(lab: La
 
 def test_the_commands_name_who_posted_and_who_answers(lab: Lab) -> None:
     assert section(asked(lab, "explain IBV_WC_RNR_RETRY_EXC_ERR"), "look at")[:3] == [
-        "1. the peer posted no receive, or too few: show rq A.qp1",
-        "2. rnr_retry is too small: the peer posts its receives later: query_qp B.qp1",
-        "3. the peer's min_rnr_timer is too short: query_qp A.qp1",
+        "1. the peer posted no receive, or too few (no-rr): show rq A.qp1",
+        "2. rnr_retry is too small: the peer posts its receives later (rnr-retry-exc): "
+        "query_qp B.qp1",
+        "3. the peer's min_rnr_timer is too short (rnr-retry-exc): query_qp A.qp1",
     ]
 
 
@@ -103,7 +104,7 @@ def test_where_nothing_is_met_the_first_of_its_kind_is_named() -> None:
     lab.do("reg_mr B.mr7 pd=B.pd0 length=64 access=LOCAL_WRITE")
     said = asked(lab, "explain REM_ACCESS_ERR")
     assert section(said, "look at")[0].endswith("show mr B.mr7")
-    assert section(said, "look at")[3].endswith("show qp B.qp0")
+    assert section(said, "look at")[5].endswith("show qp B.qp0")
 
 
 def test_a_word_of_the_trade_has_no_now(lab: Lab) -> None:

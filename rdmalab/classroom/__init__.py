@@ -1,0 +1,1 @@
+"""The classroom: labs with tasks and goals, submissions, and their grades."""

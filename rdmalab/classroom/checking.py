@@ -1,0 +1,153 @@
+"""Test a lab by its own solutions: those that must pass, those that must not, under other names."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.lab_file import LabFile, loads, questions
+from rdmalab.classroom.model import Task
+from rdmalab.classroom.public import published
+from rdmalab.classroom.solution_model import Rejected, Solution
+from rdmalab.command import New, NotUnderstood
+from rdmalab.grammar.line import parse
+from rdmalab.lab import Lab
+from rdmalab.scenario.planner import Vocabulary
+
+STUDENTS = 5
+"""For so many students a lab is checked, unless another number is given."""
+
+
+_SHORT = 20  # characters: a line as short as that, `poll_cq A.cq0`, is no secret
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A solution for one student. wrong: how its grade differs from what the lab declares."""
+
+    solution: str
+    student: str
+    renamed: bool
+    grade: Grade
+    wrong: str = ""
+
+    @property
+    def name(self) -> str:
+        """`all-signaled, student 3, objects renamed`."""
+        renamed = ", objects renamed" if self.renamed else ""
+        return f"{self.solution}, student {self.student}{renamed}"
+
+
+def students(count: int) -> list[str]:
+    """The ids for which a lab is checked: `1`, `2`, …"""
+    return [str(number) for number in range(1, count + 1)]
+
+
+def trials(
+    text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str], salt: str = ""
+) -> Iterator[Trial]:
+    """Grade every solution for each student; those accepted also with their objects renamed.
+
+    Raises FileError if the lab cannot be loaded for one of them.
+    """
+    for student in ids:
+        lab = loads(text, path, vocabulary, student=student, salt=salt)
+        solutions = lab.document.solutions
+        if solutions is None:
+            continue
+        for accepted in solutions.accept:
+            yield _tried(lab, text, vocabulary, student, accepted)
+            if (other := renamed(accepted.lines)) != accepted.lines:
+                again = accepted.model_copy(update={"lines": other})
+                yield _tried(lab, text, vocabulary, student, again, renamed=True)
+        for rejected in solutions.reject:
+            yield _tried(lab, text, vocabulary, student, rejected)
+
+
+def _tried(
+    lab: LabFile, text: str, vocabulary: Vocabulary, student: str, solution: Solution, *,
+    renamed: bool = False,
+) -> Trial:  # fmt: skip
+    def reopen(world: Mapping[str, str]) -> LabFile:
+        return loads(text, lab.source.path, vocabulary, params=lab.params, world=world)
+
+    found = grade(lab, Work(solution.lines, solution.answers), reopen)
+    judge = _rejected if isinstance(solution, Rejected) else _accepted
+    return Trial(solution.name, student, renamed, found, judge(solution, found))
+
+
+def _accepted(_solution: Solution, found: Grade) -> str:
+    if found.passed:
+        return ""
+    failed = [result for result in found.results if not result.passed]
+    said = [f"{r.id}: {'; '.join(r.wrong) or r.reason}" for r in failed]
+    return "; ".join(
+        [f"it must pass, and is {found.verdict}", *filter(None, [found.reason]), *said]
+    )
+
+
+def _rejected(solution: Solution, found: Grade) -> str:
+    assert isinstance(solution, Rejected)
+    if found.verdict != "graded":
+        return f"it is {found.verdict}: {found.reason}"
+    if found.passed:
+        return "it must not pass, and gets all points"
+    if solution.task is None:
+        return ""
+    result = next(each for each in found.results if each.id == solution.task)
+    if result.passed is not False:
+        return f"{solution.task} must fail, and is {result.reason or 'passed'}"
+    cause = result.cause.id if result.cause is not None else ""
+    if solution.cause is not None and cause != solution.cause:
+        return f"{solution.task} must fail by {solution.cause}, and why names {cause or 'nothing'}"
+    return ""
+
+
+# --------------------------------------------------------------------------- other names
+def renamed(lines: Sequence[str]) -> list[str]:
+    """The lines with other names for what they create; the lab must not depend on names."""
+    made = list(dict.fromkeys(name for line in lines for name in _made(line)))
+    found = list(lines)
+    for name in made:
+        node, _, own = name.partition(".")
+        pattern = re.compile(rf"(?<![\w.])({node}\.)?{re.escape(own)}(?!\w)")
+        found = [pattern.sub(rf"\g<1>other_{own}", line) for line in found]
+    return found
+
+
+def _made(line: str) -> Iterator[str]:
+    lab = Lab()
+    try:
+        for invocation in parse(line, lab.session.vocabulary, "A", aliases=lab.session.aliases):
+            for value in invocation.arguments.values():
+                if isinstance(value, New):
+                    yield str(value)
+    except NotUnderstood:
+        return
+
+
+# --------------------------------------------------------------------------- what students see
+def leaks(lab: LabFile) -> list[str]:
+    """Texts of hidden tasks, and lines of solutions, that stand in the file for students.
+
+    What a task that is shown, or the setup, has as well is no secret.
+    """
+    document, public = lab.document, published(lab)
+    shown = json.dumps([task.model_dump() for task in document.tasks if not task.hidden])
+    shown += json.dumps([step.line for step in lab.scenario.steps])
+    secrets = {text for task in document.tasks if task.hidden for text in _secrets_of(task)}
+    solutions = document.solutions
+    for solution in (*solutions.accept, *solutions.reject) if solutions is not None else ():
+        secrets.update(line for line in solution.lines if len(line) > _SHORT)
+    return sorted(
+        text for text in secrets if text in public and json.dumps(text)[1:-1] not in shown
+    )
+
+
+def _secrets_of(task: Task) -> Iterator[str]:
+    yield from (text for _, text in questions(task))
+    yield from task.when_wrong.values()
+    if task.otherwise:
+        yield task.otherwise

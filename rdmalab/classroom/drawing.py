@@ -1,0 +1,24 @@
+"""Parameters of a lab, drawn for a student: the same on every machine, and no clock in it."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from rdmalab.classroom.parameter_model import LabParameter
+
+
+def drawn(
+    lab: str, salt: str, student: str, parameters: Mapping[str, LabParameter]
+) -> dict[str, str]:
+    """Name → value of each parameter. lab: its id. salt: of a class and year; empty: none.
+
+    SHA-256 of the four names chooses; so the work of another student does not fit, and anyone
+    can compute what was drawn.
+    """
+    return {
+        name: parameter.values[_number(lab, salt, student, name) % len(parameter.values)]
+        for name, parameter in parameters.items()
+    }
+
+
+def _number(*names: str) -> int:
+    return int.from_bytes(sha256("\0".join(names).encode()).digest()[:8], "big")

@@ -1,0 +1,157 @@
+"""Goals of a task: questions to a finished world, or over the time since the setup."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rdmalab.classroom.lab_file import NAMED
+from rdmalab.classroom.model import Goal
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.scenario.expect import Expectation, Failure, said, unmet
+from rdmalab.scenario.parameters import fill
+from rdmalab.session.branch import Place
+from rdmalab.session.session import Session
+from rdmalab.session.visits import read_only_visit
+from rdmalab.views import fmt
+
+_NAME = re.compile(r"(?<!%)%\{(\w+)\}")
+
+
+@dataclass(slots=True)
+class Judged:
+    """A goal and whether it is met. wrong: what is the case instead, empty if it is met."""
+
+    text: str
+    met: bool
+    wrong: str = ""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A temporal goal during a replay. first, before: the first event in which it is true."""
+
+    goal: Goal
+    question: Expectation
+    limit: Expectation | None
+    first: Place | None = None
+    before: Place | None = None
+    failed: Place | None = None  # `never`: the first event with it; `always`: without it
+
+
+def judge(
+    session: Session, goals: Sequence[Goal], start: Place, names: Mapping[str, str]
+) -> list[Judged]:
+    """Each goal in the world of the session. start: after the setup. names: of `%{NAME}`."""
+    watches = {
+        number: _watch(goal, names) for number, goal in enumerate(goals) if goal.kind != "now"
+    }
+    if watches:
+        _replay(session, start, list(watches.values()))
+    return [
+        _now(session, goal, names) if number not in watches
+        else _verdict(watches[number], start)
+        for number, goal in enumerate(goals)
+    ]  # fmt: skip
+
+
+def parsed(text: str, names: Mapping[str, str]) -> Expectation:
+    """A question with its names; raises NotUnderstood."""
+    lacking = next((name for name in _NAME.findall(text) if name not in names), None)
+    if lacking is not None:
+        raise NotUnderstood(f"{NAMED}{{{lacking}}} names nothing in this world")
+    whole = fill(text, names, NAMED).text
+    return Expectation(whole, parse_expression(whole))
+
+
+def truth(session: Session, question: Expectation) -> bool:
+    """Whether it is true; a name that does not exist makes it false."""
+    try:
+        return bool(session.ask(question.expression.node))
+    except NotUnderstood:
+        return False
+
+
+def bound(
+    session: Session, questions: Mapping[str, str], world: Mapping[str, str]
+) -> dict[str, str]:
+    """The values of `bind` in the finished world; a question without one leaves its name out."""
+    names = dict(world)
+    for name, text in questions.items():
+        try:
+            value = session.ask(parsed(text, names).expression.node)
+        except NotUnderstood:
+            continue
+        if value is not None:
+            names[name] = said(value).strip('"')
+    return names
+
+
+# --------------------------------------------------------------------------- the present
+def _now(session: Session, goal: Goal, names: Mapping[str, str]) -> Judged:
+    try:
+        question = parsed(goal.question, names)
+        failure = unmet(question, session.ask, "goal")
+    except NotUnderstood as wrong:
+        return Judged(goal.question, met=False, wrong=wrong.message)
+    return Judged(question.text, failure is None, _actual(failure))
+
+
+def _actual(failure: Failure | None) -> str:
+    return "" if failure is None else ", ".join(failure.actual) or "it is false"
+
+
+# --------------------------------------------------------------------------- over time
+def _watch(goal: Goal, names: Mapping[str, str]) -> _Watch:
+    limit = parsed(goal.before, names) if goal.before is not None else None
+    return _Watch(goal, parsed(goal.question, names), limit)
+
+
+def _replay(session: Session, start: Place, watches: list[_Watch]) -> None:
+    """Go through the branch again, and ask after each event since the setup."""
+    history = session.history
+    end = history.here
+    with read_only_visit(history):
+        history.seek(start)
+        while history.here.event < end.event and history.run(1):
+            here = history.here
+            for watch in watches:
+                _look(session, watch, here)
+
+
+def _look(session: Session, watch: _Watch, here: Place) -> None:
+    if watch.limit is not None and watch.before is None and truth(session, watch.limit):
+        watch.before = here
+    holds = truth(session, watch.question)
+    if holds and watch.first is None:
+        watch.first = here
+    if watch.failed is None and holds is (watch.goal.kind == "never"):
+        watch.failed = here
+
+
+def _verdict(watch: _Watch, start: Place) -> Judged:
+    text = _text(watch)
+    kind, by_ns = watch.goal.kind, watch.goal.by
+    if kind != "ever":
+        if watch.failed is None:
+            return Judged(text, met=True)
+        holds = "true" if kind == "never" else "false"
+        return Judged(text, met=False, wrong=f"{holds} at {_at(watch.failed, start)}")
+    if watch.first is None:
+        return Judged(text, met=False, wrong="it was never true")
+    if by_ns is not None and watch.first.at_ns - start.at_ns > by_ns:
+        return Judged(text, met=False, wrong=f"first true at {_at(watch.first, start)}")
+    if watch.before is not None and watch.before.event <= watch.first.event:
+        wrong = f"first true at {_at(watch.first, start)}, the other at {_at(watch.before, start)}"
+        return Judged(text, met=False, wrong=wrong)
+    return Judged(text, met=True)
+
+
+def _at(place: Place, start: Place) -> str:
+    return f"{fmt.event(place.event)}, {fmt.duration(place.at_ns - start.at_ns)} after the setup"
+
+
+def _text(watch: _Watch) -> str:
+    by = f", by {fmt.duration(watch.goal.by)}" if watch.goal.by is not None else ""
+    before = f", before {watch.limit.text}" if watch.limit is not None else ""
+    return f"{watch.goal.kind} {watch.question.text}{by}{before}"

@@ -1,0 +1,196 @@
+"""Load a lab file: the world of one student, its tasks, and all errors with their places."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+
+from pydantic import TypeAdapter
+from yaml.nodes import Node
+
+from rdmalab.classroom.drawing import drawn
+from rdmalab.classroom.model import KIND, LabDocument, Task
+from rdmalab.classroom.parameter_model import MOST_WORLDS, LabParameter, VaryValues
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.files import read
+from rdmalab.scenario.loader import Scenario, shaped
+from rdmalab.scenario.parameters import PARAMS, fill, substitute
+from rdmalab.scenario.planned_step import PlannedStep, Spot
+from rdmalab.scenario.planner import Planner, Vocabulary
+from rdmalab.scenario.source import FileError, Source, together
+
+NAMED = "%"  # begins %{NAME}: a value of `vary` or of `bind`
+SEED = "seed"  # a key of `vary` that needs no %{seed}
+NO_WORLD: Mapping[str, str] = MappingProxyType({})
+_PARAMS: TypeAdapter[dict[str, LabParameter]] = TypeAdapter(dict[str, LabParameter])
+_VALUES: TypeAdapter[list[str]] = TypeAdapter(VaryValues)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSteps:
+    """The steps of one task, ready to run."""
+
+    at: tuple[PlannedStep, ...]
+    tried: tuple[PlannedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabFile:
+    """A lab in the world of one student.
+
+    params: the values that were drawn. world: values of `vary`. scenario: the setup.
+    """
+
+    source: Source
+    root: Node
+    document: LabDocument
+    params: Mapping[str, str]
+    world: Mapping[str, str]
+    scenario: Scenario
+    steps: tuple[TaskSteps, ...]
+
+    def spot(self, *path: int | str) -> Spot:
+        """The place of a text of the file, for errors in it."""
+        return Spot(self.source, yaml_tree.find(self.root, path))
+
+
+def is_lab(text: str) -> bool:
+    """Whether a text is that of a lab, which need not be correct."""
+    return f"kind: {KIND}" in text.replace("'", "").replace('"', "")
+
+
+def load(path: str, vocabulary: Vocabulary, student: str, salt: str = "") -> LabFile:
+    """The lab in a file, with the parameters of a student; raises FileError."""
+    return loads(read(path), path, vocabulary, student=student, salt=salt)
+
+
+def loads(  # noqa: PLR0913
+    text: str, path: str, vocabulary: Vocabulary, *, student: str = "", salt: str = "",
+    params: Mapping[str, str] | None = None, world: Mapping[str, str] = NO_WORLD,
+) -> LabFile:  # fmt: skip
+    """The lab in a text. path: for messages. params: in place of those drawn for the student.
+
+    world: values of `vary`; for others the first of the file. Raises FileError with all errors.
+    """
+    source = Source(path, text)
+    root = yaml_tree.compose(source)
+    if params is None:
+        params = drawn(_given(root, "id"), salt, student, _parameters(source, root))
+    root = substitute(source, root, params)
+    chosen = {**_first_world(root), **world}
+    root = substitute(source, root, chosen, sign=NAMED, skip="tasks")
+    with shaped(source, root, document=LabDocument):
+        document = LabDocument.model_validate(yaml_tree.plain(root))
+    if SEED in chosen:
+        document = document.model_copy(update={"seed": int(chosen[SEED])})
+    return _planned(source, root, document, vocabulary, params, chosen)
+
+
+def _planned(
+    source: Source, root: Node, document: LabDocument, vocabulary: Vocabulary,
+    params: Mapping[str, str], world: Mapping[str, str],
+) -> LabFile:  # fmt: skip
+    planner = Planner(source, root, vocabulary)
+    setup = planner.steps(document)
+    steps = []
+    for index, task in enumerate(document.tasks):
+        at = _steps(planner, root, index, task, "at")
+        steps.append(TaskSteps(at, _steps(planner, root, index, task, "try")))
+    everything = (*setup, *(step for each in steps for step in (*each.at, *each.tried)))
+    planner.check_questions(everything)
+    lab = LabFile(
+        source, root, document, params, world, Scenario(source, document, setup, ()), tuple(steps)
+    )
+    planner.wrong += _wrong_texts(lab)
+    if planner.wrong:
+        raise together(planner.wrong)
+    return lab
+
+
+def _steps(
+    planner: Planner, root: Node, index: int, task: Task, key: str
+) -> tuple[PlannedStep, ...]:
+    said = task.at if key == "at" else task.steps_tried
+    path = ("tasks", index, key)
+    found = []
+    for number, step in enumerate(said):
+        with planner.kept():
+            found.append(planner.planned(step, yaml_tree.find(root, (*path, number))))
+    return tuple(found)
+
+
+# --------------------------------------------------------------------------- questions
+def questions(task: Task) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """The questions of a task, each with its path below the task."""
+    for number, goal in enumerate(task.goal or ()):
+        path: tuple[int | str, ...] = ("goal", number)
+        yield (path if goal.kind == "now" else (*path, goal.kind)), goal.question
+        if goal.before is not None:
+            yield (*path, "before"), goal.before
+    yield from ((("bind", name), text) for name, text in task.bind.items())
+    if task.answer is not None:
+        yield ("answer",), task.answer
+    if task.why is not None:
+        yield ("why",), task.why
+
+
+def _wrong_texts(lab: LabFile) -> Iterator[FileError]:
+    """Errors in questions, as far as they do not name what is found later."""
+    for index, task in enumerate(lab.document.tasks):
+        names = {*task.vary, *task.bind, *lab.world}
+        for path, text in questions(task):
+            spot = lab.spot("tasks", index, *path)
+            try:
+                named = fill(text, dict.fromkeys(names, "A"), NAMED)
+                if named.text == text:
+                    parse_expression(text)
+            except NotUnderstood as wrong:
+                yield spot.error(wrong)
+
+
+# --------------------------------------------------------------------------- parameters, worlds
+def _given(root: Node, key: str) -> str:
+    node = yaml_tree.find(root, (key,))
+    return str(node.value) if node is not root and isinstance(node.value, str) else ""
+
+
+def _parameters(source: Source, root: Node) -> dict[str, LabParameter]:
+    node = yaml_tree.find(root, (PARAMS,))
+    if node is root:
+        return {}
+    with shaped(source, root, PARAMS, document=LabDocument):
+        return _PARAMS.validate_python(yaml_tree.plain(node))
+
+
+def _varied(root: Node) -> dict[str, list[str]]:
+    """Name → its values in the first task that varies it; a wrong form is reported later."""
+    tasks = yaml_tree.plain(yaml_tree.find(root, ("tasks",)))
+    found: dict[str, list[str]] = {}
+    for task in tasks if isinstance(tasks, list) else ():
+        vary = task.get("vary") if isinstance(task, dict) else None
+        for name, said in vary.items() if isinstance(vary, dict) else ():
+            values = values_of(said)
+            if values:
+                found.setdefault(name, values)
+    return found
+
+
+def values_of(said: object) -> list[str]:
+    """The values of a key of `vary`: a list, or `0..9`; empty if it is neither."""
+    try:
+        return _VALUES.validate_python(said)
+    except ValueError:
+        return []
+
+
+def _first_world(root: Node) -> dict[str, str]:
+    return {name: values[0] for name, values in _varied(root).items()}
+
+
+def worlds(task: Task) -> list[dict[str, str]]:
+    """All combinations of the values that a task varies; one empty one if it varies nothing."""
+    names, values = list(task.vary), list(task.vary.values())
+    found = (dict(zip(names, each, strict=True)) for each in product(*values))
+    return list(found)[:MOST_WORLDS]

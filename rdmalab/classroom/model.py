@@ -1,0 +1,241 @@
+"""The pydantic model of a lab file: a scenario's world, and what a student is asked to do in it."""
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    Field,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic_core import CoreSchema
+
+from rdmalab.classroom.parameter_model import LabParameter, Points, Truth, VaryValues
+from rdmalab.classroom.solution_model import Solutions
+from rdmalab.scenario import field_types
+from rdmalab.scenario.fabric import Section
+from rdmalab.scenario.model import Document, Steps
+
+KIND = "lab"
+KINDS = ("now", "ever", "never", "always")
+MOST_TASKS = 50
+
+
+class Limits(Section):
+    """How much a submission may use; more than that is `cut`."""
+
+    lines: field_types.Number = 300
+    """Lines."""
+    events: field_types.Number = 50_000
+    """Events of the whole submission."""
+    time: field_types.Time = 10_000_000_000
+    """Virtual time after the setup."""
+
+
+class Rules(Section, BaseModel):
+    """What a student may do. A line that is not allowed is skipped and reported."""
+
+    allow: list[field_types.Word] = []
+    """Commands of the experimenter that are allowed here: `fault`, `link`, `pkey`."""
+    forbid: list[field_types.Word] = []
+    """Commands that are not allowed here: `use`, `connect`."""
+    lock: list[field_types.Sentence] = []
+    """Objects that no command may change, or nodes: `B.qp0`, `B`."""
+    past: Literal["free", "counted", "never"] = "free"
+    """`back`, `goto`, `rewind`: free, counted in the report, or not allowed."""
+    doctor: Literal["open", "shut"] = "open"
+    """`why`, `checklist`, `apply`: shut refuses them while the lab is open."""
+    limits: Limits = Limits()
+    """How much a submission may use."""
+    settle: field_types.Sentence = "run 100ms"
+    """What follows the last line, so that work in flight completes."""
+
+
+class Goal(Section):
+    """A question that must be true: when all is done, or over the time since the setup.
+
+    That time is the one on the branch that is handed in.
+    """
+
+    now: field_types.Sentence | None = None
+    """True when all is done; a text alone means this."""
+    ever: field_types.Sentence | None = None
+    """True after some event."""
+    never: field_types.Sentence | None = None
+    """True after no event."""
+    always: field_types.Sentence | None = None
+    """True after every event."""
+    by: field_types.Time | None = None
+    """With `ever`: at the latest so long after the setup."""
+    before: field_types.Sentence | None = None
+    """With `ever`: in an event before the first one in which this is true."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_kind(cls, given: object) -> object:
+        if isinstance(given, str):
+            return {"now": given}
+        if not isinstance(given, dict):
+            hint = 'write A.cq0.count == 1, or {never: "…"}'
+            raise field_types.wrong("a goal is a question, or a mapping", hint)
+        if len([kind for kind in KINDS if kind in given]) != 1:
+            hint = f"write one of {', '.join(KINDS)}"
+            raise field_types.wrong("a goal has one kind", hint)
+        for key in ("by", "before"):
+            if key in given and "ever" not in given:
+                raise field_types.wrong(f"{key} goes with ever only", "leave it out", key)
+        return given
+
+    @property
+    def kind(self) -> str:
+        """Which of KINDS it is."""
+        return next(kind for kind in KINDS if getattr(self, kind))
+
+    @property
+    def question(self) -> str:
+        return str(getattr(self, self.kind))
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        mapping = dict(handler.resolve_ref_schema(handler(core_schema)))
+        text = {"type": "string", "minLength": 1}
+        about = mapping.pop("description", "")
+        return {"title": "Goal", "description": about, "oneOf": [text, mapping]}
+
+
+class Choice(Section):
+    """One of the answers that are offered."""
+
+    text: field_types.Sentence
+    """The answer."""
+    right: Truth = False
+    """Whether it is right."""
+    when_wrong: field_types.Sentence | None = None
+    """What a student reads who chose it."""
+
+
+class Hint(Section):
+    """A hint; a student who takes it loses its cost."""
+
+    cost: Points = 0
+    """Points."""
+    text: field_types.Sentence
+    """The hint."""
+
+
+Goals = Annotated[list[Goal], Field(min_length=1, max_length=100)]
+Names = dict[field_types.ParameterName, field_types.Sentence]
+
+
+class Task(Section, BaseModel):
+    """One task: goals of the world, an answer, or a choice."""
+
+    id: field_types.Word
+    """Its name in submissions and grades."""
+    title: field_types.Sentence | None = None
+    """One line."""
+    points: Points = 0
+    """What it is worth."""
+    ask: field_types.Sentence | None = None
+    """What is to be done or answered."""
+    answer: field_types.Sentence | None = None
+    """A question to the student's own world, as the setup left it, after `at`; its value is the
+    right answer."""
+    at: Steps = []
+    """Steps after which `answer` is asked, on a copy."""
+    choice: Annotated[list[Choice], Field(min_length=2, max_length=9)] | None = None
+    """Answers of which one is right; the student gives its number."""
+    needs: list[field_types.Word] = []
+    """Tasks above that must be passed before; else this one is blocked."""
+    bind: Names = {}
+    """`%{NAME}` in goals: what a question to the finished world names: `{q: A.cq0.last.qp}`."""
+    goal: Goals | None = None
+    """Questions that must be true."""
+    steps_tried: Steps = Field([], alias="try")
+    """Steps that are played on a copy of the finished world before the goals are asked."""
+    vary: dict[field_types.ParameterName, VaryValues] = {}
+    """The submission is played again in each of these worlds: values of `%{NAME}`, and `seed`."""
+    why: field_types.Sentence | None = None
+    """What `why` is asked about if a goal is not met; default: everything."""
+    when_wrong: dict[field_types.Word, field_types.Sentence] = {}
+    """Feedback by the cause that `why` names, by its slug."""
+    otherwise: field_types.Sentence | None = Field(None, alias="else")
+    """Feedback if no cause fits."""
+    hints: list[Hint] = []
+    """Hints, in the order in which they are given."""
+    hidden: Truth = False
+    """Judged by the grader only; the file for students has its `announce` and points."""
+    announce: field_types.Sentence | None = None
+    """What students read of a hidden task."""
+
+    @model_validator(mode="after")
+    def _agrees(self) -> "Task":
+        ways = [w for w in ("answer", "choice", "goal") if getattr(self, w) is not None]
+        if len(ways) > 1:
+            raise field_types.wrong(f"{ways[0]} and {ways[1]} are two tasks", "write another task")
+        if not ways and not (self.hidden and self.announce):
+            raise field_types.wrong("this task asks nothing", "add goal, answer or choice")
+        if self.choice is not None and sum(each.right for each in self.choice) != 1:
+            raise field_types.wrong("one choice is right", "write right: true once", "choice")
+        if self.hidden and self.announce is None:
+            raise field_types.wrong("a hidden task is announced", "add announce", "hidden")
+        for key in ("at", "steps_tried", "vary", "bind"):
+            only = "answer" if key == "at" else "goal"
+            if ways and getattr(self, key) and only not in ways:
+                said = "try" if key == "steps_tried" else key
+                raise field_types.wrong(f"{said} goes with {only} only", "leave it out", said)
+        return self
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the student types an answer."""
+        return self.answer is not None or self.choice is not None
+
+
+class LabDocument(Document, BaseModel):
+    """A lab: the world of a scenario, tasks, and submissions that must pass or fail."""
+
+    kind: Literal["lab"]
+    """`lab`."""
+    id: field_types.Word
+    """What submissions name."""
+    level: Literal["1", "2", "3"] = "1"
+    """How hard it is."""
+    minutes: field_types.Number | None = None
+    """How long it takes, for the instructor; nothing is enforced."""
+    params: dict[field_types.ParameterName, LabParameter] = {}  # type: ignore[assignment]
+    """Parameters, drawn for each student."""
+    steps: Steps = []
+    """A lab has none: the student types them."""
+    rules: Rules = Rules()
+    """What a student may do."""
+    tasks: Annotated[list[Task], Field(min_length=1, max_length=MOST_TASKS)]
+    """The tasks, in their order."""
+    solutions: Solutions | None = None
+    """Submissions that must pass, and that must fail; the file for students has none."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "LabDocument":
+        if self.steps:
+            raise field_types.wrong("a lab has no steps", "write setup, tasks", "steps")
+        seen: set[str] = set()
+        for task in self.tasks:
+            if task.id in seen:
+                raise field_types.wrong(f"two tasks have the id {task.id}", "change one", "tasks")
+            for need in task.needs:
+                if need not in seen:
+                    message = f"{task.id} needs {need}, which is no task above it"
+                    raise field_types.wrong(message, "tasks above it only", "tasks")
+            seen.add(task.id)
+        for solution in self.solutions.reject if self.solutions else ():
+            if solution.task is not None and solution.task not in seen:
+                message = f"no task has the id {solution.task}"
+                raise field_types.wrong(message, f"one of {', '.join(seen)}", "solutions")
+        return self
+
+    @property
+    def points(self) -> int:
+        """Of all tasks."""
+        return sum(task.points for task in self.tasks)

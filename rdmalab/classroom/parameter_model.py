@@ -1,0 +1,84 @@
+"""The pydantic model of what varies in a lab: parameters by student, values by world."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from rdmalab.scenario import field_types
+from rdmalab.scenario.fabric import Section
+
+MOST_WORLDS = 500
+"""The most combinations of values that `vary` may have."""
+
+Values = Annotated[list[field_types.Sentence], Field(min_length=1, max_length=100)]
+
+
+def _truth(value: object) -> bool:
+    if value not in ("true", "false", True, False):
+        raise field_types.wrong("true or false is required here", "write true or false")
+    return value in ("true", True)
+
+
+def _range(value: object) -> object:
+    """`0..9` as a list of numbers."""
+    if not isinstance(value, str):
+        return value
+    low, dots, high = value.partition("..")
+    if not dots or not low.isdecimal() or not high.isdecimal() or int(high) < int(low):
+        raise field_types.wrong(f'"{value}" is not a range', "write 0..9, or a list")
+    if int(high) - int(low) >= MOST_WORLDS:
+        raise field_types.wrong("this range is too long", f"at most {MOST_WORLDS} values")
+    return [str(number) for number in range(int(low), int(high) + 1)]
+
+
+Truth = Annotated[bool, BeforeValidator(_truth), WithJsonSchema({"type": "boolean"})]
+Points = Annotated[
+    int, field_types.number(0, 1_000, "write 2"),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 1_000}),
+]  # fmt: skip
+VaryValues = Annotated[
+    Values, BeforeValidator(_range),
+    WithJsonSchema({"anyOf": [
+        {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+        {"type": "string", "pattern": r"^[0-9]+\.\.[0-9]+$"},
+    ]}),
+]  # fmt: skip
+
+
+class LabParameter(Section):
+    """A parameter, `${NAME}`: each student gets another value of it."""
+
+    choose: Values | None = None
+    """The values from which one is drawn."""
+    low: field_types.Number | None = Field(None, alias="from")
+    """The smallest number that is drawn."""
+    high: field_types.Number | None = Field(None, alias="to")
+    """The largest number that is drawn."""
+    about: field_types.Sentence | None = None
+    """What it is, with its unit."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_way(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            raise field_types.wrong("a parameter is a mapping", "write {choose: [4, 8]}")
+        keys = {"choose", "from", "to"} & given.keys()
+        if keys not in ({"choose"}, {"from", "to"}):
+            hint = "write {choose: [4, 8]} or {from: 1, to: 9}"
+            raise field_types.wrong("a parameter of a lab is drawn in one way", hint)
+        return given
+
+    @model_validator(mode="after")
+    def _upward(self) -> "LabParameter":
+        if self.low is not None and self.high is not None and self.high < self.low:
+            raise field_types.wrong("to is less than from", "exchange them", "to")
+        return self
+
+    @property
+    def values(self) -> list[str]:
+        """All values that can be drawn, in the order of the file."""
+        if self.choose is not None:
+            return self.choose
+        assert self.low is not None
+        assert self.high is not None
+        return [str(number) for number in range(self.low, self.high + 1)]

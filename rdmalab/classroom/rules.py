@@ -1,0 +1,96 @@
+"""What a submission may do: which commands, on which objects, and whether the past may change."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rdmalab.classroom.model import Rules
+from rdmalab.command import Invocation, New, NotUnderstood, Ref, TimeMove
+from rdmalab.grammar.line import parse
+from rdmalab.session.session import Session
+
+EXPERIMENT = ("fault", "inject", "port", "link", "gid", "pkey", "device_fatal")
+"""Commands of the experimenter: a lab must allow them."""
+DOCTOR = ("why", "checklist", "apply")
+"""Commands that `doctor: shut` refuses."""
+_ALWAYS = ("step", "run", "until")
+_SHORT_FORMS = ("use", "connect", "to_rts", "reset")
+_LOOKS = frozenset({
+    "why", "checklist", "help", "explain", "show", "changes", "trace", "diff", "branches", "breaks",
+    "programs", "read", "hexdump", "faults", "quit",
+})  # fmt: skip
+
+
+class Part(NamedTuple):
+    """A command of a line. foul: why it is skipped, empty if it is run. moves: to the past."""
+
+    text: str
+    foul: str = ""
+    moves: bool = False
+
+
+class Rulebook:
+    """The rules of a lab, asked about each line of a session."""
+
+    def __init__(self, rules: Rules, session: Session) -> None:
+        self.rules = rules
+        self.session = session
+        shut = {word for word in EXPERIMENT if word not in rules.allow}
+        shut |= set(DOCTOR) if rules.doctor == "shut" else set()
+        self.shut = (shut | set(rules.forbid)) - set(_ALWAYS)
+
+    def parts(self, line: str) -> Iterator[Part]:
+        """The commands of a line, each judged; what changes nothing is left out."""
+        session = self.session
+        try:
+            found = parse(line, session.vocabulary, session.default_node, aliases=session.aliases)
+        except NotUnderstood as wrong:
+            yield Part(line, f"not understood: {wrong.message}")
+            return
+        for invocation in found:
+            command = session.vocabulary[invocation.name]
+            moves = command.facts.moves_time is TimeMove.ANY or invocation.name == "switch"
+            if foul := self.foul(invocation):
+                yield Part(invocation.line, foul)
+            elif command.facts.in_scenarios and invocation.name not in _LOOKS:
+                yield Part(invocation.line, moves=moves)
+
+    def foul(self, invocation: Invocation) -> str:
+        """Why this command is not allowed here; empty if it is."""
+        name = invocation.name
+        command = self.session.vocabulary[name]
+        if name in self.shut:
+            return f"{name} is not allowed in this lab"
+        past = command.facts.moves_time is TimeMove.ANY or name == "switch"
+        if past and self.rules.past == "never":
+            return f"{name}: the past of this lab cannot be changed"
+        locked = next((each for each in self._changed(invocation) if self._locks(each)), "")
+        return f"{locked} is locked in this lab" if locked else ""
+
+    def _changed(self, invocation: Invocation) -> Iterator[str]:
+        """The objects that a command is about: what a value only names is not changed."""
+        command = self.session.vocabulary[invocation.name]
+        if not command.changes_world and invocation.name not in _SHORT_FORMS:
+            return
+        if invocation.name == "use":
+            yield from self.rules.lock  # it makes objects on every node
+        subjects = command.parameters[:1] if invocation.name == "to_rts" else command.parameters
+        for parameter in subjects:
+            value = invocation.arguments.get(parameter.name)
+            if parameter.positional and isinstance(value, Ref | New):
+                yield f"{value.node}.{value.name}" if value.name else value.node
+        if invocation.name == "program":
+            yield from self._of_program(invocation)
+
+    def _of_program(self, invocation: Invocation) -> Iterator[str]:
+        """Locked objects that the lines of a program name, with the node or without it."""
+        node = invocation.line.split()[1].partition(".")[0]
+        for lock in self.rules.lock:
+            own = lock.removeprefix(f"{node}.")
+            if re.search(
+                rf"(?<![\w.])({re.escape(lock)}|{re.escape(own)})(?![\w])", invocation.line
+            ):
+                yield lock
+
+    def _locks(self, name: str) -> bool:
+        return any(name == lock or name.startswith(f"{lock}.") for lock in self.rules.lock)

@@ -1,0 +1,197 @@
+"""Command lab: check, draw, publish and begin labs."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rdmalab.cli import program
+from rdmalab.shell.streams import print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdmalab.classroom.checking import Trial
+    from rdmalab.scenario.report import ScenarioModel
+
+LAB_SUFFIX = ".lab.yaml"
+with_salt = click.option(
+    "--salt", default="", metavar="TEXT", help="Of a class and year: other parameters are drawn."
+)
+with_file = click.argument("path", metavar="FILE")
+
+
+@program.program.group(name="lab")
+def labs() -> None:
+    """Write labs: tasks in a world of their own, for a class."""
+
+
+@labs.command()
+@program.with_paths
+@click.option(
+    "--students", default=5, show_default=True, type=click.IntRange(1, 1000),
+    help="Draw the parameters of so many students.",
+)  # fmt: skip
+@with_salt
+@click.option("-v", "--verbose", is_flag=True, help="Print each grade.")
+def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) -> int:
+    """Grade the solutions of labs: those that must pass, and those that must not.
+
+    The accepted ones are graded again with other names for their objects. Exit code 1: a solution
+    has another grade than the lab declares, or the file for students holds a text of a hidden task.
+    """
+    from rdmalab.scenario.source import FileError
+
+    wrong = count = 0
+    for path in paths:
+        try:
+            for trial in tried(path, students, salt):
+                count += 1
+                wrong += bool(trial.wrong)
+                if trial.wrong:
+                    print(f"{path}: {trial.name}: {trial.wrong}")
+                elif verbose:
+                    print(f"{path}: {trial.name}: {trial.grade.score} of {trial.grade.of}")
+            for text in leaked(path):
+                wrong += 1
+                print(f"{path}: the file for students has the hidden text: {text}")
+        except FileError as error:
+            print("\n".join(map(str, error.all)))
+            return program.Exit.USAGE
+    program.tell(f"{count} grades, {wrong} not as declared")
+    if not count:
+        program.tell("no solutions: a lab for students has none")
+        return program.Exit.NOTHING
+    return program.Exit.FAILED if wrong else program.Exit.WELL
+
+
+def tried(path: str, count: int, salt: str = "") -> "Iterator[Trial]":
+    """The grades of the solutions of a lab for this many students."""
+    from rdmalab.classroom import checking
+    from rdmalab.scenario.files import found, read
+    from rdmalab.vocabulary import VOCABULARY
+
+    ids = checking.students(count)
+    yield from checking.trials(read(found(path)), path, VOCABULARY, ids, salt)
+
+
+def leaked(path: str) -> list[str]:
+    """Texts of hidden tasks that the file for students would have."""
+    from rdmalab.classroom.checking import leaks
+    from rdmalab.classroom.lab_file import load
+    from rdmalab.scenario.files import found
+    from rdmalab.vocabulary import VOCABULARY
+
+    return leaks(load(found(path), VOCABULARY, "1"))
+
+
+def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":
+    """The labs among files and below folders, each as a scenario; says what is not as declared."""
+    from rdmalab.scenario.files import found
+
+    for path in program.files_below(tuple(map(found, paths)), LAB_SUFFIX):
+        if path.endswith(LAB_SUFFIX):
+            lab = _as_scenario(path)
+            for step in lab.steps:
+                program.say(f"{path}: {step.text}: {step.what}", unless=quiet or not step.what)
+            if lab.error is not None:
+                program.say(f"ERROR {path}: {lab.error.message}", unless=quiet)
+            yield lab
+
+
+def _as_scenario(path: str) -> "ScenarioModel":
+    """A lab as a scenario of a report: its steps are its solutions."""
+    from rdmalab.scenario.report import ScenarioModel, StepModel, of_error
+    from rdmalab.scenario.result import StepOutcome
+    from rdmalab.scenario.source import FileError
+
+    steps: list[StepModel] = []
+    try:
+        for number, trial in enumerate(tried(path, 1), 1):
+            steps.append(
+                StepModel(
+                    number=number, id=trial.solution, action="do", text=trial.name, line=1,
+                    outcome=StepOutcome.FAILED if trial.wrong else StepOutcome.PASSED, event=0,
+                    now_ns=0, branch="main", what=trial.wrong or None,
+                )
+            )  # fmt: skip
+    except FileError as error:
+        return of_error(error)
+    failed = any(step.outcome is StepOutcome.FAILED for step in steps)
+    outcome = StepOutcome.FAILED if failed else StepOutcome.PASSED
+    return ScenarioModel(file=path, title=None, outcome=outcome, planned=len(steps), steps=steps)
+
+
+@labs.command()
+@with_file
+@click.option("--student", "ids", multiple=True, metavar="ID", help="Repeatable.")
+@click.option(
+    "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+    help="Ids, one a line or in the first column of a CSV.",
+)  # fmt: skip
+@with_salt
+@program.with_json
+def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_json: bool) -> int:
+    """Print the parameters that are drawn for students, and how often each value is drawn."""
+    from rdmalab.classroom.lab_file import load
+    from rdmalab.classroom.roster import ids_of
+    from rdmalab.scenario.files import found
+    from rdmalab.scenario.source import FileError
+    from rdmalab.vocabulary import VOCABULARY
+
+    everyone = [*ids, *(ids_of(Path(roster).read_text("utf-8-sig")) if roster else ())]
+    if not everyone:
+        raise click.UsageError("name a student: --student ID, or --roster FILE")
+    try:
+        values = {each: dict(load(found(path), VOCABULARY, each, salt).params) for each in everyone}
+    except FileError as error:
+        print("\n".join(map(str, error.all)))
+        return program.Exit.USAGE
+    if as_json:
+        print_json(json.dumps(values, indent=2))
+        return program.Exit.WELL
+    for each, drawn in values.items():
+        print(f"{each}: {' '.join(f'{name}={value}' for name, value in drawn.items())}")
+    for name in next(iter(values.values())) if len(values) > 1 else ():
+        often = Counter(drawn[name] for drawn in values.values())
+        print(f"{name}: {', '.join(f'{value} x {n}' for value, n in sorted(often.items()))}")
+    return program.Exit.WELL
+
+
+@labs.command()
+@with_file
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), metavar="FILE")
+def publish(*, path: str, out: str) -> int:
+    """Write the file for students: without solutions, and without what is hidden."""
+    from rdmalab.classroom.lab_file import load
+    from rdmalab.classroom.public import digest, published
+    from rdmalab.scenario.files import found
+    from rdmalab.scenario.source import FileError
+    from rdmalab.vocabulary import VOCABULARY
+
+    try:
+        lab = load(found(path), VOCABULARY, "1")
+    except FileError as error:
+        print("\n".join(map(str, error.all)))
+        return program.Exit.USAGE
+    program.write(out, published(lab).encode(), lambda there: b"kind: lab" in there, "lab")
+    program.tell(f"{out}: {lab.document.id} {digest(lab)}")
+    return program.Exit.WELL
+
+
+@labs.command()
+@with_file
+def new(*, path: str) -> int:
+    """Write a lab to begin with: one task, and the solutions that every lab has."""
+    import pkgutil
+
+    named = path if path.endswith(".yaml") else f"{path}{LAB_SUFFIX}"
+    if Path(named).exists():
+        raise click.UsageError(f"{named} exists already: choose another name")
+    name = Path(named).name.removesuffix(LAB_SUFFIX).removesuffix(".yaml")
+    template = pkgutil.get_data("rdmalab.classroom", f"template{LAB_SUFFIX}") or b""
+    program.write(named, template.replace(b"LAB-ID", name.encode()), lambda _: False, "lab")
+    program.tell(f"{named}: edit it, then: rdmalab lab check {named}")
+    return program.Exit.WELL

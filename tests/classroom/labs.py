@@ -1,0 +1,44 @@
+"""Short words for tests of labs: a small lab from its parts, and the lab of `lab new`."""
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from rdmalab.classroom import lab_file
+from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.lab_file import LabFile
+from rdmalab.vocabulary import VOCABULARY
+
+TEMPLATE = (resources.files("rdmalab.classroom") / "template.lab.yaml").read_text("utf-8")
+FOLDER = Path(__file__).parents[2] / "scenarios/labs"
+RECV = "post_recv B.qp0 sg=B.mr0[0:64]"
+SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED"
+
+
+def text_of(tasks: str, more: str = "") -> str:
+    """A lab with a connected pair and these tasks."""
+    return (
+        f"rdmalab: 1\nkind: lab\nid: tried\ntitle: t\n{more}"
+        f"setup:\n  - use rc_pair\ntasks:\n{tasks}"
+    )
+
+
+def loaded(text: str, student: str = "1", world: Mapping[str, str] = lab_file.NO_WORLD) -> LabFile:
+    return lab_file.loads(text, "x.lab.yaml", VOCABULARY, student=student, world=world)
+
+
+def graded(text: str, *lines: str, **answers: str) -> Grade:
+    """The grade of these lines and answers."""
+    return judged(text, Work(lines, answers))
+
+
+def judged(text: str, work: Work, *, public: bool = False) -> Grade:
+    def reopen(world: Mapping[str, str]) -> LabFile:
+        return loaded(text, world=world)
+
+    return grade(loaded(text), work, reopen, public=public)
+
+
+def passed(text: str, *lines: str, **answers: str) -> list[bool | None]:
+    return [result.passed for result in graded(text, *lines, **answers).results]

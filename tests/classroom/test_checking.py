@@ -1,0 +1,53 @@
+"""A lab is tested by its solutions: also under other names, and what is wrong is found."""
+
+from rdmalab.classroom.checking import renamed, students, trials
+from rdmalab.vocabulary import VOCABULARY
+from tests.classroom.labs import FOLDER, TEMPLATE
+from tests.each import each
+
+LABS = [path.name for path in sorted(FOLDER.glob("*.lab.yaml"))]
+
+
+def wrong(text: str, count: int = 1) -> list[str]:
+    found = trials(text, "x", VOCABULARY, students(count))
+    return [f"{trial.name}: {trial.wrong}" for trial in found if trial.wrong]
+
+
+@each("name", LABS)
+def test_every_solution_is_judged_as_the_lab_declares(name: str) -> None:
+    """For three students here; for fifty in `python -m tests.campaign`."""
+    assert wrong((FOLDER / name).read_text(), 3) == []
+
+
+def test_the_lab_to_begin_with_passes() -> None:
+    assert wrong(TEMPLATE, 4) == []
+
+
+def test_a_goal_that_is_too_hard_or_too_easy_is_found() -> None:
+    hard = wrong(TEMPLATE.replace('B.mr0[0:5] == "hello"', 'B.mr0[0:5] == "hullo"'))
+    assert hard[0].startswith("receive-first, student 1: it must pass, and is graded; deliver: ")
+    assert len(hard) == 4  # three, and the one that makes objects under other names
+    easy = wrong(TEMPLATE.replace("B.cq0.total(status=SUCCESS, byte_len=${size}) >= 1", "1 == 1"))
+    assert "a-write-instead, student 1: it must not pass, and gets all points" in easy
+    cause = wrong(TEMPLATE.replace("cause: rnr-infinite", "cause: loss"))
+    assert cause == ["no-receive, student 1: deliver must fail by loss, and why names rnr-infinite"]
+
+
+def test_a_lab_that_hangs_on_a_name_is_found() -> None:
+    text = TEMPLATE.replace(
+        "- B.cq0.total(status", "- B.qp5.state == RTS\n      - B.cq0.total(status"
+    )
+    assert any("new-queue-pair, student 1, objects renamed" in each for each in wrong(text))
+
+
+def test_objects_are_renamed_wherever_they_stand() -> None:
+    lines = [
+        "create_qp A.qp5 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+        "post_recv qp5 sg=A.mr0[0:8]; show A.qp55",
+        "program A.tx lines={ post_send A.qp5 opcode=SEND }",
+    ]
+    assert renamed(lines) == [
+        "create_qp A.other_qp5 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+        "post_recv other_qp5 sg=A.mr0[0:8]; show A.qp55",
+        "program A.other_tx lines={ post_send A.other_qp5 opcode=SEND }",
+    ]

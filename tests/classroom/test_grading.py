@@ -1,0 +1,120 @@
+"""Many submissions: each is graded once, whatever ends on the way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rdmalab.classroom import submission
+from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.grading import Item, Ledger, grades, known_in
+from rdmalab.classroom.public import digest
+from rdmalab.classroom.solution_model import Submission
+from rdmalab.jobs.limits import Limits
+from rdmalab.jobs.pool import LocalPool
+from tests.classroom.labs import RECV, TEMPLATE, loaded
+
+DIGEST = digest(loaded(TEMPLATE))
+
+
+def handed_in(student: str, *lines: str) -> str:
+    work = Submission(
+        rdmalab=1, kind="submission", lab=f"LAB-ID {DIGEST}", student=student,
+        lines=list(lines), answers={"answer-of-b": "2"},
+    )  # fmt: skip
+    return submission.written(work)
+
+
+def right(student: str, lab: str = TEMPLATE) -> str:
+    size = loaded(lab, student).params["size"]
+    return handed_in(student, RECV, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size}]")
+
+
+def item(text: str) -> Item:
+    return Item(TEMPLATE, "x.lab.yaml", text, "w.yaml")
+
+
+def test_what_is_known_is_not_graded_again(tmp_path: Path) -> None:
+    items = [item(right(f"s{n}")) for n in range(6)]
+    file = tmp_path / "grades.jsonl"
+    with file.open("a") as out:
+        first = [g for _, g in grades(items[:4], LocalPool(jobs=2), {}, Ledger(out).keep)]
+    assert [grade.score for grade in first] == [5] * 4
+    with file.open("a") as out:
+        out.write('{"key": "torn')
+    known = known_in(file.read_text())
+    assert set(known) == {each.key for each in items[:4]}
+    new: list[str] = []
+    again = list(grades(items, LocalPool(jobs=2), known, lambda key, _: new.append(key)))
+    assert sorted(new) == sorted(each.key for each in items[4:])
+    assert len(again) == 6
+    other = Item(TEMPLATE + "\n# changed\n", "x.lab.yaml", items[0].text, "w")
+    assert other.key not in known
+
+
+HOSTILE = {
+    "endless RNR": ["post_send A.qp0 opcode=SEND sg=A.mr0[0:16]", *["run"] * 40],
+    "endless program": ["program A.x lines={ loop\nsleep 10ns\nend }", *["run 1s"] * 20],
+    "much memory": [f"reg_mr A.m{n} pd=A.pd0 length=2147483648 access=0" for n in range(290)],
+    "a long line": ["post_recv B.qp0 sg=" + ",".join(["B.mr0[0:1]"] * 9_000)],
+    "brackets": ["until " + "(" * 20_000],
+    "files": ["load /etc/passwd", "save /tmp/x", "export /tmp/y"],
+    "travel": ["goto start; goto end"] * 290,
+    "too many lines": ["run 1us"] * 9_999,
+    "much time": ["run 86400s"],
+    "nonsense": ["\u202e\x1b[2J", "why", "quit", "new", "open rdmalab:2:AAAA"],
+}
+
+
+def test_a_hostile_submission_ends_within_its_limits_and_never_passes() -> None:
+    limits = Limits(cpu_s=6, wall_s=20)
+    items = [item(handed_in(name.replace(" ", "-"), *lines)) for name, lines in HOSTILE.items()]
+    begun_s = time.monotonic()
+    found = dict(grades([*items, item(right("s1"))], LocalPool(limits, 2), {}, _nowhere))
+    assert time.monotonic() - begun_s < 60  # ten of them, two at a time
+    assert found.pop(items[0].__class__(TEMPLATE, "x.lab.yaml", right("s1"), "w.yaml")).score == 5
+    assert len(found) == len(HOSTILE)
+    for given, grade in found.items():
+        assert grade.verdict in ("graded", "cut", "unreadable"), (given.text[:200], grade.reason)
+        assert grade.score < 5
+
+
+def _nowhere(_key: str, _grade: Grade) -> None:
+    return
+
+
+@pytest.mark.slow
+def test_kill_in_the_middle_loses_no_grade(tmp_path: Path) -> None:
+    """SIGKILL of the grader and all its workers; the second run does only what is left."""
+    lab, works, out = tmp_path / "x.lab.yaml", tmp_path / "works", tmp_path / "out"
+    lab.write_text(TEMPLATE)
+    works.mkdir()
+    for number in range(40):
+        (works / f"{number}.yaml").write_text(right(f"s{number}"))
+    words = [sys.executable, "-m", "rdmalab", "grade", str(lab), str(works), "--out", str(out)]
+    child = subprocess.Popen(
+        [*words, "--jobs", "2"], start_new_session=True, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    ledger = out / "grades.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (
+        not ledger.exists() or ledger.read_text().count("\n") < 5
+    ):
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    before = known_in(ledger.read_text())
+    ended = subprocess.run(
+        [*words, "--format", "json"], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert [each["score"] for each in json.loads(ended.stdout)] == [5] * 40
+    rows = ledger.read_text().splitlines()
+    keys = [json.loads(row)["key"] for row in rows if row.endswith("}")]
+    assert len(keys) == len(set(keys)) == 40
+    assert 0 < len(before) <= 40

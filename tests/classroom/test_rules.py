@@ -1,0 +1,57 @@
+"""Rules: what is not allowed is skipped, named, and changes nothing."""
+
+from rdmalab.classroom.playing import begun, play
+from rdmalab.classroom.rules import Rulebook
+from tests.classroom.labs import RECV, SEND, loaded, text_of
+from tests.each import each
+
+TASK = "  - {id: a, points: 1, goal: [A.cq0.count == 0]}\n"
+RULES = "rules: {lock: [B.qp0], forbid: [connect], allow: [link], past: never, doctor: shut}\n"
+
+
+@each(
+    "line, foul",
+    [
+        (SEND, ""),
+        ("fault drop A->B nth=1", "fault is not allowed in this lab"),
+        ("link latency=5us", ""),
+        ("connect A.qp0 B.qp0", "connect is not allowed in this lab"),
+        ("post_recv B.qp0 sg=B.mr0[0:64]", "B.qp0 is locked in this lab"),
+        ("modify_qp B.qp0 state=ERR", "B.qp0 is locked in this lab"),
+        ("modify_qp A.qp0 state=SQD", ""),
+        ("to_rts A.qp0 B.qp0", ""),  # it names B.qp0 only as the peer
+        ("to_rts B.qp0 A.qp0", "B.qp0 is locked in this lab"),
+        ("use ud_pair", "B.qp0 is locked in this lab"),
+        ("back 1", "back: the past of this lab cannot be changed"),
+        ("why", "why is not allowed in this lab"),
+        ("program B.x lines={ post_recv qp0 sg=mr0[0:8] }", "B.qp0 is locked in this lab"),
+        (
+            "program A.x lines={ post_recv B.qp0 }",
+            "not understood: B.qp0 is not on A, where this program runs",
+        ),
+        ("program B.x lines={ sleep 1us }", ""),
+        ("post_sned A.qp0", 'not understood: no verb "post_sned"'),
+        ("load x; save y", ""),  # files are not touched, and nothing is said of them
+    ],
+)
+def test_a_line_is_allowed_or_not(line: str, foul: str) -> None:
+    world = begun(loaded(text_of(TASK, RULES)))
+    rules = Rulebook(world.lab.document.rules, world.session)
+    assert [part.foul for part in rules.parts(line) if part.foul] == ([foul] if foul else [])
+
+
+def test_a_foul_is_skipped_and_the_rest_is_played() -> None:
+    lab = loaded(text_of(TASK, "rules: {lock: [B]}\n"))
+    world = play(lab, ["post_recv B.qp0 sg=B.mr0[0:8]", SEND, f"{RECV}; poll_cq A.cq0"])
+    assert [(foul.line, foul.why) for foul in world.fouls] == [
+        (1, "B.qp0 is locked in this lab"),
+        (3, "B.qp0 is locked in this lab"),
+    ]
+    assert bool(world.session.world.nodes["A"].qps.items)
+
+
+def test_nothing_is_read_or_written(tmp_path: object) -> None:
+    lab = loaded(text_of(TASK))
+    world = play(lab, ["save /nowhere/x", "load /etc/passwd", "quit", SEND])
+    assert world.fouls == []
+    assert world.session.world.event > world.start.event
