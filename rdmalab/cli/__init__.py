@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import click
 
-from rdmalab.cli import grading, labs, reference_commands, scenarios, session_commands
+from rdmalab.cli import grading, labs, reference_commands, scenarios, session_commands, sweep
 from rdmalab.cli.program import PIPE_CLOSED, Exit, program
 from rdmalab.shell.streams import Lost, forget_output, guarded
 
@@ -24,6 +24,7 @@ __all__ = [
     "reference_commands",
     "scenarios",
     "session_commands",
+    "sweep",
 ]
 
 

@@ -1,6 +1,6 @@
 """The outcome of one item of work, and the interface of a pool."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
@@ -43,7 +43,7 @@ class Outcome(Generic[V_co]):
 class Pool(Protocol):
     """Does work on many items; `LocalPool` here, `ClusterPool` on other machines."""
 
-    def results(self, work: Work[I, V], items: Iterable[I]) -> Iterator[Outcome[V]]:
+    def results(self, work: Work[I, V], items: Iterable[I]) -> Generator[Outcome[V], None, None]:
         """One outcome for each item, in the order in which they end.
 
         Closing the iterator ends all work that is not done.

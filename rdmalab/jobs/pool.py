@@ -11,7 +11,7 @@ import pickle
 import signal
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -82,7 +82,7 @@ class LocalPool:
     limits: Limits = field(default_factory=Limits)
     jobs: int = field(default_factory=cores)
 
-    def results(self, work: Work[I, V], items: Iterable[I]) -> Iterator[Outcome[V]]:
+    def results(self, work: Work[I, V], items: Iterable[I]) -> Generator[Outcome[V], None, None]:
         """See Pool. Raises CannotStart if no worker process can be started."""
         run = _Run(self, work, list(items))
         try:

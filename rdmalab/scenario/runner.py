@@ -42,17 +42,18 @@ class Runner:
 
     profile: of all nodes, replaces those in the file; None: those of the file, else
     `default`. session: runs the steps in it; None: in a new one with the nodes of the file.
-    `results` has one entry for each step done.
+    max_events: the limit of one run. `results` has one entry for each step done.
     """
 
     def __init__(
         self, scenario: Scenario, open_session: OpenSession, *,
         profile: str | None = None, default: str = _DEFAULT_PROFILE,
-        session: Session | None = None,
+        session: Session | None = None, max_events: int = MAX_EVENTS,
     ) -> None:  # fmt: skip
         self.scenario = scenario
         self.results: list[StepResult] = []
         self.replaced = ""
+        self._max_events = max_events
         self._unready: Reply | None = None  # a port that the device of `--profile` cannot have
         if session is not None:
             self.session = session
@@ -68,7 +69,6 @@ class Runner:
             for reply in replies(self.session, line, file=True):
                 self._unready = self._unready or (reply if reply.failed else None)
 
-    # ------------------------------------------------------------------ where we are
     @property
     def position(self) -> int:
         """The number of finished steps."""
@@ -135,7 +135,7 @@ class Runner:
         since = Since(self.session)
         result = StepResult(step, self.position + 1)
         limit = self.session.max_events
-        self.session.max_events = min(limit, MAX_EVENTS)
+        self.session.max_events = min(limit, self._max_events)
         try:
             report: Report | None = None
             if self._unready is not None:

@@ -92,7 +92,7 @@ def test_closing_the_results_ends_the_workers() -> None:
     found = LocalPool(LIMITS, jobs=2).results(work, [1, "sleep", "sleep", 2])
     assert next(found).ending is Ending.DONE
     start = time.monotonic()
-    found.close()  # type: ignore[attr-defined]
+    found.close()
     assert time.monotonic() - start < 2
     assert not multiprocessing.active_children()
 

@@ -1,0 +1,269 @@
+"""The command sweep: a scenario with many values of its parameters, as a table and a plot."""
+
+import sys
+from dataclasses import dataclass
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rdmalab.cli import program
+
+if TYPE_CHECKING:
+    from rdmalab.jobs.outcome import Pool
+    from rdmalab.sweep.campaign import Campaign
+    from rdmalab.sweep.measures import Measure
+    from rdmalab.sweep.plot import Plot
+    from rdmalab.sweep.point import Experiment, Result
+    from rdmalab.sweep.table import Row
+
+MOST_EVENTS = 1_000_000
+_SECONDS = 60
+_WALL = 4  # as many times as long on a busy machine
+_LINES = 16
+_JSON_LINES = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options, as click gives them."""
+
+    path: str
+    overs: tuple[str, ...]
+    repeat: int
+    seed: int
+    texts: tuple[str, ...]
+    given: tuple[str, ...]
+    out: str
+    as_json: bool
+    draws: bool
+    in_ascii: bool
+    svg: str
+    x: str
+    y: str
+    log: str
+    jobs: int | None
+    cluster: str | None
+    events: int
+    seconds: int
+    profile: str | None
+
+
+@program.program.command()
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--over",
+    "overs",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Values of a parameter: 0..31, 0..100..10, 1us,5us; repeatable.",
+)
+@click.option("--repeat", type=click.IntRange(1), default=1, help="Seeds for each combination.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="The first seed; default: 0.")
+@click.option(
+    "--measure",
+    "texts",
+    multiple=True,
+    metavar="NAME=EXPR,...",
+    help="Columns: expressions, goodput(A->B), iops, time, latency.p99, p50(iops).",
+)
+@program.with_set
+@click.option("-o", "--out", default="", metavar="FILE", help="The table; .jsonl: JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of CSV.")
+@click.option("--plot", "draws", is_flag=True, help="Draw a measure on the terminal.")
+@click.option("--ascii", "in_ascii", is_flag=True, help="Draw with * instead of braille.")
+@click.option("--svg", default="", metavar="FILE", help="Draw an SVG file.")
+@click.option("--x", default="", metavar="NAME", help="The parameter on the x axis.")
+@click.option("--y", default="", metavar="NAME", help="The measure on the y axis.")
+@click.option(
+    "--log",
+    type=click.Choice(["auto", "none", "x", "y", "xy"]),
+    default="auto",
+    help="Logarithmic axes; auto: y if its values differ by a factor of 1,000.",
+)
+@click.option("--jobs", type=click.IntRange(1), help="Worker processes; default: one for each CPU.")
+@click.option("--cluster", metavar="ADDRESS", help="The scheduler of a dask cluster.")
+@click.option(
+    "--events",
+    type=click.IntRange(1),
+    default=MOST_EVENTS,
+    show_default=True,
+    help="The most events of one run.",
+)
+@click.option(
+    "--seconds",
+    type=click.IntRange(1),
+    default=_SECONDS,
+    show_default=True,
+    help="The most CPU time of one point.",
+)
+@program.with_own_profile
+def sweep(**given: Any) -> int:  # fmt: skip
+    """Run a scenario with every combination of values of its parameters, and measure each run.
+
+    A run whose until is not met, or that reaches a limit, is a row with an error, without a number.
+    Exit code 1 means that there is such a row. With -o, ^C loses nothing: the same command
+    continues.
+    """
+    from rdmalab.command import NotUnderstood
+
+    try:
+        return _Sweep(_Options(**given)).run()
+    except NotUnderstood as wrong:
+        hint = f" ({wrong.hint})" if wrong.hint else ""
+        raise click.UsageError(wrong.message + hint) from None
+
+
+class _Sweep:
+    """One call of the command."""
+
+    def __init__(self, options: _Options) -> None:
+        from rdmalab.jobs.limits import Limits
+
+        self.options = options
+        self.title = ""
+        wall_s = float(_WALL * options.seconds)
+        self.limits = Limits(cpu_s=options.seconds, wall_s=wall_s, events=options.events)
+
+    def run(self) -> int:
+        from rdmalab.sweep.campaign import Campaign
+        from rdmalab.sweep.grid import over, points
+        from rdmalab.sweep.measures import measures
+        from rdmalab.sweep.table import rows
+
+        given = self.options
+        wanted = measures(given.texts or ("time",))
+        seeds = range(given.seed, given.seed + given.repeat)
+        grid = list(points([over(text) for text in given.overs], seeds))
+        experiment = self._experiment(wanted)
+        if (code := self._refused(experiment, dict(grid[0].values))) is not None:
+            return code
+        campaign = Campaign(experiment, grid, wanted, self.limits, given.out)
+        results = self._results(campaign)
+        if results is None:
+            return program.Exit.INTERRUPTED
+        table = rows(zip(grid, results, strict=True), wanted)
+        self._show(table)
+        campaign.finish()
+        return self._verdict(table)
+
+    def _experiment(self, wanted: "tuple[Measure, ...]") -> "Experiment":
+        from rdmalab.scenario.files import found, read
+        from rdmalab.scenario.loader import FileError
+        from rdmalab.sweep.point import Experiment
+
+        path = found(self.options.path)
+        try:
+            text = read(path)
+        except FileError as wrong:
+            raise click.ClickException(str(wrong)) from None
+        values = tuple(program.values_of(self.options.given).items())
+        texts = tuple(measure.text for measure in wanted)
+        return Experiment(path, text, texts, values, self.options.profile)
+
+    def _refused(self, experiment: "Experiment", values: dict[str, str]) -> int | None:
+        """The exit code for a file that cannot be swept, after its errors; None if it can."""
+        from rdmalab.scenario.loader import FileError
+        from rdmalab.sweep.campaign import require_condition
+        from rdmalab.sweep.point import opened
+
+        both = next((name for name, _ in experiment.values if name in values), None)
+        if both is not None:
+            raise click.UsageError(f"--set {both} and --over {both} exclude each other")
+        try:
+            scenario = opened(experiment, {**dict(experiment.values), **values}, 0)
+            require_condition(scenario)
+            self.title = scenario.title
+        except FileError as wrong:
+            program.tell(f"ERROR {wrong}")
+            return program.Exit.USAGE
+        return None
+
+    # ------------------------------------------------------------------ running
+    def _results(self, campaign: "Campaign") -> "list[Result] | None":
+        """The results of all points; None after ^C, with a sentence on standard error."""
+        from rdmalab.jobs.progress import Progress
+        from rdmalab.jobs.result_file import NotResults
+        from rdmalab.sweep.point import Ended
+
+        try:
+            done = campaign.known()
+        except (NotResults, OSError) as wrong:
+            raise click.ClickException(str(wrong)) from None
+        if done:
+            program.tell(f"{len(done)} of {len(campaign.points)} points are in {campaign.part}")
+        progress = Progress(sys.stderr, len(campaign.points), "points", len(done))
+        bad = 0
+
+        def see(_number: int, result: "Result") -> None:
+            nonlocal bad
+            bad += result.ended is not Ended.PASSED
+            progress.advance(f"{bad} without a number" if bad else "")
+
+        try:
+            return campaign.results(self._pool(), done, see)
+        except KeyboardInterrupt:
+            progress.end()
+            kept = (
+                f" {campaign.part} has them: the same command continues." if campaign.part else ""
+            )
+            program.tell(f"stopped after {progress.done} of {progress.total} points.{kept}")
+            return None
+        except OSError as wrong:
+            message = f"{campaign.part} cannot be written: {wrong.strerror}"
+            raise click.ClickException(message) from None
+        finally:
+            progress.end()
+
+    def _pool(self) -> "Pool":
+        from rdmalab.jobs.pool import LocalPool, cores
+
+        return LocalPool(self.limits, self.options.jobs or cores())
+
+    # ------------------------------------------------------------------ showing
+    def _show(self, table: "list[Row]") -> None:
+        """The table and the plots; the table is written first, because a plot may be refused."""
+        from rdmalab.sweep.table import as_csv, as_json_lines
+
+        given = self.options
+        in_lines = given.as_json or given.out.endswith(_JSON_LINES)
+        text = as_json_lines(table) if in_lines else as_csv(table)
+        if given.out:
+            program.write(given.out, text.encode(), _is_table, "table of a sweep")
+        elif not given.draws:
+            print(text, end="")
+        if given.draws:
+            from rdmalab.shell.script import speaks_unicode
+            from rdmalab.sweep.text_chart import text as chart
+
+            plain = given.in_ascii or not speaks_unicode(sys.stdout)
+            columns = min(120, get_terminal_size((80, 24)).columns)
+            print(chart(self._plot(table), columns, _LINES, ascii_only=plain))
+        if given.svg:
+            from rdmalab.sweep.svg_chart import svg
+
+            drawing = svg(self._plot(table)).encode()
+            program.write(given.svg, drawing, program.begins_as(drawing), "drawing")
+
+    def _plot(self, table: "list[Row]") -> "Plot":
+        from rdmalab.sweep.plot import Wish, plot
+
+        return plot(table, Wish(self.title, self.options.x, self.options.y, self.options.log))
+
+    def _verdict(self, table: "list[Row]") -> int:
+        from rdmalab.sweep.point import Ended
+
+        bad = [row for row in table if row.ended is not Ended.PASSED]
+        for row in bad[:3]:
+            where = " ".join(f"{name}={value}" for name, value in row.values)
+            program.tell(f"no number for {where or 'the scenario'}: {row.error}")
+        program.tell(f"{len(table) - len(bad)} of {len(table)} rows have numbers")
+        return program.Exit.FAILED if bad else program.Exit.WELL
+
+
+def _is_table(there: bytes) -> bool:
+    """Whether a file is a table of this command, as CSV or JSON lines."""
+    from rdmalab.sweep.table import CSV_END
+
+    first = there.partition(b"\n")[0].decode(errors="replace")
+    return first.endswith(CSV_END) or (first.startswith("{") and '"ended": ' in first)

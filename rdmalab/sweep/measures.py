@@ -1,0 +1,222 @@
+"""What is measured at the end of a point: built-in measures, and expressions of the prompt.
+
+Built-in measures count requests that completed with SUCCESS after the setup, in virtual time from
+the end of the setup to the end of the last step.
+"""
+
+import enum
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rdmalab.command import NotUnderstood
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.scenario.parameters import fill
+from rdmalab.scenario.runner import Runner
+from rdmalab.spec.work import Local
+from rdmalab.sweep.quantiles import quantile
+from rdmalab.sweep.requests import Request, peer, requests
+
+Value = int | float | str | bool | None
+"""The value of a measure: a number, yes or no, or a word such as RTS. None: it has none."""
+
+BUILT_IN = ("goodput(A->B)", "iops", "time", "latency.p50", "latency.p99")
+_NAMED = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.+)", re.ASCII | re.DOTALL)
+_QUANTILE = re.compile(r"p(\d{1,2}|100)\((.+)\)", re.ASCII | re.DOTALL)
+_GOODPUT = re.compile(r"goodput\(\s*([A-Z])\s*->\s*([A-Z])\s*\)", re.ASCII)
+_IOPS = re.compile(r"iops(?:\(([A-Z])\))?", re.ASCII)
+_LATENCY = re.compile(r"latency(?:\(([A-Z])\))?\.(p\d{1,2}|p100|min|max|mean)", re.ASCII)
+_NS = 10**9
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column of the table. percent: the quantile over seeds that it is; None: of each seed.
+
+    text: the built-in measure or the expression.
+    """
+
+    name: str
+    text: str
+    percent: int | None = None
+
+
+def measures(texts: tuple[str, ...]) -> tuple[Measure, ...]:
+    """Those of `--measure NAME=EXPR,goodput(A->B),p50(iops)`; raises NotUnderstood."""
+    found = [_measure(part) for text in texts for part in _parts(text)]
+    named = {measure.name: measure.text for measure in found if measure.percent is None}
+    used = {measure.text for measure in found if measure.percent is not None}
+    found = [_resolved(m, named) for m in found if m.percent is not None or m.name not in used]
+    names = [measure.name for measure in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise NotUnderstood(f"two measures are called {twice}", hint="write NAME=… to name one")
+    for measure in found:
+        check(measure.text)
+    of_seeds = [measure.name for measure in found if measure.percent is not None]
+    other = [measure.name for measure in found if measure.percent is None]
+    if of_seeds and other:
+        message = f"{of_seeds[0]} is one number for all seeds, {other[0]} one for each"
+        raise NotUnderstood(message, hint=f"write p50({other[0]})")
+    return tuple(found)
+
+
+def _measure(part: str) -> Measure:
+    if match := _QUANTILE.fullmatch(part):
+        return Measure(part, match[2].strip(), int(match[1]))
+    match = _NAMED.fullmatch(part)
+    if match is None:
+        return Measure(part, part)
+    if inner := _QUANTILE.fullmatch(match[2].strip()):
+        return Measure(match[1], inner[2].strip(), int(inner[1]))
+    return Measure(match[1], match[2].strip())
+
+
+def _resolved(measure: Measure, named: Mapping[str, str]) -> Measure:
+    """`p50(gbps)` names another measure of the same sweep."""
+    if measure.percent is None or measure.text not in named:
+        return measure
+    return Measure(measure.name, named[measure.text], measure.percent)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text at its commas, except those in brackets and quotes."""
+    depth, quote, start = 0, "", 0
+    for at, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in _OPENING:
+            depth += 1
+        elif character in _CLOSING:
+            depth -= 1
+        elif character == "," and depth == 0:
+            yield _given(text, text[start:at])
+            start = at + 1
+    yield _given(text, text[start:])
+
+
+def _given(text: str, part: str) -> str:
+    if not part.strip():
+        built_in = ", ".join(BUILT_IN)
+        raise NotUnderstood(
+            f"--measure {text}: a measure is missing", hint=f"NAME=EXPR, {built_in}"
+        )
+    return part.strip()
+
+
+def is_built_in(text: str) -> bool:
+    """Whether it is a measure of this module, no expression."""
+    return text == "time" or any(p.fullmatch(text) for p in (_GOODPUT, _IOPS, _LATENCY))
+
+
+def check(text: str) -> None:
+    """Raise NotUnderstood if it is neither a built-in measure nor an expression."""
+    if is_built_in(text) or "${" in text:
+        return
+    try:
+        parse_expression(text)
+    except NotUnderstood as wrong:
+        built_in = f"built-in measures: {', '.join(BUILT_IN)}"
+        raise NotUnderstood(
+            f"--measure {text}: {wrong.message}", hint=wrong.hint or built_in
+        ) from None
+
+
+def evaluated(runner: Runner, texts: tuple[str, ...], values: Mapping[str, str]) -> list[Value]:
+    """The value of each measure at the end of a scenario that passed.
+
+    values: of parameters, which an expression may name as `${name}`. Raises NotUnderstood for a
+    measure that has no value there.
+    """
+    counted = Counted(runner)
+    return [
+        counted.value(text) if is_built_in(text) else _asked(runner, fill(text, values).text)
+        for text in texts
+    ]
+
+
+def _asked(runner: Runner, text: str) -> Value:
+    session = runner.session
+    node = parse_expression(text).node
+    if session.refuse_senseless is not None:
+        session.refuse_senseless(node)
+    value: object = session.ask(node)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, enum.Enum):
+        return value.name or str(value)
+    if isinstance(value, int | float):
+        return value
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+class Counted:
+    """The built-in measures of one replay; its records are read once, when they are needed."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        setup = [result for result in runner.results if result.step.is_setup]
+        self.start_ns = setup[-1].now_ns if setup else 0
+        rest = runner.results[len(setup) :]
+        self.first_record = rest[0].first_record if rest else 0
+        self._requests: list[Request] | None = None
+
+    @property
+    def time_ns(self) -> int:
+        """Virtual time since the setup."""
+        return self.runner.session.world.now_ns - self.start_ns
+
+    def value(self, text: str) -> Value:
+        """The value of a built-in measure: ns, requests a second, bit/s."""
+        if text == "time":
+            return self.time_ns
+        if match := _IOPS.fullmatch(text):
+            return self._per_second(len(self._of(match[1])))
+        if match := _LATENCY.fullmatch(text):
+            return self._latency(match[1], match[2])
+        match = _GOODPUT.fullmatch(text)
+        assert match is not None
+        return self._per_second(8 * self._octets(match[1], match[2]))
+
+    def _per_second(self, count: int) -> float:
+        if self.time_ns <= 0:
+            raise NotUnderstood("no virtual time has passed since the setup")
+        return round(count * _NS / self.time_ns, 3)
+
+    def _latency(self, node: str | None, which: str) -> float:
+        found = sorted(r.latency_ns for r in self._of(node) if r.latency_ns is not None)
+        if not found:
+            raise NotUnderstood("no request that was posted after the setup has completed")
+        if which == "mean":
+            return round(sum(found) / len(found), 3)
+        percent = {"min": 0, "max": 100}.get(which)
+        return quantile(found, int(which[1:]) if percent is None else percent)
+
+    def _octets(self, source: str, target: str) -> int:
+        nodes = self.runner.session.world.nodes
+        missing = next((node for node in (source, target) if node not in nodes), None)
+        if missing is not None:
+            raise NotUnderstood(f"goodput({source}->{target}): there is no node {missing}")
+        session = self.runner.session
+        peers = {
+            place: peer(session, *place) for place in {(r.node, r.number) for r in self._moved()}
+        }
+        ends = {Local.GATHER: (source, target), Local.SCATTER: (target, source)}
+        return sum(
+            r.octets for r in self._moved() if (r.node, peers[r.node, r.number]) == ends[r.local]
+        )
+
+    def _moved(self) -> list[Request]:
+        """The requests that have payload."""
+        return [r for r in self._all() if r.local is not Local.NONE and r.octets]
+
+    def _of(self, node: str | None) -> list[Request]:
+        return [r for r in self._all() if node is None or r.node == node]
+
+    def _all(self) -> list[Request]:
+        if self._requests is None:
+            self._requests = list(requests(self.runner.session, self.first_record))
+        return self._requests

@@ -1,0 +1,111 @@
+"""One point of a sweep: a scenario with its values and its seed, played and measured.
+
+This module is what a worker process imports.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rdmalab.command import NotUnderstood
+from rdmalab.jobs.limits import Limits
+from rdmalab.lab import open_session
+from rdmalab.scenario.loader import FileError, Scenario, loads
+from rdmalab.scenario.runner import Runner, StepOutcome
+from rdmalab.sweep.grid import Point
+from rdmalab.sweep.measures import Value, evaluated
+from rdmalab.version import VERSION
+from rdmalab.vocabulary import VOCABULARY
+
+
+class Ended(StrEnum):
+    """How a point ended; measures are taken only if it PASSED."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    CUT = "cut"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What all points of a sweep share.
+
+    texts: of the measures. values: of parameters that the sweep does not change. profile None:
+    that of the file.
+    """
+
+    path: str
+    text: str
+    texts: tuple[str, ...]
+    values: tuple[tuple[str, str], ...] = ()
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One piece of work for a pool."""
+
+    experiment: Experiment
+    point: Point
+
+    def key(self, limits: Limits) -> str:
+        """The digest of all that decides the result; the same in every process."""
+        parts = dataclasses.asdict(self), limits.events, VERSION
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a point. values: of the measures in their order, none unless it PASSED."""
+
+    ended: Ended
+    values: list[Value] = field(default_factory=list)
+    events: int = 0
+    error: str = ""
+
+
+def play(item: Item, limits: Limits) -> Result:
+    """Play a point and measure it; what goes wrong with it is in the result."""
+    values = dict((*item.experiment.values, *item.point.values))
+    try:
+        scenario = opened(item.experiment, values, item.point.seed)
+    except FileError as wrong:
+        return Result(Ended.ERROR, error=str(wrong).splitlines()[0])
+    profile = item.experiment.profile
+    runner = Runner(scenario, open_session, profile=profile, max_events=limits.events)
+    runner.run()
+    events = runner.session.world.event + 1
+    if runner.outcome is StepOutcome.PASSED:
+        return _measured(item, runner, values, events)
+    ended = Ended.FAILED if runner.outcome is StepOutcome.FAILED else Ended.ERROR
+    return Result(ended, events=events, error=_failure(runner))
+
+
+def opened(experiment: Experiment, values: Mapping[str, str], seed: int) -> Scenario:
+    """The scenario with these values and this seed; raises FileError."""
+    scenario = loads(experiment.text, experiment.path, VOCABULARY, values)
+    document = scenario.document.model_copy(update={"seed": seed})
+    return dataclasses.replace(scenario, document=document)
+
+
+def _measured(item: Item, runner: Runner, values: Mapping[str, str], events: int) -> Result:
+    try:
+        found = evaluated(runner, item.experiment.texts, values)
+    except NotUnderstood as wrong:
+        return Result(Ended.ERROR, events=events, error=wrong.message)
+    return Result(Ended.PASSED, found, events)
+
+
+def _failure(runner: Runner) -> str:
+    """Why the last step failed, as one line."""
+    result = runner.results[-1]
+    if result.error is not None:
+        return str(result.error).splitlines()[0]
+    assert result.failure is not None
+    failure = result.failure
+    where = f"line {result.step.place.line}"
+    return f"{where}: expected {failure.expected}; {'; '.join(failure.actual)}"

@@ -1,0 +1,142 @@
+"""A plot as SVG: the same bytes each time, in the colours of day and night, without other files.
+
+Lines differ in dash as well as in colour. Each point has a tooltip.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rdmalab.guide.svg import INKS, Ink, Words, element, text, tooltip
+from rdmalab.sweep.plot import Line, Plot, Spot
+
+WIDTH, HEIGHT = 720, 400
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 24, 56, 56
+_LEGEND = 150  # px at the right, if there are several lines
+_ROW = 20
+_PAPER, _TEXT, _QUIET = INKS["paper"], INKS["ink"], INKS["quiet"]
+_INKS = (INKS["reset"], INKS["err"], INKS["step"], INKS["auto"], Ink("#8250df", "#bc8cff"))
+_DASHES = ("", "8 4", "2 4", "10 4 2 4")  # four and five colours: twenty pairs
+_LATIN = 6.6  # px of a letter, for names in the legend
+
+
+def svg(plot: Plot) -> str:
+    """The file."""
+    chart = _Chart(plot)
+    frame: dict[str, object] = {
+        "xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {HEIGHT}",
+        "width": WIDTH, "height": HEIGHT, "role": "img",
+    }  # fmt: skip
+    return element("svg", frame, "\n", "\n".join(chart.parts()), "\n") + "\n"
+
+
+def _style() -> str:
+    rules = 'text { font: 13px -apple-system, "Segoe UI", "DejaVu Sans", sans-serif }\n'
+    rules += ".title { font-size: 16px; font-weight: 600 } .grid { stroke-width: 1 }\n"
+    rules += ".line { fill: none; stroke-width: 2 } .band { stroke: none; fill-opacity: .18 }\n"
+
+    def inks(night: bool) -> str:
+        def of(ink: Ink) -> str:
+            return ink.night if night else ink.day
+
+        lines = [f"text {{ fill: {of(_TEXT)} }} .small {{ font-size: 12px; fill: {of(_QUIET)} }}"]
+        lines += [f".paper {{ fill: {of(_PAPER)} }}"]
+        lines += [f".grid {{ stroke: {of(_QUIET)}; stroke-opacity: .35 }}"]
+        for number, ink in enumerate(_INKS):
+            lines += [f".c{number} {{ stroke: {of(ink)} }} .f{number} {{ fill: {of(ink)} }}"]
+        return "\n".join(lines)
+
+    night = f"@media (prefers-color-scheme: dark) {{\n{inks(True)}\n}}"
+    return element("style", {}, f"\n{rules}{inks(False)}\n{night}\n")
+
+
+class _Chart:
+    """The parts of one plot."""
+
+    def __init__(self, plot: Plot) -> None:
+        self.plot = plot
+        named = [line.name for line in plot.lines if line.name]
+        longest = max((len(name) for name in named), default=0)
+        legend = max(_LEGEND, 44 + longest * _LATIN) if named else 0
+        self.right = WIDTH - _RIGHT - legend
+        self.bottom = HEIGHT - _BOTTOM
+
+    def parts(self) -> Iterator[str]:
+        plot = self.plot
+        yield tooltip(plot.title)
+        yield _style()
+        yield element("rect", {"class": "paper", "width": "100%", "height": "100%"})
+        yield text(Words(_LEFT, 26, plot.title, "title"))
+        if plot.caption:
+            yield text(Words(_LEFT, 44, plot.caption, "small"))
+        yield from self._axes()
+        for number, line in enumerate(plot.lines):
+            yield from self._band(number, line)
+        for number, line in enumerate(plot.lines):
+            yield from self._line(number, line)
+        yield from self._legend()
+
+    def _x(self, value: float) -> float:
+        return round(_LEFT + self.plot.x.place(value) * (self.right - _LEFT), 1)
+
+    def _y(self, value: float) -> float:
+        return round(self.bottom - self.plot.y.place(value) * (self.bottom - _TOP), 1)
+
+    def _axes(self) -> Iterator[str]:
+        for value, label in self.plot.y.labels:
+            at = self._y(value)
+            yield _straight(_LEFT, at, self.right, at)
+            yield text(Words(_LEFT - 8, at + 4, label, "small", "end"))
+        for value, label in self.plot.x.labels:
+            at = self._x(value)
+            yield _straight(at, self.bottom, at, self.bottom + 5)
+            yield text(Words(at, self.bottom + 20, label, "small", "middle"))
+        yield _straight(_LEFT, self.bottom, self.right, self.bottom)
+        middle = (_LEFT + self.right) / 2
+        yield text(Words(middle, HEIGHT - 14, self.plot.x.name, "", "middle"))
+        up = (_TOP + self.bottom) / 2
+        turned = {"transform": f"rotate(-90 18 {up:g})"}
+        yield element("g", dict(turned), text(Words(18, up, self.plot.y.name, "", "middle")))
+
+    def _band(self, number: int, line: Line) -> Iterator[str]:
+        for piece in line.pieces if self.plot.seeds > 1 else ():
+            edge = [(spot.x, spot.high) for spot in piece]
+            edge += [(spot.x, spot.low) for spot in reversed(piece)]
+            points = " ".join(f"{self._x(x):g},{self._y(y):g}" for x, y in edge)
+            yield element("polygon", {"class": f"band f{number % len(_INKS)}", "points": points})
+
+    def _line(self, number: int, line: Line) -> Iterator[str]:
+        ink = number % len(_INKS)
+        for piece in line.pieces:
+            yield element("path", {**_stroke(number), "d": self._path(piece)})
+        for spot in line.spots:
+            inside = tooltip(f"{line.name} {spot.text}".strip())
+            if spot.y is None:
+                place = {"x": f"{self._x(spot.x):g}", "y": f"{self.bottom - 4:g}"}
+                cross = {**place, "class": f"f{ink}", "text-anchor": "middle"}
+                yield element("text", dict(cross), "×", inside)
+            else:
+                place = {"cx": f"{self._x(spot.x):g}", "cy": f"{self._y(spot.y):g}"}
+                yield element("circle", {"class": f"f{ink}", "r": 3.2, **place}, inside)
+
+    def _path(self, piece: Sequence[Spot]) -> str:
+        points = [f"{self._x(s.x):g} {self._y(s.y):g}" for s in piece if s.y is not None]
+        return "M" + " L".join(points)
+
+    def _legend(self) -> Iterator[str]:
+        left = self.right + 18
+        for number, line in enumerate(self.plot.lines):
+            if line.name:
+                at = _TOP + 8 + number * min(_ROW, (self.bottom - _TOP) / len(self.plot.lines))
+                yield element(
+                    "path", {**_stroke(number), "d": f"M{left:g} {at:g} L{left + 26:g} {at:g}"}
+                )
+                yield text(Words(left + 34, at + 4, line.name, "small"))
+
+
+def _stroke(number: int) -> dict[str, object]:
+    dash = _DASHES[number % len(_DASHES)]
+    return {"class": f"line c{number % len(_INKS)}", "stroke-dasharray": dash}
+
+
+def _straight(x1: float, y1: float, x2: float, y2: float) -> str:
+    ends = {"x1": f"{x1:g}", "y1": f"{y1:g}", "x2": f"{x2:g}", "y2": f"{y2:g}"}
+    return element("line", {"class": "grid", **ends})
