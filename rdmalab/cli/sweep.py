@@ -11,6 +11,7 @@ from rdmalab.cli import program
 
 if TYPE_CHECKING:
     from rdmalab.jobs.outcome import Pool
+    from rdmalab.jobs.progress import Progress
     from rdmalab.sweep.campaign import Campaign
     from rdmalab.sweep.measures import Measure
     from rdmalab.sweep.plot import Plot
@@ -182,17 +183,29 @@ class _Sweep:
     # ------------------------------------------------------------------ running
     def _results(self, campaign: "Campaign") -> "list[Result] | None":
         """The results of all points; None after ^C, with a sentence on standard error."""
+        from rdmalab.jobs.cluster import ClusterFailed
+        from rdmalab.jobs.pool import CannotStart
         from rdmalab.jobs.progress import Progress
         from rdmalab.jobs.result_file import NotResults
-        from rdmalab.sweep.point import Ended
 
         try:
             done = campaign.known()
-        except (NotResults, OSError) as wrong:
+            if done:
+                known = f"{len(done)} of {len(campaign.points)} points are in {campaign.part}"
+                program.tell(known)
+            progress = Progress(sys.stderr, len(campaign.points), "points", len(done))
+            return self._played(campaign, done, progress)
+        except (ClusterFailed, CannotStart, NotResults) as wrong:
             raise click.ClickException(str(wrong)) from None
-        if done:
-            program.tell(f"{len(done)} of {len(campaign.points)} points are in {campaign.part}")
-        progress = Progress(sys.stderr, len(campaign.points), "points", len(done))
+        except OSError as wrong:
+            message = f"{campaign.part} cannot be written: {wrong.strerror or wrong}"
+            raise click.ClickException(message) from None
+
+    def _played(
+        self, campaign: "Campaign", done: "dict[int, Result]", progress: "Progress"
+    ) -> "list[Result] | None":
+        from rdmalab.sweep.point import Ended
+
         bad = 0
 
         def see(_number: int, result: "Result") -> None:
@@ -204,20 +217,19 @@ class _Sweep:
             return campaign.results(self._pool(), done, see)
         except KeyboardInterrupt:
             progress.end()
-            kept = (
-                f" {campaign.part} has them: the same command continues." if campaign.part else ""
-            )
-            program.tell(f"stopped after {progress.done} of {progress.total} points.{kept}")
+            program.tell(f"stopped after {progress.done} of {progress.total} points")
+            if campaign.part:
+                program.tell(f"{campaign.part} has them: the same command continues")
             return None
-        except OSError as wrong:
-            message = f"{campaign.part} cannot be written: {wrong.strerror}"
-            raise click.ClickException(message) from None
         finally:
             progress.end()
 
     def _pool(self) -> "Pool":
+        from rdmalab.jobs.cluster import ClusterPool
         from rdmalab.jobs.pool import LocalPool, cores
 
+        if self.options.cluster:
+            return ClusterPool(self.options.cluster, self.limits)
         return LocalPool(self.limits, self.options.jobs or cores())
 
     # ------------------------------------------------------------------ showing

@@ -27,6 +27,7 @@ _GOODPUT = re.compile(r"goodput\(\s*([A-Z])\s*->\s*([A-Z])\s*\)", re.ASCII)
 _IOPS = re.compile(r"iops(?:\(([A-Z])\))?", re.ASCII)
 _LATENCY = re.compile(r"latency(?:\(([A-Z])\))?\.(p\d{1,2}|p100|min|max|mean)", re.ASCII)
 _NS = 10**9
+_WHOLE_FROM = 1_000  # a rate above has no decimals
 _OPENING, _CLOSING = "([{", ")]}"
 
 
@@ -184,7 +185,8 @@ class Counted:
     def _per_second(self, count: int) -> float:
         if self.time_ns <= 0:
             raise NotUnderstood("no virtual time has passed since the setup")
-        return round(count * _NS / self.time_ns, 3)
+        rate = count * _NS / self.time_ns
+        return round(rate, 3) if rate < _WHOLE_FROM else round(rate)
 
     def _latency(self, node: str | None, which: str) -> float:
         found = sorted(r.latency_ns for r in self._of(node) if r.latency_ns is not None)

@@ -80,7 +80,8 @@ def play(item: Item, limits: Limits) -> Result:
     runner.run()
     events = runner.session.world.event + 1
     if runner.outcome is StepOutcome.PASSED:
-        return _measured(item, runner, values, events)
+        defaults = {name: each.default for name, each in scenario.document.params.items()}
+        return _measured(item, runner, {**defaults, **values}, events)
     ended = Ended.FAILED if runner.outcome is StepOutcome.FAILED else Ended.ERROR
     return Result(ended, events=events, error=_failure(runner))
 

@@ -1,0 +1,148 @@
+"""A pool on the workers of a dask cluster, with the outcomes of a LocalPool.
+
+Batches that a lost worker had are computed on another one. Inside a worker, items are done by a
+limited process of its own, so an item that reaches a limit leaves the worker alone.
+"""
+
+import contextlib
+import importlib
+import threading
+import uuid
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from rdmalab.jobs.limits import Limits
+from rdmalab.jobs.outcome import Ending, Outcome, Work
+from rdmalab.jobs.pool import MOST_IN_BATCH
+from rdmalab.jobs.served import Request, ServedPool
+from rdmalab.version import VERSION
+
+I = TypeVar("I")  # noqa: E741
+V = TypeVar("V")
+
+_RETRIES = 3
+_CONNECT = "10s"
+_BATCHES_A_THREAD = 4
+_Batch = Sequence[tuple[int, Any]]
+
+
+class ClusterFailed(RuntimeError):  # noqa: N818
+    """The cluster cannot be used; the text says why, and what to do."""
+
+
+@dataclass(slots=True)
+class ClusterPool:
+    """The workers of a scheduler. address: `tcp://host:8786`."""
+
+    address: str
+    limits: Limits = field(default_factory=Limits)
+
+    def results(self, work: Work[I, V], items: Iterable[I]) -> Generator[Outcome[V], None, None]:
+        """See Pool. Raises ClusterFailed without a scheduler or workers of this version."""
+        numbered = list(enumerate(items))
+        if not numbered:
+            return
+        with _connected(self.address) as client:
+            threads = _checked(client)
+            size = max(1, min(MOST_IN_BATCH, len(numbered) // (_BATCHES_A_THREAD * threads)))
+            batches = [numbered[n : n + size] for n in range(0, len(numbered), size)]
+            yield from _Run(client, work, self.limits).outcomes(batches)
+
+
+class _Run:
+    """The work on one list of batches. batches: those in work, by the key of their future."""
+
+    def __init__(self, client: Any, work: Work[Any, Any], limits: Limits) -> None:
+        self.client = client
+        self.work = work
+        self.limits = limits
+        self.batches: dict[str, _Batch] = {}
+        self.distributed = importlib.import_module("distributed")
+
+    def outcomes(self, batches: Sequence[_Batch]) -> Iterator[Outcome[Any]]:
+        futures = [self._submitted(batch) for batch in batches]
+        coming = self.distributed.as_completed(futures, loop=self.client.loop)
+        del futures  # a result that was taken is released by the cluster
+        try:
+            for future in coming:
+                batch = self.batches.pop(future.key)
+                wrong = future.exception() if future.status == "error" else None
+                if wrong is None:
+                    yield from future.result()
+                elif not isinstance(wrong, self.distributed.KilledWorker):
+                    raise ClusterFailed(f"a worker of the cluster failed: {wrong}")
+                elif len(batch) == 1:
+                    reason = "its worker ended each time"
+                    yield Outcome(batch[0][0], Ending.CUT, reason=reason)
+                else:
+                    for item in batch:
+                        coming.add(self._submitted([item]))
+                future.release()
+        finally:
+            coming.clear()
+
+    def _submitted(self, batch: _Batch) -> Any:
+        key = f"rdmalab-{uuid.uuid4().hex}"
+        self.batches[key] = batch
+        return self.client.submit(
+            done_there, VERSION, self.work, batch, self.limits,
+            key=key, retries=_RETRIES, pure=False,
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError:
+        raise ClusterFailed("--cluster needs dask: pip install 'rdmalab[cluster]'") from None
+    try:
+        client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as wrong:
+        raise ClusterFailed(f"no scheduler at {address}: {wrong}") from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _checked(client: Any) -> int:
+    """The number of threads of all workers; raises ClusterFailed for another version."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    if not workers:
+        raise ClusterFailed("the cluster has no workers; start dask worker ADDRESS")
+    found = client.run(version_there, on_error="return")
+    for address, version in found.items():
+        if version != VERSION:
+            message = f"worker {address} has rdmalab {version}, here is {VERSION}"
+            raise ClusterFailed(f"{message}; install the same version there")
+    return sum(int(worker["nthreads"]) for worker in workers.values())
+
+
+# --------------------------------------------------------------------------- on a worker
+_idle: list[ServedPool] = []  # one for each thread of a worker at most
+_lock = threading.Lock()
+
+
+def version_there() -> str:
+    """The version that a worker has."""
+    return VERSION
+
+
+def done_there(
+    version: str, work: Work[Any, Any], batch: _Batch, limits: Limits
+) -> list[Outcome[Any]]:
+    """Do a batch on a worker of the cluster; also a worker that started later has its check."""
+    if version != VERSION:
+        raise ClusterFailed(f"this worker has rdmalab {VERSION}, not {version}")
+    with _lock:
+        pool = _idle.pop() if _idle else ServedPool()
+    try:
+        found = pool.outcomes(Request(work, [item for _, item in batch], limits))
+    except BaseException:
+        pool.end()
+        raise
+    with _lock:
+        _idle.append(pool)
+    return [replace(each, number=batch[each.number][0]) for each in found]
