@@ -1,8 +1,9 @@
 """`python -m tests.campaign [--seed S] [--sessions N]`: the examination of `why`, whole.
 
-Three parts, of which the suite plays a tenth with a printed seed: the lessons of `scenarios/why`
-after each way to tidy up, pointed and plain; sessions drawn from the tables of mistakes; and each
-fix that is called working, carried out. Exit status 1 if a share is below its bar.
+Four parts, of which the suite plays a tenth with a printed seed: the lessons of `scenarios/why`
+after each way to tidy up, pointed and plain; sessions drawn from the tables of mistakes; each fix
+that is called working, carried out; and the numbers of `tests/sweep/tables.py`, within 1 %. Exit
+status 1 if a share is below its bar.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 from rdmalab.session.session import Session
 from tests.doctor import tidying
 from tests.mistakes.playing import Answer, Mistake, answer_of, drawn
+from tests.sweep.tables import TABLE, is_right, measured
 
 _LATER_EVENTS = 100_000
 BARS = {"asked": 0.95, "plain": 0.90}  # of the sessions
@@ -113,20 +115,34 @@ def _print_row(area: str, answers: list[Answer]) -> None:
     say(f"{area or 'all':16} {count:4} sessions  {shares}  false fixes {false}")
 
 
+def sweeps(processes: ProcessPoolExecutor) -> bool:
+    """The tables of the sweeps; whether every number is right."""
+    wrong = 0
+    for entry, value in zip(TABLE, processes.map(measured, TABLE), strict=True):
+        right = is_right(entry, value)
+        wrong += not right
+        mark = "" if right else "  WRONG"
+        say(f"{entry.name:44} {value:10.4g}  table {entry.value:10.4g}{mark}")
+    say(f"sweeps: {len(TABLE) - wrong} of {len(TABLE)} numbers within 1 %")
+    return not wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--seed", default=str(int(time.time())))
     parser.add_argument("--sessions", type=int, default=500)
-    parser.add_argument("--part", choices=("lessons", "mistakes"))
+    parser.add_argument("--part", choices=("lessons", "mistakes", "sweeps"))
     parser.add_argument("--tidy", nargs="*", choices=TIDY, help="of the lessons only these")
     chosen = parser.parse_args()
     say(f"seed {chosen.seed}")
     good = True
     with ProcessPoolExecutor() as processes:
-        if chosen.part != "mistakes":
+        if chosen.part in (None, "lessons"):
             lessons(processes, chosen.tidy)
-        if chosen.part != "lessons":
+        if chosen.part in (None, "mistakes"):
             good = mistakes(processes, drawn(chosen.seed, chosen.sessions))
+        if chosen.part in (None, "sweeps"):
+            good = sweeps(processes) and good
     return 0 if good else 1
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rdmalab.jobs.progress import Progress
     from rdmalab.sweep.campaign import Campaign
     from rdmalab.sweep.measures import Measure
-    from rdmalab.sweep.plot import Plot
+    from rdmalab.sweep.plot import Plot, Wish
     from rdmalab.sweep.point import Experiment, Result
     from rdmalab.sweep.table import Row
 
@@ -130,12 +130,15 @@ class _Sweep:
         from rdmalab.sweep.campaign import Campaign
         from rdmalab.sweep.grid import over, points
         from rdmalab.sweep.measures import measures
+        from rdmalab.sweep.plot import check
         from rdmalab.sweep.table import rows
 
         given = self.options
         wanted = measures(given.texts or ("time",))
         seeds = range(given.seed, given.seed + given.repeat)
         grid = list(points([over(text) for text in given.overs], seeds))
+        if given.draws or given.svg:
+            check(self._wish, list(dict(grid[0].values)), [measure.name for measure in wanted])
         experiment = self._experiment(wanted)
         if (code := self._refused(experiment, dict(grid[0].values))) is not None:
             return code
@@ -258,9 +261,15 @@ class _Sweep:
             program.write(given.svg, drawing, program.begins_as(drawing), "drawing")
 
     def _plot(self, table: "list[Row]") -> "Plot":
-        from rdmalab.sweep.plot import Wish, plot
+        from rdmalab.sweep.plot import plot
 
-        return plot(table, Wish(self.title, self.options.x, self.options.y, self.options.log))
+        return plot(table, self._wish)
+
+    @property
+    def _wish(self) -> "Wish":
+        from rdmalab.sweep.plot import Wish
+
+        return Wish(self.title, self.options.x, self.options.y, self.options.log)
 
     def _verdict(self, table: "list[Row]") -> int:
         from rdmalab.sweep.point import Ended

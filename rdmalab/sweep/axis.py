@@ -1,6 +1,7 @@
 """One axis of a plot: where a value is, and which values are written beside it."""
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,7 +11,10 @@ from rdmalab.grammar.quantities import SCALES, any_quantity, spelled
 Label = tuple[float, str]
 """A value and its text."""
 
+_ENDING = re.compile(r"(%|[a-zµμ]*)$")
+_UNITS = (Unit.NS, Unit.BITS_PER_S, Unit.PPM, Unit.BYTES)
 _MOST_LABELS = 8
+_SAME = 1e-9  # values that differ by less are one
 _LOG_FROM = 1_000.0
 """An axis is logarithmic by default if the largest value is so many times the smallest."""
 
@@ -73,10 +77,9 @@ def _number(text: str) -> float | None:
 
 
 def _unit(text: str) -> Unit:
-    for unit in (Unit.NS, Unit.BITS_PER_S, Unit.PPM, Unit.BYTES):
-        if any(text.lower().rstrip().endswith(ending) for ending in SCALES[unit] if ending != "b"):
-            return unit
-    return Unit.NUMBER
+    ending = _ENDING.search(text.strip().lower())
+    named = ending[0] if ending else ""
+    return next((unit for unit in _UNITS if named in SCALES[unit]), Unit.NUMBER)
 
 
 def axis(name: str, values: list[float], *, log: bool | None, scale: Scale | None = None) -> Axis:
@@ -94,8 +97,9 @@ def axis(name: str, values: list[float], *, log: bool | None, scale: Scale | Non
     if log:
         return _logarithmic(name, values, scale)
     low, high = (least, most) if scale is not None else (min(0.0, least), max(0.0, most))
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    if high - low <= _SAME * max(abs(low), abs(high)):
+        half = max(0.5, abs(low) / 2_000)
+        low, high = low - half, high + half
     if scale is not None and scale.names:
         return Axis(name, low, high, False, tuple(enumerate(scale.names)))
     step = _step(low, high)
@@ -109,7 +113,7 @@ def _logarithmic(name: str, values: list[float], scale: Scale | None) -> Axis:
     low, high = math.log10(min(values)), math.log10(max(values))
     if scale is None:
         low, high = math.floor(low), math.ceil(high)
-    if low == high:
+    if high - low <= _SAME:
         low, high = low - 0.5, high + 0.5
     exponents = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
     marks = [10.0**n for n in exponents][:: max(1, len(exponents) // _MOST_LABELS)]

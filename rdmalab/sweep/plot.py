@@ -82,6 +82,12 @@ class Wish:
     log: str = "auto"
 
 
+def check(wish: Wish, parameters: Sequence[str], measures: Sequence[str]) -> None:
+    """Raise NotUnderstood for a plot that these parameters and measures do not allow."""
+    _name(wish.x, list(parameters), "--x")
+    _name(wish.y, list(measures), "--y")
+
+
 def plot(table: Sequence[Row], wish: Wish) -> Plot:
     """The plot of a table; raises NotUnderstood if it cannot be drawn."""
     x_name = _name(wish.x, _varying(table), "--x")
@@ -117,8 +123,7 @@ def _spot(at: float, rows: list[Row], x_name: str, y_name: str) -> Spot:
     where = f"{x_name}={dict(rows[0].values)[x_name]}"
     found = [value for row in rows if is_number(value := row.measured[y_name])]
     if len(found) < len(rows):
-        errors = [row.error or f"{y_name} is no number" for row in rows]
-        error = next((error for error in errors if error), "")
+        error = next((row.error for row in rows if row.error), f"{y_name} is no number")
         return Spot(at, None, 0, 0, f"{where}: {error}")
     ordered = sorted(found)
     low, middle, high = (quantile(ordered, percent) for percent in (LOW, MIDDLE, HIGH))

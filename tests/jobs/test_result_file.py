@@ -1,0 +1,43 @@
+"""Results line by line: whatever a killed process leaves, the whole lines are read again."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rdmalab.jobs.result_file import NotResults, ResultFile, known, line_of
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 120))
+def test_a_file_torn_anywhere_keeps_its_whole_lines(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "x"
+    rows = [{"key": f"k{n}", "text": "é\n"} for n in range(4)]
+    whole = b"".join(map(line_of, rows))
+    path.write_bytes(whole[: min(at, len(whole))])
+    before = known(str(path))
+    assert list(before) == [f"k{n}" for n in range(path.read_bytes().count(b"\n"))]
+    with ResultFile(str(path)) as file:
+        file.add({"key": "new"})
+    assert known(str(path)) == {**before, "new": {"key": "new"}}
+
+
+def test_a_result_is_on_the_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[bytes] = []
+    path = tmp_path / "x"
+    monkeypatch.setattr(os, "fsync", lambda _: synced.append(path.read_bytes()))
+    with ResultFile(str(path)) as file:
+        file.add({"key": "a"})
+        file.add({"key": "b"})
+    assert synced[-2:] == [b'{"key": "a"}\n', b'{"key": "a"}\n{"key": "b"}\n']
+
+
+@pytest.mark.parametrize("text", ["no\n", "[1]\n", '{"a": 1}\n', "3\n"])
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x"
+    path.write_text(text)
+    with pytest.raises(NotResults, match="choose another name"):
+        known(str(path))
+    assert known(str(tmp_path / "none")) == {}
