@@ -14,8 +14,10 @@ from rdmalab.classroom.parameter_model import MOST_WORLDS, LabParameter, VaryVal
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.document import shaped
 from rdmalab.scenario.files import read
-from rdmalab.scenario.loader import Scenario, shaped
+from rdmalab.scenario.include import Includes
+from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.parameters import PARAMS, fill, substitute
 from rdmalab.scenario.planned_step import PlannedStep, Spot
 from rdmalab.scenario.planner import Planner, Vocabulary
@@ -92,12 +94,13 @@ def _planned(
     source: Source, root: Node, document: LabDocument, vocabulary: Vocabulary,
     params: Mapping[str, str], world: Mapping[str, str],
 ) -> LabFile:  # fmt: skip
-    planner = Planner(source, root, vocabulary)
+    planner = Planner(source, root, vocabulary, Includes(None, params))  # a lab is one file
     setup = planner.steps(document)
     steps = []
     for index, task in enumerate(document.tasks):
-        at = _steps(planner, root, index, task, "at")
-        steps.append(TaskSteps(at, _steps(planner, root, index, task, "try")))
+        at = planner.listed(task.at, "tasks", index, "at")
+        tried = planner.listed(task.steps_tried, "tasks", index, "try")
+        steps.append(TaskSteps(at, tried))
     everything = (*setup, *(step for each in steps for step in (*each.at, *each.tried)))
     planner.check_questions(everything)
     lab = LabFile(
@@ -107,18 +110,6 @@ def _planned(
     if planner.wrong:
         raise together(planner.wrong)
     return lab
-
-
-def _steps(
-    planner: Planner, root: Node, index: int, task: Task, key: str
-) -> tuple[PlannedStep, ...]:
-    said = task.at if key == "at" else task.steps_tried
-    path = ("tasks", index, key)
-    found = []
-    for number, step in enumerate(said):
-        with planner.kept():
-            found.append(planner.planned(step, yaml_tree.find(root, (*path, number))))
-    return tuple(found)
 
 
 # --------------------------------------------------------------------------- questions

@@ -6,8 +6,8 @@ import yaml
 
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.document import shaped
 from rdmalab.scenario.field_types import FORMAT
-from rdmalab.scenario.loader import shaped
 from rdmalab.scenario.share_text import WORK, Damaged, packed, unpacked
 from rdmalab.scenario.source import FileError, Source
 

@@ -139,9 +139,9 @@ class _Sweep:
         grid = list(points([over(text) for text in given.overs], seeds))
         if given.draws or given.svg:
             check(self._wish, list(dict(grid[0].values)), [measure.name for measure in wanted])
-        experiment = self._experiment(wanted)
-        if (code := self._refused(experiment, dict(grid[0].values))) is not None:
-            return code
+        experiment = self._experiment(wanted, dict(grid[0].values))
+        if experiment is None:
+            return program.Exit.USAGE
         campaign = Campaign(experiment, grid, wanted, self.limits, given.out)
         results = self._results(campaign)
         if results is None:
@@ -151,37 +151,33 @@ class _Sweep:
         campaign.finish()
         return self._verdict(table)
 
-    def _experiment(self, wanted: "tuple[Measure, ...]") -> "Experiment":
-        from rdmalab.scenario.files import found, read
-        from rdmalab.scenario.loader import FileError
-        from rdmalab.sweep.point import Experiment
+    def _experiment(
+        self, wanted: "tuple[Measure, ...]", first: dict[str, str]
+    ) -> "Experiment | None":
+        """What all points share; None for a file that cannot be swept, after its errors.
 
-        path = found(self.options.path)
-        try:
-            text = read(path)
-        except FileError as wrong:
-            raise click.ClickException(str(wrong)) from None
-        values = tuple(program.values_of(self.options.given).items())
-        texts = tuple(measure.text for measure in wanted)
-        return Experiment(path, text, texts, values, self.options.profile)
-
-    def _refused(self, experiment: "Experiment", values: dict[str, str]) -> int | None:
-        """The exit code for a file that cannot be swept, after its errors; None if it can."""
-        from rdmalab.scenario.loader import FileError
+        first: the values of the first point.
+        """
+        from rdmalab.scenario.files import found
+        from rdmalab.scenario.loader import FileError, load
         from rdmalab.sweep.campaign import require_condition
-        from rdmalab.sweep.point import opened
+        from rdmalab.sweep.point import Experiment
+        from rdmalab.vocabulary import VOCABULARY
 
-        both = next((name for name, _ in experiment.values if name in values), None)
+        path, values = found(self.options.path), program.values_of(self.options.given)
+        both = next((name for name in values if name in first), None)
         if both is not None:
             raise click.UsageError(f"--set {both} and --over {both} exclude each other")
         try:
-            scenario = opened(experiment, {**dict(experiment.values), **values}, 0)
-            require_condition(scenario)
-            self.title = scenario.title
+            scenario = load(path, VOCABULARY, {**values, **first})
         except FileError as wrong:
             program.tell(f"ERROR {wrong}")
-            return program.Exit.USAGE
-        return None
+            return None
+        require_condition(scenario)
+        self.title = scenario.title
+        texts = tuple(measure.text for measure in wanted)
+        given, included = tuple(values.items()), tuple(scenario.included.items())
+        return Experiment(path, scenario.source.text, texts, given, self.options.profile, included)
 
     # ------------------------------------------------------------------ running
     def _results(self, campaign: "Campaign") -> "list[Result] | None":

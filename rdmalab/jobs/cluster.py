@@ -10,7 +10,7 @@ import threading
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending, Outcome, Work
@@ -24,7 +24,37 @@ V = TypeVar("V")
 _RETRIES = 3
 _CONNECT = "10s"
 _BATCHES_A_THREAD = 4
-_Batch = Sequence[tuple[int, Any]]
+_Batch = Sequence[tuple[int, I]]
+
+
+class _Future(Protocol):
+    """What is used of a future of dask."""
+
+    key: str
+    status: str
+
+    def exception(self) -> Exception: ...
+    def result(self) -> object: ...
+    def release(self) -> None: ...
+
+
+class _Coming(Protocol):
+    """What is used of `as_completed`."""
+
+    def __iter__(self) -> Iterator[_Future]: ...
+    def add(self, future: _Future) -> None: ...
+    def clear(self) -> None: ...
+
+
+class _Client(Protocol):
+    """What is used of a client of dask."""
+
+    loop: object
+
+    def submit(self, function: object, *arguments: object, **options: object) -> _Future: ...
+    def run(self, function: object, **options: object) -> dict[str, object]: ...
+    def scheduler_info(self, n_workers: int) -> dict[str, dict[str, dict[str, object]]]: ...
+    def close(self) -> None: ...
 
 
 class ClusterFailed(RuntimeError):  # noqa: N818
@@ -50,26 +80,26 @@ class ClusterPool:
             yield from _Run(client, work, self.limits).outcomes(batches)
 
 
-class _Run:
+class _Run(Generic[I, V]):
     """The work on one list of batches. batches: those in work, by the key of their future."""
 
-    def __init__(self, client: Any, work: Work[Any, Any], limits: Limits) -> None:
+    def __init__(self, client: _Client, work: Work[I, V], limits: Limits) -> None:
         self.client = client
         self.work = work
         self.limits = limits
-        self.batches: dict[str, _Batch] = {}
+        self.batches: dict[str, _Batch[I]] = {}
         self.distributed = importlib.import_module("distributed")
 
-    def outcomes(self, batches: Sequence[_Batch]) -> Iterator[Outcome[Any]]:
+    def outcomes(self, batches: Sequence[_Batch[I]]) -> Iterator[Outcome[V]]:
         futures = [self._submitted(batch) for batch in batches]
-        coming = self.distributed.as_completed(futures, loop=self.client.loop)
+        coming: _Coming = self.distributed.as_completed(futures, loop=self.client.loop)
         del futures  # a result that was taken is released by the cluster
         try:
             for future in coming:
                 batch = self.batches.pop(future.key)
                 wrong = future.exception() if future.status == "error" else None
                 if wrong is None:
-                    yield from future.result()
+                    yield from cast("list[Outcome[V]]", future.result())
                 elif not isinstance(wrong, self.distributed.KilledWorker):
                     raise ClusterFailed(f"a worker of the cluster failed: {wrong}")
                 elif len(batch) == 1:
@@ -82,7 +112,7 @@ class _Run:
         finally:
             coming.clear()
 
-    def _submitted(self, batch: _Batch) -> Any:
+    def _submitted(self, batch: _Batch[I]) -> _Future:
         key = f"rdmalab-{uuid.uuid4().hex}"
         self.batches[key] = batch
         return self.client.submit(
@@ -92,13 +122,13 @@ class _Run:
 
 
 @contextlib.contextmanager
-def _connected(address: str) -> Iterator[Any]:
+def _connected(address: str) -> Iterator[_Client]:
     try:
         distributed = importlib.import_module("distributed")
     except ImportError:
         raise ClusterFailed("--cluster needs dask: pip install 'rdmalab[cluster]'") from None
     try:
-        client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+        client: _Client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as wrong:
         raise ClusterFailed(f"no scheduler at {address}: {wrong}") from None
     try:
@@ -107,7 +137,7 @@ def _connected(address: str) -> Iterator[Any]:
         client.close()
 
 
-def _checked(client: Any) -> int:
+def _checked(client: _Client) -> int:
     """The number of threads of all workers; raises ClusterFailed for another version."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     if not workers:
@@ -117,7 +147,7 @@ def _checked(client: Any) -> int:
         if version != VERSION:
             message = f"worker {address} has rdmalab {version}, here is {VERSION}"
             raise ClusterFailed(f"{message}; install the same version there")
-    return sum(int(worker["nthreads"]) for worker in workers.values())
+    return sum(int(str(worker["nthreads"])) for worker in workers.values())
 
 
 # --------------------------------------------------------------------------- on a worker
@@ -131,8 +161,8 @@ def version_there() -> str:
 
 
 def done_there(
-    version: str, work: Work[Any, Any], batch: _Batch, limits: Limits
-) -> list[Outcome[Any]]:
+    version: str, work: Work[I, V], batch: _Batch[I], limits: Limits
+) -> list[Outcome[V]]:
     """Do a batch on a worker of the cluster; also a worker that started later has its check."""
     if version != VERSION:
         raise ClusterFailed(f"this worker has rdmalab {VERSION}, not {version}")

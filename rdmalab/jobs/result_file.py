@@ -6,12 +6,14 @@ without its end, as a killed process leaves one, is removed.
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 from rdmalab import disk
 
+Row = Mapping[str, object]
 KEY = "key"
 MOST = 1 << 30
 """The largest size of such a file, in bytes."""
@@ -21,14 +23,14 @@ class NotResults(ValueError):  # noqa: N818
     """The file holds something else."""
 
 
-def known(path: str) -> dict[str, dict[str, Any]]:
+def known(path: str) -> dict[str, dict[str, object]]:
     """The results in a file by their keys; none if there is no such file.
 
     Raises NotResults, and OSError if the file cannot be read.
     """
     if not Path(path).exists():
         return {}
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for line in disk.read(path, MOST).split(b"\n")[:-1]:
         try:
             row = json.loads(line)
@@ -38,7 +40,7 @@ def known(path: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def line_of(row: dict[str, Any]) -> bytes:
+def line_of(row: Row) -> bytes:
     """The line of a result."""
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
@@ -56,7 +58,7 @@ class ResultFile:
         self._stream.seek(end)
         self._stream.truncate()
 
-    def add(self, row: dict[str, Any]) -> None:
+    def add(self, row: Row) -> None:
         """Append a result, which has a `key`; it is on the disk when this returns."""
         self._stream.write(line_of(row))
         self._stream.flush()

@@ -28,6 +28,7 @@ _DAY_NS = 86_400 * 10**9
 _NODE = re.compile(r"[A-Z]", re.ASCII)
 _OWNED = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
 _PARAMETER = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
+_INCLUDED = re.compile(r"(?:\w[\w.-]*/)*\w[\w.-]*\.yaml", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
@@ -131,6 +132,9 @@ _ERRNOS = sorted(set(ERRNO_NAMES.values()))
 
 Version = Annotated[int, BeforeValidator(_version), _schema(const=FORMAT)]
 Sentence = Annotated[str, BeforeValidator(_said), _schema(type="string", minLength=1)]
+Scalar = Annotated[
+    str, BeforeValidator(_said), _schema(type=["string", "number", "boolean"], minLength=1)
+]  # fmt: skip
 Number = Annotated[int, _number(Unit.NUMBER, 0, 2**64 - 1, "write 12 or 0x1f"), _schema(**_WHOLE)]
 Repeat = Annotated[
     int, _number(Unit.NUMBER, 1, MAX_REPEAT, "write 8"),
@@ -159,6 +163,10 @@ ProgramName = Annotated[
 ParameterName = Annotated[
     str, _matching(_PARAMETER, "the name of a parameter", "letters, digits and _"),
     _schema(type="string", pattern=f"^{_PARAMETER.pattern}$"),
+]  # fmt: skip
+IncludePath = Annotated[
+    str, _matching(_INCLUDED, "a file in this folder", "write parts/pair.yaml: no .. and no /"),
+    _schema(type="string", pattern=f"^{_INCLUDED.pattern}$"),
 ]  # fmt: skip
 StatementId = Annotated[
     str, BeforeValidator(_statement),

@@ -8,22 +8,23 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
-    field_validator,
     model_validator,
 )
 from pydantic_core import CoreSchema
 
 from rdmalab.scenario import field_types
 from rdmalab.scenario.fabric import Link, Node, NodeOptions, Section
+from rdmalab.scenario.parameter_model import Params
 from rdmalab.scenario.yaml_tree import MAX_ITEMS
 
 MAX_STEPS = MAX_ITEMS
 MAX_ASSERTIONS = 500
 _OF_LABS = ("kind", "id", "level", "minutes", "rules", "tasks", "solutions")
 
-ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why")
+ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why", "steps", "include")
 _ONLY_WITH = {
-    "within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run"),
+    "within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run", "steps"),
+    **dict.fromkeys(("expect", "wire", "teaches", "id", "name"), ACTIONS[:-2]),
     **dict.fromkeys(("cause", "plain", "station", "verdict", "cure", "goal"), ("why",)),
 }  # fmt: skip
 _Lines = Annotated[list[field_types.Sentence], Field(max_length=MAX_ASSERTIONS)]
@@ -48,6 +49,10 @@ class Step(Section):
     """A note for the reader; stepping through the scenario stops here."""
     why: str | None = None
     """Run why: about a subject, `A.qp0.wr[7]`, or an errno; empty: about all errors."""
+    steps: "Steps | None" = None
+    """A block of steps, done `repeat` times in this order."""
+    include: field_types.IncludePath | None = None
+    """A file in this folder or below, `pair.yaml`: its setup in a setup, its steps in steps."""
     cause: field_types.Word | None = None
     """What `why` must find first, by its name in the checklist: `rnr-infinite`, `too-early`."""
     plain: field_types.Word | Literal[False] | None = None
@@ -70,7 +75,7 @@ class Step(Section):
     errno: field_types.ErrnoName | None = None
     """The errno that the verb must return; without it a failing verb fails the scenario."""
     repeat: field_types.Repeat | None = None
-    """Repeat the action this many times."""
+    """Repeat the action, or the block of steps, this many times."""
     expect: _Lines | None = None
     """Conditions that must be true: `A.cq0.count == 1`."""
     wire: _Lines | None = None
@@ -131,6 +136,8 @@ def _agree(given: dict[str, object], action: str) -> None:
             raise field_types.wrong(
                 f"{key} goes with {' or '.join(with_)} only", "leave it out", key
             )
+    if action == "steps" and "repeat" not in given:
+        raise field_types.wrong("a block of steps needs repeat", "add repeat: 8", "steps")
     if "why" in given:
         _agree_on_why(given)
     if "teaches" in given and not any(key in given for key in _ASSERTIONS):
@@ -159,7 +166,8 @@ def _steps(value: object) -> object:
     return value
 
 
-Steps = Annotated[list[Step], BeforeValidator(_steps)]
+Steps = Annotated[list[Step], BeforeValidator(_steps), Field(min_length=1)]
+Step.model_rebuild()
 
 
 class Program(Section):
@@ -187,37 +195,13 @@ class Program(Section):
         schema = handler.resolve_ref_schema(handler(core_schema))
         mapping = dict(schema)
         text, several = {"type": "string", "minLength": 1}, mapping["properties"]["lines"]
+        either = {"description": several.get("description", ""), "oneOf": [text, several]}
+        mapping["properties"] = {**mapping["properties"], "lines": either}
         return {
             "title": mapping.pop("title", "Program"),
             "description": mapping.pop("description", ""),
             "oneOf": [text, several, mapping],
         }
-
-
-class Parameter(Section):
-    """A parameter: `${NAME}` in the values of this file stands for its value."""
-
-    default: field_types.Sentence
-    """Its value unless `run --set NAME=VALUE` or `sweep --over` gives another."""
-    about: field_types.Sentence | None = None
-    """What it is, with its unit."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _mapping(cls, given: object) -> object:
-        if not isinstance(given, dict):
-            raise field_types.wrong("a parameter is a mapping", "write {default: VALUE}")
-        return given
-
-    @field_validator("default")
-    @classmethod
-    def _plain(cls, text: str) -> str:
-        if "${" in text:
-            raise field_types.wrong("a default has no parameters", "write the value")
-        return text
-
-
-Params = dict[field_types.ParameterName, Parameter]
 
 
 def _nodes(value: object) -> object:
@@ -255,23 +239,42 @@ class Document(Section, BaseModel):
     """The hosts, each with one adapter: 10.0.0.1, 10.0.0.2, …"""
     link: Link = Link()
     """The cable between them."""
-    setup: Steps = []
+    setup: Annotated[list[Step], BeforeValidator(_steps)] = []
     """Steps before the first stop."""
     programs: dict[field_types.ProgramName, Program] = {}
     """Small applications that run in virtual time; they start after the setup, in this order."""
-    steps: Annotated[Steps, Field(min_length=1)]
+    steps: Steps
     """The steps."""
 
     @model_validator(mode="before")
     @classmethod
     def _version_first(cls, given: object) -> object:
-        if not isinstance(given, dict):
-            raise field_types.wrong("a scenario is a mapping", "it begins with rdmalab: 1")
-        if next(iter(given), None) != "rdmalab":
-            raise field_types.wrong(
-                "the first key is not rdmalab", "begin the file with rdmalab: 1"
-            )
-        return given
+        return _begun(given)
+
+
+class Part(Section, BaseModel):
+    """A file that others include: steps, and the parameters in them."""
+
+    rdmalab: field_types.Version
+    title: field_types.Sentence | None = None
+    about: field_types.Sentence | None = None
+    params: Params = {}
+    setup: Annotated[list[Step], BeforeValidator(_steps)] = []
+    steps: Annotated[list[Step], BeforeValidator(_steps)] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _version_first(cls, given: object) -> object:
+        return _begun(given)
+
+
+def _begun(given: object) -> object:
+    """Check the first key of a file."""
+    if not isinstance(given, dict):
+        raise field_types.wrong("a scenario is a mapping", "it begins with rdmalab: 1")
+    if next(iter(given), None) != "rdmalab":
+        raise field_types.wrong("the first key is not rdmalab", "begin the file with rdmalab: 1")
+    return given
 
 
 def is_of_labs(key: str) -> bool:

@@ -16,7 +16,8 @@ from rdmalab.grammar.nodes import Node as Question
 from rdmalab.grammar.tokens import tokenize
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import Expectation
-from rdmalab.scenario.model import Document, Step
+from rdmalab.scenario.include import Includes
+from rdmalab.scenario.model import MAX_STEPS, Document, Step
 from rdmalab.scenario.planned_step import PiecedText, Placed, PlannedStep, Spot
 from rdmalab.scenario.shape_errors import MOST_MISTAKES
 from rdmalab.scenario.source import FileError, Source
@@ -33,10 +34,16 @@ Vocabulary = Mapping[str, Command]
 class Planner:
     """Parses the texts of a document; keeps the errors and goes on."""
 
-    def __init__(self, source: Source, root: Node, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, source: Source, root: Node, vocabulary: Vocabulary, includes: Includes,
+        chain: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        """chain: the names of the files that include each other, down to this one."""
         self.source = source
         self.root = root
         self.vocabulary = vocabulary
+        self.includes = includes
+        self.chain = chain
         self.read: list[tuple[Spot | PiecedText, Invocation]] = []
         self.wrong: list[FileError] = []  # in the order in which they are found
 
@@ -80,16 +87,69 @@ class Planner:
     def steps(self, document: Document) -> tuple[PlannedStep, ...]:
         """All steps, the setup first; their mistakes are in `wrong`."""
         found: list[PlannedStep] = []
-        for index, step in self._wanted(enumerate(document.setup)):
-            node = yaml_tree.find(self.root, ("setup", index))
-            found.append(self.planned(step, node, is_setup=True))
+        setup = yaml_tree.find(self.root, ("setup",))
+        with self.kept():
+            found += self._list(document.setup, setup, is_setup=True, room=MAX_STEPS)
         for name in self._wanted(document.programs):
             with self.kept():
                 found.append(self._start(name, document))
-        for index, step in self._wanted(enumerate(document.steps)):
-            node = yaml_tree.find(self.root, ("steps", index))
-            found.append(self.planned(step, node, is_setup=False))
+        steps = yaml_tree.find(self.root, ("steps",))
+        with self.kept():
+            room = MAX_STEPS - len(found)
+            found += self._list(document.steps, steps, is_setup=False, room=room)
         return tuple(found)
+
+    def listed(self, steps: list[Step], *path: int | str) -> tuple[PlannedStep, ...]:
+        """The steps below a path of the file; their mistakes are in `wrong`."""
+        found: list[PlannedStep] = []
+        with self.kept():
+            node = yaml_tree.find(self.root, path)
+            found += self._list(steps, node, is_setup=False, room=MAX_STEPS)
+        return tuple(found)
+
+    def _list(
+        self, steps: list[Step], node: Node, *, is_setup: bool, room: int
+    ) -> list[PlannedStep]:
+        """The steps of a list, those of blocks and of other files among them.
+
+        room: how many there may be; raises FileError above it, after `wrong` has the other errors.
+        """
+        found: list[PlannedStep] = []
+        for index, step in self._wanted(enumerate(steps)):
+            item, left = yaml_tree.find(node, (index,)), room - len(found)
+            if step.steps is not None:
+                block = yaml_tree.find(item, ("steps",))
+                inner = self._list(step.steps, block, is_setup=is_setup, room=left)
+                if len(inner) * (step.repeat or 1) > left:
+                    raise self._too_many(yaml_tree.key_of(item, ("repeat",)))
+                found += inner * (step.repeat or 1)
+            elif step.include is not None:
+                with self.kept():
+                    found += self._included(step.include, item, is_setup=is_setup, room=left)
+            else:
+                found.append(self.planned(step, item, is_setup=is_setup))
+            if len(found) > room:
+                raise self._too_many(item)
+        return found
+
+    def _included(self, name: str, item: Node, *, is_setup: bool, room: int) -> list[PlannedStep]:
+        """The setup or the steps of another file."""
+        node = yaml_tree.find(item, ("include",))
+        file = self.includes.opened(name, self.source, node, self.chain)
+        key = "setup" if is_setup else "steps"
+        steps = file.part.setup if is_setup else file.part.steps
+        if not steps:
+            place = yaml_tree.place_of(node)
+            raise self.source.error(f"{name} has no {key}", f"add {key}: to that file", place)
+        chain = (*self.chain, file.name)
+        inner = Planner(file.source, file.root, self.vocabulary, self.includes, chain)
+        inner.read, inner.wrong = self.read, self.wrong
+        below = yaml_tree.find(file.root, (key,))
+        return inner._list(steps, below, is_setup=is_setup, room=room)
+
+    def _too_many(self, node: Node) -> FileError:
+        message = f"more than {MAX_STEPS:,} steps, with those repeated and included"
+        return self.source.error(message, "fewer repeats", yaml_tree.place_of(node))
 
     def _start(self, name: str, document: Document) -> PlannedStep:
         """The step that starts a program, as one command line."""

@@ -53,6 +53,7 @@ class StepResult:
         if self.failure is None:
             return ""
         title = f"  step {self.step.step.title}" if self.step.step.title else ""
+        path = self.step.spot.source.path or path  # of the file that it is included from
         head = f"FAIL {path}:{self.step.place.line}{title}  {self.failure.what}"
         lines = [f"  {line}" for line in self.failure.lines]
         if self.tail:

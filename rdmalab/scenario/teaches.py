@@ -43,8 +43,18 @@ def taught(source: Source, root: Node) -> tuple[Taught, ...]:
 def _all(root: Node) -> Iterator[Taught]:
     yield from _of(root, 0)
     for key in ("setup", "steps"):
-        for step in _items(yaml_tree.find(root, (key,))):
-            yield from _of(step, yaml_tree.place_of(step).line)
+        yield from _in_steps(yaml_tree.find(root, (key,)))
+
+
+def _in_steps(steps: Node) -> Iterator[Taught]:
+    """Those of the steps of a list, and of the blocks in it; other files bind their own."""
+    for step in _items(steps):
+        yield from _of(step, yaml_tree.place_of(step).line)
+        if (
+            isinstance(step, MappingNode)
+            and (block := yaml_tree.find(step, ("steps",))) is not step
+        ):
+            yield from _in_steps(block)
 
 
 def _of(node: Node, line: int) -> Iterator[Taught]:

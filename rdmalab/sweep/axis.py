@@ -16,7 +16,7 @@ _UNITS = (Unit.NS, Unit.BITS_PER_S, Unit.PPM, Unit.BYTES)
 _MOST_LABELS = 8
 _SAME = 1e-9  # values that differ by less are one
 _LOG_FROM = 1_000.0
-"""An axis is logarithmic by default if the largest value is so many times the smallest."""
+"""An axis is logarithmic by default if its values differ by this factor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from rdmalab.command import NotUnderstood
 from rdmalab.jobs import result_file
@@ -13,7 +13,7 @@ from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending, Outcome, Pool
 from rdmalab.scenario.loader import Scenario
 from rdmalab.sweep.grid import Point
-from rdmalab.sweep.measures import Measure
+from rdmalab.sweep.measures import Measure, Value
 from rdmalab.sweep.point import Ended, Experiment, Item, Result, play
 
 PART = ".part"
@@ -91,8 +91,9 @@ def _of(outcome: Outcome[Result]) -> Result:
     return outcome.value
 
 
-def _result(row: Mapping[str, Any]) -> Result:
-    return Result(Ended(row["ended"]), list(row["values"]), row["events"], row["error"])
+def _result(row: result_file.Row) -> Result:
+    values = cast("list[Value]", row["values"])
+    return Result(Ended(str(row["ended"])), values, cast("int", row["events"]), str(row["error"]))
 
 
 def require_condition(scenario: Scenario) -> None:

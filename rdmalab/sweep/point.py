@@ -35,7 +35,7 @@ class Experiment:
     """What all points of a sweep share.
 
     texts: of the measures. values: of parameters that the sweep does not change. profile None:
-    that of the file.
+    that of the file. included: names and texts of files that the scenario includes.
     """
 
     path: str
@@ -43,6 +43,7 @@ class Experiment:
     texts: tuple[str, ...]
     values: tuple[tuple[str, str], ...] = ()
     profile: str | None = None
+    included: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ def play(item: Item, limits: Limits) -> Result:
 
 def opened(experiment: Experiment, values: Mapping[str, str], seed: int) -> Scenario:
     """The scenario with these values and this seed; raises FileError."""
-    scenario = loads(experiment.text, experiment.path, VOCABULARY, values)
+    opener = dict(experiment.included).__getitem__
+    scenario = loads(experiment.text, experiment.path, VOCABULARY, values, opener=opener)
     document = scenario.document.model_copy(update={"seed": seed})
     return dataclasses.replace(scenario, document=document)
 

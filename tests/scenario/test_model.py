@@ -59,8 +59,11 @@ def test_every_key_has_a_sentence() -> None:
 
 
 def test_a_step_has_one_action() -> None:
+    given: dict[str, Any] = dict.fromkeys(ACTIONS, "x")
+    given |= {"steps": ["x"], "include": "x.yaml"}
     for action in ACTIONS:
-        step = Step.model_validate({action: "x"})
+        more = {"repeat": "2"} if action == "steps" else {}
+        step = Step.model_validate({action: given[action], **more})
         assert step.action == action
     assert Step.model_validate("alloc_pd A.pd0").do == "alloc_pd A.pd0"
 

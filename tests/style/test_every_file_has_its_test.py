@@ -31,6 +31,8 @@ ELSEWHERE = {
     "hca/send_checks.py": "hca/test_posting.py",
     "hca/wqe.py": "hca/test_wr.py",
     "jobs/outcome.py": "jobs/test_pool.py",
+    "scenario/parameter_model.py": "scenario/test_loader.py",
+    "scenario/document.py": "scenario/test_loader.py",
     "scenario/files.py": "scenario/test_loader.py",
     "scenario/planned_step.py": "scenario/test_loader.py",
     "scenario/shape_errors.py": "scenario/test_loader.py",
