@@ -15,10 +15,11 @@ def as_csv(grades: Sequence[Grade]) -> str:
     tasks = list(dict.fromkeys(result.id for grade in grades for result in grade.results))
     out = StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["student", "score", "of", "verdict", "reason", *tasks])
+    rows.writerow(["student", "score", "of", "verdict", "reason", "file", *tasks])
     for grade in grades:
         scores = {result.id: result.score for result in grade.results}
-        given = [grade.student, grade.score, grade.of, grade.verdict, grade.reason]
+        reason = grade.reason.partition("\n")[0]
+        given = [grade.student, grade.score, grade.of, grade.verdict, reason, grade.file]
         rows.writerow([_cell(text) for text in (*given, *(scores.get(task, "") for task in tasks))])
     return out.getvalue()
 

@@ -1,12 +1,9 @@
 """Grade many submissions: in worker processes, resumable, no grade lost and none twice."""
 
-import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import TextIO
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.grade_document import Grade
@@ -14,8 +11,10 @@ from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.playing import Verdict
 from rdmalab.classroom.public import digest
+from rdmalab.jobs import result_file
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending, Outcome, Pool
+from rdmalab.jobs.result_file import NotResults
 from rdmalab.scenario.source import FileError
 from rdmalab.version import VERSION
 from rdmalab.vocabulary import VOCABULARY
@@ -97,27 +96,19 @@ def _ungraded(item: Item, verdict: Verdict, reason: str) -> Grade:
 
 # --------------------------------------------------------------------------- many
 def grades(
-    items: Sequence[Item],
-    pool: Pool,
-    known: Mapping[str, Grade],
-    keep: Callable[[str, Grade], None],
+    items: Sequence[Item], pool: Pool, before: Mapping[str, Grade]
 ) -> Iterator[tuple[Item, Grade]]:
-    """The grade of each item, in the order in which they end; those known come first.
-
-    keep: stores a new grade by the key of its item before it is returned.
-    """
+    """The grade of each item, in the order in which they end; those graded before come first."""
     new: dict[str, Item] = {}
     for item in items:
-        if item.key in known:
-            yield item, known[item.key]
+        if item.key in before:
+            yield item, before[item.key]
         else:
             new[item.key] = item
     left = list(new.values())
     for outcome in pool.results(graded, left):
         item = left[outcome.number]
-        found = _of_outcome(item, outcome)
-        keep(item.key, found)
-        yield item, found
+        yield item, _of_outcome(item, outcome)
 
 
 def _of_outcome(item: Item, outcome: Outcome[str]) -> Grade:
@@ -127,31 +118,22 @@ def _of_outcome(item: Item, outcome: Outcome[str]) -> Grade:
     return _ungraded(item, verdict, outcome.reason)
 
 
-class Ledger:
-    """Grades in a file, one JSON line each, written to the disk before the next is asked for."""
+def known(path: str) -> dict[str, Grade]:
+    """The grades in a file of results by key, without those that were not judged.
 
-    def __init__(self, file: TextIO | None) -> None:
-        """File None: nothing is kept."""
-        self.file = file
-
-    def keep(self, key: str, found: Grade) -> None:
-        """Append a grade."""
-        if self.file is None:
-            return
-        self.file.write(json.dumps({"key": key, "grade": found.model_dump()}) + "\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
+    Raises NotResults if the file holds something else, and OSError.
+    """
+    rows = result_file.known(path)
+    try:
+        found = {key: Grade.model_validate(row[_GRADE]) for key, row in rows.items()}
+    except (KeyError, ValueError):
+        raise NotResults(f"{path} is no list of grades; choose another name") from None
+    return {key: each for key, each in found.items() if each.verdict != Verdict.NOT_GRADED.value}
 
 
-def known_in(text: str) -> dict[str, Grade]:
-    """The grades of a ledger by key; a torn last line is left out, and what was not judged."""
-    found: dict[str, Grade] = {}
-    for line in text.splitlines():
-        try:
-            row = json.loads(line)
-            kept = Grade.model_validate(row["grade"])
-        except (ValueError, KeyError, TypeError):
-            continue
-        if kept.verdict != Verdict.NOT_GRADED.value:
-            found[row["key"]] = kept
-    return found
+def row_of(key: str, found: Grade) -> dict[str, object]:
+    """The row of a grade in a file of results."""
+    return {result_file.KEY: key, _GRADE: found.model_dump()}
+
+
+_GRADE = "grade"

@@ -101,28 +101,33 @@ def _text_of(file: Path) -> str:
 
 
 def _graded(items: "Sequence[Item]", out: str | None, jobs: int | None) -> "list[Grade]":
-    """The grades, with a bar on standard error at a terminal."""
-    from rdmalab.classroom.grading import Ledger, grades, known_in
+    """The grades, with their progress on standard error."""
+    from rdmalab.classroom.grading import grades, known, row_of
     from rdmalab.jobs.limits import Limits
     from rdmalab.jobs.pool import LocalPool, cores
+    from rdmalab.jobs.progress import Progress
+    from rdmalab.jobs.result_file import NotResults, ResultFile
 
     pool = LocalPool(limits=Limits(), jobs=min(jobs or cores(), len(items)))
+    before: dict[str, Grade] = {}
+    file: ResultFile | None = None
+    found = []
     with ExitStack() as stack:
-        known: dict[str, Grade] = {}
-        ledger = Ledger(None)
         if out is not None:
-            file = Path(out) / "grades.jsonl"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            known = known_in(file.read_text("utf-8")) if file.exists() else {}
-            ledger = Ledger(stack.enter_context(file.open("a", encoding="utf-8")))
-        bar = stack.enter_context(
-            click.progressbar(length=len(items), label="graded", file=sys.stderr)
-        )
-        found = []
-        for _, each in grades(items, pool, known, ledger.keep):
+            try:
+                Path(out).mkdir(parents=True, exist_ok=True)
+                before = known(path := str(Path(out) / "grades.jsonl"))
+                file = stack.enter_context(ResultFile(path))
+            except (NotResults, OSError) as wrong:
+                raise click.ClickException(str(wrong)) from None
+        progress = Progress(sys.stderr, len(items), "submissions")
+        stack.callback(progress.end)
+        for item, each in grades(items, pool, before):
+            if file is not None and item.key not in before:
+                file.add(row_of(item.key, each))
             found.append(each)
-            bar.update(1)
-        return found
+            progress.advance()
+    return found
 
 
 def _print(grades: "Sequence[Grade]", form: str) -> None:

@@ -29,8 +29,8 @@ GRADES = [
 
 def test_a_table_has_a_column_for_each_task_and_no_formula() -> None:
     rows = list(csv.reader(StringIO(formats.as_csv(GRADES))))
-    assert rows[0] == ["student", "score", "of", "verdict", "reason", "see", "fix", "h"]
-    assert rows[1] == ["s1", "3", "6", "graded", "", "1", "2", "0"]
+    assert rows[0] == ["student", "score", "of", "verdict", "reason", "file", "see", "fix", "h"]
+    assert rows[1] == ["s1", "3", "6", "graded", "", "", "1", "2", "0"]
     assert rows[2][:4] == ["'=s2", "0", "6", "cut"]
     moodle = list(csv.reader(StringIO(formats.as_moodle(GRADES))))
     assert moodle[1] == ["s1", "3", "h: <look> & see."]

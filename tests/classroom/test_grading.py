@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from rdmalab.classroom import submission
-from rdmalab.classroom.grade_document import Grade
-from rdmalab.classroom.grading import Item, Ledger, grades, known_in
+from rdmalab.classroom.grading import Item, grades, known, row_of
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.pool import LocalPool
+from rdmalab.jobs.result_file import ResultFile
 from tests.classroom.labs import RECV, TEMPLATE, loaded
 
 DIGEST = digest(loaded(TEMPLATE))
@@ -41,20 +41,20 @@ def item(text: str) -> Item:
 
 def test_what_is_known_is_not_graded_again(tmp_path: Path) -> None:
     items = [item(right(f"s{n}")) for n in range(6)]
-    file = tmp_path / "grades.jsonl"
-    with file.open("a") as out:
-        first = [g for _, g in grades(items[:4], LocalPool(jobs=2), {}, Ledger(out).keep)]
-    assert [grade.score for grade in first] == [5] * 4
-    with file.open("a") as out:
+    path = str(tmp_path / "grades.jsonl")
+    with ResultFile(path) as file:
+        for each, grade in grades(items[:4], LocalPool(jobs=2), {}):
+            assert grade.score == 5
+            file.add(row_of(each.key, grade))
+    with Path(path).open("a") as out:
         out.write('{"key": "torn')
-    known = known_in(file.read_text())
-    assert set(known) == {each.key for each in items[:4]}
-    new: list[str] = []
-    again = list(grades(items, LocalPool(jobs=2), known, lambda key, _: new.append(key)))
-    assert sorted(new) == sorted(each.key for each in items[4:])
-    assert len(again) == 6
+    before = known(path)
+    assert set(before) == {each.key for each in items[:4]}
+    again = [each for each, _ in grades(items, LocalPool(jobs=2), before)]
+    assert again[:4] == items[:4]
+    assert sorted(each.key for each in again[4:]) == sorted(each.key for each in items[4:])
     other = Item(TEMPLATE + "\n# changed\n", "x.lab.yaml", items[0].text, "w")
-    assert other.key not in known
+    assert other.key not in before
 
 
 HOSTILE = {
@@ -75,17 +75,13 @@ def test_a_hostile_submission_ends_within_its_limits_and_never_passes() -> None:
     limits = Limits(cpu_s=6, wall_s=20)
     items = [item(handed_in(name.replace(" ", "-"), *lines)) for name, lines in HOSTILE.items()]
     begun_s = time.monotonic()
-    found = dict(grades([*items, item(right("s1"))], LocalPool(limits, 2), {}, _nowhere))
+    found = dict(grades([*items, item(right("s1"))], LocalPool(limits, 2), {}))
     assert time.monotonic() - begun_s < 60  # ten of them, two at a time
     assert found.pop(items[0].__class__(TEMPLATE, "x.lab.yaml", right("s1"), "w.yaml")).score == 5
     assert len(found) == len(HOSTILE)
     for given, grade in found.items():
         assert grade.verdict in ("graded", "cut", "unreadable"), (given.text[:200], grade.reason)
         assert grade.score < 5
-
-
-def _nowhere(_key: str, _grade: Grade) -> None:
-    return
 
 
 @pytest.mark.slow
@@ -109,7 +105,7 @@ def test_kill_in_the_middle_loses_no_grade(tmp_path: Path) -> None:
         time.sleep(0.01)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    before = known_in(ledger.read_text())
+    before = known(str(ledger))
     ended = subprocess.run(
         [*words, "--format", "json"], capture_output=True, text=True, check=True, timeout=120
     )
