@@ -25,6 +25,7 @@ from rdmalab.workbench import (
     files,
     help,  # noqa: A004
     inject,
+    lab_words,
     memory,
     port,
     programs,
@@ -146,6 +147,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "look": (show.show, show.changes, show.node),
     "reason": (why.why, why.apply, why.checklist),
     "learn": (help.help_, help.explain, files.load, files.next_),
+    "labs": (lab_words.task, lab_words.hint, lab_words.answer, lab_words.submit),
     "keep": (files.save, files.new, files.continue_, files.share, files.open_, files.export),
     "leave": (show.quit_,),
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab.cli import program
+from rdmalab.scenario.files import LAB_SUFFIX
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from rdmalab.classroom.checking import Trial
     from rdmalab.scenario.report import ScenarioModel
 
-LAB_SUFFIX = ".lab.yaml"
 with_salt = click.option(
     "--salt", default="", metavar="TEXT", help="Of a class and year: other parameters are drawn."
 )

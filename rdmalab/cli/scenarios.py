@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab.cli import program
-from rdmalab.cli.labs import LAB_SUFFIX, run_labs
+from rdmalab.cli.labs import run_labs
+from rdmalab.scenario.files import LAB_SUFFIX
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:

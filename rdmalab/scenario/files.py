@@ -7,6 +7,7 @@ from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.source import FileError
 
 SUFFIX = ".rdmalab.yaml"
+LAB_SUFFIX = ".lab.yaml"
 
 
 FOLDER = "scenarios"
@@ -31,7 +32,11 @@ def found(path: str) -> str:
     try:
         if named.suffix or named.is_absolute() or named.exists():
             return path
-        there = (folder / f"{path}{SUFFIX}" for folder in (Path(), lessons_folder()))
+        there = (
+            folder / f"{path}{suffix}"
+            for folder in (Path(), lessons_folder())
+            for suffix in (SUFFIX, LAB_SUFFIX)
+        )
         folder = lessons_folder() / path
         whole = str(folder) if path and folder.is_dir() else path
         return next((str(file) for file in there if file.is_file()), whole)
@@ -45,7 +50,7 @@ def short_name(path: str) -> str:
         below = Path(path).relative_to(lessons_folder())
     except ValueError:
         return path
-    return below.as_posix().removesuffix(SUFFIX)
+    return below.as_posix().removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
 
 
 def read(path: str) -> str:

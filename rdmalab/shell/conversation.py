@@ -1,8 +1,6 @@
 """Evaluate lines in a lab and emit styled lines, for every face; ^C is checked between slices.
 
-talk = Conversation(lab)
-goes_on = await talk.evaluate("run", emit, pause)      # emit(line), await pause()
-talk.stop()                                            # from a signal or a key: ends the run
+goes_on = await Conversation(lab).evaluate("run", emit, pause)  # emit(line), await pause()
 """
 
 import time
@@ -21,6 +19,7 @@ from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import STOPPED, RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell.face_requests import WISHES
+from rdmalab.shell.lab_requests import in_lab
 from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.reply_text import closing, say
@@ -31,12 +30,13 @@ from rdmalab.workbench.show import Leave
 from rdmalab.workbench.write_ahead_log import LoggedArrival, NullLog, place_of
 
 if TYPE_CHECKING:
+    from rdmalab.classroom.lab_session import LabSession
     from rdmalab.shell.lesson import Lesson
 
 Emit = Callable[[Line], None]
 Pause = Callable[[], Awaitable[None]]
 
-_SLICE_S = 0.005  # how long time may run before anybody else is heard
+_SLICE_S = 0.005  # how long time may run before keys and the screen are served
 _TYPED = 20  # lines that a bug report has
 _FIRST, _LEAST, _MOST = 200, 1, 20_000  # events
 
@@ -52,6 +52,9 @@ class Safe(NamedTuple):
 
 class Conversation:
     """Evaluates lines in a lab and emits the replies as styled lines."""
+
+    exercise: "LabSession | None" = None  # the lab that is open
+    stopped_after: int | None = None  # events of a run that ^C ended
 
     def __init__(
         self, lab: Lab, voice: OutputFormat | None = None, diary: NullLog | None = None
@@ -130,7 +133,7 @@ class Conversation:
             self.diary.typed(line)
         if trouble := self.diary.trouble():
             self.tell([[("class:warn", trouble)]], emit)
-        commands = await self.carry_out(line, emit, pause)
+        commands = await in_lab(self, line, emit, pause)
         self.diary.ended(place_of(self.lab.session), commands)
 
     async def carry_out(self, line: str, emit: Emit, pause: Pause) -> int:
@@ -193,7 +196,7 @@ class Conversation:
     def start_over(self, session: Session) -> None:
         """Start with another world and no output."""
         self.lab.session = self.voice.session = session
-        self.lesson = self.diagnosis = None
+        self.lesson = self.diagnosis = self.exercise = None
 
     def _safe(self) -> Safe:
         session = self.lab.session
@@ -271,6 +274,7 @@ class Conversation:
                 if self.stopping:
                     self._answered = True
                     travel.stop()
+                    self.stopped_after = travel.events
         finally:
             self.running = self.searching = False
         self.diary.arrived(LoggedArrival(place_of(self.lab.session), travel.over == STOPPED))

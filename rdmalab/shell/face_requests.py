@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdmalab.lab import open_session
 from rdmalab.session.lines import Reply
+from rdmalab.shell.lab_requests import LAB_WISHES, open_lab
 from rdmalab.shell.lesson import DIM, Drive, Lesson
 from rdmalab.shell.styled_text import plain
 from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
@@ -29,11 +30,15 @@ def _driver(talk: "Conversation", pause: "Pause") -> Drive:
 # --------------------------------------------------------------------------- lessons
 async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") -> None:
     """Replace the world by that of the scenario, and run its setup."""
-    from rdmalab.scenario.files import found
+    from rdmalab.scenario.files import LAB_SUFFIX, found
     from rdmalab.scenario.loader import FileError, load
 
+    path = talk.diary.path(found(wish.path))
+    if path.endswith(LAB_SUFFIX):
+        open_lab(talk, wish, path, emit)
+        return
     try:
-        scenario = load(talk.diary.path(found(wish.path)), talk.lab.session.vocabulary)
+        scenario = load(path, talk.lab.session.vocabulary)
     except FileError as error:
         talk.report_error(str(error), emit)
         return
@@ -123,4 +128,5 @@ async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Paus
 
 WISHES: dict[type, FaceHandler] = {
     Load: _load, Next: _next, Open: _open, Continue: _continue, Shared: _share, Empty: _new,
+    **LAB_WISHES,
 }  # fmt: skip

@@ -21,8 +21,10 @@ from rdmalab.shell.value_text import value_lines
 from rdmalab.views import fmt, planned, programs, record_text, story
 from rdmalab.views.warnings import warnings
 from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
+from rdmalab.workbench.lab_words import LabRequest
 from rdmalab.workbench.show import Leave
 
+_REQUESTS = (Script, Leave, Load, Next, Empty, Continue, Open, LabRequest)  # the face answers them
 _STORY = 100  # lines of a long run that are offered at once
 
 
@@ -51,7 +53,7 @@ def _said_of(voice: OutputFormat, reply: Reply) -> list[Line]:
         return voice.set(_travelled(voice, reply.travel))
     if reply.depth:
         lines = [plain(f"= {reply.text}", DIM)]
-    elif isinstance(reply.value, Script | Leave | Load | Next | Empty | Continue | Open):
+    elif isinstance(reply.value, _REQUESTS):
         lines = []
     else:
         lines = _done(voice, reply) if reply.event is not None else []

@@ -19,10 +19,14 @@ Profile = Annotated[str, OneOf(PROFILES)]
 
 @dataclass(slots=True)
 class Load:
-    """Request: load this scenario. profile: replaces the profiles of the file; None keeps them."""
+    """Request: load this scenario or lab. profile: replaces those of the file; None keeps them.
+
+    student: of a lab: the parameters of this student.
+    """
 
     path: str
     profile: str | None = None
+    student: str = ""
 
 
 @dataclass(slots=True)
@@ -76,17 +80,18 @@ class Exported:
 
 
 @command(Facts(touches_files=True, recovery=Recovery.REPEAT_WALK))
-def load(session: Session, file: str, *, profile: Profile | None = None) -> Load:
-    """Open a scenario and step through it with its notes; `next` continues.
+def load(session: Session, file: str, *, profile: Profile | None = None, student: str = "") -> Load:
+    """Open a scenario and step through it with its notes; `next` continues. Or open a lab.
 
     The session starts with a new world. The setup runs at once; then each note is a stop. A file
     of the folder scenarios has a short name: load err/rnr-retry-exceeded. profile: the device
-    model of all nodes, instead of those in the file.
+    model of all nodes, instead of those in the file. student: the id under which you hand in a
+    lab; it draws your parameters. The words of a lab are task, hint, answer, submit.
 
     Example: load "scenarios/rc/send.rdmalab.yaml"
     """
     del session
-    return Load(file, profile)
+    return Load(file, profile, student)
 
 
 @command(Facts(is_repeated=True, recovery=Recovery.REPEAT_WALK))

@@ -6,7 +6,9 @@ ROOT = Path(__file__).parents[2]
 
 # file → the test that looks after it
 ELSEWHERE = {
+    "workbench/lab_words.py": "shell/test_lab_requests.py",
     "classroom/grade_document.py": "classroom/test_formats.py",
+    "classroom/lab_session.py": "shell/test_lab_requests.py",
     "classroom/likeness.py": "classroom/test_formats.py",
     "classroom/model.py": "classroom/test_lab_file.py",
     "classroom/parameter_model.py": "classroom/test_drawing.py",

@@ -1,0 +1,184 @@
+"""Carries out the words of a lab: open it, show its tasks, give hints, take answers, submit."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from rdmalab import disk
+from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.styled_text import Line, paragraphs, plain
+from rdmalab.workbench.files import Load
+from rdmalab.workbench.lab_words import GiveAnswer, Submit, TakeHint, TaskList
+
+if TYPE_CHECKING:
+    from rdmalab.classroom.grade_document import Grade
+    from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.classroom.model import Task
+    from rdmalab.shell.conversation import Conversation, Emit, Pause
+
+LabHandler = Callable[["Conversation", Any, "Emit", "Pause"], Awaitable[None]]
+TITLE, DIM, GOOD, WARN = "class:title", "class:dim", "class:good", "class:warn"
+_NO_LAB = "no lab is open: load labs/sq-full student=ID"
+_STATE = {True: "done", False: "open", None: ""}
+_STYLE = {True: GOOD, False: WARN, None: DIM}
+
+
+def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
+    """Replace the world by that of a lab, for one student."""
+    from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.classroom.playing import BrokenLab
+    from rdmalab.scenario.loader import FileError, read
+
+    try:
+        text = read(path)
+        lab = LabSession(text, path, talk.lab.session.vocabulary, wish.student)
+    except (FileError, BrokenLab) as error:
+        talk.report_error(str(error), emit)
+        return
+    if wrong := talk.diary.loaded(path, text):
+        talk.report_error(wrong, emit)
+        return
+    lab.session.default_node = talk.lab.session.default_node
+    talk.start_over(lab.session)
+    talk.exercise = lab
+    document = lab.lab.document
+    talk.tell([plain(f"{document.title}  ({lab.student})", TITLE)], emit)
+    talk.tell([plain(text) for text in paragraphs(document.about or "")], emit)
+    talk.tell(list(_tasks(lab, lab.grade())), emit)
+    talk.tell([plain("task · hint TASK · answer TASK TEXT · submit", DIM)], emit)
+    talk.judge(ok=True)
+
+
+async def _task(talk: "Conversation", _wish: TaskList, emit: "Emit", _pause: "Pause") -> None:
+    if (lab := _opened(talk, emit)) is not None:
+        talk.tell(list(_tasks(lab, lab.grade())), emit)
+
+
+def _opened(talk: "Conversation", emit: "Emit") -> "LabSession | None":
+    if talk.exercise is None:
+        talk.report_error(_NO_LAB, emit)
+    return talk.exercise
+
+
+def _tasks(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
+    """A row for each task, and below the first that is open what is asked and what is missing."""
+    public = sum(result.points for result in grade.results if not result.hidden)
+    hidden = grade.of - public
+    more = f", {hidden} hidden are judged by the instructor" if hidden else ""
+    yield plain(f"{grade.lab}  {grade.score} of {public} points{more}", TITLE)
+    shown = False
+    for task, result in zip(lab.lab.document.tasks, grade.results, strict=True):
+        state = "hidden" if result.hidden else _STATE[result.passed] or result.reason
+        score = f"{result.score}/{result.points}"
+        title = (task.announce if task.hidden else task.title) or ""
+        row = f"{task.id:<14} {score:>5}  {state:<8} {title}".rstrip()
+        yield [(_STYLE[result.passed], row)]
+        if result.passed is False and not shown:
+            shown = True
+            yield from (plain(f"  {text}") for text in paragraphs(task.ask or ""))
+            choices = enumerate(task.choice or (), 1)
+            yield from (plain(f"  {number}. {choice.text}") for number, choice in choices)
+            if not task.is_asked:
+                yield from (plain(f"  not yet: {wrong}", DIM) for wrong in result.wrong)
+            elif task.id in lab.answers:
+                yield plain(f"  {result.cause.help if result.cause else ''}", WARN)
+    for foul in grade.foul:
+        yield plain(f"line {foul.line} does not count: {foul.why}", WARN)
+
+
+# --------------------------------------------------------------------------- hints and answers
+async def _hint(talk: "Conversation", wish: TakeHint, emit: "Emit", _pause: "Pause") -> None:
+    lab = _opened(talk, emit)
+    task = _named(talk, lab, wish.task, emit) if lab is not None else None
+    if lab is None or task is None:
+        return
+    number = lab.next_hint(task)
+    if not number:
+        text = "all hints were given" if task.hints else "this task has no hints"
+        talk.tell([plain(f"{task.id}: {text}", DIM)], emit)
+        return
+    hint = task.hints[number - 1]
+    if hint.cost and not wish.sure:
+        cost = f"{hint.cost} point{'s' * (hint.cost > 1)}"
+        talk.tell([plain(f"the next hint costs {cost}: hint {task.id} yes", WARN)], emit)
+        return
+    lab.hints.append(f"{task.id}.{number}")
+    talk.tell([plain(text) for text in paragraphs(hint.text)], emit)
+
+
+def _named(talk: "Conversation", lab: "LabSession", name: str, emit: "Emit") -> "Task | None":
+    task = lab.task(name)
+    if task is None:
+        names = " ".join(each.id for each in lab.lab.document.tasks)
+        talk.report_error(f"no task is called {name}: {names}", emit)
+    return task
+
+
+async def _answer(talk: "Conversation", wish: GiveAnswer, emit: "Emit", _pause: "Pause") -> None:
+    lab = _opened(talk, emit)
+    task = _named(talk, lab, wish.task, emit) if lab is not None else None
+    if lab is None or task is None:
+        return
+    if not task.is_asked and not task.hidden:
+        talk.report_error(f"{task.id} asks for no answer: its goals are judged", emit)
+        return
+    lab.answers[task.id] = wish.text.strip()
+    talk.tell(list(_tasks(lab, lab.grade())), emit)
+
+
+async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pause") -> None:
+    from rdmalab.classroom import submission
+
+    if (lab := _opened(talk, emit)) is None:
+        return
+    work = lab.submission()
+    if not wish.file:
+        word = submission.word_of(work)
+        emit([("", word)])
+        if talk.copy is not None:
+            talk.copy(word)
+    else:
+        named = wish.file if "." in wish.file else f"{wish.file}.yaml"
+        try:
+            disk.write(named, submission.written(work).encode(), _is_submission)
+        except disk.FileExistsAsOther:
+            talk.report_error(f"{named} exists and is no submission; choose another name", emit)
+            return
+        except (OSError, ValueError) as wrong:
+            why = getattr(wrong, "strerror", None) or "no such path"
+            talk.report_error(f"{named} cannot be written: {why}", emit)
+            return
+        talk.tell([plain(f"{named}: hand in this file", GOOD)], emit)
+    talk.tell(list(_tasks(lab, lab.grade())), emit)
+
+
+def _is_submission(octets: bytes) -> bool:
+    return b"kind: submission" in octets
+
+
+LAB_WISHES: dict[type, LabHandler] = {
+    TaskList: _task,
+    TakeHint: _hint,
+    GiveAnswer: _answer,
+    Submit: _submit,
+}
+"""What each request of the words of a lab does."""
+
+
+async def in_lab(talk: "Conversation", line: str, emit: "Emit", pause: "Pause") -> int:
+    """Evaluate a line as far as the rules of an open lab allow it, and keep it for the submission.
+
+    Returns how many of its commands ran or failed.
+    """
+    lab, session = talk.exercise, talk.lab.session
+    if lab is not None and (foul := lab.refusal(session, line)):
+        talk.report_error(foul, emit)
+        return 0
+    talk.stopped_after = None
+    commands = await talk.carry_out(line, emit, pause)
+    if lab is not None and talk.exercise is lab and talk.end is not LineEnd.NOT_UNDERSTOOD:
+        lab.keep(session, line, talk.stopped_after)
+        turned = lab.turned(session) if talk.lab.session is lab.session else []
+        for name, met in turned:
+            text = f"{'met' if met else 'not met any more'}  {name}"
+            talk.tell([plain(text, GOOD if met else WARN)], emit)
+    return commands

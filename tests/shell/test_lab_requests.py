@@ -1,0 +1,91 @@
+"""A lab at a prompt: tasks, hints, answers, rules, and a submission that the grader takes."""
+
+from pathlib import Path
+
+import pytest
+
+from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.styled_text import text_of
+from tests.classroom.labs import RECV, TEMPLATE
+from tests.shell.talk import Talk
+
+
+@pytest.fixture
+def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    monkeypatch.chdir(tmp_path)
+    Path("x.lab.yaml").write_text(TEMPLATE)
+    return Talk("load x.lab.yaml student=s1", width=200)
+
+
+def typed(talk: Talk, line: str) -> str:
+    return "\n".join(talk.ask(line))
+
+
+def size(talk: Talk) -> str:
+    assert talk.conversation.exercise is not None
+    return talk.conversation.exercise.lab.params["size"]
+
+
+def test_a_lab_begins_with_its_tasks(talk: Talk) -> None:
+    said = "\n".join(text_of(line).rstrip() for line in talk.said)
+    assert "A receive before the message  (s1)" in said
+    assert "LAB-ID  0 of 4 points, 1 hidden are judged by the instructor" in said
+    assert "  1. Nothing." in said
+    assert "The pair still works in the other direction." in said
+
+
+def test_a_student_gets_from_a_wrong_answer_to_the_submission(talk: Talk) -> None:
+    assert "Look at show wire." in typed(talk, "answer answer-of-b 1")
+    assert "1 of 4 points" in typed(talk, "answer answer-of-b 2")
+    assert "A SEND takes a receive at the peer." in typed(talk, "hint deliver")
+    assert "costs 1 point: hint deliver yes" in typed(talk, "hint deliver")
+    typed(talk, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]")
+    assert "met  deliver: B.cq0.total(status=SUCCESS" in typed(talk, f"{RECV}; run 1ms")
+    assert "4 of 4 points" in typed(talk, "task")
+    assert "work.yaml: hand in this file" in typed(talk, "submit work")
+    text = Path("work.yaml").read_text()
+    assert "show" not in text
+    assert grade_of(Item(TEMPLATE, "x", text, "w")).score == 5
+    word = typed(talk, "submit").splitlines()[0]
+    assert grade_of(Item(TEMPLATE, "x", word, "w")).score == 5
+
+
+def test_a_hint_that_is_taken_costs_its_points(talk: Talk) -> None:
+    typed(talk, "hint deliver")
+    assert "post_recv B.qp0 sg=B.mr0[0:64]" in typed(talk, "hint deliver yes")
+    assert "all hints were given" in typed(talk, "hint deliver yes")
+    assert "this task has no hints" in typed(talk, "hint both-ways")
+    typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]; run 1ms")
+    typed(talk, "answer answer-of-b 2")
+    assert "3 of 4 points" in typed(talk, "task")
+
+
+def test_the_rules_hold_at_the_prompt(talk: Talk) -> None:
+    before = talk.lab.session.world.event
+    assert "use is not allowed in this lab" in typed(talk, "use rc_pair")
+    assert "fault is not allowed in this lab" in typed(talk, "post_recv B.qp0; fault clear")
+    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
+    assert talk.lab.session.world.event == before
+
+
+def test_what_is_undone_is_handed_in_as_undone(talk: Talk) -> None:
+    typed(talk, "modify_qp A.qp0 state=ERR")
+    typed(talk, "back 1")
+    typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]")
+    typed(talk, "show A.qp0")
+    typed(talk, "submit work.yaml")
+    assert grade_of(Item(TEMPLATE, "x", Path("work.yaml").read_text(), "w")).score == 4
+
+
+def test_wrong_words_get_one_line(talk: Talk) -> None:
+    assert "no task is called x: answer-of-b deliver both-ways" in typed(talk, "hint x")
+    assert "deliver asks for no answer" in typed(talk, "answer deliver 3")
+    Path("other.yaml").write_text("mine")
+    assert "is no submission" in typed(talk, "submit other.yaml")
+    assert "cannot be written" in typed(talk, "submit no/such/folder.yaml")
+    typed(talk, "new")
+    for word in ("task", "hint a", "answer a 1", "submit"):
+        assert "no lab is open" in typed(talk, word)
+    Path("bad.lab.yaml").write_text(TEMPLATE.replace("points:", "pionts:"))
+    assert 'no key "pionts" here' in typed(talk, "load bad.lab.yaml")
