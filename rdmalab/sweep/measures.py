@@ -113,6 +113,17 @@ def is_built_in(text: str) -> bool:
     return text == "time" or any(p.fullmatch(text) for p in (_GOODPUT, _IOPS, _LATENCY))
 
 
+def unit_of(text: str) -> str:
+    """The unit of a built-in measure, or of a quantile of one; empty for an expression."""
+    inner = _QUANTILE.fullmatch(text)
+    text = inner[2] if inner else text
+    if text == "time" or _LATENCY.fullmatch(text):
+        return "ns"
+    if _GOODPUT.fullmatch(text):
+        return "bit/s"
+    return "requests/s" if _IOPS.fullmatch(text) else ""
+
+
 def check(text: str) -> None:
     """Raise NotUnderstood if it is neither a built-in measure nor an expression."""
     if is_built_in(text) or "${" in text:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.hints import suggest
 from rdmalab.sweep.axis import Axis, Scale, axis, scale_of
+from rdmalab.sweep.measures import unit_of
 from rdmalab.sweep.quantiles import quantile
 from rdmalab.sweep.table import Row, is_number
 
@@ -116,7 +117,9 @@ def _axes(
     if not heights:
         raise NotUnderstood(f"no point has a number for {names[1]}", hint="see the column error")
     x = axis(names[0], [spot.x for spot in spots], log="x" in log, scale=scale)
-    return x, axis(names[1], heights, log=None if log == "auto" else "y" in log)
+    unit = unit_of(names[1])
+    y_name = f"{names[1]}, {unit}" if unit else names[1]
+    return x, axis(y_name, heights, log=None if log == "auto" else "y" in log)
 
 
 def _spot(at: float, rows: list[Row], x_name: str, y_name: str) -> Spot:

@@ -6,7 +6,7 @@ from rdmalab.command import NotUnderstood
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import loads
 from rdmalab.scenario.runner import Runner
-from rdmalab.sweep.measures import Measure, Value, evaluated, measures
+from rdmalab.sweep.measures import Measure, Value, evaluated, measures, unit_of
 from rdmalab.vocabulary import VOCABULARY
 
 PAIR = """\
@@ -82,6 +82,11 @@ def test_payload_by_direction_and_requests_by_node() -> None:
     assert ab == round(1500 * 8e9 / time_ns)
     assert ba == round(250 * 8e9 / time_ns)
     assert (iops, iops_b) == (round(4e9 / time_ns), round(1e9 / time_ns))
+
+
+def test_units() -> None:
+    given = ("time", "latency.p99", "p50(goodput(A->B))", "iops(A)", "now", "p9(x)")
+    assert [unit_of(text) for text in given] == ["ns", "ns", "bit/s", "requests/s", "", ""]
 
 
 def test_latency_is_from_the_post_to_the_completion() -> None:
