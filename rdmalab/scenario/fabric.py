@@ -1,5 +1,6 @@
 """Nodes and link of a scenario file, as pydantic models."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Self
 
@@ -64,3 +65,17 @@ if TYPE_CHECKING:
     Node = NodeOptions
 else:
     Node = create_model("Node", __base__=NodeOptions, __doc__=_NODE, **_CAPS)
+
+
+def port_lines(nodes: Mapping[str, NodeOptions]) -> list[str]:
+    """The commands for the link layers of the ports."""
+    layers = {name: node.link_layer for name, node in nodes.items() if node.link_layer}
+    return [f"port {name} link_layer={layer}" for name, layer in layers.items()]
+
+
+def link_line(link: Link) -> list[str]:
+    """The settings of the cable as a command, so that they are in the journal."""
+    units = {"latency": "ns", "rate": "bps", "mtu": ""}
+    given = {name: getattr(link, name) for name in units}
+    words_ = [f"{name}={v}{units[name]}" for name, v in given.items() if v is not None]
+    return [f"link {' '.join(words_)}"] if words_ else []

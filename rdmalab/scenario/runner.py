@@ -1,7 +1,7 @@
 """Run a scenario step by step, for the command line, the prompt and the app."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
@@ -9,7 +9,7 @@ from rdmalab.doctor.report import Report
 from rdmalab.grammar.quantities import whole
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.expect_why import judge_report
-from rdmalab.scenario.fabric import Link, NodeOptions
+from rdmalab.scenario.fabric import NodeOptions, link_line, port_lines
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import Placed, PlannedStep
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop, errno_text, ladder_text, stop_of
@@ -65,7 +65,7 @@ class Runner:
             for name, node in document.nodes.items()
         }
         self.session = open_session(profiles, seed=document.seed)
-        for line in [*_port_lines(document.nodes), *_link_line(document.link)]:
+        for line in [*port_lines(document.nodes), *link_line(document.link)]:
             for reply in replies(self.session, line, file=True):
                 self._unready = self._unready or (reply if reply.failed else None)
 
@@ -288,20 +288,6 @@ def _replaced(scenario: Scenario, profile: str | None) -> str:
 def _profile(node: NodeOptions, name: str) -> Profile:
     profile = PROFILES[name]
     return dataclasses.replace(profile, caps=dataclasses.replace(profile.caps, **node.caps()))
-
-
-def _port_lines(nodes: Mapping[str, NodeOptions]) -> list[str]:
-    """The commands for the link layers of the ports."""
-    layers = {name: node.link_layer for name, node in nodes.items() if node.link_layer}
-    return [f"port {name} link_layer={layer}" for name, layer in layers.items()]
-
-
-def _link_line(link: Link) -> list[str]:
-    """The settings of the cable as a command, so that they are in the journal."""
-    units = {"latency": "ns", "rate": "bps", "mtu": ""}
-    given = {name: getattr(link, name) for name in units}
-    words_ = [f"{name}={v}{units[name]}" for name, v in given.items() if v is not None]
-    return [f"link {' '.join(words_)}"] if words_ else []
 
 
 __all__ = ["FileError", "Runner", "StepOutcome", "StepResult", "Through"]
