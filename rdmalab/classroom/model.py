@@ -6,6 +6,7 @@ from pydantic import (
     BaseModel,
     Field,
     GetJsonSchemaHandler,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import CoreSchema
@@ -201,7 +202,7 @@ class LabDocument(Document, BaseModel):
     """`lab`."""
     id: field_types.Word
     """What submissions name."""
-    level: Literal["1", "2", "3"] = "1"
+    level: Annotated[Literal["1", "2", "3"], WithJsonSchema({"enum": [1, 2, 3]})] = "1"
     """How hard it is."""
     minutes: field_types.Number | None = None
     """How long it takes, for the instructor; nothing is enforced."""

@@ -10,7 +10,10 @@ from rdmalab.scenario.fabric import Section
 MOST_WORLDS = 500
 """The most combinations of values that `vary` may have."""
 
-Values = Annotated[list[field_types.Sentence], Field(min_length=1, max_length=100)]
+_SCALARS = {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1}
+Values = Annotated[
+    list[field_types.Sentence], Field(min_length=1, max_length=100), WithJsonSchema(_SCALARS)
+]
 
 
 def _truth(value: object) -> bool:

@@ -52,7 +52,10 @@ SolutionLines = Annotated[
         }
     ),
 ]
-Answers = dict[field_types.Word, Line]
+Answers = Annotated[
+    dict[field_types.Word, Line],
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
+]
 
 
 class Solution(Section, BaseModel):

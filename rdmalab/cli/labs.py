@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab.cli import program
-from rdmalab.scenario.files import LAB_SUFFIX
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def leaked(path: str) -> list[str]:
 
 def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":
     """The labs among files and below folders, each as a scenario; says what is not as declared."""
-    from rdmalab.scenario.files import found
+    from rdmalab.scenario.files import LAB_SUFFIX, found
 
     for path in program.files_below(tuple(map(found, paths)), LAB_SUFFIX):
         if path.endswith(LAB_SUFFIX):
@@ -186,6 +185,8 @@ def publish(*, path: str, out: str) -> int:
 def new(*, path: str) -> int:
     """Write a lab to begin with: one task, and the solutions that every lab has."""
     import pkgutil
+
+    from rdmalab.scenario.files import LAB_SUFFIX
 
     named = path if path.endswith(".yaml") else f"{path}{LAB_SUFFIX}"
     if Path(named).exists():

@@ -132,13 +132,16 @@ def _width() -> int:
     return shutil.get_terminal_size((80, 24)).columns
 
 
-_DOCUMENTS = ("scenario", "run", "repl", "lessons", "coverage", "explain", "why")
+_DOCUMENTS = (
+    "scenario", "lab", "submission", "run", "repl", "lessons", "coverage", "explain", "why",
+    "grade",
+)  # fmt: skip
 
 
 @program.command()
 @click.option(
     "--of", "what", type=click.Choice(_DOCUMENTS), default="scenario", show_default=True,
-    help="A scenario file, or the document that --json prints.",
+    help="A file: scenario, lab, submission; or the document that --json prints.",
 )  # fmt: skip
 def schema(*, what: str) -> int:
     """Print a JSON Schema."""

@@ -10,7 +10,6 @@ import click
 
 from rdmalab.cli import program
 from rdmalab.cli.labs import run_labs
-from rdmalab.scenario.files import LAB_SUFFIX
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
@@ -241,7 +240,7 @@ def loaded(
     paths: tuple[str, ...], values: Mapping[str, str] | None = None
 ) -> "Iterator[tuple[Scenario | None, FileError | None]]":
     """For each file its scenario or its error. values: of their parameters."""
-    from rdmalab.scenario.files import SUFFIX, found
+    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found
 
     files = program.files_below(tuple(map(found, paths)), SUFFIX)
     return (opened(path, values) for path in files if not path.endswith(LAB_SUFFIX))

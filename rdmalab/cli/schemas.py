@@ -8,11 +8,15 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.model import LabDocument
+from rdmalab.classroom.solution_model import Submission
 from rdmalab.doctor.finding import Verdict
 from rdmalab.doctor.outcome import Status
 from rdmalab.scenario.coverage import CoverageModel
 from rdmalab.scenario.lessons import LessonsModel
-from rdmalab.scenario.report import RunModel, schema_of_document, schema_of_scenario
+from rdmalab.scenario.model import Document
+from rdmalab.scenario.report import RunModel, schema_of_document, schema_of_file
 
 Slug = Annotated[str, Field(pattern="^[a-z0-9-]+$")]
 Event = Annotated[int, Field(ge=-1)]
@@ -174,9 +178,19 @@ _PRINTED: dict[str, type[BaseModel]] = {
     "coverage": CoverageModel,
     "explain": ExplainModel,
     "why": WhyModel,
+    "grade": Grade,
+}
+
+
+_FILES: dict[str, type[BaseModel]] = {
+    "scenario": Document,
+    "lab": LabDocument,
+    "submission": Submission,
 }
 
 
 def schema_of(name: str) -> dict[str, object]:
-    """The JSON Schema of a scenario file, or of what a command prints with --json."""
-    return schema_of_scenario() if name == "scenario" else schema_of_document(_PRINTED[name], name)
+    """The JSON Schema of a file, or of what a command prints with --json."""
+    if name in _FILES:
+        return schema_of_file(_FILES[name], name)
+    return schema_of_document(_PRINTED[name], name)

@@ -186,8 +186,13 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
 # --------------------------------------------------------------------------- schemas
 def schema_of_scenario() -> dict[str, Any]:
     """The JSON Schema of a scenario file, for editors."""
-    schema = _present(Document.model_json_schema())
-    return {"$schema": DIALECT, "$id": "rdmalab:scenario-1", **schema}
+    return schema_of_file(Document, "scenario")
+
+
+def schema_of_file(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """The JSON Schema of a kind of file, for editors."""
+    schema = _present(model.model_json_schema())
+    return {"$schema": DIALECT, "$id": f"rdmalab:{name}-{FORMAT}", **schema}
 
 
 def _present(schema: dict[str, Any]) -> dict[str, Any]:
