@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rdmalab.classroom.grade_document import Grade
-from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.judging import Work, grade, right_answers
 from rdmalab.classroom.lab_file import LabFile, loads, questions
 from rdmalab.classroom.model import Task
 from rdmalab.classroom.public import published
@@ -73,7 +73,11 @@ def _tried(
     def reopen(world: Mapping[str, str]) -> LabFile:
         return loads(text, lab.source.path, vocabulary, params=lab.params, world=world)
 
-    found = grade(lab, Work(solution.lines, solution.answers), reopen)
+    answers = dict(solution.answers)
+    for index, task in enumerate(lab.document.tasks):
+        if task.id in solution.answered:
+            answers[task.id] = right_answers(lab, index)[0]
+    found = grade(lab, Work(solution.lines, answers), reopen)
     judge = _rejected if isinstance(solution, Rejected) else _accepted
     return Trial(solution.name, student, renamed, found, judge(solution, found))
 

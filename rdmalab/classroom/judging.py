@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from rdmalab.classroom.feedback import feedback, right_choice, same_answer
 from rdmalab.classroom.goals import Judged, bound, judge, parsed
@@ -104,22 +105,12 @@ class _Judge:
             chosen = int(given) if given.isdecimal() else 0
             text = task.choice[chosen - 1].when_wrong if 0 < chosen <= len(task.choice) else None
         else:
-            result.passed = same_answer(given, self._right_answer(index, task))
+            right = right_answers(self.lab, index)
+            result.passed = any(same_answer(given, each) for each in right)
             text = None
         if not result.passed:
             result.wrong = [f"the answer is {given}" if given else "no answer"]
             result.cause = Cause(help=text or task.otherwise or "")
-
-    def _right_answer(self, index: int, task: Task) -> str:
-        """What the question is worth in the world as the setup left it, after the steps `at`."""
-        assert task.answer is not None
-        world = begun(self.lab)
-        if failure := run_steps(world, self.lab.steps[index].at):
-            raise BrokenLab(f"{self.lab.source.path}: {task.id}: at: {failure}")
-        try:
-            return said(world.session.ask(parsed(task.answer, self.lab.world).expression.node))
-        except NotUnderstood as wrong:
-            raise self.lab.spot("tasks", index, "answer").error(wrong) from None
 
     def _reached(self, index: int, task: Task, result: Result) -> None:
         """The goals, in every world that the task varies."""
@@ -156,3 +147,22 @@ class _Judge:
         if key not in self.worlds:
             self.worlds[key] = play(self.reopen(values), self.work.lines)
         return self.worlds[key]
+
+
+def right_answers(lab: LabFile, index: int) -> list[str]:
+    """What is right for a task that is answered: the number of a choice, or a value.
+
+    The question is asked in the world as the setup left it, after the steps `at`. Of an enum its
+    word and its number are right.
+    """
+    task = lab.document.tasks[index]
+    if task.answer is None:
+        return [str(right_choice(task))]
+    world = begun(lab)
+    if failure := run_steps(world, lab.steps[index].at):
+        raise BrokenLab(f"{lab.source.path}: {task.id}: at: {failure}")
+    try:
+        value = world.session.ask(parsed(task.answer, lab.world).expression.node)
+    except NotUnderstood as wrong:
+        raise lab.spot("tasks", index, "answer").error(wrong) from None
+    return [said(value), *([str(int(value))] if isinstance(value, IntEnum) else [])]

@@ -230,13 +230,22 @@ class LabDocument(Document, BaseModel):
                     message = f"{task.id} needs {need}, which is no task above it"
                     raise field_types.wrong(message, "tasks above it only", "tasks")
             seen.add(task.id)
-        for solution in self.solutions.reject if self.solutions else ():
-            if solution.task is not None and solution.task not in seen:
-                message = f"no task has the id {solution.task}"
-                raise field_types.wrong(message, f"one of {', '.join(seen)}", "solutions")
+        for name in _named(self.solutions):
+            if name not in seen:
+                hint = f"one of {', '.join(seen)}"
+                raise field_types.wrong(f"no task has the id {name}", hint, "solutions")
         return self
 
     @property
     def points(self) -> int:
         """Of all tasks."""
         return sum(task.points for task in self.tasks)
+
+
+def _named(solutions: Solutions | None) -> list[str]:
+    """The tasks that solutions name."""
+    if solutions is None:
+        return []
+    every = (*solutions.accept, *solutions.reject)
+    failing = [each.task for each in solutions.reject if each.task is not None]
+    return [*failing, *(name for each in every for name in each.answered)]

@@ -69,6 +69,8 @@ class Solution(Section, BaseModel):
     """Lines as they are typed at the prompt; `{do: LINE, repeat: 8}` stands for eight."""
     answers: Answers = {}
     """Task → answer."""
+    answered: list[field_types.Word] = []
+    """Tasks that get the right answer, where each student has another one."""
 
 
 class Rejected(Solution):
