@@ -21,7 +21,7 @@ from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.parameters import PARAMS, fill, substitute
 from rdmalab.scenario.planned_step import PlannedStep, Spot
 from rdmalab.scenario.planner import Planner, Vocabulary
-from rdmalab.scenario.source import FileError, Source, together
+from rdmalab.scenario.source import Source, together
 
 NAMED = "%"  # begins %{NAME}: a value of `vary` or of `bind`
 SEED = "seed"  # a key of `vary` that needs no %{seed}
@@ -106,7 +106,7 @@ def _planned(
     lab = LabFile(
         source, root, document, params, world, Scenario(source, document, setup, ()), tuple(steps)
     )
-    planner.wrong += _wrong_texts(lab)
+    _check_texts(planner, lab)
     if planner.wrong:
         raise together(planner.wrong)
     return lab
@@ -127,18 +127,19 @@ def questions(task: Task) -> Iterator[tuple[tuple[int | str, ...], str]]:
         yield ("why",), task.why
 
 
-def _wrong_texts(lab: LabFile) -> Iterator[FileError]:
-    """Errors in questions, as far as they do not name what is found later."""
+def _check_texts(planner: Planner, lab: LabFile) -> None:
+    """Store errors in questions, as far as they do not name what is found later."""
     for index, task in enumerate(lab.document.tasks):
         names = {*task.vary, *task.bind, *lab.world}
         for path, text in questions(task):
             spot = lab.spot("tasks", index, *path)
             try:
-                named = fill(text, dict.fromkeys(names, "A"), NAMED)
-                if named.text == text:
-                    parse_expression(text)
+                is_whole = fill(text, dict.fromkeys(names, "A"), NAMED).text == text
+                question = parse_expression(text).node if is_whole else None
+                if question is not None and path != ("why",):  # that names a subject, no value
+                    planner.check_question(spot, question)
             except NotUnderstood as wrong:
-                yield spot.error(wrong)
+                planner.wrong.append(spot.error(wrong))
 
 
 # --------------------------------------------------------------------------- parameters, worlds

@@ -78,6 +78,10 @@ class Planner:
                 made.setdefault(str(new), set()).add(new.noun)
         return lambda name: {*made.get(name, ()), *nouns_by_prefix(name)}
 
+    def check_question(self, spot: Spot, question: Question) -> None:
+        """Store an error if a question cannot have a value."""
+        self._sensible(spot, question, self._nouns())
+
     def _sensible(self, spot: Spot | PiecedText, question: Question, nouns: Nouns) -> None:
         try:
             check_types(question, nouns)
