@@ -199,9 +199,9 @@ def _present(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without null for optional keys; only `run:` may be empty."""
     for name, field in schema.get("properties", {}).items():
         kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
-        if len(kinds) == 1 and name != "run":
+        if kinds and name != "run":
             del field["anyOf"]
-            field.update(kinds[0])
+            field.update(kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
         if field.get("default", 0) is None:
             del field["default"]
     for below in (*schema.get("$defs", {}).values(), *schema.get("oneOf", [])):
