@@ -20,7 +20,10 @@ ANYONE = "anonymous"
 
 
 class LabSession:
-    """The work of a student. lines: those that change something, in the order typed."""
+    """The work of a student. lines: those that change something, in the order typed.
+
+    latest: the newest grade; lines typed after it are not in it.
+    """
 
     def __init__(self, text: str, path: str, vocabulary: Vocabulary, student: str) -> None:
         """Raises FileError for a wrong file, and BrokenLab if its setup fails."""
@@ -32,8 +35,10 @@ class LabSession:
         self.lines: list[str] = []
         self.answers: dict[str, str] = {}
         self.hints: list[str] = []
-        self._met: dict[str, bool] = {}
+        self.met: dict[str, bool] = {}
+        """`task: goal` → whether it is met now, for the goals that `turned` looks at."""
         self.turned(self.session)
+        self.latest = self.grade()
 
     @property
     def session(self) -> Session:
@@ -74,9 +79,9 @@ class LabSession:
                     continue
                 (judged,) = judge(session, [goal], self.played.start, self.lab.world)
                 name = f"{task.id}: {judged.text}"
-                if self._met.get(name, False) is not judged.met:
+                if self.met.get(name, False) is not judged.met:
                     found.append((name, judged.met))
-                self._met[name] = judged.met
+                self.met[name] = judged.met
         return found
 
     # ------------------------------------------------------------------ tasks
@@ -96,7 +101,9 @@ class LabSession:
             path, params = self.lab.source.path, self.lab.params
             return loads(self.text, path, self.vocabulary, params=params, world=world)
 
-        return grade(self.lab, Work(self.lines, self.answers, self.hints), reopen, public=True)
+        work = Work(self.lines, self.answers, self.hints)
+        self.latest = grade(self.lab, work, reopen, public=True)
+        return self.latest
 
     def submission(self) -> Submission:
         """What is handed in."""

@@ -43,14 +43,14 @@ def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
     document = lab.lab.document
     talk.tell([plain(f"{document.title}  ({lab.student})", TITLE)], emit)
     talk.tell([plain(text) for text in paragraphs(document.about or "")], emit)
-    talk.tell(list(_tasks(lab, lab.grade())), emit)
+    talk.tell(list(task_lines(lab, lab.grade())), emit)
     talk.tell([plain("task · hint TASK · answer TASK TEXT · submit", DIM)], emit)
     talk.judge(ok=True)
 
 
 async def _task(talk: "Conversation", _wish: TaskList, emit: "Emit", _pause: "Pause") -> None:
     if (lab := _opened(talk, emit)) is not None:
-        talk.tell(list(_tasks(lab, lab.grade())), emit)
+        talk.tell(list(task_lines(lab, lab.grade())), emit)
 
 
 def _opened(talk: "Conversation", emit: "Emit") -> "LabSession | None":
@@ -59,12 +59,27 @@ def _opened(talk: "Conversation", emit: "Emit") -> "LabSession | None":
     return talk.exercise
 
 
-def _tasks(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
-    """A row for each task, and below the first that is open what is asked and what is missing."""
-    public = sum(result.points for result in grade.results if not result.hidden)
-    hidden = grade.of - public
+def public_points(lab: "LabSession") -> int:
+    """The points of the tasks that are judged here."""
+    return sum(task.points for task in lab.lab.document.tasks if not task.hidden)
+
+
+def goal_lines(lab: "LabSession") -> list[Line]:
+    """The goals of the present, each with whether it is met now."""
+    return [
+        plain(f"{'met' if met else 'not yet'}  {name}", GOOD if met else DIM)
+        for name, met in lab.met.items()
+    ]
+
+
+def task_lines(lab: "LabSession", grade: "Grade", answered: str = "") -> Iterator[Line]:
+    """A row for each task, and below the first that is open what is asked and what is missing.
+
+    answered: the task that was answered just now; its feedback is shown, too.
+    """
+    hidden = grade.of - public_points(lab)
     more = f", {hidden} hidden are judged by the instructor" if hidden else ""
-    yield plain(f"{grade.lab}  {grade.score} of {public} points{more}", TITLE)
+    yield plain(f"{grade.lab}  {grade.score} of {public_points(lab)} points{more}", TITLE)
     shown = False
     for task, result in zip(lab.lab.document.tasks, grade.results, strict=True):
         state = "hidden" if result.hidden else _STATE[result.passed] or result.reason
@@ -79,8 +94,8 @@ def _tasks(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
             yield from (plain(f"  {number}. {choice.text}") for number, choice in choices)
             if not task.is_asked:
                 yield from (plain(f"  not yet: {wrong}", DIM) for wrong in result.wrong)
-            elif task.id in lab.answers:
-                yield plain(f"  {result.cause.help if result.cause else ''}", WARN)
+        if result.passed is False and task.id == answered and result.cause is not None:
+            yield plain(f"  {result.cause.help or 'That is not the answer.'}", WARN)
     for foul in grade.foul:
         yield plain(f"line {foul.line} does not count: {foul.why}", WARN)
 
@@ -122,7 +137,7 @@ async def _answer(talk: "Conversation", wish: GiveAnswer, emit: "Emit", _pause: 
         talk.report_error(f"{task.id} asks for no answer: its goals are judged", emit)
         return
     lab.answers[task.id] = wish.text.strip()
-    talk.tell(list(_tasks(lab, lab.grade())), emit)
+    talk.tell(list(task_lines(lab, lab.grade(), task.id)), emit)
 
 
 async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pause") -> None:
@@ -148,7 +163,7 @@ async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pau
             talk.report_error(f"{named} cannot be written: {why}", emit)
             return
         talk.tell([plain(f"{named}: hand in this file", GOOD)], emit)
-    talk.tell(list(_tasks(lab, lab.grade())), emit)
+    talk.tell(list(task_lines(lab, lab.grade())), emit)
 
 
 def _is_submission(octets: bytes) -> bool:

@@ -12,6 +12,7 @@ from rdmalab.workbench.recovered_sessions import offer
 from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
 if TYPE_CHECKING:
+    from rdmalab.classroom.lab_session import LabSession
     from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
@@ -70,6 +71,11 @@ class AppModel:
     def walk(self) -> Runner | None:
         lesson = self.talk.lesson
         return lesson.runner if lesson is not None else None
+
+    @property
+    def exercise(self) -> LabSession | None:
+        """The lab that is open; None if none is."""
+        return self.talk.exercise
 
     @property
     def diagnosis(self) -> Report | None:

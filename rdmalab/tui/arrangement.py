@@ -10,6 +10,7 @@ from rdmalab.tui.pane_table import LEFT, MEMORY, MEMORY_LEFT, NOTES, RIGHT, TABS
 if TYPE_CHECKING:
     from textual.widget import Widget
 
+    from rdmalab.classroom.lab_session import LabSession
     from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
     from rdmalab.tui.app_model import AppModel
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class Seen(NamedTuple):
     """The state at the last painting of the panes."""
 
-    walk: Runner | None
+    walk: Runner | LabSession | None
     step: int
     answer: Report | None
 
@@ -44,7 +45,7 @@ class Arrangement:
 
     def place(self) -> None:
         """Place every widget according to the plan for this size."""
-        self.wish = self.wish._replace(has_notes=self._scene.walk is not None)
+        self.wish = self.wish._replace(has_notes=_told(self._scene) is not None)
         plan = {place.pane: place for place in layout.plan(*self.size, self.wish)}
         for bar in self._bars:
             _put(bar, plan.get(bar.id or ""))
@@ -86,7 +87,8 @@ class Arrangement:
 
     def _seen_now(self) -> Seen:
         walk = self._scene.walk
-        return Seen(walk, walk.position if walk is not None else 0, self._scene.diagnosis)
+        position = walk.position if walk is not None else 0
+        return Seen(_told(self._scene), position, self._scene.diagnosis)
 
     def _show(self, name: str, *, asks_why: bool) -> None:
         """Show it beside the front tab, or as the front tab."""
@@ -118,3 +120,8 @@ def _put(widget: Widget, place: layout.PanePlace | None) -> None:
     if place is not None:
         widget.styles.offset = (place.x, place.y)
         widget.styles.width, widget.styles.height = place.width, place.height
+
+
+def _told(scene: AppModel) -> Runner | LabSession | None:
+    """What the pane of notes is about: the lab that is open, or the loaded scenario."""
+    return scene.walk if scene.exercise is None else scene.exercise

@@ -17,6 +17,7 @@ from rdmalab.world.relations import exists, peer_thing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rdmalab.classroom.lab_session import LabSession
     from rdmalab.command import Invocation
     from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
@@ -36,6 +37,10 @@ class SceneLike(Protocol):
     @property
     def walk(self) -> Runner | None:
         """The scenario that was loaded, if one was."""
+
+    @property
+    def exercise(self) -> LabSession | None:
+        """The lab that is open, if one is."""
 
     @property
     def diagnosis(self) -> Report | None:
@@ -64,6 +69,10 @@ class WorldView:
     @property
     def walk(self) -> Runner | None:
         return self._scene.walk
+
+    @property
+    def exercise(self) -> LabSession | None:
+        return self._scene.exercise
 
     @property
     def diagnosis(self) -> Report | None:

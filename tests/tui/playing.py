@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdmalab.classroom.lab_session import LabSession
 from rdmalab.doctor.report import Report
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load
@@ -24,6 +25,7 @@ class Playing:
     """A scenario on stage."""
 
     walk: Runner
+    exercise: LabSession | None = None
     diagnosis: Report | None = None
     busy: bool = False
 
@@ -38,6 +40,7 @@ class Free:
 
     lab: Lab
     walk: Runner | None = None
+    exercise: LabSession | None = None
     diagnosis: Report | None = None
     busy: bool = False
 

@@ -1,9 +1,10 @@
-"""Notes: the loaded scenario, its current note, its next step, and its failure."""
+"""Notes: the loaded scenario with its note, next step and failure; or the tasks of a lab."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rdmalab.shell.lab_requests import goal_lines, public_points, task_lines
 from rdmalab.shell.styled_text import fold, paragraphs, shown
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, WARN
 from rdmalab.tui.pane import Pane
@@ -17,15 +18,20 @@ class NotesPane(Pane):
     """The pane of a loaded scenario."""
 
     def title(self) -> Line:
-        """The name and position of the loaded scenario; empty if none is loaded."""
+        """The position in the loaded scenario, the points of a lab; empty if none is loaded."""
+        if (lab := self.stage.exercise) is not None:
+            return [(NAME, f"{lab.lab.document.id} {lab.latest.score} of {public_points(lab)}")]
         walk = self.stage.walk
         return [(NAME, _place(walk))] if walk is not None else []
 
     def lines(self, width: int, height: int) -> list[Line]:
-        """The current note and step of the scenario; a hint if none is loaded."""
-        walk = self.stage.walk
+        """The current note and step of the scenario, or the tasks; a hint if none is loaded."""
+        walk, lab = self.stage.walk, self.stage.exercise
+        told = _NOTHING if walk is None else _walked(walk)
+        if lab is not None:
+            told = [*task_lines(lab, lab.latest), [], *goal_lines(lab)]
         lines: list[Line] = []
-        for line in _NOTHING if walk is None else _walked(walk):
+        for line in told:
             lines += fold(line, width, 2)
         if len(lines) > height:
             lines = [line for line in lines if line]
