@@ -16,6 +16,7 @@ from rdmalab.shell.streams import print_json
 if TYPE_CHECKING:
     from rdmalab.classroom.grade_document import Grade
     from rdmalab.classroom.grading import Item
+    from rdmalab.jobs.outcome import Pool
 
 _ENDINGS = (".yaml", ".yml", ".txt")
 _MOST_OCTETS = 4 << 20  # of a submission that is read at all
@@ -43,12 +44,14 @@ with_roster = click.option(
     help="What is printed.",
 )  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores.")
+@click.option("--cluster", metavar="ADDRESS", help="The scheduler of a dask cluster.")
 @click.option("--alike", type=click.FloatRange(0, 1), help="List pairs that are this much alike.")
 @click.option("--public", is_flag=True, help="Judge only what students may see.")
 @click.option("--require", type=int, metavar="POINTS", help="Exit code 1 if a score is less.")
 def grade(  # noqa: PLR0913
     *, lab: str, paths: tuple[str, ...], salt: str, out: str | None, roster: str | None,
-    form: str, jobs: int | None, alike: float | None, public: bool, require: int | None,
+    form: str, jobs: int | None, cluster: str | None, alike: float | None, public: bool,
+    require: int | None,
 ) -> int:  # fmt: skip
     """Replay submissions and grade them.
 
@@ -56,11 +59,14 @@ def grade(  # noqa: PLR0913
     lines and answers are judged; scores in a submission are ignored. Exit code 0: all were graded,
     whatever their score.
     """
+    from rdmalab.jobs.limits import Limits
+
     items = list(_items(lab, paths, salt, public=public))
     if not items:
         program.tell("no submission found")
         return program.Exit.NOTHING
-    grades = sorted(_graded(items, out, jobs), key=lambda each: each.student)
+    pool = program.workers(Limits(), jobs, cluster)
+    grades = sorted(_graded(items, out, pool), key=lambda each: each.student)
     _print(grades, form)
     _tell_of(grades, roster)
     if alike is not None:
@@ -100,15 +106,13 @@ def _text_of(file: Path) -> str:
     return octets.decode("utf-8-sig", "replace") if len(octets) <= _MOST_OCTETS else ""
 
 
-def _graded(items: "Sequence[Item]", out: str | None, jobs: int | None) -> "list[Grade]":
+def _graded(items: "Sequence[Item]", out: str | None, pool: "Pool") -> "list[Grade]":
     """The grades, with their progress on standard error."""
     from rdmalab.classroom.grading import grades, known, row_of
-    from rdmalab.jobs.limits import Limits
-    from rdmalab.jobs.pool import LocalPool, cores
+    from rdmalab.jobs.cluster import ClusterFailed
     from rdmalab.jobs.progress import Progress
     from rdmalab.jobs.result_file import NotResults, ResultFile
 
-    pool = LocalPool(limits=Limits(), jobs=min(jobs or cores(), len(items)))
     before: dict[str, Grade] = {}
     file: ResultFile | None = None
     found = []
@@ -122,11 +126,14 @@ def _graded(items: "Sequence[Item]", out: str | None, jobs: int | None) -> "list
                 raise click.ClickException(str(wrong)) from None
         progress = Progress(sys.stderr, len(items), "submissions")
         stack.callback(progress.end)
-        for item, each in grades(items, pool, before):
-            if file is not None and item.key not in before:
-                file.add(row_of(item.key, each))
-            found.append(each)
-            progress.advance()
+        try:
+            for item, each in grades(items, pool, before):
+                if file is not None and item.key not in before:
+                    file.add(row_of(item.key, each))
+                found.append(each)
+                progress.advance()
+        except ClusterFailed as wrong:
+            raise click.ClickException(f"cluster {wrong}") from None
     return found
 
 

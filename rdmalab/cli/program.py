@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,10 @@ from rdmalab import disk
 from rdmalab.shell.streams import forget_output
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.version import VERSION
+
+if TYPE_CHECKING:
+    from rdmalab.jobs.limits import Limits
+    from rdmalab.jobs.outcome import Pool
 
 FILE = "FILE"  # the command that stands for a file's name
 PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
@@ -220,3 +225,14 @@ def files_below(paths: Sequence[str], suffix: str) -> Iterator[str]:
         except (OSError, ValueError):  # too long, or a NUL in it: reading it gives the error
             found = [Path(path)]
         yield from (str(file) for file in found)
+
+
+def workers(limits: "Limits", jobs: int | None, cluster: str | None) -> "Pool":
+    """The processes that do many items. jobs: of this machine, None: one a core.
+
+    cluster: the address of a scheduler, None: this machine.
+    """
+    from rdmalab.jobs.cluster import ClusterPool
+    from rdmalab.jobs.pool import LocalPool, cores
+
+    return ClusterPool(cluster, limits) if cluster else LocalPool(limits, jobs or cores())

@@ -224,12 +224,7 @@ class _Sweep:
             progress.end()
 
     def _pool(self) -> "Pool":
-        from rdmalab.jobs.cluster import ClusterPool
-        from rdmalab.jobs.pool import LocalPool, cores
-
-        if self.options.cluster:
-            return ClusterPool(self.options.cluster, self.limits)
-        return LocalPool(self.limits, self.options.jobs or cores())
+        return program.workers(self.limits, self.options.jobs, self.options.cluster)
 
     # ------------------------------------------------------------------ showing
     def _show(self, table: "list[Row]") -> None:

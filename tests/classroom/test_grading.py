@@ -14,6 +14,7 @@ from rdmalab.classroom import submission
 from rdmalab.classroom.grading import Item, grades, known, row_of
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.solution_model import Submission
+from rdmalab.jobs.cluster import ClusterPool
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.pool import LocalPool
 from rdmalab.jobs.result_file import ResultFile
@@ -114,3 +115,21 @@ def test_kill_in_the_middle_loses_no_grade(tmp_path: Path) -> None:
     keys = [json.loads(row)["key"] for row in rows if row.endswith("}")]
     assert len(keys) == len(set(keys)) == 40
     assert 0 < len(before) <= 40
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # dask's own
+def test_a_killed_worker_of_a_cluster_loses_no_grade() -> None:
+    distributed = pytest.importorskip("distributed")
+    items = [item(right(f"s{n}")) for n in range(24)]
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        found: list[str] = []
+        for each, grade in grades(items, ClusterPool(cluster.scheduler_address), {}):
+            assert grade.score == 5
+            found.append(each.key)
+            if len(found) == 3:
+                victim = next(iter(cluster.workers.values())).process.process
+                os.kill(victim.pid, signal.SIGKILL)
+    assert sorted(found) == sorted(each.key for each in items)
