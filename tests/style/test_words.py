@@ -19,6 +19,9 @@ _ROOT = Path(__file__).parents[2]
 # Rooms that are not rewritten yet. The doctor is redesigned, with its sentences, in the next part.
 PENDING = ("rdmalab/doctor",)
 
+# The keys of scenarios and labs below which a person reads.
+_PROSE = ("title", "about", "note", "ask", "announce", "text", "when_wrong", "else")
+
 
 class Banned(NamedTuple):
     """One construction. example: a sentence that has it; instead: what to write."""
@@ -127,7 +130,7 @@ def texts(path: Path, source: str) -> Iterator[tuple[int, str]]:
     elif path.suffix == ".toml":
         yield from ((0, text) for text in tree_texts(tomllib.loads(source)))
     elif path.suffix == ".yaml":
-        notes = tree_texts(yaml.safe_load(source), keys=("title", "about", "note"))
+        notes = tree_texts(yaml.safe_load(source), keys=_PROSE)
         yield from ((0, text) for text in notes)
     else:
         for number, line in enumerate(source.splitlines(), 1):
