@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 1_000_000
 _SECONDS = 60
-_WALL = 4  # as many times as long on a busy machine
+_WALL = 10  # wall clock of a point, as a multiple of its CPU time: the machine may be busy
 _LINES = 16
 _JSON_LINES = ".jsonl"
 
