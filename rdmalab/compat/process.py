@@ -1,6 +1,5 @@
 """The process of a pyverbs program: one lab with one device a node, and how its time passes."""
 
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -201,7 +200,7 @@ class Process:
 
     def is_polled_for_ever(self) -> bool:
         """Whether polls of an idle lab go on without end, and no thread is there to change it."""
-        return self._idle >= IDLE_POLLS and threading.active_count() == 1
+        return self._idle >= IDLE_POLLS and self.turns.is_alone()
 
     def _look(self, news: tuple[Kind, ...]) -> None:
         self.publish()
@@ -232,10 +231,10 @@ class Process:
         self.world.advance(until_ns)
 
     def is_idle(self) -> bool:
-        """No event is pending, and no other thread exists that could cause one."""
+        """No event is pending, and no other thread of the program exists that could cause one."""
         if self.world.agenda.next_ns() is not None:
             return False
-        if threading.active_count() > 1:
+        if not self.turns.is_alone():
             _pause(_PAUSE_S)
             return False
         return True

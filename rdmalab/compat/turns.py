@@ -2,6 +2,7 @@
 
 import threading
 from types import TracebackType
+from weakref import WeakSet
 
 
 class Turns:
@@ -16,9 +17,15 @@ class Turns:
         self._depth = 0
         self._owner = 0
         self._interrupted = False
+        here = threading.current_thread()
+        # Daemons that ran before the lab was made belong to a notebook, a debugger or a client of
+        # a cluster; until one calls the lab it is none of the program's threads.
+        self._foreign = WeakSet(t for t in threading.enumerate() if t.daemon and t is not here)
 
     def __enter__(self) -> None:
         self._lock.acquire()
+        if self._foreign:
+            self._foreign.discard(threading.current_thread())
         self._owner, self._depth = threading.get_ident(), self._depth + 1
 
     def __exit__(
@@ -31,6 +38,11 @@ class Turns:
         if ends:
             self._interrupted = False
             raise KeyboardInterrupt
+
+    def is_alone(self) -> bool:
+        """Whether no other thread of the program is alive."""
+        here = threading.current_thread()
+        return all(t is here or t in self._foreign for t in threading.enumerate())
 
     def _is_main(self) -> bool:
         return self._owner == threading.main_thread().ident

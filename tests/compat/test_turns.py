@@ -58,3 +58,35 @@ def test_an_interrupt_does_not_wait_for_the_turn_of_another_thread() -> None:
     over.set()
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_a_daemon_from_before_is_foreign_until_it_calls() -> None:
+    may_call, called, may_end = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        may_call.wait(10)
+        with turns:
+            pass
+        called.set()
+        may_end.wait(10)
+
+    daemon = threading.Thread(target=work, daemon=True)
+    daemon.start()
+    turns = Turns()
+    assert turns.is_alone()  # as in a notebook, which has threads of its own
+    may_call.set()
+    assert called.wait(10)
+    assert not turns.is_alone()
+    may_end.set()
+    daemon.join(10)
+    assert turns.is_alone()
+
+
+def test_a_thread_that_begins_later_is_the_programs() -> None:
+    turns = Turns()
+    over = threading.Event()
+    other = threading.Thread(target=over.wait, args=(10,), daemon=True)
+    other.start()
+    assert not turns.is_alone()
+    over.set()
+    other.join()
