@@ -11,13 +11,22 @@ from collections.abc import Sequence
 
 import click
 
-from rdmalab.cli import grading, labs, reference_commands, scenarios, session_commands, sweep
+from rdmalab.cli import (
+    checking,
+    grading,
+    labs,
+    reference_commands,
+    scenarios,
+    session_commands,
+    sweep,
+)
 from rdmalab.cli.program import PIPE_CLOSED, Exit, program
 from rdmalab.shell.streams import Lost, forget_output, guarded
 
 ISSUES = "the project's issue tracker"
 __all__ = [
     "Exit",
+    "checking",
     "grading",
     "labs",
     "main",

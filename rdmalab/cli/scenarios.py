@@ -1,4 +1,4 @@
-"""Commands run, why, check and lessons: run, diagnose, check and list scenarios."""
+"""Commands run, why and lessons: run, diagnose and list scenarios."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -133,26 +133,6 @@ def answer(report: "Report") -> str:
 
     width = min(100, get_terminal_size((80, 24)).columns)
     return "\n".join(text_of(line) for line in answer_lines(report, width))
-
-
-@program.program.command()
-@program.with_paths
-def check(*, paths: tuple[str, ...]) -> int:
-    """Check scenarios without running them, and print all errors of each."""
-    from rdmalab.scenario.shape_errors import MOST_MISTAKES
-
-    count = wrong = 0
-    for _, error in loaded(paths):
-        count += 1
-        if error is not None:
-            wrong += 1
-            print("\n".join(map(str, error.all)))
-            if len(error.all) == MOST_MISTAKES:
-                program.tell(f"{error.path}: only the first {MOST_MISTAKES} errors are shown")
-    program.tell(f"{count - wrong} of {count} files can run")
-    if not count:
-        return program.Exit.NOTHING
-    return program.Exit.USAGE if wrong else program.Exit.WELL
 
 
 @program.program.command()

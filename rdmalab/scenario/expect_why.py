@@ -77,5 +77,10 @@ def _reached(session: Session, planned: PlannedStep, cure: Fix) -> list[bool]:
     questions = [placed.expectation.expression.node for placed in planned.goal]
     try:
         return makes_true(session, cure.lines, questions)
-    except NotUnderstood as wrong:
-        raise planned.goal[0].spot.error(wrong) from None
+    except NotUnderstood:
+        for placed, question in zip(planned.goal, questions, strict=True):
+            try:
+                makes_true(session, cure.lines, [question])
+            except NotUnderstood as wrong:
+                raise placed.spot.error(wrong) from None
+        raise

@@ -1,11 +1,13 @@
 """Load a scenario file; every error in it is found here, with its place.
 
 Commands, expressions and wire lines are parsed by the grammar of the prompt, with the vocabulary
-given. Only whether a name exists is checked when the scenario runs.
+given. Whether a name exists is known when the scenario runs: `mistakes.py` plays it to find out.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from yaml.nodes import Node
 
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.document import NO_VALUES, declared, filled, shaped
@@ -67,7 +69,17 @@ def loads(
     opener: reads the files that it includes; None: it may not include files.
     """
     source = Source(path, text)
-    written = yaml_tree.compose(source)
+    return built(source, yaml_tree.compose(source), vocabulary, values, opener=opener)
+
+
+def built(
+    source: Source, written: Node, vocabulary: Vocabulary, values: Mapping[str, str] = NO_VALUES,
+    *, opener: Opener | None = None,
+) -> Scenario:  # fmt: skip
+    """The scenario of a tree. written: the file, before parameters get their values.
+
+    The other arguments are those of `loads`. Raises FileError with the errors.
+    """
     root = filled(source, written, values)
     with shaped(source, root):
         document = Document.model_validate(yaml_tree.plain(root))
@@ -84,6 +96,6 @@ def loads(
 
 
 __all__ = [
-    "ACTIONS", "SUFFIX", "FileError", "PlannedStep", "Scenario", "found", "is_scenario", "load",
-    "loads", "read",
+    "ACTIONS", "SUFFIX", "FileError", "PlannedStep", "Scenario", "built", "found", "is_scenario",
+    "load", "loads", "read",
 ]  # fmt: skip

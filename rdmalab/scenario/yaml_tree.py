@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from rdmalab.scenario.source import FileError, Source, SourcePlace
+from rdmalab.scenario.source import FileError, Source, SourcePlace, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +68,14 @@ class _Loader(yaml.SafeLoader):
 
 def compose(source: Source) -> Node:
     """The file as a tree; raises FileError if it is not plain YAML."""
+    node = composed(source)
+    if wrong := duplicates(source, node):
+        raise together(wrong)
+    return node
+
+
+def composed(source: Source) -> Node:
+    """The file as a tree, in which a key may be given twice; raises FileError."""
     loader: _Loader | None = None
     _refuse_long_lists(source)
     try:
@@ -91,7 +99,6 @@ def compose(source: Source) -> Node:
             loader.dispose()
     if node is None:
         raise source.error("the file is empty", "it begins with rdmalab: 1")
-    _refuse_duplicates(source, node)
     return node
 
 
@@ -144,19 +151,25 @@ def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:
     return source.error(f"not valid YAML: {wrong.problem}", "look at the line above", place)
 
 
-def _refuse_duplicates(source: Source, node: Node) -> None:
+def duplicates(source: Source, node: Node) -> list[FileError]:
+    """An error for each key that a mapping has twice, and each that is not a word."""
+    found: list[FileError] = []
     if isinstance(node, MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                raise source.error("a key is a word", "write key: value", _place(key.start_mark))
-            if key.value in seen:
-                raise source.error(f'"{key.value}" is given twice', "leave one out", place_of(key))
-            seen.add(key.value)
-            _refuse_duplicates(source, value)
+                place = _place(key.start_mark)
+                found.append(source.error("a key is a word", "write key: value", place))
+            elif key.value in seen:
+                message = f'"{key.value}" is given twice'
+                found.append(source.error(message, "leave one out", place_of(key)))
+            else:
+                seen.add(key.value)
+            found += duplicates(source, value)
     elif isinstance(node, SequenceNode):
         for item in node.value:
-            _refuse_duplicates(source, item)
+            found += duplicates(source, item)
+    return found
 
 
 class FilledScalar(ScalarNode):

@@ -1,0 +1,244 @@
+"""A tree without its mistakes: what is wrong is left out, so that the rest can be checked too.
+
+The smallest part is left out that makes the file right again: one expectation, one key, or the
+step if its action is wrong. The tree that was given is not changed.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from rdmalab.scenario.model import ACTIONS
+from rdmalab.scenario.source import FileError, Source, SourcePlace
+
+Path = tuple[int | str, ...]
+
+_LISTS_OF_STEPS = ("setup", "steps")
+_LISTS_OF_TEXTS = ("expect", "wire", "goal", "teaches")
+_REQUIRED_TEXT = "title"
+_STOPS = ("rdmalab", "params")  # without these nothing below can be judged
+_NAME = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(slots=True)
+class Repair:
+    """The tree of a file, and what was left out of it.
+
+    lost: the lines of steps that were left out. touched: where steps begin of which a part was
+    left out, as (line, column).
+    """
+
+    source: Source
+    root: Node
+    lost: list[str] = field(default_factory=list)
+    touched: set[tuple[int, int]] = field(default_factory=set)
+
+    def is_consequence(self, wrong: FileError) -> bool:
+        """Whether an error follows from what was left out before."""
+        path = self._path_of(wrong)
+        step, _ = _split(path)
+        if not step:
+            return len(path) < 2  # of the whole file: a list has become empty
+        return self._start_of(step) in self.touched
+
+    def leave_out(self, wrong: list[FileError]) -> bool:
+        """Leave out what these errors stand in; whether the rest can be judged."""
+        has_title, before = not self._give_title(), frozenset(self.touched)
+        gone: dict[Path, Node | None] = {}
+        for each in wrong:
+            path = self._path_of(each)
+            if not path or path[0] in _STOPS:
+                if has_title or path != ("rdmalab",):
+                    return False
+            elif each.path != self.source.path:
+                gone |= dict.fromkeys(self._includes((), self.root))
+            else:
+                step, rest = _split(path)
+                unit, instead = self._unit(step, rest, path, before)
+                if unit is None:
+                    return False
+                gone[unit] = instead
+        self.root = self._without(self.root, (), gone)
+        return not _has_empty_list(self.root)
+
+    def _give_title(self) -> bool:
+        """Give a title to a file without one, which is reported at the first key."""
+        root = self.root
+        if not isinstance(root, MappingNode) or not root.value:
+            return False
+        if any(key.value == _REQUIRED_TEXT for key, _ in root.value):
+            return False
+        first, *others = root.value
+        made = (_scalar(_REQUIRED_TEXT, first[0]), _scalar("-", first[0]))
+        self.root = _mapping(root, [first, made, *others])
+        return True
+
+    # ------------------------------------------------------------------ where an error stands
+    def _path_of(self, wrong: FileError) -> Path:
+        """The path to the innermost node that begins at the place of an error, or before it."""
+        place = wrong.place or SourcePlace(1, 1)
+        at, node = (place.line, place.column), self.root
+        path: list[int | str] = []
+        while True:
+            steps = [(step, below) for step, start, below in _children(node) if start <= at]
+            if not steps:
+                return tuple(path)
+            step, node = steps[-1]
+            path.append(step)
+
+    def _node(self, path: Path) -> Node:
+        node = self.root
+        for step in path:
+            node = next(below for name, _, below in _children(node) if name == step)
+        return node
+
+    def _start_of(self, path: Path) -> tuple[int, int]:
+        return _start(self._node(path))
+
+    def _unit(
+        self, step: Path, rest: Path, path: Path, before: frozenset[tuple[int, int]]
+    ) -> tuple[Path | None, Node | None]:
+        """What to leave out for an error at a path, and what stands there instead.
+
+        before: the steps of which an earlier round has left out a part; None: nothing helps.
+        """
+        if step:
+            return self._unit_of_step(step, rest, before), None
+        instead: Node | None = None
+        match path:
+            case ("title", *_):
+                unit, instead = path[:1], _scalar("-", self.root)
+            case ("nodes", _, *more):
+                unit = path[: 3 if more else 2]
+                instead = None if more else MappingNode("", [], self.root.start_mark, None)
+            case ("programs", name, *_):
+                self.lost.append(f"program {name} {self._written(self._node(path[:2]))}")
+                unit = path[:2]
+            case ("nodes" | "setup" | "steps" | "programs",):
+                return None, None
+            case _:
+                unit = path[:1]
+        return unit, instead
+
+    def _unit_of_step(self, step: Path, rest: Path, before: frozenset[tuple[int, int]]) -> Path:
+        begins = self._start_of(step)
+        if not rest or rest[0] in ACTIONS or begins in before:
+            self.lost.append(self._text(step))
+            return step
+        self.touched.add(begins)
+        return (*step, *rest[: 2 if rest[0] in _LISTS_OF_TEXTS else 1])
+
+    def _text(self, path: Path) -> str:
+        """The line of a step; empty if it is no command that may create an object."""
+        node = self._node(path)
+        if isinstance(node, ScalarNode):
+            return self._written(node)
+        below = {name: value for name, _, value in _children(node)}
+        if "include" in below or "steps" in below:
+            return "include"
+        return self._written(below["do"]) if "do" in below else ""
+
+    def _written(self, node: Node) -> str:
+        return self.source.text[node.start_mark.index : node.end_mark.index]
+
+    def _includes(self, path: Path, node: Node) -> Iterator[Path]:
+        """The steps that include a file."""
+        for step, _, below in _children(node):
+            if step == "include":
+                self.lost.append("include")
+                yield path
+            yield from self._includes((*path, step), below)
+
+    # ------------------------------------------------------------------ the smaller tree
+    def _without(self, node: Node, path: Path, gone: Mapping[Path, Node | None]) -> Node:
+        if isinstance(node, SequenceNode):
+            items = [
+                self._without(item, (*path, number), gone)
+                for number, item in enumerate(node.value)
+                if (*path, number) not in gone
+            ]
+            return SequenceNode(node.tag, items, node.start_mark, node.end_mark, node.flow_style)
+        if not isinstance(node, MappingNode):
+            return node
+        pairs = []
+        for name, _, key, value in _pairs(node):
+            below = (*path, name)
+            if below not in gone:
+                pairs.append((key, self._without(value, below, gone)))
+            elif (instead := gone[below]) is not None:
+                pairs.append((key, instead))
+        return _mapping(node, [pair for pair in pairs if not _is_empty_text_list(*pair)])
+
+
+def mentioned(lines: list[str]) -> set[str]:
+    """The names in some lines, `A.qp0`."""
+    return {name for line in lines for name in _NAME.findall(line)}
+
+
+def name_at(wrong: FileError) -> str:
+    """The name at the place of an error; empty if there is another word."""
+    if wrong.place is None:
+        return ""
+    lines = wrong.text.split("\n")
+    if wrong.place.line > len(lines):
+        return ""
+    return name_in(lines[wrong.place.line - 1][wrong.place.column - 1 :])
+
+
+def name_in(text: str) -> str:
+    """The name with which a text begins: `A.qp0` of `A.qp0.state`; empty if there is none."""
+    found = _NAME.match(text)
+    return found[0] if found else ""
+
+
+def _split(path: Path) -> tuple[Path, Path]:
+    """The path of the innermost step on a path, empty if there is none, and the rest below it."""
+    step = 0
+    while (
+        len(path) > step + 1 and path[step] in _LISTS_OF_STEPS and isinstance(path[step + 1], int)
+    ):
+        step += 2
+    return path[:step], path[step:]
+
+
+def _start(node: Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _pairs(node: MappingNode) -> Iterator[tuple[str, tuple[int, int], Node, Node]]:
+    """Name, start, key and value; the second of two equal keys has a name of its own."""
+    seen: set[str] = set()
+    for number, (key, value) in enumerate(node.value):
+        name = str(key.value)
+        if not isinstance(key, ScalarNode) or name in seen:
+            name = f"{name} {number}"
+        seen.add(name)
+        yield name, _start(key), key, value
+
+
+def _children(node: Node) -> Iterator[tuple[int | str, tuple[int, int], Node]]:
+    """What is directly below a node: its step of a path, where it starts, and the node."""
+    if isinstance(node, MappingNode):
+        yield from ((name, start, value) for name, start, _, value in _pairs(node))
+    elif isinstance(node, SequenceNode):
+        yield from ((n, _start(item), item) for n, item in enumerate(node.value))
+
+
+def _mapping(like: MappingNode, pairs: list[tuple[Node, Node]]) -> MappingNode:
+    return MappingNode(like.tag, pairs, like.start_mark, like.end_mark, like.flow_style)
+
+
+def _scalar(text: str, place: Node) -> ScalarNode:
+    return ScalarNode("tag:yaml.org,2002:str", text, place.start_mark, place.start_mark)
+
+
+def _is_empty_text_list(key: Node, value: Node) -> bool:
+    texts = key.value in _LISTS_OF_TEXTS and key.value != "wire"
+    return texts and isinstance(value, SequenceNode) and not value.value
+
+
+def _has_empty_list(root: Node) -> bool:
+    """Whether no step is left."""
+    return any(step == "steps" and not below.value for step, _, below in _children(root))
