@@ -1,10 +1,14 @@
 """Commands check and fmt: find the mistakes of scenario files, and format them."""
 
+import difflib
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from rdmalab.cli import program
-from rdmalab.cli.labs import LAB_SUFFIX
 
 if TYPE_CHECKING:
     from rdmalab.scenario.mistakes import Checker
@@ -46,7 +50,7 @@ def check(*, paths: tuple[str, ...], profile: str | None, given: tuple[str, ...]
 
 def files(paths: tuple[str, ...]) -> Iterator[str]:
     """The files among paths, and the scenarios and labs below folders."""
-    from rdmalab.scenario.files import SUFFIX, found
+    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found
 
     named = tuple(map(found, paths))
     yield from program.files_below(named, SUFFIX)
@@ -58,7 +62,7 @@ def files(paths: tuple[str, ...]) -> Iterator[str]:
 def mistakes(checker: "Checker", path: str) -> "Iterator[FileError]":
     """The errors of a scenario or a lab. Of a lab those that loading finds."""
     from rdmalab.classroom import lab_file
-    from rdmalab.scenario.files import read
+    from rdmalab.scenario.files import LAB_SUFFIX, read
     from rdmalab.scenario.include import opener_below
     from rdmalab.scenario.source import FileError
 
@@ -69,3 +73,69 @@ def mistakes(checker: "Checker", path: str) -> "Iterator[FileError]":
             yield from checker.mistakes(read(path), path, opener_below(path))
     except FileError as wrong:
         yield from wrong.all
+
+
+@program.program.command()
+@program.with_paths
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if a file "
+              "would change.")  # fmt: skip
+@click.option("--diff", is_flag=True, help="Print the changes and write nothing.")
+@click.option("--schema", metavar="FILE|URL", help="Begin each file with the line by which editors "
+              "find the JSON Schema.")  # fmt: skip
+def fmt(*, paths: tuple[str, ...], only_check: bool, diff: bool, schema: str | None) -> int:
+    """Format scenario files: indentation, space, empty lines. Words and comments stay.
+
+    A list stands two columns right of its key; the lines of a program show its loops. A directory
+    means all scenarios and labs below it. Exit code 2: a file is not YAML.
+    """
+    from rdmalab.scenario.source import FileError
+
+    count = changed = wrong = 0
+    for path in files(paths):
+        count += 1
+        try:
+            before, after = _layouts(path, schema)
+        except FileError as error:
+            wrong += 1
+            print("\n".join(map(str, error.all)))
+            continue
+        if before == after:
+            continue
+        changed += 1
+        if diff:
+            print(_difference(path, before, after))
+        elif only_check:
+            print(path)
+        else:
+            program.write(path, after, before.__eq__, "file as it was read")
+    verb = "would change" if only_check or diff else "changed"
+    program.tell(f"{changed} of {count} files {verb}")
+    if not count:
+        return program.Exit.NOTHING
+    if wrong:
+        return program.Exit.USAGE
+    return program.Exit.FAILED if changed and (only_check or diff) else program.Exit.WELL
+
+
+def _layouts(path: str, schema: str | None) -> tuple[bytes, bytes]:
+    """A file as it is, and in the usual layout."""
+    from rdmalab import disk
+    from rdmalab.scenario.files import LAB_SUFFIX, read
+    from rdmalab.scenario.layout import formatted, with_schema
+
+    text = formatted(read(path), path)
+    if schema is not None:
+        text = with_schema(text, _seen_from(path, schema))
+    return disk.read(path), text.encode()
+
+
+def _seen_from(path: str, schema: str) -> str:
+    """The name of a schema as a file needs it: a path relative to its folder, or a URL."""
+    if "://" in schema:
+        return schema
+    return Path(os.path.relpath(schema, Path(path).parent)).as_posix()
+
+
+def _difference(path: str, before: bytes, after: bytes) -> str:
+    old, new = (text.decode("utf-8-sig").splitlines() for text in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, path, f"{path} (formatted)", lineterm=""))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FILE = "FILE"  # the command that stands for a file's name
 PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 _ORDER = (
-    "repl", "run", "why", "check", "lessons", "sweep", "lab", "grade", "help", "explain",
+    "repl", "run", "why", "check", "fmt", "lessons", "sweep", "lab", "grade", "help", "explain",
     "capabilities", "export", "open", "python", "schema",
 )  # fmt: skip
 _EXIT_CODES = """

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab.cli import program
+from rdmalab.cli.checking import files
 from rdmalab.cli.labs import run_labs
+from rdmalab.cli.watching import repeat
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
@@ -29,36 +31,56 @@ _HEAD = 200  # bytes in which the first element of a JUnit report stands
 @click.option("-v", "--verbose", is_flag=True, help="Print each step.")
 @program.with_json
 @click.option("--junit", type=click.Path(dir_okay=False), help="Also write a JUnit report.")
+@click.option("--watch", is_flag=True, help="Run a file again when it changes; ^C ends.")
 @program.with_own_profile
 @program.with_set
-def run(
-    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None,
+def run(  # noqa: PLR0913  (one for each option)
+    *, paths: tuple[str, ...], verbose: bool, as_json: bool, junit: str | None, watch: bool,
     profile: str | None, given: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Run scenarios; exit code 0 means that all expectations passed.
 
     A directory means all *.rdmalab.yaml below it.
     """
+    values = program.values_of(given)
+
+    def once(chosen: tuple[str, ...]) -> int:
+        report = reported(chosen, profile, values, verbose=verbose, quiet=as_json)
+        if as_json:
+            print_json(report.model_dump_json(indent=2))
+        if junit:
+            _write_junit(report, junit)
+        program.tell(report.summary)
+        return verdict(report)
+
+    if not watch:
+        return once(paths)
+    if as_json:
+        raise click.UsageError("--watch and --json exclude each other: leave one out")
+    repeat(lambda: files(paths), once)
+    return program.Exit.INTERRUPTED
+
+
+def reported(
+    paths: tuple[str, ...], profile: str | None, values: Mapping[str, str], *, verbose: bool,
+    quiet: bool,
+) -> "RunModel":  # fmt: skip
+    """Run labs and scenarios and print what fails. quiet: print nothing; verbose: each step."""
     from rdmalab.scenario.report import RunModel, of_error, of_runner
 
     report = RunModel()
-    for lab in run_labs(paths, quiet=as_json):
+    for lab in run_labs(paths, quiet=quiet):
         report.add(lab)
-    for scenario, wrong in loaded(paths, program.values_of(given)):
+    for scenario, wrong in loaded(paths, values):
         if scenario is None:
             report.add(of_error(required_error(wrong)))
-            program.say(f"ERROR {wrong}", unless=as_json)
+            program.say(f"ERROR {wrong}", unless=quiet)
         else:
-            runner = played(scenario, profile, verbose=verbose and not as_json)
+            runner = played(scenario, profile, verbose=verbose and not quiet)
             report.add(of_runner(runner))
             if not runner.ok:
-                program.say(runner.results[-1].text(scenario.path), unless=as_json)
-    if as_json:
-        print_json(report.model_dump_json(indent=2))
-    if junit:
-        _write_junit(report, junit)
-    program.tell(report.summary)
-    return verdict(report)
+                program.say(runner.results[-1].text(scenario.path), unless=quiet)
+    return report
 
 
 def played(scenario: "Scenario", profile: str | None, *, verbose: bool) -> "Runner":

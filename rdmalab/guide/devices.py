@@ -99,13 +99,18 @@ def _words(item: Any) -> str:
 def limit_article(name: str) -> Article:
     """One limit of the device, in every profile; DeviceCaps names it as the verb does."""
     users = [a for a, row in ATTRIBUTES.items() if row.limit == name]
-    rows: list[Row] = [("", sentence("limit", name))]
+    rows: list[Row] = [("", limit_sentence(name))]
     rows += [(p.name, _limit(name, getattr(p.caps, name))) for p in PROFILES.values()]
     rows.append(("limits", " ".join(users)))
     unqueried = name in read("sentences")["limit"]
     see = [] if unqueried else ["ibv_query_device(3)"]
     rows += [("look at", "explain profile")] if unqueried else []
     return article(name, "device limit", rows, ["explain limit", *see])
+
+
+def limit_sentence(name: str) -> str:
+    """What one limit of the device bounds, with its unit."""
+    return str(sentence("limit", name) or sentence("queried_limit", name))
 
 
 def _limit(name: str, value: int) -> str:

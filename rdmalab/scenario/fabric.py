@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Self
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     create_model,
     model_validator,
 )
 
+from rdmalab.guide.devices import limit_sentence
 from rdmalab.scenario import field_types
 from rdmalab.spec.limits import DeviceCaps
 from rdmalab.spec.profiles import PROFILES
 
+_MTUS = ("max_mtu", "active_mtu")
 _CAPS = {
-    f.name: (field_types.Mtu if f.name in ("max_mtu", "active_mtu") else field_types.Number, None)
-    for f in fields(DeviceCaps)
+    name: (field_types.Mtu if name in _MTUS else field_types.Number, Field(None, description=said))
+    for name, said in ((f.name, limit_sentence(f.name)) for f in fields(DeviceCaps))
 }
 _NODE = "A node: device profile, and limits that differ from it, named as in query_device."
 

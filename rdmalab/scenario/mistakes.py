@@ -5,11 +5,17 @@ of shape, of words and of names are reported together. At last the rest is playe
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 
+from yaml.nodes import MappingNode, Node
+
+from rdmalab.grammar.hints import quoted
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.document import NO_VALUES
 from rdmalab.scenario.include import Opener
 from rdmalab.scenario.loader import Scenario, built
+from rdmalab.scenario.model import Document
+from rdmalab.scenario.parameters import PARAMS
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Repair
@@ -46,6 +52,8 @@ class Checker:
             root = yaml_tree.composed(source)
         except FileError as wrong:
             return wrong.all
+        if (misspelled := _misspelled_params(source, root)) is not None:
+            return [misspelled]
         repair = Repair(source, root)
         found = yaml_tree.duplicates(source, root)
         if not found or repair.leave_out(found):
@@ -71,3 +79,13 @@ class Checker:
             if not repair.leave_out(new):
                 return None
         return None
+
+
+def _misspelled_params(source: Source, root: Node) -> FileError | None:
+    """The error of a key that is nearly `params`: without that key no value can be judged."""
+    keys = {str(key.value): key for key, _ in root.value} if isinstance(root, MappingNode) else {}
+    unknown = [] if PARAMS in keys else [name for name in keys if name not in Document.model_fields]
+    for name in get_close_matches(PARAMS, unknown, 1, 0.8):
+        message = f"no key {quoted(name)} here"
+        return source.error(message, f"did you mean {PARAMS}?", yaml_tree.place_of(keys[name]))
+    return None

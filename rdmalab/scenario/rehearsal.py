@@ -5,6 +5,7 @@ check plays the file in a world of its own, past whatever fails.
 """
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import partial
 from itertools import pairwise
 
@@ -17,6 +18,7 @@ from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import unmet
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import Placed, PlannedStep, Spot
+from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.repair import mentioned, name_at, name_in
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop
 from rdmalab.scenario.runner import OpenSession, Runner
@@ -24,7 +26,7 @@ from rdmalab.scenario.shape_errors import MOST_MISTAKES
 from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError, together
 from rdmalab.scenario.wire_comparison import resolve
-from rdmalab.session.lines import Reply
+from rdmalab.session.lines import Reply, Script
 from rdmalab.views.memory import with_key
 
 
@@ -40,12 +42,14 @@ def rehearsed(
     """
     rehearsal = _Rehearsal(scenario, open_session, lost, profile)
     found = rehearsal.errors()
-    return found + list(rehearsal.in_programs(root))
+    in_programs = list(rehearsal.in_programs(root))
+    return [*rehearsal.independent(found, in_programs), *in_programs]
 
 
 class _Rehearsal(Runner):
     """A run that goes on to the last step.
 
+    existed: names of all objects so far, also those that a jump into the past has undone.
     doubtful: lines whose effect did not come about. unknown: names that were reported. sound:
     nothing has failed so far.
     """
@@ -56,6 +60,7 @@ class _Rehearsal(Runner):
         super().__init__(scenario, open_session, profile=profile)
         self.doubtful = list(lost)
         self.sound = not lost
+        self.existed: set[str] = set()
         self.unknown: set[str] = set()
         self._acted = False
 
@@ -68,8 +73,15 @@ class _Rehearsal(Runner):
         """Run all steps; returns the errors that do not follow from others."""
         found: list[FileError] = []
         while len(found) < MOST_MISTAKES and (result := self.next_step()) is not None:
+            self.existed |= set(self.session.names.all())
             found += self._kept(result)
         return found
+
+    def independent(
+        self, found: list[FileError], in_programs: list[FileError]
+    ) -> list[FileError]:  # fmt: skip
+        """Those errors of steps that do not follow from a program that fails at a name."""
+        return [each for each in found if not in_programs or self._is_new(each)]
 
     def in_programs(self, root: Node) -> Iterator[FileError]:
         """Names in the lines of programs that nothing has made; a program fails at such a line."""
@@ -99,8 +111,8 @@ class _Rehearsal(Runner):
         kept = [each for each in wrong if self.sound or self._is_new(each)]
         self.sound = self.sound and self._acted and result.outcome is not StepOutcome.FAILED
         if not self._acted:
-            kept += self._in_lines(result)
             self.doubtful.append(result.step.line)
+            kept += self._in_lines(result)
         self.unknown |= set(map(name_at, kept))
         return kept
 
@@ -117,7 +129,7 @@ class _Rehearsal(Runner):
     def _is_new(self, wrong: FileError) -> bool:
         """Whether an error is a mistake although something before it failed."""
         name = name_at(wrong)
-        if not name or self.session.names.find(name) is not None:
+        if not name or name in self.existed:
             return False
         makers = (self._makes_many(line) for line in self.doubtful)
         return name in self.unknown or not (any(makers) or name in mentioned(self.doubtful))
@@ -125,10 +137,11 @@ class _Rehearsal(Runner):
     def _makes_many(self, line: str) -> bool:
         """Whether a line may create objects that it does not name."""
         word = line.split(maxsplit=1)[0] if line.strip() else ""
-        command = self.session.vocabulary.get(word)
+        vocabulary = self.session.vocabulary
+        command = vocabulary.get(word) or vocabulary.get(next(iter(_close(word, vocabulary)), ""))
         if command is None:
             return bool(word)
-        return not command.changes_world and command.facts.moves_time is None
+        return command.function.__annotations__.get("return") is Script
 
     def _act(self, step: PlannedStep, since: Since) -> Iterator[Reply]:
         self._acted = False
@@ -174,6 +187,11 @@ class _Rehearsal(Runner):
                 yield spot.error(error)
             except Refused as gone:
                 yield spot.error(NotUnderstood(gone.message))
+
+
+def _close(word: str, vocabulary: Vocabulary) -> list[str]:
+    """The verb that a misspelled one stands for, if one is near."""
+    return get_close_matches(word, vocabulary, 1)
 
 
 def _scalars(node: Node) -> Iterator[ScalarNode]:

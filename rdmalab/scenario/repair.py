@@ -7,16 +7,19 @@ step if its action is wrong. The tree that was given is not changed.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from rdmalab.scenario.model import ACTIONS
+from rdmalab.scenario.model import ACTIONS, Step
 from rdmalab.scenario.source import FileError, Source, SourcePlace
 
 Path = tuple[int | str, ...]
 
 _LISTS_OF_STEPS = ("setup", "steps")
 _LISTS_OF_TEXTS = ("expect", "wire", "goal", "teaches")
+_HARMLESS = ("about", "tags", "teaches", "seed", "link")  # without them the same names exist
+_ANYTHING = "include"  # no command, so it may have created any object
 _REQUIRED_TEXT = "title"
 _STOPS = ("rdmalab", "params")  # without these nothing below can be judged
 _NAME = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
@@ -38,10 +41,10 @@ class Repair:
     def is_consequence(self, wrong: FileError) -> bool:
         """Whether an error follows from what was left out before."""
         path = self._path_of(wrong)
-        step, _ = _split(path)
+        step, rest = _split(path)
         if not step:
             return len(path) < 2  # of the whole file: a list has become empty
-        return self._start_of(step) in self.touched
+        return self._start_of(step) in self.touched and not _is_text(rest)
 
     def leave_out(self, wrong: list[FileError]) -> bool:
         """Leave out what these errors stand in; whether the rest can be judged."""
@@ -120,13 +123,18 @@ class Repair:
                 return None, None
             case _:
                 unit = path[:1]
+                is_harmless = get_close_matches(str(path[0]), _HARMLESS, 1, 0.8)
+                self.lost += [] if is_harmless else [_ANYTHING]
         return unit, instead
 
     def _unit_of_step(self, step: Path, rest: Path, before: frozenset[tuple[int, int]]) -> Path:
         begins = self._start_of(step)
-        if not rest or rest[0] in ACTIONS or begins in before:
+        is_shape = begins in before and not _is_text(rest)
+        if not rest or rest[0] in ACTIONS or is_shape:
             self.lost.append(self._text(step))
             return step
+        if not any(name in ACTIONS for name, _, _ in _children(self._node(step))):
+            self.lost.append("" if rest[0] in Step.model_fields else _ANYTHING)  # doo: create_qp …
         self.touched.add(begins)
         return (*step, *rest[: 2 if rest[0] in _LISTS_OF_TEXTS else 1])
 
@@ -137,7 +145,7 @@ class Repair:
             return self._written(node)
         below = {name: value for name, _, value in _children(node)}
         if "include" in below or "steps" in below:
-            return "include"
+            return _ANYTHING
         return self._written(below["do"]) if "do" in below else ""
 
     def _written(self, node: Node) -> str:
@@ -147,7 +155,7 @@ class Repair:
         """The steps that include a file."""
         for step, _, below in _children(node):
             if step == "include":
-                self.lost.append("include")
+                self.lost.append(_ANYTHING)
                 yield path
             yield from self._includes((*path, step), below)
 
@@ -201,6 +209,11 @@ def _split(path: Path) -> tuple[Path, Path]:
     ):
         step += 2
     return path[:step], path[step:]
+
+
+def _is_text(rest: Path) -> bool:
+    """Whether a path below a step leads into a line that the grammar of the prompt reads."""
+    return bool(rest) and (rest[0] in ACTIONS or (rest[0] in _LISTS_OF_TEXTS and len(rest) > 1))
 
 
 def _start(node: Node) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 import enum
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,7 @@ NEEDED: dict[tuple[str, str], set[str]] = {
 POSSIBLE: dict[tuple[str, str], set[str]] = {
     ("sentences", "attribute"): set(ATTRIBUTES),
     ("sentences", "limit"): set(DeviceCaps.__dataclass_fields__),
+    ("sentences", "queried_limit"): set(DeviceCaps.__dataclass_fields__),
     ("sentences", "field"): set(fields_of(VOCABULARY)),
     ("wire", "attribute"): set(ATTRIBUTES),
     ("wire", "field"): {*read("sentences")["field"], "rkey"},
@@ -122,6 +124,12 @@ def test_every_word_has_its_sentence() -> None:
     for table, rows in TABLES.items():
         lacking += [f"rdmalab/spec/{table} has no row for {m.name}" for m in rows if not rows[m]]
     assert not lacking, "\n".join(lacking)
+
+
+def test_every_limit_has_one_sentence() -> None:
+    tables = read("sentences")
+    said = Counter([*tables["limit"], *tables["queried_limit"]])
+    assert said == Counter(list(DeviceCaps.__dataclass_fields__))
 
 
 def test_no_sentence_is_about_a_word_that_is_gone() -> None:

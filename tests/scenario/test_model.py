@@ -1,6 +1,7 @@
 """The shape of a file, and the schema that editors get of it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,23 @@ def test_the_shipped_schema_is_current() -> None:
 
 def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(schema_of_scenario())
+
+
+def keys_without_text(schema: object, path: str = "") -> Iterator[str]:
+    """Each key below a schema that has no description: an editor shows nothing there."""
+    if isinstance(schema, dict):
+        for key, below in schema.get("properties", {}).items():
+            if isinstance(below, dict) and not below.get("description"):
+                yield f"{path}/{key}"
+        for key, below in schema.items():
+            yield from keys_without_text(below, f"{path}/{key}")
+    elif isinstance(schema, list):
+        for number, below in enumerate(schema):
+            yield from keys_without_text(below, f"{path}/{number}")
+
+
+def test_an_editor_has_a_text_for_every_key() -> None:
+    assert not list(keys_without_text(schema_of_scenario()))
 
 
 @each("path", FILES)
