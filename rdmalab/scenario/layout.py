@@ -88,7 +88,7 @@ class _Writer:
 
     def written(self) -> str:
         """The text in the usual layout."""
-        for token in yaml.scan(self.text):  # type: ignore[no-untyped-call]
+        for token in yaml.scan(self.text):
             if isinstance(token, kinds.StreamStartToken):
                 continue
             if isinstance(token, kinds.StreamEndToken):
