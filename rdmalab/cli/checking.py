@@ -120,7 +120,7 @@ def fmt(*, paths: tuple[str, ...], only_check: bool, diff: bool, schema: str | N
 def _layouts(path: str, schema: str | None) -> tuple[bytes, bytes]:
     """A file as it is, and in the usual layout."""
     from rdmalab import disk
-    from rdmalab.scenario.files import LAB_SUFFIX, read
+    from rdmalab.scenario.files import read
     from rdmalab.scenario.layout import formatted, with_schema
 
     text = formatted(read(path), path)
