@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.judging import Work, grade, right_answers
@@ -15,6 +16,8 @@ from rdmalab.command import New, NotUnderstood
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.scenario.planner import Vocabulary
+
+Named = TypeVar("Named", bound=Solution)
 
 STUDENTS = 5
 """For so many students a lab is checked, unless another number is given."""
@@ -46,10 +49,12 @@ def students(count: int) -> list[str]:
 
 
 def trials(
-    text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str], salt: str = ""
-) -> Iterator[Trial]:
+    text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str], salt: str = "", *,
+    only: str = "",
+) -> Iterator[Trial]:  # fmt: skip
     """Grade every solution for each student; those accepted also with their objects renamed.
 
+    only: the name of one solution; empty: all of them.
     Raises FileError if the lab cannot be loaded for one of them.
     """
     for student in ids:
@@ -57,13 +62,17 @@ def trials(
         solutions = lab.document.solutions
         if solutions is None:
             continue
-        for accepted in solutions.accept:
+        for accepted in _chosen(solutions.accept, only):
             yield _tried(lab, text, vocabulary, student, accepted)
             if (other := renamed(accepted.lines)) != accepted.lines:
                 again = accepted.model_copy(update={"lines": other})
                 yield _tried(lab, text, vocabulary, student, again, renamed=True)
-        for rejected in solutions.reject:
+        for rejected in _chosen(solutions.reject, only):
             yield _tried(lab, text, vocabulary, student, rejected)
+
+
+def _chosen(solutions: Sequence[Named], only: str) -> list[Named]:
+    return [each for each in solutions if only in ("", each.name)]
 
 
 def _tried(

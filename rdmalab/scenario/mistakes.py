@@ -56,12 +56,13 @@ class Checker:
             return [misspelled]
         repair = Repair(source, root)
         found = yaml_tree.duplicates(source, root)
-        if not found or repair.leave_out(found):
-            scenario = self._rounds(repair, opener, found)
-            if scenario is not None and len(found) < MOST_MISTAKES:
-                found += rehearsed(
-                    scenario, repair.root, self.open_session, repair.lost, self.profile
-                )
+        if found and (not repair.leave_out(found) or yaml_tree.duplicates(source, repair.root)):
+            return together(found).all[:MOST_MISTAKES]
+        scenario = self._rounds(repair, opener, found)
+        if scenario is not None and len(found) < MOST_MISTAKES:
+            found += rehearsed(
+                scenario, repair.root, self.open_session, repair.lost, self.profile
+            )  # fmt: skip
         return together(found).all[:MOST_MISTAKES] if found else []
 
     def _rounds(

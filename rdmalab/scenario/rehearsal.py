@@ -12,14 +12,14 @@ from itertools import pairwise
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from rdmalab.command import NewKind, NotUnderstood, Refused, Span
-from rdmalab.grammar.hints import suggest
+from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.tokens import Lexeme, Token, scan
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import unmet
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import Placed, PlannedStep, Spot
 from rdmalab.scenario.planner import Vocabulary
-from rdmalab.scenario.repair import mentioned, name_at, name_in
+from rdmalab.scenario.repair import mentioned, name_at, name_in, word_at
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop
 from rdmalab.scenario.runner import OpenSession, Runner
 from rdmalab.scenario.shape_errors import MOST_MISTAKES
@@ -129,6 +129,8 @@ class _Rehearsal(Runner):
     def _is_new(self, wrong: FileError) -> bool:
         """Whether an error is a mistake although something before it failed."""
         name = name_at(wrong)
+        if wrong.message == f"nothing is called {quoted(word_at(wrong))}" and not name:
+            return True  # nwo == 0: no object has such a name
         if not name or name in self.existed:
             return False
         makers = (self._makes_many(line) for line in self.doubtful)

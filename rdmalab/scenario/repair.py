@@ -17,11 +17,13 @@ from rdmalab.scenario.source import FileError, Source, SourcePlace
 Path = tuple[int | str, ...]
 
 _LISTS_OF_STEPS = ("setup", "steps")
+_CONDITIONS = ("expect", "wire")
 _LISTS_OF_TEXTS = ("expect", "wire", "goal", "teaches")
 _HARMLESS = ("about", "tags", "teaches", "seed", "link")  # without them the same names exist
 _ANYTHING = "include"  # no command, so it may have created any object
 _REQUIRED_TEXT = "title"
 _STOPS = ("rdmalab", "params")  # without these nothing below can be judged
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NAME = re.compile(r"[A-Z]\.[A-Za-z_]\w*", re.ASCII)
 
 
@@ -108,7 +110,8 @@ class Repair:
         before: the steps of which an earlier round has left out a part; None: nothing helps.
         """
         if step:
-            return self._unit_of_step(step, rest, before), None
+            unit = self._unit_of_step(step, rest, before)
+            return unit, self._conditions(step) if unit == step else None
         instead: Node | None = None
         match path:
             case ("title", *_):
@@ -138,6 +141,15 @@ class Repair:
         self.touched.add(begins)
         return (*step, *rest[: 2 if rest[0] in _LISTS_OF_TEXTS else 1])
 
+    def _conditions(self, step: Path) -> Node | None:
+        """A note in place of a step, with its conditions: their names can be checked too."""
+        node = self._node(step)
+        pairs = node.value if isinstance(node, MappingNode) else []
+        kept = [(key, value) for key, value in pairs if key.value in _CONDITIONS]
+        if not kept or not isinstance(node, MappingNode):
+            return None
+        return _mapping(node, [(_scalar("note", node), _scalar("-", node)), *kept])
+
     def _text(self, path: Path) -> str:
         """The line of a step; empty if it is no command that may create an object."""
         node = self._node(path)
@@ -163,21 +175,23 @@ class Repair:
     def _without(self, node: Node, path: Path, gone: Mapping[Path, Node | None]) -> Node:
         if isinstance(node, SequenceNode):
             items = [
-                self._without(item, (*path, number), gone)
+                left
                 for number, item in enumerate(node.value)
-                if (*path, number) not in gone
+                if (left := self._left(item, (*path, number), gone)) is not None
             ]
             return SequenceNode(node.tag, items, node.start_mark, node.end_mark, node.flow_style)
         if not isinstance(node, MappingNode):
             return node
-        pairs = []
-        for name, _, key, value in _pairs(node):
-            below = (*path, name)
-            if below not in gone:
-                pairs.append((key, self._without(value, below, gone)))
-            elif (instead := gone[below]) is not None:
-                pairs.append((key, instead))
+        pairs = [
+            (key, left)
+            for name, _, key, value in _pairs(node)
+            if (left := self._left(value, (*path, name), gone)) is not None
+        ]
         return _mapping(node, [pair for pair in pairs if not _is_empty_text_list(*pair)])
+
+    def _left(self, node: Node, path: Path, gone: Mapping[Path, Node | None]) -> Node | None:
+        """What stays of a node at a path; None if nothing does."""
+        return gone[path] if path in gone else self._without(node, path, gone)
 
 
 def mentioned(lines: list[str]) -> set[str]:
@@ -187,12 +201,21 @@ def mentioned(lines: list[str]) -> set[str]:
 
 def name_at(wrong: FileError) -> str:
     """The name at the place of an error; empty if there is another word."""
-    if wrong.place is None:
-        return ""
+    return name_in(_text_at(wrong))
+
+
+def word_at(wrong: FileError) -> str:
+    """The word at the place of an error, without what follows a dot; empty if there is none."""
+    found = _WORD.match(_text_at(wrong))
+    return found[0] if found else ""
+
+
+def _text_at(wrong: FileError) -> str:
+    """The rest of the line, from the place of an error."""
     lines = wrong.text.split("\n")
-    if wrong.place.line > len(lines):
+    if wrong.place is None or wrong.place.line > len(lines):
         return ""
-    return name_in(lines[wrong.place.line - 1][wrong.place.column - 1 :])
+    return lines[wrong.place.line - 1][wrong.place.column - 1 :]
 
 
 def name_in(text: str) -> str:

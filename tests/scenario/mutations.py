@@ -202,7 +202,11 @@ def judged(mutant: Mutant) -> Verdict:
     """Check a mutant, and play it if it passes."""
     verdict, path = Verdict(mutant), str(mutant.path)
     opener = opener_below(path)
-    verdict.errors = _CHECKER.mistakes(mutant.text, path, opener)
+    try:
+        verdict.errors = _CHECKER.mistakes(mutant.text, path, opener)
+    except Exception as bug:  # noqa: BLE001  (whatever it is, it is a finding)
+        verdict.wrong.append(f"check ends with {bug!r}")
+        return verdict
     lines = {error.place.line if error.place else 0 for error in verdict.errors}
     if not verdict.errors:
         verdict.played = True
