@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -86,7 +87,14 @@ EXITS = [
     (["run", "--profile", "mlx9", "good.rdmalab.yaml"], 2),
     (["run", "--junit", "none/x.xml", "good.rdmalab.yaml"], 2),
     (["run", "empty"], 5),
-    (["check", "good.rdmalab.yaml", "failing.rdmalab.yaml", "late.rdmalab.yaml"], 0),
+    (["check", "good.rdmalab.yaml", "failing.rdmalab.yaml"], 0),
+    (["check", "good.rdmalab.yaml", "late.rdmalab.yaml"], 2),
+    (["fmt", "--check", "good.rdmalab.yaml"], 0),
+    (["fmt", "--diff", "deep"], 0),
+    (["fmt", "gone.yaml"], 2),
+    (["fmt", "empty"], 5),
+    (["fmt"], 2),
+    (["run", "--watch", "--json", "good.rdmalab.yaml"], 2),
     (["check", "good.rdmalab.yaml", "broken.rdmalab.yaml"], 2),
     (["check", "empty"], 5),
     (["check"], 2),
@@ -853,3 +861,75 @@ def test_a_shared_word_in_a_pipe_takes_no_profile(capsys: pytest.CaptureFixture[
 
     assert cli.main(["open", shared(PINNED), "--profile", "rxe"]) == 2
     assert "--profile is for the app" in capsys.readouterr().err
+
+
+def test_fmt_writes_what_it_shows(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Carriage returns and the byte order mark go too; a file that is well is not touched."""
+    path = folder / "x.rdmalab.yaml"
+    untidy = GOOD.replace("[now == 0]", "[ now == 0 ]  # same time").replace("\n", "\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + untidy.encode())
+    assert cli.main(["fmt", "--check", str(folder)]) == 1
+    assert capfd.readouterr().out.splitlines() == [str(path)]
+    assert cli.main(["fmt", "--diff", str(path)]) == 1
+    assert "+    expect: [now == 0]  # same time" in capfd.readouterr().out
+    before = (folder / "good.rdmalab.yaml").stat().st_ino
+    assert cli.main(["fmt", str(folder)]) == 0
+    assert path.read_bytes() == GOOD.replace("0]", "0]  # same time").encode()
+    assert (folder / "good.rdmalab.yaml").stat().st_ino == before
+    assert cli.main(["fmt", "--check", str(folder)]) == 0
+
+
+def test_fmt_names_the_schema_to_editors(folder: Path) -> None:
+    line = "# yaml-language-server: $schema="
+    assert cli.main(["fmt", "--schema", "scenario-1.json", "deep"]) == 0
+    text = (folder / "deep" / "er" / "x.rdmalab.yaml").read_text("utf-8")
+    assert text == f"{line}../../scenario-1.json\n{GOOD}"
+    assert cli.main(["fmt", "--schema", "https://example.org/s.json", "deep"]) == 0
+    text = (folder / "deep" / "er" / "x.rdmalab.yaml").read_text("utf-8")
+    assert text == f"{line}https://example.org/s.json\n{GOOD}"
+
+
+def test_fmt_goes_on_after_a_file_that_is_not_yaml(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bad.rdmalab.yaml").write_text("rdmalab: [1\n", "utf-8")
+    (folder / "x.rdmalab.yaml").write_text(GOOD.replace("title: ", "title:  "), "utf-8")
+    assert cli.main(["fmt", str(folder)]) == 2
+    assert "bad.rdmalab.yaml:" in capfd.readouterr().out
+    assert (folder / "x.rdmalab.yaml").read_text("utf-8") == GOOD
+
+
+def test_check_takes_a_profile_and_values(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = "rdmalab: 1\ntitle: t\nparams: {n: {default: 4}}\nsteps:\n"
+    (folder / "p.yaml").write_text(f"{text}  - create_cq A.cq0 cqe=${{n}}\n", "utf-8")
+    assert cli.main(["check", "p.yaml", "--profile", "rxe"]) == 0
+    assert cli.main(["check", "p.yaml", "--set", "n=many"]) == 2
+    assert "p.yaml:5:23: " in capfd.readouterr().out
+
+
+def test_watch_plays_again_what_changed(folder: Path) -> None:
+    """Files that are included count, also while they are wrong; ^C ends with exit code 130."""
+    (folder / "pair.yaml").write_text("rdmalab: 1\nsetup:\n  - use rc_pair\n", "utf-8")
+    including = GOOD.replace("steps:", "setup:\n  - include: pair.yaml\nsteps:")
+    (folder / "w.yaml").write_text(including.replace("A.pd0", "A.pd9"), "utf-8")
+    command = [sys.executable, "-m", "rdmalab", "run", "--watch", "w.yaml", "good.rdmalab.yaml"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as watching:
+        assert watching.stdout is not None
+
+        def until_waiting() -> list[str]:
+            lines = iter(watching.stdout or (), "watching 2 files: ^C ends\n")
+            return [line.rstrip() for line in lines]
+
+        assert until_waiting() == ["2 of 2 scenarios passed"]
+        (folder / "pair.yaml").write_text("rdmalab: 1\nsetup:\n  - use rc_piar\n", "utf-8")
+        said = until_waiting()
+        assert said[0].startswith("ERROR pair.yaml:3:9: ")
+        assert said[-1] == "0 of 1 scenario passed, 1 cannot run"
+        (folder / "pair.yaml").write_text("rdmalab: 1\nsetup:\n  - use rc_pair\n", "utf-8")
+        assert until_waiting() == ["1 of 1 scenario passed"]
+        watching.send_signal(signal.SIGINT)
+        assert "Traceback" not in watching.stdout.read()
+    assert watching.returncode == 130

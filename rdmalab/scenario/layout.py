@@ -149,7 +149,7 @@ class _Writer:
             first, *others = raw.split("\n")
             self._line += first.rstrip()
             for line in others:
-                self._break()
+                self._break(keep=True)
                 self._line = f"{' ' * self._inner}{line.strip()}" if line.strip() else ""
 
     def _begin_open_list(self, token: yaml.Token) -> None:
@@ -181,8 +181,10 @@ class _Writer:
         while lines and not lines[-1].strip(" ") and "+" not in head:
             self._end -= len(lines.pop()) + 1
         for line in lines:
-            self._break()
+            self._break(keep=True)
             self._line = f"{' ' * new}{line[old:]}" if line[old:] else ""
+        if lines and not self._line:
+            self._break(keep=True)
 
     # ------------------------------------------------------------------ between two tokens
     def _gap(self, stop: int, token: yaml.Token) -> None:
@@ -252,9 +254,12 @@ class _Writer:
             level.depth -= number > 0 and word in _CLOSING and level.depth > 0
         return depth
 
-    def _break(self) -> None:
-        """End the line. There is never more than one empty line, and none at the start."""
-        line = self._line.rstrip(" ")
-        if line or (self._lines and self._lines[-1]):
+    def _break(self, *, keep: bool = False) -> None:
+        """End the line. There is never more than one empty line, and none at the start.
+
+        keep: in a text, where empty lines are part of the text.
+        """
+        line = self._line if keep else self._line.rstrip(" ")
+        if keep or line or (self._lines and self._lines[-1]):
             self._lines.append(line)
         self._line = ""

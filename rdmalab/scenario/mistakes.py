@@ -58,6 +58,7 @@ class Checker:
         found = yaml_tree.duplicates(source, root)
         if found and (not repair.leave_out(found) or yaml_tree.duplicates(source, repair.root)):
             return together(found).all[:MOST_MISTAKES]
+        repair.touched.clear()  # without its second key a step is as good as before
         scenario = self._rounds(repair, opener, found)
         if scenario is not None and len(found) < MOST_MISTAKES:
             found += rehearsed(
@@ -76,7 +77,7 @@ class Checker:
                 )
             except FileError as wrong:
                 new = wrong.all
-            found += [e for e in new if not (number or found) or not repair.is_consequence(e)]
+            found += [e for e in new if not repair.is_consequence(e, is_first=number == 0)]
             if not repair.leave_out(new):
                 return None
         return None

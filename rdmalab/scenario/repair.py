@@ -19,7 +19,14 @@ Path = tuple[int | str, ...]
 _LISTS_OF_STEPS = ("setup", "steps")
 _CONDITIONS = ("expect", "wire")
 _LISTS_OF_TEXTS = ("expect", "wire", "goal", "teaches")
-_HARMLESS = ("about", "tags", "teaches", "seed", "link")  # without them the same names exist
+_HARMLESS = (
+    "title",
+    "about",
+    "tags",
+    "teaches",
+    "seed",
+    "link",
+)  # without them the same names exist
 _ANYTHING = "include"  # no command, so it may have created any object
 _REQUIRED_TEXT = "title"
 _STOPS = ("rdmalab", "params")  # without these nothing below can be judged
@@ -40,12 +47,12 @@ class Repair:
     lost: list[str] = field(default_factory=list)
     touched: set[tuple[int, int]] = field(default_factory=set)
 
-    def is_consequence(self, wrong: FileError) -> bool:
-        """Whether an error follows from what was left out before."""
+    def is_consequence(self, wrong: FileError, *, is_first: bool) -> bool:
+        """Whether an error follows from what was left out before. is_first: in the first round."""
         path = self._path_of(wrong)
         step, rest = _split(path)
         if not step:
-            return len(path) < 2  # of the whole file: a list has become empty
+            return not is_first and len(path) < 2  # of the whole file: a list has become empty
         return self._start_of(step) in self.touched and not _is_text(rest)
 
     def leave_out(self, wrong: list[FileError]) -> bool:

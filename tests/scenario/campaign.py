@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import NamedTuple
 
 from tests.scenario.mutations import judged, mutants
@@ -26,11 +27,11 @@ class Tally(NamedTuple):
     wrong: list[str]
 
 
-def tally(seed: int, count: int) -> Tally:
-    """Judge so many mutants of one seed."""
+def tally(seed: int, count: int, paths: list[Path] | None = None) -> Tally:
+    """Judge so many mutants of one seed. paths: of these files; None: of all scenarios."""
     families, wrong = Counter[str](), []
     refused = several = complete = 0
-    for mutant in mutants(count, seed):
+    for mutant in mutants(count, seed, paths):
         verdict = judged(mutant)
         families[mutant.family] += 1
         refused += bool(verdict.errors)

@@ -38,6 +38,8 @@ ELSEWHERE = {
     "scenario/files.py": "scenario/test_loader.py",
     "scenario/planned_step.py": "scenario/test_loader.py",
     "scenario/shape_errors.py": "scenario/test_loader.py",
+    "scenario/rehearsal.py": "scenario/test_mistakes.py",
+    "scenario/repair.py": "scenario/test_mistakes.py",
     "scenario/planner.py": "scenario/test_loader.py",
     "scenario/fabric.py": "scenario/test_model.py",
     "scenario/wire_comparison.py": "scenario/test_wire.py",
