@@ -41,9 +41,12 @@ def rehearsed(
     fails, other errors may follow from it: then only names are reported that no line mentions.
     """
     rehearsal = _Rehearsal(scenario, open_session, lost, profile)
-    found = rehearsal.errors()
-    in_programs = list(rehearsal.in_programs(root))
-    return [*rehearsal.independent(found, in_programs), *in_programs]
+    try:
+        found = rehearsal.errors()
+        in_programs = list(rehearsal.in_programs(root))
+        return [*rehearsal.independent(found, in_programs), *in_programs]
+    finally:
+        rehearsal.session.dispose()
 
 
 class _Rehearsal(Runner):

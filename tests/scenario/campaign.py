@@ -8,13 +8,15 @@ import argparse
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.scenario.mutations import judged, mutants
 
-_SLICE = 250
+_SLICE = 250  # files of one seed
+_PROGRESS = 8  # slices
 
 
 class Tally(NamedTuple):
@@ -57,12 +59,17 @@ def main() -> int:
     parser.add_argument("--processes", type=int)
     chosen = parser.parse_args()
     say(f"seed {chosen.seed}")
-    slices = -(-chosen.count // _SLICE)
+    seeds = range(chosen.seed, chosen.seed - (-chosen.count // _SLICE))
     families, wrong = Counter[str](), 0
     refused = several = complete = 0
     with ProcessPoolExecutor(chosen.processes) as processes:
-        seeds = [chosen.seed + number for number in range(slices)]
-        for found in processes.map(tally, seeds, [_SLICE] * slices):
+        running = {processes.submit(tally, seed, _SLICE): seed for seed in seeds}
+        for number, future in enumerate(as_completed(running), 1):
+            try:
+                found = future.result()
+            except BrokenProcessPool:
+                say(f"a process ended during seed {running[future]} or one beside it")
+                return 1
             families += found.families
             refused += found.refused
             several += found.several
@@ -70,6 +77,8 @@ def main() -> int:
             wrong += len(found.wrong)
             for each in found.wrong:
                 say(f"  {each}")
+            if number % _PROGRESS == 0:
+                say(f"{families.total()} files, {wrong} claims broken")
     count = families.total()
     say(f"{count} files: {', '.join(f'{n} {family}' for family, n in sorted(families.items()))}")
     say(f"{refused} refused, {count - refused} played; {wrong} claims broken")

@@ -233,3 +233,4 @@ def _played(text: str, path: str) -> Iterator[str]:
     runner.run()
     if runner.outcome is StepOutcome.ERROR:
         yield f"check passes it, run does not: {runner.results[-1].error}"
+    runner.session.dispose()

@@ -156,9 +156,8 @@ def test_mangled_files_stay_the_same_trees() -> None:
         count += 1
         try:
             tidied = formatted(text, "x.yaml")
-        except FileError as wrong:
+        except FileError:
             refused += 1
-            assert "cannot be formatted" in wrong.message
         else:
             assert tree(tidied) == before
     assert refused <= count * 0.05, (refused, count)
