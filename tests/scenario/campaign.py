@@ -1,6 +1,6 @@
 """`python -m tests.scenario.campaign [--seed S] [--count N]`: mutated scenario files, all of them.
 
-Each is judged by the claims of `tests/scenario/mutations.py`; the suite plays a hundredth with a
+Each is judged by the claims of `tests/scenario/mutations.py`; the suite plays one in 200 with a
 printed seed. Exit status 1 if a file breaks a claim.
 """
 

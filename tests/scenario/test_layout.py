@@ -10,7 +10,7 @@ import yaml
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.layout import formatted, with_schema
 from rdmalab.scenario.source import FileError, Source
-from tests.each import SEED, each
+from tests.each import SEED, a_tenth, each
 from tests.scenario.mangle import ROOT, mangled
 
 FILES = sorted((ROOT / "scenarios").rglob("*.yaml"))
@@ -118,7 +118,7 @@ def test_every_scenario_has_the_layout(path: Path) -> None:
     assert formatted(text, str(path)) == text
 
 
-@each("path", FILES)
+@each("path", a_tenth(FILES))
 def test_space_is_all_that_changes(path: Path) -> None:
     """Untidy in many ways: the same tree and comments, and a second pass changes nothing."""
     text = path.read_text("utf-8")
@@ -147,7 +147,7 @@ def test_mangled_files_stay_the_same_trees() -> None:
     """What is YAML is formatted or refused; what is refused is rare, and named by its file."""
     chance, count, refused = random.Random(os.environ[SEED]), 0, 0
     texts = [path.read_text("utf-8") for path in FILES]
-    for _ in range(300):
+    for _ in range(100):
         text = mangled(chance.choice(texts), chance)
         try:
             before = tree(text)
@@ -160,7 +160,7 @@ def test_mangled_files_stay_the_same_trees() -> None:
             refused += 1
         else:
             assert tree(tidied) == before
-    assert refused <= count * 0.05, (refused, count)
+    assert refused <= max(1, count * 0.05), (refused, count)
 
 
 @pytest.mark.parametrize(
