@@ -21,6 +21,7 @@ from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.views.query import QueryContext
+from rdmalab.views.query_reads import Reads
 from rdmalab.views.query_types import check_types, nouns_by_prefix
 from rdmalab.views.warnings import warnings
 from rdmalab.vocabulary import VOCABULARY
@@ -125,5 +126,6 @@ def open_session(
     )
     session.answer = lambda node: evaluate(node, asker)
     session.refuse_senseless = lambda node: check_types(node, nouns)
+    session.touches = world.programs.touches = Reads(world, session.names).may_change
     session.open_copy = lambda: open_session(profiles, seed=seed, default_node=default_node)
     return session

@@ -67,18 +67,21 @@ _COMPUTE: dict[str, Callable[[int, int], int]] = {
 def evaluate(node: Node, ask: Ask) -> object:
     """The value of an expression; NotUnderstood where it makes no sense in this world."""
     match node:
+        case Binary():
+            return _binary(node, ask)
+        case Path():
+            try:
+                return ask.field(node)
+            except (Unknown, NotUnderstood) as wrong:
+                raise _placed(wrong, node.place) from None
         case Literal():
             return node.value
         case Word():
             return Bare(node.text)
-        case Path():
-            return _asked(node.place, lambda: ask.field(node))
-        case Call():
-            return _called(node, ask)
         case Unary():
             return _unary(node, ask)
         case _:
-            return _binary(node, ask)
+            return _called(node, ask)
 
 
 def is_same(field: object, wanted: object) -> bool:
@@ -90,14 +93,12 @@ def is_same(field: object, wanted: object) -> bool:
     return bool(left == right)
 
 
-def _asked(place: Span, question: Callable[[], object]) -> object:
-    try:
-        return question()
-    except Unknown as unknown:
-        raise NotUnderstood(unknown.message, place, unknown.hint) from None
-    except NotUnderstood as wrong:
-        wrong.place = place if wrong.place == NOWHERE else wrong.place
-        raise
+def _placed(wrong: Unknown | NotUnderstood, place: Span) -> NotUnderstood:
+    """The error with the place of the question, unless it names a place of its own."""
+    if isinstance(wrong, Unknown):
+        return NotUnderstood(wrong.message, place, wrong.hint)
+    wrong.place = place if wrong.place == NOWHERE else wrong.place
+    return wrong
 
 
 def _called(node: Call, ask: Ask) -> object:
@@ -107,7 +108,10 @@ def _called(node: Call, ask: Ask) -> object:
         for argument in node.positional
     ]
     keywords = {key: evaluate(value, ask) for key, value in node.keywords.items()}
-    return _asked(node.place, lambda: ask.call(node.path, positional, keywords))
+    try:
+        return ask.call(node.path, positional, keywords)
+    except (Unknown, NotUnderstood) as wrong:
+        raise _placed(wrong, node.place) from None
 
 
 def _unary(node: Unary, ask: Ask) -> object:
@@ -136,8 +140,8 @@ def _number(value: object, place: Span) -> int:
 
 
 def _compared(node: Binary, left: object, right: object) -> bool:
-    place = node.right.place
-    left, right = comparable(left, right, place)
+    if type(left) is not int or type(right) is not int:
+        left, right = comparable(left, right, node.right.place)
     try:
         return _COMPARE[node.operator](left, right)
     except TypeError:

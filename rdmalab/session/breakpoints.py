@@ -73,6 +73,8 @@ class Breakpoints:
         """Whether to halt after this event; first_record: number of its first record."""
         found = []
         for each in self.by_number.values():
+            if not session.touches(each.question.node):
+                continue
             before, each.before = each.before, _asked(session, each)
             if each.before != before or _is_asked_anew(session, each, first_record):
                 found += _news(each, before)

@@ -79,8 +79,12 @@ class When:
     bulk: bool = False
 
     def reached(self, session: "Session", first_record: int) -> bool:
-        """Evaluate the condition; True if it holds."""
+        """Whether the condition holds; it did not after the event before."""
         del first_record
+        return session.touches(self.node) and self.holds(session)
+
+    def holds(self, session: "Session") -> bool:
+        """Evaluate the condition."""
         return bool(session.ask(self.node))
 
 
@@ -99,7 +103,7 @@ class RunControl:
         self.over = ""
         self.met = False
         session.breakpoints.begin(session)
-        if isinstance(goal, When) and goal.reached(session, 0):
+        if isinstance(goal, When) and goal.holds(session):
             self._end("already true", met=True)
 
     @property

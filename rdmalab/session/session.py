@@ -56,7 +56,8 @@ class Session:
     """A world, its names, its journal.
 
     answer: evaluates expressions (the views). refuse_senseless: raises for expressions that cannot
-    have a value. open_copy: opens the same lab without any commands.
+    have a value. touches: whether the last event may have changed the value of an expression.
+    open_copy: opens the same lab without any commands.
     """
 
     world: World
@@ -64,6 +65,7 @@ class Session:
     seed: int = 0
     answer: Callable[[Node], object] | None = None
     refuse_senseless: Callable[[Node], None] | None = None
+    touches: Callable[[Node], bool] = field(default=lambda _: True)
     open_copy: Callable[[], "Session"] | None = None
     max_events: int = MAX_EVENTS
     default_node: str = ""

@@ -43,3 +43,6 @@ NOT_FOR_PROGRAMS = "use the current value: A.cq0.total == 4"
 
 # What a verb says where C would block: a program does block there, until it is so no more.
 BLOCKING = ("cq-event-none", "cq-events-unacked", "async-none", "async-unacked")
+
+# The verbs of the data path: each acts on queues and memory of its own node, and names nothing.
+WORK_VERBS = frozenset({"post_send", "post_recv", "post_srq_recv", "poll_cq", "req_notify_cq"})

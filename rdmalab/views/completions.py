@@ -1,7 +1,8 @@
 """Completion queues and the completions in them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.cq import CompletionQueue
@@ -83,28 +84,37 @@ _OF_DATAGRAM = ("src_qp", "slid", "sl", "dlid_path_bits")
 _DOUBTFUL = ("opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", *_OF_DATAGRAM)
 
 
+# By the name of the field of a CqRow: rows are made of all these, answers of one.
+_FACTS: dict[str, Callable[[Hca, Names, CompletionQueue], Any]] = {
+    "name": lambda hca, names, cq: names.of(Thing(Noun.CQ, hca.node, cq.number)),
+    "node": lambda hca, _n, _cq: hca.node,
+    "capacity": lambda _h, _n, cq: cq.capacity,
+    "count": lambda _h, _n, cq: len(cq.cqes),
+    "free": lambda _h, _n, cq: cq.capacity - len(cq.cqes),
+    "total": lambda _h, _n, cq: cq.total,
+    "dead": lambda _h, _n, cq: cq.dead,
+    "armed": lambda _h, _n, cq: cq.armed,
+    "channel": lambda hca, names, cq: fmt.part_name(names, Noun.CHANNEL, hca.node, cq.channel),
+    "context": lambda _h, _n, cq: cq.context,
+    "events": lambda hca, _n, cq: _told(hca, cq),
+    "unacked": lambda _h, _n, cq: cq.unacked,
+    "wc_flags": lambda _h, _n, cq: None if cq.fields is None else WcEx(cq.fields),
+    "reading": lambda _h, _n, cq: cq.reading,
+    "next": lambda hca, names, cq: wc_row(hca, names, cq.cqes[0]) if cq.cqes else None,
+    "last": lambda hca, names, cq: None if cq.last is None else wc_row(hca, names, cq.last),
+}
+
+
 def cq_row(world: World, names: Names, thing: Thing) -> CqRow:
     """One CQ; all its completions are `wc_rows`."""
-    cq = world.find(thing, CompletionQueue)
-    hca = world.nodes[thing.node]
-    return CqRow(
-        name=names.of(thing),
-        node=thing.node,
-        capacity=cq.capacity,
-        count=len(cq.cqes),
-        free=cq.capacity - len(cq.cqes),
-        total=cq.total,
-        dead=cq.dead,
-        armed=cq.armed,
-        channel=names.of(Thing(Noun.CHANNEL, thing.node, cq.channel)) if cq.channel else "",
-        context=cq.context,
-        events=_told(hca, cq),
-        unacked=cq.unacked,
-        wc_flags=None if cq.fields is None else WcEx(cq.fields),
-        reading=cq.reading,
-        next=wc_row(hca, names, cq.cqes[0]) if cq.cqes else None,
-        last=wc_row(hca, names, cq.last) if cq.last is not None else None,
-    )
+    hca, cq = world.at(thing, CompletionQueue)
+    return CqRow(**{name: fact(hca, names, cq) for name, fact in _FACTS.items()})
+
+
+def cq_field(world: World, names: Names, thing: Thing, name: str) -> object:
+    """One field of the row; a condition that is asked after each event needs no other."""
+    hca, cq = world.at(thing, CompletionQueue)
+    return _FACTS[name](hca, names, cq)
 
 
 def _told(hca: Hca, cq: "CompletionQueue") -> int:

@@ -1,6 +1,7 @@
 """Answers: paths such as `A.qp0.sq.used`, and calls such as `wire.count(…)`, by walking rows."""
 
 from collections.abc import Callable, Collection, Mapping
+from types import SimpleNamespace
 
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.answers import Unknown, is_same
@@ -12,11 +13,12 @@ from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_
 from rdmalab.views import calls, completions, memory, packet_facts, query_fields
 from rdmalab.views.aggregates import Aggregates
 from rdmalab.views.query_fields import FieldRow, Fold, Listing, continuations, fields
-from rdmalab.views.row_fields import PathStep, walk
+from rdmalab.views.row_fields import PathStep, field_hints, walk
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 
 MOST_BYTES = 65_536
+_ROOTS = {root for root, _ in query_fields.WORLD}
 
 __all__ = ["FieldRow", "QueryContext", "continuations", "fields"]
 
@@ -41,17 +43,14 @@ class QueryContext:
         first, *rest = path.steps
         if first in query_fields.FACTS and not rest:
             return query_fields.FACTS[str(first)][1](self.world)
-        if first in self._roots():
+        if first in _ROOTS:
             return self._of_world(str(first), rest, path)
         if first in self.world.nodes:
             return self._of_node(str(first), rest, path)
         raise Unknown(f"nothing is called {quoted(str(first))}", suggest(str(first), self._known()))
 
-    def _roots(self) -> set[str]:
-        return {root for root, _ in query_fields.WORLD}
-
     def _known(self) -> list[str]:
-        return [*self.names.all(), *self.world.nodes, *query_fields.FACTS, *self._roots()]
+        return [*self.names.all(), *self.world.nodes, *query_fields.FACTS, *_ROOTS]
 
     def _of_world(self, root: str, rest: list[PathStep], path: Path) -> object:
         names = [second for first, second in query_fields.WORLD if first == root]
@@ -64,10 +63,11 @@ class QueryContext:
     def _of_node(self, node: str, rest: list[PathStep], path: Path) -> object:
         if not rest or isinstance(rest[0], Index):
             raise Unknown(f"{path} is a node, not a value", f"write {node}.port.state")
+        name = f"{node}.{rest[0]}"
         if (sight := query_fields.PARTS.get(rest[0])) is not None:
             row = sight.look(self.world, node, self.folds)
-            return walk(row, sight.row, rest[1:], f"{node}.{rest[0]}")
-        return self._of_thing(self.thing(f"{node}.{rest[0]}"), rest[1:], f"{node}.{rest[0]}")
+            return walk(row, sight.row, rest[1:], name)
+        return self._of_thing(self.thing(name), rest[1:], name)
 
     def thing(self, name: str) -> Thing:
         """The thing of this name; Unknown if there is none, or it was destroyed."""
@@ -83,20 +83,23 @@ class QueryContext:
         return [name for name, thing in found if thing and exists(self.world, thing)]
 
     def _of_thing(self, thing: Thing, rest: list[PathStep], name: str) -> object:
-        if thing.noun is Noun.MR and rest and isinstance(rest[0], Index):
-            return self._octets(thing, rest, name)
-        if rest and (listing := query_fields.LISTS.get((thing.noun, str(rest[0])))) is not None:
-            return self._listed(thing, rest, name, listing)
-        dotted = ".".join(map(str, rest))
-        if (fold := query_fields.FOLDS.get((thing.noun, dotted))) is not None:
-            return self._folded(thing, dotted, fold)
-        sight = query_fields.OBJECTS[thing.noun]
-        also = [
-            field
-            for noun, field in (*query_fields.LISTS, *query_fields.FOLDS)
-            if noun is thing.noun
-        ]
-        return walk(sight.look(self.world, self.names, thing), sight.row, rest, name, also)
+        noun, first = thing.noun, rest[0] if rest else ""
+        if isinstance(first, Index):
+            if noun is Noun.MR:
+                return self._octets(thing, rest, name)
+        elif first in query_fields.FIRSTS[noun]:
+            if (listing := query_fields.LISTS.get((noun, first))) is not None:
+                return self._listed(thing, rest, name, listing)
+            dotted = ".".join(map(str, rest))
+            if (fold := query_fields.FOLDS.get((noun, dotted))) is not None:
+                return self._folded(thing, dotted, fold)
+        sight = query_fields.OBJECTS[noun]
+        row: object
+        if sight.field is not None and isinstance(first, str) and first in field_hints(sight.row):
+            row = SimpleNamespace(**{first: sight.field(self.world, self.names, thing, first)})
+        else:
+            row = sight.look(self.world, self.names, thing)
+        return walk(row, sight.row, rest, name, query_fields.ALSO[noun])
 
     def _octets(self, thing: Thing, rest: list[PathStep], name: str) -> bytes | int:
         index = rest[0]

@@ -45,10 +45,14 @@ class FieldRow(NamedTuple):
 
 
 class QueryRow(NamedTuple):
-    """A row class, and the function that makes its row for an object."""
+    """A row class, and the function that makes its row for an object.
+
+    field: makes a single field of the row by its name, where a whole row takes long.
+    """
 
     row: type
     look: Callable[..., object]
+    field: Callable[[World, Names, Thing, str], object] | None = None
 
 
 # --------------------------------------------------------------------------- what there is
@@ -89,8 +93,8 @@ PARTS: dict[str, QueryRow] = {
 
 # (world, names, thing) → row
 OBJECTS: dict[Noun, QueryRow] = {
-    Noun.QP: QueryRow(queues.QpRow, queues.qp_row),
-    Noun.CQ: QueryRow(completions.CqRow, completions.cq_row),
+    Noun.QP: QueryRow(queues.QpRow, queues.qp_row, queues.qp_field),
+    Noun.CQ: QueryRow(completions.CqRow, completions.cq_row, completions.cq_field),
     Noun.MR: QueryRow(memory.MrRow, memory.mr_row),
     Noun.PD: QueryRow(memory.PdRow, memory.pd_row),
     Noun.TD: QueryRow(memory.TdRow, memory.td_row),
@@ -162,6 +166,12 @@ FOLDS: dict[tuple[Noun, str], Fold] = {
     ),
 }
 
+ALSO: dict[Noun, list[str]] = {
+    noun: [field for of, field in (*LISTS, *FOLDS) if of is noun] for noun in OBJECTS
+}
+"""What an object has besides the fields of its row."""
+FIRSTS = {noun: {field.partition(".")[0] for field in fields} for noun, fields in ALSO.items()}
+
 WIRE_KEYS = (*packet_facts.FACTS, *packet_facts.SHORT)
 LOG_KEYS = tuple(f.name for f in dataclasses.fields(calls.CallRow))
 WC_KEYS = tuple(f.name for f in dataclasses.fields(completions.WcRow))
@@ -173,9 +183,6 @@ CALLS = (
     FieldRow("log.any(errno=ENOMEM)", "bool", "whether there was such a call"),
     FieldRow("A.cq0.total(status=SUCCESS)", "int", "completions ever added, with these fields"),
 )
-
-
-# --------------------------------------------------------------------------- walking a row
 
 
 # --------------------------------------------------------------------------- the list of it all

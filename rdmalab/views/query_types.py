@@ -147,5 +147,4 @@ def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> object:
         return hint_at(listing.row, rest[2:], f"{name}.{rest[0]}{rest[1]}")
     if (fold := query_fields.FOLDS.get((noun, ".".join(map(str, rest))))) is not None:
         return fold.type
-    also = [field for of, field in (*query_fields.LISTS, *query_fields.FOLDS) if of is noun]
-    return hint_at(query_fields.OBJECTS[noun].row, rest, name, also)
+    return hint_at(query_fields.OBJECTS[noun].row, rest, name, query_fields.ALSO[noun])

@@ -1,8 +1,9 @@
 """Queue pairs: both work queues in numbers, attributes, and the progress of the engines."""
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.groups import groups_of
@@ -21,9 +22,6 @@ from rdmalab.world.world import World
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
-
-
-_Fields = dict[str, Any]  # of a QpRow, by name
 
 
 # --------------------------------------------------------------------------- work queues
@@ -119,94 +117,105 @@ def _lids(path: Path | None) -> tuple[int | None, int | None]:
     return path.flow.src, path.flow.dst
 
 
+def _timeout_ns(hca: "Hca", qp: QueuePair) -> int | None:
+    device = hca.profile
+    return answer_ns(qp.attr.timeout or 0, device.timer_tick_ns, device.ack_timeout_factor)
+
+
+def _path_mtu(qp: QueuePair) -> int:
+    mtu = int(qp.attr.path_mtu or 0)
+    return MTU(mtu).octets if mtu in tuple(MTU) else mtu
+
+
+def _path(qp: QueuePair) -> Path | None:
+    return qp.path if qp.transport.connected else None
+
+
+class _Seen(NamedTuple):
+    """A queue pair, and what its facts are read from."""
+
+    world: World
+    names: Names
+    hca: "Hca"
+    qp: QueuePair
+
+    def part(self, noun: Noun, number: int) -> str:
+        """The name of an object that the queue pair was created with."""
+        return fmt.part_name(self.names, noun, self.hca.node, number)
+
+    def timer(self, at_ns: int | None) -> TimerRow:
+        """A wait that ends at this time; None: it does not run."""
+        return TimerRow(
+            at_ns is not None, at_ns, None if at_ns is None else at_ns - self.world.now_ns
+        )
+
+
+# By the name of the field of a QpRow: rows are made of all these, answers of one.
+_FACTS: dict[str, Callable[[_Seen], Any]] = {
+    "name": lambda it: it.names.of(Thing(Noun.QP, it.hca.node, it.qp.number)),
+    "node": lambda it: it.hca.node,
+    "qp_num": lambda it: it.qp.number,
+    "qp_type": lambda it: it.qp.qp_type,
+    "state": lambda it: it.qp.state,
+    "pd": lambda it: it.part(Noun.PD, it.qp.pd),
+    "send_cq": lambda it: it.part(Noun.CQ, it.qp.send_cq),
+    "recv_cq": lambda it: it.part(Noun.CQ, it.qp.recv_cq),
+    "srq": lambda it: it.part(Noun.SRQ, it.qp.srq),
+    "xrcd": lambda it: it.part(Noun.XRCD, it.qp.xrcd),
+    "deaf": lambda it: _is_deaf(it.qp),
+    "sq_sig_all": lambda it: it.qp.sq_sig_all,
+    "cap": lambda it: CapRow(**dataclasses.asdict(it.qp.told_cap)),
+    "peer": lambda it: _peer(it.world, it.names, it.qp),
+    "dest_node": lambda it: peer_node(it.world, it.qp) if _path(it.qp) else "",
+    "dest_qp_num": lambda it: path.dest_qpn if (path := _path(it.qp)) else 0,
+    "sq": lambda it: sq_row(it.qp),
+    "rq": lambda it: rq_row(it.qp),
+    "sq_psn": lambda it: it.qp.sq.next_psn,
+    "next_psn": lambda it: it.qp.req.psn,
+    "unacked_psn": lambda it: it.qp.comp.psn,
+    "rq_psn": lambda it: it.qp.resp.psn,
+    "msn": lambda it: it.qp.resp.msn,
+    "retries_left": lambda it: (it.qp.attr.retry_cnt or 0) - it.qp.comp.retried,
+    "rnr_retries_left": lambda it: (it.qp.attr.rnr_retry or 0) - it.qp.comp.rnr_retried,
+    "rnr_timer": lambda it: it.timer(it.qp.comp.rnr_until_ns),
+    "ack_timer": lambda it: it.timer(_ack_due(it.qp)),
+    "path_mtu": lambda it: _path_mtu(it.qp),
+    "timeout": lambda it: it.qp.attr.timeout or 0,
+    "timeout_ns": lambda it: _timeout_ns(it.hca, it.qp),
+    "retry_cnt": lambda it: it.qp.attr.retry_cnt or 0,
+    "rnr_retry": lambda it: it.qp.attr.rnr_retry or 0,
+    "min_rnr_timer": lambda it: it.qp.attr.min_rnr_timer or 0,
+    "min_rnr_timer_ns": lambda it: RNR_NS[(it.qp.attr.min_rnr_timer or 0) & 0x1F],
+    "max_rd_atomic": lambda it: it.qp.attr.max_rd_atomic or 0,
+    "max_dest_rd_atomic": lambda it: it.qp.attr.max_dest_rd_atomic or 0,
+    "qp_access_flags": lambda it: Access(it.qp.attr.qp_access_flags or 0),
+    "qkey": lambda it: it.qp.attr.qkey or 0,
+    "groups": lambda it: " ".join(map(gid_text, groups_of(it.hca, it.qp))),
+    "slid": lambda it: _lids(_path(it.qp))[0],
+    "dlid": lambda it: _lids(_path(it.qp))[1],
+    "alt_slid": lambda it: _lids(it.qp.alternate)[0],
+    "alt_dlid": lambda it: _lids(it.qp.alternate)[1],
+    "path_mig_state": lambda it: MigState(it.qp.attr.path_mig_state or 0),
+    "reads_outstanding": lambda it: it.qp.req.reads - it.qp.comp.reads,
+    "region": lambda it: region_row(it.qp),
+    "sq_draining": lambda it: it.qp.is_draining,
+}
+
+
+def _seen(world: World, names: Names, thing: Thing) -> _Seen:
+    hca, qp = world.at(thing, QueuePair)
+    return _Seen(world, names, hca, qp)
+
+
 def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     """One QP; its work requests are rows of `wqes`."""
-    hca: Hca = world.nodes[thing.node]
-    qp = world.find(thing, QueuePair)
-    return QpRow(
-        name=names.of(thing),
-        node=thing.node,
-        qp_num=qp.number,
-        qp_type=qp.qp_type,
-        state=qp.state,
-        deaf=_is_deaf(qp),
-        sq_sig_all=qp.sq_sig_all,
-        cap=CapRow(**dataclasses.asdict(qp.told_cap)),
-        qkey=qp.attr.qkey or 0,
-        groups=" ".join(map(gid_text, groups_of(hca, qp))),
-        region=region_row(qp),
-        **_parts(names, thing.node, qp),
-        **_paths(world, names, qp),
-        **_progress(world, qp),
-        **_settings(hca, qp),
-    )
+    seen = _seen(world, names, thing)
+    return QpRow(**{name: fact(seen) for name, fact in _FACTS.items()})
 
 
-def _parts(names: Names, node: str, qp: QueuePair) -> _Fields:
-    """The names of the objects that the QP was created with."""
-    return {
-        "pd": fmt.part_name(names, Noun.PD, node, qp.pd),
-        "send_cq": fmt.part_name(names, Noun.CQ, node, qp.send_cq),
-        "recv_cq": fmt.part_name(names, Noun.CQ, node, qp.recv_cq),
-        "srq": fmt.part_name(names, Noun.SRQ, node, qp.srq),
-        "xrcd": fmt.part_name(names, Noun.XRCD, node, qp.xrcd),
-    }
-
-
-def _paths(world: World, names: Names, qp: QueuePair) -> _Fields:
-    """The peer and the LIDs of both paths."""
-    path = qp.path if qp.transport.connected else None
-    dest_node = peer_node(world, qp) if path else ""
-    slid, dlid = _lids(path)
-    alt_slid, alt_dlid = _lids(qp.alternate)
-    return {
-        "peer": _peer(world, names, qp),
-        "dest_node": dest_node,
-        "dest_qp_num": path.dest_qpn if path else 0,
-        "slid": slid,
-        "dlid": dlid,
-        "alt_slid": alt_slid,
-        "alt_dlid": alt_dlid,
-        "path_mig_state": MigState(qp.attr.path_mig_state or 0),
-    }
-
-
-def _progress(world: World, qp: QueuePair) -> _Fields:
-    """How far requester, responder and completer are."""
-    attr, comp, resp = qp.attr, qp.comp, qp.resp
-    return {
-        "sq": sq_row(qp),
-        "rq": rq_row(qp),
-        "sq_psn": qp.sq.next_psn,
-        "next_psn": qp.req.psn,
-        "unacked_psn": comp.psn,
-        "rq_psn": resp.psn,
-        "msn": resp.msn,
-        "retries_left": (attr.retry_cnt or 0) - comp.retried,
-        "rnr_retries_left": (attr.rnr_retry or 0) - comp.rnr_retried,
-        "rnr_timer": _timer(world, comp.rnr_until_ns),
-        "ack_timer": _timer(world, _ack_due(qp)),
-        "reads_outstanding": qp.req.reads - comp.reads,
-        "sq_draining": qp.is_draining,
-    }
-
-
-def _settings(hca: "Hca", qp: QueuePair) -> _Fields:
-    """Attributes as modify_qp set them, and the times that their codes stand for."""
-    attr, device = qp.attr, hca.profile
-    mtu, timeout, code = int(attr.path_mtu or 0), attr.timeout or 0, attr.min_rnr_timer or 0
-    return {
-        "path_mtu": MTU(mtu).octets if mtu in tuple(MTU) else mtu,
-        "timeout": timeout,
-        "timeout_ns": answer_ns(timeout, device.timer_tick_ns, device.ack_timeout_factor),
-        "retry_cnt": attr.retry_cnt or 0,
-        "rnr_retry": attr.rnr_retry or 0,
-        "min_rnr_timer": code,
-        "min_rnr_timer_ns": RNR_NS[code & 0x1F],
-        "max_rd_atomic": attr.max_rd_atomic or 0,
-        "max_dest_rd_atomic": attr.max_dest_rd_atomic or 0,
-        "qp_access_flags": Access(attr.qp_access_flags or 0),
-    }
+def qp_field(world: World, names: Names, thing: Thing, name: str) -> object:
+    """One field of the row; a condition that is asked after each event needs no other."""
+    return _FACTS[name](_seen(world, names, thing))
 
 
 def _is_deaf(qp: QueuePair) -> bool:
@@ -220,10 +229,6 @@ def _peer(world: World, names: Names, qp: QueuePair) -> str:
     if thing is None:
         return ""
     return names.of(thing) if exists(world, thing) else f"{thing.node or '?'}:{thing.number:#x}"
-
-
-def _timer(world: World, at_ns: int | None) -> TimerRow:
-    return TimerRow(at_ns is not None, at_ns, None if at_ns is None else at_ns - world.now_ns)
 
 
 def _ack_due(qp: QueuePair) -> int | None:

@@ -3,7 +3,7 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated
 
 from rdmalab.grammar.answers import Unknown
@@ -14,28 +14,38 @@ PathStep = str | Index
 
 
 def walk(
-    row: object, cls: type, rest: list[PathStep], name: str, also: list[str] | None = None
+    row: object, cls: type, rest: list[PathStep], name: str, also: Sequence[str] = ()
 ) -> object:
-    """The field at the end of `rest`; of a row that is not there, nothing."""
-    if not rest:
-        hint = f"write {name}.{next(iter(field_hints(cls)))}"
-        raise Unknown(f"{name} has several fields, which one?", hint)
-    step, *more = rest
-    hints = field_hints(cls)
-    if not isinstance(step, str) or step not in hints:
-        legal = [*hints, *(also or [])]
-        raise Unknown(f"{name} has no {quoted(str(step))}", suggest(str(step), legal))
-    value = None if row is None else getattr(row, step)
-    inner = row_class(hints[step])
-    if inner is not None:
-        below = [a.partition(".")[2] for a in also or [] if a.startswith(f"{step}.")]
-        return walk(value, inner, more, f"{name}.{step}", below)
-    if more:
-        raise Unknown(f"{name}.{step} has no fields", f"write {name}.{step}")
-    return value
+    """The field at the end of `rest`; of a row that is not there, nothing.
+
+    also: what the object has besides the fields of its row, for the hint.
+    """
+    for position, step in enumerate(rest):
+        hints = field_hints(cls)
+        if not isinstance(step, str) or step not in hints:
+            raise _no_field(hints, rest[:position], str(step), name, also)
+        row = None if row is None else getattr(row, step)
+        inner = _inner(cls, step)
+        if inner is None:
+            if position + 1 < len(rest):
+                whole = ".".join([name, *map(str, rest[: position + 1])])
+                raise Unknown(f"{whole} has no fields", f"write {whole}")
+            return row
+        cls = inner
+    whole = ".".join([name, *map(str, rest)])
+    hint = f"write {whole}.{next(iter(field_hints(cls)))}"
+    raise Unknown(f"{whole} has several fields, which one?", hint)
 
 
-def hint_at(cls: type, rest: list[PathStep], name: str, also: list[str] | None = None) -> object:
+def _no_field(
+    hints: Collection[str], before: list[PathStep], step: str, name: str, also: Sequence[str]
+) -> Unknown:
+    whole, stem = ".".join([name, *map(str, before)]), "".join(f"{each}." for each in before)
+    legal = [*hints, *(each.removeprefix(stem) for each in also if each.startswith(stem))]
+    return Unknown(f"{whole} has no {quoted(step)}", suggest(step, legal))
+
+
+def hint_at(cls: type, rest: list[PathStep], name: str, also: Sequence[str] = ()) -> object:
     """The annotation of the field at the end of `rest`; Unknown where there is no such field."""
     walk(None, cls, rest, name, also)
     hint: object = None
@@ -46,6 +56,14 @@ def hint_at(cls: type, rest: list[PathStep], name: str, also: list[str] | None =
 
 
 _CACHE: dict[type, dict[str, object]] = {}
+_INNER: dict[tuple[type, str], type | None] = {}
+
+
+def _inner(cls: type, field: str) -> type | None:
+    """The row class of a field of a row, None for a plain value; kept, because conditions ask."""
+    if (cls, field) not in _INNER:
+        _INNER[cls, field] = row_class(field_hints(cls)[field])
+    return _INNER[cls, field]
 
 
 def field_hints(cls: type) -> dict[str, object]:

@@ -59,7 +59,7 @@ _APART = {
     Timer: {"filed", "filed_ns"},
     Hca: {"trace", "network", "agenda", "now_ns"},
     Memory: {"pages"},
-    Programs: {"carry_out", "holds"},
+    Programs: {"carry_out", "holds", "touches"},
 }
 
 _Sequence = TypeVar("_Sequence", list[object], deque[object])

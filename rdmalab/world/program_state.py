@@ -85,12 +85,13 @@ class Programs:
 
     carry_out, holds: callbacks from the room that has the vocabulary and the names. They execute
     one verb within the current event and evaluate one condition; NotUnderstood where it has no
-    meaning.
+    meaning. touches: whether the last event may have changed a condition; None: any may have.
     """
 
-    __slots__ = ("carry_out", "holds", "waiting")
+    __slots__ = ("carry_out", "holds", "touches", "waiting")
 
     def __init__(self) -> None:
         self.carry_out: Callable[[Invocation], Carried] | None = None
         self.holds: Callable[[Node], bool] | None = None
+        self.touches: Callable[[Node], bool] | None = None
         self.waiting: list[Program] = []

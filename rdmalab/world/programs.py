@@ -12,7 +12,7 @@ from rdmalab.command import NotUnderstood, Noun, Refused, Thing
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.hca import async_events
-from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.programs import WORK_VERBS, ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
 from rdmalab.world.event_queue import Door
@@ -60,8 +60,8 @@ def running(world: "World") -> list[Program]:
 
 
 # --------------------------------------------------------------------------- one line
-def turn(world: "World", program: Program) -> None:
-    """Carry out the line that comes; the event has begun."""
+def turn(world: "World", program: Program) -> bool:
+    """Carry out the line that comes; the event has begun. False if other nodes may have changed."""
     for hca in world.nodes.values():
         hca.now_ns = world.now_ns
     line = program.line
@@ -71,6 +71,7 @@ def turn(world: "World", program: Program) -> None:
         _LINES[line.word](world, program, line)
     except NotUnderstood as wrong:
         _fail(world, program, wrong.message)
+    return line.invocation is None or line.invocation.name in WORK_VERBS
 
 
 def _verb(world: "World", program: Program, line: Line) -> None:
@@ -198,8 +199,17 @@ def _block(world: "World", program: Program, carried: Carried | None) -> None:
 
 # --------------------------------------------------------------------------- being woken
 def settle(world: "World") -> None:
-    """After an event: resume programs whose condition has become true."""
+    """After an event: resume programs whose condition has become true.
+
+    The condition was false after the event before; it is asked again only if this event may have
+    changed it.
+    """
+    touches = world.programs.touches
     for program in list(world.programs.waiting):
+        if touches is not None and program.wants is None:
+            question = program.lines[program.at].question
+            if question is not None and not touches(question):
+                continue
         try:
             if not _can_go_on(world, program):
                 continue

@@ -79,11 +79,12 @@ class Trace:
     scheduled the event, -1 for a command. tail: the newest records, from number `first` on. cuts:
     the number of records left at each jump back in time, from which running totals see how far they
     are valid. older: provides the records before the tail. shut: the trace may not be read now.
-    reach: how many records back `newest` goes, 0 for all.
+    reach: how many records back `newest` goes, 0 for all. local: the node that alone can have
+    changed in the last event; empty after a command or a fault, which may change anything.
     """
 
     __slots__ = (
-        "at_ns", "cause", "cuts", "event", "first", "older", "reach", "shut", "tail",
+        "at_ns", "cause", "cuts", "event", "first", "local", "older", "reach", "shut", "tail",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -94,6 +95,7 @@ class Trace:
         self.cause = -1
         self.cuts: list[int] = []
         self.shut = False
+        self.local = ""
         self.reach = 0
         self.older: Older = Forgotten()
 

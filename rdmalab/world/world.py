@@ -57,7 +57,7 @@ class World:
     def __deepcopy__(self, memo: dict[int, object]) -> "World":
         """A copy shares the profiles, which are tables, and who carries out its programs' lines."""
         memo.update((id(hca.profile), hca.profile) for hca in self.nodes.values())
-        hosts = (self.programs.carry_out, self.programs.holds)
+        hosts = (self.programs.carry_out, self.programs.holds, self.programs.touches)
         memo.update((id(host), host) for host in hosts)
         twin = memo[id(self)] = World.__new__(World)
         for name in World.__slots__:
@@ -116,6 +116,7 @@ class World:
         """A command is the next event, at this very time."""
         self.trace.event += 1
         self.trace.cause = -1
+        self.trace.local = ""
         for hca in self.nodes.values():
             hca.now_ns = self.trace.at_ns
 
@@ -133,10 +134,12 @@ class World:
         waiting = self.programs.waiting
         heap, timers, limit_ns = agenda.heap, agenda.timers, NEVER if until_ns is None else until_ns
         entry: Entry | None
+        node = trace.local
         for done in range(events):
             if heap and heap[0][0] <= limit_ns and (not timers or heap[0][0] < timers[0][0]):
                 entry = heappop(heap)
             elif (entry := agenda.pop(limit_ns)) is None:
+                trace.local = node
                 return done
             now_ns, _, door, node, argument, trace.cause = entry
             trace.at_ns = now_ns
@@ -148,24 +151,31 @@ class World:
             elif isinstance(argument, Packet):
                 nodes[node].receive(argument, now_ns)
             else:
-                self._rarer(door, node, argument)
+                node = self._rarer(door, node, argument)
             if waiting:
+                trace.local = node
                 programs.settle(self)
+        trace.local = node
         return events
 
-    def _rarer(self, door: int, node: str, argument: Any) -> None:
-        """Dispatch program, raw-frame, malformed-packet and host entries."""
+    def _rarer(self, door: int, node: str, argument: Any) -> str:
+        """Dispatch program, raw-frame, malformed-packet and host entries.
+
+        The node, if only that one can have changed; else "".
+        """
         if door is _PROGRAM:
-            programs.turn(self, argument)
-        elif isinstance(argument, Frame):
+            return node if programs.turn(self, argument) else ""
+        if isinstance(argument, Frame):
             self.nodes[node].receive_frame(argument, self.now_ns)
         elif door == _ARRIVAL:
             self._drop(node, *argument)
         else:
             self._strike(node, argument)
+        return ""
 
     def settle(self) -> None:
         """A command is over: programs that waited for what it did go on."""
+        self.trace.local = ""
         if self.programs.waiting:
             programs.settle(self)
 

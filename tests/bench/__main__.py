@@ -37,6 +37,7 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
         1.5,
         "at most",
     ),
+    "wait_cost": (lambda s: s["writes_awaited"] / s["writes"], 1.5, "at most"),
     "trace_cost": (lambda s: s["send64"] / s["silent64"], 1.5, "at most"),
 }
 

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
 
-from tests.bench import loads, many, packing, reading, skin
+from tests.bench import loads, many, packing, reading, skin, waiting
 
 # CPU seconds by load.
 Seconds = dict[str, float]
@@ -31,6 +31,7 @@ GROUPS: tuple[dict[str, Callable[[], float]], ...] = (
         "line_of_50": reading.few_lines,
         "line_of_50k": reading.many_lines,
     },
+    {"writes": waiting.writes, "writes_awaited": waiting.writes_awaited},
 )
 
 

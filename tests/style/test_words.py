@@ -92,6 +92,7 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     ("rdmalab/world/transit.py", "behind:", "the field that holds the key of the reorder fault"),
     ("rdmalab/verbs/qp.py", "; explain modify_qp; explain", "a list of references"),
     ("rdmalab/guide/data/concepts.toml", "A.qp0.deaf", "the name of the field that it explains"),
+    ("rdmalab/views/queues.py", "deaf", "the name of the field whose value it gives"),
     ("rdmalab/shell/json_document.py", "said", "a key of the published JSON document"),
     ("rdmalab/workbench/fault_table.py", "behind", "the key `behind=` of fault reorder"),
 )
