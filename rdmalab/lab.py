@@ -17,6 +17,7 @@ from rdmalab.command import Noun
 from rdmalab.doctor.consultation import cause
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.session.checkpoints import event_of_mark
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
@@ -122,8 +123,9 @@ def open_session(
         return nouns_by_prefix(name) if thing is None else [thing.noun]
 
     asker = QueryContext(
-        world, session.names, {"why": lambda what, keys: cause(session, what, keys)}
-    )
+        world, session.names, {"why": lambda what, keys: cause(session, what, keys)},
+        lambda mark: event_of_mark(session, mark),
+    )  # fmt: skip
     session.answer = lambda node: evaluate(node, asker)
     session.refuse_senseless = lambda node: check_types(node, nouns)
     session.touches = world.programs.touches = Reads(world, session.names).may_change

@@ -23,8 +23,8 @@ from rdmalab.doctor.question import asked as put_right
 from rdmalab.doctor.report import Report
 from rdmalab.doctor.subject import Subject
 from rdmalab.doctor.subjects import subjects
-from rdmalab.grammar.expressions import render
 from rdmalab.grammar.nodes import Literal, Node, Path
+from rdmalab.grammar.trees import render
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from rdmalab.command import New, Noun, Ref, Thing
-from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
+from rdmalab.grammar.trees import paths
 from rdmalab.session.session import Session
 from rdmalab.world.relations import exists
 

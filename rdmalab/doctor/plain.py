@@ -24,8 +24,8 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
 from rdmalab.doctor.suspects import suspects, unreported
 from rdmalab.doctor.topics import examples
-from rdmalab.grammar.expressions import render
 from rdmalab.grammar.nodes import Node, Path
+from rdmalab.grammar.trees import render
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING
 

@@ -3,9 +3,9 @@
 from rdmalab.command import NotUnderstood, Noun, Span, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.topics import WORK, examples, returned, topics, work_of
-from rdmalab.grammar.expressions import render
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
+from rdmalab.grammar.trees import render
 from rdmalab.session.session import Session
 from rdmalab.spec.rules import ERRNO_NAMES, RULES, errno_name
 

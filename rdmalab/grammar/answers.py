@@ -1,17 +1,15 @@
 """What an expression is worth: the world is asked for facts, words are compared with enums."""
 
-import enum
 import operator
-from collections.abc import Callable, Collection
-from typing import Any, Protocol, TypeGuard
+from collections.abc import Callable
+from typing import Any, Protocol
 
-from rdmalab.command import NOWHERE, NotUnderstood, Span
-from rdmalab.grammar.enum_words import member_value, readings
-from rdmalab.grammar.expressions import COMPARISONS
-from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.command import NOWHERE, Moment, NotUnderstood, Span
+from rdmalab.grammar.comparisons import Other, comparable, never, noun_of
+from rdmalab.grammar.functions import FUNCTIONS, kind_of_call
 from rdmalab.grammar.nodes import Bare, Binary, Call, Literal, Node, Path, Unary, Word
-from rdmalab.grammar.text import octets
-from rdmalab.grammar.values import BOOLEANS, NULLS
+from rdmalab.grammar.operators import COMPARISONS, SINCE
+from rdmalab.grammar.trees import is_function
 
 
 class Unknown(LookupError):  # noqa: N818  (it says what it is)
@@ -26,7 +24,8 @@ class Unknown(LookupError):  # noqa: N818  (it says what it is)
 class Ask(Protocol):
     """Who answers: `Unknown` where there is no such thing.
 
-    A bare word among the arguments is a `Bare`: compare it with `is_same`.
+    A bare word among the arguments is a `Bare`, `!=` before a value an `Other`: compare them with
+    `fits`. The argument `since` is a Moment.
     """
 
     def field(self, path: Path) -> object:
@@ -35,18 +34,8 @@ class Ask(Protocol):
     def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
         """The result of a call with evaluated arguments; raises Unknown if it does not exist."""
 
-
-class Named(Protocol):
-    """A value of the world with names that are no values: one may name several values."""
-
-    @property
-    def noun(self) -> str: ...
-
-    def legal(self) -> Collection[str]:
-        """All names that a word can be compared with."""
-
-    def is_called(self, name: str) -> bool:
-        """Whether this value has the name."""
+    def members(self, node: str, noun: str) -> list[str]:
+        """The names of all living objects of a kind on a node; raises Unknown if there is none."""
 
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -61,6 +50,7 @@ _COMPUTE: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
+    "//": operator.floordiv,
 }
 
 
@@ -84,15 +74,6 @@ def evaluate(node: Node, ask: Ask) -> object:
             return _called(node, ask)
 
 
-def is_same(field: object, wanted: object) -> bool:
-    """Whether a value of the world is what was written; NotUnderstood where it never can be.
-
-    An enum equals the bare word that names its member, bytes equal the text that encodes to them.
-    """
-    left, right = comparable(field, wanted, NOWHERE)
-    return bool(left == right)
-
-
 def _placed(wrong: Unknown | NotUnderstood, place: Span) -> NotUnderstood:
     """The error with the place of the question, unless it names a place of its own."""
     if isinstance(wrong, Unknown):
@@ -102,22 +83,84 @@ def _placed(wrong: Unknown | NotUnderstood, place: Span) -> NotUnderstood:
 
 
 def _called(node: Call, ask: Ask) -> object:
+    if is_function(node):
+        name = str(node.path)
+        return _computed(node, name, ask) if name in FUNCTIONS else _quantified(node, name, ask)
     positional = [
         # an argument such as A.qp0.wr[7] is the thing itself, not a fact about it
         argument if isinstance(argument, Path) else evaluate(argument, ask)
         for argument in node.positional
     ]
-    keywords = {key: evaluate(value, ask) for key, value in node.keywords.items()}
+    keywords = {
+        key: _moment(value) if key == SINCE else evaluate(value, ask)
+        for key, value in node.keywords.items()
+    }
     try:
         return ask.call(node.path, positional, keywords)
     except (Unknown, NotUnderstood) as wrong:
         raise _placed(wrong, node.place) from None
 
 
+def _moment(node: Node) -> object:
+    """What `since=` names: a checkpoint, an event, a time with its unit."""
+    if isinstance(node, Literal) and isinstance(node.value, int):
+        is_event = node.text.isdecimal()
+        return Moment(event=node.value) if is_event else Moment(at_ns=node.value)
+    assert isinstance(node, Word)
+    return Moment(mark=node.text)
+
+
+def _computed(node: Call, name: str, ask: Ask) -> int:
+    numbers = [_number(evaluate(each, ask), each.place) for each in node.positional]
+    return FUNCTIONS[name].of(numbers, node.place)
+
+
+def _quantified(node: Call, name: str, ask: Ask) -> object:
+    """any, all, count: of the objects of a kind, each in its turn."""
+    (inner,) = node.positional
+    kind = kind_of_call(node)
+    owner, noun = map(str, kind.steps[:2])
+    try:
+        members = ask.members(owner, noun)
+    except Unknown as unknown:
+        raise _placed(unknown, kind.place) from None
+    if name == "count" and isinstance(inner, Path) and len(inner.steps) == 2:
+        return len(members)
+    held = (bool(evaluate(inner, _OfOne(ask, owner, noun, each))) for each in members)
+    return any(held) if name == "any" else all(held) if name == "all" else sum(held)
+
+
+class _OfOne:
+    """Answers about one object of a kind, where the kind is named."""
+
+    def __init__(self, ask: Ask, owner: str, noun: str, name: str) -> None:
+        self.ask = ask
+        self.kind = (owner, noun)
+        self.name = name.partition(".")[2]
+
+    def own(self, path: Path) -> Path:
+        """The path of this object, where a path is about its kind."""
+        if path.steps[:2] != self.kind:
+            return path
+        return Path((path.steps[0], self.name, *path.steps[2:]), path.place)
+
+    def field(self, path: Path) -> object:
+        return self.ask.field(self.own(path))
+
+    def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
+        things = [self.own(each) if isinstance(each, Path) else each for each in positional]
+        return self.ask.call(self.own(path), things, keywords)
+
+    def members(self, node: str, noun: str) -> list[str]:
+        return self.ask.members(node, noun)
+
+
 def _unary(node: Unary, ask: Ask) -> object:
     value = evaluate(node.operand, ask)
     if node.operator == "not":
         return not value
+    if node.operator == "!=":
+        return Other(value)
     return -_number(value, node.place)
 
 
@@ -130,13 +173,16 @@ def _binary(node: Binary, ask: Ask) -> object:
     right = evaluate(node.right, ask)
     if node.operator in COMPARISONS:
         return _compared(node, left, right)
-    return _COMPUTE[node.operator](_number(left, node.place), _number(right, node.place))
+    numbers = _number(left, node.place), _number(right, node.place)
+    if node.operator == "//" and not numbers[1]:
+        raise NotUnderstood("division by zero", node.right.place, "write max(1, x)")
+    return _COMPUTE[node.operator](*numbers)
 
 
 def _number(value: object, place: Span) -> int:
     if isinstance(value, int):
         return value
-    raise NotUnderstood(f"{_noun(value)} cannot be computed with", place, "compute with numbers")
+    raise NotUnderstood(f"{noun_of(value)} cannot be computed with", place, "compute with numbers")
 
 
 def _compared(node: Binary, left: object, right: object) -> bool:
@@ -145,90 +191,4 @@ def _compared(node: Binary, left: object, right: object) -> bool:
     try:
         return _COMPARE[node.operator](left, right)
     except TypeError:
-        raise _never(left, right, node.place) from None
-
-
-def comparable(left: object, right: object, place: Span) -> tuple[object, object]:
-    """Both sides as values of one type; NotUnderstood where they never are."""
-    if isinstance(right, Bare) or (_has_names(left) and type(right) is str):
-        return left, _meant(left, right, place)
-    if isinstance(left, Bare) or (_has_names(right) and type(left) is str):
-        return _meant(right, left, place), right
-    if isinstance(left, bytes | bytearray) and isinstance(right, str):
-        return bytes(left), octets(right)
-    if isinstance(right, bytes | bytearray) and isinstance(left, str):
-        return octets(left), bytes(right)
-    if left is None or right is None or _family(left) == _family(right):
-        return left, right
-    raise _never(left, right, place)
-
-
-def _meant(field: object, word: str, place: Span) -> object:
-    """What a bare word says when it is compared with this value."""
-    if word in NULLS:
-        return None
-    if isinstance(field, enum.IntEnum | enum.IntFlag):
-        value = member_value(word, type(field))
-        if value is not None:
-            return value
-    if _has_names(field):
-        return _named(field, word, place)
-    if isinstance(field, enum.IntEnum | enum.IntFlag):
-        raise _no_member(type(field), word, place)
-    if isinstance(field, bool) and word.lower() in BOOLEANS:
-        return BOOLEANS[word.lower()]
-    if field is None or isinstance(field, str):
-        return str(word)
-    raise _never(field, word, place)
-
-
-def _has_names(field: object) -> TypeGuard[Named]:
-    return hasattr(type(field), "is_called")
-
-
-def _named(field: Named, word: str, place: Span) -> object:
-    """The field where it is called so; None, which nothing is equal to, where it is not."""
-    name = next((said for said in readings(word) if said in field.legal()), None)
-    if name is None:
-        hint = suggest(word.upper(), field.legal())
-        raise NotUnderstood(f"no {field.noun} is called {quoted(word)}", place, hint)
-    return field if field.is_called(name) else None
-
-
-def _no_member(
-    of: type[enum.IntEnum] | type[enum.IntFlag], word: str, place: Span
-) -> NotUnderstood:
-    hint = suggest(word.upper(), of.__members__)
-    return NotUnderstood(f"no {of.__name__} is called {quoted(word)}", place, hint)
-
-
-def _family(value: object) -> type:
-    for family in (int, str, bytes, bytearray):
-        if isinstance(value, family):
-            return bytes if family is bytearray else family
-    return type(value)
-
-
-def _never(left: object, right: object, place: Span) -> NotUnderstood:
-    message = f"{_noun(left)} is never compared with {_noun(right)}"
-    return NotUnderstood(message, place, f"write {_sample(left)}")
-
-
-def _noun(value: object) -> str:
-    if isinstance(value, Bare):
-        return f"the word {quoted(value)}"
-    if value is None:
-        return "nothing"
-    if isinstance(value, enum.Enum):
-        return f"a {type(value).__name__}"
-    known = {bool: "a yes or no", int: "a number", str: "a text", bytes: "a range of bytes"}
-    return known.get(_family(value) if not isinstance(value, bool) else bool, type(value).__name__)
-
-
-def _sample(value: object) -> str:
-    """What the other side might have been."""
-    if isinstance(value, enum.Enum):
-        return str(value.name)
-    if isinstance(value, int):
-        return "a number"
-    return "a text in quotes"
+        raise never(left, right, node.place) from None

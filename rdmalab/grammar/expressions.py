@@ -1,36 +1,22 @@
 """Questions about the world: `A.qp0.state == ERR and wire.count(from=A) >= 2`.
 
-No side effects and no Python: comparisons, and/or/not, + - *, paths, calls with filters. Names
-without a node get the default node; the world's own facts (`now`, `wire.count`) have none.
+No side effects and no Python: comparisons, and/or/not, + - * //, paths, calls with filters, a few
+functions. Names without a node get the default node; the world's own facts (`now`, `wire.count`)
+have none.
 """
 
-from collections.abc import Iterator
-
-from rdmalab.command import Expression, NotUnderstood, Ref, Span
+from rdmalab.command import Expression, NotUnderstood, Span
+from rdmalab.grammar.functions import check_call
 from rdmalab.grammar.hints import listed, quoted
 from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
+from rdmalab.grammar.operators import COMPARED, COMPARISONS, KEYWORDS, OR, SINCE, STRENGTH, WORLD
 from rdmalab.grammar.quantities import any_quantity
 from rdmalab.grammar.text import unquoted
 from rdmalab.grammar.tokens import Lexeme, Token, scan_expression
+from rdmalab.grammar.trees import is_function, render
 
-WORLD = ("idle", "now", "wire", "log", "why")
-"""The first words of paths that belong to no node."""
-
-KEYWORDS = ("and", "or", "not")
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _MAX_TOKENS = 256
 _MAX_DEPTH = 24
-
-# How strongly an operator binds; all of a row bind from the left, comparisons do not chain.
-_OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _SIGN = range(1, 8)
-_STRENGTH = {
-    "or": _OR,
-    "and": _AND,
-    **dict.fromkeys(COMPARISONS, _COMPARED),
-    "+": _SUM,
-    "-": _SUM,
-    "*": _PRODUCT,
-}
 
 
 def parse_expression(text: str, default_node: str | None = None, offset: int = 0) -> Expression:
@@ -52,7 +38,7 @@ class _Parser:
         if len(self.tokens) > _MAX_TOKENS:
             place = Span(self.tokens[0].place.start, self.end)
             raise NotUnderstood("this question is too long", place, "ask in two steps")
-        node = self.binary(_OR)
+        node = self.binary(OR)
         if (token := self.peek()) is not None:
             word, place = self.rest_of(token)
             raise NotUnderstood(f"unexpected {quoted(word)}", place, _continued(node, word))
@@ -98,7 +84,7 @@ class _Parser:
             self.take()
             strength = _strength(token)
             right = self.binary(strength + 1)
-            if strength == _COMPARED:
+            if strength == COMPARED:
                 left = Binary(
                     token.text, left, _as_word(right, self.tokens[self.at - 1]), token.place
                 )
@@ -116,7 +102,7 @@ class _Parser:
         if self.depth > _MAX_DEPTH:
             raise self.wrong("nested too deep", f"at most {_MAX_DEPTH} levels")
         if (token := self.accept("not")) is not None:
-            node: Node = Unary("not", self.binary(_COMPARED), token.place)
+            node: Node = Unary("not", self.binary(COMPARED), token.place)
         elif (token := self.accept("-")) is not None:
             node = Unary("-", self.unary(), token.place)
         else:
@@ -134,7 +120,7 @@ class _Parser:
             self.take()
             return Literal(unquoted(token.text, token.place), token.text, token.place)
         if self.accept("("):
-            node = self.binary(_OR)
+            node = self.binary(OR)
             self.expect(")")
             return node
         return self.path()
@@ -192,37 +178,56 @@ class _Parser:
                 break
         closing = self.expect(")")
         call.place = Span(path.place.start, closing.place.stop)
+        check_call(call)
         return call
 
     def argument(self, call: Call) -> None:
         token = self.peek()
-        following = self.tokens[self.at + 1 : self.at + 2]
-        if (
-            token is not None
-            and token.lexeme is Lexeme.WORD
-            and following
-            and following[0].is_("=")
-        ):
-            if token.text in call.keywords:
-                raise self.wrong(f"{token.text} is given twice", "leave one out")
-            self.at += 2
-            value = self.binary(_OR)
-            call.keywords[token.text] = _as_word(value, self.tokens[self.at - 1])
+        sign = next(iter(self.tokens[self.at + 1 : self.at + 2]), None)
+        if token is None or token.lexeme is not Lexeme.WORD or sign is None:
+            call.positional.append(self.binary(OR))
+        elif sign.is_("=") or (sign.is_("!=") and not is_function(call)):
+            self.filter(call, token, sign)
         else:
-            call.positional.append(self.binary(_OR))
+            call.positional.append(self.binary(OR))
+
+    def filter(self, call: Call, key: Token, sign: Token) -> None:
+        """`status=SUCCESS`, `status!=SUCCESS`, `since=@ready`."""
+        if key.text in call.keywords:
+            raise self.wrong(f"{key.text} is given twice", "leave one out")
+        self.at += 2
+        if key.text == SINCE:
+            call.keywords[SINCE] = self.moment(sign)
+            return
+        value = _as_word(self.binary(OR), self.tokens[self.at - 1])
+        call.keywords[key.text] = Unary("!=", value, sign.place) if sign.is_("!=") else value
+
+    def moment(self, sign: Token) -> Node:
+        """What follows `since=`: a checkpoint, an event, a time."""
+        token = self.peek()
+        if sign.is_("!=") or token is None or token.lexeme not in (Lexeme.MARK, Lexeme.NUMBER):
+            raise self.wrong(
+                "a moment is missing here", "write since=@start, since=120, since=10us"
+            )
+        if token.lexeme is Lexeme.NUMBER:
+            return self.primary()
+        self.take()
+        return Word(token.text, token.place)
 
 
 def _continued(node: Node, word: str) -> str:
     """What may stand after a complete question in the place of this word."""
     if word == "=":
         return "did you mean ==?"
+    if word.startswith("/"):
+        return "numbers are whole: write //"
     is_compared = isinstance(node, Binary) and node.operator in (*COMPARISONS, *KEYWORDS)
     legal = KEYWORDS[:2] if is_compared else (*COMPARISONS[:4], *KEYWORDS[:2])
     return listed(list(legal))
 
 
 def _strength(token: Token) -> int:
-    return 0 if token.lexeme is Lexeme.STRING else _STRENGTH.get(token.text, 0)
+    return 0 if token.lexeme is Lexeme.STRING else STRENGTH.get(token.text, 0)
 
 
 def _as_word(node: Node, last: Token) -> Node:
@@ -230,66 +235,3 @@ def _as_word(node: Node, last: Token) -> Node:
     if isinstance(node, Path) and node.is_single and last.place.stop == node.place.stop:
         return Word(str(node), node.place)
     return node
-
-
-def render(node: Node, weakest: int = _OR) -> str:
-    """The canonical text: parsed again, it gives an equal tree."""
-    match node:
-        case Literal() | Word():
-            return node.text
-        case Path():
-            return str(node)
-        case Call():
-            parts = [render(n) for n in node.positional]
-            parts += [f"{key}={_rendered_value(n, _OR)}" for key, n in node.keywords.items()]
-            return f"{node.path}({', '.join(parts)})"
-        case Unary("not"):
-            return _wrapped(f"not {render(node.operand, _COMPARED)}", _NOT, weakest)
-        case Unary():
-            return _wrapped(f"-{render(node.operand, _SIGN)}", _SIGN, weakest)
-        case _:
-            return _rendered_binary(node, weakest)
-
-
-def _rendered_binary(node: Binary, weakest: int) -> str:
-    own = _STRENGTH[node.operator]
-    is_compared = own == _COMPARED
-    left = render(node.left, own + is_compared)
-    right = _rendered_value(node.right, own + 1) if is_compared else render(node.right, own + 1)
-    return _wrapped(f"{left} {node.operator} {right}", own, weakest)
-
-
-def _rendered_value(node: Node, weakest: int) -> str:
-    """In the place of a value, parentheses keep a fact of the world from being a word."""
-    is_fact = isinstance(node, Path) and node.is_single
-    return f"({node})" if is_fact else render(node, weakest)
-
-
-def _wrapped(text: str, own: int, weakest: int) -> str:
-    return f"({text})" if own < weakest else text
-
-
-def paths(node: Node) -> Iterator[Path]:
-    """Every path in the tree, from left to right."""
-    match node:
-        case Path():
-            yield node
-        case Call():
-            yield node.path
-            for child in (*node.positional, *node.keywords.values()):
-                yield from paths(child)
-        case Unary():
-            yield from paths(node.operand)
-        case Binary():
-            yield from paths(node.left)
-            yield from paths(node.right)
-
-
-def names(node: Node) -> list[Ref]:
-    """The objects it mentions, each once: what must exist before it can be asked."""
-    found: dict[str, Ref] = {}
-    for path in paths(node):
-        match path.steps:
-            case (str(owner), str(name), *_) if owner not in WORLD:
-                found.setdefault(f"{owner}.{name}", Ref(owner, name, place=path.place))
-    return list(found.values())

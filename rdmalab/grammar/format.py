@@ -23,13 +23,13 @@ from rdmalab.command import (
 )
 from rdmalab.grammar.arguments import meaning
 from rdmalab.grammar.enum_words import word_for
-from rdmalab.grammar.expressions import render as render_expression
 from rdmalab.grammar.keys import Keys, Slot, flat_record, keys_of_command, keys_of_record
 from rdmalab.grammar.nodes import Literal
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.syntax import Atom, Reader, Value
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.tokens import scan
+from rdmalab.grammar.trees import render as render_expression
 from rdmalab.grammar.values import NULLS
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@/.:+-]+")

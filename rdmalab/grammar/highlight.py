@@ -23,9 +23,9 @@ from rdmalab.command import (
     WordKind,
 )
 from rdmalab.grammar.arguments import ArgumentPart, Gathering
-from rdmalab.grammar.expressions import COMPARISONS, KEYWORDS
 from rdmalab.grammar.keys import keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
+from rdmalab.grammar.operators import COMPARISONS, KEYWORDS
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import Atom, Braces, Value, commands
 from rdmalab.grammar.tokens import Lexeme, Token, folded, scan, scan_expression
@@ -58,6 +58,7 @@ _PLAIN = {
     Lexeme.BREAK: Role.OPERATOR,
     Lexeme.COMMENT: Role.COMMENT,
     Lexeme.LINES: Role.OPERATOR,
+    Lexeme.MARK: Role.NAME,
     Lexeme.ERROR: Role.ERROR,
 }
 _OF_KIND: dict[type[ArgumentKind], Role] = {

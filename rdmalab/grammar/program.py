@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rdmalab.command import Command, Invocation, New, NotUnderstood, Ref, Span, Unit
-from rdmalab.grammar.expressions import parse_expression, paths
+from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import quoted, suggest, verb_of
 from rdmalab.grammar.nodes import Binary, Call, Node, Unary
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import Lexeme, Token, tokenize
+from rdmalab.grammar.trees import is_function, paths
 from rdmalab.spec.programs import FREE, NOT_FOR_PROGRAMS, WORDS
 from rdmalab.spec.rules import ERRNO_NAMES
 
@@ -188,6 +189,9 @@ def _check_question(node: Node) -> None:
 
 def _calls(node: Node) -> Iterator[Call]:
     match node:
+        case Call() if is_function(node):
+            for inner in node.positional:
+                yield from _calls(inner)
         case Call():
             yield node
         case Unary():

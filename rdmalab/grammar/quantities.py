@@ -48,7 +48,7 @@ _HEX_FROM = 0x10000  # addresses, keys and immediates are read in hex, counts in
 def whole(text: str, unit: Unit = Unit.NUMBER, place: Span = NOWHERE) -> int:
     """The integer that a literal of this unit says: `0.64ms` is 640000."""
     if unit in (Unit.NUMBER, Unit.BYTES) and (match := _HTONL.fullmatch(text)):
-        return _swapped(whole(match[1].strip(), unit, place), place)
+        return swapped(whole(match[1].strip(), unit, place), 4, place)
     if unit is Unit.GID and (":" in text or text.count(".") == 3):
         return _gid(text, place)
     if unit is Unit.MAC and _MAC.fullmatch(text):
@@ -112,10 +112,12 @@ def _spelled_gid(gid: ipaddress.IPv6Address) -> str:
     return f"::ffff:{gid.ipv4_mapped}" if gid.ipv4_mapped else str(gid)
 
 
-def _swapped(value: int, place: Span) -> int:
-    if not 0 <= value < 2**32:
-        raise NotUnderstood("htonl takes 32 bits", place, "htonl(0x1234)")
-    return int.from_bytes(value.to_bytes(4, "big"), "little")
+def swapped(value: int, octets: int, place: Span) -> int:
+    """The number with its bytes in the other order, as htonl on a little-endian host."""
+    if not 0 <= value < 1 << 8 * octets:
+        name = {2: "htons", 4: "htonl", 8: "htonll"}[octets]
+        raise NotUnderstood(f"{name} takes {8 * octets} bits", place, f"{name}(0x1234)")
+    return int.from_bytes(value.to_bytes(octets, "big"), "little")
 
 
 _NOUNS = {

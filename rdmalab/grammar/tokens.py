@@ -25,6 +25,7 @@ class Lexeme(Enum):
     BREAK = auto()  # between two commands
     COMMENT = auto()
     LINES = auto()  # `{line; line}` behind `lines=`, whole: `folded` makes them
+    MARK = auto()  # only in expressions: `@ready`, a checkpoint
     ERROR = auto()  # only in expressions: no such character
 
 
@@ -60,7 +61,8 @@ _EXPRESSION = re.compile(
     (?P<STRING> "(?:\\.|[^"\n])*"? )
   | (?P<NUMBER> {_GAP} (?![\w.=(]) | [0-9][0-9A-Za-z_µμ]* (?:\.[0-9][0-9A-Za-z_µμ]*)? )
   | (?P<WORD> [A-Za-z_][A-Za-z0-9_]* )
-  | (?P<OPERATOR> [=!<>]= | [-+*<>().,=\[\]:] )
+  | (?P<MARK> @[A-Za-z0-9_./:+-]* )
+  | (?P<OPERATOR> [=!<>]= | // | [-+*<>().,=\[\]:] )
   | (?P<ERROR> \S )
     """,
     re.VERBOSE,

@@ -77,7 +77,9 @@ class Step(Section):
     repeat: field_types.Repeat | None = None
     """Repeat the action, or the block of steps, this many times."""
     expect: _Lines | None = None
-    """Conditions that must be true: `A.cq0.count == 1`."""
+    """Conditions that must be true: `A.cq0.count == 1`, `all(A.qp.state == RTS)`.
+
+    `help expr` lists all that they can ask: `A.cq0.total(status!=SUCCESS, since=@ready) == 0`."""
     wire: _Lines | None = None
     """All packets sent in this step, in order: `A->B SEND_ONLY psn=0`; `skip` is any number.
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rdmalab.command import Expression, NotUnderstood, Refused
-from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Path
+from rdmalab.grammar.trees import paths
 from rdmalab.session.branch import Place
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 

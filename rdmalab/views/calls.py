@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.grammar.answers import is_same
+from rdmalab.grammar.comparisons import fits
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.views import fmt
@@ -52,4 +52,4 @@ def matches(record: Record, wanted: Mapping[str, object]) -> bool:
     if kind_of(record) is not Kind.CALLED:
         return False
     row = call_row(record)
-    return all(is_same(getattr(row, name), value) for name, value in wanted.items())
+    return all(fits(getattr(row, name), value) for name, value in wanted.items())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rdmalab.grammar.answers import is_same
+from rdmalab.grammar.comparisons import fits
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Record, kind_of, node_of, object_of
@@ -94,6 +94,6 @@ def matches(world: World, names: Names, record: Record, wanted: Mapping[str, obj
     if kind_of(record) not in PACKETS:
         return False
     return all(
-        is_same(FACTS[SHORT.get(name, name)](world, names, record), value)
+        fits(FACTS[SHORT.get(name, name)](world, names, record), value)
         for name, value in wanted.items()
     )

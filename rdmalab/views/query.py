@@ -3,16 +3,29 @@
 from collections.abc import Callable, Collection, Mapping
 from types import SimpleNamespace
 
-from rdmalab.command import Noun, Thing
-from rdmalab.grammar.answers import Unknown, is_same
+from rdmalab.command import Moment, Noun, Thing
+from rdmalab.grammar.answers import Unknown
+from rdmalab.grammar.comparisons import fits, plain
+from rdmalab.grammar.functions import NOUN_WORDS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Path
+from rdmalab.grammar.operators import SINCE
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.session.names import Names
-from rdmalab.spec.records import Kind, Record, cqe_of, kind_of, node_of, object_of
-from rdmalab.views import calls, completions, memory, packet_facts, query_fields
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    at_ns_of,
+    cqe_of,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+)
+from rdmalab.views import calls, completions, memory, packet_facts, query_fields, work_times
 from rdmalab.views.aggregates import Aggregates
 from rdmalab.views.query_fields import FieldRow, Fold, Listing, continuations, fields
+from rdmalab.views.query_types import check_filters
 from rdmalab.views.row_fields import PathStep, field_hints, walk
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
@@ -24,17 +37,23 @@ __all__ = ["FieldRow", "QueryContext", "continuations", "fields"]
 
 
 class QueryContext:
-    """Answers the grammar's questions about one world; `more`: further calls, such as `why`."""
+    """Answers the grammar's questions about one world.
+
+    more: further calls, such as `why`. marks: the event of a checkpoint such as `@ready`.
+    """
 
     def __init__(
         self,
         world: World,
         names: Names,
         more: Mapping[str, Callable[[list[object], dict[str, object]], object]] | None = None,
+        marks: Callable[[str], int] | None = None,
     ) -> None:
         self.world = world
         self.names = names
         self.more = more or {}
+        self.marks = marks
+        self.checked: set[object] = set()  # filters whose values were found to be possible
         self.folds = Aggregates()
 
     # ------------------------------------------------------------------ fields
@@ -73,7 +92,10 @@ class QueryContext:
         """The thing of this name; Unknown if there is none, or it was destroyed."""
         thing = self.names.find(name)
         if thing is None:
-            raise Unknown(f"nothing is called {quoted(name)}", suggest(name, self.names.all()))
+            word = name.partition(".")[2]
+            hint = f"write any({name}.… == …) or {name}0" if word in NOUN_WORDS else ""
+            hint = hint or suggest(name, self.names.all())
+            raise Unknown(f"nothing is called {quoted(name)}", hint)
         if not exists(self.world, thing):
             raise Unknown(f"{name} was destroyed", suggest(name, self._alive(name)))
         return thing
@@ -119,11 +141,31 @@ class QueryContext:
         word = str(rest[0])
         if len(rest) < 2 or not isinstance(rest[1], Index):
             raise Unknown(f"which {word} of {name}?", f"write {name}.{word}[0]")
-        row = listing.look(self.world, self.names, thing, rest[1].start)
         where = f"{name}.{word}{rest[1]}"
+        if listing.times and rest[2:] and rest[2] in work_times.FIELDS:
+            return self._time(thing, word, rest, where, listing)
+        row = listing.look(self.world, self.names, thing, rest[1].start)
         if row is None and listing.missing:
             raise Unknown(f"{where}: {listing.missing.format(rest[1].start)}", f"show {name}")
-        return walk(row, listing.row, rest[2:], where)
+        return walk(row, listing.row, rest[2:], where, listing.also)
+
+    def _time(
+        self, thing: Thing, word: str, rest: list[PathStep], where: str, listing: Listing
+    ) -> int | None:
+        """`posted_ns` and `completed_ns`, which the log knows after the slot is free."""
+        number, field = rest[1], str(rest[2])
+        assert isinstance(number, Index)
+        if rest[3:]:
+            raise Unknown(f"{where}.{field} has no fields", f"write {where}.{field}")
+        times = self.folds.value(
+            "work", self.world.trace, work_times.WorkTimes, work_times.WorkTimes.with_record
+        )
+        if (time := times.of(thing, word, number.start)) is None:
+            raise Unknown(
+                f"{where}: {listing.missing.format(number.start)}", f"show {self.names.of(thing)}"
+            )
+        value: int | None = getattr(time, field)
+        return value
 
     def _folded(self, thing: Thing, dotted: str, fold: Fold) -> object:
         def step(so_far: object, record: Record) -> object:
@@ -133,6 +175,12 @@ class QueryContext:
         return fold.result(self.folds.value((thing, dotted), trace, lambda: fold.first, step))
 
     # ------------------------------------------------------------------ calls
+    def members(self, node: str, noun: str) -> list[str]:
+        """The names of all living objects of a kind on a node, oldest first."""
+        if node not in self.world.nodes:
+            raise Unknown(f"no node is called {quoted(node)}", suggest(node, self.world.nodes))
+        return [self.names.of(thing) for thing in self.names.living(self.world, Noun(noun), node)]
+
     def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
         """The answer of a call; Unknown where there is no such call."""
         name = str(path)
@@ -141,56 +189,73 @@ class QueryContext:
         if positional:
             raise Unknown(f"{name}() takes key=value only", f"write {name}(key=value)")
         match path.steps:
-            case ("wire", "count"):
-                return self._sent(keywords)
-            case ("wire", "any"):
-                return self._sent(keywords) > 0
-            case ("log", "count"):
-                return self._called(keywords)
-            case ("log", "any"):
-                return self._called(keywords) > 0
+            case ("wire" | "log" as root, "count"):
+                return self._counted(root, keywords)
+            case ("wire" | "log" as root, "any"):
+                return self._counted(root, keywords) > 0
             case (str(node), str(thing), "total"):
                 return self._completed(self.thing(f"{node}.{thing}"), keywords)
         legal = [row.path.partition("(")[0] for row in query_fields.CALLS] + list(self.more)
         raise Unknown(f"{name} cannot be called", suggest(name, legal))
 
-    def _sent(self, wanted: dict[str, object]) -> int:
-        _check_keys("wire", wanted, query_fields.WIRE_KEYS)
-        for key in ("from", "to", "source", "target"):
-            _check_word(wanted, key, self.world.nodes)
-
-        def step(count: int, record: Record) -> int:
-            return count + packet_facts.matches(self.world, self.names, record, wanted)
-
-        return self._count("wire", wanted, step)
-
-    def _called(self, wanted: dict[str, object]) -> int:
-        _check_keys("log", wanted, query_fields.LOG_KEYS)
+    def _counted(self, root: str, wanted: dict[str, object]) -> int:
+        """Packets, or calls of verbs."""
         if isinstance(verb := wanted.get("verb"), str):
             wanted = {**wanted, "verb": type(verb)(verb.removeprefix("ibv_"))}
-        _check_word(wanted, "node", self.world.nodes)
-        return self._count("log", wanted, lambda n, record: n + calls.matches(record, wanted))
+        for key in ("from", "to", "source", "target", "node"):
+            _check_word(wanted, key, self.world.nodes)
+        if root == "log":
+            return self._count(root, root, wanted, calls.matches)
+
+        def matches(record: Record, filters: Mapping[str, object]) -> bool:
+            return packet_facts.matches(self.world, self.names, record, filters)
+
+        return self._count(root, root, wanted, matches)
 
     def _completed(self, thing: Thing, wanted: dict[str, object]) -> int:
         name = self.names.of(thing)
         if thing.noun is not Noun.CQ:
             raise Unknown(f"{name} is not a CQ", suggest(name, self.names.all(Noun.CQ)))
-        _check_keys(f"{name}.total", wanted, query_fields.WC_KEYS)
         hca = self.world.nodes[thing.node]
 
-        def step(count: int, record: Record) -> int:
+        def matches(record: Record, filters: Mapping[str, object]) -> bool:
             if not _is_cqe_of(record, thing):
-                return count
+                return False
             row = completions.wc_row(hca, self.names, cqe_of(record))
-            return count + all(is_same(getattr(row, key), value) for key, value in wanted.items())
+            return all(fits(getattr(row, key), value) for key, value in filters.items())
 
-        return self._count(thing, wanted, step)
+        return self._count("total", thing, wanted, matches)
 
     def _count(
-        self, what: str | Thing, wanted: dict[str, object], step: Callable[[int, Record], int]
+        self,
+        of: str,
+        what: str | Thing,
+        wanted: dict[str, object],
+        matches: Callable[[Record, Mapping[str, object]], bool],
     ) -> int:
-        key = (what, *((k, type(v).__name__, v) for k, v in wanted.items()))
-        return self.folds.value(key, self.world.trace, int, step)
+        """How many records pass the filters, since a moment if they name one."""
+        since = wanted.get(SINCE)
+        filters = {key: value for key, value in wanted.items() if key != SINCE}
+        key = (what, *((k, type(plain(v)).__name__, v) for k, v in filters.items()))
+        if key not in self.checked:
+            check_filters(of, str(what) if what == of else f"{self.names.of(what)}.{of}", filters)  # type: ignore[arg-type]
+            self.checked.add(key)
+        after, least = self._moment(since) if isinstance(since, Moment) else (event_of, -2)
+
+        def step(count: int, record: Record) -> int:
+            return count + (after(record) > least and matches(record, filters))
+
+        return self.folds.value((*key, after, least), self.world.trace, int, step)
+
+    def _moment(self, moment: Moment) -> tuple[Callable[[Record], int], int]:
+        """What is read of a record, and the number above which it is later than the moment."""
+        if moment.at_ns is not None:
+            return at_ns_of, moment.at_ns
+        if moment.event is not None:
+            return event_of, moment.event
+        if self.marks is None:
+            raise Unknown(f"{moment.mark} is not known here", "write since=10us")
+        return event_of, self.marks(moment.mark)
 
 
 def _is_cqe_of(record: Record, thing: Thing) -> bool:
@@ -199,14 +264,8 @@ def _is_cqe_of(record: Record, thing: Thing) -> bool:
     )
 
 
-def _check_keys(name: str, wanted: dict[str, object], legal: tuple[str, ...]) -> None:
-    for key in wanted:
-        if key not in legal:
-            raise Unknown(f"{name} has no {quoted(key)}", suggest(key, legal))
-
-
 def _check_word(wanted: dict[str, object], key: str, legal: Collection[str]) -> None:
     """A word that could never match is a mistake, not a no."""
-    value = wanted.get(key)
+    value = plain(wanted.get(key))
     if isinstance(value, str) and value not in legal:
         raise Unknown(f"no {key} is called {quoted(value)}", suggest(value, legal))

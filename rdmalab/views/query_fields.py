@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
+from rdmalab.grammar.functions import FUNCTIONS, NOUN_WORDS, QUANTIFIERS
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Record
 from rdmalab.views import (
@@ -27,6 +28,7 @@ from rdmalab.views import (
     queues,
     srq,
     windows,
+    work_times,
     wqes,
 )
 from rdmalab.views.aggregates import Aggregates
@@ -114,13 +116,21 @@ def _nth_wc(world: World, names: Names, thing: Thing, position: int) -> completi
 
 
 class Listing(NamedTuple):
-    """Rows of an object that are selected by a number. missing: the message for a number without a
-    row.
+    """Rows of an object that are selected by a number.
+
+    missing: the message for a number without a row. times: whether they are work requests, whose
+    times the log has.
     """
 
     row: type
     look: Callable[[World, Names, Thing, int], object]
     missing: str
+    times: bool = True
+
+    @property
+    def also(self) -> list[str]:
+        """What can be asked besides the fields of the row."""
+        return list(work_times.FIELDS) if self.times else []
 
 
 LISTS: dict[tuple[Noun, str], Listing] = {
@@ -137,7 +147,7 @@ LISTS: dict[tuple[Noun, str], Listing] = {
     (Noun.SRQ, "recv_wr"): Listing(
         srq.SharedRecvRow, srq.recv_by_id, "no receive with wr_id {} was ever posted"
     ),
-    (Noun.CQ, "cqes"): Listing(completions.WcRow, _nth_wc, ""),
+    (Noun.CQ, "cqes"): Listing(completions.WcRow, _nth_wc, "", times=False),
 }
 
 
@@ -182,6 +192,10 @@ CALLS = (
     FieldRow("log.count(verb=post_send, node=A)", "int", "calls of verbs, with these fields"),
     FieldRow("log.any(errno=ENOMEM)", "bool", "whether there was such a call"),
     FieldRow("A.cq0.total(status=SUCCESS)", "int", "completions ever added, with these fields"),
+    FieldRow("A.cq0.total(status!=SUCCESS)", "int", "completions with any other status"),
+    FieldRow("log.count(verb=post_send, since=@start)", "int", "calls after a checkpoint or 10us"),
+    *(FieldRow(row.sample, row.type.__name__, row.sentence) for row in QUANTIFIERS.values()),
+    *(FieldRow(row.sample, "int", row.sentence) for row in FUNCTIONS.values()),
 )
 
 
@@ -199,6 +213,10 @@ def fields() -> list[FieldRow]:
         ]
         for (of, word), listing in LISTS.items():
             rows += _listed_fields(f"{sample}.{word}[7]", listing.row) if of is noun else []
+            rows += [
+                FieldRow(f"{sample}.{word}[7].{field}", "int or nothing", work_times.FIELDS[field])
+                for field in (listing.also if of is noun else ())
+            ]
     rows.append(FieldRow("A.mr0[0:5]", "bytes", 'these bytes: == "hello"'))
     rows.append(FieldRow("A.mr0[7]", "int", "this byte"))
     for part, sight in PARTS.items():
@@ -226,8 +244,9 @@ def continuations(names: Names, path: str) -> list[str]:
     name, _, _ = rest.partition(".")
     thing = names.find(f"{node}.{name}")
     wanted = [row.path for row in fields()]
-    if thing is not None:
-        sample = f"{_SAMPLE_NODE}.{thing.noun}0"
+    noun = name if thing is None and name in NOUN_WORDS else thing and thing.noun.value
+    if noun:
+        sample = f"{_SAMPLE_NODE}.{noun}0"
         own = f"{node}.{name}"
         wanted = [own + p.removeprefix(sample) for p in wanted if p.startswith(sample)]
     return [p for p in wanted if p.startswith(path)]

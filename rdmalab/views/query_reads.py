@@ -12,8 +12,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.grammar.expressions import WORLD, paths
+from rdmalab.grammar.functions import is_of_kind
 from rdmalab.grammar.nodes import Index, Node, Path
+from rdmalab.grammar.operators import WORLD
+from rdmalab.grammar.trees import paths
 from rdmalab.session.names import Names
 from rdmalab.spec.records import KINDS, Kind, Record, event_of, kind_of, object_of
 from rdmalab.views import query_fields
@@ -52,14 +54,15 @@ UNMOVED: dict[tuple[Noun, str], frozenset[Kind]] = {
 class _Read:
     """What one path of an expression reads: a root of the world, or an object of a node.
 
-    thing: what the name stood for last. unmoved: the kinds that leave its field as it is, None
-    where no kind is known to.
+    unmoved: the kinds of record that leave its field as it is, None where none is known to. kind:
+    of a path such as `A.qp.state`, about all objects of a kind. thing: what the name stood for.
     """
 
     root: str
     name: str
     field: str
     unmoved: frozenset[Kind] | None
+    kind: Noun | None = None
     thing: Thing | None = None
 
 
@@ -121,7 +124,7 @@ class Reads:
         """Whether a fact of the world, or an object of another node, can have changed."""
         if read.root not in _ROOTS:  # a program may go on after an event of another node
             thing = self._names.thing_of.get(read.name)
-            return thing is not None and thing.noun is Noun.PROGRAM
+            return (read.kind if thing is None else thing.noun) is Noun.PROGRAM
         kinds, event = _OF_ROOT.get(read.root), self._trace.event
         newest = takewhile(lambda record: event_of(record) == event, reversed(self._trace.tail))
         return kinds is None or any(kind_of(record) in kinds for record in newest)
@@ -137,7 +140,9 @@ def _may_move_at(read: _Read, local: str) -> bool:
 def _resolve(read: _Read, thing: Thing | None) -> None:
     """Note what a name stands for; without an object nothing moves until a command makes one."""
     read.thing = thing
-    if thing is not None:
+    if thing is not None and read.kind is not None:  # its name is the word for a kind: ask
+        read.unmoved = None
+    elif thing is not None:
         read.unmoved = UNMOVED.get((thing.noun, read.field)) or UNMOVED.get((thing.noun, ""))
 
 
@@ -159,5 +164,9 @@ def _read(path: Path) -> _Read:
     field = "[]" if first and isinstance(first[0], Index) else ".".join(map(str, rest[1:]))
     if field.endswith("left_ns"):
         return _Read("now", "", field, None)
+    if is_of_kind(path):
+        noun = Noun(str(rest[0]))
+        unmoved = UNMOVED.get((noun, field)) or UNMOVED.get((noun, ""))
+        return _Read(str(root), name, field, unmoved, noun)
     is_part = bool(rest) and rest[0] in query_fields.PARTS
     return _Read(str(root), name, field, unmoved=None if is_part else _EVERY)

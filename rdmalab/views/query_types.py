@@ -9,11 +9,14 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from rdmalab.command import NotUnderstood, Noun
-from rdmalab.grammar.answers import Unknown, comparable
-from rdmalab.grammar.expressions import COMPARISONS
+from rdmalab.command import NOWHERE, NotUnderstood, Noun, Span
+from rdmalab.grammar.answers import Unknown
+from rdmalab.grammar.comparisons import comparable, plain
+from rdmalab.grammar.functions import QUANTIFIERS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Bare, Binary, Call, Index, Literal, Node, Path, Unary, Word
+from rdmalab.grammar.operators import COMPARISONS, SINCE
+from rdmalab.grammar.trees import is_function
 from rdmalab.views import calls, completions, ladder, query_fields
 from rdmalab.views.packet_facts import SHORT
 from rdmalab.views.row_fields import PathStep, hint_at, parts_of_hint
@@ -24,7 +27,9 @@ Nouns = Callable[[str], Collection[Noun]]
 _ROWS: Mapping[str, tuple[type, tuple[str, ...]]] = {
     "wire": (ladder.PacketRow, query_fields.WIRE_KEYS),
     "log": (calls.CallRow, query_fields.LOG_KEYS),
+    "total": (completions.WcRow, query_fields.WC_KEYS),
 }
+"""What counts are made of: the row, and the filters that they take besides `since`."""
 
 
 def check_types(node: Node, nouns: Nouns) -> None:
@@ -57,13 +62,30 @@ def _check_comparison(node: Binary, nouns: Nouns) -> None:
             _check_value(_types(fact, nouns), value)
 
 
+def check_filters(of: str, name: str, wanted: Mapping[str, object]) -> None:
+    """NotUnderstood at a filter that a count does not take, or a value that its field never has."""
+    row, keys = _ROWS[of]
+    for key, value in wanted.items():
+        _check_key(name, key, keys, NOWHERE)
+        _check_worth([typing.get_type_hints(row)[SHORT.get(key, key)]], plain(value), NOWHERE)
+
+
+def _check_key(name: str, key: str, keys: Collection[str], place: Span) -> None:
+    if key not in keys:
+        raise NotUnderstood(f"{name} has no {quoted(key)}", place, suggest(key, [*keys, SINCE]))
+
+
 def _check_value(hints: list[object], value: Word | Literal) -> None:
-    """The complaint of the first type, where no type accepts the value."""
     wanted = Bare(value.text) if isinstance(value, Word) else value.value
+    _check_worth(hints, wanted, value.place)
+
+
+def _check_worth(hints: list[object], wanted: object, place: Span) -> None:
+    """The complaint of the first type, where no type accepts the value."""
     wrong: list[NotUnderstood] = []
     for sample in [sample for hint in hints for sample in _samples(hint)]:
         try:
-            comparable(sample, wanted, value.place)
+            comparable(sample, wanted, place)
         except NotUnderstood as complaint:
             wrong.append(complaint)
         else:
@@ -83,22 +105,47 @@ def _samples(hint: object) -> Iterator[object]:
             yield None
 
 
+def filters_of(path: str) -> dict[str, object]:
+    """The filters that a call takes, each with the type of its value; {} for another call."""
+    match path.split("."):
+        case ["wire" | "log" as root, "count" | "any"]:
+            row, keys = _ROWS[root]
+        case [_, _, "total"] | [_, "total"]:
+            row, keys = _ROWS["total"]
+        case _:
+            return {}
+    hints = typing.get_type_hints(row)
+    return {key: hints[SHORT.get(key, key)] for key in keys}
+
+
 def _check_call(node: Call, nouns: Nouns) -> None:
     match node.path.steps:
         case ("wire" | "log" as root, "count" | "any"):
             row, keys = _ROWS[root]
         case (str(), str(), "total"):
-            row, keys = completions.WcRow, query_fields.WC_KEYS
-        case _:  # why(A.qp0.wr[7]): judged when it is answered
-            return
-    for key, value in node.keywords.items():
-        if key not in keys:
-            hint = suggest(key, keys)
-            raise NotUnderstood(f"{node.path} has no {quoted(key)}", value.place, hint)
+            row, keys = _ROWS["total"]
+        case _:
+            if is_function(node):
+                _check_function(node, nouns)
+            return  # why(A.qp0.wr[7]): judged when it is answered
+    for key, given in node.keywords.items():
+        if key == SINCE:
+            continue
+        value = given.operand if isinstance(given, Unary) and given.operator == "!=" else given
+        _check_key(str(node.path), key, keys, value.place)
         if isinstance(value, Word | Literal):
             _check_value([typing.get_type_hints(row)[SHORT.get(key, key)]], value)
         else:
             check_types(value, nouns)
+
+
+def _check_function(node: Call, nouns: Nouns) -> None:
+    """`count(A.mr)` names a kind and no field of it."""
+    for inner in node.positional:
+        if not (
+            str(node.path) in QUANTIFIERS and isinstance(inner, Path) and len(inner.steps) == 2
+        ):
+            check_types(inner, nouns)
 
 
 # --------------------------------------------------------------------------- types of paths
@@ -144,7 +191,9 @@ def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> object:
     if rest and (listing := query_fields.LISTS.get((noun, str(rest[0])))) is not None:
         if len(rest) < 2 or not isinstance(rest[1], Index):
             raise Unknown(f"which {rest[0]} of {name}?", f"write {name}.{rest[0]}[0]")
-        return hint_at(listing.row, rest[2:], f"{name}.{rest[0]}{rest[1]}")
+        if rest[2:] and rest[2] in listing.also:
+            return int | None
+        return hint_at(listing.row, rest[2:], f"{name}.{rest[0]}{rest[1]}", listing.also)
     if (fold := query_fields.FOLDS.get((noun, ".".join(map(str, rest))))) is not None:
         return fold.type
     return hint_at(query_fields.OBJECTS[noun].row, rest, name, query_fields.ALSO[noun])

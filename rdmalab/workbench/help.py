@@ -97,6 +97,10 @@ def _expr(session: Session) -> Article:
     del session
     rows: list[Row] = [
         ("", "Compare with == != < <= > >=, join with and, or, not; enum names as words."),
+        ("", "Compute with + - * // (whole numbers). Filters of counts: key=value, key!=value."),
+        ("", "since=@NAME counts what came after a checkpoint, since=120 after that event,"),
+        ("", "since=10us after that time; @start: the checkpoint start, else the beginning."),
+        ("", "In any(), all(), count() A.qp stands for every queue pair of A."),
         *((row.path, f"{row.type}: {row.sentence}") for row in fields()),
     ]
     return article("expr", "the expressions of until, break and expect", rows, ["help until"])

@@ -31,9 +31,10 @@ from rdmalab.command import (
     Unit,
     WordKind,
 )
-from rdmalab.grammar.expressions import COMPARISONS, render
 from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
+from rdmalab.grammar.operators import COMPARISONS
 from rdmalab.grammar.text import in_quotes
+from rdmalab.grammar.trees import render
 from tests.grammar.vocabulary import COMMANDS, VOCABULARY
 
 _SCRAPS = (
@@ -91,16 +92,42 @@ _operands = _paths | _literals
 _values = _operands | st.builds(Word, _words)
 
 
+_OF_KIND_CONDITIONS: list[Node] = [
+    _path(["A", "mr"]),
+    _path(["A", "qp", "deaf"]),
+    Binary("==", _path(["B", "qp", "state"]), Word("RTS")),
+]
+
+
+def _filters(smaller: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    values = _values | smaller
+    return values | values.map(lambda value: Unary("!=", value))
+
+
 def _bigger(smaller: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     return (
         st.builds(Unary, st.sampled_from(["not", "-"]), smaller)
-        | st.builds(Binary, st.sampled_from(["and", "or", "+", "-", "*"]), smaller, smaller)
+        | st.builds(Binary, st.sampled_from(["and", "or", "+", "-", "*", "//"]), smaller, smaller)
         | st.builds(Binary, st.sampled_from(COMPARISONS), smaller, _values | smaller)
         | st.builds(
             Call,
             st.sampled_from([Path(("why",)), Path(("wire", "count")), Path(("B", "cq0", "total"))]),
             st.lists(smaller, max_size=2),
-            st.dictionaries(st.sampled_from(["opcode", "from"]), _values | smaller, max_size=2),
+            st.dictionaries(st.sampled_from(["opcode", "from"]), _filters(smaller), max_size=2).map(
+                lambda given: given | ({"since": Word("@ready")} if len(given) == 1 else {})
+            ),
+        )
+        | st.builds(
+            Call,
+            st.sampled_from([Path(("min",)), Path(("max",))]),
+            st.lists(smaller, min_size=1, max_size=2),
+            st.just({}),
+        )
+        | st.builds(
+            Call,
+            st.sampled_from([Path((name,)) for name in ("any", "all", "count")]),
+            st.sampled_from(_OF_KIND_CONDITIONS).map(lambda node: [node]),
+            st.just({}),
         )
     )
 

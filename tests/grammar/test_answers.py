@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 
 from rdmalab.command import NotUnderstood, Span
-from rdmalab.grammar.answers import Unknown, evaluate, is_same
+from rdmalab.grammar.answers import Unknown, evaluate
+from rdmalab.grammar.comparisons import fits, is_same
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.nodes import Bare, Node, Path
 from rdmalab.spec.states import QPState
@@ -21,6 +22,7 @@ FACTS: dict[str, Any] = {
     "A.qp0.flags": SendFlags.SIGNALED,
     "A.qp0.sq.used": 3,
     "A.qp0.service": "RC",
+    "A.qp1.state": QPState.RTS,
     "A.cq0.next.status": WCStatus.RNR_RETRY_EXC_ERR,
     "A.cq0.next.imm_data": None,
     "A.cq0.armed": True,
@@ -37,6 +39,11 @@ class World:
             raise Unknown(f"no {path}", "did you mean A.qp0.state?")
         return FACTS[str(path)]
 
+    def members(self, node: str, noun: str) -> list[str]:
+        if node != "A":
+            raise Unknown(f"no node {node}")
+        return ["A.qp0", "A.qp1"] if noun == "qp" else []
+
     def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any:
         if str(path) == "why":
             return "too-early" if str(positional[0]) == "A.qp0.wr[7]" else ""
@@ -45,7 +52,7 @@ class World:
         packets = [("SEND_ONLY", "A"), ("SEND_ONLY", "A"), ("ACKNOWLEDGE", "B")]
         wanted = [keywords.get("opcode"), keywords.get("from")]
         return sum(
-            all(w is None or is_same(p, w) for p, w in zip(packet, wanted, strict=True))
+            all(w is None or fits(p, w) for p, w in zip(packet, wanted, strict=True))
             for packet in packets
         )
 
@@ -175,6 +182,9 @@ class Anything:
     def call(self, path: Path, positional: list[Any], keywords: dict[str, Any]) -> Any:
         return self.answers[(len(positional) + len(keywords)) % len(self.answers)]
 
+    def members(self, node: str, noun: str) -> list[str]:
+        return [f"{node}.{noun}0", f"{node}.{noun}1"]
+
 
 @given(expression_nodes)
 def test_every_question_is_answered_or_not_understood(node: Node) -> None:
@@ -184,3 +194,39 @@ def test_every_question_is_answered_or_not_understood(node: Node) -> None:
     except NotUnderstood as wrong:
         refusal = wrong
     assert refusal is None or refusal.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7 // 2", 3), ("-7 // 2", -4), ("2 * 7 // 4 - 1", 2), ("min(4, now, 9)", 4),
+        ("max(A.qp0.sq.used)", 3), ("abs(1 - A.qp0.sq.used) + 1", 3), ("htonl(0x1234)", 0x34120000),
+        ("ntohl(htonl(7)) == 7", True), ("htons(0x1234)", 0x3412), ("be64toh(1)", 1 << 56),
+        ("htonll(0x0102030405060708)", 0x0807060504030201), ("count(A.qp)", 2), ("count(A.mr)", 0),
+        ("any(A.qp.state == ERR)", True), ("all(A.mr.length > 9)", True),
+        ("any(A.mr.length > 9)", False), ("wire.count(from!=A)", 1), ("wire.count(from!=C)", 3),
+        ("wire.count(opcode!=SEND_ONLY, from!=A)", 1),
+    ],
+)  # fmt: skip
+def test_functions_and_filters_of_other_values(text: str, value: object) -> None:
+    assert ask(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        ("1 // (now - 9200)", (10, 11), "division by zero", "write max(1, x)"),
+        ("abs(A.qp0.service)", (4, 17), "a text cannot be computed with", "compute with numbers"),
+        ("htons(now * now)", (0, 16), "htons takes 16 bits", "htons(0x1234)"),
+        ("1 + htonl(-1)", (4, 13), "htonl takes 32 bits", "htonl(0x1234)"),
+        ("any(B.qp.state == ERR)", (4, 14), "no node B", ""),
+    ],
+)
+def test_what_a_function_refuses(
+    text: str, place: tuple[int, int], message: str, hint: str
+) -> None:
+    with pytest.raises(NotUnderstood) as wrong:
+        ask(text)
+    assert wrong.value.message == message
+    assert wrong.value.hint.startswith(hint)
+    assert (wrong.value.place.start, wrong.value.place.stop) == place

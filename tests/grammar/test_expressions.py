@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 
 from rdmalab.command import Expression, NotUnderstood, Span
-from rdmalab.grammar.expressions import names, parse_expression, render
+from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
+from rdmalab.grammar.trees import names, render
 from tests.grammar.strategies import expression_nodes, questions
 
 STATE = Path(("A", "qp0", "state"))
+_MOMENT = "write since=@start, since=120, since=10us"
+KIND = Path(("A", "qp", "state"))
 NOW, IDLE = Path(("now",)), Path(("idle",))
 
 
@@ -34,6 +37,21 @@ NOW, IDLE = Path(("now",)), Path(("idle",))
         ("now - 1 - 2", Binary("-", Binary("-", NOW, Literal(1, "1")), Literal(2, "2"))),
         ("now + 2 * 3", Binary("+", NOW, Binary("*", Literal(2, "2"), Literal(3, "3")))),
         ("idle or idle and idle", Binary("or", IDLE, Binary("and", IDLE, IDLE))),
+        ("now // 2 * 3", Binary("*", Binary("//", NOW, Literal(2, "2")), Literal(3, "3"))),
+        ("min(now, 2)", Call(Path(("min",)), [NOW, Literal(2, "2")], {})),
+        ("any(qp.state == RTS)", Call(Path(("any",)), [Binary("==", KIND, Word("RTS"))], {})),
+        ("any(A.qp.state != RTS)", Call(Path(("any",)), [Binary("!=", KIND, Word("RTS"))], {})),
+        (
+            "log.count(verb!=poll_cq, since=@ready)",
+            Call(
+                Path(("log", "count")), [],
+                {"verb": Unary("!=", Word("poll_cq")), "since": Word("@ready")},
+            ),
+        ),
+        (
+            "A.cq0.total(since = 10 us)",
+            Call(Path(("A", "cq0", "total")), [], {"since": Literal(10_000, "10us")}),
+        ),
         ('"and" == "or"', Binary("==", Literal("and", ""), Literal("or", ""))),
     ],
 )  # fmt: skip
@@ -55,6 +73,34 @@ def test_what_a_question_says(text: str, node: Node) -> None:
         ("now ? 1", (4, 5), 'unexpected "?"', "legal here: ==, !=, <, <=, and, or"),
         ("log.any(a=1, a=2)", (13, 14), "a is given twice", "leave one out"),
         ("log.any(a=1 b=2)", (12, 13), '")" is missing', "write )"),
+        ("now / 2", (4, 5), 'unexpected "/"', "numbers are whole: write //"),
+        ("log.any(since=)", (14, 15), "a moment is missing here", _MOMENT),
+        ("log.any(since=ready)", (14, 19), "a moment is missing here", _MOMENT),
+        ("log.any(since!=@ready)", (15, 21), "a moment is missing here", _MOMENT),
+        ("@ready == 1", (0, 6), "a name or a value is missing here", "write A.qp0.state or 12"),
+        ("now + abs()", (6, 11), "abs() takes 1 number, not 0", "write abs(A.qp0.sq_psn - 9)"),
+        ("htonl(1, 2)", (0, 11), "htonl() takes 1 number, not 2", "write htonl(0x1234)"),
+        ("max()", (0, 5), "max() takes at least 1 number, not 0", "write max(A.cq0.count, 4)"),
+        ("min(a=1)", (6, 7), "min() takes no a=", "write min(A.cq0.count, 4)"),
+        ("all()", (0, 5), "all() takes one condition, not 0", "write all(A.qp.state == RTS)"),
+        (
+            "any(A.qp0.state == RTS)",
+            (0, 23),
+            "any() is about all objects of a kind, and none is named here",
+            "write any(A.qp.state == RTS)",
+        ),
+        (
+            "count(A.qp.msn > B.qp.msn)",
+            (17, 25),
+            "count() is about one kind, not A.qp and B.qp",
+            "write count(A.mr)",
+        ),
+        (
+            "any(A.qp.msn > count(B.mr))",
+            (15, 26),
+            "any() cannot hold count()",
+            "ask in two steps",
+        ),
         ("qp0.state", (0, 9), 'whose "qp0"?', "write A.qp0 or B.qp0"),
         ("now > 10xs", (6, 10), '"10xs" is not a number', "write 12 or 0x1f"),
         ('now == "a', (7, 9), "this quote is never closed", 'end it with "'),
@@ -86,6 +132,20 @@ def test_the_objects_it_mentions() -> None:
     assert [str(ref) for ref in names(node)] == ["A.qp0", "B.cq0", "A.mr0"]
     assert names(node)[1].place == Span(21, 32)
     assert names(parse_expression("wire.count(from=A) > now + 1").node) == []
+    node = parse_expression("any(A.qp.msn > B.qp1.msn) and min(A.cq0.count, 2) > 1").node
+    assert [str(ref) for ref in names(node)] == ["B.qp1", "A.cq0"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A.cq0.total(status!=SUCCESS, since=10us) // 2 - 1 == min(1, 2 // (3 // now))",
+        "count(A.qp.state != RTS) == 0 or all(B.cq.total(opcode!=RECV, since=@before-nak) > 1)",
+        "-(now // 2) == -now // 2", "log.count(verb!=(now))", "wire.any(since=120)",
+    ],
+)  # fmt: skip
+def test_canonical_text_is_itself(text: str) -> None:
+    assert parse_expression(text).text == text
 
 
 @given(expression_nodes)

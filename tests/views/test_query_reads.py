@@ -19,7 +19,7 @@ from tests.labs import BUSY, RECV, SEND, fingerprint, lab_of, trip
 from tests.views.watching import unnoticed, values, watched
 
 _FILES = {path.stem: path for path in sorted(Path("scenarios").glob("*/*.rdmalab.yaml"))}
-_MOST = 200  # events of a scenario
+_MOST = 120  # events of a scenario
 _PROGRAMS = (
     "program A.tx lines={loop 3; post_send A.qp0 wr_id=9 opcode=SEND sg=A.mr0[0:1500] "
     "flags=SIGNALED; wait A.cq0.count > 0; poll_cq A.cq0 num_entries=4; end}",

@@ -30,6 +30,12 @@ SENSELESS = [
     ("A.mr0[0] == FOO", 'a number is never compared with the word "FOO"'),
     ("A.qp0.wr[7].status == FOO", 'no Progress is called "FOO"'),
     ("A.port.state == ACTIV", 'no PortState is called "ACTIV"'),
+    ("A.cq0.total(status!=SUCESS) == 1", 'no WCStatus is called "SUCESS"'),
+    ("A.cq0.total(statu!=SUCCESS) == 1", 'A.cq0.total has no "statu"'),
+    ("any(A.qp.stat == RTS)", 'A.qp has no "stat"'),
+    ("count(B.qp.state == RST) > 0", 'no QPState is called "RST"'),
+    ("min(A.cq0.cout, 2) == 1", 'A.cq0 has no "cout"'),
+    ("A.qp0.wr[7].complete_ns > 1", 'A.qp0.wr[7] has no "complete_ns"'),
     ("A.qp0.path_mtu == 1000000 and idle == perhaps", "a yes or no is never compared"),
 ]
 
@@ -106,6 +112,8 @@ def test_a_program_of_a_file_with_it_cannot_be_played() -> None:
      "A.cq0.next.status == IBV_WC_SUCCESS", "A.mr0[0:5] == \"hello\"", "A.mr0[7] == 0x41",
      "A.qp0.state == 3", "log.last.errno == ENOMEM", "log.last.errno == 0", "idle", "now >= 10us",
      'why(A.qp0.wr[7]) == "rem-access"', "why(A.qp0.wr[7]) == rem", "wire.last.opcode == \"ACK\"",
+     "any(A.qp.state == RTS)", "count(A.mr) // 2 == 1", "log.count(verb!=poll_cq, since=@x) > 1",
+     "B.qp0.recv_wr[3].posted_ns < 10us", "all(A.cq.total(opcode!=RECV) == max(1, 2))",
      "A.qp0.sq.max_used == 1", "wire.count(from=A, len=64) == 2"],
 )  # fmt: skip
 def test_what_may_mean_something_is_asked(question: str) -> None:

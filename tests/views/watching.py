@@ -25,6 +25,10 @@ _ALSO: dict[Noun, tuple[str, ...]] = {
     Noun.QP: ("sq.max_used", "rq.max_used"),
     Noun.MR: ("[0:64]", "[7]"),
 }
+_OF_NODE = (
+    "count({}.qp.state == RTS)", "any({}.cq.count > 0)", "count({}.qp.sq.used > 0)",
+    "all({}.qp.msn == 0)", "count({}.program.state == WAITING)",
+)  # fmt: skip
 _WORK: dict[str, Callable[[World, Thing], Sequence[object]]] = {
     "wr": wqes.wqe_rows,
     "recv_wr": wqes.recv_rows,
@@ -51,6 +55,8 @@ def values(session: Session) -> Values:
     for text in (*FACTS, *_WORLD):
         found |= _asked(session, text)
     for node in world.nodes:
+        for text in _OF_NODE:
+            found |= _asked(session, text.format(node))
         for part, sight in PARTS.items():
             for field in field_hints(sight.row):
                 found |= _asked(session, f"{node}.{part}.{field}")
@@ -70,6 +76,7 @@ def _of_thing(session: Session, thing: Thing) -> Values:
         for each in look(session.world, thing):
             path = f"{name}.{word}[{dict(fields_of_row(each))['wr_id']}]"
             found |= {f"{path}.{field}": value for field, value in fields_of_row(each)}
+            found |= _asked(session, f"{path}.completed_ns")
     return found
 
 

@@ -6,7 +6,7 @@ from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wai
 from rdmalab.doctor.facts.waiting import is_quiet
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
 from rdmalab.doctor.fixes.reconnecting import some_message
-from rdmalab.grammar.expressions import paths, render
+from rdmalab.grammar.trees import facts, render
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.async_events import AsyncEvent
@@ -162,7 +162,7 @@ def condition_false(case: Case) -> Finding:
     if waits is None or question is None or waits.program.state is not ProgramState.WAITING:
         return NA
     values = [
-        said(f"{render(path)} is {_value(case.session.ask(path))}") for path in paths(question)
+        said(f"{render(fact)} is {_value(case.session.ask(fact))}") for fact in facts(question)
     ]
     return fail(
         *values, waits.words(), since=waits.since(),

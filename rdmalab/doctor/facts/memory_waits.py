@@ -6,9 +6,9 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.work.messages import Piece, meet, piece_of
-from rdmalab.grammar.expressions import paths
 from rdmalab.grammar.nodes import Index, Node
 from rdmalab.grammar.program import Line
+from rdmalab.grammar.trees import paths
 from rdmalab.spec.records import Kind, event_of, line_number_of
 
 
