@@ -8,8 +8,8 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 MOST = 16 << 20
@@ -138,3 +138,49 @@ def _create(path: str, octets: bytes, mode: int) -> None:
 def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
         Path(path).unlink()
+
+
+# --------------------------------------------------------------------------- folders
+def write_tree(folder: str | Path, files: Mapping[str, bytes], mark: str) -> int:
+    """Write files below a folder that this program made; returns how many are gone from it.
+
+    files: by their path with `/`. mark: the name of a file with the list of all others, by which a
+    folder is recognised; files on its list that are no longer wanted are removed. A folder that
+    has files but no such list is not touched: FileExistsAsOther. It is no atomic change: one
+    write in a thousand small files is not worth a flush of the disk.
+    """
+    base = Path(folder)
+    before = _listed(base, mark)
+    base.mkdir(parents=True, exist_ok=True)
+    _write_list(base / mark, {*before, *files})  # first: what is stopped can be continued
+    for name, octets in files.items():
+        path = base / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        if not path.exists() or path.read_bytes() != octets:
+            path.write_bytes(octets)
+    gone = [name for name in before if name not in files]
+    for name in gone:
+        _remove(str(base / name))
+    _write_list(base / mark, files)
+    return len(gone)
+
+
+def _write_list(path: Path, names: Iterable[str]) -> None:
+    path.write_text("".join(f"{name}\n" for name in sorted(names)), "utf-8")
+
+
+def _listed(base: Path, mark: str) -> list[str]:
+    """The files of an earlier time that lie below the folder."""
+    if not base.exists() or (base.is_dir() and not any(base.iterdir())):
+        return []
+    if not (base / mark).is_file():
+        raise FileExistsAsOther(errno.EEXIST, os.strerror(errno.EEXIST))
+    names = read(base / mark).decode("utf-8", "replace").splitlines()
+    return [name for name in names if _is_below(name)]
+
+
+def _is_below(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return bool(parts) and ".." not in parts and not name.startswith("/")

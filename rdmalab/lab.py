@@ -12,15 +12,19 @@ import gc
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
+from xml.sax.saxutils import escape
 
 from rdmalab.command import Noun
 from rdmalab.doctor.consultation import cause
+from rdmalab.export.ladder_svg import Ladder, ladder
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.session.checkpoints import event_of_mark
+from rdmalab.guide.svg import element
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
+from rdmalab.views import fmt
 from rdmalab.views.query import QueryContext
 from rdmalab.views.query_reads import Reads
 from rdmalab.views.query_types import check_types, nouns_by_prefix
@@ -29,6 +33,7 @@ from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
 
 _NODES = ("A", "B")
+_MOST_DRAWN = 400  # records
 
 
 @cache
@@ -99,6 +104,27 @@ class Lab:
         reply: the newest one; for older ones only what the current state shows. [] if none.
         """
         return warnings(self.session, reply)
+
+    def ladder(self, last: int | None = None) -> Ladder:
+        """A drawing of the packets, which Jupyter shows; as text it has a line for each fact.
+
+        last: only the newest records, so many; None: all.
+        """
+        world, names = self.session.world, self.session.names
+        first = 0 if last is None else max(0, len(world.trace.records) - last)
+        return ladder(world, names, first)
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the moment, the latest reply that failed, and the ladder."""
+        world = self.session.world
+        head = f"event {world.event}, {fmt.clock(world.now_ns)}" if world.event >= 0 else "no event"
+        latest = self.said[-1] if self.said else None
+        wrong = ""
+        if latest is not None and latest.failed:
+            why = latest.refusal.message if latest.refusal else str(latest.error or latest.bug)
+            wrong = element("p", {}, escape(f"{latest.text}: {why}"))
+        drawing = self.ladder(_MOST_DRAWN)
+        return element("div", {}, element("p", {}, f"rdmalab, {head}"), wrong, drawing.svg)
 
     def look(self, question: str) -> Any:
         """The value of an expression: `A.cq0.count`, `wire.count(opcode=SEND_ONLY)`.

@@ -13,6 +13,7 @@ import click
 
 from rdmalab.cli import (
     checking,
+    book,
     grading,
     labs,
     reference_commands,
@@ -27,6 +28,7 @@ ISSUES = "the project's issue tracker"
 __all__ = [
     "Exit",
     "checking",
+    "book",
     "grading",
     "labs",
     "main",

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FILE = "FILE"  # the command that stands for a file's name
 PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 _ORDER = (
-    "repl", "run", "why", "check", "fmt", "lessons", "sweep", "lab", "grade", "help", "explain",
-    "capabilities", "export", "open", "python", "schema",
+    "repl", "run", "why", "check", "fmt", "lessons", "sweep", "lab", "grade", "book", "help",
+    "explain", "capabilities", "export", "open", "python", "schema",
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 success, 1 an expectation failed or why found an error, 2 bad usage, file or line, or

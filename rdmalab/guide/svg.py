@@ -1,6 +1,7 @@
 """The parts of an SVG file: elements, text, lines with round corners, one sheet of style."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
@@ -54,12 +55,22 @@ text { font: 13px -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-se
 """
 
 
+def rules(colours: Mapping[str, str]) -> Iterator[str]:
+    """The rules one by one, with these values of the names of INKS."""
+    for rule in re.findall(r"[^{}]+{[^{}]*}", _RULES):
+        yield _coloured(rule, colours).strip()
+
+
+def _coloured(rule: str, colours: Mapping[str, str]) -> str:
+    for name, colour in colours.items():
+        rule = rule.replace(f"${name}", colour)
+    return rule
+
+
 def style() -> str:
     """The sheet of style, by day and, where the reader's screen is dark, by night."""
-    day = night = _RULES
-    for name, ink in INKS.items():
-        day = day.replace(f"${name}", ink.day)
-        night = night.replace(f"${name}", ink.night)
+    day = _coloured(_RULES, {name: ink.day for name, ink in INKS.items()})
+    night = _coloured(_RULES, {name: ink.night for name, ink in INKS.items()})
     return element("style", {}, f"{day}@media (prefers-color-scheme: dark) {{{night}}}\n")
 
 

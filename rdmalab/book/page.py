@@ -1,0 +1,116 @@
+"""A finished page, and what surrounds its text: head, navigation, search, foot."""
+
+from dataclasses import dataclass, field
+
+from rdmalab.book.catalogue import Chapter
+from rdmalab.book.html import Markup, joined, tag, trusted
+from rdmalab.version import VERSION
+
+STYLE, SCRIPT, INDEX = "book.css", "book.js", "search.js"
+HOME, GUIDE_HOME, STATEMENTS = "index.html", "guide/index.html", "statements.html"
+SHEETS = "sheets"
+
+_NAVIGATION = ((HOME, "Lessons"), (GUIDE_HOME, "Guide"), (STATEMENTS, "Statements"))
+_LABS = (f"{HOME}#labs", "Labs")
+_POLICY = (
+    "default-src 'none'; style-src 'self' file:; script-src 'self' file:; base-uri 'none'; "
+    "form-action 'none'"
+)
+"""No page of the book may load anything but the two scripts and the style sheet beside it."""
+
+_DOCTYPE = "<!doctype html>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry of the search: address, title, kind, and the words that find it."""
+
+    address: str
+    title: str
+    kind: str
+    text: str
+
+
+@dataclass(slots=True)
+class Page:
+    """A page of the book. path: from the top of the book. main: its text.
+
+    found: what the search finds in it. has_labs: whether the book has labs to link to.
+    """
+
+    path: str
+    title: str
+    main: Markup
+    found: list[Found] = field(default_factory=list)
+    css: str = ""
+
+
+def root_of(path: str) -> str:
+    """From a page to the top of the book: `../../`."""
+    return "../" * path.count("/")
+
+
+def written(page: Page, *, has_labs: bool) -> str:
+    """The whole file."""
+    root = root_of(page.path)
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{page.title} · rdmalab"),
+        tag("link", rel="stylesheet", href=f"{root}{STYLE}"),
+        tag("script", src=f"{root}{SCRIPT}", defer=True),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the text", class_="skip", href="#text"),
+        _header(page, root, has_labs=has_labs),
+        tag("main", page.main, id="text"),
+        tag("footer", tag("p", f"Made by rdmalab {VERSION}. All times are virtual.")),
+        class_=page.css or None,
+        data_root=root or "./",
+    )
+    return f"{_DOCTYPE}{tag('html', head, trusted(chr(10)), body, lang='en')}\n"
+
+
+def _header(page: Page, root: str, *, has_labs: bool) -> Markup:
+    links = [_NAVIGATION[0], *([_LABS] if has_labs else []), *_NAVIGATION[1:]]
+    named = [
+        tag("a", text, href=f"{root}{where}", aria_current="page" if where == page.path else None)
+        for where, text in links
+    ]
+    search = tag(
+        "form",
+        tag("label", "Search", for_="q"),
+        tag("input", id="q", name="q", type="search", autocomplete="off", spellcheck="false",
+            placeholder="Search: rnr, post_send, S116 …", aria_controls="hits"),
+        role="search",
+    )  # fmt: skip
+    return tag(
+        "header",
+        tag("a", "rdmalab", class_="brand", href=f"{root}{HOME}"),
+        tag("nav", joined(named), aria_label="Parts"),
+        search,
+        tag("div", tag("p", "", id="count", role="status"), tag("ol", "", id="hits"),
+            id="results", hidden=True),
+    )  # fmt: skip
+
+
+def trail(chapter: Chapter, root: str, home: str) -> Markup:
+    """Where a page is: the index, and the folder."""
+    where = "labs" if chapter.is_lab else f"folder-{chapter.folder}"
+    up = tag("a", home, href=f"{root}{HOME}")
+    folder = tag("a", chapter.folder, href=f"{root}{HOME}#{where}")
+    return tag("p", joined([up, folder], " › "), class_="trail")
+
+
+def neighbours(before: tuple[str, str] | None, after: tuple[str, str] | None) -> Markup:
+    """Links to the pages before and after, each an address and a title."""
+    parts = []
+    for found, rel, text in ((before, "prev", "← Previous"), (after, "next", "Next →")):
+        if found is not None:
+            parts.append(tag("a", tag("small", text), tag("span", found[1]), href=found[0],
+                             rel=rel, class_=rel))  # fmt: skip
+    return tag("nav", joined(parts), class_="neighbours", aria_label="Before and after")

@@ -1,0 +1,108 @@
+"""Command book: lessons, labs and the guide as static pages."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rdmalab import disk
+from rdmalab.cli import program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdmalab.book.build import Book
+    from rdmalab.book.catalogue import Catalogue
+
+_MARK = "files.txt"
+
+
+@program.program.command()
+@click.argument("out", metavar="OUT")
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
+@click.option(
+    "--student", "students", multiple=True, metavar="ID",
+    help="Add a sheet of exercises: the labs with the values drawn for this id; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+    help="Add a sheet for each id of a class.",
+)  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores.")
+def book(
+    *, out: str, paths: tuple[str, ...], students: tuple[str, ...], roster: str | None,
+    jobs: int | None,
+) -> int:  # fmt: skip
+    """Write lessons, labs and the guide as pages into the folder OUT.
+
+    Without a path: those in ./scenarios, or of the installed package. Open OUT/index.html in a
+    browser: pages need no server and no network, and print well. The same files make the same
+    bytes. OUT must be new, empty, or a book. Exit code 1: a lesson failed; its page shows why.
+    """
+    from rdmalab.book.build import LIMITS, build
+    from rdmalab.book.page import HOME
+
+    listed = _catalogue(paths)
+    if not listed.chapters:
+        program.tell("no lesson found")
+        return program.Exit.NOTHING
+    ids = [*students, *_ids(roster)]
+    if ids and not listed.labs:
+        raise click.UsageError("there are no labs here, so there is no sheet to be made")
+    if not all(each.strip() for each in ids):
+        raise click.UsageError("--student: an id must not be empty")
+    made = build(listed, program.workers(LIMITS, jobs, None), list(dict.fromkeys(ids)))
+    _write(out, made)
+    for text in (*made.wrong, *made.broken):
+        program.tell(text)
+    sheets = f", {len(ids)} sheets" if ids else ""
+    size = sum(map(len, made.files.values())) / 1e6
+    program.tell(f"{made.lessons} lessons and labs, {made.articles} articles{sheets}, "
+                 f"{size:.1f} MB: {Path(out) / HOME}")  # fmt: skip
+    if made.broken:
+        return program.Exit.BUG
+    return program.Exit.FAILED if made.wrong else program.Exit.WELL
+
+
+def _catalogue(paths: tuple[str, ...]) -> "Catalogue":
+    from rdmalab.book.catalogue import catalogue
+    from rdmalab.scenario.files import lessons_folder
+
+    return catalogue(_files(paths or (str(lessons_folder()),)))
+
+
+def _files(paths: tuple[str, ...]) -> "Iterator[str]":
+    """The files of lessons and labs among paths and below folders."""
+    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, found
+
+    named = tuple(map(found, paths))
+    for path in named:
+        if not Path(path).exists():
+            raise click.UsageError(f"{path}: no such file or folder")
+    yield from program.files_below(named, SUFFIX)
+    folders = tuple(path for path in named if Path(path).is_dir())
+    yield from program.files_below(folders, LAB_SUFFIX)
+
+
+def _ids(roster: str | None) -> list[str]:
+    from rdmalab.classroom.roster import ids_of
+
+    if roster is None:
+        return []
+    try:
+        return ids_of(disk.read(roster).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{roster} is not UTF-8") from None
+    except OSError as wrong:
+        raise click.UsageError(f"{roster} cannot be read: {wrong.strerror}") from None
+
+
+def _write(out: str, made: "Book") -> None:
+    try:
+        disk.write_tree(out, made.files, _MARK)
+    except disk.FileExistsAsOther:
+        message = f"{out} exists and is not a book; choose another name"
+        raise click.ClickException(message) from None
+    except (OSError, ValueError) as wrong:  # ValueError: a NUL in it
+        why = getattr(wrong, "strerror", None) or "no such path"
+        raise click.ClickException(f"{out} cannot be written: {why}") from None

@@ -1,0 +1,228 @@
+"""The plan of a ladder drawing: which records are drawn, and in which row each stands.
+
+Rows follow the order of records, not a scale of time: an ACK timeout is 100,000 times as long as a
+packet's way. Each row has its time, and a long wait is a row of its own.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from rdmalab.session.interruption import check
+from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record, kind_of
+from rdmalab.views import fmt, record_text
+from rdmalab.views.ladder import Fate, PacketRow, packet_rows
+from rdmalab.views.transit_effects import PACKETS
+from rdmalab.world.trace import Records
+from rdmalab.world.world import World
+
+MOST_FIRST, MOST_LAST = 48, 16
+"""Rows at the beginning and at the end of a drawing that are kept if it is too long."""
+
+LONG_NS = 20_000
+"""A wait that gets a row of its own."""
+
+_ARRIVALS = (Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED)
+_FAILURES = (
+    Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED, Kind.CQ_OVERRUN, Kind.ASYNC_RAISED, Kind.SRQ_FAILED,
+    Kind.DEVICE_DIED, Kind.PROGRAM_FAILED, Kind.REFUSED, Kind.WINDOW_REFUSED,
+)  # fmt: skip
+_NOTED = (
+    *_FAILURES, Kind.CQE_ADDED, Kind.STATE_CHANGED, Kind.TIMER_ARMED, Kind.TIMER_FIRED,
+    Kind.WENT_BACK, Kind.CQ_EVENT_RAISED, Kind.PORT_CHANGED, Kind.MIGRATION_CHANGED,
+    Kind.WINDOW_BOUND, Kind.WINDOW_INVALIDATED, Kind.MEMORY_FLUSHED, Kind.PROGRAM_RAN,
+    Kind.PROGRAM_DONE,
+)  # fmt: skip
+_REASONS = {Kind.REQUEST_REFUSED: "refused", Kind.PACKET_DROPPED: "dropped"}
+
+
+@dataclass(slots=True)
+class Remark:
+    """A sentence beside the line of a node. css: its sort: `bad`, `good`, `program`, or empty."""
+
+    node: str
+    text: str
+    css: str = ""
+
+
+@dataclass(slots=True)
+class PlannedRow:
+    """One row. gap: the text of a row that stands for a wait, or for rows that are left out."""
+
+    at_ns: int
+    event: int
+    remarks: list[Remark] = field(default_factory=list)
+    gap: str = ""
+
+
+@dataclass(slots=True)
+class Arrow:
+    """A packet on its way. start: the row where it left, None before the drawing begins.
+
+    ends: node and row of each arrival; a packet of a multicast group may have several.
+    """
+
+    packet: PacketRow
+    start: int | None = None
+    ends: list[tuple[str, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is drawn. in_flight: the records of packets that are on the cable at its end."""
+
+    nodes: list[str]
+    rows: list[PlannedRow] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
+    in_flight: list[int] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.rows
+
+    @property
+    def title(self) -> str:
+        """`3 packets between A and B, 100 ns to 2.215 us`."""
+        between = " and ".join(self.nodes) if len(self.nodes) < 3 else ", ".join(self.nodes)
+        first, last = self.rows[0].at_ns, self.rows[-1].at_ns
+        span = f"{fmt.clock(first)} to {fmt.clock(last)}" if first != last else fmt.clock(first)
+        return f"{fmt.count(len(self.arrows), 'packet')} between {between}, {span}"
+
+    def lines(self) -> Iterator[str]:
+        """The drawing in words, a line for each packet and each remark."""
+        leaving = {arrow.start: arrow for arrow in self.arrows if arrow.start is not None}
+        arriving = [(row, node, arrow) for arrow in self.arrows for node, row in arrow.ends]
+        for number, row in enumerate(self.rows):
+            if row.gap:
+                yield f"… {row.gap}"
+            if number in leaving:
+                yield _words(leaving[number].packet)
+            for at, node, arrow in arriving:
+                if at == number:
+                    yield f"{fmt.clock(row.at_ns)} {node} receives {_short(arrow.packet)}"
+            yield from (f"{fmt.clock(row.at_ns)} {each.text}" for each in row.remarks)
+
+
+def _short(packet: PacketRow) -> str:
+    return packet.summary if packet.psn is None else f"{packet.label} psn={packet.psn}"
+
+
+def _words(packet: PacketRow) -> str:
+    ended = packet.fate is not Fate.RECEIVED or packet.troubles
+    return f"{packet.text} ({packet.fate_text})" if ended else packet.text
+
+
+def plan(world: World, names: Names, first: int, in_flight: Iterable[int] = ()) -> Plan:
+    """The plan of all that happened since record `first`.
+
+    in_flight: records before it that sent packets which were on the cable then.
+    """
+    records = world.trace.records
+    found = Plan(sorted(world.nodes))
+    flying = list(in_flight)
+    sent = [n for n in range(first, len(records)) if kind_of(records[n]) in PACKETS]
+    packets = {row.number: row for row in packet_rows(world, names, [*flying, *sent])}
+    numbers = list(_drawn(records, first, set(packets)))
+    numbers, left_out = _shortened(numbers)
+    builder = _Builder(world, names, found, packets)
+    for number in numbers:
+        check()
+        if left_out and number == numbers[MOST_FIRST]:
+            builder.skip(left_out)
+        builder.add(number)
+    found.arrows = [a for a in builder.arrows.values() if a.start is not None or a.ends]
+    found.in_flight = [n for n, row in packets.items() if row.fate is Fate.IN_FLIGHT]
+    return found
+
+
+def _shortened(numbers: list[int]) -> tuple[list[int], int]:
+    left_out = len(numbers) - MOST_FIRST - MOST_LAST
+    if left_out < 2:
+        return numbers, 0
+    return [*numbers[:MOST_FIRST], *numbers[-MOST_LAST:]], left_out
+
+
+def _drawn(records: Records, first: int, packets: set[int]) -> Iterator[int]:
+    """The numbers of the records that are drawn; a line that a program repeats only once."""
+    lines: dict[tuple[str, int], int] = {}
+    for number in range(first, len(records)):
+        record = records[number]
+        kind = kind_of(record)
+        if kind is Kind.PROGRAM_RAN:
+            place, line = rec.place_of(record), rec.line_number_of(record)
+            if lines.get(place) == line:
+                continue
+            lines[place] = line
+        if kind in PACKETS or kind in _NOTED or _ends(record, packets):
+            yield number
+
+
+def _ends(record: Record, packets: Container[int]) -> bool:
+    return kind_of(record) in _ARRIVALS and rec.cause_of(record) in packets
+
+
+class _Builder:
+    """Puts records into rows, one after the other."""
+
+    def __init__(
+        self, world: World, names: Names, found: Plan, packets: dict[int, PacketRow]
+    ) -> None:
+        self.world = world
+        self.names = names
+        self.rows = found.rows
+        self.packets = packets
+        self.arrows = {number: Arrow(packet) for number, packet in packets.items()}
+
+    def skip(self, count: int) -> None:
+        last = self.rows[-1]
+        self.rows.append(PlannedRow(last.at_ns, -1, gap=f"{fmt.count(count, 'row')} left out"))
+
+    def add(self, number: int) -> None:
+        record = self.world.trace.records[number]
+        kind = kind_of(record)
+        if number in self.packets:
+            self.arrows[number].start = self._row(record)
+        elif _ends(record, self.packets.keys()):
+            self._arrive(record)
+        if kind in _NOTED:
+            self._note(record)
+
+    def _arrive(self, record: Record) -> None:
+        arrow, node = self.arrows[rec.cause_of(record)], rec.node_of(record)
+        if node not in (there for there, _ in arrow.ends):  # one row for all QPs of a group
+            arrow.ends.append((node, self._row(record)))
+
+    def _row(self, record: Record) -> int:
+        """A new row, after one for the wait if that is long."""
+        at_ns, event = rec.at_ns_of(record), rec.event_of(record)
+        if self.rows and at_ns - self.rows[-1].at_ns >= LONG_NS:
+            wait = fmt.duration(at_ns - self.rows[-1].at_ns)
+            self.rows.append(PlannedRow(self.rows[-1].at_ns, -1, gap=f"{wait} later"))
+        self.rows.append(PlannedRow(at_ns, event))
+        return len(self.rows) - 1
+
+    def _note(self, record: Record) -> None:
+        """A sentence in the row of the same event, or in a new one."""
+        kind, node = kind_of(record), rec.node_of(record)
+        if not self.rows or self.rows[-1].event != rec.event_of(record):
+            self._row(record)
+        self.rows[-1].remarks.append(Remark(node, self._sentence(record), _css(kind, record)))
+
+    def _sentence(self, record: Record) -> str:
+        kind = kind_of(record)
+        subject = record_text.subject(self.names, record)
+        if kind in _REASONS:
+            return f"{subject}: {_REASONS[kind]}: {fmt.reason(rec.reason_of(record))}"
+        said = record_text.sentence(self.world, self.names, record)
+        if kind is Kind.PROGRAM_RAN:
+            return f"{subject}: {rec.line_of(record)}"
+        return f"{subject}: {said}" if subject else said
+
+
+def _css(kind: Kind, record: Record) -> str:
+    if kind in _FAILURES:
+        return "bad"
+    if kind is Kind.CQE_ADDED:
+        return "bad" if rec.cqe_of(record).status else "good"
+    return "program" if kind is Kind.PROGRAM_RAN else ""
