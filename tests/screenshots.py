@@ -27,6 +27,7 @@ TARGET = ROOT / "screenshots"
 SIZES = ((80, 24), (120, 40), (200, 60))
 _FONT_FACE = re.compile(r"@font-face\s*{[^}]*}", re.DOTALL)
 _VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_LESSON = "err/rnr-retry-exceeded"
 _HEAD = "<!doctype html><meta charset='utf-8'>"  # without it, chromium guesses the encoding
 _UNIQUE = re.compile(r"terminal-\d+")
 
@@ -126,6 +127,12 @@ def as_png(svg: Path, png: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         page.write_text(f"{_HEAD}<body style='margin:0;background:#111'>{text}</body>")
+        drawn(page, png, width, height)
+
+
+def drawn(page: Path, png: Path, width: int, height: int) -> None:
+    """What chromium draws of a page."""
+    with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [
                 *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
@@ -139,8 +146,19 @@ def as_png(svg: Path, png: Path) -> None:
         )
 
 
+def book() -> None:
+    """A page of the book."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "rdmalab", "book", f"{folder}/book", _LESSON]
+        subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+        page = Path(folder) / "book/lessons" / f"{_LESSON}.html"
+        drawn(page, TARGET / "book.png", 1150, 1420)
+
+
 def main(wanted: list[str]) -> int:
     TARGET.mkdir(exist_ok=True)
+    if shutil.which("chromium") and (not wanted or "book" in wanted):
+        book()
     for shot in SHOTS:
         if wanted and shot.name not in wanted:
             continue

@@ -99,6 +99,13 @@ EXITS = [
     (["check", "good.rdmalab.yaml", "broken.rdmalab.yaml"], 2),
     (["check", "empty"], 5),
     (["check"], 2),
+    (["book"], 2),
+    (["book", "out", "none.rdmalab.yaml"], 2),
+    (["book", "out", "empty"], 5),
+    (["book", "deep", "good.rdmalab.yaml"], 2),
+    (["book", "good.rdmalab.yaml", "good.rdmalab.yaml"], 2),
+    (["book", "out", "good.rdmalab.yaml", "--student", "s1"], 2),
+    (["book", "a\0b", "good.rdmalab.yaml"], 2),
     (["nonsense"], 2),
     (["help"], 0),
     (["help", "post_send"], 0),
@@ -934,3 +941,21 @@ def test_watch_plays_again_what_changed(folder: Path) -> None:
         watching.send_signal(signal.SIGINT)
         assert "Traceback" not in watching.stdout.read()
     assert watching.returncode == 130
+# --------------------------------------------------------------------------- the book
+def test_a_book_is_written_and_written_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = ROOT / "scenarios/labs/sq-full.lab.yaml"
+    (folder / "class.csv").write_text("id\ns1\ns2\n")
+    command = ["book", "out", "good.rdmalab.yaml", str(lab), "--roster", "class.csv", "--jobs", "1"]
+    assert cli.main(command) == 0
+    assert "2 lessons and labs, " in capsys.readouterr().err
+    first = {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()}
+    names = {path.relative_to(folder / "out").as_posix() for path in first}
+    assert {"index.html", "search.js", "sheets/s1.html", "sheets/s2.html"} <= names
+    assert cli.main(command) == 0
+    assert all(path.read_bytes() == octets for path, octets in first.items())
+    assert cli.main(["book", "out", "failing.rdmalab.yaml", "--jobs", "1"]) == 1
+    assert "FAIL failing.rdmalab.yaml:5" in capsys.readouterr().err
+    assert not (folder / "out/sheets/s1.html").exists()
+    assert "now == 1" in (folder / "out/lessons/others/failing.html").read_text()

@@ -211,3 +211,61 @@ def test_what_has_no_room_leaves_the_old_file_and_no_other(tmp_path: Path) -> No
             disk.write(tmp_path / name, bytes(2_000), always)
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_bytes() == b"old"
+
+
+# --------------------------------------------------------------------------- folders
+def test_a_tree_is_written_again_and_what_is_no_longer_wanted_goes(tmp_path: Path) -> None:
+    base = tmp_path / "deep" / "tree"
+    assert disk.write_tree(base, {"a": b"1", "b/c": b"2"}, "list") == 0
+    (base / "mine").write_text("kept")
+    assert disk.write_tree(base, {"a": b"3"}, "list") == 1
+    assert (base / "a").read_bytes() == b"3"
+    assert not (base / "b" / "c").exists()
+    assert (base / "mine").read_text() == "kept"
+    assert (base / "list").read_text() == "a\n"
+
+
+def test_a_tree_that_was_stopped_is_continued(tmp_path: Path) -> None:
+    class Stopped(dict[str, bytes]):
+        def items(self):  # type: ignore[no-untyped-def]
+            yield "a", b"1"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        disk.write_tree(tmp_path / "t", Stopped(a=b"1", b=b"2"), "list")
+    assert disk.write_tree(tmp_path / "t", {"a": b"1"}, "list") == 1
+
+
+@pytest.mark.parametrize("there", ["folder", "file", "nothing"])
+def test_a_tree_replaces_no_folder_that_is_not_one(tmp_path: Path, there: str) -> None:
+    target = tmp_path / "x"
+    if there == "file":
+        target.write_text("mine")
+    else:
+        target.mkdir()
+    if there == "folder":
+        (target / "mine").write_text("mine")
+    if there == "nothing":
+        disk.write_tree(target, {"a": b""}, "list")
+    else:
+        with pytest.raises(disk.FileExistsAsOther):
+            disk.write_tree(target, {"a": b""}, "list")
+        assert not (tmp_path / "x" / "a").exists()
+
+
+def test_a_list_that_was_changed_removes_nothing_outside(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("mine")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "list").write_text(f"../outside\n{tmp_path}/outside\n\n.\n")
+    disk.write_tree(tmp_path / "t", {"a": b""}, "list")
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
+def test_a_link_in_a_tree_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("mine")
+    disk.write_tree(tmp_path / "t", {"a": b"1"}, "list")
+    (tmp_path / "t" / "a").unlink()
+    (tmp_path / "t" / "a").symlink_to(tmp_path / "outside")
+    with pytest.raises(OSError, match="symbolic"):
+        disk.write_tree(tmp_path / "t", {"a": b"2"}, "list")
+    assert (tmp_path / "outside").read_text() == "mine"

@@ -154,3 +154,20 @@ def test_the_names_on_the_screen_are_names_in_faults(name: str) -> None:
         if "lost" in getattr(r, "fate_text", "")
     ]
     assert [row.label for row in lost] == ["RNR_NAK"] * (name == "RNR_NAK")
+
+
+def test_jupyter_shows_the_moment_the_last_error_and_the_ladder() -> None:
+    lab = lab_of()
+    assert "no packet yet" in Lab()._repr_html_()
+    lab.do(RECV)
+    lab.do(SEND)
+    lab.run()
+    shown = lab._repr_html_()
+    assert "SEND_ONLY psn=0 64 B" in shown
+    assert f"event {lab.session.world.event}, " in shown
+    lab.do('write B.mr0[9999:9999] "<b>"')
+    assert "<b>" not in lab._repr_html_()
+    assert "&lt;b&gt;" in lab._repr_html_()
+    assert lab.ladder()._repr_svg_().startswith("<svg")
+    assert "ACK psn=0" in lab.ladder().text
+    assert "SEND_ONLY" not in str(lab.ladder(last=1))

@@ -2,7 +2,6 @@
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterable
 
 
@@ -22,14 +21,15 @@ def escaped(text: str) -> Markup:
     return Markup(html.escape(_plain(text)))
 
 
+# Control characters but line ends, lone surrogates, marks of direction, what no character is.
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\ufffe\uffff]"
+)
+
+
 def _plain(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(c if _is_harmless(c) else "�" for c in text)
-
-
-def _is_harmless(c: str) -> bool:
-    return c.isprintable() or c in "\n\t" or unicodedata.category(c) == "Zs"
+    return _HARMFUL.sub("\ufffd", text)
 
 
 _VOID = ("meta", "link", "input", "br", "hr")
@@ -57,7 +57,7 @@ def joined(parts: Iterable[str], between: str = "") -> Markup:
 
 def trusted(markup: str) -> Markup:
     """Markup that another module of the program made, such as a drawing."""
-    return Markup(markup)
+    return Markup(_plain(markup))
 
 
 def folded(summary: str, *inside: str, class_: str = "", is_open: bool = False) -> Markup:

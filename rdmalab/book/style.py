@@ -3,7 +3,7 @@
 import pkgutil
 
 from rdmalab.book.page import STYLE
-from rdmalab.export import ladder_svg
+from rdmalab.export import ladder_style
 from rdmalab.guide import svg
 from rdmalab.guide.svg import INKS
 
@@ -12,7 +12,7 @@ def sheet_of_style() -> str:
     """The whole file."""
     rules = (pkgutil.get_data(__package__, STYLE) or b"").decode()
     named = {name: f"var(--{name})" for name in INKS}
-    drawings = ladder_svg.style(named)
+    drawings = ladder_style.style(named)
     machine = "\n".join(f".machine {rule}" for rule in svg.rules(named))
     return f"{_colours()}{rules}\n{drawings}\n{machine}\n"
 

@@ -6,6 +6,7 @@ packet's way. Each row has its time, and a long wait is a row of its own.
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
@@ -18,7 +19,7 @@ from rdmalab.world.trace import Records
 from rdmalab.world.world import World
 
 MOST_FIRST, MOST_LAST = 48, 16
-"""Rows at the beginning and at the end of a drawing that are kept if it is too long."""
+"""Records at the beginning and at the end that are drawn if there are more."""
 
 LONG_NS = 20_000
 """A wait that gets a row of its own."""
@@ -120,19 +121,53 @@ def plan(world: World, names: Names, first: int, in_flight: Iterable[int] = ()) 
     """
     records = world.trace.records
     found = Plan(sorted(world.nodes))
-    flying = list(in_flight)
-    sent = [n for n in range(first, len(records)) if kind_of(records[n]) in PACKETS]
-    packets = {row.number: row for row in packet_rows(world, names, [*flying, *sent])}
-    numbers = list(_drawn(records, first, set(packets)))
-    numbers, left_out = _shortened(numbers)
-    builder = _Builder(world, names, found, packets)
+    chosen = _chosen(records, first, in_flight)
+    numbers, left_out = _shortened(chosen.numbers)
+    kept = {n for n in numbers if n in chosen.packets}
+    kept |= {rec.cause_of(records[n]) for n in numbers if _is_end(records[n], chosen.packets)}
+    rows = {row.number: row for row in packet_rows(world, names, sorted(kept | chosen.open))}
+    builder = _Builder(world, names, found, {n: rows[n] for n in sorted(kept)})
     for number in numbers:
         check()
         if left_out and number == numbers[MOST_FIRST]:
             builder.skip(left_out)
         builder.add(number)
-    found.arrows = [a for a in builder.arrows.values() if a.start is not None or a.ends]
-    found.in_flight = [n for n, row in packets.items() if row.fate is Fate.IN_FLIGHT]
+    found.arrows = list(builder.arrows.values())
+    found.in_flight = [n for n in sorted(chosen.open) if rows[n].fate is Fate.IN_FLIGHT]
+    return found
+
+
+class _Chosen(NamedTuple):
+    """The numbers of records to be drawn. packets: records that sent one; open: no end was seen."""
+
+    numbers: list[int]
+    packets: set[int]
+    open: set[int]
+
+
+def _chosen(records: Records, first: int, in_flight: Iterable[int]) -> _Chosen:
+    """What is drawn of the records from `first` on; a line that a program repeats only once."""
+    found = _Chosen([], set(in_flight), set(in_flight))
+    lines: dict[tuple[str, int], int] = {}
+    for number in range(first, len(records)):
+        record = records[number]
+        kind = kind_of(record)
+        if kind is Kind.PROGRAM_RAN:
+            place, line = rec.place_of(record), rec.line_number_of(record)
+            if lines.get(place) == line:
+                continue
+            lines[place] = line
+        if kind in PACKETS:
+            found.packets.add(number)
+            found.open.add(number)
+        elif kind is Kind.PACKET_LOST:
+            found.open.discard(number - 1)
+            continue
+        is_end = _is_end(record, found.packets)
+        if is_end:
+            found.open.discard(rec.cause_of(record))
+        if is_end or kind in PACKETS or kind in _NOTED:
+            found.numbers.append(number)
     return found
 
 
@@ -143,22 +178,8 @@ def _shortened(numbers: list[int]) -> tuple[list[int], int]:
     return [*numbers[:MOST_FIRST], *numbers[-MOST_LAST:]], left_out
 
 
-def _drawn(records: Records, first: int, packets: set[int]) -> Iterator[int]:
-    """The numbers of the records that are drawn; a line that a program repeats only once."""
-    lines: dict[tuple[str, int], int] = {}
-    for number in range(first, len(records)):
-        record = records[number]
-        kind = kind_of(record)
-        if kind is Kind.PROGRAM_RAN:
-            place, line = rec.place_of(record), rec.line_number_of(record)
-            if lines.get(place) == line:
-                continue
-            lines[place] = line
-        if kind in PACKETS or kind in _NOTED or _ends(record, packets):
-            yield number
-
-
-def _ends(record: Record, packets: Container[int]) -> bool:
+def _is_end(record: Record, packets: Container[int]) -> bool:
+    """Whether it is the arrival of one of these packets."""
     return kind_of(record) in _ARRIVALS and rec.cause_of(record) in packets
 
 
@@ -176,14 +197,14 @@ class _Builder:
 
     def skip(self, count: int) -> None:
         last = self.rows[-1]
-        self.rows.append(PlannedRow(last.at_ns, -1, gap=f"{fmt.count(count, 'row')} left out"))
+        self.rows.append(PlannedRow(last.at_ns, -1, gap=f"{fmt.count(count, 'record')} left out"))
 
     def add(self, number: int) -> None:
         record = self.world.trace.records[number]
         kind = kind_of(record)
         if number in self.packets:
             self.arrows[number].start = self._row(record)
-        elif _ends(record, self.packets.keys()):
+        elif _is_end(record, self.packets):
             self._arrive(record)
         if kind in _NOTED:
             self._note(record)

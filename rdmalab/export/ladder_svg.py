@@ -5,11 +5,12 @@ pass each other cross. No colour stands alone: a lost packet ends in a cross, a 
 """
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from rdmalab.export.ladder_plan import Arrow, Plan, plan
+from rdmalab.export.ladder_style import NAME, paper_rules, style
 from rdmalab.guide.svg import INKS, Words, element, text, tooltip
 from rdmalab.session.names import Names
 from rdmalab.spec.refusals import Syndrome
@@ -17,32 +18,6 @@ from rdmalab.views import fmt
 from rdmalab.views.ladder import Fate, PacketRow
 from rdmalab.views.transit_effects import Origin
 from rdmalab.world.world import World
-
-NAME = "rdmalab-ladder"
-"""The class of every drawing; its rules concern nothing else on a page."""
-
-RULES = """
-.NAME text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
-  fill: $ink }
-.NAME .node { font-size: 15px; font-weight: 700 }
-.NAME .life { stroke: $quiet; stroke-width: 1.5 }
-.NAME .time { font-size: 11.5px; fill: $quiet; font-variant-numeric: tabular-nums }
-.NAME .label { font: 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  paint-order: stroke; stroke: $paper; stroke-width: 4px; stroke-linejoin: round }
-.NAME .remark { paint-order: stroke; stroke: $paper; stroke-width: 3px }
-.NAME .remark.bad { fill: $err } .NAME .remark.good { fill: $step }
-.NAME .remark.program { fill: $quiet;
-  font: 11.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace }
-.NAME .gap { font-style: italic; fill: $quiet; paint-order: stroke; stroke: $paper;
-  stroke-width: 8px }
-.NAME .wire { stroke: $reset; stroke-width: 1.8; fill: none } .NAME .head { fill: $reset }
-.NAME .reply .wire { stroke: $quiet } .NAME .reply .head { fill: $quiet }
-.NAME .bad .wire { stroke: $err } .NAME .bad .head { fill: $err }
-.NAME .odd .wire { stroke: $auto } .NAME .odd .head { fill: $auto }
-.NAME .lost .wire, .NAME .flying .wire { stroke-dasharray: 6 4 }
-.NAME .cross { stroke: $err; stroke-width: 2.2; fill: none }
-""".replace("NAME", NAME)
-"""The style sheet; `$ink` and the like are names of INKS."""
 
 _TIME, _SIDE, _LANE = 84, 256, 330  # px: times, remarks at one side, from node to node
 _TOP, _STEP, _LINE, _GAP = 44, 26, 15, 30
@@ -53,22 +28,6 @@ _HEAD = 9
 _STEEP = 2  # rows
 _SHORT, _LONG = 0.62, 0.85  # of the way: where a lost packet ends, and one in flight
 _NAKS = (Syndrome.ACK,)
-
-
-def style(colours: Mapping[str, str] | None = None) -> str:
-    """The rules with these colours by name; None: those of day, and of night for a dark screen."""
-    if colours is not None:
-        return _filled(colours)
-    day = _filled({name: ink.day for name, ink in INKS.items()})
-    night = _filled({name: ink.night for name, ink in INKS.items()})
-    return f"{day}@media (prefers-color-scheme: dark) {{{night}}}\n"
-
-
-def _filled(colours: Mapping[str, str]) -> str:
-    rules = RULES
-    for name, colour in colours.items():
-        rules = rules.replace(f"${name}", colour)
-    return rules
 
 
 @dataclass
@@ -114,14 +73,8 @@ def _drawn(planned: Plan, rules: str) -> str:
     title = planned.title if planned.rows else "no packet yet"
     fill = f"fill:{INKS['paper'].day}"  # a viewer without media queries
     paper = element("rect", {"class": "paper", "width": "100%", "height": "100%", "style": fill})
-    rules = rules.replace("</style>", f"{_paper_rules()}</style>") + paper if rules else ""
+    rules = rules.replace("</style>", f"{paper_rules()}</style>") + paper if rules else ""
     return element("svg", frame, tooltip(title), rules, *canvas.parts())
-
-
-def _paper_rules() -> str:
-    """The background by night; `!important`, because the element has one for the day."""
-    night = f".{NAME} .paper {{ fill: {INKS['paper'].night} !important }}"
-    return f"@media (prefers-color-scheme: dark) {{ {night} }}\n"
 
 
 class _Canvas:

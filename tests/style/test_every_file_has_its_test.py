@@ -6,6 +6,15 @@ ROOT = Path(__file__).parents[2]
 
 # file → the test that looks after it
 ELSEWHERE = {
+    "book/code.py": "book/test_pages.py",
+    "book/guide_pages.py": "book/test_build.py",
+    "book/indexes.py": "book/test_pages.py",
+    "book/lab_page.py": "book/test_pages.py",
+    "book/lesson_page.py": "book/test_pages.py",
+    "book/page.py": "book/test_build.py",
+    "book/steps.py": "book/test_pages.py",
+    "book/words.py": "book/test_pages.py",
+    "export/ladder_style.py": "export/test_ladder_svg.py",
     "workbench/lab_words.py": "shell/test_lab_requests.py",
     "classroom/grade_document.py": "classroom/test_formats.py",
     "classroom/lab_session.py": "shell/test_lab_requests.py",

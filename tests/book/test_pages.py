@@ -1,0 +1,127 @@
+"""What stands on a page: steps as they were played, links, statements, tasks without answers."""
+
+import re
+
+import pytest
+
+from rdmalab.book.catalogue import catalogue
+from rdmalab.book.html import tag
+from rdmalab.book.lab_page import sheet
+from rdmalab.book.lesson_page import rendered
+from rdmalab.book.words import Linker, address, cause_address, verb_address
+from rdmalab.classroom.lab_file import load
+from rdmalab.guide.explain import entries
+from rdmalab.scenario.files import read
+from rdmalab.vocabulary import VOCABULARY
+from tests.book.conftest import LAB, Made
+
+RNR = "lessons/err/rnr-retry-exceeded.html"
+
+
+def plain(text: str) -> str:
+    return re.sub(r"<[^>]*>", "", text).replace("&quot;", '"').replace("&gt;", ">")
+
+
+def test_a_lesson_shows_lines_packets_and_what_is_true(made: Made) -> None:
+    text = made.text(RNR)
+    said = plain(text)
+    assert "✓met:  A.cq0.next.status == IBV_WC_RNR_RETRY_EXC_ERR" in said
+    assert "RNR_NAK psn=0 timer=12" in said
+    assert "✓ returns EINVAL: RTS → INIT is not a legal transition" in said
+    assert "Play itload err/rnr-retry-exceeded" in said
+    assert text.count("<svg") == text.count("The drawing as text") == 2
+    assert 'href="../../statements.html#S116"' in text
+    assert 'href="../../guide/commands.html#verb-post_send"' in text
+    assert 'rel="prev"' in text
+
+
+def test_answers_of_why_link_to_their_cause(made: Made) -> None:
+    text = made.text("lessons/why/loc-len.html")
+    assert f'href="../../{cause_address("loc-len")}"' in text
+    assert "fix: " in plain(text)
+
+
+def test_programs_stand_beside_the_setup_and_not_in_it(made: Made) -> None:
+    text = plain(made.text("lessons/why/atomic-mixed.html"))
+    assert "Program A.count" in text
+    assert "program A.count" not in text
+
+
+def test_a_packet_in_flight_arrives_in_the_next_drawing(made: Made) -> None:
+    text = made.text("lessons/err/rnr-retry-exceeded.html")
+    assert "in flight" not in text
+
+
+FAILING = """\
+rdmalab: 1
+title: it fails
+steps:
+  - use rc_pair
+  - do: post_recv B.qp0 sg=B.mr0[0:64]
+    expect: [B.qp0.rq.used == 1, B.qp0.rq.used == 7, A.qp0.state == RTS]
+  - note: never reached
+"""
+
+
+def test_a_lesson_that_fails_says_where(tmp_path_factory: pytest.TempPathFactory) -> None:
+    base = tmp_path_factory.mktemp("failing")
+    (base / "f.rdmalab.yaml").write_text(FAILING)
+    (base / "g.rdmalab.yaml").write_text(FAILING.replace("post_recv", "post_reeecv"))
+    listed = catalogue([str(base / "f.rdmalab.yaml"), str(base / "g.rdmalab.yaml")])
+    pages = [rendered(chapter, listed) for chapter in listed.chapters]
+    failed, unread = (plain(each.page.main) for each in pages)
+    assert "✓met:  B.qp0.rq.used == 1" in failed
+    assert "✗not met:  B.qp0.rq.used == 7" in failed
+    assert "·not judged:  A.qp0.state == RTS" in failed
+    assert "expected  B.qp0.rq.used == 7" in failed
+    assert "This file cannot be played." in unread
+    assert "post_reeecv" in unread
+    assert all(each.wrong for each in pages)
+
+
+def test_statements_name_the_lessons_that_show_them(made: Made) -> None:
+    text = made.text("statements.html")
+    row = text.partition('<tr id="S116">')[2].partition("</tr>")[0]
+    assert f'href="{RNR}"' in row
+
+
+def test_every_article_has_one_address() -> None:
+    names = [entry.name for entry in entries(VOCABULARY)]
+    found = [address(name) for name in names]
+    assert None not in found
+    assert len(set(found)) == len(names)
+    assert verb_address("post_send") == "guide/commands.html#verb-post_send"
+    assert address("no such word") is None
+
+
+def test_prose_links_a_word_once_and_names_stand_out() -> None:
+    linker = Linker("../", {"err/x": "lessons/err/x.html"})
+    text = linker.prose("RNR_NAK, RNR_NAK of A.qp0.wr[7]; see err/x, not err/y. <b>")
+    assert text.count("<a ") == 2
+    assert tag("code", "A.qp0.wr[7]") in text
+    assert text.endswith("not err/y. &lt;b&gt;")
+
+
+# --------------------------------------------------------------------------- labs
+def test_a_lab_shows_what_students_get_and_nothing_else(made: Made) -> None:
+    source = read(LAB)
+    for page in ("labs/sq-full.html", "sheets/s4711.html"):
+        text = plain(made.text(page))
+        assert "Post one more SEND on A.qp0. Which errno does post_send return?" in text
+        assert "answer see" in text
+        assert "it never returns ENOMEM after the repair" in text  # announced
+        for secret in ("log.last.errno", "log.count(verb=post_send", "A.qp0.sq.free > 0",
+                       "Slots of a send queue do not", "to_rts A.qp0"):  # fmt: skip
+            assert secret in source
+            assert secret not in text, (page, secret)
+
+
+def test_a_sheet_has_the_values_of_its_student(made: Made) -> None:
+    for student in ("s4711", "s1", "s2", "s3"):
+        found = sheet(student, made.catalogue.labs, made.catalogue, f"sheets/{student}.html")
+        lab = load(LAB, VOCABULARY, student)
+        text = plain(found.page.main)
+        assert not found.wrong
+        assert f"max_send_wr={lab.params['depth']}" in text
+        assert f"send {lab.params['more']} more messages" in text
+        assert f"load labs/sq-full student={student}" in text
