@@ -19,8 +19,8 @@ from rdmalab.doctor.consultation import cause
 from rdmalab.export.ladder_svg import Ladder, ladder
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.session.checkpoints import event_of_mark
 from rdmalab.guide.svg import element
+from rdmalab.session.checkpoints import event_of_mark
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile

@@ -941,6 +941,8 @@ def test_watch_plays_again_what_changed(folder: Path) -> None:
         watching.send_signal(signal.SIGINT)
         assert "Traceback" not in watching.stdout.read()
     assert watching.returncode == 130
+
+
 # --------------------------------------------------------------------------- the book
 def test_a_book_is_written_and_written_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
@@ -956,6 +958,6 @@ def test_a_book_is_written_and_written_again(
     assert cli.main(command) == 0
     assert all(path.read_bytes() == octets for path, octets in first.items())
     assert cli.main(["book", "out", "failing.rdmalab.yaml", "--jobs", "1"]) == 1
-    assert "FAIL failing.rdmalab.yaml:5" in capsys.readouterr().err
+    assert "FAIL failing.rdmalab.yaml:4" in capsys.readouterr().err
     assert not (folder / "out/sheets/s1.html").exists()
     assert "now == 1" in (folder / "out/lessons/others/failing.html").read_text()

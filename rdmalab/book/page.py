@@ -12,10 +12,10 @@ SHEETS = "sheets"
 
 _NAVIGATION = ((HOME, "Lessons"), (GUIDE_HOME, "Guide"), (STATEMENTS, "Statements"))
 _LABS = (f"{HOME}#labs", "Labs")
-_POLICY = (
-    "default-src 'none'; style-src 'self' file:; script-src 'self' file:; base-uri 'none'; "
-    "form-action 'none'"
-)
+_POLICY = "; ".join((
+    "default-src 'none'", "style-src 'self' file:", "script-src 'self' file:",
+    "base-uri 'none'", "form-action 'none'",
+))  # fmt: skip
 """No page of the book may load anything but the two scripts and the style sheet beside it."""
 
 _DOCTYPE = "<!doctype html>\n"

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import click
 
 from rdmalab.cli import (
-    checking,
     book,
+    checking,
     grading,
     labs,
     reference_commands,
@@ -27,8 +27,8 @@ from rdmalab.shell.streams import Lost, forget_output, guarded
 ISSUES = "the project's issue tracker"
 __all__ = [
     "Exit",
-    "checking",
     "book",
+    "checking",
     "grading",
     "labs",
     "main",

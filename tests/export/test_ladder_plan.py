@@ -63,7 +63,7 @@ def test_a_wait_has_a_row_and_a_lost_packet_no_end() -> None:
     lost = found.arrows[0]
     assert lost.packet.fate is Fate.LOST
     assert lost.ends == []
-    assert [row.gap for row in found.rows if row.gap] and "later" in found.rows[1].gap
+    assert "later" in found.rows[1].gap
     assert "A.qp0: its ack timer fired" in [r.text for row in found.rows for r in row.remarks]
 
 
@@ -82,7 +82,8 @@ def test_a_multicast_packet_arrives_more_than_once() -> None:
         assert not lab.do(f"attach_mcast {node}.qp0 gid=::ffff:224.1.1.1 lid=0")[-1].failed
         lab.do(f"post_recv {node}.qp0 sg={node}.mr0[0:128]")
     made = lab.do(
-        "create_ah A.ah0 pd=A.pd0 is_global=1 dgid=::ffff:224.1.1.1 sgid_index=1 hop_limit=1 port_num=1"
+        "create_ah A.ah0 pd=A.pd0 is_global=1 dgid=::ffff:224.1.1.1 sgid_index=1 "
+        "hop_limit=1 port_num=1"
     )
     assert not made[-1].failed, made[-1]
     sent = lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn=0xffffff "

@@ -70,7 +70,7 @@ BANNED = (
     Banned(r"\buntaken\b", "an untaken event", "Write pending, and the call that reads it."),
     Banned(r"\b(told|tells)\b", "the peer is told", "Write sent, shown, set, reported."),
     Banned(r"\bsaid\b", "as was said", "Write given, written, printed."),
-    Banned(r"\b(the glass|the book)\b", "back to the book", "Name the pane, the file, the guide."),
+    Banned(r"\bthe glass\b", "drawn on the glass", "Name the pane or the screen."),
     Banned(r"\bquirks?\b", "the quirks of a device", "Write device model, deviation."),
     Banned(r"\bto chance\b", "what is left to chance", "Write random."),
     Banned(r"\b(lie|lies|lying) there\b", "completions that lie there", "Write already in the CQ."),
