@@ -1,6 +1,7 @@
 """rdmalab: type RDMA verbs, see two emulated nodes do them.
 
-`Lab` is handed out lazily, so that reading a table of `rdmalab.spec` loads only tables.
+`Lab` and `Exercise` are imported when they are first used, so that reading a table of
+`rdmalab.spec` loads only tables.
 """
 
 from typing import TYPE_CHECKING
@@ -8,9 +9,10 @@ from typing import TYPE_CHECKING
 from rdmalab import version
 
 if TYPE_CHECKING:
+    from rdmalab.classroom.exercise import Exercise
     from rdmalab.lab import Lab
 
-__all__ = ["Lab"]
+__all__ = ["Exercise", "Lab"]
 __version__ = version.VERSION
 
 
@@ -19,4 +21,8 @@ def __getattr__(name: str) -> object:
         from rdmalab.lab import Lab
 
         return Lab
+    if name == "Exercise":
+        from rdmalab.classroom.exercise import Exercise
+
+        return Exercise
     raise AttributeError(f"module 'rdmalab' has no attribute {name!r}")

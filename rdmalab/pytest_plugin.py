@@ -5,13 +5,14 @@ only when a file is played or the fixture is used. `-p no:rdmalab` switches it o
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from rdmalab.classroom.exercise import Exercise
     from rdmalab.lab import Lab
     from rdmalab.scenario.include import Opener
     from rdmalab.scenario.runner import Runner
@@ -73,6 +74,22 @@ def rdmalab(request: pytest.FixtureRequest) -> "Iterator[Lab]":
     lab = Lab(*marker.args, **marker.kwargs) if marker is not None else Lab()
     yield lab
     lab.session.dispose()
+
+
+@pytest.fixture
+def rdmalab_lab() -> "Iterator[Callable[..., Exercise]]":
+    """Opens labs: `rdmalab_lab("labs/sq-full", student="s1")` is an `Exercise`."""
+    from rdmalab.classroom.exercise import Exercise
+
+    opened: list[Exercise] = []
+
+    def opener(file: str, student: str = "", work: str = "") -> Exercise:
+        opened.append(Exercise(file, student, work))
+        return opened[-1]
+
+    yield opener
+    for exercise in opened:
+        exercise.session.dispose()
 
 
 # --------------------------------------------------------------------------- items

@@ -235,6 +235,20 @@ def pytest_sessionfinish(session):
 """
 
 
+def test_a_fixture_opens_labs(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_see(rdmalab_lab):
+            lab = rdmalab_lab("labs/sq-full", student="s1")
+            lab.do("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
+            lab.answer("see", "ENOMEM")
+            assert lab.grade().results[0].passed
+            assert rdmalab_lab("labs/access").work.student == "anonymous"
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
 def test_other_projects_pay_nothing(pytester: pytest.Pytester) -> None:
     """Without a file or the fixture only the plugin is loaded; it can be switched off."""
     pytester.makeconftest(_MODULES)

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from rdmalab.classroom.work_log import WorkRecord
 from rdmalab.scenario.field_types import FORMAT
 from rdmalab.version import VERSION
 
@@ -75,6 +76,8 @@ class Grade(BaseModel):
     """Hints that were taken and charged."""
     moves: int = 0
     """Commands that went to another moment."""
+    record: WorkRecord | None = None
+    """What the log of the submission says; None: it cannot be read."""
     work: str = ""
     """SHA-256 of the submission."""
 

@@ -10,7 +10,8 @@ from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.playing import Verdict
-from rdmalab.classroom.public import digest
+from rdmalab.classroom.public import other_lab
+from rdmalab.classroom.work_log import record
 from rdmalab.jobs import result_file
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending, Outcome, Pool
@@ -65,7 +66,7 @@ def grade_of(item: Item) -> Grade:
         lab = _lab(item.lab, item.lab_path, student, item.salt, ())
     except FileError as wrong:
         return _ungraded(item, Verdict.NOT_GRADED, str(wrong))
-    if reason := _other_lab(lab, given.lab):
+    if reason := other_lab(lab, given.lab):
         return _ungraded(item, Verdict.UNREADABLE, reason)
 
     def reopen(world: Mapping[str, str]) -> LabFile:
@@ -74,17 +75,8 @@ def grade_of(item: Item) -> Grade:
 
     found = grade(lab, Work(given.lines, given.answers, given.hints), reopen, public=item.public)
     found.student, found.work, found.file = student, work, item.name
+    found.record = record(given.log)
     return found
-
-
-def _other_lab(lab: LabFile, named: str) -> str:
-    """Why a submission is not one of this lab; empty if it is."""
-    name, _, version = named.partition(" ")
-    if name != lab.document.id:
-        return f"this is a submission of the lab {name}, not of {lab.document.id}"
-    if version and version != digest(lab):
-        return f"this is for another version of the lab: {version}, now {digest(lab)}"
-    return ""
 
 
 def _ungraded(item: Item, verdict: Verdict, reason: str) -> Grade:

@@ -72,7 +72,7 @@ def play(lab: LabFile, lines: Sequence[str]) -> Played:
         if number > limit.lines:
             played.cut = f"more than {limit.lines:,} lines"
             return played
-        for foul in _typed(played, rules, line):
+        for foul in typed(played, rules, line):
             played.fouls.append(Foul(number, line, foul))
         if played.cut:
             return played
@@ -82,7 +82,7 @@ def play(lab: LabFile, lines: Sequence[str]) -> Played:
     return played
 
 
-def _typed(played: Played, rules: Rulebook, line: str) -> Iterator[str]:
+def typed(played: Played, rules: Rulebook, line: str) -> Iterator[str]:
     """Run a line; what of it is not allowed or not understood."""
     for part in rules.parts(line):
         if part.foul:

@@ -62,3 +62,13 @@ def digest(lab: LabFile) -> str:
     The published file has the same digest as the file from which it was made.
     """
     return sha256(published(lab).encode()).hexdigest()[:_DIGITS]
+
+
+def other_lab(lab: LabFile, named: str) -> str:
+    """Why a submission is not one of this lab; empty if it is. named: the lab that it names."""
+    name, _, version = named.partition(" ")
+    if name != lab.document.id:
+        return f"this is a submission of the lab {name}, not of {lab.document.id}"
+    if version and version != digest(lab):
+        return f"this is for another version of the lab: {version}, now {digest(lab)}"
+    return ""

@@ -19,6 +19,11 @@ def is_word(text: str) -> bool:
     return text.lstrip().startswith(f"{WORK.head}:")
 
 
+def is_one(octets: bytes) -> bool:
+    """Whether a file is a submission, which may be replaced by a newer one."""
+    return b"kind: submission" in octets
+
+
 def loads(text: str, path: str) -> Submission:
     """The submission in a text, YAML or a word; raises FileError. path: for messages.
 

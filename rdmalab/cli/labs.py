@@ -123,6 +123,25 @@ def _as_scenario(path: str) -> "ScenarioModel":
     return ScenarioModel(file=path, title=None, outcome=outcome, planned=len(steps), steps=steps)
 
 
+@labs.command(name="try")
+@with_file
+@click.option("--student", default="demo", show_default=True, metavar="ID", help="Who tries it.")
+@click.option("--work", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="A submission to be continued.")  # fmt: skip
+def try_(*, path: str, student: str, work: str | None) -> int:
+    """Open a lab in the app as a student does."""
+    from rdmalab.grammar.text import in_quotes
+    from rdmalab.scenario.files import found
+    from rdmalab.tui.launch import main as app
+
+    given = [f"student={in_quotes(student)}", *([f"work={in_quotes(work)}"] if work else [])]
+    line = " ".join(["load", in_quotes(found(path)), *given])
+    if not program.at_terminal() or program.is_dumb():
+        message = f"the app needs a terminal; without one: rdmalab repl, and there: {line}"
+        raise click.UsageError(message)
+    return app(line=line)
+
+
 @labs.command()
 @with_file
 @click.option("--student", "ids", multiple=True, metavar="ID", help="Repeatable.")

@@ -3,6 +3,7 @@
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +13,10 @@ from rdmalab.cli.scenarios import answer, opened, played, required_error, verdic
 from rdmalab.export import FORMATS, format_called
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
-from rdmalab.spec.profiles import PROFILES
+from rdmalab.spec.profiles import PROFILES, STRICT
+
+if TYPE_CHECKING:
+    from rdmalab.classroom.exercise import Exercise
 
 _STANDARD_OUTPUT = "-"
 
@@ -77,9 +81,15 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
 @click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on its session.")
 @click.option("--why", "ask", is_flag=True, help="Run why at its end; exit code 1 for an error.")
+@click.option(
+    "--lab", "exercise", metavar="LAB", help="Solve a lab: run in its world, and print its tasks."
+)
+@click.option("--student", default="", metavar="ID", help="With --lab: who hands it in.")
+@click.option("--submit", metavar="FILE", help="With --lab: write the submission.")
 def python(  # noqa: PLR0913  (one argument an option)
     *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, poll_warning: float,
-    save: str | None, tui: bool, ask: bool,
+    save: str | None, tui: bool, ask: bool, exercise: str | None, student: str,
+    submit: str | None,
 ) -> int:  # fmt: skip
     """Run a pyverbs program on a lab instead of RDMA hardware.
 
@@ -88,6 +98,7 @@ def python(  # noqa: PLR0913  (one argument an option)
     """
     from rdmalab.compat.script import run as play
 
+    opened = _exercise(exercise, student, submit, is_other=profile != STRICT.name)
     layer = LAYER_OF[link_layer]
     if layer not in PROFILES[profile].link_layers:
         message = f"--link-layer: profile {profile} has no {link_layer} port"
@@ -97,11 +108,47 @@ def python(  # noqa: PLR0913  (one argument an option)
     except OSError as wrong:
         raise click.UsageError(f"{script} cannot be read: {wrong.strerror}") from None
     with unguarded():
-        code = play(script, arguments, profile, layer, round(poll_warning * 1e9) or None)
+        warned = round(poll_warning * 1e9) or None
+        code = play(script, arguments, profile, layer, warned, opened)
+    if opened is not None:
+        _hand_in(opened, submit)
     if save is not None or tui:
         _keep(save, Path(script).name, tui=tui)
     found = _why() if ask else Exit.WELL
     return code or found
+
+
+def _exercise(
+    file: str | None, student: str, submit: str | None, *, is_other: bool
+) -> "Exercise | None":
+    """The lab that a program solves. is_other: another profile is requested."""
+    from rdmalab.scenario.source import FileError
+
+    if file is None:
+        if student or submit:
+            raise click.UsageError("--student and --submit go with --lab LAB")
+        return None
+    if is_other:
+        raise click.UsageError("--lab and --profile exclude each other: a lab has its devices")
+    from rdmalab.classroom.exercise import Exercise
+    from rdmalab.classroom.playing import BrokenLab
+
+    try:
+        return Exercise(file, student)
+    except (FileError, BrokenLab) as wrong:
+        raise click.UsageError(str(wrong)) from None
+
+
+def _hand_in(exercise: "Exercise", file: str | None) -> None:
+    """Print what the calls of the program are worth, and write them as a submission."""
+    exercise.work.keep_calls()
+    tell(exercise.report)
+    if file is not None:
+        try:
+            exercise.submit(file)
+        except (disk.FileExistsAsOther, OSError, ValueError) as wrong:
+            raise click.ClickException(f"{file} cannot be written: {wrong}") from None
+        tell(f"{file}: hand in this file")
 
 
 def _why() -> int:

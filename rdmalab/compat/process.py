@@ -55,10 +55,10 @@ class Process:
 
     def __init__(
         self, profile: str | Profile = "strict", seed: int = 0,
-        link_layer: LinkLayer = LinkLayer.ETHERNET,
+        link_layer: LinkLayer = LinkLayer.ETHERNET, lab: Lab | None = None,
     ) -> None:  # fmt: skip
-        self.profile = profile
-        self.lab = Lab(profile=profile, seed=seed)
+        self.lab = lab if lab is not None else Lab(profile=profile, seed=seed)
+        self.profile = profile if lab is None else next(iter(lab.profiles.values()))
         self.session = self.lab.session
         self.world = self.session.world
         self.buffers = Buffers()
@@ -263,13 +263,14 @@ def _cause(session: Session) -> str:
 
 
 def begin(
-    profile: str | Profile = "strict", seed: int = 0, link_layer: LinkLayer = LinkLayer.ETHERNET
-) -> Process:
-    """A fresh lab for what follows; link_layer: of the ports of both nodes.
+    profile: str | Profile = "strict", seed: int = 0, link_layer: LinkLayer = LinkLayer.ETHERNET,
+    lab: Lab | None = None,
+) -> Process:  # fmt: skip
+    """A fresh lab for what follows, or the given one; link_layer: of the ports of both nodes.
 
     NotUnderstood if the profile has no such ports (rxe: no InfiniBand).
     """
-    _Here.process = Process(profile, seed, link_layer)
+    _Here.process = Process(profile, seed, link_layer, lab)
     return _Here.process
 
 

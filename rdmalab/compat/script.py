@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rdmalab.compat import install, process, virtual_time
+from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import Profile
 
@@ -18,14 +19,14 @@ _INTERRUPTED = 130  # as a shell says of a program that ^C ended
 def run(
     script: str, arguments: Sequence[str], profile: str | Profile,
     link_layer: LinkLayer = LinkLayer.ETHERNET,
-    poll_warning_ns: int | None = process.POLL_WARNING_NS,
+    poll_warning_ns: int | None = process.POLL_WARNING_NS, lab: Lab | None = None,
 ) -> int:  # fmt: skip
     """Run it as `python SCRIPT ARG…` does and return its exit code; 130 after ^C.
 
     link_layer: of the ports of both nodes. poll_warning_ns: virtual time after which a queue that
-    is polled in vain is reported; None: never.
+    is polled in vain is reported; None: never. lab: the world in which it runs; None: a fresh one.
     """
-    begun = process.begin(profile, link_layer=link_layer)
+    begun = process.begin(profile, link_layer=link_layer, lab=lab)
     begun.poll_warning_ns = poll_warning_ns
     before = signal.signal(signal.SIGINT, begun.turns.interrupt)
     install.install()

@@ -23,18 +23,21 @@ _STYLE = {True: GOOD, False: WARN, None: DIM}
 
 
 def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
-    """Replace the world by that of a lab, for one student."""
-    from rdmalab.classroom.lab_session import LabSession
+    """Replace the world by that of a lab, for one student, and continue work that is given."""
+    from rdmalab.classroom.lab_session import LabSession, WrongWork
     from rdmalab.classroom.playing import BrokenLab
     from rdmalab.scenario.loader import FileError, read
 
     try:
         text = read(path)
-        lab = LabSession(text, path, talk.lab.session.vocabulary, wish.student)
-    except (FileError, BrokenLab) as error:
+        given = read(wish.work) if wish.work else ""
+        vocabulary = talk.lab.session.vocabulary
+        lab = LabSession.begun(text, path, vocabulary, wish.student, given, wish.work)
+    except (FileError, BrokenLab, WrongWork) as error:
         talk.report_error(str(error), emit)
         return
-    if wrong := talk.diary.loaded(path, text):
+    files = [(path, text), *([(wish.work, given)] if given else [])]
+    if wrong := "".join(filter(None, [talk.diary.loaded(*each) for each in files])):
         talk.report_error(wrong, emit)
         return
     lab.session.default_node = talk.lab.session.default_node
@@ -43,6 +46,7 @@ def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
     document = lab.lab.document
     talk.tell([plain(f"{document.title}  ({lab.student})", TITLE)], emit)
     talk.tell([plain(text) for text in paragraphs(document.about or "")], emit)
+    talk.tell([plain(f"{wish.work}, line {foul}", WARN) for foul in lab.skipped], emit)
     talk.tell(list(task_lines(lab, lab.grade())), emit)
     talk.tell([plain("task · hint TASK · answer TASK TEXT · submit", DIM)], emit)
     talk.judge(ok=True)
@@ -116,28 +120,31 @@ async def _hint(talk: "Conversation", wish: TakeHint, emit: "Emit", _pause: "Pau
         cost = f"{hint.cost} point{'s' * (hint.cost > 1)}"
         talk.tell([plain(f"the next hint costs {cost}: hint {task.id} yes", WARN)], emit)
         return
-    lab.hints.append(f"{task.id}.{number}")
+    lab.take_hint(task.id)
     talk.tell([plain(text) for text in paragraphs(hint.text)], emit)
 
 
 def _named(talk: "Conversation", lab: "LabSession", name: str, emit: "Emit") -> "Task | None":
-    task = lab.task(name)
-    if task is None:
-        names = " ".join(each.id for each in lab.lab.document.tasks)
-        talk.report_error(f"no task is called {name}: {names}", emit)
-    return task
+    from rdmalab.classroom.lab_session import WrongTask
+
+    try:
+        return lab.task(name)
+    except WrongTask as wrong:
+        talk.report_error(str(wrong), emit)
+        return None
 
 
 async def _answer(talk: "Conversation", wish: GiveAnswer, emit: "Emit", _pause: "Pause") -> None:
-    lab = _opened(talk, emit)
-    task = _named(talk, lab, wish.task, emit) if lab is not None else None
-    if lab is None or task is None:
+    from rdmalab.classroom.lab_session import WrongTask
+
+    if (lab := _opened(talk, emit)) is None:
         return
-    if not task.is_asked and not task.hidden:
-        talk.report_error(f"{task.id} asks for no answer: its goals are judged", emit)
+    try:
+        lab.answer(wish.task, wish.text)
+    except WrongTask as wrong:
+        talk.report_error(str(wrong), emit)
         return
-    lab.answers[task.id] = wish.text.strip()
-    talk.tell(list(task_lines(lab, lab.grade(), task.id)), emit)
+    talk.tell(list(task_lines(lab, lab.grade(), wish.task)), emit)
 
 
 async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pause") -> None:
@@ -154,7 +161,7 @@ async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pau
     else:
         named = wish.file if "." in wish.file else f"{wish.file}.yaml"
         try:
-            disk.write(named, submission.written(work).encode(), _is_submission)
+            disk.write(named, submission.written(work).encode(), submission.is_one)
         except disk.FileExistsAsOther:
             talk.report_error(f"{named} exists and is no submission; choose another name", emit)
             return
@@ -164,10 +171,6 @@ async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pau
             return
         talk.tell([plain(f"{named}: hand in this file", GOOD)], emit)
     talk.tell(list(task_lines(lab, lab.grade())), emit)
-
-
-def _is_submission(octets: bytes) -> bool:
-    return b"kind: submission" in octets
 
 
 LAB_WISHES: dict[type, LabHandler] = {

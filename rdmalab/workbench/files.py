@@ -21,12 +21,13 @@ Profile = Annotated[str, OneOf(PROFILES)]
 class Load:
     """Request: load this scenario or lab. profile: replaces those of the file; None keeps them.
 
-    student: of a lab: the parameters of this student.
+    student: of a lab: the parameters of this student. work: a submission of it to be continued.
     """
 
     path: str
     profile: str | None = None
     student: str = ""
+    work: str = ""
 
 
 @dataclass(slots=True)
@@ -80,18 +81,22 @@ class Exported:
 
 
 @command(Facts(touches_files=True, recovery=Recovery.REPEAT_WALK))
-def load(session: Session, file: str, *, profile: Profile | None = None, student: str = "") -> Load:
+def load(
+    session: Session, file: str, *, profile: Profile | None = None, student: str = "",
+    work: str = "",
+) -> Load:  # fmt: skip
     """Open a scenario and step through it with its notes; `next` continues. Or open a lab.
 
     The session starts with a new world. The setup runs at once; then each note is a stop. A file
     of the folder scenarios has a short name: load err/rnr-retry-exceeded. profile: the device
     model of all nodes, instead of those in the file. student: the id under which you hand in a
-    lab; it draws your parameters. The words of a lab are task, hint, answer, submit.
+    lab; it draws your parameters. work: a submission that you continue. The words of a lab are
+    task, hint, answer, submit.
 
     Example: load "scenarios/rc/send.rdmalab.yaml"
     """
     del session
-    return Load(file, profile, student)
+    return Load(file, profile, student, work)
 
 
 @command(Facts(is_repeated=True, recovery=Recovery.REPEAT_WALK))

@@ -51,6 +51,18 @@ def test_a_student_gets_from_a_wrong_answer_to_the_submission(talk: Talk) -> Non
     assert grade_of(Item(TEMPLATE, "x", word, "w")).score == 5
 
 
+def test_work_that_was_handed_in_is_continued(talk: Talk) -> None:
+    typed(talk, "answer answer-of-b 2")
+    typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]")
+    typed(talk, "submit work.yaml")
+    said = typed(talk, "load x.lab.yaml work=work.yaml")
+    assert "A receive before the message  (s1)" in said
+    assert "4 of 4 points" in said
+    Path("other.yaml").write_text(Path("work.yaml").read_text().replace("lab: LAB-ID", "lab: b"))
+    assert "a submission of the lab b" in typed(talk, "load x.lab.yaml work=other.yaml")
+    assert "none.yaml" in typed(talk, "load x.lab.yaml work=none.yaml")
+
+
 def test_a_hint_that_is_taken_costs_its_points(talk: Talk) -> None:
     typed(talk, "hint deliver")
     assert "post_recv B.qp0 sg=B.mr0[0:64]" in typed(talk, "hint deliver yes")

@@ -1,0 +1,109 @@
+"""A lab from Python: the rules, the grade, a submission and its continuation."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from rdmalab import Exercise, disk
+from rdmalab.classroom import submission
+from rdmalab.classroom.exercise import RuleBroken
+from rdmalab.classroom.lab_session import ANYONE, WrongTask, WrongWork
+from rdmalab.cli import main
+from rdmalab.scenario.source import FileError
+from tests.classroom.labs import FOLDER
+
+LAB = str(FOLDER / "sq-full.lab.yaml")
+PROGRAM = Path(__file__).parents[1] / "pyverbs_programs/rc_pingpong.py"
+POST = "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
+
+
+def test_lines_answers_and_hints_are_kept_and_judged() -> None:
+    lab = Exercise(LAB, "s1")
+    assert lab.do(POST)[-1].failed
+    assert lab.look("log.last.errno == ENOMEM")
+    lab.do("show A.qp0; why A.qp0")
+    assert lab.work.lines == [POST]
+    with pytest.raises(WrongTask, match="no task is called sea: see explain"):
+        lab.answer("sea", "ENOMEM")
+    with pytest.raises(WrongTask, match="deliver asks for no answer"):
+        lab.answer("deliver", "1")
+    lab.answer("see", " ENOMEM ")
+    assert lab.hint("see").startswith("Type: ")
+    assert lab.hint("see") == ""
+    grade = lab.grade()
+    assert (grade.student, grade.score, grade.results[0].passed) == ("s1", 1, True)
+    assert lab.report.startswith("sq-full  s1  1 of ")
+
+
+def test_a_line_that_is_not_allowed_is_not_run() -> None:
+    lab = Exercise(LAB)
+    before = lab.session.world.event
+    with pytest.raises(RuleBroken, match="fault is not allowed in this lab"):
+        lab.do("fault drop count=1")
+    assert lab.session.world.event == before
+    assert lab.work.lines == []
+    assert lab.work.student == ANYONE
+
+
+def test_what_was_handed_in_can_be_continued(tmp_path: Path) -> None:
+    file = str(tmp_path / "work.yaml")
+    lab = Exercise(LAB, "s1")
+    lab.do(POST)
+    lab.answer("see", "ENOMEM")
+    word = lab.submit(file)
+    assert submission.loads(word, "") == submission.loads(Path(file).read_text(), file)
+    again = Exercise(LAB, work=file)
+    assert again.session.world.event == lab.session.world.event
+    assert again.grade() == lab.grade()
+    again.do("poll_cq A.cq0")
+    again.submit(file)
+    assert len(submission.loads(Path(file).read_text(), file).lines) == 2
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(disk.FileExistsAsOther):
+        lab.submit(str(tmp_path / "notes.txt"))
+    with pytest.raises(WrongWork, match="of the lab sq-full, not of access"):
+        Exercise(str(FOLDER / "access.lab.yaml"), work=file)
+    with pytest.raises(FileError, match=r"notes\.txt"):
+        Exercise(LAB, work=str(tmp_path / "notes.txt"))
+
+
+# --------------------------------------------------------------------------- a pyverbs program
+def program(folder: Path, rounds: int) -> str:
+    """The ping-pong of the examples, with so many rounds."""
+    text = PROGRAM.read_text()
+    assert "ROUNDS = 64, 100" in text
+    text = text.replace("ROUNDS = 64, 100", f"ROUNDS = 64, {rounds}")
+    (folder / "pingpong.py").write_text(text)
+    return str(folder / "pingpong.py")
+
+
+def test_a_pyverbs_program_solves_a_lab(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [""])
+    path = str(FOLDER / "own-program.lab.yaml")
+    rounds = int(Exercise(path, "s1").work.lab.params["rounds"])
+    work = str(tmp_path / "work.yaml")
+    solve = ["python", "--lab", path, "--student", "s1", "--submit", work]
+    assert main([*solve, program(tmp_path, rounds)]) == 0
+    assert "+ rounds  4 of 4" in capfd.readouterr().err
+    assert main(["grade", path, work, "--require", "8"]) == 0
+    assert main([*solve, program(tmp_path, rounds - 1)]) == 0
+    assert "- rounds  0 of 4" in capfd.readouterr().err
+    assert main(["grade", path, work, "--require", "8"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--student", "s1"], "--student and --submit go with --lab"),
+        (["--lab", LAB, "--profile", "rxe"], "--lab and --profile exclude each other"),
+        (["--lab", "none.lab.yaml"], "none.lab.yaml"),
+    ],
+)
+def test_what_a_program_may_not_ask_for(
+    options: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["python", *options, program(tmp_path, 1)]) == 2
+    assert message in capfd.readouterr().err
