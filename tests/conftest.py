@@ -3,6 +3,7 @@
 import gc
 import os
 import secrets
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -15,7 +16,13 @@ from tests.each import SEED
 
 
 def pytest_configure() -> None:
-    """A new seed for tests.hostile in each run; the workers of pytest-xdist inherit it."""
+    """A new seed for tests.hostile in each run; the workers of pytest-xdist inherit it.
+
+    Processes that tests start can be interrupted, also where the run is a background job of a shell
+    without job control, which ignores SIGINT.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault(SEED, str(secrets.randbelow(1 << 32)))
 
 

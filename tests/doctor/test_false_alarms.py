@@ -8,6 +8,7 @@ In the others, of which many show what goes wrong, whatever is called a cause mu
 good end by itself: that is tried.
 """
 
+import os
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
@@ -35,7 +36,7 @@ from rdmalab.spec.records import A, B, Kind, Record, kind_of, node_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views.programs import stuck_rows
 from rdmalab.vocabulary import VOCABULARY
-from tests.each import a_third
+from tests.each import ALL, a_third
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(
@@ -47,6 +48,7 @@ FAILURES = ("real/", "ud/one-packet")
 """What went wrong for somebody, and a datagram too long to be sent: success to its sender."""
 MISTAKES = ("rc/inline", "sge/hands-off")
 """Lessons whose program writes into a buffer that is still sent: the cause is true, and at once."""
+MOST_QUESTIONS = 1_000_000 if os.environ.get(ALL) else 200  # of a scenario
 _WRONG = frozenset(
     (
         Kind.REFUSED, Kind.REQUEST_REFUSED, Kind.CQ_OVERRUN, Kind.PORT_CHANGED, Kind.SRQ_FAILED,
@@ -99,13 +101,24 @@ def alarm(session: Session, report: Report) -> str:
     return f"ev {session.world.event}: {report.name}: {said}" if said else ""
 
 
+@cache
+def stride(file: str) -> int:
+    """After how many events a question is asked: 1, and more in the few long scenarios.
+
+    An answer about thousands of events takes a tenth of a second and more.
+    """
+    runner = Runner(load(str(FOLDER / file), VOCABULARY), open_session)
+    runner.run()
+    return 1 + runner.session.world.event // MOST_QUESTIONS
+
+
 def played(file: str, ask: Callable[[Session], None]) -> Session:
     """The scenario, and somebody who asks after each event."""
     runner = Runner(load(str(FOLDER / file), VOCABULARY), open_session)
     session, last = runner.session, None
     while not runner.over:
         for reply in runner.replies():
-            while reply.travel is not None and not reply.travel.go(1):
+            while reply.travel is not None and not reply.travel.go(stride(file)):
                 ask(session)
             if session.history.here != last:
                 ask(session)
