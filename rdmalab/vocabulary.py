@@ -147,7 +147,13 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "look": (show.show, show.changes, show.node),
     "reason": (why.why, why.apply, why.checklist),
     "learn": (help.help_, help.explain, files.load, files.next_),
-    "labs": (lab_words.task, lab_words.hint, lab_words.answer, lab_words.submit),
+    "labs": (
+        lab_words.tour,
+        lab_words.task,
+        lab_words.hint,
+        lab_words.answer,
+        lab_words.submit,
+    ),
     "keep": (files.save, files.new, files.continue_, files.share, files.open_, files.export),
     "leave": (show.quit_,),
 }

@@ -1,6 +1,6 @@
 """A lab that is open: lines, answers and hints, and what they are worth."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.goals import judge
@@ -43,7 +43,10 @@ class LabSession:
 
     latest: the newest grade; lines typed after it are not in it.
     skipped: lines of a submission that was continued, each with why it does not count.
+    autosave: called after each line of a prompt; returns why the work is not kept, empty if it is.
     """
+
+    autosave: Callable[[], str] | None = None
 
     def __init__(self, text: str, path: str, vocabulary: Vocabulary, student: str) -> None:
         """Raises FileError for a wrong file, and BrokenLab if its setup fails."""
@@ -163,6 +166,12 @@ class LabSession:
             raise WrongTask(f"no task is called {name}: {names}")
         return found
 
+    @property
+    def open_task(self) -> Task | None:
+        """The first task that is not passed, by the newest grade; None: all are."""
+        pairs = zip(self.lab.document.tasks, self.latest.results, strict=True)
+        return next((task for task, result in pairs if result.passed is False), None)
+
     def next_hint(self, task: Task) -> int:
         """The number of the first hint that was not taken yet, from 1; 0: all were taken."""
         taken = [name for name in self.hints if name.startswith(f"{task.id}.")]
@@ -204,6 +213,10 @@ class LabSession:
     def submission(self) -> Submission:
         """What is handed in, as the log has it from now on."""
         self.log.add(f"{SUBMITTED} {self.latest.score}")
+        return self.so_far()
+
+    def so_far(self) -> Submission:
+        """The work up to now, to be continued."""
         return Submission(
             rdmalab=FORMAT, kind="submission", lab=f"{self.lab.document.id} {digest(self.lab)}",
             student=self.student, lines=self.lines, answers=self.answers, hints=self.hints,

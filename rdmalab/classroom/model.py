@@ -212,6 +212,10 @@ class LabDocument(Document, BaseModel):
     """A lab has none: the student types them."""
     rules: Rules = Rules()
     """What a student may do."""
+    guided: Truth = False
+    """The tasks are judged after each line that is typed, and the next one is shown."""
+    after: field_types.Sentence | None = None
+    """What is shown when all tasks of a guided lab are done."""
     tasks: Annotated[list[Task], Field(min_length=1, max_length=MOST_TASKS)]
     """The tasks, in their order."""
     solutions: Solutions | None = None

@@ -34,7 +34,9 @@ def member_names() -> frozenset[str]:
     """All names in the code of the engines, also in code that runs when a module is loaded."""
     found: set[str] = set()
     for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
-        loader = importlib.import_module(info.name).__loader__
+        # Not the loader of the module: inside pytest that is one which has no code to show.
+        spec = info.module_finder.find_spec(info.name, None)
+        loader = spec.loader if spec is not None else None
         if isinstance(loader, InspectLoader) and (code := loader.get_code(info.name)) is not None:
             found.update(_names(code))
     return frozenset(found)

@@ -274,9 +274,9 @@ class Conversation:
                 if self.stopping:
                     self._answered = True
                     travel.stop()
-                    self.stopped_after = travel.events
         finally:
             self.running = self.searching = False
+        self.stopped_after = travel.events if travel.over == STOPPED else None
         self.diary.arrived(LoggedArrival(place_of(self.lab.session), travel.over == STOPPED))
 
     def _slice(self, travel: RunControl, known: LoggedArrival | None) -> bool:

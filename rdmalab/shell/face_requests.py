@@ -8,7 +8,9 @@ from rdmalab.session.lines import Reply
 from rdmalab.shell.lab_requests import LAB_WISHES, open_lab
 from rdmalab.shell.lesson import DIM, Drive, Lesson
 from rdmalab.shell.styled_text import plain
+from rdmalab.shell.tour import tour
 from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
+from rdmalab.workbench.lab_words import Tour
 from rdmalab.workbench.recovered_sessions import waiting
 from rdmalab.workbench.write_ahead_log import head_of
 
@@ -128,5 +130,5 @@ async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Paus
 
 WISHES: dict[type, FaceHandler] = {
     Load: _load, Next: _next, Open: _open, Continue: _continue, Shared: _share, Empty: _new,
-    **LAB_WISHES,
+    Tour: tour, **LAB_WISHES,
 }  # fmt: skip

@@ -24,19 +24,20 @@ _STYLE = {True: GOOD, False: WARN, None: DIM}
 
 def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
     """Replace the world by that of a lab, for one student, and continue work that is given."""
-    from rdmalab.classroom.lab_session import LabSession, WrongWork
+    from rdmalab.classroom.lab_session import ANYONE, LabSession, WrongWork
     from rdmalab.classroom.playing import BrokenLab
     from rdmalab.scenario.loader import FileError, read
 
     try:
         text = read(path)
-        given = read(wish.work) if wish.work else ""
+        work = talk.diary.path(wish.work, 1) if wish.work else ""
+        given = read(work) if work else ""
         vocabulary = talk.lab.session.vocabulary
-        lab = LabSession.begun(text, path, vocabulary, wish.student, given, wish.work)
+        lab = LabSession.begun(text, path, vocabulary, wish.student, given, work)
     except (FileError, BrokenLab, WrongWork) as error:
         talk.report_error(str(error), emit)
         return
-    files = [(path, text), *([(wish.work, given)] if given else [])]
+    files = [(path, text), *([(work, given)] if given else [])]
     if wrong := "".join(filter(None, [talk.diary.loaded(*each) for each in files])):
         talk.report_error(wrong, emit)
         return
@@ -44,11 +45,14 @@ def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
     talk.start_over(lab.session)
     talk.exercise = lab
     document = lab.lab.document
-    talk.tell([plain(f"{document.title}  ({lab.student})", TITLE)], emit)
+    student = f"  ({lab.student})" if lab.student != ANYONE else ""
+    talk.tell([plain(f"{document.title}{student}", TITLE)], emit)
     talk.tell([plain(text) for text in paragraphs(document.about or "")], emit)
-    talk.tell([plain(f"{wish.work}, line {foul}", WARN) for foul in lab.skipped], emit)
-    talk.tell(list(task_lines(lab, lab.grade())), emit)
-    talk.tell([plain("task · hint TASK · answer TASK TEXT · submit", DIM)], emit)
+    talk.tell([plain(f"{work}, line {foul}", WARN) for foul in lab.skipped], emit)
+    now = _next(lab) if document.guided else task_lines(lab, lab.grade())
+    talk.tell(list(now), emit)
+    words = "task · hint" if document.guided else "task · hint TASK · answer TASK TEXT · submit"
+    talk.tell([plain(words, DIM)], emit)
     talk.judge(ok=True)
 
 
@@ -68,6 +72,14 @@ def public_points(lab: "LabSession") -> int:
     return sum(task.points for task in lab.lab.document.tasks if not task.hidden)
 
 
+def standing(lab: "LabSession") -> str:
+    """The points so far of those that are judged here; of a guided lab its tasks: `3 of 8`."""
+    if lab.lab.document.guided:
+        passed = sum(result.passed is True for result in lab.latest.results)
+        return f"{passed} of {len(lab.latest.results)}"
+    return f"{lab.latest.score} of {public_points(lab)}"
+
+
 def goal_lines(lab: "LabSession") -> list[Line]:
     """The goals of the present, each with whether it is met now."""
     return [
@@ -81,6 +93,9 @@ def task_lines(lab: "LabSession", grade: "Grade", answered: str = "") -> Iterato
 
     answered: the task that was answered just now; its feedback is shown, too.
     """
+    if lab.lab.document.guided:
+        yield from guided_lines(lab, grade, answered)
+        return
     hidden = grade.of - public_points(lab)
     more = f", {hidden} hidden are judged by the instructor" if hidden else ""
     yield plain(f"{grade.lab}  {grade.score} of {public_points(lab)} points{more}", TITLE)
@@ -93,9 +108,7 @@ def task_lines(lab: "LabSession", grade: "Grade", answered: str = "") -> Iterato
         yield [(_STYLE[result.passed], row)]
         if result.passed is False and not shown:
             shown = True
-            yield from (plain(f"  {text}") for text in paragraphs(task.ask or ""))
-            choices = enumerate(task.choice or (), 1)
-            yield from (plain(f"  {number}. {choice.text}") for number, choice in choices)
+            yield from _asked(task)
             if not task.is_asked:
                 yield from (plain(f"  not yet: {wrong}", DIM) for wrong in result.wrong)
         if result.passed is False and task.id == answered and result.cause is not None:
@@ -106,9 +119,12 @@ def task_lines(lab: "LabSession", grade: "Grade", answered: str = "") -> Iterato
 
 # --------------------------------------------------------------------------- hints and answers
 async def _hint(talk: "Conversation", wish: TakeHint, emit: "Emit", _pause: "Pause") -> None:
-    lab = _opened(talk, emit)
-    task = _named(talk, lab, wish.task, emit) if lab is not None else None
-    if lab is None or task is None:
+    if (lab := _opened(talk, emit)) is None:
+        return
+    task = _named(talk, lab, wish.task, emit) if wish.task else lab.open_task
+    if task is None:
+        if not wish.task:
+            talk.tell([plain("all tasks are done", GOOD)], emit)
         return
     number = lab.next_hint(task)
     if not number:
@@ -195,8 +211,72 @@ async def in_lab(talk: "Conversation", line: str, emit: "Emit", pause: "Pause") 
     commands = await talk.carry_out(line, emit, pause)
     if lab is not None and talk.exercise is lab and talk.end is not LineEnd.NOT_UNDERSTOOD:
         lab.keep(session, line, talk.stopped_after)
-        turned = lab.turned(session) if talk.lab.session is lab.session else []
+        is_here = talk.lab.session is lab.session and not lab.lab.document.guided
+        turned = lab.turned(session) if is_here else []
         for name, met in turned:
             text = f"{'met' if met else 'not met any more'}  {name}"
             talk.tell([plain(text, GOOD if met else WARN)], emit)
+        if lab.lab.document.guided:
+            talk.tell(list(_progress(lab)), emit)
+        if lab.autosave is not None and (wrong := lab.autosave()):
+            lab.autosave = None
+            talk.tell([plain(wrong, WARN)], emit)
     return commands
+
+
+def guided_lines(lab: "LabSession", grade: "Grade", answered: str = "") -> Iterator[Line]:
+    """How many tasks are done, what the next one asks, and the titles of those that follow.
+
+    answered: the task that was answered just now; its feedback is shown, too.
+    """
+    current = lab.open_task
+    if any(result.passed for result in grade.results):
+        yield plain(f"done  {standing(lab)} tasks", GOOD)
+    for task, result in zip(lab.lab.document.tasks, grade.results, strict=True):
+        title = task.title or task.id
+        if result.passed:
+            continue
+        if task is not current:
+            yield plain(f"      {title}", DIM)
+        else:
+            yield plain(f"now   {title}", TITLE)
+            yield from _asked(task)
+            if task.id == answered and result.cause is not None:
+                yield plain(f"  {result.cause.help or 'That is not the answer.'}", WARN)
+    if current is None:
+        yield from _after(lab)
+
+
+def _after(lab: "LabSession") -> Iterator[Line]:
+    yield plain("All tasks are done.", TITLE)
+    yield from (plain(text) for text in paragraphs(lab.lab.document.after or ""))
+
+
+def _asked(task: "Task") -> Iterator[Line]:
+    """What a task asks, with the answers that are offered and their numbers."""
+    yield from (plain(f"  {text}") for text in paragraphs(task.ask or ""))
+    for number, choice in enumerate(task.choice or (), 1):
+        yield plain(f"  {number}. {choice.text}")
+
+
+def _progress(lab: "LabSession") -> Iterator[Line]:
+    """What a line has changed in a guided lab: the tasks that are passed now, and the next one."""
+    before = {result.id for result in lab.latest.results if result.passed}
+    results = lab.grade().results
+    passed = [result.id for result in results if result.passed]
+    if set(passed) == before:
+        return
+    for name in passed:
+        if name not in before:
+            yield plain(f"done  {lab.task(name).title or name}", GOOD)
+    yield from _next(lab)
+
+
+def _next(lab: "LabSession") -> Iterator[Line]:
+    """What the first open task of a guided lab asks."""
+    task = lab.open_task
+    if task is None:
+        yield from _after(lab)
+    else:
+        yield plain(f"now   {task.title or task.id}", TITLE)
+        yield from _asked(task)

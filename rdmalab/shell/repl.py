@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GREETING = (
     f"rdmalab {VERSION}: nodes A and B, one cable. Time moves only by step, run, until.",
-    "use rc_pair makes a connected pair. Tab completes, help lists words, ^D exits.",
+    "tour is a guided start, use rc_pair makes a pair. Tab completes, help, ^D exits.",
 )
 _NARROWEST = 40  # columns
 INDENT = "   "  # as wide as the prompt: answers stand under what was typed

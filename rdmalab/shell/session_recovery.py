@@ -10,6 +10,7 @@ from rdmalab.command import NotUnderstood, Recovery
 from rdmalab.grammar.line import parse
 from rdmalab.lab import open_session
 from rdmalab.session.session import Session
+from rdmalab.shell.lab_requests import in_lab
 from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.styled_text import Line, plain
 from rdmalab.spec.profiles import PROFILES
@@ -54,9 +55,9 @@ class Reread(NullLog):
         """Write the end of a run to the new log."""
         self.diary.arrived(arrival)
 
-    def path(self, typed: str) -> str:
-        """The logged path of the next scenario; `typed` if none is logged."""
-        return self.loads[0][0] if self.loads else typed
+    def path(self, typed: str, number: int = 0) -> str:
+        """The logged path of the next file, or one after it; `typed` if none is logged."""
+        return self.loads[number][0] if number < len(self.loads) else typed
 
     def loaded(self, path: str, text: str) -> str:
         """Log the scenario; returns an error text if it differs from the logged one."""
@@ -162,7 +163,7 @@ class _Continuation:
             return False, 0
         reread = self.talk.diary = Reread(typed, self.diary, may_go_on=may_go_on)
         try:
-            commands = await self.talk.carry_out(text, emit, pause)
+            commands = await in_lab(self.talk, text, emit, pause)
         finally:
             self.talk.diary = self.diary
         return reread.halted, commands

@@ -32,8 +32,8 @@ CARD: tuple[Line, ...] = (
     [("bold", "A has sent 64 bytes to B; both can poll a completion now."), ("", "  Try:")],
     [
         ("", "  "),
-        (_VERB, "poll_cq A.cq0"),
-        ("", "   removes A's completion and frees the send slot"),
+        (_VERB, "tour"),
+        ("", "   eight tasks, ten minutes: from RESET to a message and an error"),
     ],
     [("", "  "), (_VERB, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")],
     [("", "  "), (_VERB, "step"), ("", "  or F8, then Enter repeatedly: B has no receive left")],

@@ -1,4 +1,4 @@
-"""Commands of a lab that is open: task, hint, answer, submit."""
+"""Commands of labs: task, hint, answer, submit, and the tour."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -14,13 +14,23 @@ class LabRequest:
 
 
 @dataclass(slots=True)
+class Tour(LabRequest):
+    """Request: open the tour, where it was left or at its beginning."""
+
+    again: bool = False
+
+
+@dataclass(slots=True)
 class TaskList(LabRequest):
     """Request: show the tasks, and what is judged of them now."""
 
 
 @dataclass(slots=True)
 class TakeHint(LabRequest):
-    """Request: show the next hint of a task. sure: also one that costs points."""
+    """Request: show the next hint of a task. sure: also one that costs points.
+
+    task: empty: the first that is open.
+    """
 
     task: str
     sure: bool = False
@@ -54,9 +64,24 @@ def task(session: Session) -> TaskList:
     return TaskList()
 
 
+@command(Facts(touches_files=True))
+def tour(session: Session, start: Literal["", "again"] = "") -> Tour:
+    """Begin the tour: eight tasks from queue pairs in RESET to a message, an error and its cause.
+
+    It is a lab without points, and takes ten minutes. What you have done is kept, so that `tour`
+    continues there another day; `tour again` starts over. The session starts with a new world.
+
+    Example: tour
+    """
+    del session
+    return Tour(start == "again")
+
+
 @command(Facts())
-def hint(session: Session, task_id: str, sure: Literal["", "yes"] = "") -> TakeHint:
-    """Show the next hint of a task. A hint may cost points; then `hint TASK yes` takes it.
+def hint(session: Session, task_id: str = "", sure: Literal["", "yes"] = "") -> TakeHint:
+    """Show the next hint of a task, or of the first that is open.
+
+    A hint may cost points; then `hint TASK yes` takes it.
 
     Example: hint deliver
     """

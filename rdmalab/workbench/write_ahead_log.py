@@ -70,8 +70,9 @@ class NullLog:
         del path, text
         return ""
 
-    def path(self, typed: str) -> str:
-        """The path of the scenario that was typed like this."""
+    def path(self, typed: str, number: int = 0) -> str:
+        """The path of the file that was typed like this. number: of the files of the line."""
+        del number
         return typed
 
     def known(self) -> LoggedArrival | None:

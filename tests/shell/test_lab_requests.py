@@ -8,7 +8,9 @@ from rdmalab.classroom.grading import Item, grade_of
 from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.styled_text import text_of
 from tests.classroom.labs import RECV, TEMPLATE
+from tests.diaries import close_all, opened
 from tests.shell.talk import Talk
+from tests.shell.test_session_recovery import stop_after
 
 
 @pytest.fixture
@@ -61,6 +63,23 @@ def test_work_that_was_handed_in_is_continued(talk: Talk) -> None:
     Path("other.yaml").write_text(Path("work.yaml").read_text().replace("lab: LAB-ID", "lab: b"))
     assert "a submission of the lab b" in typed(talk, "load x.lab.yaml work=other.yaml")
     assert "none.yaml" in typed(talk, "load x.lab.yaml work=none.yaml")
+
+
+def test_a_crash_loses_no_line_of_the_work(talk: Talk, tmp_path: Path) -> None:
+    """Also a run that ^C has stopped is in the work as far as it went."""
+    state = tmp_path / "state"
+    state.mkdir()
+    lost = Talk("load x.lab.yaml student=s1", "answer answer-of-b 2", diary=opened(state))
+    lost.ask(f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]", "show A.qp0")
+    stop_after(lost, "run 1s", 1)
+    before = lost.conversation.exercise
+    close_all()
+    found = Talk("continue", width=200, diary=opened(state)).conversation.exercise
+    assert before is not None
+    assert found is not None
+    assert (found.lines, found.answers) == (before.lines, before.answers)
+    assert found.lines[-1].startswith("step ")
+    assert found.student == "s1"
 
 
 def test_a_hint_that_is_taken_costs_its_points(talk: Talk) -> None:

@@ -108,7 +108,9 @@ def test_a_point_that_uses_up_its_time_is_cut(folder: Path) -> None:
                  "-o", "t.csv") == 1  # fmt: skip
     good, cut = rows((folder / "t.csv").read_text())
     assert good["ended"] == "passed"
-    assert (cut["ended"], cut["time"], cut["error"]) == ("cut", "", "limit of 1 s of CPU time")
+    assert (cut["ended"], cut["time"]) == ("cut", "")
+    limits = ("limit of 1 s of CPU time", "limit of 10 s of wall clock")  # that on a busy machine
+    assert cut["error"] in limits
 
 
 @pytest.mark.parametrize(

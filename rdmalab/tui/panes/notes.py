@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmalab.shell.lab_requests import goal_lines, public_points, task_lines
+from rdmalab.shell.lab_requests import goal_lines, standing, task_lines
 from rdmalab.shell.styled_text import fold, paragraphs, shown
 from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, WARN
 from rdmalab.tui.pane import Pane
@@ -20,7 +20,7 @@ class NotesPane(Pane):
     def title(self) -> Line:
         """The position in the loaded scenario, the points of a lab; empty if none is loaded."""
         if (lab := self.stage.exercise) is not None:
-            return [(NAME, f"{lab.lab.document.id} {lab.latest.score} of {public_points(lab)}")]
+            return [(NAME, f"{lab.lab.document.id} {standing(lab)}")]
         walk = self.stage.walk
         return [(NAME, _place(walk))] if walk is not None else []
 
@@ -29,7 +29,8 @@ class NotesPane(Pane):
         walk, lab = self.stage.walk, self.stage.exercise
         told = _NOTHING if walk is None else _walked(walk)
         if lab is not None:
-            told = [*task_lines(lab, lab.latest), [], *goal_lines(lab)]
+            goals = [] if lab.lab.document.guided else [[], *goal_lines(lab)]
+            told = [*task_lines(lab, lab.latest), *goals]
         lines: list[Line] = []
         for line in told:
             lines += fold(line, width, 2)
