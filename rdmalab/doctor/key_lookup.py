@@ -39,7 +39,7 @@ class Gone(NamedTuple):
 
 
 class Void(NamedTuple):
-    """A window whose key opens nothing any more. why: `bound anew`, `LOCAL_INV`."""
+    """A window whose rkey is invalid now. why: `bound again`, `LOCAL_INV`."""
 
     thing: Thing
     event: int
@@ -77,10 +77,10 @@ def told(case: Case, denial: Denial, user: MemoryUser) -> str:
 
 def _no_key(case: Case, denial: Denial, _opened: KeyTarget | None, _user: MemoryUser) -> str:
     if (gone := former(case, denial.node, denial.key)) is not None:
-        how = "was deregistered" if gone.dead else "was registered anew, with new keys"
+        how = "was deregistered" if gone.dead else "was registered again, with new keys"
         return f"was that of {case.names.of(gone.thing)}, which {how}"
     if (void := voided(case, denial.node, denial.key)) is not None:
-        return f"was that of {case.names.of(void.thing)}, and is void: {void.why}"
+        return f"was that of {case.names.of(void.thing)}, and is invalid: {void.why}"
     local = denial.element >= 0
     if (mr := other_use(case.world.nodes[denial.node], denial)) is not None:
         use, right = ("rkey", mr.lkey) if local else ("lkey", mr.rkey)

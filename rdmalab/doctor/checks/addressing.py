@@ -18,7 +18,7 @@ from rdmalab.world.relations import peer_node
 
 
 # ------------------------------------------------------------ wrong-qpn
-# wrong-qpn: at the other node nobody has the number that the packets are for, or a stranger.
+# wrong-qpn: at the other node no QP has the number in the packets, or a QP with another peer.
 @check("wrong-qpn")
 def wrong_qpn(case: Case) -> Finding:
     """Whether its packets were dropped because no queue pair has that number."""
@@ -30,7 +30,7 @@ def wrong_qpn(case: Case) -> Finding:
         return NA
     misses = unheard.because("wrong-qpn")
     if not misses:
-        return ok("no packet of it looked for a queue pair in vain")
+        return ok("each of its packets named a QP number that exists")
     node, number = misses[-1].node, misses[-1].number
     gone = partners.destroyed(case, node, number)
     told = _told(case, qp)
@@ -56,7 +56,7 @@ def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> 
     lines = reconnect(case, qp, wanted) + once_more(case, qp, wqe.wr, wanted, revived=True)
     return hinders(
         case,
-        said(f"{case.qp_name(qp)} was told dest_qp_num={reached.number:#x}", told),
+        said(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", told),
         said(f"that is {case.qp_name(reached)}, which has another peer",
              partners.told(case, reached)),
         said(f"{right}, which expects {case.qp_name(qp)}, has number {wanted.number:#x}",
@@ -66,7 +66,7 @@ def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> 
 
 
 def _told(case: Case, qp: QueuePair) -> int | None:
-    """Of a connection; a datagram is told anew each time."""
+    """The event that set the peer of a connected QP; None for UD, whose WRs each name one."""
     return partners.told(case, qp) if qp.transport.connected else None
 
 
@@ -76,7 +76,7 @@ def _dropped(number: int) -> str:
 
 def _said_so(case: Case, qp: QueuePair, number: int, told: int | None) -> Evidence:
     if qp.transport.connected:
-        return said(f"{case.qp_name(qp)} was told dest_qp_num={number:#x}", told)
+        return said(f"{case.qp_name(qp)} was given dest_qp_num={number:#x}", told)
     posted = case.send.posted if case.send is not None else None
     return said(f"it was posted with remote_qpn={number:#x}", posted)
 
@@ -99,7 +99,7 @@ def _wrong_qpn_cure(
 
 
 # ------------------------------------------------------------ wrong-gid
-# wrong-gid: packets go to an address that nobody has, or come from one that the peer disowns.
+# wrong-gid: packets go to an address that no port has, or come from one the peer rejects.
 _LOST = (NO_ADDRESS, "wrong-address")
 
 
@@ -122,7 +122,7 @@ def wrong_gid(case: Case) -> Finding:
 
 
 def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
-    """The address is that of a node where somebody else has the number."""
+    """The GID is that of a node on which another QP has the number."""
     send, qp = case.send, case.qp
     if send is None or qp is None:
         return NA
@@ -137,7 +137,7 @@ def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
 
 
 def _since(case: Case, qp: QueuePair, unheard: Unheard) -> int | None:
-    """A connection is told its address, a datagram each time."""
+    """The event that set the address: of the connection, or of the post of a datagram."""
     return partners.told(case, qp) if qp.transport.connected else unheard.send.posted
 
 
@@ -155,7 +155,7 @@ def _no_owner(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
     evidence = [said(f"{case.qp_name(qp)} sends to {partners.gid_words(gid)}", since)]
     if moved is not None:
         evidence.append(said(f"{node} got other addresses", moved))
-    evidence.append(said("nobody has that address: its packets arrive nowhere", misses[-1].event))
+    evidence.append(said("no port has that address: the packets are dropped", misses[-1].event))
     peer = _partner(case, unheard, qp, node)
     return unheard.finding(
         *evidence, *_addresses(case, peer),
@@ -193,9 +193,9 @@ def _disowned(case: Case, unheard: Unheard, qp: QueuePair) -> Finding:
     since = _since(case, qp, unheard)
     return unheard.finding(
         said(f"{case.qp_name(qp)} sends from {partners.gid_words(source)}", since),
-        said(f"{case.qp_name(peer)} was told that its peer is {partners.gid_words(wanted)}",
+        said(f"{case.qp_name(peer)} was given the peer address {partners.gid_words(wanted)}",
              partners.told(case, peer)),
-        said(f"so {peer.node} drops its packets", misses[-1].event),
+        said(f"{peer.node} drops packets from another address", misses[-1].event),
         cure=_wrong_gid_cure(case, unheard.send, qp, peer), since=since,
     )  # fmt: skip
 
@@ -209,8 +209,8 @@ def _no_way_back(case: Case, unheard: Unheard, qp: QueuePair) -> Finding | None:
     moved = _moved(case, qp.node, since)
     return unheard.finding(
         said(f"{case.qp_name(qp)} sends from {partners.gid_words(gid)}", since),
-        said(f"{qp.node} has that address no more", moved),
-        said("the answers arrive nowhere", lost[-1]),
+        said(f"{qp.node} no longer has that address", moved),
+        said("no port has that address: the replies are dropped", lost[-1]),
         cure=_wrong_gid_cure(case, unheard.send, qp, case.peer), since=moved or since,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ cas-mismatch
 # cas-mismatch: a compare-and-swap ended with success, and nothing was swapped.
-_ADVICE = "compare the old value that came back with what you expected: only then was it swapped"
+_ADVICE = "compare the returned old value with the expected one: they are equal if it was swapped"
 
 
 @check("cas-mismatch")
@@ -45,7 +45,7 @@ def _of_bytes(case: Case, content: Content) -> Finding:
 
 
 def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
-    """Compared with what lies there."""
+    """The same compare-and-swap, with the value that the word has now."""
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or message.wqe.wr.swap == found:
         return Fix(program=_ADVICE)
@@ -84,13 +84,13 @@ def atomic_mixed(case: Case) -> Finding:
         return NA
     writes = [w for w in content.touches(Kind.HOST_WROTE) if w.event > changes[0].touch.event]
     if not writes:
-        return ok("nobody but atomics has written the word since the first of them")
+        return ok("only atomics have written the word since the first of them")
     undone = [atomic for atomic in changes if atomic.touch.event < writes[-1].event][-1]
     where = past.words_for(case.session, case.node, writes[-1].piece)
     name = name_of(case.names, undone.message.subject)
     return warn(
         said(f"the program wrote {where}, a word of atomics", writes[-1].event),
-        said(f"what {name} had done to it is gone with that", undone.touch.event),
+        said(f"this overwrote the result of {name}", undone.touch.event),
         cure=_atomic_mixed_cure(case, undone),
     )
 

@@ -45,7 +45,11 @@ def buffer_reused_early(case: Case) -> Finding:
             found = _writes(case, message.thing.node, cut, message.posted, message.sent)
             if found:
                 return _fail(case, message, source, found[-1])
-        return ok("no message was changed on its way here") if case.content.brought else NA
+        return (
+            ok("no message was changed between the post and the packet")
+            if case.content.brought
+            else NA
+        )
     return _asked(case, case.send) if case.send is not None and case.asked else NA
 
 
@@ -103,13 +107,13 @@ def _asked(case: Case, send: Send) -> Finding:
     buffers = gathered(case.hca, send.wqe)
     found = _writes(case, case.node, buffers, send.posted, case.ended)
     if not found:
-        return ok("nobody wrote into its buffers before it was done")
-    posted = said("it was posted, and had no completion yet", send.posted)
+        return ok("no program wrote into its buffers before it completed")
+    posted = said("it was posted and had not completed yet", send.posted)
     return warn(_told(case, case.node, found[0]), posted, cure=Fix(program=_ADVICE))
 
 
 # ------------------------------------------------------------ read-before-complete
-# read-before-complete: somebody looks at a buffer into which a message is still being written.
+# read-before-complete: the program reads a buffer that a message is still being written to.
 @check("read-before-complete")
 def read_before_complete(case: Case) -> Finding:
     """Whether a READ, or a receive in use, is to fill these bytes and has not completed."""
@@ -178,7 +182,7 @@ def _come(content: Content, pieces: list[Piece], after: int) -> Evidence:
 
 # ------------------------------------------------------------ flag-already-set
 # flag-already-set: the memory already held the value that was waited for.
-_PROGRAM = "fill the flag with a value that is never sent, and clear it again behind each wait"
+_PROGRAM = "fill the flag with a value that is never sent, and clear it again after each wait"
 
 
 @check("flag-already-set")
@@ -236,13 +240,13 @@ def _waits_for_memory(case: Case) -> bool:
 def _found(case: Case, early: Early, behind: list[Evidence], cure: Fix) -> Finding:
     line, node = early.passed.line, early.program.node
     name = fmt.thing_at(case.world, case.names, node, early.passed.piece[0])
-    came = said(f"{case.names.of(early.program)} came to `{line.text}` and did not wait: it was so "
-                "already", early.passed.event)  # fmt: skip
+    came = said(f"{case.names.of(early.program)} came to `{line.text}` and did not wait: it was "
+                "true already", early.passed.event)  # fmt: skip
     if early.written is None:
         first = said(f"no message had ever written {name}")
     else:
-        first = said(f"{name} was as the round before had left it, written here", early.written)
-    late = [said("what was to be waited for came only here", early.came)] if early.came else []
+        first = said(f"{name} still had the value of the round before, written here", early.written)
+    late = [said("the awaited value was written only here", early.came)] if early.came else []
     return fail(first, came, *behind, *late, cure=cure, since=early.passed.event)
 
 

@@ -20,7 +20,7 @@ from rdmalab.views import fmt
 from rdmalab.world.relations import node_at, peer_of
 
 # ------------------------------------------------------------ missing-setter
-# missing-setter: a builder that has to be told where its message goes, and was not.
+# missing-setter: a builder that needs a destination setter has none.
 RULE = "setter-missing"
 
 
@@ -50,7 +50,7 @@ def _of_send(case: Case, qp: QueuePair) -> Finding:
     batch = next((each for each in found if each.closed == send.posted), None)
     built = batch.find(case.subject.wr_id) if batch is not None else None
     if built is None or not _needs(qp, built):
-        return ok("it was told where to go")
+        return ok("it has its destination setter")
     status = said(f"this device posts it all the same; it ended with {send.ending.status.name}",
                   send.ending.event)  # fmt: skip
     return _missing(case, qp, batch, status)
@@ -69,7 +69,7 @@ def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -
 
 
 def _without(qp: QueuePair, batch: Batch) -> list[Building]:
-    """Those that were not told where they go."""
+    """The work requests that lack the setter of their destination."""
     return [built for built in batch.built if _needs(qp, built)]
 
 
@@ -79,18 +79,18 @@ def _needs(qp: QueuePair, built: Building) -> bool:
 
 
 def _missing_setter_cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
-    """The batch again, and where it goes said behind each builder."""
+    """The batch again, with the destination setter after each builder."""
     setter = qp_setter(qp.qp_type)
     address = next(_to_datagrams(case, qp) if setter == UD_SETTER else _to_srqs(case, qp), None)
     if address is None:
-        return Fix(program=f"call {setter} behind each builder, and build the batch again")
+        return Fix(program=f"call {setter} after each builder, and build the batch again")
 
     def told(built: Building) -> list[Invocation] | None:
         return [address, *rebuilding.setters(case, built)] if _needs(qp, built) else None
 
     lines = rebuilding.once_more(case, batch, told)
     if not lines:
-        return Fix(program=f"call {setter} behind each builder")
+        return Fix(program=f"call {setter} after each builder")
     return Fix([*(simple_fixes.revive(case, qp) if qp.state is QPState.ERR else []), *lines])
 
 
@@ -171,7 +171,7 @@ def region_aborted(case: Case) -> Finding:
     refusal = batch.refusal(case.log)
     own = refusal is not None and (refusal.refusal in _OWN_ITEM or call is not None)
     if refusal is not None and own and not _is_too_long(case, batch):
-        return ok("wr_complete was refused for a reason of its own", refusal.event)
+        return ok("wr_complete was refused for another reason", refusal.event)
     built = batch.find(case.subject.wr_id) or batch.built[0]
     name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
     evidence = [said(name, built.event), *_ending(batch, refusal)]
@@ -194,7 +194,7 @@ def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:
         answer = f"wr_complete returned {errno_name(refusal.errno)}: {refusal.message}"
         return [said(answer, batch.closed), said(f"none of its {many} was posted", batch.closed)]
     if batch.ending == ABORTED:
-        return [said(f"wr_abort gave up the batch of {many}", batch.closed)]
+        return [said(f"wr_abort discarded the batch of {many}", batch.closed)]
     return [said(f"another thread wrote over the batch of {many}", batch.closed)]
 
 

@@ -34,7 +34,7 @@ def cq_overrun(case: Case) -> Finding:
     many = fmt.count(len(found), "completion")
     evidence.append(said(f"{many} lost on {name}: {ids}{more}", event_of(found[0].record)))
     if cq is not None and cq.dead:
-        evidence.append(said(f"since then {name} is dead, and its queue pairs are in ERR"))
+        evidence.append(said(f"since then {name} is in error, and its queue pairs are in ERR"))
     cure = _cure(case, cq, lost) if cq is not None else None
     return fail(*evidence, cure=cure, since=event_of(found[0].record))
 
@@ -113,7 +113,7 @@ def unacked_events(case: Case) -> Finding:
     if not many or not exists(case.world, wanted):
         return ok("its events are acknowledged by now")
     if case.program is not None and not case.at_rest and goes_on(case.session, case.subject.thing):
-        return ok("they will be acknowledged, if time goes on")
+        return ok("later events of this run acknowledge them")
     evidence = [*_taken(case, wanted, many), *_waiting(case)]
     return fail(*evidence, cure=Fix(_acks(case, wanted, many)))
 
@@ -155,7 +155,7 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
 
 def _waiting(case: Case) -> list[Evidence]:
     if case.call is not None:
-        return [said(f"{case.call.verb} would wait for ever", case.call.event)]
+        return [said(f"{case.call.verb} would wait without end", case.call.event)]
     waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
     name = case.names.of(case.subject.thing)
     text = case.program.line.text if case.program is not None else ""

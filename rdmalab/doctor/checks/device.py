@@ -31,7 +31,7 @@ def bring_up_attr(case: Case) -> Finding:
     if call is None or call.verb != "modify_qp":
         return NA
     if call.refusal not in RULES:
-        return ok("its attributes were not what was wrong")
+        return ok("its attributes are not the reason")
     asked = asked_of(case, call)
     if asked is None or qp is None:
         return fail(said(call.message, call.event))
@@ -81,7 +81,7 @@ def beyond_device(case: Case) -> Finding:
     most = {name: int(getattr(caps, cap)) for name, cap in _LIMITS[call.refusal].items()}
     over = beyond(given, most)
     if most and not over:
-        return ok("what it asked for is too little, not too much")
+        return ok("it asked for too little, not for too much")
     asked = ", ".join(over) if over else call.message
     return fail(
         said(f"{call.verb} asked the device of {case.node} for too much: {asked}", call.event),
@@ -93,7 +93,7 @@ def _beyond_device_cure(case: Case, given: CallArguments, most: dict[str, int]) 
     """The same with what the device has."""
     changed = with_at_most(given, most) if most else _smaller(case, given)
     if not changed or changed == given:
-        return Fix(program="ask the device first (query_device), and make do with what it has")
+        return Fix(program="ask for no more than query_device reports")
     return Fix(otherwise(case, changed))
 
 
@@ -154,7 +154,7 @@ _UNMAPPED_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 @check("unmapped")
 def unmapped(case: Case) -> Finding:
-    """Of a refused registration, how far the memory behind its address reaches."""
+    """Of a refused registration, how many bytes are mapped from its address on."""
     call = case.call
     if call is None or call.verb not in _UNMAPPED_VERBS:
         return NA
@@ -164,10 +164,10 @@ def unmapped(case: Case) -> Finding:
     addr, length = given.get("addr"), given.get("length")
     if addr is None or length is None:
         return fail(said(f"{call.verb}: {call.message}", call.event))
-    evidence = [said(f"{call.verb} was told {length:,} bytes from {addr:#x}", call.event)]
+    evidence = [said(f"{call.verb} was given {length:,} bytes from {addr:#x}", call.event)]
     buffer = _around(case, addr)
     if buffer is None:
-        evidence.append(said(f"nothing at all is mapped at {addr:#x}"))
+        evidence.append(said(f"nothing is mapped at {addr:#x}"))
         return fail(*evidence, cure=Fix(program="register memory that the process has"))
     left = buffer.addr + buffer.length - addr
     evidence.append(

@@ -12,17 +12,17 @@ _RULES = ("in-use", "mr-window-bound")
 
 @check("in-use")
 def in_use(case: Case) -> Finding:
-    """Of a refused destruction, which objects hold the thing, when they were made and by whom."""
+    """Of a refused destroy call, which objects use the thing, and the calls that made them."""
     call = case.call
     if call is None or call.refusal not in _RULES or call.invocation is None:
         return NA
     named = [value for value in call.invocation.arguments.values() if isinstance(value, Ref)]
     thing = case.names.find(str(named[0])) if named else None
     if thing is None or not exists(case.world, thing):
-        return ok("it is destroyed by now")
+        return ok("it has been destroyed since")
     users = [user for user, _ in users_of(case.world, thing)]
     if not users:
-        return ok("nothing uses it any more")
+        return ok("nothing uses it now")
     name = case.names.of(thing)
     others = [case.names.of(user) for user in users[_MOST:]]
     many = f" and {len(others) - _LISTED} more" if len(others) > _LISTED else ""

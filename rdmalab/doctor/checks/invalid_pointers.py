@@ -17,7 +17,7 @@ CRASHES = frozenset(
 ) | {"use-after-destroy"}  # fmt: skip
 ADVICE = {
     "crash-next": "clear each request before you fill it in; next=NULL in the last of a list",
-    "crash-bad-wr": "give bad_wr a place, and look at it when the call returns an error",
+    "crash-bad-wr": "pass a pointer for bad_wr, and read it when the call returns an error",
     "crash-ah": "name an address handle in each datagram",
     "crash-ah-pointer": "let ah point to an address handle that create_ah made",
     "crash-mw": "name a memory window in each bind",

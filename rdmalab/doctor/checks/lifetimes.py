@@ -1,4 +1,4 @@
-"""Memory that was deregistered or written again while somebody still used it."""
+"""Memory that was deregistered or written while a request or a peer still used it."""
 
 from typing import NamedTuple
 
@@ -77,7 +77,7 @@ def _gone(case: Case, lost: list[tuple[int, Gone]]) -> list[Evidence]:
 
 
 def _said(case: Case, gone: Gone, rest: str) -> Evidence:
-    how = "was deregistered" if gone.dead else "was registered anew and has other keys"
+    how = "was deregistered" if gone.dead else "was registered again and has other keys"
     return said(f"{case.names.of(gone.thing)} {how}{rest}", gone.event)
 
 
@@ -86,7 +86,7 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
     send, qp, peer = case.send, case.qp, case.peer
     gone = key_lookup.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
     if gone is None or peer is None or qp is None or send is None:
-        return ok("the peer has not taken back what it lent")
+        return ok("the peer has not deregistered the region")
     rights, length = key_lookup.asked_of_peer(wqe)
     denial = Denial(peer.node, Denied.KEY, wqe.wr.rkey, wqe.wr.remote_addr, length, rights)
     mend = memory_fixes.target(case, peer, wqe.wr, denial)
@@ -172,7 +172,7 @@ def lent_buffer_reused(case: Case) -> Finding:
              loan.offered),
         said(f"{who or 'the program of ' + node} wrote {length_of(first)} bytes at {name}",
              event_of(first)),
-        said(f"the answer to READ {fmt.wr(wr_id)} took them from there afterwards", loan.left),
+        said(f"the answer to READ {fmt.wr(wr_id)} read them after that", loan.left),
         cure=_lent_buffer_reused_cure(case, loan), since=event_of(first),
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ def loc_len(case: Case) -> Finding:
         return NA
     if isinstance(work.wqe, SendWqe):
         if work.ending.status is not WCStatus.LOC_LEN_ERR:
-            return ok("its own length is not refused")
+            return ok("its length is not refused")
         return _send(case, work.wqe, qp)
     return _receive(case, work.wqe, qp)
 
@@ -50,7 +50,7 @@ def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
     lines = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=cut)
     return fail(
         said(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
-        said("the adapter refused it before anything left: LOC_LEN_ERR", case.ended),
+        said("the adapter refused it before it sent a packet: LOC_LEN_ERR", case.ended),
         cure=Fix([*memory_fixes.revived(case, qp), *lines]),
     )
 
@@ -121,7 +121,7 @@ def loc_prot(case: Case) -> Finding:
         return NA
     memory = _memory(case, qp)
     if memory is None or work.ending.status not in _statuses(case):
-        return ok("the own adapter was denied no memory")
+        return ok("the local adapter was denied no memory access")
     denials = key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights)
     if any(not listed(memory.wr)[denial.element].length for denial in denials):
         return ok("an element of length 0 is what was denied")

@@ -18,7 +18,7 @@ from rdmalab.wire.packet import is_multicast
 # mcast: a datagram went to a multicast group in which the one who waits is not.
 @check("mcast")
 def mcast(case: Case) -> Finding:
-    """Of a send to a group that nobody heard, of a receive that it passed by, of a refused join."""
+    """A send to a group without an attached QP, a receive that it misses, a refused attach."""
     if case.call is not None:
         return _of_call(case)
     if case.receive is not None:
@@ -64,7 +64,7 @@ def _of_send(case: Case) -> Finding:
         return NA
     misses = unheard.because("no-group")
     if not misses:
-        return ok("somebody heard the group")
+        return ok("a QP is attached to the group")
     deaf = _meant(case, send.wqe)
     return unheard.finding(
         said(f"it was sent to the group {partners.gid_words(group)}", send.posted),
@@ -119,7 +119,7 @@ def _of_receive(case: Case) -> Finding:
         return ok("a message has taken it")
     record = _passed_by(case, qp, receive.posted)
     if record is None:
-        return ok("no datagram for a group passed it by")
+        return ok("it missed no datagram for a group")
     group, hearer = roce_packet_of(record).flow.dst, case.world.nodes[qp.node]
     others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
     return fail(
@@ -133,7 +133,7 @@ def _of_receive(case: Case) -> Finding:
 
 
 def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
-    """The last datagram for a group that others here heard, and that has its Q_Key."""
+    """The last datagram with its Q_Key for a group that only other QPs here are attached to."""
     hca = case.world.nodes[qp.node]
     for _, record in reversed(case.log.of(Kind.PACKET_RECEIVED, qp.node)):
         packet = roce_packet_of(record)

@@ -159,7 +159,7 @@ def _more_of_region(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion 
 
 
 def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
-    """The region registered anew, or the same bytes once more where the device cannot."""
+    """The region registered again; a second region of its bytes if the device cannot do that."""
     qp = case.qp
     assert qp is not None
     lines = memory_fixes.allowing(case, case.node, mr, qp.pd, access)
@@ -193,7 +193,7 @@ _MENDS: dict[str, BindFix] = {
 
 
 # ------------------------------------------------------------ rkey-rotated
-# rkey-rotated: a memory window was bound anew, and the peer still uses the key it had before.
+# rkey-rotated: a memory window was bound again, and the peer still uses its former rkey.
 @check("rkey-rotated")
 def rkey_rotated(case: Case) -> Finding:
     """Whether the key that was denied opened a window until that was bound once more."""
@@ -209,7 +209,7 @@ def rkey_rotated(case: Case) -> Finding:
         return ok("its rkey is not the former one of a window that is bound")
     name = case.names.of(void.thing)
     return fail(
-        said(f"{name} was bound anew: its rkey {key:#x} became {mw.binding.key:#x}", void.event),
+        said(f"{name} was bound again: its rkey {key:#x} became {mw.binding.key:#x}", void.event),
         said(f"the request names {key:#x}", send.posted),
         said("so it ended with REM_ACCESS_ERR", send.ending.event),
         cure=_rkey_rotated_cure(case, send.wqe, qp, peer, mw), since=void.event,

@@ -26,10 +26,10 @@ def peer_mtu(case: Case) -> Finding:
     if both is None or both.sender.path is None or both.receiver.path is None:
         return NA
     if both.sender.path.mtu == both.receiver.path.mtu:
-        return ok(f"both ends cut by {both.sender.path.mtu}")
+        return ok(f"both ends segment by {both.sender.path.mtu}")
     seen = _refused(case, both)
     if not seen or not _concerns(case):
-        return ok("what it sent fits into one packet of either end")
+        return ok("its message fits into one packet at either path_mtu")
     since = [_peer_mtu_told(case, both, at) for at in (0, 1)]
     return fail(
         *since, *seen, cure=_peer_mtu_cure(case, both),
@@ -49,14 +49,14 @@ def _concerns(case: Case) -> bool:
 def _peer_mtu_told(case: Case, both: Ends, at: int) -> Evidence:
     qp = both[at]
     mtu = qp.path.mtu if qp.path is not None else 0
-    return said(f"{case.qp_name(qp)} cuts by path_mtu={mtu}", told(case, qp, Attr.PATH_MTU))
+    return said(f"{case.qp_name(qp)} segments by path_mtu={mtu}", told(case, qp, Attr.PATH_MTU))
 
 
 def _refused(case: Case, both: Ends) -> list[Evidence]:
     """The newest packet that was no good because of its length."""
     send, (sender, receiver) = case.send, both
     if send is not None and send.ending is not None and _is_bad_response(case):
-        return [said(f"{case.qp_name(receiver)} answers in pieces of another size",
+        return [said(f"{case.qp_name(receiver)} answers with packets of another size",
                      send.ending.event)]  # fmt: skip
     for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED):
         for _, r in reversed(case.log.of(kind, receiver.node, receiver.number)):
@@ -92,7 +92,7 @@ def link_mtu(case: Case) -> Finding:
         return NA
     found = obstacles.narrow_link(case)
     if found is None or qp.path is None:
-        return ok("no link on the way takes its long packets")
+        return ok("no link on the way drops its long packets only")
     told, short = _link_mtu_told(case, qp), _longest_that_came(case)
     frame = wire_length(found.packet(case))
     came = f"; the longest that came had {short:,}" if short else ""

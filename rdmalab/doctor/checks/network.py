@@ -28,12 +28,12 @@ def no_grh(case: Case) -> Finding:
     if call is None or call.verb not in ("modify_qp", "create_ah"):
         return NA
     if call.refusal != "ah-global":
-        return ok("that its address is global was not in question")
+        return ok("is_global is not the reason")
     given: CallArguments = call.invocation.arguments.get("attr", {}) if call.invocation else {}
     address: CallArguments = given.get("ah_attr", given)
     return fail(
         said(f"{call.verb} was given is_global=0 dlid={address.get('dlid', 0)}", call.event),
-        said(f"the port of {call.thing[0]} is Ethernet, where a LID leads nowhere"),
+        said(f"the port of {call.thing[0]} is Ethernet: it does not use LIDs"),
         cure=_no_grh_cure(case, call, given),
     )
 
@@ -90,10 +90,10 @@ def no_route(case: Case) -> Finding:
         return NA
     found = obstacles.dead_address(case)
     if found is None or found.match.gid is None:
-        return ok("no address of it is one that nobody routes")
+        return ok("each of its addresses is routed")
     chosen = _chosen(case, qp)
     node = node_of_address(case.world, found.match.gid)
-    came = f"; {node} has not even counted it" if node and node != case.node else ""
+    came = f"; no counter of {node} counted it" if node and node != case.node else ""
     return obstacles.finding(
         case,
         chosen,
@@ -105,7 +105,7 @@ def no_route(case: Case) -> Finding:
 
 
 def _chosen(case: Case, qp: QueuePair) -> Evidence:
-    """Where the addresses of its packets were said."""
+    """The call that set the addresses of its packets."""
     wqe = case.send.wqe if case.send is not None else None
     if qp.path is not None and qp.transport.connected:
         told = max(case.log.entered(Thing(Noun.QP, qp.node, qp.number), QPState.RTR), default=None)
@@ -167,7 +167,7 @@ def pkey(case: Case) -> Finding:
         return NA
     peer, misses = partners.target(case), unheard.because("pkey")
     if not misses or peer is None or peer.path is None:
-        return ok("no P_Key stood in its way")
+        return ok("no packet was dropped for its P_Key")
     ours, theirs = misses[-1].packet.pkey, peer.path.pkey
     both = not (ours | theirs) & FULL_MEMBER
     why = "both are limited members" if both else "these are two partitions"

@@ -1,4 +1,4 @@
-"""Completion channels: a thread sleeps, and no event wakes it."""
+"""Completion channels: a thread blocks in get_cq_event, and no event arrives."""
 
 from collections.abc import Iterator
 
@@ -37,9 +37,11 @@ def cq_not_armed(case: Case) -> Finding:
     deaf = [cq for cq in asleep.cqs if cq.armed is Arm.NONE]
     full = [cq for cq in deaf if cq.cqes]
     if not full and (len(deaf) < len(asleep.cqs) or not case.asked):
-        return ok("a queue that tells it is armed" if not deaf else "nothing lies there unheard")
+        return ok(
+            "a CQ of its channel is armed" if not deaf else "no completion is on an unarmed CQ"
+        )
     if not event_waiters.stays(case):
-        return ok("it is woken if time goes on")
+        return ok("later events of this run end its wait")
     cq = (full or deaf)[0]
     return fail(
         event_waiters.armed_words(case, cq), *_unheard(case, cq), event_waiters.sleeps(case,
@@ -52,11 +54,11 @@ def _unheard(case: Case, cq: CompletionQueue) -> list[Evidence]:
     if not cq.cqes:
         return []
     event = event_waiters.added(case, cq, cq.cqes[0])
-    return [said(f"{fmt.cqe(cq.cqes[0])} came onto it and told nobody", event)]
+    return [said(f"{fmt.cqe(cq.cqes[0])} was added to it and raised no event", event)]
 
 
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
-    """Arm it, and let one more completion come: those that lie there mostly do not count."""
+    """Arm the CQ, then cause one more completion: those already in the CQ raise no event."""
     name = event_waiters.cq_name(case, cq)
     if case.profile.arm_sees_unpolled and cq.cqes:
         return Fix([f"req_notify_cq {name}"])
@@ -67,7 +69,7 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
 
 
 # ------------------------------------------------------------ armed-after-cqe
-# armed-after-cqe: the completion was faster than the arm, and nobody looked in between.
+# armed-after-cqe: the completion came before the arming, and no poll was made in between.
 @check("armed-after-cqe")
 def armed_after_cqe(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
@@ -79,17 +81,17 @@ def armed_after_cqe(case: Case) -> Finding:
         return unknown("when it was armed is not kept")
     late = [cq for cq in missed if _came_first(case, cq)]
     if not late:
-        return ok("no completion came before an arm and was left there")
+        return ok("no completion came before the arming and stayed in the CQ")
     if not event_waiters.stays(case):
-        return ok("the next completion wakes it")
+        return ok("the next completion raises its event")
     cq = late[0]
     solicited = cq.armed is Arm.SOLICITED
     lines = waking.one_more(case, cq, solicited=solicited)
     arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
-    program = "poll after req_notify_cq, until the queue is empty, and sleep then"
+    program = "poll after req_notify_cq, until the queue is empty; only then wait"
     first = event_waiters.added(case, cq, cq.cqes[0])
     return fail(
-        said(f"{fmt.cqe(cq.cqes[0])} came onto {event_waiters.cq_name(case, cq)}", first),
+        said(f"{fmt.cqe(cq.cqes[0])} was added to {event_waiters.cq_name(case, cq)}", first),
         event_waiters.armed_words(case, cq), event_waiters.sleeps(case, asleep),
         cure=Fix([*([arm] if solicited else []), *lines]) if lines else Fix(program=program),
         since=event_waiters.armed(case, cq),
@@ -97,7 +99,7 @@ def armed_after_cqe(case: Case) -> Finding:
 
 
 def _came_first(case: Case, cq: CompletionQueue) -> bool:
-    """All that lies there is older than the arm, and nobody has polled since."""
+    """Whether all completions in the CQ are older than its arming, and not polled since."""
     armed, last = event_waiters.armed(case, cq), event_waiters.added(case, cq, cq.cqes[-1])
     if armed is None or last is None or last > armed:
         return False
@@ -105,7 +107,7 @@ def _came_first(case: Case, cq: CompletionQueue) -> bool:
 
 
 # ------------------------------------------------------------ solicited-only
-# solicited-only: the queue waits for a completion that asks to be heard, and this one does not.
+# solicited-only: the CQ is armed for solicited completions, and this one is not solicited.
 @check("solicited-only")
 def solicited_only(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
@@ -114,9 +116,9 @@ def solicited_only(case: Case) -> Finding:
         return NA
     found = next(_found(case, asleep.cqs), None)
     if found is None:
-        return ok("no completion was passed over")
+        return ok("no unsolicited completion came")
     if not event_waiters.stays(case):
-        return ok("a completion that asks for it wakes it")
+        return ok("the next solicited completion raises its event")
     cq, cqe, event = found
     return fail(
         event_waiters.armed_words(case, cq), said(_why_not(case, cq, cqe), event),
@@ -141,9 +143,9 @@ def _passed_over(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
 
 
 def _why_not(case: Case, cq: CompletionQueue, cqe: Cqe) -> str:
-    came = f"{fmt.cqe(cqe)} came onto {event_waiters.cq_name(case, cq)}"
+    came = f"{fmt.cqe(cqe)} was added to {event_waiters.cq_name(case, cq)}"
     if cqe.status != WCStatus.SUCCESS:
-        return f"{came}: on this device only a flushed receive wakes as an error"
+        return f"{came}: on this device no error but a flushed receive raises an event"
     return f"{came}: {'a send' if cqe.is_send else 'its message'} is not solicited"
 
 
@@ -170,15 +172,15 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
 # no-channel: what it arms was made without the channel on which it sleeps.
 @check("no-channel")
 def no_channel(case: Case) -> Finding:
-    """Of a program asleep in get_cq_event, whether any queue it names tells that channel."""
+    """Of a program blocked in get_cq_event, whether a CQ that it names has that channel."""
     asleep = event_waiters.sleeper(case)
     if asleep is None:
         return NA
     named = _named(case)
     if asleep.cqs and (not named or any(cq in asleep.cqs for cq in named)):
-        return ok(f"{event_waiters.cq_name(case, asleep.cqs[0])} tells its channel")
+        return ok(f"{event_waiters.cq_name(case, asleep.cqs[0])} has that channel")
     if not event_waiters.stays(case):
-        return ok("it is woken if time goes on")
+        return ok("later events of this run end its wait")
     cq = named[0] if named else None
     told = [_made(case, cq, asleep.channel)] if cq is not None else [_alone(case, asleep.channel)]
     return fail(
@@ -216,8 +218,8 @@ def _alone(case: Case, channel: Thing) -> Evidence:
 
 
 def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> Fix:
-    """Make the queue anew, arm it, and let what came come once more."""
-    program = f"create_cq … channel={case.names.of(channel)}, or poll instead of sleeping"
+    """Create the CQ again with the channel, arm it, and cause its completions again."""
+    program = f"create_cq … channel={case.names.of(channel)}, or poll instead of waiting"
     if cq is None:
         return Fix(program=program)
     more = waking.one_more(case, cq)

@@ -34,7 +34,9 @@ def sink_overwritten(case: Case) -> Finding:
         if _concerns(case, each.piece, each.sink):
             where = past.words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
             ended = each.sink.ended
-            over = [said("it completed, whichever bytes lie there now", ended)] if ended else []
+            over = (
+                [said("it completed; it may have overwritten these bytes", ended)] if ended else []
+            )
             return fail(
                 _posted(case, each.sink), said(f"the program wrote {where}", each.event), *over,
                 cure=Fix(program="write into a buffer before the post or after its completion"),

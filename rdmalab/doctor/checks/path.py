@@ -108,13 +108,13 @@ def loss(case: Case) -> Finding:
     if send is None or send.wqe is None or qp is None or not qp.transport.acknowledged:
         return NA
     if not (send.gave_up or send.on_queue):
-        return ok("it did not wait in vain for an answer")
+        return ok("it does not wait for a missing answer")
     asked = [row for row in last_try(case) if by_fault(row)]
     told = [row for row in answers(case) if by_fault(row)]
     if not (asked or told):
         return ok("the cable lost nothing of its last try")
     if obstacles.narrow_link(case) or obstacles.dead_address(case):
-        return ok("it is no accident: all packets of its kind are lost on the way")
+        return ok("no random loss: every packet of its kind is lost on the way")
     if not asked and not is_in_vain(case) and carried_out(case) is not None:
         return ok("the peer has done it; only the ACK is missing")
     lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
@@ -175,7 +175,7 @@ def _kept(row: PacketRow) -> Evidence:
 def _connection(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Finding:
     ends = [end for end in (qp, case.peer) if end is not None and _is_near(end)]
     if not ends:
-        return ok("both ends let their packets pass routers")
+        return ok("neither end has hop_limit=0")
     near = [said(f"the address in {case.qp_name(end)} has hop_limit=0", told(case, end, Attr.AV))
             for end in ends]  # fmt: skip
     if not kept or (case.send is not None and case.send.ending and not case.send.gave_up):

@@ -30,11 +30,11 @@ def peer_state(case: Case) -> Finding:
     peer = partners.target(case)
     misses = unheard.because("not-ready")
     if not misses or peer is None:
-        return ok("the peer did not turn it away for its state")
+        return ok("the peer dropped nothing because of its state")
     state, since = partners.state_at(case, peer, misses[-1].event)
     name = case.qp_name(peer)
     if state is QPState.ERR and failed_before_flush(case.log, partners.thing_of(peer)):
-        return ok(f"{name} was in ERR, for a reason of its own", since)
+        return ok(f"{name} was in ERR, for another reason", since)
     return unheard.finding(
         said(f"{name} was in {state.name}", since),
         said(f"it dropped {fmt.count(len(misses), 'request')}, the first here", misses[0].event),
@@ -53,7 +53,7 @@ def _of_receive(case: Case) -> Finding:
 
 
 def _peer_state_cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Fix | None:
-    """Both ends anew, the peer told what this end was told."""
+    """Both ends reset and connected, the peer with the attributes of this end."""
     if unheard.send.wqe is None or qp.path is None:
         return None
     lines = reconnect(case, qp, peer)
@@ -70,7 +70,7 @@ def peer_type(case: Case) -> Finding:
         return NA
     peer, misses = partners.target(case), unheard.because("wrong-type")
     if not misses or peer is None or partners.mistaken(case.world, qp) is not None:
-        return ok("the other end speaks the same transport")
+        return ok("the other end has the same transport")
     since = partners.told(case, qp) if qp.transport.connected else unheard.send.posted
     label = misses[-1].packet.opcode_row.label
     return unheard.finding(
@@ -100,7 +100,7 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
 # peer-destroyed: the peer was there when the connection was made, and is no more.
 @check("peer-destroyed")
 def peer_destroyed(case: Case) -> Finding:
-    """Whether the queue pair at the other end was destroyed behind the connection."""
+    """Whether the queue pair at the other end was destroyed while this end was connected."""
     qp = case.qp
     if qp is None or not qp.transport.connected or qp.path is None:
         return NA
@@ -118,14 +118,14 @@ def peer_destroyed(case: Case) -> Finding:
         return fail(*evidence, cure=Fix(program=_PROGRAM), since=gone) if waits else ok()
     misses = unheard.because("wrong-qpn")
     if not misses:
-        return ok("it was not lost on a peer that is no more")
-    evidence.append(said(f"{node} drops what is for it", misses[-1].event))
+        return ok("no packet of it went to a destroyed peer")
+    evidence.append(said(f"{node} drops the packets for it", misses[-1].event))
     return unheard.finding(
         *evidence, cure=_peer_destroyed_cure(case, unheard, qp, (node, number)), since=gone
     )
 
 
-_PROGRAM = "say goodbye over another channel, or connect anew, before one end is destroyed"
+_PROGRAM = "agree on the end over another channel, or reconnect, before one end is destroyed"
 
 
 def _peer_destroyed_cure(
@@ -176,7 +176,7 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
 
 
 # ------------------------------------------------------------ one-sided-connect
-# one-sided-connect: the peer takes somebody else for its peer.
+# one-sided-connect: the peer is connected to another queue pair.
 @check("one-sided-connect")
 def one_sided_connect(case: Case) -> Finding:
     """Whether the requests arrive, and the answers go elsewhere."""
@@ -184,7 +184,7 @@ def one_sided_connect(case: Case) -> Finding:
     if unheard is None or qp is None or not qp.transport.acknowledged:
         return NA
     if peer is None or peer.path is None:
-        return ok("there is no peer that could answer elsewhere")
+        return ok("it has no peer that could answer another QP")
     if partners.is_for(case.world, peer, qp):
         return ok(f"{case.qp_name(peer)} answers to {case.qp_name(qp)}")
     if partners.mistaken(case.world, qp) is not None or (
@@ -193,22 +193,22 @@ def one_sided_connect(case: Case) -> Finding:
         return ok("its requests did not arrive")
     node = peer_node(case.world, peer)
     if not node:
-        return ok(f"{case.qp_name(peer)} was told an address that nobody has")
+        return ok(f"{case.qp_name(peer)} was given an address that no port has")
     other = case.qp_name_at(node, peer.path.dest_qpn)
     told = partners.told(case, peer)
     return unheard.finding(
         said(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", partners.told(case, qp)),
-        said(f"{case.qp_name(peer)} was told that its peer is {other}", told),
+        said(f"{case.qp_name(peer)} was connected to {other}", told),
         *_answers(case, unheard, peer, other),
         cure=_one_sided_connect_cure(case, unheard, qp, peer), since=told,
     )  # fmt: skip
 
 
 def _answers(case: Case, unheard: Unheard, peer: QueuePair, other: str) -> list[Evidence]:
-    """Where what it said went."""
+    """The acknowledgements of the peer, which went to another queue pair."""
     dropped = unheard.because("wrong-source")
     if dropped:
-        return [said(f"so {peer.node} drops what comes from anybody else", dropped[0].event)]
+        return [said(f"{peer.node} drops packets of any other sender", dropped[0].event)]
     posted = unheard.send.posted or 0
     sent = [
         event_of(r)

@@ -1,4 +1,4 @@
-"""Completions that lie elsewhere, are polled already, or cannot be told apart."""
+"""Completions on another CQ, polled already, or with a wr_id that is not unique."""
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.call import Call
@@ -46,7 +46,7 @@ def wrong_cq(case: Case) -> Finding:
         return ok("its completion was polled", work.polled.event)
     place, node = work.added, case.node
     if place.event < case.log.begins:
-        return unknown("who polled since then is not kept")
+        return unknown("the log does not keep the polls since then")
     polls = [c for c in case.log.calls("poll_cq", node) if c.event > place.event]
     if any(c.thing[1] == place.cq for c in polls):
         return ok("its queue is polled")
@@ -60,7 +60,7 @@ def wrong_cq(case: Case) -> Finding:
     return (fail if succeeded else warn)(  # of what failed, that is the trouble
         said(f"its completion is on {name}", place.event),
         said(f"{vain[-1].program or 'a call'} polled {polled}{many}, in vain", vain[-1].event),
-        said(f"nobody has polled {name} since it came"),
+        said(f"no call has polled {name} since then"),
         cure=Fix([f"poll_cq {name}"]),
     )
 
@@ -86,8 +86,9 @@ def _in_vain(case: Case, call: Call) -> bool:
 
 
 def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
-    """Whoever polls that queue can only mean this work: it is the other one of its queue pair, or
-    nothing else completes there."""
+    """Whether a poll of that CQ can only be meant for this work: it is the other CQ of the queue
+    pair, or no other work completes there.
+    """
     qp = case.qp
     if qp is not None and polled in (qp.send_cq, qp.recv_cq):
         return True
@@ -98,7 +99,7 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
 
 
 # ------------------------------------------------------------ already-polled
-# already-polled: somebody else took the completion that its thread waits for.
+# already-polled: another thread polled the completion that its thread waits for.
 @check("already-polled")
 def already_polled(case: Case) -> Finding:
     """Whether the program that posted it still waits where another one has polled it away."""
@@ -111,14 +112,14 @@ def already_polled(case: Case) -> Finding:
     thing = case.names.find(poster) if poster else None
     taker = work.polled.program
     if thing is None or poster == taker:
-        return ok("who posted it has polled it", work.polled.event)
+        return ok("the program that posted it has polled it", work.polled.event)
     program = _waiting(case, thing, work.polled.cq)
     if program is None or goes_on(case.session, thing):
         return ok(f"{poster} does not wait for it")
     name = case.name(Noun.CQ, case.node, work.polled.cq)
     return fail(
         said(f"{taker or 'a call'} took it from {name}", work.polled.event),
-        said(f"{poster}, who posted it, waits in {program.line.text}", work.posted),
+        said(f"{poster}, which posted it, waits in {program.line.text}", work.posted),
         cure=_already_polled_cure(case),
         since=work.polled.event,
     )
@@ -139,9 +140,9 @@ def _taken_before(case: Case) -> Finding:
                 said(f"{name or 'a call'} took the last of {fmt.count(len(by), 'completion')} from "
                      f"{case.names.of(cq)}", event),
                 waits.words(), since=event,
-                cure=Fix(program="let one thread poll the queue, and tell the others by wr_id"),
+                cure=Fix(program="let one thread poll the queue, and notify the others by wr_id"),
             )  # fmt: skip
-    return ok("no other thread took what it waits for")
+    return ok("no other thread polled the completion it waits for")
 
 
 def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
@@ -155,8 +156,8 @@ def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
 
 
 def _already_polled_cure(case: Case) -> Fix:
-    """The same work once more, which its thread will see; for good only one of the two polls."""
-    program = "let one thread poll the queue, and tell the others by wr_id"
+    """The same work once more, for its thread to poll. The program must keep only one poller."""
+    program = "let one thread poll the queue, and notify the others by wr_id"
     if case.send is not None and case.send.wqe is not None and case.qp is not None:
         return Fix(simple_fixes.again(case, case.qp, case.send.wqe.wr))
     return Fix(program=program)
@@ -166,7 +167,7 @@ def _already_polled_cure(case: Case) -> Fix:
 # wr-id-ambiguous: several requests go by the same number, and so will their completions.
 @check("wr-id-ambiguous")
 def wr_id_ambiguous(case: Case) -> Finding:
-    """Whether other requests of its queue that nobody has polled yet have its wr_id."""
+    """Whether other requests of its queue that are not polled yet have the same wr_id."""
     work = case.send or case.receive
     if work is None or work.wqe is None or work.polled is not None or not case.asked:
         return NA
@@ -208,7 +209,7 @@ def _evidence(case: Case, work: Send | Receive, serials: list[int]) -> list[Evid
     posts: list[Record] = [r for _, r in case.log.about(kind, case.subject.thing)
                            if wqe_of(r).serial in serials]  # fmt: skip
     asked = fmt.wr(case.subject.wr_id)
-    many = f"{len(serials)} requests that nobody has polled go by {asked}"
+    many = f"{len(serials)} requests that are not polled yet have {asked}"
     first = event_of(posts[0]) if posts else None
     last = [said("the newest of them was posted here", event_of(posts[-1]))] if posts else []
     return [said(f"{many}: a completion does not tell which", first), *last]
@@ -225,7 +226,7 @@ def _wr_id_ambiguous_cure(case: Case) -> Fix:
 # polled-once: one poll an event, several completions an event; the others raise none.
 @check("polled-once")
 def polled_once(case: Case) -> Finding:
-    """Of a program asleep in get_cq_event, whether its last poll left completions behind."""
+    """Of a program blocked in get_cq_event, whether its last poll left completions in the CQ."""
     asleep = event_waiters.sleeper(case)
     if asleep is None:
         return NA
@@ -236,7 +237,7 @@ def polled_once(case: Case) -> Finding:
             continue
         if event_waiters.stays(case):
             return _found(case, asleep, cq, added)
-    return ok("nothing was left behind by a poll")
+    return ok("the last poll left no completion")
 
 
 def _found(case: Case, asleep: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
@@ -248,7 +249,7 @@ def _found(case: Case, asleep: EventWaiter, cq: CompletionQueue, added: int) -> 
         said(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
         said(f"the last poll, of {who or 'a call'}, took {took} and left the others", poll),
         event_waiters.sleeps(case, asleep),
-        said(f"{name} is armed, and what lies there already raises no event",
+        said(f"{name} is armed; completions already in it raise no event",
              event_waiters.armed(case, cq)),
         cure=Fix([f"poll_cq {name} num_entries={many}"]), since=poll,
     )  # fmt: skip

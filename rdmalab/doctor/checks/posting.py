@@ -33,7 +33,7 @@ from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ not-posted
-# not-posted: nobody ever handed it over.
+# not-posted: no call has posted it.
 _KINDS = {
     (Sort.SEND, Noun.QP): Kind.SEND_POSTED,
     (Sort.RECV, Noun.QP): Kind.RECV_POSTED,
@@ -49,11 +49,11 @@ def not_posted(case: Case) -> Finding:
     if kind is None or subject.serial >= 0:
         return NA
     if (refused := attempts.latest(case.log, subject)) is not None:
-        return ok("a call had it, and was refused", refused.call.event)
+        return ok("a call tried to post it and was refused", refused.call.event)
     if (built := batches.latest(case.log, subject)) is not None:
         return ok("it was built, and not posted", built.opened)
     if case.log.begins:
-        return unknown("posts of so long ago are not kept")
+        return unknown("the log does not keep posts of that time")
     posts = [record for _, record in case.log.about(kind, subject.thing)]
     return fail(*_evidence(case, posts), cure=_not_posted_cure(case, posts))
 
@@ -112,20 +112,20 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
 
 
 # ------------------------------------------------------------ post-failed-ignored
-# post-failed-ignored: the call that had it returned an errno, and nobody looked.
+# post-failed-ignored: the call that posted it returned an errno, which the program ignored.
 # What the bad one was refused for has an item of its own.
 _OWN_ITEM = (*attempts.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 
 @check("post-failed-ignored")
 def post_failed_ignored(case: Case) -> Finding:
-    """Whether it was the bad one of a refused call, or stood behind it."""
+    """Whether it was the bad_wr of a refused call, or came after it in the list."""
     attempt = attempts.latest(case.log, case.subject)
     if attempt is None:
         return NA
     rule, bad = attempt.call.refusal, attempt.is_bad(case.subject.wr_id)
     if rule in attempts.OF_THE_QUEUE or (bad and (rule in _OWN_ITEM or rule.startswith("crash-"))):
-        return ok("its call was refused for a reason of its own", attempt.call.event)
+        return ok("its call was refused for another reason", attempt.call.event)
     call = attempt.call
     evidence = [
         said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
@@ -136,12 +136,12 @@ def post_failed_ignored(case: Case) -> Finding:
 
 
 def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
-    """Mend the bad one, and post it and all behind it once more."""
+    """Correct the bad_wr, and post it and all that follow it once more."""
     bad, *behind = attempt.left
     better = mended(bad, attempt.call.refusal)
     if better is None or case.qp is None:
-        mend = f"mend {fmt.wr(attempts.id_of(bad))}, look at what {attempt.call.verb} returns"
-        return Fix(program=f"{mend}, and post it and all behind it again")
+        mend = f"correct {fmt.wr(attempts.id_of(bad))}, check what {attempt.call.verb} returns"
+        return Fix(program=f"{mend}, and post it and those after it again")
     return Fix(reposting.repost(case, case.qp, attempt, [better, *behind]))
 
 

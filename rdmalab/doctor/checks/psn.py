@@ -29,7 +29,7 @@ def _missing(case: Case, both: Ends) -> list[Evidence]:
 
 
 # ------------------------------------------------------------ psn-mismatch-behind
-# psn-mismatch-behind: the peer takes all that is new for old.
+# psn-mismatch-behind: the peer takes new packets for duplicates.
 @check("psn-mismatch-behind")
 def psn_mismatch_behind(case: Case) -> Finding:
     """Whether the peer acknowledges it as a duplicate, and delivers nothing."""

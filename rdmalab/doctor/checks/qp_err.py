@@ -74,9 +74,9 @@ def _stuck(case: Case) -> bool:
 def _end(case: Case) -> Evidence:
     work = case.send or case.receive
     if work is None:
-        return said("all that is posted on it is flushed")
+        return said("all work posted on it is flushed")
     if work.ending is None:
-        return said("this device does not even flush it", work.posted)
+        return said("this device does not flush it", work.posted)
     there = "in ERR" if work.posted and work.posted > _since(case) else "before"
     return said(f"it was posted {there}, at event {work.posted}, and flushed", work.ending.event)
 
@@ -87,12 +87,12 @@ def _since(case: Case) -> int:
 
 
 def _qp_err_flush_cure(case: Case) -> Fix | None:
-    """Both ends made anew, and the work posted again."""
+    """Both ends reset and connected again, and the work posted again."""
     qp, send, receive = case.qp, case.send, case.receive
     if qp is None:
         return None
     if case.hca.unavailable_rule:
-        return Fix(program="close_device, open_device, and everything made anew")
+        return Fix(program="close_device, open_device, and create all objects again")
     if send is not None and send.wqe is not None:
         return Fix(recovery.anew(case, qp, send.wqe.wr))
     if receive is not None and receive.wqe is not None and not receive.shared:
@@ -101,7 +101,7 @@ def _qp_err_flush_cure(case: Case) -> Fix | None:
 
 
 # ------------------------------------------------------------ own-err
-# own-err: nothing had failed; this side moved its queue pair to ERR by itself.
+# own-err: nothing had failed; a call on this node moved the queue pair to ERR.
 @check("own-err")
 def own_err(case: Case) -> Finding:
     """Of flushed work, whether a modify_qp of its own side, and no failure, began it."""
@@ -115,7 +115,7 @@ def own_err(case: Case) -> Finding:
     if move is not None and (work.posted or 0) > rec.event_of(move):
         return ok("it was posted when its queue pair was in ERR already")
     if move is None or not _by_hand(case, thing, rec.event_of(move)):
-        return ok("nobody of its own side moved its queue pair to ERR")
+        return ok("no call on its own node moved its queue pair to ERR")
     _, who = case.log.asked(rec.event_of(move))
     old = rec.old_state_of(move).name
     return fail(
@@ -152,7 +152,7 @@ def _is_flushed(case: Case, first: Subject) -> bool:
 
 
 def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
-    """If it was wanted there is nothing to cure; else both ends are made anew."""
+    """Nothing to do if ERR was intended; otherwise both ends are reset and connected again."""
     send, receive = case.send, case.receive
     lines = simple_fixes.revive(case, qp)
     if send is not None and send.wqe is not None:
@@ -163,7 +163,7 @@ def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
 
 
 # ------------------------------------------------------------ local-recovery-one-side
-# local-recovery-one-side: one end began anew, the other went on.
+# local-recovery-one-side: only one side was reset: its PSNs no longer match the peer's.
 @check("local-recovery-one-side")
 def local_recovery_one_side(case: Case) -> Finding:
     """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
@@ -172,7 +172,7 @@ def local_recovery_one_side(case: Case) -> Finding:
         return NA
     alone = began_alone(case, both)
     if alone is None:
-        return ok("neither end was reset since the other was brought up")
+        return ok("neither end was reset after the other was brought up")
     sent, expected = both.sender.comp.psn, both.receiver.resp.psn
     hears = both.receiver.state_row.receives
     if sent == expected or not hears or carried_out(case) is not None or not is_in_vain(case):
@@ -180,7 +180,7 @@ def local_recovery_one_side(case: Case) -> Finding:
     reset, at = alone
     other = both.receiver if reset is both.sender else both.sender
     return hinders(
-        case, said(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} went on", at),
+        case, said(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} was not", at),
         said(f"{case.qp_name(both.sender)} sends psn={sent}", told(case, both.sender, Attr.SQ_PSN)),
         said(f"{case.qp_name(both.receiver)} expects psn={expected}"),
         cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr)), since=at,
@@ -191,7 +191,7 @@ def local_recovery_one_side(case: Case) -> Finding:
 # flush-only: all that was seen is a flush; something else failed before it.
 @check("flush-only")
 def flush_only(case: Case) -> Finding:
-    """Whether a work request of the same queue pair failed by itself, and this one did not."""
+    """Whether another work request of the queue pair failed first, and this one was flushed."""
     work, qp = case.send or case.receive, case.qp
     if work is None or work.ending is None or qp is None:
         return NA
@@ -200,12 +200,12 @@ def flush_only(case: Case) -> Finding:
     found = first_failed(case.log, Thing(Noun.QP, qp.node, qp.number))
     first = _ending(case, found[0]) if found else None
     if first is None or first.status is WCStatus.WR_FLUSH_ERR:
-        return ok("no work request of it failed by itself")
+        return ok("no work request of it failed with its own error")
     others = _flush_only_flushed(case, qp) - 1
     more = f", and {fmt.count(others, 'other')}" if others else ""
     return fail(
         said(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
-        said(f"this one was flushed behind it{more}", work.ending.event),
+        said(f"this one was flushed after it{more}", work.ending.event),
         since=work.ending.event,
     )
 

@@ -42,9 +42,9 @@ def too_early(case: Case) -> Finding:
     if work is None or work.ending is not None or work.posted is None:
         return NA
     if case.at_rest:
-        return ok("nothing more happens by itself")
+        return ok("no packet, timer or program is pending")
     if not case.comes:
-        return ok("time alone does not bring it")
+        return ok("it does not complete without a new call")
     return wait(
         said(f"it completes at {fmt.clock(case.future.end_ns)} if time goes on, "
              f"in {fmt.duration(case.future.end_ns - case.world.now_ns)}"),
@@ -86,7 +86,7 @@ def qp_not_rts(case: Case) -> Finding:
     name, lines = case.qp_name(found), recovery.way_up(case, found)
     moved = bring_up.entered(case, found, found.state)
     return fail(
-        said(f"{name} went to {found.state.name}, and nobody has moved it on", moved),
+        said(f"{name} went to {found.state.name}, and no call has moved it further", moved),
         said(f"{name} needs {' and '.join(to.name for to in BRING_UP[:-1][found.state + 1:])}"
              f"{' and ' if found.state < QPState.RTR else ''}RTS before it sends"),
         cure=Fix(lines) if lines else None,
@@ -121,7 +121,7 @@ def sqd(case: Case) -> Finding:
     drained = entered(case, qp, QPState.SQD)
     asleep = qp.state is QPState.RTS and _sleeps(case, qp)
     if drained is None or not (qp.state is QPState.SQD or asleep):
-        return ok(f"{case.qp_name(qp)} is in {qp.state.name} and awake")
+        return ok(f"{case.qp_name(qp)} is in {qp.state.name}, not drained")
     name = case.qp_name(qp)
     evidence = [said(f"{name} went to SQD", drained),
                 said("it was posted, and waits to begin", send.posted)]  # fmt: skip
@@ -148,7 +148,7 @@ def _sleeps(case: Case, qp: QueuePair) -> bool:
 
 
 # ------------------------------------------------------------ sqe
-# sqe: a send failed on an unreliable queue pair, and nobody brought it back.
+# sqe: a send failed on an unreliable queue pair, and no call moved it back to RTS.
 @check("sqe")
 def sqe(case: Case) -> Finding:
     """Whether it was flushed in SQE."""
@@ -175,12 +175,12 @@ def sqe(case: Case) -> Finding:
 # cached-state: the program's copy of the state is older than the queue pair.
 @check("cached-state")
 def cached_state(case: Case) -> Finding:
-    """Whether the device moved it by itself, and the program cannot know."""
+    """Whether the device changed the state, so that the program's copy of it is stale."""
     qp, work = case.qp, case.send or case.receive
     if qp is None or not case.asked or (work is None and case.subject.sort is not Sort.QP):
         return NA
     if qp.known_state is qp.state:
-        return ok("the program's copy of the state is true")
+        return ok("the program's copy of the state is correct")
     moved = entered(case, qp, qp.state)
     posted = work.posted if work is not None else None
     if work is not None and (posted is None or moved is None or posted < moved):
@@ -190,8 +190,8 @@ def cached_state(case: Case) -> Finding:
     if qp.state is QPState.ERR:
         lines += simple_fixes.revive(case, qp)
     return warn(
-        said(f"{name} went to {qp.state.name} by itself", moved),
-        said(f"its qp->state still says {qp.known_state.name}; only query_qp asks the device"),
+        said(f"{name} went to {qp.state.name} without a modify_qp", moved),
+        said(f"its qp->state is still {qp.known_state.name}; only query_qp asks the device"),
         cure=Fix(lines),
     )  # fmt: skip
 
@@ -208,7 +208,7 @@ def reset_swallowed(case: Case) -> Finding:
     if work is None or qp is None or work.posted is None:
         return NA
     if work.discarded is None:
-        return ok("no RESET threw it away")
+        return ok("no RESET discarded it")
     return fail(
         said("it was posted", work.posted),
         said(f"{case.qp_name(qp)} was moved to RESET", work.discarded),
@@ -222,7 +222,7 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, thing(case.qp))
     counts = [slots_of(r) for _, r in found if event_of(r) == event and queue_of(r) == queue]
-    return [said(f"{fmt.count(n, _NOUNS[queue])} went without a completion", event)
+    return [said(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
             for n in counts]  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def fence_wait(case: Case) -> Finding:
         return NA
     hold = held(case)
     if hold is None or hold.reason != "fence":
-        return ok("no fence holds it up")
+        return ok("it does not wait for a fence")
     first = hold.under_way[0] if hold.under_way else hold.wqe
     return hinders(
         case, said(f"{said_of(case, hold)} has FENCE", posted(case, hold.wqe)),
@@ -66,17 +66,17 @@ def rd_atomic_zero(case: Case) -> Finding:
         return NA
     hold = held(case)
     if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
-        return ok("max_rd_atomic does not forbid it")
+        return ok("max_rd_atomic is not 0")
     since = told(case, qp, Attr.MAX_QP_RD_ATOMIC)
     return hinders(
-        case, said(f"{case.qp_name(qp)} was told max_rd_atomic=0", since),
-        said(f"{said_of(case, hold)} can never begin", posted(case, hold.wqe)),
+        case, said(f"{case.qp_name(qp)} was given max_rd_atomic=0", since),
+        said(f"{said_of(case, hold)} can never start", posted(case, hold.wqe)),
         cure=Fix(_lines(case, qp, send.wqe.wr)), since=since,
     )  # fmt: skip
 
 
 def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
-    """Changed in SQD, where that does; else the connection is made anew."""
+    """max_rd_atomic changed in SQD, where that is enough; else both ends reset and connected."""
     name, peer = case.qp_name(qp), case.peer
     refuses = peer is None or not peer.attr.max_dest_rd_atomic
     if refuses or qp.comp.serial < qp.req.started:
@@ -101,7 +101,7 @@ def rd_atomic_depth(case: Case) -> Finding:
         return ok("it does not wait for READs or atomics before it")
     depth = qp.attr.max_rd_atomic
     return hinders(
-        case, said(f"{case.qp_name(qp)} was told max_rd_atomic={depth}",
+        case, said(f"{case.qp_name(qp)} was given max_rd_atomic={depth}",
                    told(case, qp, Attr.MAX_QP_RD_ATOMIC)),
         said(f"{said_of(case, hold)} waits for one of these: {hold.ahead}",
              posted(case, hold.under_way[0]) if hold.under_way else None),
@@ -196,7 +196,7 @@ def bad_resp(case: Case) -> Finding:
     if send is None or send.wqe is None or send.ending is None or qp is None:
         return NA
     if send.ending.status is not WCStatus.BAD_RESP_ERR:
-        return ok("what answered it fitted")
+        return ok("its response matched the request")
     answer = _answer(case)
     evidence = _told(case, answer) if answer is not None else []
     wanted = f"it asked for {send.wqe.length} bytes, from psn={send.wqe.first_psn} on"
@@ -233,7 +233,7 @@ def _told(case: Case, answer: Packet) -> list[Evidence]:
     how = {
         Origin.SENT: f"{row.qp} sent",
         Origin.COPIED: "a fault copied",
-        Origin.INJECTED: "nobody sent, somebody put on the cable",
+        Origin.INJECTED: "no HCA sent, and an injection put on the cable",
     }[row.origin]
     size = fmt.count(row.length, "byte")
     return [said(f"{how} {row.label} psn={row.psn} with {size}", row.event)]

@@ -41,7 +41,7 @@ def no_remote_send(case: Case) -> Finding:
         return warn(said(f"{name} has sent nothing yet", receive.posted), cure=cure)
     facts = [
         said(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
-        *[said(f"{name} did {fmt.send_wqe(each.wqe)}, which takes no receive", each.event)
+        *[said(f"{name} did {fmt.send_wqe(each.wqe)}, which consumes no receive", each.event)
           for each in done[-_SHOWN:]],
         said(f"{name} has posted no SEND"),
     ]  # fmt: skip
@@ -76,13 +76,13 @@ def recv_state(case: Case) -> Finding:
     name = case.qp_name(target)
     return fail(
         said(f"{name} was in {state.name}", since),
-        said(f"so {target.node} dropped it", misses[-1].event),
+        said(f"{target.node} dropped it for that", misses[-1].event),
         cure=_recv_state_cure(case, qp, target, unheard.send.wqe.wr), since=since,
     )  # fmt: skip
 
 
 def _of_receive(case: Case) -> Finding:
-    """A receive may be posted early; it is only said that nothing comes to it yet."""
+    """Receives may be posted in INIT; reported is only that no message can arrive yet."""
     deaf = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
     if not deaf or not case.asked:
         return ok("its queue pair receives") if case.receive is not None else NA
@@ -106,7 +106,7 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
 
 
 # ------------------------------------------------------------ write-no-signal
-# write-no-signal: somebody waits for the completion of a plain RDMA WRITE of the peer.
+# write-no-signal: a program waits for the completion of a plain RDMA WRITE of the peer.
 @check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
     """Whether the last that the peer did for those who wait was one-sided."""
@@ -117,7 +117,7 @@ def write_no_signal(case: Case) -> Finding:
         sent = [each for each in done if each.takes_receive]
         if writes and not sent and is_quiet(case, qp):
             return _waits_in_vain(case, qp, writes)
-    return ok("no plain WRITE of the peer is waited for") if waiting else NA
+    return ok("no program waits for a plain WRITE of the peer") if waiting else NA
 
 
 def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:

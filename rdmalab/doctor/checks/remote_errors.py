@@ -42,14 +42,14 @@ def rem_inv_req(case: Case) -> Finding:
 
 
 def _rem_inv_req_in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
-    """Of a transport without answers: the responder drops it, and the sender is told SUCCESS."""
+    """On UC: the responder drops the request, and its completion at the sender has SUCCESS."""
     qp, peer, send = case.qp, case.peer, case.send
     if qp is None or peer is None or send is None:
         return NA
     reason = _not_enabled(case, wqe, qp, peer)
     return fail(
         said(f"{case.qp_name(peer)} refused it: {reason}", event),
-        said(f"{qp.qp_type.name} tells nobody", send.ending.event if send.ending else None),
+        said(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
         cure=Fix(_CURES["not-enabled"](case, wqe, qp, peer)),
     )
 
@@ -187,14 +187,14 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
 
 
 def _rem_access_in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
-    """Of a transport without answers: the responder drops it, and the sender is told SUCCESS."""
+    """On UC: the responder drops the request, and its completion at the sender has SUCCESS."""
     qp, peer, send = case.qp, case.peer, case.send
     if qp is None or peer is None or send is None:
         return NA
     refusal = _rem_access_refusal(case, wqe, peer, qp)
     return fail(
         said(refusal.text, event),
-        said(f"{qp.qp_type.name} tells nobody", send.ending.event if send.ending else None),
+        said(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
         cure=_cure(case, wqe, qp, peer),
     )
 
@@ -203,7 +203,7 @@ def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
     events = [event_of(r) for _, r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
-    test = f"rkey {wqe.wr.rkey:#x} was not good for it then; now it is"
+    test = f"rkey {wqe.wr.rkey:#x} did not allow it then; now it does"
     if denial is not None:
         test = key_lookup.told(case, denial, peer)
     return said(f"{case.qp_name(peer)} refused it: {test}", events[-1] if events else None)
@@ -240,7 +240,7 @@ def rem_op(case: Case) -> Finding:
     if send is None or send.ending is None:
         return NA
     if send.ending.status is not WCStatus.REM_OP_ERR:
-        return ok("the peer could do what it had accepted")
+        return ok("the peer carried out what it had accepted")
     evidence = _at_peer(case, peer) if peer is not None else []
     return fail(*evidence, said("here it ended with REM_OP_ERR", send.ending.event))
 
@@ -249,7 +249,7 @@ def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
     """Its refusal, and the completion that it has for its own receive."""
     name = case.qp_name(peer)
     refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    found = [said(f"{name} gave up: {fmt.reason(reason_of(r))}", event_of(r))
+    found = [said(f"{name} failed it: {fmt.reason(reason_of(r))}", event_of(r))
              for _, r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
     for _, record in case.log.failed_receives:
         cqe = cqe_of(record)

@@ -28,7 +28,7 @@ from rdmalab.views.ladder import PacketRow
 
 
 # ------------------------------------------------------------ rnr-infinite
-# rnr-infinite: the peer has no receive, and rnr_retry 7 never gives up.
+# rnr-infinite: the peer has no receive, and rnr_retry=7 retries without limit.
 @check("rnr-infinite")
 def rnr_infinite(case: Case) -> Finding:
     """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
@@ -37,7 +37,7 @@ def rnr_infinite(case: Case) -> Finding:
         return NA if qp is None else ok("no RNR NAK is answered without end")
     since = told(case, qp, Attr.RNR_RETRY)
     return _unready(
-        case, said(f"{case.qp_name(qp)} was told rnr_retry=7: it tries for ever", since)
+        case, said(f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit", since)
     )
 
 
@@ -107,7 +107,7 @@ def rnr_slow(case: Case) -> Finding:
         return ok(f"the receiver asked for {fmt.duration(wait_ns)} only")
     rows = told(case, peer, Attr.MIN_RNR_TIMER)
     return hinders(
-        case, said(f"{case.qp_name(peer)} was told min_rnr_timer={code}: "
+        case, said(f"{case.qp_name(peer)} was given min_rnr_timer={code}: "
                    f"{fmt.duration(wait_ns)}{', not none' if code == 0 else ''}", rows),
         said(f"{case.qp_name(peer)} had no receive, and asked for that wait", naks[-1].event),
         said(f"a receive is there; the next try is at {fmt.clock(until_ns)}"),
@@ -131,7 +131,7 @@ def rnr_retry_exc(case: Case) -> Finding:
     if send is None or send.ending is None or qp is None:
         return NA
     if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
-        return ok("it was not given up for want of a receive")
+        return ok("it did not fail for want of a receive")
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     many = f"{fmt.count(len(naks), 'RNR NAK')} came"
     evidence = [said(f"{many}, this was the last", row.event) for row in naks[-1:]]
@@ -173,7 +173,7 @@ def _gave_up(case: Case, target: QueuePair) -> list[Evidence]:
 
 
 def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
-    """UC and UD: it is gone, and nobody is told."""
+    """UC and UD: the message was dropped, without a NAK."""
     misses = case.unheard.because("no-receive") if case.unheard is not None else []
     if not misses:
         return []

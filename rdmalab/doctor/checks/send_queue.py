@@ -23,7 +23,7 @@ from rdmalab.world.relations import peer_of
 
 
 # ------------------------------------------------------------ unsignaled
-# unsignaled: it was carried out, and nobody asked for a completion.
+# unsignaled: it was carried out, and it is not signaled.
 @check("unsignaled")
 def unsignaled(case: Case) -> Finding:
     """Of a send that is done, whether it was to have a completion at all."""
@@ -45,7 +45,7 @@ def unsignaled(case: Case) -> Finding:
 
 
 # ------------------------------------------------------------ sq-full-of-unsignaled
-# sq-full-of-unsignaled: nobody will ever poll what holds the slots of the send queue.
+# sq-full-of-unsignaled: the requests in the send queue are unsignaled: no poll frees slots.
 @check("sq-full-of-unsignaled")
 def sq_full_of_unsignaled(case: Case) -> Finding:
     """Of a post that found no slot, whether all are held by unsignaled requests that are done."""
@@ -99,7 +99,7 @@ def sq_too_small(case: Case) -> Finding:
     if answer(case, found) is not None:
         return ok("a message was polled in between, and taken for their completion")
     if not gets_on(case, found.sends[0]):
-        return ok("the oldest of what holds its slots does not get on")
+        return ok("the oldest request in its slots makes no progress")
     lines = after_polling(case, found)
     many = fmt.count(len(found.sends), "slot")
     return fail(
@@ -118,7 +118,7 @@ def _kinds(sends: list[Send]) -> str:
 
 
 # ------------------------------------------------------------ polls-missing
-# polls-missing: the completions that would free the queue lie there, and nobody polls them.
+# polls-missing: the completions that would free the queue are on the CQ and not polled.
 @check("polls-missing")
 def polls_missing(case: Case) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
@@ -138,7 +138,7 @@ def polls_missing(case: Case) -> Finding:
 
 
 def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:
-    """How many lie there, since when, and when somebody looked last."""
+    """How many completions are on the CQ, since when, and the last poll."""
     name = case.name(Noun.CQ, qp.node, cq.number)
     _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
     oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)
@@ -150,14 +150,14 @@ def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
         looked = said(f"{polls[-1].program or 'a call'} polled {name} last", polls[-1].event)
     else:
         begins = f" since event {case.log.begins}" if case.log.begins else ""
-        looked = said(f"nobody has polled {name}{begins}")
+        looked = said(f"no call has polled {name}{begins}")
     return [said(f"{what}, the oldest of them from here", added[0] if added else None), looked]
 
 
 # ------------------------------------------------------------ posted-twice
 # posted-twice: a list that was posted in part was posted again from its head.
 class _Again(NamedTuple):
-    """A call that was refused behind some of its list, and one that began with the same again."""
+    """A call that was refused after a part of its list, and one that posted that part again."""
 
     qp: QueuePair
     first: Attempt

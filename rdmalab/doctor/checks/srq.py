@@ -39,11 +39,11 @@ def srq_stolen(case: Case) -> Finding:
         if qp is not taker and (since := _refused(case, qp, event)) is not None
     ]
     if taker is None or not left_out or receive.queue is None or receive.queue.wqes:
-        return ok("no other queue pair went without")
+        return ok("no other queue pair lacked a receive")
     qp, since = left_out[0]
     name = case.name(Noun.SRQ, qp.node, case.subject.thing.number)
     return fail(
-        said(f"it was posted to {name}, for whoever comes first", receive.posted),
+        said(f"it was posted to {name}, which gives it to any QP", receive.posted),
         said(f"{case.qp_name(taker)} took it", event),
         said(f"then a message came to {case.qp_name(qp)}, and {name} was empty", since),
         cure=_srq_stolen_cure(case, receive, qp), since=event,
@@ -71,9 +71,9 @@ def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
 
 
 # ------------------------------------------------------------ srq-empty-limit
-# srq-empty-limit: a shared receive queue ran dry, and nobody refilled it.
+# srq-empty-limit: a shared receive queue became empty, and no program refilled it.
 class Limit(NamedTuple):
-    """The event that asked for more receives. value: as it was armed; taken: by somebody."""
+    """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; taken: whether a program read it."""
 
     event: int
     value: int
@@ -89,7 +89,7 @@ def srq_empty_limit(case: Case) -> Finding:
     if found.srq.dead:
         return ok("the SRQ was broken, not empty")
     if astray(case, found.target):
-        return ok("a receive for it went elsewhere")
+        return ok("a receive for it was posted to another queue")
     limit = _limit(case, found)
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
     return fail(
@@ -120,7 +120,7 @@ def _limit(case: Case, found: Refused) -> Limit | None:
 def _warned(name: str, limit: Limit | None) -> list[Evidence]:
     if limit is None:
         return []
-    end = "somebody took it, and posted nothing" if limit.taken else "nobody took it"
+    end = "a program read it, and posted nothing" if limit.taken else "no program read it"
     return [said(f"SRQ_LIMIT_REACHED was raised for {name}: {end}", limit.event)]
 
 
@@ -152,7 +152,7 @@ def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | 
 
 
 def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> str:
-    """So many receives of the size of the message, one behind the other where there is room."""
+    """That many receives of the size of the message, in consecutive bytes if there is room."""
     pd, node = found.srq.pd, found.srq.node
     long = piece(case, node, pd, many * length)
     pieces = [SGE(long[0].addr + n * length, length, long[0].lkey) for n in range(many)] if long \
@@ -202,10 +202,10 @@ def _known(case: Case, peer: QueuePair) -> list[Evidence]:
 
 
 def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> Fix | None:
-    """Both ends anew, and the message once more to an SRQ that is there."""
+    """Both ends reset and connected, and the message once more to an SRQ that exists."""
     srqs = _srqs(case, peer)
     if not srqs:
-        return Fix(program="make an XRC SRQ in the peer's domain, and tell its srq_num")
+        return Fix(program="make an XRC SRQ in the peer's domain, and send its srq_num")
     name, receives = case.name(Noun.SRQ, peer.node, srqs[0].number), []
     if not srqs[0].wqes and simple_fixes.needs_receive(wqe.wr):
         sg = ",".join(simple_fixes.sge_words(case, peer.node, each)

@@ -28,7 +28,7 @@ from rdmalab.views import fmt
 from rdmalab.views.ladder import Fate, PacketRow
 
 # ------------------------------------------------------------ timeout-zero
-# timeout-zero: something was lost, and timeout 0 waits for ever.
+# timeout-zero: a packet was lost, and timeout=0 waits without limit.
 _GONE = (Fate.LOST, Fate.DROPPED)
 _TIMEOUT_ZERO_CURE = {"timeout": "14"}
 
@@ -61,12 +61,12 @@ def _careless(case: Case) -> Finding:
 
 def _timeout_zero_told(case: Case, since: int | None) -> list[Evidence]:
     assert case.qp is not None
-    text = f"{case.qp_name(case.qp)} was told timeout=0: no timer runs, nothing is sent again"
+    text = f"{case.qp_name(case.qp)} was given timeout=0: no ack timer, no retransmit"
     return [said(text, since)]
 
 
 # ------------------------------------------------------------ timeout-huge
-# timeout-huge: it will be sent again, long after everybody has lost patience.
+# timeout-huge: it will be retransmitted, but only after a very long time.
 _TIMEOUT_HUGE_CURE = {"timeout": "14"}
 
 
@@ -81,13 +81,13 @@ def timeout_huge(case: Case) -> Finding:
         return ok("no ack timer runs")
     tries = (qp.attr.retry_cnt or 0) + 1
     if tries * wait_ns <= PATIENCE_NS:
-        return ok(f"it gives up after {fmt.duration(tries * wait_ns)} at the latest")
+        return ok(f"RETRY_EXC_ERR comes after {fmt.duration(tries * wait_ns)} at the latest")
     if case.future.settled:
-        return ok("it is settled before anybody loses patience")
+        return ok("it ends earlier than that")
     since = told(case, qp, Attr.TIMEOUT)
     evidence = (
-        said(f"{case.qp_name(qp)} was told timeout={qp.attr.timeout}: "
-             f"{fmt.duration(wait_ns)} before each new try", since),
+        said(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: "
+             f"{fmt.duration(wait_ns)} before each retransmit", since),
         said(f"{fmt.count(tries, 'try').replace('trys', 'tries')} take "
              f"{fmt.duration(tries * wait_ns)}; {tries - 1 - qp.comp.retried} are left"),
         said(f"it has waited {fmt.duration(_waited_ns(case))} so far", send.posted),
@@ -113,7 +113,7 @@ def timeout_short(case: Case) -> Finding:
     if send is None or send.wqe is None or send.ending is None or qp is None or qp.path is None:
         return NA
     if send.ending.status is not WCStatus.RETRY_EXC_ERR:
-        return ok("it was not given up for want of an answer")
+        return ok("it did not fail for want of an answer")
     way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, qp.path.answer_ns
     gone = [row for row in (*send.transmissions, *send.answers) if row.fate in _GONE]
     if gone or wait_ns is None or wait_ns >= way_ns:
@@ -122,22 +122,22 @@ def timeout_short(case: Case) -> Finding:
     enough = next(code for code in range(1, 32) if 4096 << code > 2 * way_ns)
     longer = {"timeout": str(enough)}
     return fail(
-        said(f"{case.qp_name(qp)} was told timeout={qp.attr.timeout}: it waits "
+        said(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: it waits "
              f"{fmt.duration(wait_ns)} for an answer", since),
         said(f"the way there and back takes {fmt.duration(way_ns)}"),
-        said("nothing was lost, and it was given up", send.ending.event),
+        said("nothing was lost, and it failed with RETRY_EXC_ERR", send.ending.event),
         cure=Fix(recovery.reconnected(case, qp, send.wqe.wr, longer, longer)), since=since,
     )  # fmt: skip
 
 
 # ------------------------------------------------------------ retry7-rxe
-# retry7-rxe: on Soft-RoCE retry_cnt 7 never gives up.
+# retry7-rxe: on Soft-RoCE retry_cnt=7 retries without limit.
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 
 @check("retry7-rxe")
 def retry7_rxe(case: Case) -> Finding:
-    """Whether it is sent again and again to nobody, and the device does not count."""
+    """Whether it is retransmitted without limit, with no answer, as the device does not count."""
     send, qp = case.send, case.qp
     if send is None or send.wqe is None or qp is None or not send.on_queue:
         return NA
@@ -151,8 +151,8 @@ def retry7_rxe(case: Case) -> Finding:
     last = last_try(case)[-1]
     lines = recovery.reconnected(case, qp, send.wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
     return hinders(
-        case, said(f"{case.qp_name(qp)} was told retry_cnt=7, which for this device "
-                   "is without end", since),
+        case, said(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
+                   "on this device", since),
         said(f"it was sent {fmt.count(len(tries), 'time')}, the last one {last.fate_text}",
              last.event),
         cure=Fix(lines), since=since,
@@ -161,7 +161,7 @@ def retry7_rxe(case: Case) -> Finding:
 
 # ------------------------------------------------------------ retry-exc
 # retry-exc: sent as often as retry_cnt allows, and never answered.
-SHOWN = 3  # transmissions that are told one by one, the last among them
+SHOWN = 3  # transmissions that are listed one by one, the last among them
 
 
 @check("retry-exc")
@@ -171,7 +171,7 @@ def retry_exc(case: Case) -> Finding:
     if send is None or send.ending is None or qp is None:
         return NA
     if send.ending.status is not WCStatus.RETRY_EXC_ERR:
-        return ok("it was not given up for want of an answer")
+        return ok("it did not fail for want of an answer")
     rows = send.transmissions
     told = [_retry_exc_told(row) for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])]
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"

@@ -32,7 +32,7 @@ def ud_qkey(case: Case) -> Finding:
     misses = unheard.because("qkey")
     target = _met(case, misses[-1]) if misses else None
     if target is None:
-        return ok("no Q_Key stood in its way")
+        return ok("no packet was dropped for its Q_Key")
     said_key, wanted = _key(misses[-1]), target.attr.qkey or 0
     return unheard.finding(
         *_changed(case, target, misses[-1].event),
@@ -79,7 +79,7 @@ def ud_40_bytes(case: Case) -> Finding:
         return ok("no datagram was too long for it")
     refused = _refusal(case, qp)
     if refused is None:
-        return ok("it did not fail of its length")
+        return ok("its length is not the reason of the failure")
     length, wqe = len(rec.packet_of(refused).payload), receive.wqe
     return fail(
         said(f"the receive has {wqe.length} bytes", receive.posted),
@@ -104,7 +104,7 @@ def _in_header(case: Case, content: Content) -> Finding:
             return fail(
                 said("these bytes are room for the routing header", receive.event),
                 said(f"the datagram begins at {where}"),
-                cure=Fix(program=f"read the datagram {GRH.LENGTH} bytes behind the beginning"),
+                cure=Fix(program=f"read the datagram {GRH.LENGTH} bytes after the beginning"),
                 since=receive.event,
             )  # fmt: skip
     return NA
@@ -123,7 +123,7 @@ def _refusal(case: Case, qp: QueuePair) -> Record | None:
 
 
 def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
-    """The queue pair anew, the same receive with room for both, and the datagram once more."""
+    """The QP reset, the same receive with room for both, and the datagram once more."""
     needed = len(rec.packet_of(refused).payload) + GRH.LENGTH
     wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
     lines = simple_fixes.revive(case, qp)
@@ -175,7 +175,7 @@ def ud_too_long(case: Case) -> Finding:
 
 
 def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
-    """Datagrams that fit, one behind the other, and a receive for each."""
+    """Datagrams that fit, over consecutive bytes, and a receive for each."""
     spans = [(start, min(start + mtu, wqe.length)) for start in range(0, wqe.length, mtu)]
     lines = _ready(case, qp)
     target = partners.target(case)
@@ -207,7 +207,7 @@ def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
 
 
 # ------------------------------------------------------------ uc-loss
-# uc-loss: a packet of an unreliable message was lost, and nobody sends it again.
+# uc-loss: a packet of an unreliable message was lost, and it is not retransmitted.
 _OF_CABLE = ("fault", "the link is down", "malformed")
 
 
@@ -238,7 +238,7 @@ def _dropped(case: Case, unheard: Unheard, target: QueuePair | None) -> list[Evi
     if not rest or target is None:
         return []
     many = fmt.count(len(rest), "packet")
-    return [said(f"{case.qp_name(target)} dropped the {many} behind the gap", rest[0].event)]
+    return [said(f"{case.qp_name(target)} dropped the {many} after the gap", rest[0].event)]
 
 
 def _faults(case: Case, lost: list[Miss]) -> list[str]:
@@ -252,7 +252,7 @@ def _faults(case: Case, lost: list[Miss]) -> list[str]:
 
 
 def _name(fault: Drop | Corrupt) -> str:
-    """What a packet is said to have been lost for; which fault corrupted it, nobody can tell."""
+    """The reason in the log for the loss of a packet; it does not say which fault corrupted it."""
     return f"fault {fault.number}" if isinstance(fault, Drop) else "malformed"
 
 

@@ -46,7 +46,7 @@ def _stopped(case: Case, other: Program) -> Evidence:
 
 def _restart(case: Case, other: Program) -> Fix:
     name = case.names.of(Thing(Noun.PROGRAM, other.node, other.number))
-    return Fix(program=f"let {name} tell its waiters before it stops, also after an error")
+    return Fix(program=f"let {name} signal its waiters before it stops, also after an error")
 
 
 # ------------------------------------------------------------ mutual-wait
@@ -60,7 +60,7 @@ def mutual_wait(case: Case) -> Finding:
     if len(circle) < 2:
         return ok("no other thread waits for it in a circle")
     if waits.thing != min(each.thing for each in circle):
-        return ok("the circle is told of another thread in it")
+        return ok("the circle is reported for another of its threads")
     names = ", ".join(each.name for each in circle)
     return fail(
         *[each.words() for each in circle],
@@ -186,12 +186,12 @@ def event_taken(case: Case) -> Finding:
     taken = [r for _, r in log.of(Kind.ASYNC_TAKEN, waits.program.node) if event_of(r) >= since]
     others = [(r, by) for r in taken if (by := log.asked(event_of(r))[1]) != waits.name]
     if not others:
-        return ok("no other thread took an event since it was started")
+        return ok("no other thread read an event since it was started")
     record, by = others[0]
     return fail(
         said(f"{by or 'a call'} took {async_event_of(record).name}", event_of(record)),
         waits.words(),
-        cure=Fix(program="read asynchronous events in one thread, and tell the others"),
+        cure=Fix(program="read asynchronous events in one thread, and notify the others"),
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def status_ignored(case: Case) -> Finding:
     calls = [call for call in case.log.calls(node=case.node) if call.program == name]
     later = [call for call in calls if call.event > event_of(bad[0])]
     if not later and program.state is not ProgramState.DONE:
-        return ok("it has gone no further after that")
+        return ok("it has run no further line after that")
     cqe = cqe_of(bad[0])
     flushed = sum(cqe_of(record).status is WCStatus.WR_FLUSH_ERR for record in bad)
     return warn(
@@ -61,7 +61,7 @@ def _then(case: Case, later: list[Call]) -> Evidence:
     if later:
         return said(f"it went on with {later[0].verb}", later[0].event)
     ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
-    return said("it ended as if all were well", event_of(ends[-1].record) if ends else None)
+    return said("it ended without an error", event_of(ends[-1].record) if ends else None)
 
 
 def _looks(program: Program) -> bool:
@@ -79,11 +79,11 @@ def _taken(case: Case) -> list[Record]:
 def _flushes(bad: list[Record], flushed: int) -> list[Evidence]:
     if not flushed:
         return []
-    return [said(f"{fmt.count(flushed, 'more completion')} said WR_FLUSH_ERR", event_of(bad[-1]))]
+    return [said(f"{fmt.count(flushed, 'more completion')} had WR_FLUSH_ERR", event_of(bad[-1]))]
 
 
 def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
-    """Both ends made anew, and all that was lost posted again, each with room for it."""
+    """Both ends reset and connected, and all lost work posted again, each receive with room."""
     qp = find_qp(case.world, case.node, cqe.qp_num)
     if qp is None or not cqe.is_send or not qp.transport.connected:
         return Fix(program=_LOOK)
@@ -112,7 +112,7 @@ class Reading(NamedTuple):
 
 @check("error-field-read")
 def error_field_read(case: Case) -> Finding:
-    """Whether somebody read such a field of this queue, or of this completion."""
+    """Whether a program read such a field of this completion, or of one of this queue."""
     thing = _queue(case)
     if thing is None or not case.asked:
         return NA
@@ -157,7 +157,7 @@ def _readings(case: Case, thing: Thing) -> list[Reading]:
 
 
 # ------------------------------------------------------------ imm-endian
-# imm-endian: immediate data that look like a number nobody converted.
+# imm-endian: immediate data that look like a number without htonl.
 SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 

@@ -30,11 +30,11 @@ def too_many_sges(case: Case) -> Finding:
     if call is None or call.verb not in (*attempts.SENDING, *attempts.RECEIVING):
         return NA
     if call.refusal not in _LIMITS:
-        return ok("its pieces were not too many")
+        return ok("its SGEs were not too many")
     limit, maker = _LIMITS[call.refusal]
     attempt = attempts.of_call(case.log, case.call)
     name = f" for {fmt.wr(attempts.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
-    whose = f"{maker} fixed {limit} for good" if maker else f"{limit} is a number of the device"
+    whose = f"{maker} fixed {limit}" if maker else f"{limit} is a number of the device"
     return fail(
         said(f"{call.verb} was refused{name}: {call.message}", call.event),
         said(whose),
@@ -69,7 +69,7 @@ def inline_too_long(case: Case) -> Finding:
     if call is None or qp is None or call.verb not in attempts.SENDING:
         return NA
     if call.refusal != "inline-length":
-        return ok("its inline bytes were not too many")
+        return ok("its inline bytes were within the limit")
     made = case.log.created(Thing(Noun.QP, qp.node, qp.number))
     room, used = qp.cap.max_inline_data, len(qp.sq.wqes)
     return fail(
@@ -98,7 +98,7 @@ def _length(case: Case, qp: QueuePair, attempt: attempts.Attempt) -> int:
 
 
 def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
-    """Without INLINE, where the adapter may fetch the bytes by itself."""
+    """Without INLINE, where the adapter may read the bytes by DMA."""
     attempt = attempts.of_call(case.log, case.call)
     if attempt is not None and attempt.left and _registered(case, attempt):
         plain = mended(attempt.left[0], "inline-length") or attempt.left[0]
@@ -132,12 +132,12 @@ def inline_opcode(case: Case) -> Finding:
     if send.wqe.inline is None or not _cannot(wr.opcode):
         return NA
     if send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
-        return ok("the device does not mind INLINE")
+        return ok("the device accepts INLINE")
     name = fmt.member(wr.opcode, WROpcode)
     flags = fmt.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
     again = simple_fixes.again(case, qp, wr, revived=True, flags=flags)
     return fail(
-        said(f"{name} was posted INLINE, and this device let it pass", send.posted),
+        said(f"{name} was posted INLINE, and this device accepted it", send.posted),
         said("where its answer goes lies the copied data instead of keys: it ended with "
              f"{send.ending.status.name}", send.ending.event),
         cure=Fix([*memory_fixes.revived(case, qp), *again]), since=send.posted,
@@ -165,11 +165,11 @@ def _is_bad(wr: CallArguments) -> bool:
 
 
 def _inline_opcode_cure(case: Case, lists: list[CallArguments]) -> Fix:
-    """The bad one and those behind it, which were not posted, without INLINE."""
+    """The bad_wr and those after it, which were not posted, without INLINE."""
     call = case.call
     first = next((n for n, wr in enumerate(lists) if _is_bad(wr)), None)
     if call is None or call.invocation is None or first is None:
-        return Fix(program="leave INLINE out of what is written to the own buffer")
+        return Fix(program="do not set INLINE on requests that write to the local buffer")
     posted = [
         {**wr, "flags": int(wr["flags"]) & ~int(SendFlags.INLINE)} if _is_bad(wr) else wr
         for wr in lists[first:]

@@ -1,1 +1,1 @@
-"""What is so: facts that several suspicions look at, read off the world and the log."""
+"""Facts that several checks use, read from the world and the log."""

@@ -1,4 +1,4 @@
-"""How two ends were brought up: what each was told, and when; where they do not agree."""
+"""How two ends were brought up: the attributes of each, their events, and differences."""
 
 from typing import NamedTuple
 
@@ -55,12 +55,12 @@ def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:
 
 
 def psn_gap(ends_: Ends) -> int:
-    """How far the first PSN of the sender was ahead of the one the receiver was told to expect."""
+    """How far the first PSN of the sender is ahead of the PSN that the receiver expects."""
     return diff(ends_.sender.attr.sq_psn or 0, ends_.receiver.attr.rq_psn or 0)
 
 
 def is_in_vain(case: Case) -> bool:
-    """Nobody answers the send, and time will not help."""
+    """Whether the send has no answer, and none comes without a new call."""
     send = case.send
     waits = send is not None and send.on_queue and send.begun
     return send is not None and (send.gave_up or (waits and not case.comes))

@@ -25,7 +25,7 @@ def by_port(row: PacketRow) -> bool:
 
 
 def by_fault(row: PacketRow) -> bool:
-    """The cable lost it, or harmed it so that nobody took it."""
+    """Whether a fault dropped the packet, or corrupted it so that the receiver dropped it."""
     lost = row.fate is Fate.LOST and row.reason.startswith(_FAULT)
     return lost or (row.fate is Fate.DROPPED and row.reason.startswith(_HARMED))
 

@@ -20,7 +20,7 @@ RULE = "cq-event-none"
 
 @dataclass(slots=True)
 class EventWaiter:
-    """One of them. channel: which it sleeps on; cqs: those that tell it; since: event."""
+    """One of them. channel: it waits on this one; cqs: those with this channel; since: event."""
 
     name: str
     channel: Thing
@@ -57,17 +57,17 @@ def _channel(case: Case) -> Thing | None:
 
 
 def stays(case: Case) -> bool:
-    """Whether time alone brings no event: that is tried, ask it last."""
+    """Whether no event comes without a new call. Runs a branch, so ask this last."""
     called = case.call is not None
     return case.at_rest or not (called or goes_on(case.session, case.subject.thing))
 
 
 def sleeps(case: Case, asleep: EventWaiter) -> Evidence:
-    """`B.rx sleeps on B.ch0`."""
+    """`B.rx waits on B.ch0`."""
     if case.call is not None:
         name = case.names.of(asleep.channel)
         return said(f"{asleep.name} on {name} would block without end", asleep.since)
-    return said(f"{asleep.name} sleeps on {case.names.of(asleep.channel)}", asleep.since)
+    return said(f"{asleep.name} waits on {case.names.of(asleep.channel)}", asleep.since)
 
 
 def cq_name(case: Case, cq: CompletionQueue) -> str:
@@ -96,7 +96,7 @@ def armed(case: Case, cq: CompletionQueue) -> int | None:
 
 
 def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
-    """Whether anybody has looked at it since."""
+    """Whether a call has polled it since this event."""
     calls = case.log.calls("poll_cq", cq.node)
     return any(call.thing[1] == cq.number and call.event > event for call in calls)
 
@@ -113,4 +113,4 @@ def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
         return said(f"{name} was armed for {ARMS[cq.armed]}", event)
     told = case.log.about(Kind.CQ_EVENT_RAISED, Thing(Noun.CQ, cq.node, cq.number))
     spent = event_of(told[-1].record) if told else event
-    return said(f"{name} was armed at event {event}; the event it raised has spent that", spent)
+    return said(f"{name} was armed at event {event}; the event it raised disarmed it", spent)

@@ -63,7 +63,7 @@ def posted(case: Case, qp: QueuePair, wqe: SendWqe) -> int | None:
 def unpolled(
     case: Case, qp: QueuePair, *, is_send: bool
 ) -> tuple[CompletionQueue | None, int, int]:
-    """The CQ of a queue, how many of its completions lie there, and how far back the last one."""
+    """The CQ of a queue, the count of its completions on it, and the index of the last one + 1."""
     cq = case.world.nodes[qp.node].cqs.items.get(qp.send_cq if is_send else qp.recv_cq)
     places = [
         place

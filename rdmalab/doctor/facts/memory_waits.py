@@ -80,7 +80,7 @@ def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
 
 
 def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:
-    """The events in which somebody else wrote there: a message, or another thread."""
+    """The events in which a message or another thread wrote these bytes."""
     started = case.log.created(thing)
     own = case.names.of(thing)
     found = [event_of(r) for _, r in case.log.of(Kind.MEMORY_WRITTEN, thing.node)

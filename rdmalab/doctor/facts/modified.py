@@ -34,7 +34,7 @@ USUAL: dict[str, str] = {
     "sq_psn": "0", "max_dest_rd_atomic": "1", "min_rnr_timer": "12", "timeout": "14",
     "retry_cnt": "7", "rnr_retry": "7", "max_rd_atomic": "1",
 }  # fmt: skip
-"""What the bring-up document recommends where nothing was said."""
+"""The values that the bring-up document recommends for attributes that were not given."""
 
 _OF_MOVE = ("attr-missing", "attr-surplus")
 _NEVER = ("cur_qp_state", "alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "cap")
@@ -43,7 +43,7 @@ _RTS = (*BRING_UP, QPState.SQD)
 
 @dataclass(slots=True)
 class ModifyCall:
-    """One call: the state the queue pair was in, the one it was to go to, the attributes said."""
+    """One modify_qp call: the state before it, the requested state, the given attributes."""
 
     qp_type: QPType
     now: QPState
@@ -52,7 +52,7 @@ class ModifyCall:
 
 
 def asked_of(case: Case, call: Call) -> ModifyCall | None:
-    """None where nobody knows any more what was said."""
+    """The transition that a modify_qp asked for; None if its arguments or the QP are gone."""
     qp = find_qp(case.world, *call.thing)
     if call.invocation is None or qp is None:
         return None
@@ -104,7 +104,7 @@ def corrected(case: Case, qp: QueuePair, asked: ModifyCall) -> list[str]:
 
 
 def _legs(qp_type: QPType, now: QPState, to: QPState) -> list[tuple[QPState, QPState]]:
-    """The shortest way along moves that somebody can ask for."""
+    """The shortest way along transitions that modify_qp can request."""
     ways = deque([[now, to]] if (qp_type, now, to) in MOVES else [[now]])
     while ways:
         way = ways.popleft()
@@ -116,7 +116,7 @@ def _legs(qp_type: QPType, now: QPState, to: QPState) -> list[tuple[QPState, QPS
 
 
 def _said(case: Case, qp: QueuePair, asked: ModifyCall, move: Move) -> dict[str, str] | None:
-    """Every attribute that this leg takes: as it was said, within its range, or as is usual."""
+    """Every attribute of this transition: as it was given, within its range, or the usual value."""
     required, optional = move.required, move.optional
     said: dict[str, str] = {}
     for name, row in ATTRIBUTES.items():
@@ -133,7 +133,7 @@ def _said(case: Case, qp: QueuePair, asked: ModifyCall, move: Move) -> dict[str,
 
 
 def _usual(case: Case, qp: QueuePair, name: str) -> str | None:
-    """What is to be said where nothing was; None where only the program knows."""
+    """The value of an attribute that was not given; None if only the program can choose it."""
     peer = partner_of(case.world, qp)
     if name in ("dest_qp_num", "ah_attr"):
         if peer is None:
@@ -149,7 +149,7 @@ _FROM_PEER = {"rq_psn": "sq_psn", "sq_psn": "rq_psn", "path_mtu": "path_mtu", "q
 
 
 def _word(case: Case, qp: QueuePair, asked: ModifyCall, name: str) -> str:
-    """A value as `modify_qp` is told it, put within its range."""
+    """A value in the syntax of `modify_qp`, clamped to its range."""
     if name == "ah_attr":
         return _address(case, qp, asked)
     value = asked.given[name]

@@ -1,7 +1,7 @@
-"""What lies on the way for good: an address that nobody routes, a link that is too narrow.
+"""Lasting faults on the path: an address without a route, a link with a smaller MTU.
 
-The cable's faults play the network here. One that strikes by chance or by count is a loss like any
-other; one that takes every packet of a kind is how that network is made.
+The faults of the cable stand for the network. A random or counted drop is a loss like any other; a
+drop of every packet of a kind is a property of the network.
 """
 
 from collections.abc import Callable
@@ -29,12 +29,12 @@ class Obstacle(NamedTuple):
 
 
 def narrow_link(case: Case) -> Obstacle | None:
-    """It lets no frame by that is longer than some."""
+    """The fault that drops each frame longer than a limit."""
     return _obstacle(case, lambda match: match.longer is not None)
 
 
 def dead_address(case: Case) -> Obstacle | None:
-    """Whatever goes to some address, or comes from it, is lost."""
+    """The fault that drops each packet to or from one address."""
     return _obstacle(case, lambda match: match.gid is not None)
 
 
@@ -60,7 +60,7 @@ def _lost(send: Send) -> list[PacketRow]:
 
 
 def _arrived(send: Send, *, asked: bool) -> bool:
-    """An acknowledged success is one; any other only where nobody asks."""
+    """Whether it succeeded: acknowledged, or on UC and UD if the user did not ask about it."""
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
     return good and (not asked or send.qp is None or send.qp.transport.acknowledged)
 
@@ -68,14 +68,14 @@ def _arrived(send: Send, *, asked: bool) -> bool:
 def finding(
     case: Case, *evidence: Evidence, cure: Fix | None = None, since: int | None = None
 ) -> Finding:
-    """A cause; a suspicion only, while it is still tried and nobody asks."""
+    """A cause; only a warning while it is still retried and the user did not ask about it."""
     tried = case.send is not None and case.send.ending is None
     verdict = Verdict.WARN if tried and not case.asked else Verdict.FAIL
     return Finding(verdict, list(evidence), cure, since)
 
 
 def _is_lasting(match: Match) -> bool:
-    """It takes every such packet on its way; what takes some of them is a loss like any other."""
+    """Whether it drops every such packet, not only some of them."""
     some = (match.nth, match.every, match.chance, match.count, match.psn, match.qp)
     return some == (None,) * len(some) and not match.opcode
 

@@ -1,4 +1,4 @@
-"""Who talks to whom: where packets go, who expects them, and since when."""
+"""Which queue pair sends to which: where packets go, which QP expects them, and since when."""
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
@@ -28,7 +28,7 @@ def address_of(case: Case, send: Send) -> AhAttr | None:
 
 
 def goes_to(case: Case, send: Send) -> tuple[str, int]:
-    """The node and the number of the queue pair; the node empty where nobody has the address."""
+    """The node and the number of the queue pair; the node is empty if no port has the address."""
     qp, wqe = send.qp, send.wqe
     if qp is None or wqe is None:
         return "", 0
@@ -75,9 +75,9 @@ def expecting(world: World, qp: QueuePair) -> QueuePair | None:
 
 
 def mistaken(world: World, qp: QueuePair) -> tuple[QueuePair, QueuePair] | None:
-    """Whom the packets of a queue pair reach, and who expects them instead.
+    """The queue pair that its packets reach, and the one that expects them.
 
-    None where it reaches who expects it, or somebody who has no other peer.
+    None if these are the same, or if the reached one has no other peer.
     """
     reached, wanted = peer_of(world, qp), expecting(world, qp)
     if reached is None or wanted is None or reached is wanted:
@@ -101,9 +101,9 @@ _MATES = {QPType.XRC_SEND: QPType.XRC_RECV, QPType.XRC_RECV: QPType.XRC_SEND}
 
 
 def meant(world: World, qp: QueuePair, node: str = "") -> QueuePair | None:
-    """Whom a connected queue pair must have been meant for: who expects it, or the only one free.
+    """The intended peer of a connected QP: the one that expects it, or the only unconnected one.
 
-    node: where to look for one that is free; empty: on all others.
+    node: where to look for an unconnected one; empty: on all other nodes.
     """
     found = expecting(world, qp)
     if found is not None:
@@ -144,7 +144,7 @@ def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
 
 
 def told(case: Case, qp: QueuePair) -> int | None:
-    """The event in which it was told its peer: the step to RTR."""
+    """The event that set its peer: the transition to RTR."""
     return entered(case, qp, QPState.RTR)
 
 

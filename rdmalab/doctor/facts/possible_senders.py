@@ -1,4 +1,4 @@
-"""Who may have something to say to a queue pair: its peer, or whoever sends datagrams to it."""
+"""The possible senders to a queue pair: its peer, or the UD QPs that send datagrams to it."""
 
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case

@@ -1,4 +1,4 @@
-"""Two ends that were told different first packet numbers, one ahead of the other or behind it."""
+"""Two ends whose first PSNs differ: sq_psn of the sender, rq_psn of the receiver."""
 
 from collections.abc import Callable
 
@@ -14,22 +14,22 @@ _SAID_AS = {"rq_psn": "0", "sq_psn": "0"}
 
 
 def examine(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]]) -> Finding:
-    """sign: 1 if the sender is ahead of what is expected, -1 if it is behind.
+    """Whether sq_psn and rq_psn differ in this direction, and the send has no answer for it.
 
-    seen: finds what came of it.
+    sign: 1 if the sender is ahead of the expected PSN, -1 if it is lower. seen: the evidence.
     """
     send, both = case.send, ends(case)
     if send is None or send.wqe is None or both is None or not both.sender.transport.acknowledged:
         return NA
     if both.receiver.path is None:
-        return NA  # it was reset, and nobody knows any more what it was told
+        return NA  # it was reset: its attributes are gone
     if mistaken(case.world, both.sender) is not None:
-        return ok("they were never meant for each other")
+        return ok("they were not connected to each other")
     gap = psn_gap(both) * sign
     if gap <= 0 or began_alone(case, both) is not None:
-        return ok(f"first packet number {_number(both.sender.attr.sq_psn)}, and expected so")
+        return ok(f"first packet number {_number(both.sender.attr.sq_psn)}on both ends")
     if not is_in_vain(case):
-        return ok("the packet numbers fit by now")
+        return ok("the PSNs match now")
     return hinders(
         case, *_told(case, both), *seen(case, both)[:1],
         cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
@@ -40,9 +40,9 @@ def examine(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]])
 def _told(case: Case, both: Ends) -> list[Evidence]:
     sender, receiver = both
     return [
-        said(f"{case.qp_name(sender)} was told sq_psn={_number(sender.attr.sq_psn)}",
+        said(f"{case.qp_name(sender)} was given sq_psn={_number(sender.attr.sq_psn)}",
              told(case, sender, Attr.SQ_PSN)),
-        said(f"{case.qp_name(receiver)} was told rq_psn={_number(receiver.attr.rq_psn)}",
+        said(f"{case.qp_name(receiver)} was given rq_psn={_number(receiver.attr.rq_psn)}",
              told(case, receiver, Attr.RQ_PSN)),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What took a queue pair to ERR, or to SQE: its work, its peer, somebody, a full queue."""
+"""Why a queue pair entered ERR or SQE: its work, its peer, a modify_qp, an overrun CQ, an event."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class ErrorCause:
 
 
 def qp_error_cause(case: Case) -> ErrorCause | None:
-    """The fall that the subject's work was flushed by; of a queue pair itself, its last one."""
+    """The transition that flushed the subject's work; for a QP its last one to ERR or SQE."""
     qp = case.qp
     if qp is None:
         return None
@@ -43,8 +43,8 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
 
 
 def _device(case: Case) -> ErrorCause | None:
-    """A dead device moves no queue pair any more, it does not even flush."""
-    kinds = {Kind.DEVICE_DIED: "died", Kind.DEVICE_CLOSED: "was closed"}
+    """An unavailable device: it changes no QP state and flushes nothing."""
+    kinds = {Kind.DEVICE_DIED: "failed (DEVICE_FATAL)", Kind.DEVICE_CLOSED: "was closed"}
     found = [(rec.event_of(r), word) for kind, word in kinds.items()
              for _, r in case.log.of(kind, case.node)]  # fmt: skip
     event, word = max(found, default=(0, ""))
@@ -67,7 +67,10 @@ def _overran(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     for record in records:
         if rec.kind_of(record) is Kind.CQ_OVERRUN and rec.node_of(record) == thing.node:
             cq = Thing(Noun.CQ, thing.node, rec.object_of(record))
-            return f"{case.names.of(cq)} was full and died, with all queue pairs that use it", cq
+            return (
+                f"{case.names.of(cq)} was full: CQ overrun, all queue pairs that use it enter ERR",
+                cq,
+            )
     return None
 
 
@@ -94,20 +97,20 @@ def _accident(_case: Case, thing: Thing, records: list[Record]) -> _Reason | Non
         and (rec.node_of(r), rec.object_of(r)) == thing[1:]
         for r in records
     )  # fmt: skip
-    return ("the adapter gave it up and raised QP_FATAL",) if fatal else None
+    return ("the adapter moved it to ERR and raised QP_FATAL",) if fatal else None
 
 
 def _by_hand(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
-    """Somebody moved it there."""
+    """A modify_qp moved it there."""
     del thing
     invocation, program = case.log.asked(rec.event_of(records[0]))
     if invocation is None or invocation.name != "modify_qp":
         return None
-    return (f"{program or 'a call of modify_qp'} moved it there, no work of it had failed",)
+    return (f"{program or 'a call of modify_qp'} moved it there; none of its work had failed",)
 
 
 def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
-    """It told its peer a fatal NAK, and died of it."""
+    """It sent its peer a fatal NAK, which moved it to ERR."""
     found = case.log.about(Kind.REQUEST_REFUSED, thing)
     until = rec.event_of(records[0])
     fatal = [r for _, r in found if rec.event_of(r) <= until and REFUSALS[rec.reason_of(r)].fatal]

@@ -1,4 +1,4 @@
-"""Shared receive queues, as those see them who send to them."""
+"""Shared receive queues at the peer of a send."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class Refused(NamedTuple):
 
 
 def refused(case: Case) -> Refused | None:
-    """Of a send that was given up, or is lost, for want of a receive of an SRQ."""
+    """A send that failed or was dropped because an SRQ had no receive."""
     send, qp = case.send, case.qp
     target = partners.target(case)
     if send is None or qp is None or target is None or not target.shares_receives:
@@ -56,7 +56,7 @@ def shared_by(case: Case, target: QueuePair) -> SharedReceiveQueue | None:
 
 
 def is_in_vain(case: Case, srq: SharedReceiveQueue) -> bool:
-    """Given up, or told to wait by a queue that will never have a receive."""
+    """Whether it ended with RNR_RETRY_EXC_ERR, or waits for an SRQ that is in error."""
     send = case.send
     if send is None:
         return False
@@ -66,7 +66,7 @@ def is_in_vain(case: Case, srq: SharedReceiveQueue) -> bool:
 
 
 def lacks_receive(case: Case, peer: QueuePair) -> bool:
-    """Whether a send was told that the peer has no receive, and that has not changed for it."""
+    """Whether a send got an RNR NAK, and the peer still has no receive for it."""
     send = case.send
     if send is None or not any(row.syndrome is Syndrome.RNR_NAK for row in send.answers):
         return False

@@ -48,7 +48,7 @@ class ThreadWait:
 
     @cached_property
     def cqs(self) -> list[Thing]:
-        """The completion queues among them, or behind the channel it sleeps on."""
+        """The completion queues among them, or those of the channel that it waits on."""
         return cqs_of(self.case, self.program)
 
     @cached_property

@@ -18,11 +18,11 @@ from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_node
 
 MOST = 3
-"""Of them so many are looked at, the newest first."""
+"""The number of them that are examined, the newest first."""
 
 
 def strays(case: Case, qp: QueuePair) -> list[Subject]:
-    """The sends that were dropped or lost on their way to a queue pair since it heard anything."""
+    """The sends to a queue pair that were dropped or lost since its last message."""
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
     in_use = qp.resp.recv is not None  # of its message the beginning has come
     since = rec.event_of(taken[-1].record) if taken and not in_use else -1
@@ -62,7 +62,7 @@ def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
 
 
 def _may_be_for(case: Case, qp: QueuePair, record: Record, sender: Thing) -> bool:
-    """It says so; or its peer sent it; or no queue pair has the number, and the Q_Key fits."""
+    """Whether it names this QP, or its peer sent it, or no QP has the number and the Q_Key fits."""
     packet = rec.roce_packet_of(record)
     if packet.dest_qp == qp.number and case.world.network.target_of(packet.flow) == qp.node:
         return True

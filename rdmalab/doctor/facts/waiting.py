@@ -33,7 +33,7 @@ class Done(NamedTuple):
 
 
 def waiters(case: Case) -> list[QueuePair]:
-    """The queue pairs whose next message somebody waits for: by a receive, or in a program."""
+    """The queue pairs whose next message a receive or a program waits for."""
     if not case.asked:
         return []
     if case.receive is not None:
@@ -50,7 +50,7 @@ def waiters(case: Case) -> list[QueuePair]:
 
 
 def watcher(case: Case, qp: QueuePair) -> str:
-    """Who is known to wait for a completion of its receives; empty if nobody is."""
+    """What waits for a completion of its receives, for an evidence; empty if nothing does."""
     thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
     for program in programs_of(case.world):
         over = program.state in (ProgramState.DONE, ProgramState.FAILED)
@@ -58,7 +58,7 @@ def watcher(case: Case, qp: QueuePair) -> str:
             return case.name(Noun.PROGRAM, program.node, program.number)
     cq = case.world.nodes[qp.node].cqs.items.get(qp.recv_cq)
     armed = cq is not None and cq.armed
-    return f"whoever armed {case.names.of(thing)}" if armed else ""
+    return f"the program that armed {case.names.of(thing)}" if armed else ""
 
 
 def is_quiet(case: Case, qp: QueuePair) -> bool:
@@ -68,9 +68,9 @@ def is_quiet(case: Case, qp: QueuePair) -> bool:
 
 
 def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
-    """What the peer has carried out behind the last message that arrived, oldest first.
+    """What the peer has carried out after the last message that arrived, oldest first.
 
-    A message that it has sent and that never arrived is among them.
+    This includes a message that it sent and that did not arrive.
     """
     peer = peer_of(case.world, qp)
     if peer is None:

@@ -1,4 +1,4 @@
-"""How long one must wait at the worst, until a send has either an answer or an error."""
+"""The longest time until a send has either an answer or an error."""
 
 from rdmalab.doctor.case import Case
 from rdmalab.hca.qp import QueuePair
@@ -7,7 +7,7 @@ from rdmalab.views import fmt
 
 
 def worst(case: Case) -> list[str]:
-    """In words, where somebody counts: without answers, and where the peer has no receive."""
+    """One sentence for a lost answer, and one for a peer without a receive; [] without ACKs."""
     qp, peer, send = case.qp, case.peer, case.send
     if send is None or qp is None or qp.path is None or not qp.transport.acknowledged:
         return []
@@ -20,10 +20,12 @@ def worst(case: Case) -> list[str]:
 def _without_answers(case: Case, qp: QueuePair) -> str:
     wait_ns = qp.path.answer_ns if qp.path is not None else None
     if wait_ns is None:
-        return "at the worst, if an answer is lost: for ever (timeout=0)"
+        return "at the worst, if an answer is lost: waits without limit (timeout=0)"
     retries = qp.attr.retry_cnt or 0
     if retries == INFINITE_RETRIES and case.profile.retry_cnt_7_is_infinite:
-        return "at the worst, if no answer comes: for ever (retry_cnt=7 on this device)"
+        return (
+            "at the worst, if no answer comes: retries without limit (retry_cnt=7 on this device)"
+        )
     tries = retries + 1 - qp.comp.retried
     return (
         f"at the worst, if no answer comes: RETRY_EXC_ERR after {tries} * "
@@ -34,7 +36,9 @@ def _without_answers(case: Case, qp: QueuePair) -> str:
 def _without_receives(case: Case, qp: QueuePair, peer: QueuePair) -> str:
     wait_ns = on_ticks_ns(RNR_NS[(peer.attr.min_rnr_timer or 0) % 32], case.profile.timer_tick_ns)
     if qp.attr.rnr_retry == INFINITE_RETRIES:
-        return f"without a receive at the peer: again every {fmt.duration(wait_ns)}, for ever"
+        return (
+            f"without a receive at the peer: a retry every {fmt.duration(wait_ns)}, without limit"
+        )
     left = (qp.attr.rnr_retry or 0) - qp.comp.rnr_retried + 1
     return (
         f"without a receive at the peer: RNR_RETRY_EXC_ERR after {left} * "

@@ -89,7 +89,7 @@ def test_a_datagram_for_nobody_is_lost() -> None:
 def test_answers_that_find_no_way_back_are_the_fault_of_the_own_address() -> None:
     lab = lab_of("gid del A 10.0.0.1", "gid add A 10.0.0.5", _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
-    assert "A has that address no more" in evidence(lab, _WR, "wrong-gid")
+    assert "A no longer has that address" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)
 
 
@@ -247,7 +247,7 @@ def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
     for line in (*made, *to_a, *to_b, _WRITE, "run"):
         well(lab, line)
     assert blamed(lab, _WR) == ["one-sided-connect"]
-    assert "its peer is C.qp0" in evidence(lab, _WR, "one-sided-connect")
+    assert "B.qp0 was connected to C.qp0" in evidence(lab, _WR, "one-sided-connect")
     assert works(lab, _WR)
 
 
@@ -261,5 +261,5 @@ def test_a_peer_that_was_told_an_address_of_nobody_has_the_wrong_address() -> No
     nobody = "ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}"
     lab = lab_of(*told("B.qp0", "A.qp0", nobody), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
-    assert "B.qp0 was told that its peer is 10.0.0.7" in evidence(lab, _WR, "wrong-gid")
+    assert "B.qp0 was given the peer address 10.0.0.7" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)

@@ -77,7 +77,7 @@ def test_a_message_that_was_lost_behind_a_write_is_what_is_missed() -> None:
 def test_who_has_armed_the_queue_waits_as_well() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
     assert blamed(lab, _RECV) == ["write-no-signal"]
-    assert "whoever armed B.cq0 waits" in evidence(lab, _RECV, "write-no-signal")
+    assert "the program that armed B.cq0 waits" in evidence(lab, _RECV, "write-no-signal")
 
 
 def test_unasked_nobody_complains_of_a_receive_that_waits() -> None:
@@ -249,7 +249,7 @@ def test_an_event_that_somebody_took_is_told_so() -> None:
              "get_async_event B", "ack_async_event B", SEND, "run")  # fmt: skip
     lab = lab_of(_SRQ_RECV, *lines, pair="use srq_pair rnr_retry=1")
     assert "srq-empty-limit" in blamed(lab, _WR)
-    assert "somebody took it, and posted nothing" in evidence(lab, _WR, "srq-empty-limit")
+    assert "a program read it, and posted nothing" in evidence(lab, _WR, "srq-empty-limit")
     assert works(lab, _WR)
 
 

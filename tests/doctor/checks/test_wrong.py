@@ -243,7 +243,7 @@ def test_new_keys_of_a_region_are_the_end_of_the_old_ones() -> None:
     well(lab, WRITE.replace("remote=B.mr0[0]", f"remote=B.mr1[0] rkey={rkey:#x}"))
     well(lab, "run")
     assert why(lab, "A.qp0.wr[1]").slug == "dereg-early"
-    assert "registered anew" in told(lab, "A.qp0.wr[1]", "dereg-early")
+    assert "registered again" in told(lab, "A.qp0.wr[1]", "dereg-early")
 
 
 def test_without_rereg_the_same_bytes_are_registered_once_more() -> None:
@@ -290,4 +290,4 @@ def test_the_key_of_a_window_that_was_made_void_and_not_bound_anew() -> None:
               WRITE.replace("remote=B.mr0[0]", "remote=B.mw0[0]"))  # fmt: skip
     lab = pair(*window)
     assert failing(lab, "A.qp0.wr[1]") == ["rem-access"]
-    assert "is void: LOCAL_INV" in told(lab, "A.qp0.wr[1]", "rem-access")
+    assert "is invalid: LOCAL_INV" in told(lab, "A.qp0.wr[1]", "rem-access")

@@ -25,7 +25,7 @@ def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
     case = case_of(lab_of(*_BEGUN), _WR)
     finding = examine(case, 1, nothing_seen)
     texts = [each.text for each in finding.evidence]
-    assert texts == ["A.qp0 was told sq_psn=9", "B.qp0 was told rq_psn=0"]
+    assert texts == ["A.qp0 was given sq_psn=9", "B.qp0 was given rq_psn=0"]
     assert finding.origin == finding.evidence[0].event
 
 

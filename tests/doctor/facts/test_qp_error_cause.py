@@ -52,4 +52,4 @@ def test_an_unreliable_queue_pair_falls_less_deep() -> None:
 
 
 def test_a_closed_device_is_told_apart_from_a_dead_one() -> None:
-    assert fall_of(SEND, "device_fatal A").sentence == "the device of A died"
+    assert fall_of(SEND, "device_fatal A").sentence == "the device of A failed (DEVICE_FATAL)"

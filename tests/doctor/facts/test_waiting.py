@@ -36,7 +36,7 @@ def test_a_program_is_known_by_the_queue_it_looks_at() -> None:
 def test_an_armed_queue_has_somebody_behind_it() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", pair="use rc_pair channel=1")
     case = case_of(lab, _RECV)
-    assert watcher(case, waiters(case)[0]) == "whoever armed B.cq0"
+    assert watcher(case, waiters(case)[0]) == "the program that armed B.cq0"
 
 
 def test_the_peer_is_quiet_when_all_of_it_is_done() -> None:

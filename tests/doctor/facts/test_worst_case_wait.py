@@ -14,7 +14,7 @@ from tests.labs import RECV, SEND, lab_of, well
     [
         ("timeout=14 retry_cnt=7", "RETRY_EXC_ERR after 8 * 67.11 ms = 536.9 ms"),
         ("timeout=1 retry_cnt=0", "RETRY_EXC_ERR after 1 * 8.192 us = 8.192 us"),
-        ("timeout=0", "for ever (timeout=0)"),
+        ("timeout=0", "waits without limit (timeout=0)"),
     ],
 )
 def test_every_try_waits_once(options: str, said: str) -> None:
@@ -25,7 +25,7 @@ def test_every_try_waits_once(options: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("rnr_retry=7 min_rnr_timer=0", "again every 655.4 ms, for ever"),
+        ("rnr_retry=7 min_rnr_timer=0", "a retry every 655.4 ms, without limit"),
         ("rnr_retry=3 min_rnr_timer=1", "RNR_RETRY_EXC_ERR after 3 * 10 us = 30 us"),
     ],
 )
@@ -38,7 +38,7 @@ def test_soft_roce_does_not_count_to_seven() -> None:
     lab = Lab({"A": RXE, "B": RXE})
     for line in ("use rc_pair", SEND):
         well(lab, line)
-    assert "for ever (retry_cnt=7" in worst(case_of(lab, "A.qp0.wr[1]"))[0]
+    assert "retries without limit (retry_cnt=7" in worst(case_of(lab, "A.qp0.wr[1]"))[0]
 
 
 def test_nobody_waits_for_what_nobody_answers() -> None:
