@@ -1,4 +1,4 @@
-"""A work request that was refused, said so that it would not be: by the rule it broke."""
+"""A refused work request, corrected by the rule that refused it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 from rdmalab.command import CallArguments, Ref
 from rdmalab.spec.work import SendFlags
 
-"""A work request as it was said, key → value."""
+"""A work request as it was given, key → value."""
 
 
 def mended(wr: CallArguments, rule: str) -> CallArguments | None:
@@ -22,7 +22,7 @@ def with_flags(wr: CallArguments, flags: SendFlags) -> CallArguments:
 
 
 def _with_fewer_pieces(wr: CallArguments) -> CallArguments | None:
-    """Pieces that lie one behind the other become one."""
+    """The work request with consecutive elements merged; None if that changes nothing."""
     pieces: list[Any] = []
     for piece in wr.get("sg") or []:
         joined = _joined(pieces[-1], piece) if pieces else None

@@ -25,7 +25,7 @@ from rdmalab.world.relations import peer_of
 
 
 class MemoryFix(NamedTuple):
-    """What to carry out first; what to say instead; how many bytes that has."""
+    """The lines to carry out first, the address and key to use instead, and its bytes."""
 
     lines: list[str]
     said: str
@@ -62,7 +62,7 @@ def rephrased(case: Case, invocation: Invocation, **changed: object) -> str:
 
 def revived(case: Case, qp: QueuePair, ours: simple_fixes.Attributes | None = None,
             theirs: simple_fixes.Attributes | None = None) -> list[str]:  # fmt: skip
-    """What makes a queue pair send again: nothing, a move out of SQE, or both ends anew."""
+    """The lines after which a QP sends again: none, SQE to RTS, or a reconnection of both ends."""
     if qp.state is QPState.SQE:
         return [f"modify_qp {case.qp_name(qp)} state=RTS cur_qp_state=SQE"]
     peer = peer_of(case.world, qp)
@@ -169,7 +169,7 @@ _BY_TEST: dict[Denied, Callable[[Case, MemoryUser, SGE, Denial], MemoryFix | Non
 
 
 def allowing(case: Case, node: str, mr: MemoryRegion, pd: int, rights: int) -> list[str] | None:
-    """Register a region anew in a domain and with these rights too; None if the device cannot."""
+    """Register a region again in a PD, with these rights added; None if the device cannot."""
     needed = rights | (Access.LOCAL_WRITE if needs_local_write(rights) else 0)
     flags, said = Rereg(0), []
     if mr.pd != pd:

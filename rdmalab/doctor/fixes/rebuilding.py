@@ -8,15 +8,15 @@ from rdmalab.doctor.work.batches import Batch, Building
 from rdmalab.grammar.format import render
 
 Change = Callable[[Building], list[Invocation] | None]
-"""Of a work request: what stands behind its builder; None: what stood there before."""
+"""The setters after the builder of a work request; None keeps its setters."""
 
 
 def once_more(
     case: Case, batch: Batch, change: Change | None = None, flags: int = 0
 ) -> list[str] | None:
-    """The lines of a region, each work request with its wr_id and flags; None: nobody knows them.
+    """The lines of a region, each work request with its wr_id and flags; None if not in the log.
 
-    change: what is said otherwise; flags: which every work request gets besides.
+    change: which setters to replace; flags: added to every work request.
     """
     lines: list[Invocation] = []
     for built in batch.built:
@@ -37,7 +37,7 @@ def _in_region(case: Case, lines: list[Invocation]) -> list[str]:
 
 
 def setters(case: Case, built: Building) -> list[Invocation]:
-    """What was said behind a builder."""
+    """The setter calls after a builder."""
     found = [_said(case, each.event) for each in built.setters]
     return [each for each in found if each is not None]
 

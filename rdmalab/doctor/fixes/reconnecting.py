@@ -1,4 +1,4 @@
-"""Cures for ends that do not fit: connect them anew, make one anew, say a message once more."""
+"""Fixes for ends that do not match: reconnect them, create one again, resend a message."""
 
 import dataclasses
 from functools import reduce
@@ -31,7 +31,7 @@ def reconnect(
 ) -> list[str]:
     """Reset these two and connect them with each other, as the first was connected.
 
-    ours, theirs: attributes to be said otherwise. Receives of both are gone: post them again.
+    ours, theirs: attributes to change. The receives of both are discarded: post them again.
     """
     ends = [
         (one, {"pkey_index": _pkey_index(one), "ah_attr": two.node, "dest_qp_num":

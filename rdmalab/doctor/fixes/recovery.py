@@ -1,4 +1,4 @@
-"""Longer cures: a connection made anew with the work that was lost, the rest of a bring-up."""
+"""Longer fixes: a reconnection with the work that was lost, the rest of a bring-up."""
 
 from itertools import pairwise
 
@@ -28,7 +28,7 @@ def is_well(case: Case, qp: QueuePair) -> bool:
 
 # --------------------------------------------------------------------------- a send
 def anew(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
-    """The same message once more; the connection made anew before, where it is dead."""
+    """The same message once more, after a reconnection if the connection is in error."""
     if is_well(case, qp):
         return simple_fixes.again(case, qp, wr)
     return reconnected(case, qp, wr)
@@ -38,7 +38,7 @@ def reconnected(
     case: Case, qp: QueuePair, wr: SendWR,
     ours: Attributes | None = None, theirs: Attributes | None = None,
 ) -> list[str]:  # fmt: skip
-    """Both ends reset and brought up again, told otherwise in some things; then the message."""
+    """Both ends reset and brought up again with changed attributes, then the message."""
     peer = partner_of(case.world, qp)
     lines = simple_fixes.revive(case, qp, ours, theirs) + restock(case, qp)
     if peer is not None:
@@ -49,7 +49,7 @@ def reconnected(
 
 
 def _is_met(case: Case, peer: QueuePair) -> bool:
-    """A receive waits for the next message."""
+    """Whether a receive is posted for the next message."""
     return bool(peer.source.wqes if peer.shares_receives else lost_receives(case, peer))
 
 
@@ -77,7 +77,7 @@ def receive_anew(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
 
 
 def received_anew(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
-    """Both ends brought up again, told otherwise; all receives back, and a message for them."""
+    """Both ends brought up again with changed attributes, all receives, and a message for them."""
     lines = simple_fixes.revive(case, qp, both, both) + restock(case, qp)
     return [*lines, *message_for(case, qp)]
 
@@ -130,7 +130,7 @@ def way_up(case: Case, qp: QueuePair) -> list[str]:
 
 
 def nudge(case: Case, qp: QueuePair, wr: SendWR) -> str:
-    """Post something that does nothing, for the doorbell's sake."""
+    """Post a request without data, to ring the doorbell."""
     if qp.transport.connected:
         return f"post_send {case.qp_name(qp)} opcode=RDMA_WRITE"
     return simple_fixes.post_send(case, qp, wr, wr_id=None, sg=None)

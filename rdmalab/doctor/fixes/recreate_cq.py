@@ -1,4 +1,4 @@
-"""A completion queue made anew, with another channel or size, and its queue pairs with it."""
+"""A completion queue created again with another channel or size, and its queue pairs too."""
 
 from dataclasses import asdict
 
@@ -28,10 +28,10 @@ def needed(case: Case, cq: CompletionQueue) -> int:
 
 
 def anew(case: Case, cq: CompletionQueue, *, cqe: int = 0, channel: int = 0) -> list[str]:
-    """Destroy the queue and all that hangs on it, and make it again under the same names.
+    """Destroy the CQ and its queue pairs, and create them again under the same names.
 
-    cqe: its size, as it was if 0; channel: whom it tells, nobody if 0. The receives that wait are
-    posted again; nothing where one of its queue pairs has no name.
+    cqe: its size, the present one if 0; channel: its completion channel, none if 0. Outstanding
+    receives are posted again; no lines if one of its queue pairs has no name.
     """
     name, mine = case.name(Noun.CQ, cq.node, cq.number), users(case, cq)
     options = f" channel={case.name(Noun.CHANNEL, cq.node, channel)}" if channel else ""

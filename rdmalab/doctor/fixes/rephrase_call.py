@@ -1,4 +1,4 @@
-"""A refused call said once more, with some of its arguments otherwise."""
+"""A refused call again, with some of its arguments changed."""
 
 from rdmalab.command import CallArguments, Invocation
 from rdmalab.doctor.case import Case
@@ -6,14 +6,14 @@ from rdmalab.grammar.format import render
 
 
 def arguments(case: Case, verbs: tuple[str, ...]) -> CallArguments:
-    """What was said in the call that is asked about; nothing if it is none of these verbs."""
+    """The arguments of the call that is asked about; {} if it is none of these verbs."""
     call = case.call
     known = call is not None and call.verb in verbs and call.invocation is not None
     return dict(call.invocation.arguments) if known and call and call.invocation else {}
 
 
 def otherwise(case: Case, said: CallArguments) -> list[str]:
-    """The call with these arguments in place of what was said."""
+    """The call with these arguments instead of the given ones."""
     call = case.call
     if call is None or call.invocation is None:
         return []

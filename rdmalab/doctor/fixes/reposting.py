@@ -17,7 +17,7 @@ from rdmalab.world.relations import peer_of
 def once_more(
     case: Case, qp: QueuePair, *, signaled: bool = False, revived: bool = False
 ) -> list[str]:
-    """All that the call which is asked about did not post; nothing where nobody knows its words.
+    """All that the call which is asked about did not post; [] if its arguments are not in the log.
 
     signaled: its last request asks for a completion; revived: as for `repost`.
     """

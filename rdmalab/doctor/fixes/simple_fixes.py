@@ -49,7 +49,7 @@ def post_srq_recv(case: Case, node: str, srq: int, wr: RecvWR, **changed: object
 
 
 def post_send(case: Case, qp: QueuePair, wr: SendWR, **changed: object) -> str:
-    """Post this send once more; `changed`: keys that are to be said otherwise, None: not at all."""
+    """Post this send once more; `changed`: keys with another value, None: left out."""
     sg = ",".join(sge_words(case, qp.node, s) for s in wr.sg)
     said: CallArguments = {
         "wr_id": wr.wr_id,
@@ -122,12 +122,12 @@ def line(verb: str, name: str, said: CallArguments) -> str:
 # --------------------------------------------------------------------------- connections
 def revive(case: Case, qp: QueuePair, ours: Attributes | None = None,
            theirs: Attributes | None = None) -> list[str]:  # fmt: skip
-    """Reset a queue pair and its peer and bring both up again, with what they were told.
+    """Reset a queue pair and its peer and bring both up again, with the same attributes.
 
-    ours, theirs: attributes to be said otherwise. Receives of both are gone: post them again.
+    ours, theirs: attributes to change. The receives of both are discarded: post them again.
     """
     peer = partner_of(case.world, qp)
-    peer = None if peer is qp else peer  # told its own address
+    peer = None if peer is qp else peer  # connected to its own address
     ends = [(qp, ours or {})] + ([(peer, theirs or {})] if peer is not None else [])
     # always in the same order, so that two cures of one connection say the same lines
     ends.sort(key=lambda end: (end[0].node, end[0].number))
@@ -148,7 +148,7 @@ _PLAIN = {"pkey_index": "0", "port_num": "1"}
 
 
 def _in_common(case: Case, ends: list[tuple[QueuePair, Attributes]]) -> Attributes | None:
-    """What `connect` is to be told, where it can say it: both ends alike, and nothing unusual."""
+    """The options of `connect`; None if it cannot set them: the ends differ, or a rare value."""
     options: Attributes = {}
     for qp, changed in ends:
         needed = fields_of(reduce(or_, (MOVES[qp.qp_type, *p].required for p in BRING_UP_MOVES)))
@@ -165,7 +165,7 @@ def _in_common(case: Case, ends: list[tuple[QueuePair, Attributes]]) -> Attribut
 
 
 def move(case: Case, qp: QueuePair, now: QPState, to: QPState, changed: Attributes) -> str:
-    """One `modify_qp` with all that it requires, as the queue pair was told it before."""
+    """One `modify_qp` with all that it requires, with the values that the queue pair had before."""
     required = MOVES[qp.qp_type, now, to].required
     said = {
         name: attribute(case, qp, name)
@@ -183,9 +183,9 @@ _ALL_SAID = tuple(name for name in ATTRIBUTES if name not in _ALTERNATE)
 
 
 def attribute(case: Case, qp: QueuePair, name: str) -> str:
-    """One attribute as the queue pair has it, in words that `modify_qp` understands.
+    """One attribute of the queue pair, in the syntax of `modify_qp`.
 
-    A queue pair that has forgotten all takes what its peer has.
+    A queue pair in RESET gets the value of its peer.
     """
     peer = partner_of(case.world, qp)
     if qp.path is None and peer is not None:

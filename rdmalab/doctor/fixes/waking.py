@@ -1,4 +1,4 @@
-"""How to bring one more completion onto a queue: the lines that wake whoever sleeps beside it."""
+"""The lines that cause one more completion on a CQ, for a program that waits for its event."""
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
@@ -18,9 +18,9 @@ _GRH_BYTES = 40  # what a datagram's receive holds before the message
 
 
 def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> list[str]:
-    """Another completion like the newest one that lies on the queue; nothing if nobody knows how.
+    """The lines for another completion like the newest one on the CQ; [] without a known sender.
 
-    solicited: of a message that its sender marks so.
+    solicited: its message is sent with SOLICITED.
     """
     cqe = cq.cqes[-1] if cq.cqes else cq.last
     qp = find_qp(case.world, cq.node, cqe.qp_num) if cqe is not None else None
@@ -60,7 +60,7 @@ def message_again(
 
 
 def sender_of(case: Case, qp: QueuePair, cqe: Cqe) -> QueuePair | None:
-    """Whose message it was: the peer's, or that of the datagram's sender."""
+    """The sender of the message: the peer, or the queue pair that sent the datagram."""
     if qp.transport.connected:
         return peer_of(case.world, qp)
     others = [node for node in case.world.nodes if node != qp.node]

@@ -16,8 +16,10 @@ _SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd
 
 
 def way_up(case: Case, qp: QueuePair) -> list[str]:
-    """The lines that bring it to RTS, and its peer too where that is not up; nothing where nobody
-    knows whom it is to talk to."""
+    """The lines that bring it to RTS, and its peer too if that is not up.
+
+    [] if its peer is not known.
+    """
     if qp.state not in BRING_UP[:-1]:
         return []
     if not qp.transport.connected:
@@ -35,7 +37,7 @@ def way_up(case: Case, qp: QueuePair) -> list[str]:
 
 
 def partner(case: Case, qp: QueuePair) -> QueuePair | None:
-    """Whom it talks to, who wants to talk to it, or the only one that is left for it."""
+    """Its peer, the queue pair that has it as its peer, or the only unconnected one."""
     known = peer_of(case.world, qp)
     if known is not None:
         return known
@@ -67,7 +69,7 @@ def _as_peer_has_it(qp: QueuePair, peer: QueuePair) -> dict[str, int] | None:
 
 
 def _said(case: Case, options: dict[str, int]) -> str:
-    """Those that to_rts would not take by itself."""
+    """The options that differ from the defaults of to_rts."""
     kind = next(p.kind for p in case.session.vocabulary["to_rts"].parameters if p.name == "options")
     assert isinstance(kind, RecordKind)
     usual = {field.name: field for field in kind.fields}
@@ -79,7 +81,7 @@ def _said(case: Case, options: dict[str, int]) -> str:
 
 
 def _alone(case: Case, qp: QueuePair) -> list[str]:
-    """Datagrams and frames: nobody is at the other end. A lost Q_Key is that of the others."""
+    """UD and RAW_PACKET, which have no peer. A missing Q_Key is that of the other queue pairs."""
     keys = [q.attr.qkey for hca in case.world.nodes.values() for q in hca.qps.items.values()
             if q.qp_type is qp.qp_type and q.attr.qkey]  # fmt: skip
     changed = {"qkey": hex(qp.attr.qkey or keys[0])} if qp.attr.qkey or keys else {}

@@ -32,7 +32,7 @@ def atomics(content: Content) -> list[Atomic]:
 
 
 def _original(content: Content, touch: Touch, message: Message) -> int:
-    """As the answer tells it; 0 while none has left."""
+    """The original value in the atomic response; 0 while none was sent."""
     for _, record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
         packet = packet_of(record)
         answer = packet.atomicacketh if isinstance(packet, Packet) else None

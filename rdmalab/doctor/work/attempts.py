@@ -22,7 +22,7 @@ _POSTED = {
 }
 SENDING = ("post_send", "bind_mw", "wr_complete")
 RECEIVING = ("post_recv", "post_srq_recv")
-# Not for what the request says: every one behind the bad one would have met the same.
+# Not for a value in the request: each one after the bad_wr would have been refused, too.
 OF_THE_QUEUE = ("send-state", "recv-state", "queue-full", "recv-shared", "srq-error")
 
 
@@ -30,8 +30,8 @@ OF_THE_QUEUE = ("send-state", "recv-state", "queue-full", "recv-shared", "srq-er
 class Attempt:
     """A refused call that hands over work requests.
 
-    wrs: each as it was said, key → value. posted: how many of them are on the queue all the same;
-    the one behind them is the bad one.
+    wrs: each as it was given, key → value. posted: how many of them are on the queue all the same;
+    the one after them is the bad_wr.
     """
 
     call: Call
@@ -40,7 +40,7 @@ class Attempt:
 
     @property
     def left(self) -> list[CallArguments]:
-        """The bad one, and all behind it."""
+        """The bad_wr, and all after it."""
         return self.wrs[self.posted :]
 
     def holds(self, wr_id: int) -> bool:
@@ -53,12 +53,12 @@ class Attempt:
 
 
 def id_of(wr: CallArguments) -> int:
-    """The wr_id that was said, or that nobody set."""
+    """The given wr_id; 0 if none was given."""
     return int(wr.get("wr_id", 0))
 
 
 def attempt(log: Log, call: Call) -> Attempt | None:
-    """What a refused call handed over; None if it is no such call, or nobody knows its words."""
+    """The work requests of a refused post; None for other calls, or without its arguments."""
     kind = _POSTED.get(call.verb)
     if kind is None or call.invocation is None or not call.refusal:
         return None

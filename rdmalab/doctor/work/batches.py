@@ -27,7 +27,7 @@ class Setting(NamedTuple):
 
 @dataclass(slots=True)
 class Building:
-    """A work request that was built. wr: with all that its setters said; event, flags: of its
+    """A work request that was built. wr: with the values of its setters; event, flags: of its
     builder."""
 
     wr: SendWR
@@ -37,7 +37,7 @@ class Building:
 
     @property
     def data_setter(self) -> Setting | None:
-        """Who said which bytes."""
+        """The setter of the data; None if there is none."""
         return next((each for each in self.setters if each.verb in DATA_SETTERS), None)
 
 

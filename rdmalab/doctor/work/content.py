@@ -75,7 +75,7 @@ class Content:
 
     @cached_property
     def written(self) -> list[Touch]:
-        """Who wrote what lies there now, the newest first, each with the bytes still his."""
+        """The writes that these bytes come from, newest first, each with its remaining bytes."""
         found, left = [], [self.piece]
         touches = self.touches(Kind.MEMORY_WRITTEN) + self.touches(Kind.HOST_WROTE)
         for touch in sorted(touches, key=lambda t: t.event, reverse=True):
@@ -93,7 +93,7 @@ class Content:
 
     @cached_property
     def brought(self) -> list[tuple[Touch, Message]]:
-        """The messages that wrote what lies there now, the newest first."""
+        """The messages that wrote the present bytes, the newest first."""
         found = [(touch, self.message(touch)) for touch in self.written]
         return [(touch, message) for touch, message in found if message is not None]
 

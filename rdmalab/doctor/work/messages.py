@@ -33,7 +33,7 @@ class Message(NamedTuple):
 
     @property
     def subject(self) -> Subject:
-        """The send, as somebody would ask about it."""
+        """The send as the subject of a question."""
         return Subject.of_send(self.thing, self.wqe)
 
 

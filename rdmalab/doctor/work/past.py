@@ -1,4 +1,4 @@
-"""What lay in memory before: the past played again, as far as somebody wants to look."""
+"""Earlier contents of memory, from a replay of the session up to an event."""
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.subject import Sort, Subject

@@ -39,7 +39,7 @@ class CqePlace(NamedTuple):
 
 
 class Send:
-    """One send work request. Each fact is None, or empty, where it is not so (or not kept)."""
+    """One send work request. A fact is None or empty if it does not hold or is not kept."""
 
     def __init__(self, session: Session, subject: Subject, log: Log) -> None:
         self.session = session
@@ -98,7 +98,7 @@ class Send:
 
     @property
     def gave_up(self) -> bool:
-        """It was sent again as often as allowed, and nobody answered."""
+        """Whether it ended with RETRY_EXC_ERR: no answer after all retransmits."""
         return self.ending is not None and self.ending.status is WCStatus.RETRY_EXC_ERR
 
     @property

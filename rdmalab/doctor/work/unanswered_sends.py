@@ -1,4 +1,4 @@
-"""Requests that nobody took: which packets of a send were met with silence, where, and why."""
+"""Requests without an answer: which packets of a send were dropped, where, and why."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ _CONSEQUENCE = ("rest-of-message",)
 
 
 class Miss(NamedTuple):
-    """A packet of which nothing came. node: where it ended; number: the queue pair it met there."""
+    """A dropped packet. node: where it was dropped; number: of the queue pair there."""
 
     event: int
     reason: str
@@ -35,8 +35,8 @@ class Miss(NamedTuple):
 class Unheard:
     """A send that is not known to have arrived.
 
-    final: it will not be tried again, or nothing happens any more; until then whatever is in its
-    way may still go out of it.
+    final: no retransmit follows, or nothing is pending; before that its obstacle may still be
+    removed.
     """
 
     def __init__(self, send: Send, misses: list[Miss], *, final: bool) -> None:
@@ -45,7 +45,7 @@ class Unheard:
         self.final = final
 
     def because(self, *reasons: str) -> list[Miss]:
-        """Its misses for these reasons, where the newest was one; else its trouble is another.
+        """Its misses for these reasons, if the newest was one; else the reason is another: [].
 
         The packets that follow a refused one in its message are dropped for that one's reason.
         """
@@ -57,17 +57,17 @@ class Unheard:
     def finding(
         self, *evidence: Evidence, cure: Fix | None = None, since: int | None = None
     ) -> Finding:
-        """The cause; a warning only, while it is still tried."""
+        """The cause; only a warning while it is still retried."""
         if self.final:
             return fail(*evidence, cure=cure, since=since)
         return warn(*evidence, cure=cure)
 
 
 def unheard(session: Session, send: Send, *, asked: bool) -> Unheard | None:
-    """None where an answer came, or where there is nothing to complain of.
+    """The send and its drops; None if an answer came, or if there is no failure to explain.
 
-    Who is never answered has a completion with SUCCESS whatever became of the message: that is
-    looked into where somebody asks.
+    On UC and UD a send completes with SUCCESS even if its message is dropped: that is examined
+    only if the user asks about it.
     """
     qp, wqe, ending = send.qp, send.wqe, send.ending
     if qp is None or wqe is None or send.since is None:
@@ -96,7 +96,7 @@ def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
 
 
 def sender_of(world: World, record: Record) -> Thing | None:
-    """Whose packet it was that was dropped or lost, as far as that is known."""
+    """The queue pair that sent a dropped or lost packet; None if it is not known."""
     if rec.kind_of(record) is Kind.PACKET_LOST:
         return Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
     if rec.cause_of(record) >= world.trace.first:  # what scheduled an arrival put it on the cable
@@ -121,13 +121,13 @@ def _of_flow(world: World, node: str, packet: Packet) -> Thing | None:
 
 
 def is_request(packet: object) -> bool:
-    """Whether a packet asks for something, and answers nothing."""
+    """Whether a packet is a request, not a response."""
     row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
     return row is not None and row.request
 
 
 def sent_as(log: Log, record: Record) -> tuple[Thing, SendWqe] | None:
-    """Who sent a packet that was dropped or lost, and for which request; None if forgotten."""
+    """The sender of a dropped or lost packet, and its request; None if not in the log."""
     sender = sender_of(log.session.world, record)
     wqe = posted_as(log, sender, record) if sender is not None else None
     return (sender, wqe) if sender is not None and wqe is not None else None
