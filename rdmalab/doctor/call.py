@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """A call of a verb. refusal: the rule it was refused by, empty if it was not.
+    """A call of a verb. refusal: the rule that refused it, empty if it was accepted.
 
-    invocation: what was said, where it is still known; program: who said it, empty for a person.
+    invocation: the typed call, None if the log no longer has it; program: the program that made
+    the call, empty for the prompt.
     """
 
     __slots__ = ("_asked", "_log", "at_ns", "errno", "event", "message", "refusal", "thing", "verb")
@@ -38,7 +39,7 @@ class Call:
         return self._said()[1]
 
     def _said(self) -> tuple[Invocation | None, str]:
-        """Looked up when it is asked for: an old journal lies packed."""
+        """Read from the journal on first use: old parts of it are packed."""
         if self._asked is None:
             self._asked = self._log.asked(self.event)
         return self._asked

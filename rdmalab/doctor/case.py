@@ -1,6 +1,6 @@
-"""A case: the world as it stands, the log behind it, and the one thing that is asked about.
+"""A case: the world at one moment, its log, and the one thing that is asked about.
 
-Checks ask it questions; it decides nothing. It lives as long as one consultation.
+Checks read it; it decides nothing. It is used for one consultation.
 """
 
 from functools import cached_property
@@ -31,9 +31,9 @@ from rdmalab.world.world import World
 class Case:
     """One subject in one world.
 
-    asked: somebody named the subject; else the doctor looks around, and what may still come of
-    itself, or by the next command, is nothing to complain of.
-    arrival: whoever asks waits at the other end, for the message and not for a completion.
+    asked: the user named the subject. Otherwise the doctor examines everything, and work that can
+    still complete, or that the next command can complete, is not reported.
+    arrival: the question is about the arrival of the message at the peer, not about the completion.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class Case:
 
     @property
     def in_vain(self) -> bool:
-        """It is known by now, because somebody has tried, that time alone brings nothing."""
+        """Whether a run on a branch has shown already that it needs a new call to complete."""
         return "future" in vars(self) and not self.future.settled
 
     @cached_property
     def comes(self) -> bool:
-        """Whether it comes to a good end if nobody does anything; tried, so asked last."""
+        """Whether it succeeds without a new call. Runs a branch, so ask this last."""
         return not self.at_rest and self.future.settled and self.future.standing.good
 
     def lives(self, thing: Thing) -> bool:
@@ -99,7 +99,7 @@ class Case:
         return exists(self.world, thing)
 
     def name(self, noun: Noun, node: str, number: int) -> str:
-        """`A.qp0`, or what can be said of a thing that nobody named."""
+        """`A.qp0`, or node, kind and number of a thing without a name."""
         return self.names.of(Thing(noun, node, number))
 
     def qp_name(self, qp: QueuePair) -> str:
@@ -189,7 +189,7 @@ class Case:
 
     @cached_property
     def future(self) -> Future:
-        """What comes of it if nobody does anything: tried, on a branch that nobody sees."""
+        """What becomes of the subject without a new call, from a run on a branch of the session."""
         return look_ahead(self.session, self.subject, log=self.log)
 
     def _is(self, *sorts: Sort) -> bool:

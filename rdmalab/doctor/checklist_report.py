@@ -40,7 +40,7 @@ class Walk:
     @property
     def rows(self) -> list[Row]:
         """The items that concern it, section by section; of each section those that do not."""
-        about = f" of {self.name}" if self.name else ": nothing is wrong at first sight"
+        about = f" of {self.name}" if self.name else ": no check found a fault"
         rows = [Row(RowPart.TITLE, f"checklist {self.title}{about}")]
         if self.examples:
             said = "   ".join(f"checklist {self.title} {example}" for example in self.examples[:1])

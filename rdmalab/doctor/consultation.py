@@ -1,6 +1,6 @@
-"""A consultation: each subject is judged at its own moment, and how it stands is told of now.
+"""A consultation: each subject is judged at its own moment; its state is that of now.
 
-Findings of another moment are data: no object of that world leaves the journey.
+Findings of another moment are data: they keep no object of that world.
 """
 
 from collections.abc import Mapping, Sequence

@@ -69,7 +69,7 @@ def _with_cure(causes: Iterable[Cause]) -> list[tuple[Cause, Fix]]:
 
 
 def _together(cures: Sequence[Fix], subject: Subject) -> list[tuple[Fix, Subject]]:
-    """All of them as one; what several say is said once."""
+    """All of them as one, without repeated lines."""
     if len(cures) < 2 or any(cure.program for cure in cures):
         return []
     lines = [line for cure in cures for line in cure.lines]

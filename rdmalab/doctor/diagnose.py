@@ -46,9 +46,9 @@ class Diagnosis:
 def followed(
     session: Session, subjects_: Sequence[Subject], log: Log, *, asked: bool
 ) -> list[list[Diagnosis]]:
-    """Stories: what is asked about, each with what stands behind it, as far as it leads.
+    """Stories: each subject that is asked about, with the chain of subjects that led to it.
 
-    What leads to the same thing is one story.
+    Subjects whose chains meet are one story.
     """
     found: dict[Subject, Diagnosis] = {}
     story: dict[Subject, int] = {}
@@ -220,9 +220,9 @@ def origin(cause: Cause) -> tuple[int, int]:
 
 
 def unique(causes: Iterable[Cause]) -> list[Cause]:
-    """Each suspicion once a thing: several work requests fail of the same.
+    """Each cause once per thing: several work requests can fail of the same.
 
-    What is said of a request, of its bytes and of its refused post since one event is one story.
+    Findings on a request, its bytes and its refused post since one event are one story.
     """
     found: dict[tuple[str, object], Cause] = {}
     for cause in causes:

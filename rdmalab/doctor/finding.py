@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class Verdict(IntEnum):
-    """What a check says of a case."""
+    """The result of a check for a case."""
 
     FAIL = auto()  # this is a cause
-    WARN = auto()  # this is suspicious, or will bite one day
+    WARN = auto()  # this is suspicious, or can cause a failure later
     WAIT = auto()  # nothing is wrong: let time pass
-    UNKNOWN = auto()  # what it takes to know is not there any more
+    UNKNOWN = auto()  # the facts that the check needs are no longer in the log
     OK = auto()  # this is not it
-    NA = auto()  # it does not concern such a case
+    NA = auto()  # the check does not apply to such a case
 
 
 class Evidence(NamedTuple):
-    """One fact. event: where it stands in the log; None: it is so now."""
+    """One fact. event: its event in the log; None: it is the state now."""
 
     text: str
     event: int | None = None
@@ -40,7 +40,7 @@ class Fix:
 
 @dataclass(slots=True)
 class Finding:
-    """What one check says of one case. since: the event in which the cause came into the world.
+    """The result of one check for one case. since: the event at which the cause began.
 
     Without `since` it is the earliest event of the evidence.
     """
@@ -52,13 +52,13 @@ class Finding:
 
     @property
     def origin(self) -> int:
-        """By which causes are put in order."""
+        """The event by which causes are sorted; -1 if there is none."""
         events = [each.event for each in self.evidence if each.event is not None]
         return self.since if self.since is not None else min(events, default=-1)
 
 
 def said(text: str, event: int | None = None) -> Evidence:
-    """A fact, and where it stands in the log."""
+    """A fact, and its event in the log."""
     return Evidence(text, event)
 
 
@@ -80,10 +80,10 @@ def wait(*evidence: Evidence, cure: Fix | None = None) -> Finding:
 def hinders(
     case: "Case", *evidence: Evidence, cure: Fix | None = None, since: int | None = None
 ) -> Finding:
-    """What brought the subject to its end, or stands in its way.
+    """What ended the subject, or prevents its progress.
 
-    What is not over yet is to be waited out if it ends well by itself. Else it is a cause; where
-    nobody asked only a suspicion, as the next command may mend it.
+    The verdict is WAIT if the subject still succeeds without a new call. Otherwise it is FAIL; if
+    the user did not ask about it, only WARN, as the next command may correct it.
     """
     if not case.over and case.comes:
         return Finding(Verdict.WAIT, list(evidence), cure or Fix(["run"]), since)
@@ -92,26 +92,26 @@ def hinders(
 
 
 def unknown(text: str) -> Finding:
-    """What it takes to know is not there any more."""
+    """The facts that the check needs are no longer in the log; `text` names them."""
     return Finding(Verdict.UNKNOWN, [Evidence(text)])
 
 
 def ok(text: str = "", event: int | None = None) -> Finding:
-    """This is not it; `text` says what speaks against it."""
+    """This is not the cause; `text` is the fact that excludes it."""
     return Finding(Verdict.OK, [Evidence(text, event)] if text else [])
 
 
 NA = Finding(Verdict.NA)
-"""It does not concern such a case."""
+"""The check does not apply to such a case."""
 
 
 class Section(Enum):
     """The parts of the checklist, in their order."""
 
-    POSTED = "Was it posted, can it complete visibly at all?"
+    POSTED = "Was it posted, and can it have a completion?"
     QUEUE = "Looking at the right completion queue, in the right way?"
-    LOCAL = "The own queue pair and port"
-    PROGRESS = "Does the requester get on?"
+    LOCAL = "The local queue pair and port"
+    PROGRESS = "Does the requester make progress?"
     PEER = "Is the peer there?"
     RECEIVE = "The receive side"
     ERROR = "A completion came, but with an error"

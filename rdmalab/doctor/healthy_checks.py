@@ -32,7 +32,7 @@ def coming(session: Session, subject: Subject) -> str:
     """The next thing that happens to it: `at 7.210us: A.qp0 …`."""
     rows = planned_rows(session.world, session.names)
     if not rows:
-        return "nothing more happens by itself"
+        return "no packet, timer or program is pending"
     ends = _ends(session, subject)
     row = next((row for row in rows if row.qp in ends), rows[0])
     return f"at {fmt.clock(row.at_ns)} {row.qp or row.node} {row.sentence}"

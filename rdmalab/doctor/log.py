@@ -46,7 +46,7 @@ def work_of(node: str, cqe: "Cqe") -> Work:
 def _read(trace: Trace, since: int | None) -> tuple[int, list[Record]]:
     """Records from a number on; without one those of the tail, in the past some before it, too.
 
-    Whoever jumps into the past finds a short tail there: the answer must not depend on that.
+    A session that has gone back has a short tail: the answer must not depend on that.
     """
     first, records = trace.first, trace.tail
     if since is not None:
@@ -158,11 +158,11 @@ class Log:
         return self.of(kind, thing.node, thing.number)
 
     def created(self, thing: Thing) -> int | None:
-        """The event in which a thing was made; None if that is forgotten."""
+        """The event in which a thing was created; None if the log no longer has it."""
         return self._event_of_life(Kind.CREATED, thing)
 
     def destroyed(self, thing: Thing) -> int | None:
-        """The event in which a thing was destroyed; None if it lives, or that is forgotten."""
+        """The event in which a thing was destroyed; None if it exists or is not in the log."""
         return self._event_of_life(Kind.DESTROYED, thing)
 
     def entered(self, thing: Thing, *states: QPState, after: int = -1) -> list[int]:

@@ -1,6 +1,6 @@
-"""What the checks said of a subject at a moment, and what of it holds now.
+"""The findings of the checks for a subject at a moment, and which of them hold now.
 
-Findings of another moment are data: no object of that world leaves the journey.
+Findings of another moment are data: they keep no object of that world.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from rdmalab.world.relations import exists
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the checks said of a subject at a moment."""
+    """The findings of the checks for a subject at a moment."""
 
     moment: Moment
     subject: Subject
@@ -42,7 +42,7 @@ class Look:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """The lower the better: a root; many stations, few; a wait or a warning; nothing."""
+        """Lower is better: a root, then more stations, then a wait or a warning, then nothing."""
         if self.decides:
             return 0, 0
         if self.report.causes:

@@ -1,6 +1,6 @@
 """The moments at which a thing is judged: when it ended, before it was torn down, now.
 
-The earliest of them at which a check says FAIL has the root; how the thing stands is told of now.
+The earliest of them at which a check says FAIL has the root; the state of the thing is that of now.
 """
 
 from bisect import bisect_left, bisect_right
@@ -37,7 +37,7 @@ class Why(Enum):
     ENDED = auto()  # a completion was made, a call refused
     BEFORE_TEARDOWN = auto()
     TEARDOWN = auto()  # the call that took the thing
-    QUIET = auto()  # the last that happened to its component, where the log has forgotten it
+    QUIET = auto()  # the last event of its component, if the log no longer has it
     NOW = auto()
 
 
@@ -158,7 +158,7 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 
 def forgotten_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
-    """The last event of a living thing's component, where the log has forgotten it."""
+    """The last event of the component of an existing thing that the log no longer has."""
     if not log.begins or thing.noun is Noun.NODE:
         return []
     last = last_change(session.history, log.component_of(thing))
@@ -172,7 +172,7 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
         posted = attempt.call.event
     found: list[Moment] = []
     if posted is None and ending is not None:
-        posted = ending.event - 1  # its post is forgotten
+        posted = ending.event - 1  # its post is no longer in the log
     waits = posted is None and work.wqe is not None  # it got its slot without a record
     taken = None if waits else _taken(log, subject.thing, posted)
     ordered = taken is not None and _is_flush_of(ending, taken[1])
@@ -206,7 +206,7 @@ def _is_flush_of(ending: Ending | None, act: Act) -> bool:
 
 
 def is_ordered(session: Session, log: Log, subject: Subject) -> bool:
-    """Whether work ended as a flush that somebody ordered: a drain, a teardown."""
+    """Whether work ended with a flush that a call ordered: a drain, a teardown."""
     if subject.sort not in (Sort.SEND, Sort.RECV):
         return False
     work = (Send if subject.sort is Sort.SEND else Receive)(session, subject, log)
@@ -232,7 +232,7 @@ def _of_call(session: Session, log: Log, subject: Subject) -> list[Moment]:
 
 
 def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
-    """Of an object: before it was taken; now, if it lives; then before each older teardown."""
+    """Of an object: before its teardown, or now if it exists; then before each older teardown."""
     thing, rows = subject.thing, teardowns(log)
     own = [row for row in rows if any(act.thing == thing for act in row)][-1:]
     found = [m for row in own for m in _before(log, row, thing)]

@@ -23,7 +23,9 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
         kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
         for serial in (early + kept)[-1:]:
             return Subject(Sort.SEND, thing, serial, wr_id)
-    for _, record in reversed(log.about(Kind.WQE_COMPLETED, thing)):  # its post is forgotten
+    for _, record in reversed(
+        log.about(Kind.WQE_COMPLETED, thing)
+    ):  # its post is no longer in the log
         if send_wqe_of(record).wr.wr_id == wr_id:
             return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
     return Subject(Sort.SEND, thing, -1, wr_id)
@@ -42,7 +44,9 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
         for wqe in reversed(waiting):
             if wqe.wr.wr_id == wr_id:
                 return Subject(Sort.RECV, thing, wqe.serial, wr_id)
-    for _, record in reversed(log.of(Kind.CQE_ADDED, thing.node)):  # its post is forgotten
+    for _, record in reversed(
+        log.of(Kind.CQE_ADDED, thing.node)
+    ):  # its post is no longer in the log
         cqe = cqe_of(record)
         queue = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)
         if not cqe.is_send and cqe.wr_id == wr_id and queue == (thing.noun, thing.number):
@@ -51,7 +55,7 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
 
 
 def renewed(session: Session, subject: Subject, log: Log) -> Subject:
-    """The same work posted once more, if it was; on a queue made anew, if its name tells which."""
+    """The same work posted once more, if it was; on a queue created again, if that has its name."""
     name = session.names.of(subject.thing)
     subject = replace(subject, thing=session.names.find(name) or subject.thing)
     find = {Sort.SEND: newest_send, Sort.RECV: newest_receive}.get(subject.sort)

@@ -39,9 +39,9 @@ class Status(Enum):
 
 @dataclass(slots=True)
 class SubjectOutcome:
-    """How a thing stands, in a sentence. event: which made it so.
+    """The state of a thing, in a sentence. event: the one that led to this state.
 
-    done: it was carried out with success, whether or not a completion tells.
+    done: it was carried out with success, whether or not it has a completion.
     rule: the name of the rule that refused a call, as in `spec.rules`.
     """
 
@@ -53,7 +53,7 @@ class SubjectOutcome:
 
     @property
     def good(self) -> bool:
-        """Nobody has anything to complain of."""
+        """Whether this state needs no explanation: COMPLETED, LATE or WELL."""
         return self.kind in (Status.COMPLETED, Status.LATE, Status.WELL)
 
 
@@ -87,14 +87,14 @@ def _unposted(log: Log) -> SubjectOutcome:
 
 def _lately(log: Log) -> str:
     """As far back as the log goes."""
-    return f"since {fmt.ev(log.begins)}, and what was before is not kept"
+    return f"since {fmt.ev(log.begins)}; the log does not keep earlier events"
 
 
 def _unseen(send: Send, event: int) -> SubjectOutcome:
     if send.wqe is not None and not send.wqe.signaled:
-        never = "it was carried out, and no completion will ever tell"
+        never = "it was carried out, but is unsignaled: no CQE will be generated"
         return SubjectOutcome(Status.NEVER, never, event, done=True)
-    return SubjectOutcome(Status.LOST, "it was carried out, and its completion is gone", event)
+    return SubjectOutcome(Status.LOST, "it was carried out, and its completion was lost", event)
 
 
 def _receive(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
@@ -147,7 +147,7 @@ def _waiting(session: Session, subject: Subject, work: Send | Receive) -> Subjec
         return SubjectOutcome(Status.LOST, f"its {what} was destroyed")
     if work.discarded is not None:
         return SubjectOutcome(
-            Status.LOST, "a RESET threw it away, without a completion", work.discarded
+            Status.LOST, "a RESET discarded it, without a completion", work.discarded
         )
     if isinstance(work, Receive) and work.taking is not None:
         return SubjectOutcome(Status.PENDING, "a message is using it", event_of(work.taking))
@@ -159,7 +159,7 @@ def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     del session
     calls = [call for call in log.refused() if call.event == subject.event]
     if not calls:
-        return SubjectOutcome(Status.UNKNOWN, "this call is not known")
+        return SubjectOutcome(Status.UNKNOWN, "the log does not have this call")
     call = calls[-1]
     said = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     return SubjectOutcome(Status.REFUSED, said, call.event, rule=call.refusal)
@@ -167,7 +167,7 @@ def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
 
 def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if not exists(session.world, subject.thing):
-        return SubjectOutcome(Status.UNKNOWN, "there is no such program any more")
+        return SubjectOutcome(Status.UNKNOWN, "the program no longer exists")
     program = session.world.find(subject.thing, Program)
     line = f"in line {program.line.number}: {program.line.text}"
     if program.state is ProgramState.DONE:

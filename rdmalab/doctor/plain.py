@@ -57,7 +57,7 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
 
 
 def _is_trouble(session: Session, log: Log, look: Look) -> bool:
-    """Whether a look without a cause shows what nobody ordered and what is not good."""
+    """Whether a look without a cause shows a failure that no call ordered."""
     found = look.report.standing
     ordered = is_ordered(session, log, look.subject)
     return not (ordered or found.good or found.rule in BLOCKING)
@@ -83,20 +83,22 @@ def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look
 
 
 def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
-    """A flush that somebody ordered is no trouble; what a send waited for before it may be."""
+    """A flush that a call ordered is no failure; the wait of a send before it can be one."""
     chain = moments(session, log, subject)
     if not is_ordered(session, log, subject):
         return chain
-    sent = subject.sort is Sort.SEND  # a receive that waits is no trouble unless somebody asks
+    sent = (
+        subject.sort is Sort.SEND
+    )  # a receive that waits is no failure unless the user asks about it
     return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
 
 
 def _forgotten(
     session: Session, log: Log, question: Node | None, known: Component
 ) -> dict[Subject, list[Moment]]:
-    """What was wrong when the last happened to things of which the log has forgotten it.
+    """What was wrong at the last event of things that the log no longer has.
 
-    known: the things of which a cause is found already.
+    known: the things for which a cause is found already.
     """
     found: dict[Subject, list[Moment]] = {}
     node = str(question) if question is not None else ""

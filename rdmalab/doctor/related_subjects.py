@@ -1,7 +1,7 @@
-"""What stands behind a symptom: from the flush to the failure, from here to the peer.
+"""What a symptom results from: from the flush to the failure, from this end to the peer.
 
-Each step leads from one subject to others that have to be looked at as well; the checks decide
-which of them holds the cause.
+Each step leads from one subject to others to examine as well; the checks decide which
+of them has the cause.
 """
 
 from collections.abc import Callable
@@ -57,10 +57,10 @@ def _send(case: Case) -> list[Subject]:
     if send.flushed:
         fall = qp_error_cause(case)
         if fall is not None and fall.state is QPState.SQE and fall.event < (send.posted or 0):
-            return []  # an old story: what counts is that nobody led it out of SQE
+            return []  # an older failure: what counts is that no call moved it out of SQE
         found += _of_fall(fall) + failed_before_flush(case.log, _thing(qp))
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
-        found += ahead  # it waits in line behind another, even if it has left already
+        found += ahead  # it waits in line after another, even if it was sent already
     if case.peer is not None and case.log.about(Kind.QUEUE_DISCARDED, _thing(case.peer)):
         found += [s for s in newest_work(case.log, _thing(case.peer)) if s.sort is Sort.RECV]
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
@@ -192,13 +192,13 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
 
 
 def _unpolled(case: Case, cq: Thing) -> list[Subject]:
-    """Of each other completion queue of a node the work whose completion lies there first."""
+    """The work of the oldest completion on each other completion queue of a node."""
     others = case.world.nodes[cq.node].cqs.items.items()
     return [work_of(cq.node, other.cqes[0]) for n, other in others if n != cq.number and other.cqes]
 
 
 def _writers(case: Case) -> list[Subject]:
-    """Of a thread that waits for bytes the sends that hold up whoever may write them."""
+    """For a thread that waits for bytes: the sends that block the QPs which may write them."""
     program = case.program
     if program is None or program.state is not ProgramState.WAITING:
         return []

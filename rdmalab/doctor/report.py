@@ -10,7 +10,7 @@ from rdmalab.spec.rules import RULES
 
 SCHEMA = 1
 MOST_RULED_OUT = 12
-"""Names that are said of what was ruled out."""
+"""The number of slugs that are listed as ruled out."""
 
 TIMEOUT_HUGE = "timeout-huge"
 TOO_EARLY = "too-early"
@@ -30,7 +30,7 @@ class Cause:
 
 @dataclass(slots=True)
 class TriedFix:
-    """A cure and what came of it on a branch. works: None if nobody could try it."""
+    """A fix and its result on a branch. works: None if it could not be tested."""
 
     cure: Fix
     works: bool | None = None
@@ -126,7 +126,7 @@ class Report:
         return rows + self._symptom(rows)
 
     def _symptom(self, rows: list[Row]) -> list[Row]:
-        """What all this led to, unless the chain has said so already."""
+        """The result of the chain, unless its last row already names it."""
         event, name = self.standing.event, self.name or self.chain[-1].name if self.chain else ""
         told = event is not None and any(row.event == event for row in rows)
         if not rows or told or self.standing.good:
@@ -156,7 +156,7 @@ class Report:
             rows.append(Row(RowPart.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
         rows += [_told(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
         if self.slug == UNKNOWN and self.standing.kind is not Status.PENDING:
-            rows.append(Row(RowPart.UNKNOWN, "none of the checks has found out why", "not known: "))
+            rows.append(Row(RowPart.UNKNOWN, "no check matched", "cause unknown: "))
         return rows
 
     def _warnings(self) -> list[Row]:
@@ -174,13 +174,13 @@ class Report:
         if remedy is None:
             return []
         if remedy.cure.program:
-            said = f"only the program can be changed: {remedy.cure.program}"
+            said = f"change the program: {remedy.cure.program}"
             return [Row(RowPart.FIX, said, "fix: ")]
         rows = [Row(RowPart.LINE, line) for line in remedy.cure.lines]
         if remedy.works:
-            said = f"tried on a branch of time, and it works; {self.apply} carries it out:"
+            said = f"tested on a copy of the session: it works; {self.apply} carries it out:"
         else:
-            said = f"tried on a branch of time, and not enough ({remedy.failure}):"
+            said = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
         return [Row(RowPart.FIX, said, "fix: "), *rows]
 
     @property

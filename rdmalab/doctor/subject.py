@@ -1,4 +1,4 @@
-"""What somebody asks about: one piece of work, one call, one queue, one program, some bytes."""
+"""What a question is about: a work request, a call, a queue, a program, or bytes."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -25,11 +25,11 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One of them.
+    """The subject of a question.
 
-    thing: the QP of a send; the QP or SRQ of a receive; the MR of bytes; the CQ; the program; the
-    object that a call was about, or its node. serial: of a work request on its queue, -1 where it
-    never was on one. wr_id: as posted. event: of a call. start, stop: of bytes.
+    thing: the QP of a send, the QP or SRQ of a receive, the MR of bytes, the CQ, the program, the
+    object of a call, or its node. serial: of a work request on its queue, -1 if it never was on
+    one. wr_id: as posted. event: of a call. start, stop: of bytes.
     """
 
     sort: Sort

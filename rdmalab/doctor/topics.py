@@ -41,7 +41,7 @@ def topics(session: Session, log: Log) -> list[Topic]:
 
 
 def examples(session: Session, log: Log, node: str = "") -> list[str]:
-    """The likeliest few, on one node or on any, for whoever does not know how to ask."""
+    """The most likely questions, on one node or on any, to show as examples."""
     found = [topic.text for topic in topics(session, log) if topic.text.startswith(node)]
     likely = [text for text in found if "[" in text] + [text for text in found if "." in text]
     return list(dict.fromkeys(likely))[:_EXAMPLES]

@@ -136,7 +136,7 @@ def _landed(session: Session, log: Log, message: Message) -> Subject | None:
 
 
 def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
-    """The newest send, if it was carried out since an event and no completion tells."""
+    """The newest send, if it was carried out since an event and has no completion."""
     thing = Thing(Noun.QP, qp.node, qp.number)
     ends = log.about(Kind.WQE_COMPLETED, thing)[-1:]
     done = [rec.send_wqe_of(r) for _, r in ends if not rec.status_of(r) and rec.event_of(r) > since]

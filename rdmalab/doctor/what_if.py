@@ -66,10 +66,10 @@ def attempt(
         if not found.works or subject.sort not in (Sort.SEND, Sort.RECV):
             return found
         if name := _left_in_err(session, subject):
-            return TrialOutcome(works=False, failure=f"{name} is in ERR then")
+            return TrialOutcome(works=False, failure=f"{name} is in ERR after it")
         end_ns = end_ns_of(standing(session, renewed(session, subject, now), now), now)
         if without_ns is not None and end_ns is not None and end_ns >= without_ns:
-            return TrialOutcome(works=False, failure="it completes no earlier than without it")
+            return TrialOutcome(works=False, failure="it completes no earlier than without the fix")
         return found
 
 
@@ -93,7 +93,7 @@ def _left_in_err(session: Session, subject: Subject) -> str:
 
 
 class _Start:
-    """How it was before a cure: the event, the newest record, a program's line, what lies there."""
+    """The state before a fix: the event, the newest record, a program's line, the completions."""
 
     def __init__(self, session: Session, subject: Subject) -> None:
         self.event = session.world.event
@@ -111,7 +111,7 @@ def _came_of(session: Session, subject: Subject, start: _Start, log: Log) -> Tri
     found = standing(session, renewed(session, subject, log), log)
     works = found.good or found.done
     if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
-        return TrialOutcome(works=False, failure="its sender is told SUCCESS, and it is lost again")
+        return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
         works = comes_past(session, subject.thing, start.line, start.record)
     return TrialOutcome(works, "" if works else found.sentence)
@@ -139,7 +139,7 @@ def _awaited_channel(session: Session, subject: Subject) -> Thing | None:
 
 
 def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
-    """Whether packets of it were dropped, though nobody waits for an answer to them."""
+    """Whether packets of it were dropped, on a transport without acknowledgements."""
     send = Send(session, renewed(session, subject, log), log)
     silent = send.qp is not None and not send.qp.transport.acknowledged
     found = unheard(session, send, asked=True) if silent else None

@@ -52,7 +52,7 @@ def test_where_nothing_is_wrong_it_says_how_to_name_one_thing() -> None:
     lab.do("use rc_pair")
     walked = walk(lab.session, "slow", None)
     assert walked.lines == [
-        "checklist slow: nothing is wrong at first sight",
+        "checklist slow: no check found a fault",
         "name what you mean: checklist slow A.qp0",
     ]
     assert walk(Lab().session, "slow", None).lines[0] == walked.lines[0]

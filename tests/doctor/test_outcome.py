@@ -54,9 +54,12 @@ def test_who_took_a_completion_is_said() -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ("A.qp0.wr[1]", "it was not posted since ev 21, and what was before is not kept"),
-        ("B.qp0.recv_wr[2]", "it was not posted since ev 21, and what was before is not kept"),
-        ("B.mr0[0:8]", "no message was written there since ev 21, and what was before is not kept"),
+        ("A.qp0.wr[1]", "it was not posted since ev 21; the log does not keep earlier events"),
+        ("B.qp0.recv_wr[2]", "it was not posted since ev 21; the log does not keep earlier events"),
+        (
+            "B.mr0[0:8]",
+            "no message was written there since ev 21; the log does not keep earlier events",
+        ),
     ],
 )
 def test_what_was_forgotten_is_not_denied(

@@ -85,7 +85,7 @@ def test_a_fix_works_only_if_it_is_earlier_than_no_fix() -> None:
     remedy = answer(lab, "why A.qp0.wr[7]").remedy
     assert remedy is not None
     assert not remedy.works
-    assert remedy.failure == "it completes no earlier than without it"
+    assert remedy.failure == "it completes no earlier than without the fix"
 
 
 def test_a_fix_that_leaves_the_peer_in_err_does_not_work() -> None:

@@ -22,7 +22,7 @@ def test_the_whole_answer_in_its_order() -> None:
         "    so A.qp0.wr[7] ended with WR_FLUSH_ERR  [ev 32]",
         "warning: small-cq: it holds 4  [ev 3]",
         "ruled out: unsignaled, wrong-cq",
-        "fix: tried on a branch of time, and it works; apply A.qp0.wr[7] carries it out:",
+        "fix: tested on a copy of the session: it works; apply A.qp0.wr[7] carries it out:",
         "  modify_qp A.qp0 state=RESET",
         "  connect A.qp0 B.qp0",
     ]
@@ -70,13 +70,11 @@ def test_where_nothing_is_wrong_it_says_at_what_it_looked_and_how_to_ask() -> No
 def test_a_fix_that_is_not_enough_says_so_and_one_for_the_program_has_no_lines() -> None:
     tried = TriedFix(Fix(["run"]), works=False, failure="it has no completion")
     assert failed(remedy=tried).lines[-2:] == [
-        "fix: tried on a branch of time, and not enough (it has no completion):",
+        "fix: tested on a copy of the session: not sufficient (it has no completion):",
         "  run",
     ]
     theirs = TriedFix(Fix(program="poll before you wait"))
-    assert failed(remedy=theirs).lines[-1] == (
-        "fix: only the program can be changed: poll before you wait"
-    )
+    assert failed(remedy=theirs).lines[-1] == ("fix: change the program: poll before you wait")
     assert failed(remedy=None).lines[-1].startswith("ruled out")
 
 
@@ -92,7 +90,7 @@ def test_it_can_say_that_it_does_not_know() -> None:
     assert report.slug == "unknown"
     assert [row.line for row in report.rows if row.part is RowPart.UNKNOWN] == [
         "not known: lost: gone",
-        "not known: none of the checks has found out why",
+        "cause unknown: no check matched",
     ]
     assert not [row for row in pending().rows if row.part is RowPart.UNKNOWN]
 
