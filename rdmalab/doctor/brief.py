@@ -26,16 +26,16 @@ BUDGETS = (Budget(3, 9), Budget(3, 4), Budget(2, 3), Budget(2, 1), Budget(1, 1),
 
 def brief(report: Report, budget: Budget) -> list[Row]:
     """The rows that a person needs first; the last but the fix counts what is left out."""
-    told = _told(report, budget.evidence)
+    kept = _evidence_rows(report, budget.evidence)
     fix = [row for row in report.rows if row.part is RowPart.LINE]
     shown, more = fix[: budget.fix], len(fix) - budget.fix
     if more > 0:
         shown.append(Row(RowPart.LINE, f"… and {more} more: why -v shows them"))
-    cut = next((n for n, row in enumerate(told) if row.part is RowPart.FIX), len(told))
-    return [*told[:cut], *_rest(report), *told[cut:], *shown]
+    cut = next((n for n, row in enumerate(kept) if row.part is RowPart.FIX), len(kept))
+    return [*kept[:cut], *_rest(report), *kept[cut:], *shown]
 
 
-def _told(report: Report, evidence: int) -> list[Row]:
+def _evidence_rows(report: Report, evidence: int) -> list[Row]:
     """The rows before the lines of the fix; of what is beside a cause none."""
     roots = max(1, len(report.causes))
     left, found = 0, []
@@ -64,8 +64,8 @@ def _leads(report: Report, row: Row) -> bool:
 
 def _rest(report: Report) -> list[Row]:
     """What is left out, counted."""
-    told = any(_leads(report, row) for row in report.rows if row.part is RowPart.WARNING)
-    beside = len(report.warnings) - told
+    shown = any(_leads(report, row) for row in report.rows if row.part is RowPart.WARNING)
+    beside = len(report.warnings) - shown
     counts = (
         (len(report.stations), "effect"), (beside, "warning"),
         (len(report.ruled_out), "cause", "ruled out"),

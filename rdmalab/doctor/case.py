@@ -14,7 +14,7 @@ from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import Message, arrived
 from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import Send
-from rdmalab.doctor.work.unanswered_sends import Unheard, unheard
+from rdmalab.doctor.work.unanswered_sends import Unanswered, unanswered
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
@@ -85,12 +85,12 @@ class Case:
         return work is not None and work.ending is not None
 
     @property
-    def in_vain(self) -> bool:
+    def needs_new_call(self) -> bool:
         """Whether a run on a branch has shown already that it needs a new call to complete."""
         return "future" in vars(self) and not self.future.settled
 
     @cached_property
-    def comes(self) -> bool:
+    def will_succeed(self) -> bool:
         """Whether it succeeds without a new call. Runs a branch, so ask this last."""
         return not self.at_rest and self.future.settled and self.future.standing.good
 
@@ -124,11 +124,11 @@ class Case:
         return Send(self.session, self.subject, self.log) if self._is(Sort.SEND) else None
 
     @cached_property
-    def unheard(self) -> Unheard | None:
+    def unanswered(self) -> Unanswered | None:
         """What became of the packets of a send that is not known to have arrived."""
         if self.send is None:
             return None
-        return unheard(self.session, self.send, asked=self.asked)
+        return unanswered(self.session, self.send, asked=self.asked)
 
     @cached_property
     def receive(self) -> Receive | None:

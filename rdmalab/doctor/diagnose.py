@@ -11,7 +11,7 @@ from rdmalab.doctor.finding import Check, Finding, Section, Verdict
 from rdmalab.doctor.future import goes_on
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
-from rdmalab.doctor.related_subjects import behind
+from rdmalab.doctor.related_subjects import sources_of
 from rdmalab.doctor.report import SLOW, TOO_EARLY, Cause, Report
 from rdmalab.doctor.subject import Sort, Subject, name_of
 from rdmalab.session.session import Session
@@ -61,7 +61,7 @@ def followed(
         found[subject] = diagnose(session, subject, log, asked=asked, arrival=arrival)
         story[subject] = number
         receives = subject.sort in (Sort.RECV, Sort.BYTES)
-        waiting.extend((each, number, receives) for each in behind(found[subject].case))
+        waiting.extend((each, number, receives) for each in sources_of(found[subject].case))
     return [
         [found[subject] for subject in found if story[subject] == number]
         for number in dict.fromkeys(story.values())
@@ -100,8 +100,8 @@ def _foreseen(
     causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}
     if causes:
         return _without_a_call(case, found)
-    if Verdict.WARN in verdicts.values() and case.in_vain:
-        return replace(found, sentence=f"{found.sentence}, and {_vain(case.subject)}")
+    if Verdict.WARN in verdicts.values() and case.needs_new_call:
+        return replace(found, sentence=f"{found.sentence}, and {_never_text(case.subject)}")
     return found
 
 
@@ -115,7 +115,7 @@ def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
     if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
         return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
     return replace(
-        found, kind=Status.NEVER, sentence=f"{found.sentence}, and {_vain(case.subject)}"
+        found, kind=Status.NEVER, sentence=f"{found.sentence}, and {_never_text(case.subject)}"
     )
 
 
@@ -124,7 +124,7 @@ def _counts(case: Case) -> bool:
     return case.qp is not None and case.qp.timer.at_ns is not None
 
 
-def _vain(subject: Subject) -> str:
+def _never_text(subject: Subject) -> str:
     """What will not happen without another call."""
     if subject.sort is Sort.PROGRAM:
         return "will not get past it without another call"
@@ -135,15 +135,15 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     """The first is what was asked about; of the others only what they have to do with it."""
     seen = [diagnosis for story in stories for diagnosis in story]
     first = seen[0]
-    told = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
+    explained = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
     chains = [_chain(story, story[0].standing) for story in stories]
     about = (c for found, _ in chains for c in found if _is_about(first, c))
     roots = sorted(unique(about), key=origin)
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
     return Report(
         first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,
-        warnings=unique(c for d in told for c in d.causes(Verdict.WARN)),
-        waits=waits(told),
+        warnings=unique(c for d in explained for c in d.causes(Verdict.WARN)),
+        waits=waits(explained),
         ruled_out=first.ruled_out,
         unknown=first.causes(Verdict.UNKNOWN),
     )  # fmt: skip
@@ -168,7 +168,7 @@ def _waits_for(
     if case.subject.sort is Sort.BYTES and found.kind is Status.WELL and first.causes(Verdict.FAIL):
         return replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, and they are wrong")
     if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
-        writers = {each for each in behind(case) if each.sort is Sort.SEND}
+        writers = {each for each in sources_of(case) if each.sort is Sort.SEND}
         open_ = [d for d in seen if d.case.subject in writers
                  and d.standing.kind is Status.PENDING]  # fmt: skip
         said = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
@@ -179,8 +179,8 @@ def _waits_for(
         return found
     if not case.at_rest and _may_go_on(case):
         return found
-    said_ = found.sentence.removesuffix(f", and {_vain(case.subject)}")
-    return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {_vain(case.subject)}")
+    said_ = found.sentence.removesuffix(f", and {_never_text(case.subject)}")
+    return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {_never_text(case.subject)}")
 
 
 def _may_go_on(case: Case) -> bool:
@@ -208,9 +208,9 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
     return (roots, stations) if roots else (stations[:1], stations[1:])
 
 
-def waits(told: Sequence[Diagnosis]) -> list[Cause]:
+def waits(explained: Sequence[Diagnosis]) -> list[Cause]:
     """What is waited for: before the general word that it is too early, what says why."""
-    found = unique(c for d in told for c in d.causes(Verdict.WAIT))
+    found = unique(c for d in explained for c in d.causes(Verdict.WAIT))
     return sorted(found, key=lambda cause: cause.check.slug == TOO_EARLY)
 
 
@@ -230,6 +230,6 @@ def unique(causes: Iterable[Cause]) -> list[Cause]:
     first: dict[tuple[str, int], Cause] = {}
     for cause in found.values():
         first.setdefault((cause.check.slug, cause.finding.origin), cause)
-    told = (first[cause.check.slug, cause.finding.origin] for cause in found.values())
-    return [cause for cause, other in zip(found.values(), told, strict=True)
+    explained = (first[cause.check.slug, cause.finding.origin] for cause in found.values())
+    return [cause for cause, other in zip(found.values(), explained, strict=True)
             if cause is other or cause.subject.sort is other.subject.sort]  # fmt: skip

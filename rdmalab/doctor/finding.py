@@ -57,7 +57,7 @@ class Finding:
         return self.since if self.since is not None else min(events, default=-1)
 
 
-def said(text: str, event: int | None = None) -> Evidence:
+def fact(text: str, event: int | None = None) -> Evidence:
     """A fact, and its event in the log."""
     return Evidence(text, event)
 
@@ -85,7 +85,7 @@ def hinders(
     The verdict is WAIT if the subject still succeeds without a new call. Otherwise it is FAIL; if
     the user did not ask about it, only WARN, as the next command may correct it.
     """
-    if not case.over and case.comes:
+    if not case.over and case.will_succeed:
         return Finding(Verdict.WAIT, list(evidence), cure or Fix(["run"]), since)
     verdict = Verdict.FAIL if case.over or case.asked else Verdict.WARN
     return Finding(verdict, list(evidence), cure, since)

@@ -22,7 +22,7 @@ from rdmalab.world.world import World
 MOST_EVENTS = 4_000
 """How far a trial looks: it must not take longer than a person waits for an answer."""
 
-PATIENCE_NS = 10_000_000_000
+LONG_WAIT_NS = 10_000_000_000
 """How long a person waits before calling it a hang, in ns of virtual time."""
 
 _FIRST_LOOK = 32  # events, and then four times as many each time
@@ -59,7 +59,7 @@ def untouched(session: Session) -> Iterator[None]:
 
 
 def look_ahead(
-    session: Session, subject: Subject, patience_ns: int = PATIENCE_NS, log: Log | None = None
+    session: Session, subject: Subject, within_ns: int = LONG_WAIT_NS, log: Log | None = None
 ) -> Future:
     """Let time go on until the subject is settled, nothing more happens, or `patience_ns` is over.
 
@@ -67,21 +67,21 @@ def look_ahead(
     """
     log = log or Log(session)
     seen = _seen.setdefault(log, {})
-    key = subject, session.world.event, patience_ns
+    key = subject, session.world.event, within_ns
     if key not in seen:
-        seen[key] = _look_ahead(session, subject, patience_ns, log)
+        seen[key] = _look_ahead(session, subject, within_ns, log)
     return seen[key]
 
 
 _seen: "WeakKeyDictionary[Log, dict[tuple[Subject, int, int], Future]]" = WeakKeyDictionary()
 
 
-def _look_ahead(session: Session, subject: Subject, patience_ns: int, log: Log) -> Future:
+def _look_ahead(session: Session, subject: Subject, within_ns: int, log: Log) -> Future:
     history, world = session.history, session.world
     with untouched(session):
         component = log.component_of(subject.thing)
         leave_out_others(world, component)
-        limit_ns, left, look = world.now_ns + patience_ns, MOST_EVENTS, _FIRST_LOOK
+        limit_ns, left, look = world.now_ns + within_ns, MOST_EVENTS, _FIRST_LOOK
         while True:
             wanted, retries = min(look, left), _retries(session, subject)
             first = world.trace.latest + 1
@@ -128,19 +128,19 @@ def goes_on(session: Session, thing: Thing) -> bool:
     with untouched(session):
         leave_out_others(session.world, component_of(session, thing))
         history, world, before = session.history, session.world, session.world.trace.latest
-        limit_ns, left, look = world.now_ns + PATIENCE_NS, MOST_EVENTS, _FIRST_LOOK
+        limit_ns, left, look = world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK
         while left:
             wanted = min(look, left)
             done = history.run(wanted, limit_ns)
             left, look = left - done, 4 * look
-            if comes_past(session, thing, line, before):
+            if passes_line(session, thing, line, before):
                 return True
             if done < wanted:
                 return False
     return False
 
 
-def comes_past(session: Session, thing: Thing, line: int, before: int) -> bool:
+def passes_line(session: Session, thing: Thing, line: int, before: int) -> bool:
     """Whether a program has carried out another line than this one, or its last, since a record."""
     trace = session.world.trace
     for record in trace.records[max(before + 1, trace.first) :]:

@@ -38,7 +38,7 @@ class Gone(NamedTuple):
     dead: bool
 
 
-class Void(NamedTuple):
+class InvalidWindow(NamedTuple):
     """A window whose rkey is invalid now. why: `bound again`, `LOCAL_INV`."""
 
     thing: Thing
@@ -66,21 +66,21 @@ def denial_at(hca: Hca, peer: MemoryUser, wqe: SendWqe) -> Denial | None:
     return Denial(hca.node, place, wr.rkey, wr.remote_addr, length, rights)
 
 
-def told(case: Case, denial: Denial, user: MemoryUser) -> str:
+def denial_text(case: Case, denial: Denial, user: MemoryUser) -> str:
     """The test that it fails, with the numbers and names of both sides."""
     hca = case.world.nodes[denial.node]
     local = denial.element >= 0
     opened = (hca.lkeys if local else hca.rkeys).get(denial.key)
     what = f"sge[{denial.element}]: lkey" if local else "rkey"
-    return f"{what} {denial.key:#x} {_TOLD[denial.why](case, denial, opened, user)}"
+    return f"{what} {denial.key:#x} {_DENIAL_TEXTS[denial.why](case, denial, opened, user)}"
 
 
 def _no_key(case: Case, denial: Denial, _opened: KeyTarget | None, _user: MemoryUser) -> str:
     if (gone := former(case, denial.node, denial.key)) is not None:
         how = "was deregistered" if gone.dead else "was registered again, with new keys"
         return f"was that of {case.names.of(gone.thing)}, which {how}"
-    if (void := voided(case, denial.node, denial.key)) is not None:
-        return f"was that of {case.names.of(void.thing)}, and is invalid: {void.why}"
+    if (invalid := invalidated(case, denial.node, denial.key)) is not None:
+        return f"was that of {case.names.of(invalid.thing)}, and is invalid: {invalid.why}"
     local = denial.element >= 0
     if (mr := other_use(case.world.nodes[denial.node], denial)) is not None:
         use, right = ("rkey", mr.lkey) if local else ("lkey", mr.rkey)
@@ -119,7 +119,7 @@ def _range(case: Case, denial: Denial, opened: KeyTarget | None, _user: MemoryUs
     return f"opens bytes 0..{opened.length} of {name}, it names {bytes_}{zero}"
 
 
-_TOLD = {
+_DENIAL_TEXTS = {
     Denied.KEY: _no_key,
     Denied.PD: _domain,
     Denied.QP: _window,
@@ -149,26 +149,26 @@ def former(case: Case, node: str, key: int) -> Gone | None:
     number, hca = region_number(key), case.world.nodes[node]
     if key >> 8 >= WINDOWS or key in hca.lkeys or key in hca.rkeys:
         return None
-    anew = [r for _, r in case.log.of(Kind.REREGISTERED, node, number)]
-    versions = 1 + sum(bool(rereg_of(r) & Rereg.CHANGE_TRANSLATION) for r in anew)
+    rereg = [r for _, r in case.log.of(Kind.REREGISTERED, node, number)]
+    versions = 1 + sum(bool(rereg_of(r) & Rereg.CHANGE_TRANSLATION) for r in rereg)
     if key not in [key_of(key >> 8, hca.host, version) for version in range(versions)]:
         return None
     thing = Thing(Noun.MR, node, number)
     destroyed = case.log.destroyed(thing)
     if destroyed is not None:
         return Gone(thing, destroyed, dead=True)
-    moved = [r for r in anew if rereg_of(r) & Rereg.CHANGE_TRANSLATION]
+    moved = [r for r in rereg if rereg_of(r) & Rereg.CHANGE_TRANSLATION]
     return Gone(thing, event_of(moved[-1]), dead=False) if moved else None
 
 
-def voided(case: Case, node: str, key: int) -> Void | None:
+def invalidated(case: Case, node: str, key: int) -> InvalidWindow | None:
     """The window that had this key, and how it lost it."""
     number = window_number(key)
     if number < 1 or key in case.world.nodes[node].rkeys:
         return None
     thing = Thing(Noun.MW, node, number)
     found = [r for _, r in case.log.about(Kind.WINDOW_INVALIDATED, thing) if void_rkey_of(r) == key]
-    return Void(thing, event_of(found[-1]), reason_of(found[-1])) if found else None
+    return InvalidWindow(thing, event_of(found[-1]), reason_of(found[-1])) if found else None
 
 
 def lost(case: Case, hca: Hca, wr: SendWR | RecvWR) -> list[tuple[int, Gone]]:

@@ -150,14 +150,14 @@ def moments(session: Session, log: Log, subject: Subject) -> list[Moment]:
         if m.event < now or m.why in late
     ]
     if not chain or exists(session.world, subject.thing):
-        chain += [Moment(now, Why.NOW), *forgotten_moments(session, log, subject.thing)]
+        chain += [Moment(now, Why.NOW), *unlogged_moments(session, log, subject.thing)]
     found: dict[int, Moment] = {}
     for moment in chain:
         found.setdefault(moment.event, moment)
     return list(found.values())
 
 
-def forgotten_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
+def unlogged_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
     """The last event of the component of an existing thing that the log no longer has."""
     if not log.begins or thing.noun is Noun.NODE:
         return []

@@ -11,10 +11,10 @@ from rdmalab.doctor.look import Look, as_of_now, looks_at
 from rdmalab.doctor.moments import (
     Moment,
     Why,
-    forgotten_moments,
     is_ordered,
     moments,
     teardowns,
+    unlogged_moments,
     visit,
 )
 from rdmalab.doctor.outcome import Status, SubjectOutcome
@@ -37,23 +37,23 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     looks = _looks(log, chains)
     known = frozenset(t for look in looks if look.report.causes
                       for t in log.component_of(look.subject.thing))  # fmt: skip
-    if forgotten := _forgotten(session, log, question, known):
-        chains |= forgotten
+    if unlogged := _unlogged(session, log, question, known):
+        chains |= unlogged
         looks = _looks(log, chains)
-    told = [look for look in looks if look.report.causes]
-    if not told:
+    explained = [look for look in looks if look.report.causes]
+    if not explained:
         left = [look for look in looks
                 if look.report.standing.rule or look.moment in chains[look.subject][-1:]
                 if _is_trouble(session, log, look)]  # fmt: skip
         left = left or _outstanding(session, log, question)
         return as_of_now(session, log, left[0], found) if left else well(session, log, question)
-    told = _in_order(told)
-    report, every = told[0].report, [look.report for look in told]
+    explained = _in_order(explained)
+    report, every = explained[0].report, [look.report for look in explained]
     others = sorted((c for each in every[1:] for c in each.causes), key=origin)
     report.causes = unique([*report.causes, *others])
     report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
     report.warnings = unique(c for each in every for c in each.warnings)
-    return as_of_now(session, log, told[0], [look.subject for look in told])
+    return as_of_now(session, log, explained[0], [look.subject for look in explained])
 
 
 def _is_trouble(session: Session, log: Log, look: Look) -> bool:
@@ -63,10 +63,10 @@ def _is_trouble(session: Session, log: Log, look: Look) -> bool:
     return not (ordered or found.good or found.rule in BLOCKING)
 
 
-def _in_order(told: Sequence[Look]) -> list[Look]:
+def _in_order(explained: Sequence[Look]) -> list[Look]:
     """By the event of the root; of one queue pair what failed before a call that was refused."""
-    failed = {look.subject.thing[1:] for look in told if look.subject.sort is not Sort.CALL}
-    return sorted(told, key=lambda look: (
+    failed = {look.subject.thing[1:] for look in explained if look.subject.sort is not Sort.CALL}
+    return sorted(explained, key=lambda look: (
         look.subject.sort is Sort.CALL and look.subject.thing[1:] in failed,
         origin(look.report.causes[0]),
     ))  # fmt: skip
@@ -93,7 +93,7 @@ def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
     return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
 
 
-def _forgotten(
+def _unlogged(
     session: Session, log: Log, question: Node | None, known: Component
 ) -> dict[Subject, list[Moment]]:
     """What was wrong at the last event of things that the log no longer has.
@@ -107,7 +107,7 @@ def _forgotten(
               if node in ("", name)]  # fmt: skip
     components = {log.component_of(thing): None for thing in things if thing not in known}
     for component in components if log.begins else ():
-        for moment in forgotten_moments(session, log, next(iter(component))):
+        for moment in unlogged_moments(session, log, next(iter(component))):
             with visit(log, moment.event) as then:
                 for each in suspects(session, then, component.__contains__):
                     chain = _plain_chain(session, then, each)

@@ -19,7 +19,7 @@ from rdmalab.doctor.facts.thread_waits import (
     things_of,
     thread_wait,
 )
-from rdmalab.doctor.facts.undelivered import for_bytes, strays, waiting_qps
+from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
 from rdmalab.doctor.outstanding import newest_work, undone, unmet
 from rdmalab.doctor.subject import Sort, Subject
@@ -37,7 +37,7 @@ from rdmalab.world.relations import peer_of
 MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
 
 
-def behind(case: Case) -> list[Subject]:
+def sources_of(case: Case) -> list[Subject]:
     """Subjects to be looked at as well, the likeliest first."""
     step = _OF.get(case.subject.sort)
     return step(case) if step is not None else []
@@ -55,10 +55,14 @@ def _send(case: Case) -> list[Subject]:
         return []
     found = []
     if send.flushed:
-        fall = qp_error_cause(case)
-        if fall is not None and fall.state is QPState.SQE and fall.event < (send.posted or 0):
+        error_cause = qp_error_cause(case)
+        if (
+            error_cause is not None
+            and error_cause.state is QPState.SQE
+            and error_cause.event < (send.posted or 0)
+        ):
             return []  # an older failure: what counts is that no call moved it out of SQE
-        found += _of_fall(fall) + failed_before_flush(case.log, _thing(qp))
+        found += _of_error_cause(error_cause) + failed_before_flush(case.log, _thing(qp))
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
     if case.peer is not None and case.log.about(Kind.QUEUE_DISCARDED, _thing(case.peer)):
@@ -77,7 +81,7 @@ def _receive(case: Case) -> list[Subject]:
     if receive.ending is None:
         return _missed(case)
     if receive.flushed and qp is not None:
-        own = _of_fall(qp_error_cause(case)) + failed_before_flush(case.log, _thing(qp))
+        own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, _thing(qp))
         return own + _of_peer(case, case.peer)
     return []
 
@@ -86,7 +90,7 @@ def _missed(case: Case) -> list[Subject]:
     """Of a receive that waits: messages that went astray, or find no receive elsewhere."""
     receive, peer = case.receive, case.peer
     starving = _starving(case) if receive is not None and receive.shared else []
-    missed = [subject for one in waiting_qps(case) for subject in strays(case, one)]
+    missed = [subject for one in waiting_qps(case) for subject in undelivered_sends(case, one)]
     found = [subject for one in waiting_qps(case) for subject in _unsaid(case, one)]
     return starving + missed + _of_peer(case, peer) + found
 
@@ -100,9 +104,13 @@ def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
     return found
 
 
-def _of_fall(fall: ErrorCause | None) -> list[Subject]:
+def _of_error_cause(error_cause: ErrorCause | None) -> list[Subject]:
     """The completion queue that took a queue pair down with it."""
-    return [Subject(Sort.CQ, fall.cq)] if fall is not None and fall.cq is not None else []
+    return (
+        [Subject(Sort.CQ, error_cause.cq)]
+        if error_cause is not None and error_cause.cq is not None
+        else []
+    )
 
 
 def _refused(case: Case) -> list[Subject]:
@@ -258,7 +266,7 @@ def _queue_pair(case: Case) -> list[Subject]:
     """Of a queue pair in ERR what took it there: its own work, or the peer's."""
     if case.qp is None or case.qp.state is not QPState.ERR:
         return []
-    own = _of_fall(qp_error_cause(case)) + failed_before_flush(case.log, _thing(case.qp))
+    own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, _thing(case.qp))
     return own + _of_peer(case, case.peer)
 
 

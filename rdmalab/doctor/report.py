@@ -128,8 +128,8 @@ class Report:
     def _symptom(self, rows: list[Row]) -> list[Row]:
         """The result of the chain, unless its last row already names it."""
         event, name = self.standing.event, self.name or self.chain[-1].name if self.chain else ""
-        told = event is not None and any(row.event == event for row in rows)
-        if not rows or told or self.standing.good:
+        named = event is not None and any(row.event == event for row in rows)
+        if not rows or named or self.standing.good:
             return []
         end = (
             ":" if self.standing.kind is Status.REFUSED else ";"
@@ -144,7 +144,7 @@ class Report:
             return []
         rows: list[Row] = []
         for cause in self.waits:
-            rows.append(_told(RowPart.WAIT, cause))
+            rows.append(_finding_row(RowPart.WAIT, cause))
             rows += evidence_rows(RowPart.EVIDENCE, cause.finding.evidence[1:], cause.check.slug)
         if not rows and self.next:
             rows.append(Row(RowPart.NEXT, self.next, "next: "))
@@ -154,7 +154,7 @@ class Report:
         rows = self._warnings()
         if self.ruled_out:
             rows.append(Row(RowPart.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
-        rows += [_told(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
+        rows += [_finding_row(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
         if self.slug == UNKNOWN and self.standing.kind is not Status.PENDING:
             rows.append(Row(RowPart.UNKNOWN, "no check matched", "cause unknown: "))
         return rows
@@ -163,7 +163,7 @@ class Report:
         """What is suspicious; where nothing else is found, with all that speaks for it."""
         rows: list[Row] = []
         for cause in self.warnings:
-            rows.append(_told(RowPart.WARNING, cause, "warning: "))
+            rows.append(_finding_row(RowPart.WARNING, cause, "warning: "))
             if not self.chain:
                 more = cause.finding.evidence[1:]
                 rows += evidence_rows(RowPart.EVIDENCE, more, cause.check.slug)
@@ -221,7 +221,7 @@ def _listed(slugs: list[str]) -> str:
     return f"{', '.join(slugs[:MOST_RULED_OUT])} and {more} more (checklist)"
 
 
-def _told(part: RowPart, cause: Cause, lead: str = "") -> Row:
+def _finding_row(part: RowPart, cause: Cause, lead: str = "") -> Row:
     """A check and the first fact that it found, in one row."""
     slug, evidence = cause.check.slug, cause.finding.evidence
     text, event = evidence[0] if evidence else (cause.check.row.rule, None)

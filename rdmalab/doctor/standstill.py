@@ -16,7 +16,7 @@ from rdmalab.world.programs import running
 MOST_LINES = 256
 """So many lines of threads are tried; a longer loop counts as progress."""
 
-_VAIN = frozenset((Kind.PROGRAM_RAN, Kind.REFUSED, Kind.CALLED, Kind.CQ_ARMED))
+_IDLE_KINDS = frozenset((Kind.PROGRAM_RAN, Kind.REFUSED, Kind.CALLED, Kind.CQ_ARMED))
 _ASKING = ("poll_cq", "req_notify_cq", "get_cq_event", "get_async_event", "query_qp", "query_port")
 _CLOCK = "now"
 
@@ -29,10 +29,10 @@ def at_rest(session: Session, component: Component) -> bool:
     return not coming or _repeats(session, component)
 
 
-def in_vain(record: Record) -> bool:
+def changes_nothing(record: Record) -> bool:
     """Whether a record of a thread says that it has looked, and found nothing new."""
     kind = kind_of(record)
-    return kind in _VAIN and (kind is not Kind.CALLED or verb_of(record) in _ASKING)
+    return kind in _IDLE_KINDS and (kind is not Kind.CALLED or verb_of(record) in _ASKING)
 
 
 def _repeats(session: Session, component: Component) -> bool:
@@ -49,7 +49,7 @@ def _repeats(session: Session, component: Component) -> bool:
         for _ in range(MOST_LINES):
             session.history.run(1)
             records = [r for r in world.trace.since(first) if (node_of(r), object_of(r)) in about]
-            if not all(map(in_vain, records)):
+            if not all(map(changes_nothing, records)):
                 return False
             first = world.trace.latest + 1
             ran = {_runner(r) for r in records if kind_of(r) is Kind.PROGRAM_RAN}

@@ -154,8 +154,8 @@ def _completion_queue(session: Session, log: Log, thing: Thing, _path: Path) -> 
     numbers = {qp.number for qp in users}
 
     def concerns(it: Thing) -> bool:
-        told = session.world.find(thing, CompletionQueue).channel or None
-        return it in (thing, Thing(Noun.CHANNEL, thing.node, told or -1)) or (
+        notified = session.world.find(thing, CompletionQueue).channel or None
+        return it in (thing, Thing(Noun.CHANNEL, thing.node, notified or -1)) or (
             it.noun is Noun.QP and it.node == thing.node and it.number in numbers
         )
 
@@ -177,10 +177,10 @@ def _channel(session: Session, log: Log, thing: Thing, path: Path) -> list[Subje
         or (wait is not None and thing in wait.things)
     ]  # fmt: skip
     cqs = session.world.nodes[thing.node].cqs.items.values()
-    told = [Thing(Noun.CQ, thing.node, cq.number) for cq in cqs if cq.channel == thing.number]
+    notified = [Thing(Noun.CQ, thing.node, cq.number) for cq in cqs if cq.channel == thing.number]
     calls = suspects(session, log, lambda it: it == thing)
     return [*waiting, *calls] + [
-        s for cq in told for s in _completion_queue(session, log, cq, path)
+        s for cq in notified for s in _completion_queue(session, log, cq, path)
     ]
 
 

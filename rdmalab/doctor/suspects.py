@@ -16,7 +16,7 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.unreported import (
     lost_messages,
     overwritten,
-    polled_in_vain,
+    polled_without_result,
     queue_pairs_in_err,
     refilled,
 )
@@ -57,11 +57,11 @@ def _failed(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     for node, number in sorted(dict.fromkeys(where)):
         thing = Thing(Noun.QP, node, number)
         for event, subject in failed_lives(log, thing) if wanted(thing) else ():
-            if not _mended(session, log, thing, event):
+            if not _corrected(session, log, thing, event):
                 yield subject
 
 
-def _mended(session: Session, log: Log, thing: Thing, event: int) -> bool:
+def _corrected(session: Session, log: Log, thing: Thing, event: int) -> bool:
     """Whether a queue pair of this name was brought up after an event, and work succeeded then."""
     name = session.names.of(thing)
     same = [it for it, said in session.names.name_of.items() if said == name]
@@ -87,7 +87,7 @@ def _abandoned(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
         left = [wqe for wqe in posted if wqe.serial not in done]
         for event in (a.event for row in teardowns(log) for a in row if a.thing == thing):
             lost = [w for w in left if _lost_in(log, thing, w.serial, event)]
-            if lost and not _mended(session, log, thing, event):
+            if lost and not _corrected(session, log, thing, event):
                 yield Subject(Sort.SEND, thing, lost[0].serial, lost[0].wr.wr_id)
                 break
 
@@ -100,13 +100,13 @@ def _lost_in(log: Log, thing: Thing, serial: int, event: int) -> bool:
 
 def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Calls that were refused, and not accepted since; of those that would block the newest."""
-    vain: set[tuple[str, tuple[str, int]]] = set()
+    empty_polls: set[tuple[str, tuple[str, int]]] = set()
     for call in reversed(log.refused()[-MOST:]):
         if not any(wanted(Thing(noun, *call.thing)) for noun in _nouns(call)):
             continue
-        if call.refusal in BLOCKING and (call.program or (call.verb, call.thing) in vain):
+        if call.refusal in BLOCKING and (call.program or (call.verb, call.thing) in empty_polls):
             continue  # the program itself waits, and is stuck
-        vain.add((call.verb, call.thing))
+        empty_polls.add((call.verb, call.thing))
         if not _accepted_since(log, call) and not _polled_since(log, call):
             yield subject_of(call)
 
@@ -191,5 +191,5 @@ _Look = Callable[[Session, Log, Wanted], Iterator[Subject]]
 _REPORTED: tuple[_Look, ...] = (_failed, _refusals)
 _UNREPORTED: tuple[_Look, ...] = (
     _stuck, _hanging, _abandoned, _overrun,
-    queue_pairs_in_err, lost_messages, polled_in_vain, overwritten, refilled,
+    queue_pairs_in_err, lost_messages, polled_without_result, overwritten, refilled,
 )  # fmt: skip

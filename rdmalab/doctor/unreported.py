@@ -27,8 +27,8 @@ def queue_pairs_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[S
     ordered = {act.thing for row in teardowns(log) for act in row}
     for thing, qp in qps_of(session, wanted):
         pair = [thing, peer_thing(session.world, qp) or thing]
-        told = log.about(Kind.ASYNC_TAKEN, thing) or any(failed_lives(log, it) for it in pair)
-        if qp.state is QPState.ERR and thing not in ordered and not told:
+        reported = log.about(Kind.ASYNC_TAKEN, thing) or any(failed_lives(log, it) for it in pair)
+        if qp.state is QPState.ERR and thing not in ordered and not reported:
             yield Subject(Sort.QP, thing)
 
 
@@ -64,11 +64,11 @@ def _is_message(packet: object) -> bool:
     return isinstance(packet, Packet) and packet.opcode_row.service in (Service.UC, Service.UD)
 
 
-def polled_in_vain(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+def polled_without_result(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """What was polled for in vain last: invisible sends, completions elsewhere, open regions."""
     for node, hca in session.world.nodes.items():
         for number, cq in hca.cqs.items.items():
-            since = _vain_since(log, Thing(Noun.CQ, node, number))
+            since = _empty_polls_since(log, Thing(Noun.CQ, node, number))
             if cq.cqes or since is None:
                 continue
             for thing, qp in qps_of(session, wanted):
@@ -76,12 +76,12 @@ def polled_in_vain(session: Session, log: Log, wanted: Wanted) -> Iterator[Subje
                     yield from _not_on(log, qp, number, since)
 
 
-def _vain_since(log: Log, cq: Thing) -> int | None:
+def _empty_polls_since(log: Log, cq: Thing) -> int | None:
     """The event since which polls of a CQ have found nothing; None where the last one did."""
     calls = [r for _, r in log.about(Kind.CALLED, cq) if rec.verb_of(r) == "poll_cq"][-1:]
     taken = [rec.event_of(r) for _, r in log.about(Kind.CQE_POLLED, cq)[-1:]]
-    vain = calls and rec.event_of(calls[0]) > max(taken, default=-1)
-    return max(taken, default=-1) if vain else None
+    empty_polls = calls and rec.event_of(calls[0]) > max(taken, default=-1)
+    return max(taken, default=-1) if empty_polls else None
 
 
 def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.future import (
+    LONG_WAIT_NS,
     MOST_EVENTS,
-    PATIENCE_NS,
-    comes_past,
     end_ns_of,
     look_ahead,
+    passes_line,
     untouched,
 )
 from rdmalab.doctor.log import Log
@@ -17,7 +17,7 @@ from rdmalab.doctor.newest import renewed
 from rdmalab.doctor.outcome import Status, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.send import Send
-from rdmalab.doctor.work.unanswered_sends import unheard
+from rdmalab.doctor.work.unanswered_sends import unanswered
 from rdmalab.grammar.nodes import Node
 from rdmalab.hca.channels import CompChannel
 from rdmalab.session.lines import replies
@@ -42,7 +42,7 @@ def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]
         failure = _carry_out(session, lines)
         if failure:
             return [False] * len(questions)
-        session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
+        session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
         return [bool(session.ask(question)) for question in questions]
 
 
@@ -60,7 +60,7 @@ def attempt(
         start = _Start(session, subject)
         if failure := _carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
-        session.history.run(MOST_EVENTS, session.world.now_ns + PATIENCE_NS)
+        session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
         now = Log(session, log)
         found = _came_of(session, subject, start, now)
         if not found.works or subject.sort not in (Sort.SEND, Sort.RECV):
@@ -98,7 +98,7 @@ class _Start:
     def __init__(self, session: Session, subject: Subject) -> None:
         self.event = session.world.event
         self.record = session.world.trace.latest
-        self.lying = _lying(session, subject)
+        self.on_cq = _on_cq(session, subject)
         program = _program(session, subject)
         self.line = program.line.number if program is not None else 0
 
@@ -113,7 +113,7 @@ def _came_of(session: Session, subject: Subject, start: _Start, log: Log) -> Tri
     if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
         return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")
     if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
-        works = comes_past(session, subject.thing, start.line, start.record)
+        works = passes_line(session, subject.thing, start.line, start.record)
     return TrialOutcome(works, "" if works else found.sentence)
 
 
@@ -122,8 +122,8 @@ def _unblocked(session: Session, subject: Subject, start: "_Start") -> TrialOutc
     channel = _awaited_channel(session, subject)
     if channel is None:
         return TrialOutcome(works=True)
-    comes = bool(session.world.find(channel, CompChannel).events)
-    works = comes or bool(start.lying and not _lying(session, subject))
+    pending = bool(session.world.find(channel, CompChannel).events)
+    works = pending or bool(start.on_cq and not _on_cq(session, subject))
     return TrialOutcome(works, "" if works else "no completion event is pending")
 
 
@@ -142,7 +142,7 @@ def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
     """Whether packets of it were dropped, on a transport without acknowledgements."""
     send = Send(session, renewed(session, subject, log), log)
     silent = send.qp is not None and not send.qp.transport.acknowledged
-    found = unheard(session, send, asked=True) if silent else None
+    found = unanswered(session, send, asked=True) if silent else None
     return found is not None and bool(found.misses)
 
 
@@ -160,7 +160,7 @@ def _program(session: Session, subject: Subject) -> Program | None:
     return session.world.find(subject.thing, Program) if living else None
 
 
-def _lying(session: Session, subject: Subject) -> int:
+def _on_cq(session: Session, subject: Subject) -> int:
     """How many completions lie on the queues beside which a program sleeps."""
     program = _program(session, subject)
     channel = program.wants[1] if program is not None and program.wants is not None else None

@@ -1,7 +1,7 @@
 """A report and a checklist made by hand: what is said of them does not hang on the checks."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.finding import Check, Finding, Fix, Section, fail, said, wait, warn
+from rdmalab.doctor.finding import Check, Finding, Fix, Section, fact, fail, wait, warn
 from rdmalab.doctor.outcome import Status, SubjectOutcome
 from rdmalab.doctor.report import Cause, Report, TriedFix
 from rdmalab.doctor.subject import Sort, Subject
@@ -28,15 +28,15 @@ def cause(
 
 def failed(**more: object) -> Report:
     """A flush with a cause, a station, a warning, and a fix that works."""
-    root = fail(said("B refused it", 27), said("so the other one failed", 30))
-    flush = fail(said("A.qp0 went to ERR", 31))
+    root = fail(fact("B refused it", 27), fact("so the other one failed", 30))
+    flush = fail(fact("A.qp0 went to ERR", 31))
     report = Report(
         NAME,
         SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR; nobody has polled it", 32),
         40,
         [cause(71, "rem-access", root, "A.qp0.wr[6]")],
         [cause(25, "qp-err-flush", flush, station=True)],
-        warnings=[cause(50, "small-cq", warn(said("it holds 4", 3)))],
+        warnings=[cause(50, "small-cq", warn(fact("it holds 4", 3)))],
         ruled_out=["unsignaled", "wrong-cq"],
         remedy=TriedFix(Fix(["modify_qp A.qp0 state=RESET", "connect A.qp0 B.qp0"]), works=True),
         question=NAME,
@@ -56,4 +56,4 @@ def pending(**more: object) -> Report:
     return report
 
 
-WAITS = cause(20, "too-early", wait(said("it completes at 9us"), said("next, at 1us: A sends")))
+WAITS = cause(20, "too-early", wait(fact("it completes at 9us"), fact("next, at 1us: A sends")))

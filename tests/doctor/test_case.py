@@ -51,5 +51,5 @@ def test_a_peer_is_who_is_there(lines: tuple[str, ...], peer: bool) -> None:
 def test_what_comes_of_it_is_tried_once() -> None:
     lab = lab_of(RECV, SEND)
     case = case_of(lab, "A.qp0.wr[1]")
-    assert case.comes
+    assert case.will_succeed
     assert case.future is case.future

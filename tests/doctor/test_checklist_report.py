@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.doctor.checklist import LISTS
 from rdmalab.doctor.checklist_report import VERDICTS, Walk, walk
-from rdmalab.doctor.finding import NA, Section, fail, ok, said
+from rdmalab.doctor.finding import NA, Section, fact, fail, ok
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.doctor.saying import NAME, check
@@ -19,7 +19,7 @@ def test_its_lines() -> None:
             (check(1, "never-posted", section=posted), ok("it was", 14)),
             (check(2, "refused", section=posted), NA),
             (check(3, "pending", section=posted), NA),
-            (check(71, "rem-access"), fail(said("B refused it", 27))),
+            (check(71, "rem-access"), fail(fact("B refused it", 27))),
         ],
     )
     assert walked.lines == [

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor import diagnose as rooms
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fail, said
+from rdmalab.doctor.finding import NA, Check, Finding, Fix, Section, fact, fail
 from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.report import Report
 from rdmalab.doctor.subject import Sort
@@ -73,9 +73,9 @@ def test_roots_are_in_the_order_of_their_origin_and_stations_behind_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     checks = (
-        checked("station", fail(said("", 1)), station=True),
-        checked("late", fail(said("", 9))),
-        checked("early", fail(said("", 12), since=2)),
+        checked("station", fail(fact("", 1)), station=True),
+        checked("late", fail(fact("", 9))),
+        checked("early", fail(fact("", 12), since=2)),
     )
     monkeypatch.setattr(rooms, "CHECKS", checks)
     report = why(lab_of(SEND), "A.qp0.wr[1]")
@@ -86,21 +86,21 @@ def test_what_came_after_a_failure_is_not_its_cause(monkeypatch: pytest.MonkeyPa
     lab = lab_of(_BAD, "run")
     end = why(lab, "A.qp0.wr[3]").standing.event
     assert end is not None
-    found = [checked("late", fail(said("x", end + 1))), checked("just", fail(said("x", end)))]
+    found = [checked("late", fail(fact("x", end + 1))), checked("just", fail(fact("x", end)))]
     monkeypatch.setattr(rooms, "CHECKS", tuple(found))
     assert [c.check.slug for c in why(lab, "A.qp0.wr[3]").chain] == ["just"]
 
 
 def test_a_station_alone_is_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    checks = (checked("station", fail(said("", 1)), station=True),)
+    checks = (checked("station", fail(fact("", 1)), station=True),)
     monkeypatch.setattr(rooms, "CHECKS", checks)
     assert why(lab_of(SEND), "A.qp0.wr[1]").slug == "station"
 
 
 def test_a_cure_that_fails_gives_way_to_one_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
     checks = (
-        checked("one", fail(said("", 1), cure=Fix(["dealloc_pd A.pd0"]))),
-        checked("two", fail(said("", 2), cure=Fix([RECV]))),
+        checked("one", fail(fact("", 1), cure=Fix(["dealloc_pd A.pd0"]))),
+        checked("two", fail(fact("", 2), cure=Fix([RECV]))),
     )
     monkeypatch.setattr(rooms, "CHECKS", checks)
     remedy = why(lab_of(SEND, "run 2ms"), "A.qp0.wr[1]").remedy
@@ -109,7 +109,7 @@ def test_a_cure_that_fails_gives_way_to_one_that_works(monkeypatch: pytest.Monke
 
 
 def test_where_no_cure_works_the_first_says_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    checks = (checked("one", fail(said("", 1), cure=Fix(["dealloc_pd A.pd0"]))),)
+    checks = (checked("one", fail(fact("", 1), cure=Fix(["dealloc_pd A.pd0"]))),)
     monkeypatch.setattr(rooms, "CHECKS", checks)
     remedy = why(lab_of(SEND, "run 2ms"), "A.qp0.wr[1]").remedy
     assert remedy is not None
@@ -122,8 +122,8 @@ def test_two_causes_are_cured_together_where_neither_alone_is_enough(
 ) -> None:
     first, second = "link up", RECV
     checks = (
-        checked("one", fail(said("", 1), cure=Fix([first]))),
-        checked("two", fail(said("", 2), cure=Fix([second]))),
+        checked("one", fail(fact("", 1), cure=Fix([first]))),
+        checked("two", fail(fact("", 2), cure=Fix([second]))),
     )
     monkeypatch.setattr(rooms, "CHECKS", checks)
     lab = lab_of(SEND, "step 3", "link down", "run 1us")

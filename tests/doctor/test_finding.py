@@ -1,17 +1,17 @@
 """What a finding is put in order by."""
 
-from rdmalab.doctor.finding import NA, Verdict, fail, ok, said, unknown, wait, warn
+from rdmalab.doctor.finding import NA, Verdict, fact, fail, ok, unknown, wait, warn
 
 
 def test_a_cause_is_as_old_as_its_earliest_fact_or_as_it_says() -> None:
-    facts = (said("now"), said("late", 9), said("early", 4))
+    facts = (fact("now"), fact("late", 9), fact("early", 4))
     assert fail(*facts).origin == 4
     assert fail(*facts, since=2).origin == 2
-    assert fail(said("only now")).origin == -1
+    assert fail(fact("only now")).origin == -1
 
 
 def test_each_word_has_its_verdict() -> None:
     found = [fail(), warn(), wait(), unknown("gone"), ok(), NA]
     assert [each.verdict for each in found] == list(Verdict)
     assert ok().evidence == []
-    assert ok("it is signaled", 3).evidence == [said("it is signaled", 3)]
+    assert ok("it is signaled", 3).evidence == [fact("it is signaled", 3)]

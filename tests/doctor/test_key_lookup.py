@@ -67,12 +67,12 @@ def test_a_window_that_is_void_says_how_that_came() -> None:
     bind = "post_send B.qp0 opcode=BIND_MW mw=B.mw0 bind=B.mr1[0:8] bind_access=REMOTE_READ"
     lab = lab_with(bind)
     key = lab.session.world.nodes["B"].mws.items[1].rkey
-    assert key_lookup.voided(case_of(lab, "B.qp0"), "B", key) is None
+    assert key_lookup.invalidated(case_of(lab, "B.qp0"), "B", key) is None
     well(lab, "post_send B.qp0 opcode=LOCAL_INV invalidate_rkey=B.mw0")
     well(lab, "run")
-    void = key_lookup.voided(case_of(lab, "B.qp0"), "B", key)
-    assert void is not None
-    assert void.why == "LOCAL_INV"
+    invalid = key_lookup.invalidated(case_of(lab, "B.qp0"), "B", key)
+    assert invalid is not None
+    assert invalid.why == "LOCAL_INV"
 
 
 def posted(lab: Lab) -> SendWqe:

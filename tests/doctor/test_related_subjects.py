@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.related_subjects import behind
+from rdmalab.doctor.related_subjects import sources_of
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
@@ -15,7 +15,7 @@ _BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SI
 def leads(lab: Lab, asked: str) -> list[tuple[str, str, int]]:
     log = Log(lab.session)
     (subject, *_) = subjects(lab.session, log, parse_expression(asked, "A").node)
-    found = behind(Case(lab.session, subject, log, asked=True))
+    found = sources_of(Case(lab.session, subject, log, asked=True))
     return [(s.sort.value, lab.session.names.of(s.thing), s.wr_id) for s in found]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Fix, fail, said, unknown, warn
+from rdmalab.doctor.finding import Fix, fact, fail, unknown, warn
 from rdmalab.doctor.outcome import Status, SubjectOutcome
 from rdmalab.doctor.report import Report, TriedFix
 from rdmalab.doctor.rows import RowPart
@@ -52,7 +52,7 @@ def test_what_is_pending_says_what_it_waits_for() -> None:
 
 
 def test_where_a_cause_is_found_nothing_is_waited_for() -> None:
-    found = cause(36, "rnr-infinite", fail(said("again and again", 17)))
+    found = cause(36, "rnr-infinite", fail(fact("again and again", 17)))
     report = pending(next="at 1us A sends", waits=[WAITS], causes=[found])
     assert not [row for row in report.rows if row.part in (RowPart.WAIT, RowPart.NEXT)]
 
@@ -98,7 +98,7 @@ def test_it_can_say_that_it_does_not_know() -> None:
 def test_the_word_for_it() -> None:
     assert failed().slug == "rem-access"
     assert pending(waits=[WAITS]).slug == "too-early"
-    assert pending(warnings=[cause(1, "odd", warn(said("odd")))]).slug == "odd"
+    assert pending(warnings=[cause(1, "odd", warn(fact("odd")))]).slug == "odd"
     assert pending(standing=SubjectOutcome(Status.COMPLETED, "it ended")).slug == "completed"
 
 

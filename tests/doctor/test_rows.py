@@ -1,6 +1,6 @@
 """Rows as plain text."""
 
-from rdmalab.doctor.finding import said
+from rdmalab.doctor.finding import fact
 from rdmalab.doctor.rows import Row, RowPart, evidence_rows
 
 
@@ -11,6 +11,6 @@ def test_a_row_is_its_margin_its_strong_words_its_text_and_its_event() -> None:
 
 
 def test_facts_below_a_check() -> None:
-    rows = evidence_rows(RowPart.GROUND, [said("x", 3), said("y")], "odd")
+    rows = evidence_rows(RowPart.GROUND, [fact("x", 3), fact("y")], "odd")
     assert [row.line.strip() for row in rows] == ["x  [ev 3]", "y"]
     assert {row.slug for row in rows} == {"odd"}

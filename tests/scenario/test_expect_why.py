@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rdmalab.doctor.finding import Fix, fail, said
+from rdmalab.doctor.finding import Fix, fact, fail
 from rdmalab.doctor.report import Report, TriedFix
 from rdmalab.scenario.expect_why import judge_report
 from rdmalab.scenario.result import StepOutcome, Stop
@@ -56,9 +56,9 @@ def test_another_cause_is_told_with_the_whole_answer() -> None:
 
 def test_the_second_cause_is_not_the_root_but_any_warning_counts() -> None:
     both = failed()
-    both.causes.append(cause(1, "other", fail(said("x", 1))))
+    both.causes.append(cause(1, "other", fail(fact("x", 1))))
     assert judged(both, "    cause: other\n")[2] == "actual    rem-access, then other"
-    both.warnings.append(cause(2, "odd", fail(said("x", 1))))
+    both.warnings.append(cause(2, "odd", fail(fact("x", 1))))
     assert judged(both, "    cause: odd\n    verdict: warning\n") == []
     assert judged(both, "    cause: rem-access\n    verdict: warning\n")[2] == (
         "actual    small-cq, then odd"
@@ -75,7 +75,7 @@ def test_a_root_is_no_station() -> None:
 
 
 def test_a_cause_names_an_event() -> None:
-    vague = failed(causes=[cause(71, "rem-access", fail(said("it is so now")))])
+    vague = failed(causes=[cause(71, "rem-access", fail(fact("it is so now")))])
     assert judged(vague, "    cause: rem-access\n") == [
         "evidence:",
         "expected  rem-access names an event",

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.doctor.checklist_report import Walk
-from rdmalab.doctor.finding import NA, Fix, fail, ok, said
+from rdmalab.doctor.finding import NA, Fix, fact, fail, ok
 from rdmalab.doctor.report import TriedFix
 from rdmalab.doctor.rows import Row, RowPart
 from rdmalab.shell.show_why import lines_of, row_lines
@@ -74,4 +74,4 @@ def test_what_is_waited_for() -> None:
 def test_nothing_in_it_moves_the_cursor() -> None:
     row = Row(RowPart.EVIDENCE, "it says \x1b[2J", event=3)
     assert "\x1b" not in texts([row])[0]
-    assert said("x").event is None
+    assert fact("x").event is None

@@ -1,7 +1,7 @@
 """Atomics that changed nothing, or that are not atomic to the processor."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import past
@@ -36,10 +36,10 @@ def _of_bytes(case: Case, content: Content) -> Finding:
         return ok("the newest compare-and-swap did swap", newest.touch.event)
     wr, name = newest.message.wqe.wr, case.names.of(newest.message.thing)
     return fail(
-        said(f"{name}.wr[{wr.wr_id}] was to swap {wr.compare_add} for {wr.swap}",
+        fact(f"{name}.wr[{wr.wr_id}] was to swap {wr.compare_add} for {wr.swap}",
              newest.message.posted),
-        said(f"the word was {newest.original}: nothing was swapped", newest.touch.event),
-        said("its completion says SUCCESS all the same, and the old value came back"),
+        fact(f"the word was {newest.original}: nothing was swapped", newest.touch.event),
+        fact("its completion says SUCCESS all the same, and the old value came back"),
         cure=_cas_mismatch_cure(case, newest.message, newest.original), since=newest.touch.event,
     )  # fmt: skip
 
@@ -67,7 +67,7 @@ def _of_send(case: Case) -> Finding:
         if answer.original == wr.compare_add:
             return ok("the old value that came back is the one to compare with", event_of(record))
         text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
-        return warn(said(text, event_of(record)), cure=Fix(program=_ADVICE))
+        return warn(fact(text, event_of(record)), cure=Fix(program=_ADVICE))
     return NA
 
 
@@ -89,8 +89,8 @@ def atomic_mixed(case: Case) -> Finding:
     where = past.words_for(case.session, case.node, writes[-1].piece)
     name = name_of(case.names, undone.message.subject)
     return warn(
-        said(f"the program wrote {where}, a word of atomics", writes[-1].event),
-        said(f"this overwrote the result of {name}", undone.touch.event),
+        fact(f"the program wrote {where}, a word of atomics", writes[-1].event),
+        fact(f"this overwrote the result of {name}", undone.touch.event),
         cure=_atomic_mixed_cure(case, undone),
     )
 

@@ -7,7 +7,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.facts.undelivered import for_bytes
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
@@ -70,16 +70,16 @@ def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int)
 
 def _fail(case: Case, message: Message, source: list[Piece], write: Write) -> Finding:
     return fail(
-        said(f"{name_of(case.names, message.subject)} was posted", message.posted),
-        _told(case, message.thing.node, write),
-        said("the packet that brought these bytes left only then", message.sent),
+        fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
+        _write_evidence(case, message.thing.node, write),
+        fact("the packet that brought these bytes left only then", message.sent),
         cure=_cure(case, message, source), since=write.event,
     )  # fmt: skip
 
 
-def _told(case: Case, node: str, write: Write) -> Evidence:
+def _write_evidence(case: Case, node: str, write: Write) -> Evidence:
     where = past.words_for(case.session, node, write.piece) or f"{write.piece[0]:#x}"
-    return said(f"the program wrote {where}, which it sends from", write.event)
+    return fact(f"the program wrote {where}, which it sends from", write.event)
 
 
 def _cure(case: Case, message: Message, source: list[Piece]) -> Fix:
@@ -108,8 +108,8 @@ def _asked(case: Case, send: Send) -> Finding:
     found = _writes(case, case.node, buffers, send.posted, case.ended)
     if not found:
         return ok("no program wrote into its buffers before it completed")
-    posted = said("it was posted and had not completed yet", send.posted)
-    return warn(_told(case, case.node, found[0]), posted, cure=Fix(program=_ADVICE))
+    posted = fact("it was posted and had not completed yet", send.posted)
+    return warn(_write_evidence(case, case.node, found[0]), posted, cure=Fix(program=_ADVICE))
 
 
 # ------------------------------------------------------------ read-before-complete
@@ -138,7 +138,7 @@ def _reads(case: Case, content: Content) -> list[Evidence]:
             if meet([content.piece], pieces):
                 posted = messages.post_of(case.log, Thing(Noun.QP, content.node, number), serial)
                 what = f"{name}.wr[{wqe.wr.wr_id}] reads into these bytes and has not completed"
-                return [said(what, posted), _come(content, pieces, posted or 0)]
+                return [fact(what, posted), _come(content, pieces, posted or 0)]
     return []
 
 
@@ -151,7 +151,7 @@ def _receives(case: Case, content: Content) -> list[Evidence]:
             found = case.log.of(Kind.RECV_TAKEN, content.node, number)
             taken = event_of(found[-1].record) if found else 0
             what = f"a message of {case.qp_name(qp)} is using the receive wr_id={wqe.wr.wr_id}"
-            return [said(what, taken), _come(content, pieces, taken - 1)]
+            return [fact(what, taken), _come(content, pieces, taken - 1)]
     return []
 
 
@@ -168,7 +168,7 @@ def _writing(case: Case, content: Content) -> list[Evidence]:
         if begun and subject.serial >= qp.comp.serial:
             name = f"{case.qp_name(qp)}.wr[{subject.wr_id}]"
             what = f"{name} writes these bytes and has not completed"
-            return [said(what, posted), _come(content, place, posted or 0)]
+            return [fact(what, posted), _come(content, place, posted or 0)]
     return []
 
 
@@ -177,7 +177,7 @@ def _come(content: Content, pieces: list[Piece], after: int) -> Evidence:
     touches = [t for t in content.touches(Kind.MEMORY_WRITTEN) if t.event > after]
     count = sum(size for t in touches for _, size in meet(pieces, [t.piece]))
     total = sum(size for _, size in pieces)
-    return said(f"{count} of {total} bytes have come", touches[-1].event if touches else None)
+    return fact(f"{count} of {total} bytes have come", touches[-1].event if touches else None)
 
 
 # ------------------------------------------------------------ flag-already-set
@@ -214,7 +214,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
         early = early_waits(case, thing) if thing is not None else []
         before = [each for each in early if each.passed.event < message.posted]
         if before:
-            sent = said(f"{sender} went on and posted {fmt.wr(message.wqe.wr.wr_id)}, which "
+            sent = fact(f"{sender} went on and posted {fmt.wr(message.wqe.wr.wr_id)}, which "
                         "brought these bytes", message.posted)  # fmt: skip
             return _found(case, before[-1], [sent], _once_more(case, before[-1], message))
     return ok("no program went on too early and sent them")
@@ -237,17 +237,17 @@ def _waits_for_memory(case: Case) -> bool:
     return waits and program is not None and watched(case, program.line.question) is not None
 
 
-def _found(case: Case, early: Early, behind: list[Evidence], cure: Fix) -> Finding:
+def _found(case: Case, early: Early, evidence: list[Evidence], cure: Fix) -> Finding:
     line, node = early.passed.line, early.program.node
     name = fmt.thing_at(case.world, case.names, node, early.passed.piece[0])
-    came = said(f"{case.names.of(early.program)} came to `{line.text}` and did not wait: it was "
+    came = fact(f"{case.names.of(early.program)} came to `{line.text}` and did not wait: it was "
                 "true already", early.passed.event)  # fmt: skip
     if early.written is None:
-        first = said(f"no message had ever written {name}")
+        first = fact(f"no message had ever written {name}")
     else:
-        first = said(f"{name} still had the value of the round before, written here", early.written)
-    late = [said("the awaited value was written only here", early.came)] if early.came else []
-    return fail(first, came, *behind, *late, cure=cure, since=early.passed.event)
+        first = fact(f"{name} still had the value of the round before, written here", early.written)
+    late = [fact("the awaited value was written only here", early.came)] if early.came else []
+    return fail(first, came, *evidence, *late, cure=cure, since=early.passed.event)
 
 
 def _once_more(case: Case, early: Early, message: Message) -> Fix:

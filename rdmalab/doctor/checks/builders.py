@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.work import batches
 from rdmalab.doctor.work.batches import Batch, Building
@@ -35,7 +35,7 @@ def missing_setter(case: Case) -> Finding:
             return ok("every builder has the setters that it needs")
         batch = batches.closed_by(case.log, case.call)
         answer = f"wr_complete returned {errno_name(case.call.errno)}: {case.call.message}"
-        return _missing(case, qp, batch, said(answer, case.call.event))
+        return _missing(case, qp, batch, fact(answer, case.call.event))
     return _of_send(case, qp)
 
 
@@ -51,7 +51,7 @@ def _of_send(case: Case, qp: QueuePair) -> Finding:
     built = batch.find(case.subject.wr_id) if batch is not None else None
     if built is None or not _needs(qp, built):
         return ok("it has its destination setter")
-    status = said(f"this device posts it all the same; it ended with {send.ending.status.name}",
+    status = fact(f"this device posts it all the same; it ended with {send.ending.status.name}",
                   send.ending.event)  # fmt: skip
     return _missing(case, qp, batch, status)
 
@@ -59,7 +59,7 @@ def _of_send(case: Case, qp: QueuePair) -> Finding:
 def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -> Finding:
     without = _without(qp, batch) if batch is not None else []
     evidence = [
-        said(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {fmt.wr(built.wr.wr_id)}, and no "
+        fact(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {fmt.wr(built.wr.wr_id)}, and no "
              f"{qp_setter(qp.qp_type)} followed", built.event)
         for built in without[:2]
     ]  # fmt: skip
@@ -85,13 +85,15 @@ def _missing_setter_cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
     if address is None:
         return Fix(program=f"call {setter} after each builder, and build the batch again")
 
-    def told(built: Building) -> list[Invocation] | None:
+    def setters_of(built: Building) -> list[Invocation] | None:
         return [address, *rebuilding.setters(case, built)] if _needs(qp, built) else None
 
-    lines = rebuilding.once_more(case, batch, told)
+    lines = rebuilding.once_more(case, batch, setters_of)
     if not lines:
         return Fix(program=f"call {setter} after each builder")
-    return Fix([*(simple_fixes.revive(case, qp) if qp.state is QPState.ERR else []), *lines])
+    return Fix(
+        [*(simple_fixes.bring_up_again(case, qp) if qp.state is QPState.ERR else []), *lines]
+    )
 
 
 def _to_datagrams(case: Case, qp: QueuePair) -> Iterator[Invocation]:
@@ -143,13 +145,13 @@ def region_not_completed(case: Case) -> Finding:
     name, many = case.names.of(batch.thing), fmt.count(len(batch.built), "work request")
     event = batch.built[-1].event
     evidence = [
-        said(f"wr_start opened the critical region of {name}", batch.opened),
-        said(f"{many} built since, none of them posted, and no wr_complete", event),
+        fact(f"wr_start opened the critical region of {name}", batch.opened),
+        fact(f"{many} built since, none of them posted, and no wr_complete", event),
     ]
     if batch.spoiled is not None:
-        evidence.append(said("wr_complete would refuse it: a mistake was made here", batch.spoiled))
-        mend = "correct what was built wrong, start again, and end with wr_complete"
-        return fail(*evidence, cure=Fix(program=mend))
+        evidence.append(fact("wr_complete would refuse it: a mistake was made here", batch.spoiled))
+        correction = "correct what was built wrong, start again, and end with wr_complete"
+        return fail(*evidence, cure=Fix(program=correction))
     return fail(*evidence, cure=Fix([f"wr_complete {name}"]))
 
 
@@ -174,7 +176,7 @@ def region_aborted(case: Case) -> Finding:
         return ok("wr_complete was refused for another reason", refusal.event)
     built = batch.find(case.subject.wr_id) or batch.built[0]
     name = f"{fmt.wr(built.wr.wr_id)} was built on {case.names.of(batch.thing)}"
-    evidence = [said(name, built.event), *_ending(batch, refusal)]
+    evidence = [fact(name, built.event), *_ending(batch, refusal)]
     return fail(
         *evidence,
         cure=_region_aborted_cure(case, batch, refusal),
@@ -192,10 +194,10 @@ def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:
     many = fmt.count(len(batch.built), "work request")
     if refusal is not None:
         answer = f"wr_complete returned {errno_name(refusal.errno)}: {refusal.message}"
-        return [said(answer, batch.closed), said(f"none of its {many} was posted", batch.closed)]
+        return [fact(answer, batch.closed), fact(f"none of its {many} was posted", batch.closed)]
     if batch.ending == ABORTED:
-        return [said(f"wr_abort discarded the batch of {many}", batch.closed)]
-    return [said(f"another thread wrote over the batch of {many}", batch.closed)]
+        return [fact(f"wr_abort discarded the batch of {many}", batch.closed)]
+    return [fact(f"another thread wrote over the batch of {many}", batch.closed)]
 
 
 def _region_aborted_cure(case: Case, batch: Batch, refusal: Call | None) -> Fix:

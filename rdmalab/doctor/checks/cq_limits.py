@@ -2,8 +2,8 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
-from rdmalab.doctor.fixes import recreate_cq, simple_fixes, waking
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.fixes import more_completions, recreate_cq, simple_fixes
 from rdmalab.doctor.future import goes_on
 from rdmalab.hca import async_events
 from rdmalab.hca.cq import CompletionQueue
@@ -32,9 +32,9 @@ def cq_overrun(case: Case) -> Finding:
     ids = " ".join(dict.fromkeys(fmt.wr(cqe_of(each.record).wr_id) for each in found[:4]))
     more = " …" if len(found) > 4 else ""
     many = fmt.count(len(found), "completion")
-    evidence.append(said(f"{many} lost on {name}: {ids}{more}", event_of(found[0].record)))
+    evidence.append(fact(f"{many} lost on {name}: {ids}{more}", event_of(found[0].record)))
     if cq is not None and cq.dead:
-        evidence.append(said(f"since then {name} is in error, and its queue pairs are in ERR"))
+        evidence.append(fact(f"since then {name} is in error, and its queue pairs are in ERR"))
     cure = _cure(case, cq, lost) if cq is not None else None
     return fail(*evidence, cure=cure, since=event_of(found[0].record))
 
@@ -59,14 +59,14 @@ def _full(case: Case, number: int, event: int) -> Evidence:
     before = [event_of(r) for _, r in case.log.about(Kind.CQE_ADDED, thing) if event_of(r) <= event]
     cq = case.hca.cqs.items.get(number)
     room = f" has room for {cq.capacity}" if cq is not None else ""
-    return said(f"{case.names.of(thing)}{room}, and was full from here",
+    return fact(f"{case.names.of(thing)}{room}, and was full from here",
                 before[-1] if before else event)  # fmt: skip
 
 
 def _depth(case: Case, cq: CompletionQueue | None) -> list[Evidence]:
     if cq is None:
         return []
-    return [said(f"the queues that complete there have {recreate_cq.needed(case, cq)} slots")]
+    return [fact(f"the queues that complete there have {recreate_cq.needed(case, cq)} slots")]
 
 
 def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Fix:
@@ -77,24 +77,24 @@ def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Fix:
         return Fix(program=f"make {name} for {recreate_cq.needed(case, cq)}, and poll in time")
     polls = [f"poll_cq {name} num_entries={len(cq.cqes)}"] if cq.cqes else []
     lines = (
-        recreate_cq.anew(case, cq, cqe=max(recreate_cq.needed(case, cq), cq.capacity + 1))
+        recreate_cq.recreate(case, cq, cqe=max(recreate_cq.needed(case, cq), cq.capacity + 1))
         if cq.dead
         else polls
     )
-    return Fix([*lines, *_once_more(case, qp, lost, revived=cq.dead)])
+    return Fix([*lines, *_once_more(case, qp, lost, after_reset=cq.dead)])
 
 
-def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, revived: bool) -> list[str]:
+def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> list[str]:
     """The work whose completion was lost."""
     if not lost.is_send:
         wqe = case.receive.wqe if case.receive is not None else None
         rooms = [simple_fixes.post_recv(case, qp, wqe.wr)] if wqe is not None else []
-        again = waking.message_again(case, qp, lost, revived=revived)
+        again = more_completions.message_again(case, qp, lost, after_reset=after_reset)
         return [*rooms, *again[-1:]] if rooms else again
     thing = Thing(Noun.QP, qp.node, qp.number)
     sent = [send_wqe_of(r).wr for _, r in case.log.about(Kind.SEND_POSTED, thing)
             if send_wqe_of(r).serial == lost.serial]  # fmt: skip
-    return simple_fixes.again(case, qp, sent[-1], revived=revived) if sent else []
+    return simple_fixes.again(case, qp, sent[-1], after_reset=after_reset) if sent else []
 
 
 # ------------------------------------------------------------ unacked-events
@@ -146,7 +146,7 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
     what = f"{fmt.count(many, 'event')} of {case.names.of(thing)}"
     who = case.log.asked(event)[1] if event is not None else ""
     return [
-        said(
+        fact(
             f"{what} taken{' by ' * bool(who)}{who} and not acknowledged, the first of them here",
             event,
         )
@@ -155,11 +155,11 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
 
 def _waiting(case: Case) -> list[Evidence]:
     if case.call is not None:
-        return [said(f"{case.call.verb} would wait without end", case.call.event)]
+        return [fact(f"{case.call.verb} would wait without end", case.call.event)]
     waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
     name = case.names.of(case.subject.thing)
     text = case.program.line.text if case.program is not None else ""
-    return [said(f"{name} waits in {text}", event_of(waits[-1].record) if waits else None)]
+    return [fact(f"{name} waits in {text}", event_of(waits[-1].record) if waits else None)]
 
 
 def _acks(case: Case, thing: Thing, many: int) -> list[str]:

@@ -3,7 +3,7 @@
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.modified import ModifyCall, asked_of, corrected, takes
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes.rephrase_call import (
     arguments,
     beyond,
@@ -34,10 +34,10 @@ def bring_up_attr(case: Case) -> Finding:
         return ok("its attributes are not the reason")
     asked = asked_of(case, call)
     if asked is None or qp is None:
-        return fail(said(call.message, call.event))
+        return fail(fact(call.message, call.event))
     lines = corrected(case, qp, asked)
     return fail(
-        said(f"{case.qp_name(qp)}, {_move(asked)}: {call.message}", call.event),
+        fact(f"{case.qp_name(qp)}, {_move(asked)}: {call.message}", call.event),
         *_law(case, asked, call.refusal), cure=Fix(lines) if lines else None,
     )  # fmt: skip
 
@@ -48,7 +48,7 @@ def _move(asked: ModifyCall) -> str:
 
 def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
     """What would have been right."""
-    return [said(text) for text in takes(case, asked, rule)]
+    return [fact(text) for text in takes(case, asked, rule)]
 
 
 # ------------------------------------------------------------ beyond-device
@@ -84,7 +84,7 @@ def beyond_device(case: Case) -> Finding:
         return ok("it asked for too little, not for too much")
     asked = ", ".join(over) if over else call.message
     return fail(
-        said(f"{call.verb} asked the device of {case.node} for too much: {asked}", call.event),
+        fact(f"{call.verb} asked the device of {case.node} for too much: {asked}", call.event),
         cure=_beyond_device_cure(case, given, most),
     )
 
@@ -126,14 +126,14 @@ def memlock(case: Case) -> Finding:
     length = given.get("length")
     asked = f"{length:,} bytes" if length is not None else "memory"
     evidence = [
-        said(f"{call.verb} would lock {asked}; all regions together may have {limit:,} "
+        fact(f"{call.verb} would lock {asked}; all regions together may have {limit:,} "
              f"(RLIMIT_MEMLOCK of the process on {case.node})", call.event),
     ]  # fmt: skip
     if held:
         made = [event_of(r) for _, r in case.log.of(Kind.CREATED, case.node)
                 if noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
         total = f"{sum(held.values()):,} bytes are locked for {names}"
-        evidence.append(said(total, made[-1] if made else None))
+        evidence.append(fact(total, made[-1] if made else None))
     return fail(*evidence, cure=_memlock_cure(case, limit - sum(held.values())), since=call.event)
 
 
@@ -163,15 +163,15 @@ def unmapped(case: Case) -> Finding:
     given = arguments(case, _UNMAPPED_VERBS)
     addr, length = given.get("addr"), given.get("length")
     if addr is None or length is None:
-        return fail(said(f"{call.verb}: {call.message}", call.event))
-    evidence = [said(f"{call.verb} was given {length:,} bytes from {addr:#x}", call.event)]
+        return fail(fact(f"{call.verb}: {call.message}", call.event))
+    evidence = [fact(f"{call.verb} was given {length:,} bytes from {addr:#x}", call.event)]
     buffer = _around(case, addr)
     if buffer is None:
-        evidence.append(said(f"nothing is mapped at {addr:#x}"))
+        evidence.append(fact(f"nothing is mapped at {addr:#x}"))
         return fail(*evidence, cure=Fix(program="register memory that the process has"))
     left = buffer.addr + buffer.length - addr
     evidence.append(
-        said(f"the buffer there has {buffer.length:,} bytes from {buffer.addr:#x}: {left:,} from "
+        fact(f"the buffer there has {buffer.length:,} bytes from {buffer.addr:#x}: {left:,} from "
              f"{addr:#x} on")
     )  # fmt: skip
     return fail(*evidence, cure=Fix(otherwise(case, {"length": left})))

@@ -2,7 +2,7 @@
 
 from rdmalab.command import Ref, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes.rephrase_call import otherwise
 from rdmalab.world.relations import exists, users_of
 
@@ -26,7 +26,7 @@ def in_use(case: Case) -> Finding:
     name = case.names.of(thing)
     others = [case.names.of(user) for user in users[_MOST:]]
     many = f" and {len(others) - _LISTED} more" if len(others) > _LISTED else ""
-    rest = [said(f"{name} is also used by {', '.join(others[:_LISTED])}{many}")] if others else []
+    rest = [fact(f"{name} is also used by {', '.join(others[:_LISTED])}{many}")] if others else []
     first = _held(case, users[0], name)
     return fail(
         *[_held(case, user, name) for user in users[:_MOST]], *rest,
@@ -39,7 +39,7 @@ def _held(case: Case, user: Thing, name: str) -> Evidence:
     event = case.log.created(user)
     maker = case.log.asked(event)[1] if event is not None else ""
     by = f", made by {maker}," if maker else ""
-    return said(f"{case.names.of(user)}{by} uses {name}", event)
+    return fact(f"{case.names.of(user)}{by} uses {name}", event)
 
 
 def _release(case: Case, thing: Thing) -> list[str]:
@@ -64,7 +64,7 @@ def destroyed_with_work(case: Case) -> Finding:
     if event is None:
         return NA
     return fail(
-        said("it was posted", work.posted),
-        said(f"{name} was destroyed before it was done", event),
+        fact("it was posted", work.posted),
+        fact(f"{name} was destroyed before it was done", event),
         cure=Fix(program=f"poll its completion before destroy_{thing.noun} {name}"), since=event,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, wqe_of
@@ -44,7 +44,7 @@ def segfault_class(case: Case) -> Finding:
 
 def _evidence(call: Call) -> list[Evidence]:
     line = call.invocation.line if call.invocation is not None else ""
-    return [said(line or call.verb, call.event), said(call.message)]
+    return [fact(line or call.verb, call.event), fact(call.message)]
 
 
 def _cure(case: Case, call: Call) -> Fix:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.key_lookup import Denial, Gone
 from rdmalab.doctor.work.content import Touch
@@ -48,9 +48,9 @@ def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
     assert work is not None
     assert work.ending is not None
     return fail(
-        said("it was posted", work.posted),
+        fact("it was posted", work.posted),
         *_gone(case, gone),
-        said(f"so it ended with {work.ending.status.name}", work.ending.event),
+        fact(f"so it ended with {work.ending.status.name}", work.ending.event),
         cure=_dereg_early_cure(case), since=gone[0][1].event,
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ def _waits(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
     if work is None or not case.asked or not work.on_queue:
         return NA
     return warn(
-        *_gone(case, gone), said("it was posted", work.posted), cure=_dereg_early_cure(case)
+        *_gone(case, gone), fact("it was posted", work.posted), cure=_dereg_early_cure(case)
     )
 
 
@@ -78,7 +78,7 @@ def _gone(case: Case, lost: list[tuple[int, Gone]]) -> list[Evidence]:
 
 def _said(case: Case, gone: Gone, rest: str) -> Evidence:
     how = "was deregistered" if gone.dead else "was registered again and has other keys"
-    return said(f"{case.names.of(gone.thing)} {how}{rest}", gone.event)
+    return fact(f"{case.names.of(gone.thing)} {how}{rest}", gone.event)
 
 
 def _lent(case: Case, wqe: SendWqe) -> Finding:
@@ -89,16 +89,16 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
         return ok("the peer has not deregistered the region")
     rights, length = key_lookup.asked_of_peer(wqe)
     denial = Denial(peer.node, Denied.KEY, wqe.wr.rkey, wqe.wr.remote_addr, length, rights)
-    mend = memory_fixes.target(case, peer, wqe.wr, denial)
+    correction = memory_fixes.target(case, peer, wqe.wr, denial)
     cure = None
-    if mend is not None:
-        named = {"remote": mend.said, "remote_addr": None, "rkey": None}
-        again = simple_fixes.again(case, qp, wqe.wr, revived=True, **named)
-        cure = Fix([*mend.lines, *memory_fixes.revived(case, qp), *again])
+    if correction is not None:
+        named = {"remote": correction.said, "remote_addr": None, "rkey": None}
+        again = simple_fixes.again(case, qp, wqe.wr, after_reset=True, **named)
+        cure = Fix([*correction.lines, *memory_fixes.ready_to_send(case, qp), *again])
     return fail(
         _said(case, gone, ""),
-        said(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
-        said("so it ended with REM_ACCESS_ERR", case.ended),
+        fact(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
+        fact("so it ended with REM_ACCESS_ERR", case.ended),
         cure=cure, since=gone.event,
     )  # fmt: skip
 
@@ -119,23 +119,25 @@ def _dereg_early_cure(case: Case) -> Fix:
 
 def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
-    mend = memory_fixes.mended(
+    correction = memory_fixes.corrected(
         case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE) if scatters else 0
     )
-    if mend is None:
+    if correction is None:
         return []
-    again = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=mend.said)
-    return [*mend.lines, *memory_fixes.revived(case, qp), *again]
+    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True, sg=correction.said)
+    return [*correction.lines, *memory_fixes.ready_to_send(case, qp), *again]
 
 
 def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
     """And a message for it, so that it shows."""
-    mend = memory_fixes.mended(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
-    if mend is None:
+    correction = memory_fixes.corrected(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
+    if correction is None:
         return []
-    post = simple_fixes.post_recv(case, qp, wqe.wr, sg=mend.said)
-    sends = memory_fixes.a_message(case, case.peer, mend.length) if case.peer is not None else []
-    return [*mend.lines, *simple_fixes.revive(case, qp), post, *sends]
+    post = simple_fixes.post_recv(case, qp, wqe.wr, sg=correction.said)
+    sends = (
+        memory_fixes.a_message(case, case.peer, correction.length) if case.peer is not None else []
+    )
+    return [*correction.lines, *simple_fixes.bring_up_again(case, qp), post, *sends]
 
 
 # ------------------------------------------------------------ lent-buffer-reused
@@ -168,11 +170,11 @@ def lent_buffer_reused(case: Case) -> Finding:
     name = fmt.thing_at(case.world, case.names, node, address_of(first))
     by = "with a message" if loan.by_message else f"at the latest when {fmt.wr(wr_id)} was posted"
     return fail(
-        said(f"{node} had offered them to {case.qp_name(loan.read.qp or loan.owner)}, {by}",
+        fact(f"{node} had offered them to {case.qp_name(loan.read.qp or loan.owner)}, {by}",
              loan.offered),
-        said(f"{who or 'the program of ' + node} wrote {length_of(first)} bytes at {name}",
+        fact(f"{who or 'the program of ' + node} wrote {length_of(first)} bytes at {name}",
              event_of(first)),
-        said(f"the answer to READ {fmt.wr(wr_id)} read them after that", loan.left),
+        fact(f"the answer to READ {fmt.wr(wr_id)} read them after that", loan.left),
         cure=_lent_buffer_reused_cure(case, loan), since=event_of(first),
     )  # fmt: skip
 
@@ -188,12 +190,12 @@ def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
     if opened is None:
         return None
     start = wr.remote_addr - opened.iova + opened.addr + message.offset + touch.at
-    told = _told(case, read, message.posted)
-    offered = message.posted if told is None else told
-    return _Loan(read, owner, (start, touch.piece[1]), offered, told is not None, message.sent)
+    offered = _offered_at(case, read, message.posted)
+    offered = message.posted if offered is None else offered
+    return _Loan(read, owner, (start, touch.piece[1]), offered, offered is not None, message.sent)
 
 
-def _told(case: Case, read: Send, posted: int) -> int | None:
+def _offered_at(case: Case, read: Send, posted: int) -> int | None:
     """The post of the last message of the owner that the reader had got before it began."""
     taken = [r for _, r in case.log.of(Kind.RECV_TAKEN, read.node, read.number)
              if event_of(r) < posted]  # fmt: skip

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
 from rdmalab.hca.ah import AddressHandle
@@ -47,11 +47,11 @@ def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
     if wqe.op in WORD_OPS:
         most, rule = ATOMIC_BYTES, "an atomic moves exactly {}"
     cut = memory_fixes.first_bytes(case, wqe.wr, most)
-    lines = simple_fixes.again(case, qp, wqe.wr, revived=True, sg=cut)
+    lines = simple_fixes.again(case, qp, wqe.wr, after_reset=True, sg=cut)
     return fail(
-        said(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
-        said("the adapter refused it before it sent a packet: LOC_LEN_ERR", case.ended),
-        cure=Fix([*memory_fixes.revived(case, qp), *lines]),
+        fact(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
+        fact("the adapter refused it before it sent a packet: LOC_LEN_ERR", case.ended),
+        cure=Fix([*memory_fixes.ready_to_send(case, qp), *lines]),
     )
 
 
@@ -67,9 +67,9 @@ def _receive(case: Case, wqe: RecvWqe, qp: QueuePair) -> Finding:
         return ok("it is long enough for the message")
     sender = find_qp(case.world, *message.thing[1:])
     return fail(
-        said(f"{_name(case, qp, wqe)} has room for {wqe.length} bytes", receive.posted),
-        said(f"{case.names.of(message.thing)} sends {message.wqe.length}", message.posted),
-        said(f"so it ended with {receive.ending.status.name}", receive.ending.event),
+        fact(f"{_name(case, qp, wqe)} has room for {wqe.length} bytes", receive.posted),
+        fact(f"{case.names.of(message.thing)} sends {message.wqe.length}", message.posted),
+        fact(f"so it ended with {receive.ending.status.name}", receive.ending.event),
         cure=_loc_len_cure(case, wqe, qp, sender, message.wqe),
     )
 
@@ -85,7 +85,7 @@ def _loc_len_cure(
     if sender is None:
         return None
     longer = RecvWR(wqe.wr.wr_id, _longer(case, wqe.sg, qp, message.length))
-    lines = simple_fixes.revive(case, qp)
+    lines = simple_fixes.bring_up_again(case, qp)
     send = simple_fixes.post_send(case, sender, message.wr)
     return Fix([*lines, simple_fixes.post_recv(case, qp, longer), send])
 
@@ -127,13 +127,14 @@ def loc_prot(case: Case) -> Finding:
         return ok("an element of length 0 is what was denied")
     if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
         return ok("its buffers may be touched")
-    ended = said(f"so it ended with {work.ending.status.name}", work.ending.event)
+    ended = fact(f"so it ended with {work.ending.status.name}", work.ending.event)
     gone = key_lookup.lost(case, case.hca, memory.wr)
     since = work.ending.event if gone else work.posted
     tests = [
-        said(key_lookup.told(case, denial, memory.user), work.posted) for denial in denials[:2]
+        fact(key_lookup.denial_text(case, denial, memory.user), work.posted)
+        for denial in denials[:2]
     ]
-    tests = tests or [said("a buffer of it could not be touched then; now it could", work.posted)]
+    tests = tests or [fact("a buffer of it could not be touched then; now it could", work.posted)]
     cure = _stale(work.posted, gone) if gone else _loc_prot_cure(case, qp, memory)
     return fail(*tests, ended, cure=cure, since=since)
 
@@ -164,14 +165,16 @@ def _memory(case: Case, qp: QueuePair) -> Memory | None:
 
 
 def _loc_prot_cure(case: Case, qp: QueuePair, memory: Memory) -> Fix | None:
-    mend = memory_fixes.mended(case, memory.user, case.hca, memory.wr, memory.rights)
-    if mend is None:
+    correction = memory_fixes.corrected(case, memory.user, case.hca, memory.wr, memory.rights)
+    if correction is None:
         return None
-    lines = [*mend.lines, *memory_fixes.revived(case, qp)]
+    lines = [*correction.lines, *memory_fixes.ready_to_send(case, qp)]
     if isinstance(memory.wr, SendWR):
-        again = simple_fixes.again(case, qp, memory.wr, revived=True, sg=mend.said)
+        again = simple_fixes.again(case, qp, memory.wr, after_reset=True, sg=correction.said)
         return Fix([*lines, *again])
-    return Fix([*lines, simple_fixes.post_recv(case, qp, memory.wr, sg=mend.said), *_message(case)])
+    return Fix(
+        [*lines, simple_fixes.post_recv(case, qp, memory.wr, sg=correction.said), *_message(case)]
+    )
 
 
 def _message(case: Case) -> list[str]:
@@ -194,18 +197,18 @@ def loc_qp_op(case: Case) -> Finding:
     if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
         return ok("the queue pair could do what it asks for")
     wqe = send.wqe
-    ended = said("so it ended with LOC_QP_OP_ERR", send.ending.event)
+    ended = fact("so it ended with LOC_QP_OP_ERR", send.ending.event)
     if wqe.work is None:
         opcode = fmt.member(wqe.wr.opcode, WROpcode)
         text = f"{case.qp_name(qp)} is {qp.qp_type.name}, and {opcode} is no operation of it here"
         cure = Fix(program="post an opcode that this type has: explain post_send")
-        return fail(said(text, send.posted), ended, cure=cure)
+        return fail(fact(text, send.posted), ended, cure=cure)
     if qp.transport.connected:
         return NA
     wrong = _handle(case, wqe, qp)
     if wrong is None:
         return ok("its address handle may be used")
-    posted = said(f"it was posted with ah={case.names.of(_ah(case, wqe))}", send.posted)
+    posted = fact(f"it was posted with ah={case.names.of(_ah(case, wqe))}", send.posted)
     return fail(
         posted, wrong, ended, cure=_loc_qp_op_cure(case, wqe, qp), since=wrong.event or send.posted
     )
@@ -220,13 +223,13 @@ def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
     handle, ah = _living(case, wqe), _ah(case, wqe)
     name = case.names.of(ah)
     if handle is None:
-        return said(f"{name} was destroyed before it was done", case.log.destroyed(ah))
+        return fact(f"{name} was destroyed before it was done", case.log.destroyed(ah))
     if handle.pd != qp.pd:
         theirs, ours = (case.name(Noun.PD, case.node, pd) for pd in (handle.pd, qp.pd))
-        return said(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", case.log.created(ah))
+        return fact(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", case.log.created(ah))
     index = handle.attr.sgid_index
     if not 0 <= index < len(case.hca.gids) or not case.hca.gids[index]:
-        return said(f"{name} sends from entry {index} of the GID table, which is empty")
+        return fact(f"{name} sends from entry {index} of the GID table, which is empty")
     return None
 
 
@@ -240,8 +243,8 @@ def _loc_qp_op_cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Fix:
     line = _create(case, wqe, name, case.name(Noun.PD, case.node, qp.pd))
     if line is None:
         return Fix(program="keep the address handle until the datagram has completed")
-    lines = simple_fixes.again(case, qp, wqe.wr, revived=True, ah=name)
-    return Fix([*memory_fixes.revived(case, qp), line, *lines])
+    lines = simple_fixes.again(case, qp, wqe.wr, after_reset=True, ah=name)
+    return Fix([*memory_fixes.ready_to_send(case, qp), line, *lines])
 
 
 def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes.reconnecting import once_more
 from rdmalab.doctor.work.unanswered_sends import is_request, sent_as
 from rdmalab.hca.groups import groups_of
@@ -32,7 +32,7 @@ def _of_call(case: Case) -> Finding:
         return NA
     if call.refusal != "mcast-gid":
         return ok("the address is one of a group")
-    return fail(said(f"attach_mcast was refused: {call.message}", call.event),
+    return fail(fact(f"attach_mcast was refused: {call.message}", call.event),
                 cure=Fix(program="attach to an address of 224.0.0.0/4 or ff00::/8"))  # fmt: skip
 
 
@@ -48,29 +48,29 @@ def mcast_type(case: Case) -> Finding:
         return ok("it is a UD queue pair")
     made = case.log.created(partners.thing_of(qp))
     return fail(
-        said(f"{case.qp_name(qp)} was made with qp_type={qp.qp_type.name}", made),
-        said(f"attach_mcast returned {errno_name(call.errno)}: {call.message}", call.event),
+        fact(f"{case.qp_name(qp)} was made with qp_type={qp.qp_type.name}", made),
+        fact(f"attach_mcast returned {errno_name(call.errno)}: {call.message}", call.event),
         cure=Fix(program="make a UD queue pair for the group, and attach that"), since=call.event,
     )  # fmt: skip
 
 
 # --------------------------------------------------------------------------- of a send
 def _of_send(case: Case) -> Finding:
-    unheard, send, qp = case.unheard, case.send, case.qp
-    if unheard is None or send is None or qp is None or send.wqe is None:
+    unanswered, send, qp = case.unanswered, case.send, case.qp
+    if unanswered is None or send is None or qp is None or send.wqe is None:
         return NA
     group = partners.group_of(case, send)
     if not group:
         return NA
-    misses = unheard.because("no-group")
+    misses = unanswered.because("no-group")
     if not misses:
         return ok("a QP is attached to the group")
-    deaf = _meant(case, send.wqe)
-    return unheard.finding(
-        said(f"it was sent to the group {partners.gid_words(group)}", send.posted),
-        said(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
-        *_elsewhere(case, deaf),
-        cure=_cure(case, qp, send.wqe, deaf, group),
+    unattached = _meant(case, send.wqe)
+    return unanswered.finding(
+        fact(f"it was sent to the group {partners.gid_words(group)}", send.posted),
+        fact(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
+        *_elsewhere(case, unattached),
+        cure=_cure(case, qp, send.wqe, unattached, group),
     )
 
 
@@ -94,20 +94,20 @@ def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
     groups = groups_of(case.world.nodes[qp.node], qp)
     joined = case.log.about(Kind.GROUP_JOINED, partners.thing_of(qp))
     if not groups:
-        return [said(f"{case.qp_name(qp)} is in no group")]
+        return [fact(f"{case.qp_name(qp)} is in no group")]
     names = " ".join(partners.gid_words(gid) for gid in groups)
     return [
-        said(f"{case.qp_name(qp)} is in {names}", event_of(joined[-1].record) if joined else None)
+        fact(f"{case.qp_name(qp)} is in {names}", event_of(joined[-1].record) if joined else None)
     ]
 
 
 def _cure(
-    case: Case, qp: QueuePair, wqe: SendWqe, deaf: QueuePair | None, group: int
+    case: Case, qp: QueuePair, wqe: SendWqe, unattached: QueuePair | None, group: int
 ) -> Fix | None:
-    if deaf is None:
+    if unattached is None:
         return None
-    join = f"attach_mcast {case.qp_name(deaf)} gid={partners.gid_words(group)}"
-    return Fix([join, *once_more(case, qp, wqe.wr, deaf)])
+    join = f"attach_mcast {case.qp_name(unattached)} gid={partners.gid_words(group)}"
+    return Fix([join, *once_more(case, qp, wqe.wr, unattached)])
 
 
 # --------------------------------------------------------------------------- of a receive
@@ -123,11 +123,11 @@ def _of_receive(case: Case) -> Finding:
     group, hearer = roce_packet_of(record).flow.dst, case.world.nodes[qp.node]
     others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
     return fail(
-        said(
+        fact(
             f"a datagram for the group {partners.gid_words(group)} came to {others}",
             event_of(record),
         ),
-        said(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
+        fact(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
         cure=_joined(case, qp, record, group),
     )
 

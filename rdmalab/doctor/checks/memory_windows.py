@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import BindRefusal, MemoryWindow
@@ -37,10 +37,10 @@ def mw_bind(case: Case) -> Finding:
     reason = str(reason_of(refused[-1]))
     cure = _mw_bind_cure(case, send.wqe, qp, reason)
     return fail(
-        said(f"{fmt.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
+        fact(f"{fmt.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
              send.posted),
-        said(f"carried out, it failed: {reason}", event_of(refused[-1])),
-        *(said(fact) for fact in _facts(case, send.wqe.wr, qp)),
+        fact(f"carried out, it failed: {reason}", event_of(refused[-1])),
+        *(fact(text) for text in _facts(case, send.wqe.wr, qp)),
         cure=cure,
     )  # fmt: skip
 
@@ -78,17 +78,17 @@ Before = tuple[list[str], dict[str, str | None]]
 def _mw_bind_cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Fix | None:
     wr, mw = wqe.wr, case.hca.mws.items.get(wqe.wr.mw or 0)
     mr = case.hca.mrs.items.get(wr.bind_mr or 0)
-    mend = _MENDS.get(reason)
-    if wr.opcode == WROpcode.LOCAL_INV or mw is None or mend is None:
+    correction = _BIND_CORRECTIONS.get(reason)
+    if wr.opcode == WROpcode.LOCAL_INV or mw is None or correction is None:
         return Fix(program="invalidate the rkey of the newest bind, on the queue pair that did it")
     if mr is None and wr.bind_length:
         return Fix(program="name a region that is registered")
-    lines, changed = mend(case, wr, mw, mr)
-    revived = memory_fixes.revived(case, qp)
-    if qp.state is not QPState.RTS and not revived:
+    lines, changed = correction(case, wr, mw, mr)
+    ready = memory_fixes.ready_to_send(case, qp)
+    if qp.state is not QPState.RTS and not ready:
         return None
     free = _free(case, qp, mw) if reason == BindRefusal.NOT_INVALIDATED else []
-    return Fix([*lines, *revived, *free, _bind(case, wr, mw, qp, changed)])
+    return Fix([*lines, *ready, *free, _bind(case, wr, mw, qp, changed)])
 
 
 def _free(case: Case, qp: QueuePair, mw: MemoryWindow) -> list[str]:
@@ -183,7 +183,7 @@ def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) 
     return [], {"bind": _place(case, wr, min(wr.bind_length, left))}
 
 
-_MENDS: dict[str, BindFix] = {
+_BIND_CORRECTIONS: dict[str, BindFix] = {
     BindRefusal.NOT_INVALIDATED: _as_it_was,
     BindRefusal.OTHER_DOMAIN: _one_domain,
     BindRefusal.RIGHTS: _fewer_rights,
@@ -203,16 +203,18 @@ def rkey_rotated(case: Case) -> Finding:
     if send.ending.status is not WCStatus.REM_ACCESS_ERR:
         return NA
     key = send.wqe.wr.rkey
-    void = key_lookup.voided(case, peer.node, key)
-    mw = case.world.nodes[peer.node].mws.items.get(void.thing.number) if void else None
-    if void is None or mw is None or mw.binding is None:
+    invalid = key_lookup.invalidated(case, peer.node, key)
+    mw = case.world.nodes[peer.node].mws.items.get(invalid.thing.number) if invalid else None
+    if invalid is None or mw is None or mw.binding is None:
         return ok("its rkey is not the former one of a window that is bound")
-    name = case.names.of(void.thing)
+    name = case.names.of(invalid.thing)
     return fail(
-        said(f"{name} was bound again: its rkey {key:#x} became {mw.binding.key:#x}", void.event),
-        said(f"the request names {key:#x}", send.posted),
-        said("so it ended with REM_ACCESS_ERR", send.ending.event),
-        cure=_rkey_rotated_cure(case, send.wqe, qp, peer, mw), since=void.event,
+        fact(
+            f"{name} was bound again: its rkey {key:#x} became {mw.binding.key:#x}", invalid.event
+        ),
+        fact(f"the request names {key:#x}", send.posted),
+        fact("so it ended with REM_ACCESS_ERR", send.ending.event),
+        cure=_rkey_rotated_cure(case, send.wqe, qp, peer, mw), since=invalid.event,
     )  # fmt: skip
 
 
@@ -229,5 +231,8 @@ def _rkey_rotated_cure(
     start = wr.remote_addr - binding.iova if inside else 0
     named = {"remote": f"{name}[{start}]", "remote_addr": None, "rkey": None}
     return Fix(
-        [*memory_fixes.revived(case, qp), *simple_fixes.again(case, qp, wr, revived=True, **named)]
+        [
+            *memory_fixes.ready_to_send(case, qp),
+            *simple_fixes.again(case, qp, wr, after_reset=True, **named),
+        ]
     )

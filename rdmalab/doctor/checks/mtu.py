@@ -3,9 +3,9 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles
-from rdmalab.doctor.facts.bring_up import Ends, ends, told
+from rdmalab.doctor.facts.bring_up import Ends, ends, set_at
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of, roce_packet_of
@@ -30,7 +30,7 @@ def peer_mtu(case: Case) -> Finding:
     seen = _refused(case, both)
     if not seen or not _concerns(case):
         return ok("its message fits into one packet at either path_mtu")
-    since = [_peer_mtu_told(case, both, at) for at in (0, 1)]
+    since = [_peer_mtu_evidence(case, both, at) for at in (0, 1)]
     return fail(
         *since, *seen, cure=_peer_mtu_cure(case, both),
         since=max((e.event for e in since if e.event is not None), default=None),
@@ -40,30 +40,30 @@ def peer_mtu(case: Case) -> Finding:
 def _concerns(case: Case) -> bool:
     """A send that was refused or dropped so; a receive that waits for what vanished."""
     if case.send is not None:
-        dropped = case.unheard is not None and bool(case.unheard.because("length"))
+        dropped = case.unanswered is not None and bool(case.unanswered.because("length"))
         ending = case.send.ending
         return dropped or (ending is not None and ending.status in _REFUSED)
     return case.receive is not None and case.receive.on_queue and case.asked
 
 
-def _peer_mtu_told(case: Case, both: Ends, at: int) -> Evidence:
+def _peer_mtu_evidence(case: Case, both: Ends, at: int) -> Evidence:
     qp = both[at]
     mtu = qp.path.mtu if qp.path is not None else 0
-    return said(f"{case.qp_name(qp)} segments by path_mtu={mtu}", told(case, qp, Attr.PATH_MTU))
+    return fact(f"{case.qp_name(qp)} segments by path_mtu={mtu}", set_at(case, qp, Attr.PATH_MTU))
 
 
 def _refused(case: Case, both: Ends) -> list[Evidence]:
     """The newest packet that was no good because of its length."""
     send, (sender, receiver) = case.send, both
     if send is not None and send.ending is not None and _is_bad_response(case):
-        return [said(f"{case.qp_name(receiver)} answers with packets of another size",
+        return [fact(f"{case.qp_name(receiver)} answers with packets of another size",
                      send.ending.event)]  # fmt: skip
     for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED):
         for _, r in reversed(case.log.of(kind, receiver.node, receiver.number)):
             own = sender.path is not None and roce_packet_of(r).flow.src == sender.path.flow.src
             if own and reason_of(r) == "length":
                 text = f"{case.qp_name(receiver)} refused {fmt.packet_words(packet_of(r))}"
-                return [said(text, event_of(r))]
+                return [fact(text, event_of(r))]
     return []
 
 
@@ -79,7 +79,7 @@ def _peer_mtu_cure(case: Case, both: Ends) -> Fix | None:
     same = {"path_mtu": str(mtu)}
     if case.send is not None and case.send.wqe is not None:
         return Fix(recovery.reconnected(case, sender, case.send.wqe.wr, same, same))
-    return Fix(recovery.received_anew(case, receiver, same))
+    return Fix(recovery.receives_reposted(case, receiver, same))
 
 
 # ------------------------------------------------------------ link-mtu
@@ -93,23 +93,23 @@ def link_mtu(case: Case) -> Finding:
     found = obstacles.narrow_link(case)
     if found is None or qp.path is None:
         return ok("no link on the way drops its long packets only")
-    told, short = _link_mtu_told(case, qp), _longest_that_came(case)
+    set_at, short = _link_mtu_set_at(case, qp), _longest_that_came(case)
     frame = wire_length(found.packet(case))
     came = f"; the longest that came had {short:,}" if short else ""
     mtu = MTU(qp.attr.path_mtu).octets if qp.transport.connected and qp.attr.path_mtu else 0
     how = f"path_mtu={mtu} was given to {case.qp_name(qp)}" if mtu else f"{case.qp_name(qp)} is up"
     return obstacles.finding(
         case,
-        said(how, told),
-        said(f"{fmt.count(len(found.lost), 'time')} a frame of {frame:,} bytes was lost on the "
+        fact(how, set_at),
+        fact(f"{fmt.count(len(found.lost), 'time')} a frame of {frame:,} bytes was lost on the "
              f"way{came}", found.lost[0].event),
-        said(f"the last one: {found.lost[-1].label} with {found.lost[-1].length:,} bytes, "
+        fact(f"the last one: {found.lost[-1].label} with {found.lost[-1].length:,} bytes, "
              f"{found.lost[-1].reason}", found.lost[-1].event),
-        cure=_link_mtu_cure(case, qp, found), since=told,
+        cure=_link_mtu_cure(case, qp, found), since=set_at,
     )  # fmt: skip
 
 
-def _link_mtu_told(case: Case, qp: QueuePair) -> int | None:
+def _link_mtu_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event of its last step to RTR, which gave it the MTU."""
     moves = case.log.entered(Thing(Noun.QP, qp.node, qp.number), QPState.RTR)
     return max(moves, default=None)
@@ -132,5 +132,5 @@ def _link_mtu_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     if not fitting or wqe is None or not qp.transport.connected:
         return Fix(program=f"send no more than {room:,} bytes at once, or widen the link")
     mtu = {"path_mtu": str(max(fitting))}
-    lines = simple_fixes.revive(case, qp, mtu, mtu)
-    return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, revived=True)])
+    lines = simple_fixes.bring_up_again(case, qp, mtu, mtu)
+    return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, after_reset=True)])

@@ -5,10 +5,10 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles, partners
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
-from rdmalab.doctor.work.unanswered_sends import Unheard
+from rdmalab.doctor.work.unanswered_sends import Unanswered
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
@@ -32,8 +32,8 @@ def no_grh(case: Case) -> Finding:
     given: CallArguments = call.invocation.arguments.get("attr", {}) if call.invocation else {}
     address: CallArguments = given.get("ah_attr", given)
     return fail(
-        said(f"{call.verb} was given is_global=0 dlid={address.get('dlid', 0)}", call.event),
-        said(f"the port of {call.thing[0]} is Ethernet: it does not use LIDs"),
+        fact(f"{call.verb} was given is_global=0 dlid={address.get('dlid', 0)}", call.event),
+        fact(f"the port of {call.thing[0]} is Ethernet: it does not use LIDs"),
         cure=_no_grh_cure(case, call, given),
     )
 
@@ -88,7 +88,7 @@ def no_route(case: Case) -> Finding:
     send, qp = case.send, case.qp
     if send is None or qp is None or send.wqe is None:
         return NA
-    found = obstacles.dead_address(case)
+    found = obstacles.unrouted_address(case)
     if found is None or found.match.gid is None:
         return ok("each of its addresses is routed")
     chosen = _chosen(case, qp)
@@ -97,7 +97,7 @@ def no_route(case: Case) -> Finding:
     return obstacles.finding(
         case,
         chosen,
-        said(f"each packet to or from it was lost on the way, {len(found.lost)} so far{came}",
+        fact(f"each packet to or from it was lost on the way, {len(found.lost)} so far{came}",
              found.lost[-1].event),
         *_other(case, found, node),
         cure=_no_route_cure(case, qp, found), since=chosen.event,
@@ -108,14 +108,16 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
     """The call that set the addresses of its packets."""
     wqe = case.send.wqe if case.send is not None else None
     if qp.path is not None and qp.transport.connected:
-        told = max(case.log.entered(Thing(Noun.QP, qp.node, qp.number), QPState.RTR), default=None)
+        set_at = max(
+            case.log.entered(Thing(Noun.QP, qp.node, qp.number), QPState.RTR), default=None
+        )
         ends = f"from {_words(qp.path.flow.src)} to {_words(qp.path.flow.dst)}"
-        return said(f"{case.qp_name(qp)} was connected {ends}", told)
+        return fact(f"{case.qp_name(qp)} was connected {ends}", set_at)
     number = wqe.wr.ah or 0 if wqe is not None else 0
     made = case.log.created(Thing(Noun.AH, qp.node, number))
     ah = case.hca.ahs.items.get(number)
     where = f" leads to {_words(ah.attr.dgid)}" if ah is not None else " was made"
-    return said(f"{case.name(Noun.AH, qp.node, number)}{where}", made)
+    return fact(f"{case.name(Noun.AH, qp.node, number)}{where}", made)
 
 
 def _words(gid: int) -> str:
@@ -132,7 +134,7 @@ def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
     """Another address of the same port."""
     if not node or not _is_reached(case, node, found):
         return []
-    return [said(f"{node} has {_plain(ah_attr_of(case.world.nodes[node]).dgid)} as well")]
+    return [fact(f"{node} has {_plain(ah_attr_of(case.world.nodes[node]).dgid)} as well")]
 
 
 def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
@@ -149,8 +151,8 @@ def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     if wqe is None or not other or not all(_is_reached(case, n, found) for n in (case.node, other)):
         return Fix(program="choose a GID (sgid_index and dgid) that the network between routes")
     if qp.transport.connected:
-        lines = simple_fixes.revive(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
-        return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, revived=True)])
+        lines = simple_fixes.bring_up_again(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
+        return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, after_reset=True)])
     name = simple_fixes.free_name(case, Noun.AH, case.node)
     pd = case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={other}"
@@ -162,30 +164,30 @@ def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
 @check("pkey")
 def pkey(case: Case) -> Finding:
     """Whether the other port dropped it for its P_Key."""
-    unheard, qp = case.unheard, case.qp
-    if unheard is None or qp is None or qp.path is None:
+    unanswered, qp = case.unanswered, case.qp
+    if unanswered is None or qp is None or qp.path is None:
         return NA
-    peer, misses = partners.target(case), unheard.because("pkey")
+    peer, misses = partners.target(case), unanswered.because("pkey")
     if not misses or peer is None or peer.path is None:
         return ok("no packet was dropped for its P_Key")
     ours, theirs = misses[-1].packet.pkey, peer.path.pkey
     both = not (ours | theirs) & FULL_MEMBER
     why = "both are limited members" if both else "these are two partitions"
-    since = partners.told(case, qp) or partners.entered(case, qp, qp.state)
-    return unheard.finding(
-        said(f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
+    since = partners.peer_set_at(case, qp) or partners.entered(case, qp, qp.state)
+    return unanswered.finding(
+        fact(f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
              f"{qp.attr.pkey_index or 0} of its table", since),
-        said(f"{case.qp_name(peer)} wants {theirs:#06x}, entry {peer.attr.pkey_index or 0} of "
-             f"its own: {why}", partners.told(case, peer)),
-        said(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
+        fact(f"{case.qp_name(peer)} wants {theirs:#06x}, entry {peer.attr.pkey_index or 0} of "
+             f"its own: {why}", partners.peer_set_at(case, peer)),
+        fact(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
              misses[-1].event),
-        cure=_pkey_cure(case, unheard, qp, peer), since=since,
+        cure=_pkey_cure(case, unanswered, qp, peer), since=since,
     )  # fmt: skip
 
 
-def _pkey_cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> Fix | None:
+def _pkey_cure(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePair) -> Fix | None:
     """The entries that name a partition of both; where there is none, one is put in."""
-    wqe, assigned = unheard.send.wqe, []
+    wqe, assigned = unanswered.send.wqe, []
     if wqe is None or qp.path is None:
         return None
     pair = _shared(case, qp, peer)
@@ -196,8 +198,10 @@ def _pkey_cure(case: Case, unheard: Unheard, qp: QueuePair, peer: QueuePair) -> 
     if qp.transport.connected:
         lines = reconnect(case, qp, peer, ours, theirs)
     else:
-        lines = simple_fixes.revive(case, qp, ours) + simple_fixes.revive(case, peer, theirs)
-    return Fix([*assigned, *lines, *once_more(case, qp, wqe.wr, peer, revived=True)])
+        lines = simple_fixes.bring_up_again(case, qp, ours) + simple_fixes.bring_up_again(
+            case, peer, theirs
+        )
+    return Fix([*assigned, *lines, *once_more(case, qp, wqe.wr, peer, after_reset=True)])
 
 
 def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:

@@ -11,12 +11,12 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     ok,
-    said,
     unknown,
 )
-from rdmalab.doctor.fixes import recreate_cq, waking
+from rdmalab.doctor.fixes import more_completions, recreate_cq
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
@@ -31,30 +31,30 @@ from rdmalab.world.relations import exists
 @check("cq-not-armed")
 def cq_not_armed(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether a queue of its channel is not armed."""
-    asleep = event_waiters.sleeper(case)
-    if asleep is None or not asleep.cqs:
+    waiter = event_waiters.event_waiter(case)
+    if waiter is None or not waiter.cqs:
         return NA
-    deaf = [cq for cq in asleep.cqs if cq.armed is Arm.NONE]
-    full = [cq for cq in deaf if cq.cqes]
-    if not full and (len(deaf) < len(asleep.cqs) or not case.asked):
+    unarmed = [cq for cq in waiter.cqs if cq.armed is Arm.NONE]
+    full = [cq for cq in unarmed if cq.cqes]
+    if not full and (len(unarmed) < len(waiter.cqs) or not case.asked):
         return ok(
-            "a CQ of its channel is armed" if not deaf else "no completion is on an unarmed CQ"
+            "a CQ of its channel is armed" if not unarmed else "no completion is on an unarmed CQ"
         )
     if not event_waiters.stays(case):
         return ok("later events of this run end its wait")
-    cq = (full or deaf)[0]
+    cq = (full or unarmed)[0]
     return fail(
-        event_waiters.armed_words(case, cq), *_unheard(case, cq), event_waiters.sleeps(case,
-        asleep),
-        cure=_cq_not_armed_cure(case, cq), since=asleep.since,
+        event_waiters.armed_words(case, cq), *_unnotified(case, cq),
+        event_waiters.wait_evidence(case, waiter),
+        cure=_cq_not_armed_cure(case, cq), since=waiter.since,
     )  # fmt: skip
 
 
-def _unheard(case: Case, cq: CompletionQueue) -> list[Evidence]:
+def _unnotified(case: Case, cq: CompletionQueue) -> list[Evidence]:
     if not cq.cqes:
         return []
     event = event_waiters.added(case, cq, cq.cqes[0])
-    return [said(f"{fmt.cqe(cq.cqes[0])} was added to it and raised no event", event)]
+    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to it and raised no event", event)]
 
 
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
@@ -62,7 +62,7 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     name = event_waiters.cq_name(case, cq)
     if case.profile.arm_sees_unpolled and cq.cqes:
         return Fix([f"req_notify_cq {name}"])
-    more = waking.one_more(case, cq)
+    more = more_completions.one_more(case, cq)
     if not more:
         return Fix(program=f"req_notify_cq {name} before each get_cq_event, then poll, then wait")
     return Fix([f"req_notify_cq {name}", *more])
@@ -73,10 +73,10 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
 @check("armed-after-cqe")
 def armed_after_cqe(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
-    asleep = event_waiters.sleeper(case)
-    if asleep is None or not asleep.cqs:
+    waiter = event_waiters.event_waiter(case)
+    if waiter is None or not waiter.cqs:
         return NA
-    missed = [cq for cq in asleep.cqs if cq.cqes and cq.armed is not Arm.NONE]
+    missed = [cq for cq in waiter.cqs if cq.cqes and cq.armed is not Arm.NONE]
     if any(event_waiters.armed(case, cq) is None for cq in missed):
         return unknown("when it was armed is not kept")
     late = [cq for cq in missed if _came_first(case, cq)]
@@ -86,13 +86,13 @@ def armed_after_cqe(case: Case) -> Finding:
         return ok("the next completion raises its event")
     cq = late[0]
     solicited = cq.armed is Arm.SOLICITED
-    lines = waking.one_more(case, cq, solicited=solicited)
+    lines = more_completions.one_more(case, cq, solicited=solicited)
     arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
     program = "poll after req_notify_cq, until the queue is empty; only then wait"
     first = event_waiters.added(case, cq, cq.cqes[0])
     return fail(
-        said(f"{fmt.cqe(cq.cqes[0])} was added to {event_waiters.cq_name(case, cq)}", first),
-        event_waiters.armed_words(case, cq), event_waiters.sleeps(case, asleep),
+        fact(f"{fmt.cqe(cq.cqes[0])} was added to {event_waiters.cq_name(case, cq)}", first),
+        event_waiters.armed_words(case, cq), event_waiters.wait_evidence(case, waiter),
         cure=Fix([*([arm] if solicited else []), *lines]) if lines else Fix(program=program),
         since=event_waiters.armed(case, cq),
     )  # fmt: skip
@@ -111,18 +111,18 @@ def _came_first(case: Case, cq: CompletionQueue) -> bool:
 @check("solicited-only")
 def solicited_only(case: Case) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
-    asleep = event_waiters.sleeper(case)
-    if asleep is None or not asleep.cqs:
+    waiter = event_waiters.event_waiter(case)
+    if waiter is None or not waiter.cqs:
         return NA
-    found = next(_found(case, asleep.cqs), None)
+    found = next(_found(case, waiter.cqs), None)
     if found is None:
         return ok("no unsolicited completion came")
     if not event_waiters.stays(case):
         return ok("the next solicited completion raises its event")
     cq, cqe, event = found
     return fail(
-        event_waiters.armed_words(case, cq), said(_why_not(case, cq, cqe), event),
-        *_packet(case, cqe, event), event_waiters.sleeps(case, asleep),
+        event_waiters.armed_words(case, cq), fact(_why_not(case, cq, cqe), event),
+        *_packet(case, cqe, event), event_waiters.wait_evidence(case, waiter),
         cure=_solicited_only_cure(case, cq, cqe), since=event_waiters.armed(case, cq),
     )  # fmt: skip
 
@@ -155,13 +155,13 @@ def _packet(case: Case, cqe: Cqe, event: int) -> list[Evidence]:
         return []
     packets = [packet_of(r) for r in case.log.within(event)
                if kind_of(r) is Kind.PACKET_RECEIVED and node_of(r) == case.node]  # fmt: skip
-    return [said(f"{fmt.packet_words(p)} brought it, with SE=0", event) for p in packets[:1]]
+    return [fact(f"{fmt.packet_words(p)} brought it, with SE=0", event) for p in packets[:1]]
 
 
 def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
     """The sender marks the message; or the queue is armed for any."""
     marked = not cqe.is_send and cqe.status == WCStatus.SUCCESS
-    more = waking.one_more(case, cq, solicited=marked)
+    more = more_completions.one_more(case, cq, solicited=marked)
     arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
     if not more:
         return Fix(program=f"{arm}, or SOLICITED at the sender")
@@ -173,18 +173,20 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
 @check("no-channel")
 def no_channel(case: Case) -> Finding:
     """Of a program blocked in get_cq_event, whether a CQ that it names has that channel."""
-    asleep = event_waiters.sleeper(case)
-    if asleep is None:
+    waiter = event_waiters.event_waiter(case)
+    if waiter is None:
         return NA
     named = _named(case)
-    if asleep.cqs and (not named or any(cq in asleep.cqs for cq in named)):
-        return ok(f"{event_waiters.cq_name(case, asleep.cqs[0])} has that channel")
+    if waiter.cqs and (not named or any(cq in waiter.cqs for cq in named)):
+        return ok(f"{event_waiters.cq_name(case, waiter.cqs[0])} has that channel")
     if not event_waiters.stays(case):
         return ok("later events of this run end its wait")
     cq = named[0] if named else None
-    told = [_made(case, cq, asleep.channel)] if cq is not None else [_alone(case, asleep.channel)]
+    made = [_made(case, cq, waiter.channel)] if cq is not None else [_alone(case, waiter.channel)]
     return fail(
-        *told, event_waiters.sleeps(case, asleep), cure=_no_channel_cure(case, cq, asleep.channel)
+        *made,
+        event_waiters.wait_evidence(case, waiter),
+        cure=_no_channel_cure(case, cq, waiter.channel),
     )
 
 
@@ -209,12 +211,12 @@ def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
     event = case.log.created(Thing(Noun.CQ, cq.node, cq.number))
-    return said(f"{name} was made {what}, not with {case.names.of(channel)}", event)
+    return fact(f"{name} was made {what}, not with {case.names.of(channel)}", event)
 
 
 def _alone(case: Case, channel: Thing) -> Evidence:
     name = case.names.of(channel)
-    return said(f"no completion queue was made with {name}", case.log.created(channel))
+    return fact(f"no completion queue was made with {name}", case.log.created(channel))
 
 
 def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> Fix:
@@ -222,6 +224,6 @@ def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> 
     program = f"create_cq … channel={case.names.of(channel)}, or poll instead of waiting"
     if cq is None:
         return Fix(program=program)
-    more = waking.one_more(case, cq)
+    more = more_completions.one_more(case, cq)
     arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
-    return Fix([*recreate_cq.anew(case, cq, channel=channel.number), arm, *more])
+    return Fix([*recreate_cq.recreate(case, cq, channel=channel.number), arm, *more])

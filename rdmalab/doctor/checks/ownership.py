@@ -1,7 +1,7 @@
 """Bytes that the adapter owns: written by the program meanwhile, or filled by two requests."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.subject import Sort, name_of
 from rdmalab.doctor.work import past
 from rdmalab.doctor.work.messages import Piece, meet
@@ -21,7 +21,7 @@ def _asks(case: Case) -> bool:
 
 def _posted(case: Case, sink: Sink) -> Evidence:
     name = name_of(case.names, sink.subject)
-    return said(f"{name} was posted, which fills these bytes", sink.posted)
+    return fact(f"{name} was posted, which fills these bytes", sink.posted)
 
 
 # ------------------------------------------------------------ sink-overwritten
@@ -35,10 +35,10 @@ def sink_overwritten(case: Case) -> Finding:
             where = past.words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
             ended = each.sink.ended
             over = (
-                [said("it completed; it may have overwritten these bytes", ended)] if ended else []
+                [fact("it completed; it may have overwritten these bytes", ended)] if ended else []
             )
             return fail(
-                _posted(case, each.sink), said(f"the program wrote {where}", each.event), *over,
+                _posted(case, each.sink), fact(f"the program wrote {where}", each.event), *over,
                 cure=Fix(program="write into a buffer before the post or after its completion"),
                 since=each.event,
             )  # fmt: skip
@@ -55,7 +55,7 @@ def same_buffer_twice(case: Case) -> Finding:
         if _concerns(case, each.piece, each.first, each.second):
             return warn(
                 _posted(case, each.first), _posted(case, each.second),
-                said("the second was filled before the first was polled", each.second.ended),
+                fact("the second was filled before the first was polled", each.second.ended),
                 cure=Fix(program="post a buffer again only after its completion was polled"),
             )  # fmt: skip
     return ok("no two requests filled the same bytes before a poll")

@@ -5,13 +5,13 @@ from dataclasses import replace
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import obstacles
-from rdmalab.doctor.facts.bring_up import is_in_vain, told
+from rdmalab.doctor.facts.bring_up import set_at, stays_unanswered
 from rdmalab.doctor.facts.delivery import (
     answers,
     by_fault,
     by_port,
     carried_out,
-    faults_behind,
+    faults_of,
     last_try,
 )
 from rdmalab.doctor.finding import (
@@ -20,10 +20,10 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     hinders,
     ok,
-    said,
     warn,
 )
 from rdmalab.doctor.fixes import recovery, simple_fixes
@@ -48,15 +48,15 @@ def port_not_active(case: Case) -> Finding:
     if send is None or send.wqe is None or qp is None or not qp.transport.acknowledged:
         return NA
     taken = [row for row in (*last_try(case), *answers(case)) if by_port(row)]
-    if not taken or not (send.gave_up or send.on_queue):
+    if not taken or not (send.retries_exhausted or send.on_queue):
         return ok("no port or link took its packets")
-    if not is_in_vain(case):
+    if not stays_unanswered(case):
         return ok("the ports are ACTIVE again, and it is sent again")
     down = _went_down(case, taken[0].event)
     lines = _up(case)
-    lines += recovery.anew(case, qp, send.wqe.wr) if send.ending is not None else []
+    lines += recovery.resend(case, qp, send.wqe.wr) if send.ending is not None else []
     return hinders(
-        case, *down, said(f"{taken[-1].label} psn={taken[-1].psn} "
+        case, *down, fact(f"{taken[-1].label} psn={taken[-1].psn} "
                           f"{_port_not_active_fate(taken[-1])}", taken[-1].event),
         *_now(case), cure=Fix(lines or ["run"]), since=down[0].event if down else None,
     )  # fmt: skip
@@ -75,16 +75,16 @@ def _went_down(case: Case, event: int) -> list[Evidence]:
             last.pop(node_of(record), None)
             if port_state_of(record) is not PortState.ACTIVE:
                 text = f"the port of {node_of(record)} went {PortState(port_state_of(record)).name}"
-                last[node_of(record)] = said(text, event_of(record))
+                last[node_of(record)] = fact(text, event_of(record))
     return sorted(last.values(), key=lambda each: each.event or 0)
 
 
 def _now(case: Case) -> list[Evidence]:
     dead = _not_active(case)
     if dead:
-        return [said(f"{' and '.join(dead)} {'is' if len(dead) == 1 else 'are'} not ACTIVE now")]
+        return [fact(f"{' and '.join(dead)} {'is' if len(dead) == 1 else 'are'} not ACTIVE now")]
     ups = case.log.of(Kind.PORT_CHANGED)[-1:]
-    return [said("all ports are ACTIVE again since", event_of(r)) for _, r in ups]
+    return [fact("all ports are ACTIVE again since", event_of(r)) for _, r in ups]
 
 
 def _not_active(case: Case) -> list[str]:
@@ -107,21 +107,21 @@ def loss(case: Case) -> Finding:
     send, qp = case.send, case.qp
     if send is None or send.wqe is None or qp is None or not qp.transport.acknowledged:
         return NA
-    if not (send.gave_up or send.on_queue):
+    if not (send.retries_exhausted or send.on_queue):
         return ok("it does not wait for a missing answer")
     asked = [row for row in last_try(case) if by_fault(row)]
-    told = [row for row in answers(case) if by_fault(row)]
-    if not (asked or told):
+    harmed = [row for row in answers(case) if by_fault(row)]
+    if not (asked or harmed):
         return ok("the cable lost nothing of its last try")
-    if obstacles.narrow_link(case) or obstacles.dead_address(case):
+    if obstacles.narrow_link(case) or obstacles.unrouted_address(case):
         return ok("no random loss: every packet of its kind is lost on the way")
-    if not asked and not is_in_vain(case) and carried_out(case) is not None:
+    if not asked and not stays_unanswered(case) and carried_out(case) is not None:
         return ok("the peer has done it; only the ACK is missing")
     lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
     more = fmt.count(len(lost) - 1, "packet")
     return hinders(
-        case, said(_loss_fate(lost[0]), lost[0].event),
-        *([said(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
+        case, fact(_loss_fate(lost[0]), lost[0].event),
+        *([fact(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
                 lost[-1].event)] if len(lost) > 1 else []),
         cure=_cure(case, lost), since=_since(case, lost),
     )  # fmt: skip
@@ -133,7 +133,7 @@ def _loss_fate(row: PacketRow) -> str:
 
 def _since(case: Case, lost: list[PacketRow]) -> int | None:
     """When the first of these faults was set."""
-    numbers = faults_behind(case, lost)
+    numbers = faults_of(case, lost)
     set_ = [event_of(r) for _, r in case.log.of(Kind.FAULT_SET) if object_of(r) in numbers]
     return min(set_, default=None)
 
@@ -144,9 +144,9 @@ def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
     if send is None or send.wqe is None or qp is None:
         return None
     there = {fault.number for fault in case.world.network.cable.faults}
-    lines = [f"fault clear {n}" for n in faults_behind(case, lost) if n in there]
+    lines = [f"fault clear {n}" for n in faults_of(case, lost) if n in there]
     if send.ending is not None:
-        return Fix([*lines, *recovery.anew(case, qp, send.wqe.wr)])
+        return Fix([*lines, *recovery.resend(case, qp, send.wqe.wr)])
     return Fix(lines or ["run"])
 
 
@@ -168,7 +168,7 @@ def hop_limit(case: Case) -> Finding:
 
 
 def _kept(row: PacketRow) -> Evidence:
-    return said(f"{row.label} psn={row.psn} never left {row.source}: {row.reason}", row.event)
+    return fact(f"{row.label} psn={row.psn} never left {row.source}: {row.reason}", row.event)
 
 
 # --------------------------------------------------------------------------- connections
@@ -176,9 +176,9 @@ def _connection(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) ->
     ends = [end for end in (qp, case.peer) if end is not None and _is_near(end)]
     if not ends:
         return ok("neither end has hop_limit=0")
-    near = [said(f"the address in {case.qp_name(end)} has hop_limit=0", told(case, end, Attr.AV))
+    near = [fact(f"the address in {case.qp_name(end)} has hop_limit=0", set_at(case, end, Attr.AV))
             for end in ends]  # fmt: skip
-    if not kept or (case.send is not None and case.send.ending and not case.send.gave_up):
+    if not kept or (case.send is not None and case.send.ending and not case.send.retries_exhausted):
         return warn(*near) if case.asked else ok("no router is between them")
     lines = recovery.reconnected(case, qp, wr, _farther(case, qp), _farther(case, case.peer))
     return hinders(case, *near, _kept(kept[-1]), cure=Fix(lines), since=near[0].event)
@@ -204,10 +204,10 @@ def _handle(case: Case, qp: QueuePair, wr: SendWR, kept: list[PacketRow]) -> Fin
     if made.attr.hop_limit or not made.attr.is_global:
         return ok(f"hop_limit={made.attr.hop_limit}")
     ah = Thing(Noun.AH, case.node, made.number)
-    near = said(f"{case.names.of(ah)} has hop_limit=0", case.log.created(ah))
+    near = fact(f"{case.names.of(ah)} has hop_limit=0", case.log.created(ah))
     cure = Fix(_through_another(case, qp, wr, made.attr))
     if not kept:
-        return warn(near, said("on this device it leaves, and the first router drops it"),
+        return warn(near, fact("on this device it leaves, and the first router drops it"),
                     cure=cure)  # fmt: skip
     return fail(near, _kept(kept[-1]), cure=cure)
 

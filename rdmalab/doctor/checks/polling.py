@@ -12,9 +12,9 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     ok,
-    said,
     unknown,
     warn,
 )
@@ -50,30 +50,35 @@ def wrong_cq(case: Case) -> Finding:
     polls = [c for c in case.log.calls("poll_cq", node) if c.event > place.event]
     if any(c.thing[1] == place.cq for c in polls):
         return ok("its queue is polled")
-    vain = [c for c in polls if _in_vain(case, c) and _is_meant(case, place, c.thing[1])]
+    empty_polls = [
+        c for c in polls if _found_nothing(case, c) and _is_meant(case, place, c.thing[1])
+    ]
     name = case.name(Noun.CQ, node, place.cq)
-    if not vain or not case.at_rest:
+    if not empty_polls or not case.at_rest:
         return _slept(case, place, name)
-    polled = case.name(Noun.CQ, node, vain[-1].thing[1])
-    many = f" for the {len(vain)}th time" if len(vain) > 3 else ""
+    polled = case.name(Noun.CQ, node, empty_polls[-1].thing[1])
+    many = f" for the {len(empty_polls)}th time" if len(empty_polls) > 3 else ""
     succeeded = place.cqe.status is WCStatus.SUCCESS
     return (fail if succeeded else warn)(  # of what failed, that is the trouble
-        said(f"its completion is on {name}", place.event),
-        said(f"{vain[-1].program or 'a call'} polled {polled}{many}, in vain", vain[-1].event),
-        said(f"no call has polled {name} since then"),
+        fact(f"its completion is on {name}", place.event),
+        fact(
+            f"{empty_polls[-1].program or 'a call'} polled {polled}{many}, in vain",
+            empty_polls[-1].event,
+        ),
+        fact(f"no call has polled {name} since then"),
         cure=Fix([f"poll_cq {name}"]),
     )
 
 
 def _slept(case: Case, place: CqePlace, name: str) -> Finding:
     """Of a completion that was not polled for whether a thread sleeps for it elsewhere."""
-    for waits in _sleepers(case, place) if case.at_rest else ():
-        return fail(said(f"its completion is on {name}", place.event), waits.words(),
+    for waits in _blocked_threads(case, place) if case.at_rest else ():
+        return fail(fact(f"its completion is on {name}", place.event), waits.words(),
                     cure=Fix([f"poll_cq {name}"]))  # fmt: skip
     return ok("nothing polls another queue for it")
 
 
-def _sleepers(case: Case, place: CqePlace) -> list[ThreadWait]:
+def _blocked_threads(case: Case, place: CqePlace) -> list[ThreadWait]:
     """The threads that wait for another completion queue, and can only mean this work."""
     others = {Thing(Noun.CQ, case.node, number) for number in case.hca.cqs.items
               if number != place.cq and _is_meant(case, place, number)}  # fmt: skip
@@ -81,7 +86,7 @@ def _sleepers(case: Case, place: CqePlace) -> list[ThreadWait]:
     return [waits for waits in waiting if waits is not None and others.intersection(waits.cqs)]
 
 
-def _in_vain(case: Case, call: Call) -> bool:
+def _found_nothing(case: Case, call: Call) -> bool:
     return all(kind_of(record) is not Kind.CQE_POLLED for record in case.log.within(call.event))
 
 
@@ -118,8 +123,8 @@ def already_polled(case: Case) -> Finding:
         return ok(f"{poster} does not wait for it")
     name = case.name(Noun.CQ, case.node, work.polled.cq)
     return fail(
-        said(f"{taker or 'a call'} took it from {name}", work.polled.event),
-        said(f"{poster}, which posted it, waits in {program.line.text}", work.posted),
+        fact(f"{taker or 'a call'} took it from {name}", work.polled.event),
+        fact(f"{poster}, which posted it, waits in {program.line.text}", work.posted),
         cure=_already_polled_cure(case),
         since=work.polled.event,
     )
@@ -137,7 +142,7 @@ def _taken_before(case: Case) -> Finding:
         if waits is not None and by and waits.name not in (name for _, name in by):
             event, name = by[-1]
             return fail(
-                said(f"{name or 'a call'} took the last of {fmt.count(len(by), 'completion')} from "
+                fact(f"{name or 'a call'} took the last of {fmt.count(len(by), 'completion')} from "
                      f"{case.names.of(cq)}", event),
                 waits.words(), since=event,
                 cure=Fix(program="let one thread poll the queue, and notify the others by wr_id"),
@@ -211,8 +216,8 @@ def _evidence(case: Case, work: Send | Receive, serials: list[int]) -> list[Evid
     asked = fmt.wr(case.subject.wr_id)
     many = f"{len(serials)} requests that are not polled yet have {asked}"
     first = event_of(posts[0]) if posts else None
-    last = [said("the newest of them was posted here", event_of(posts[-1]))] if posts else []
-    return [said(f"{many}: a completion does not tell which", first), *last]
+    last = [fact("the newest of them was posted here", event_of(posts[-1]))] if posts else []
+    return [fact(f"{many}: a completion does not tell which", first), *last]
 
 
 def _wr_id_ambiguous_cure(case: Case) -> Fix:
@@ -227,29 +232,29 @@ def _wr_id_ambiguous_cure(case: Case) -> Fix:
 @check("polled-once")
 def polled_once(case: Case) -> Finding:
     """Of a program blocked in get_cq_event, whether its last poll left completions in the CQ."""
-    asleep = event_waiters.sleeper(case)
-    if asleep is None:
+    waiter = event_waiters.event_waiter(case)
+    if waiter is None:
         return NA
-    for cq in asleep.cqs:
+    for cq in waiter.cqs:
         added = event_waiters.added(case, cq, cq.cqes[0]) if cq.cqes else None
         poll = _last_poll(case, cq)
         if added is None or poll is None or poll < added or cq.armed is Arm.NONE:
             continue
         if event_waiters.stays(case):
-            return _found(case, asleep, cq, added)
+            return _found(case, waiter, cq, added)
     return ok("the last poll left no completion")
 
 
-def _found(case: Case, asleep: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
+def _found(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
     name, many, poll = event_waiters.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
     polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
     took = fmt.count(sum(event_of(record) == poll for _, record in polled), "completion")
     _, who = case.log.asked(poll)
     return fail(
-        said(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
-        said(f"the last poll, of {who or 'a call'}, took {took} and left the others", poll),
-        event_waiters.sleeps(case, asleep),
-        said(f"{name} is armed; completions already in it raise no event",
+        fact(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
+        fact(f"the last poll, of {who or 'a call'}, took {took} and left the others", poll),
+        event_waiters.wait_evidence(case, waiter),
+        fact(f"{name} is armed; completions already in it raise no event",
              event_waiters.armed(case, cq)),
         cure=Fix([f"poll_cq {name} num_entries={many}"]), since=poll,
     )  # fmt: skip

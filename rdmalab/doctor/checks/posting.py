@@ -12,13 +12,13 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     ok,
-    said,
     unknown,
 )
 from rdmalab.doctor.fixes import reposting, simple_fixes
-from rdmalab.doctor.fixes.changed_calls import mended
+from rdmalab.doctor.fixes.changed_calls import corrected
 from rdmalab.doctor.fixes.way_up import way_up
 from rdmalab.doctor.subject import Sort
 from rdmalab.doctor.work import attempts, batches
@@ -63,13 +63,13 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
     name, asked = case.names.of(case.subject.thing), fmt.wr(case.subject.wr_id)
     if not posts:
         event = case.log.created(case.subject.thing)
-        return [said(f"nothing was ever posted on {name}, which was made here", event)]
+        return [fact(f"nothing was ever posted on {name}, which was made here", event)]
     last = event_of(posts[-1])
     together = " ".join(fmt.wr(wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
     many = fmt.count(len(posts), "work request")
     return [
-        said(f"the last call that posted on {name} had {together}", last),
-        said(f"{many} in all, and {asked} is none of them"),
+        fact(f"the last call that posted on {name} had {together}", last),
+        fact(f"{many} in all, and {asked} is none of them"),
     ]
 
 
@@ -128,8 +128,9 @@ def post_failed_ignored(case: Case) -> Finding:
         return ok("its call was refused for another reason", attempt.call.event)
     call = attempt.call
     evidence = [
-        said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
-        said(f"bad_wr was {fmt.wr(attempts.id_of(attempt.left[0]))}: {attempts.told(attempt)}",
+        fact(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
+        fact(f"bad_wr was {fmt.wr(attempts.id_of(attempt.left[0]))}: "
+             f"{attempts.posted_text(attempt)}",
              call.event),
     ]  # fmt: skip
     return fail(*evidence, cure=_post_failed_ignored_cure(case, attempt), since=call.event)
@@ -137,12 +138,14 @@ def post_failed_ignored(case: Case) -> Finding:
 
 def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
     """Correct the bad_wr, and post it and all that follow it once more."""
-    bad, *behind = attempt.left
-    better = mended(bad, attempt.call.refusal)
+    bad, *rest = attempt.left
+    better = corrected(bad, attempt.call.refusal)
     if better is None or case.qp is None:
-        mend = f"correct {fmt.wr(attempts.id_of(bad))}, check what {attempt.call.verb} returns"
-        return Fix(program=f"{mend}, and post it and those after it again")
-    return Fix(reposting.repost(case, case.qp, attempt, [better, *behind]))
+        correction = (
+            f"correct {fmt.wr(attempts.id_of(bad))}, check what {attempt.call.verb} returns"
+        )
+        return Fix(program=f"{correction}, and post it and those after it again")
+    return Fix(reposting.repost(case, case.qp, attempt, [better, *rest]))
 
 
 # ------------------------------------------------------------ wrong-state-post
@@ -168,7 +171,7 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
         return ok("its state was not what it was refused for", call.event)
     if qp.sq.early:
         return _of_early(case, qp, qp.sq.early[-1])
-    evidence = _told(case, call, qp)
+    evidence = _refusal_evidence(case, call, qp)
     lines = way_up(case, qp)
     if not lines and not qp.state_row.starts_sends:
         program = "bring it up to RTS, and post then"
@@ -177,28 +180,28 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     return fail(*evidence, cure=Fix([*lines, *again]) if again else None, since=call.event)
 
 
-def _told(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
+def _refusal_evidence(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     """Where it stood, and the answer."""
     name, thing = case.qp_name(qp), Thing(Noun.QP, qp.node, qp.number)
     moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
-    found = [said(f"{name} went to {fmt.member(new_state_of(r), type(qp.state))}", event_of(r))
+    found = [fact(f"{name} went to {fmt.member(new_state_of(r), type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
-        found = [said(f"{name} was made, and is in RESET", case.log.created(thing))]
+        found = [fact(f"{name} was made, and is in RESET", case.log.created(thing))]
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
-    return [*found, said(answer, call.event)]
+    return [*found, fact(answer, call.event)]
 
 
 def _of_early(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
     """Soft-RoCE: refused, yet in the ring, where the doorbell of the next post finds it."""
     refused = [c for c in case.log.refused()
                if c.thing == (qp.node, qp.number) and c.refusal == RULE]  # fmt: skip
-    told = _told(case, refused[-1], qp) if refused else []
-    kept = said(f"this device left {fmt.wr(wr.wr_id)} in the ring all the same: the next post "
+    refusal = _refusal_evidence(case, refused[-1], qp) if refused else []
+    kept = fact(f"this device left {fmt.wr(wr.wr_id)} in the ring all the same: the next post "
                 "that is accepted starts it")  # fmt: skip
     lines = [*way_up(case, qp), *_ring(case, qp)]
     cure = Fix(lines) if lines else Fix(program="post once more, as soon as it is in RTS")
-    return fail(*told, kept, cure=cure)
+    return fail(*refusal, kept, cure=cure)
 
 
 def _ring(case: Case, qp: QueuePair) -> list[str]:

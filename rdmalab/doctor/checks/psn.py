@@ -3,7 +3,7 @@
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import psn_mismatch
 from rdmalab.doctor.facts.bring_up import Ends, thing
-from rdmalab.doctor.finding import Evidence, Finding, check, said
+from rdmalab.doctor.finding import Evidence, Finding, check, fact
 from rdmalab.hca.psn import diff
 from rdmalab.spec.records import Kind, event_of, packet_of, roce_packet_of
 from rdmalab.spec.refusals import Syndrome
@@ -24,7 +24,7 @@ def _missing(case: Case, both: Ends) -> list[Evidence]:
         packet = packet_of(record)
         if fmt.syndrome(packet) is Syndrome.NAK_SEQUENCE:
             text = f"{fmt.packet_words(packet)} came back: that packet was never sent"
-            return [said(text, event_of(record))]
+            return [fact(text, event_of(record))]
     return []
 
 
@@ -46,4 +46,4 @@ def _duplicates(case: Case, both: Ends) -> list[Evidence]:
         return []
     many = fmt.count(len(old), "packet")
     text = f"{case.qp_name(both.receiver)} took {many} for duplicates and delivered nothing"
-    return [said(text, event_of(old[-1]))]
+    return [fact(text, event_of(old[-1]))]

@@ -2,7 +2,7 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.bring_up import began_alone, ends, is_in_vain, told
+from rdmalab.doctor.facts.bring_up import began_alone, ends, set_at, stays_unanswered
 from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
 from rdmalab.doctor.failed_work import first_failed
@@ -12,10 +12,10 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     hinders,
     ok,
-    said,
 )
 from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.doctor.subject import Sort, Subject
@@ -39,14 +39,19 @@ def qp_err_flush(case: Case) -> Finding:
         return NA
     if not (_qp_err_flush_flushed(case) or _stuck(case)):
         return ok("it was not flushed")
-    fall = qp_error_cause(case)
-    if fall is not None and fall.state is QPState.SQE:
+    error_cause = qp_error_cause(case)
+    if error_cause is not None and error_cause.state is QPState.SQE:
         return ok("its queue pair was in SQE")
     evidence = []
-    if fall is not None:
-        evidence.append(said(f"{case.qp_name(qp)} {_did(case)}: {fall.sentence}", fall.event))
+    if error_cause is not None:
+        evidence.append(
+            fact(f"{case.qp_name(qp)} {_did(case)}: {error_cause.sentence}", error_cause.event)
+        )
     return fail(
-        *evidence, _end(case), cure=_qp_err_flush_cure(case), since=fall.event if fall else None
+        *evidence,
+        _end(case),
+        cure=_qp_err_flush_cure(case),
+        since=error_cause.event if error_cause else None,
     )
 
 
@@ -74,16 +79,16 @@ def _stuck(case: Case) -> bool:
 def _end(case: Case) -> Evidence:
     work = case.send or case.receive
     if work is None:
-        return said("all work posted on it is flushed")
+        return fact("all work posted on it is flushed")
     if work.ending is None:
-        return said("this device does not flush it", work.posted)
+        return fact("this device does not flush it", work.posted)
     there = "in ERR" if work.posted and work.posted > _since(case) else "before"
-    return said(f"it was posted {there}, at event {work.posted}, and flushed", work.ending.event)
+    return fact(f"it was posted {there}, at event {work.posted}, and flushed", work.ending.event)
 
 
 def _since(case: Case) -> int:
-    fall = qp_error_cause(case)
-    return fall.event if fall is not None else -1
+    error_cause = qp_error_cause(case)
+    return error_cause.event if error_cause is not None else -1
 
 
 def _qp_err_flush_cure(case: Case) -> Fix | None:
@@ -94,10 +99,10 @@ def _qp_err_flush_cure(case: Case) -> Fix | None:
     if case.hca.unavailable_rule:
         return Fix(program="close_device, open_device, and create all objects again")
     if send is not None and send.wqe is not None:
-        return Fix(recovery.anew(case, qp, send.wqe.wr))
+        return Fix(recovery.resend(case, qp, send.wqe.wr))
     if receive is not None and receive.wqe is not None and not receive.shared:
-        return Fix(recovery.receive_anew(case, qp, receive.wqe.wr))
-    return Fix(simple_fixes.revive(case, qp)) if send is None and receive is None else None
+        return Fix(recovery.receive_again(case, qp, receive.wqe.wr))
+    return Fix(simple_fixes.bring_up_again(case, qp)) if send is None and receive is None else None
 
 
 # ------------------------------------------------------------ own-err
@@ -111,7 +116,7 @@ def own_err(case: Case) -> Finding:
     if work.ending.status is not WCStatus.WR_FLUSH_ERR:
         return ok("it was not flushed")
     thing = Thing(Noun.QP, qp.node, qp.number)
-    move = _fall(case, thing, work.ending.event)
+    move = _error_transition(case, thing, work.ending.event)
     if move is not None and (work.posted or 0) > rec.event_of(move):
         return ok("it was posted when its queue pair was in ERR already")
     if move is None or not _by_hand(case, thing, rec.event_of(move)):
@@ -119,15 +124,15 @@ def own_err(case: Case) -> Finding:
     _, who = case.log.asked(rec.event_of(move))
     old = rec.old_state_of(move).name
     return fail(
-        said(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", rec.event_of(move)),
-        said(f"no work of {case.qp_name(qp)} had failed before"),
-        said(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
+        fact(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", rec.event_of(move)),
+        fact(f"no work of {case.qp_name(qp)} had failed before"),
+        fact(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              work.ending.event),
         cure=_own_err_cure(case, qp),
     )  # fmt: skip
 
 
-def _fall(case: Case, thing: Thing, event: int) -> Record | None:
+def _error_transition(case: Case, thing: Thing, event: int) -> Record | None:
     """Its last step to ERR before that event."""
     moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= event]
     return moves[-1] if moves and rec.new_state_of(moves[-1]) is QPState.ERR else None
@@ -154,9 +159,9 @@ def _is_flushed(case: Case, first: Subject) -> bool:
 def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
     """Nothing to do if ERR was intended; otherwise both ends are reset and connected again."""
     send, receive = case.send, case.receive
-    lines = simple_fixes.revive(case, qp)
+    lines = simple_fixes.bring_up_again(case, qp)
     if send is not None and send.wqe is not None:
-        return Fix([*lines, *simple_fixes.again(case, qp, send.wqe.wr, revived=True)])
+        return Fix([*lines, *simple_fixes.again(case, qp, send.wqe.wr, after_reset=True)])
     if receive is not None and receive.wqe is not None and not receive.shared:
         return Fix([*lines, simple_fixes.post_recv(case, qp, receive.wqe.wr)])
     return Fix(program="flushes at a teardown are no failure: give the buffers back, report none")
@@ -175,14 +180,15 @@ def local_recovery_one_side(case: Case) -> Finding:
         return ok("neither end was reset after the other was brought up")
     sent, expected = both.sender.comp.psn, both.receiver.resp.psn
     hears = both.receiver.state_row.receives
-    if sent == expected or not hears or carried_out(case) is not None or not is_in_vain(case):
+    if sent == expected or not hears or carried_out(case) is not None or not stays_unanswered(case):
         return ok("their packet numbers still fit")
     reset, at = alone
     other = both.receiver if reset is both.sender else both.sender
     return hinders(
-        case, said(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} was not", at),
-        said(f"{case.qp_name(both.sender)} sends psn={sent}", told(case, both.sender, Attr.SQ_PSN)),
-        said(f"{case.qp_name(both.receiver)} expects psn={expected}"),
+        case, fact(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} was not", at),
+        fact(f"{case.qp_name(both.sender)} sends psn={sent}",
+             set_at(case, both.sender, Attr.SQ_PSN)),
+        fact(f"{case.qp_name(both.receiver)} expects psn={expected}"),
         cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr)), since=at,
     )  # fmt: skip
 
@@ -204,8 +210,8 @@ def flush_only(case: Case) -> Finding:
     others = _flush_only_flushed(case, qp) - 1
     more = f", and {fmt.count(others, 'other')}" if others else ""
     return fail(
-        said(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
-        said(f"this one was flushed after it{more}", work.ending.event),
+        fact(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
+        fact(f"this one was flushed after it{more}", work.ending.event),
         since=work.ending.event,
     )
 

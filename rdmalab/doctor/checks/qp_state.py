@@ -13,10 +13,10 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     hinders,
     ok,
-    said,
     wait,
     warn,
 )
@@ -43,19 +43,19 @@ def too_early(case: Case) -> Finding:
         return NA
     if case.at_rest:
         return ok("no packet, timer or program is pending")
-    if not case.comes:
+    if not case.will_succeed:
         return ok("it does not complete without a new call")
     return wait(
-        said(f"it completes at {fmt.clock(case.future.end_ns)} if time goes on, "
+        fact(f"it completes at {fmt.clock(case.future.end_ns)} if time goes on, "
              f"in {fmt.duration(case.future.end_ns - case.world.now_ns)}"),
-        *_next(case), *(said(text) for text in worst(case)), cure=Fix(["run"]),
+        *_next(case), *(fact(text) for text in worst(case)), cure=Fix(["run"]),
     )  # fmt: skip
 
 
 def _next(case: Case) -> list[Evidence]:
     """What it waits for: the next thing that happens to its queue pair, or to the peer."""
     own = [row for row in planned_rows(case.world, case.names) if row.qp in _names(case)]
-    return [said(_words(row), _cause(case, row)) for row in own[:1]]
+    return [fact(_words(row), _cause(case, row)) for row in own[:1]]
 
 
 def _names(case: Case) -> list[str]:
@@ -83,11 +83,11 @@ def qp_not_rts(case: Case) -> Finding:
         return ok(f"{case.qp_name(found)} is in {found.state.name}")
     if not case.asked and not (case.program is not None and case.at_rest):
         return ok("it may still be brought up")
-    name, lines = case.qp_name(found), recovery.way_up(case, found)
+    name, lines = case.qp_name(found), recovery.steps_to_rts(case, found)
     moved = bring_up.entered(case, found, found.state)
     return fail(
-        said(f"{name} went to {found.state.name}, and no call has moved it further", moved),
-        said(f"{name} needs {' and '.join(to.name for to in BRING_UP[:-1][found.state + 1:])}"
+        fact(f"{name} went to {found.state.name}, and no call has moved it further", moved),
+        fact(f"{name} needs {' and '.join(to.name for to in BRING_UP[:-1][found.state + 1:])}"
              f"{' and ' if found.state < QPState.RTR else ''}RTS before it sends"),
         cure=Fix(lines) if lines else None,
     )  # fmt: skip
@@ -119,25 +119,25 @@ def sqd(case: Case) -> Finding:
     if send is None or send.wqe is None or qp is None or not send.on_queue or send.begun:
         return NA
     drained = entered(case, qp, QPState.SQD)
-    asleep = qp.state is QPState.RTS and _sleeps(case, qp)
-    if drained is None or not (qp.state is QPState.SQD or asleep):
+    stalled = qp.state is QPState.RTS and _is_stalled(case, qp)
+    if drained is None or not (qp.state is QPState.SQD or stalled):
         return ok(f"{case.qp_name(qp)} is in {qp.state.name}, not drained")
     name = case.qp_name(qp)
-    evidence = [said(f"{name} went to SQD", drained),
-                said("it was posted, and waits to begin", send.posted)]  # fmt: skip
+    evidence = [fact(f"{name} went to SQD", drained),
+                fact("it was posted, and waits to begin", send.posted)]  # fmt: skip
     lines = []
     if qp.state is QPState.SQD:
         lines.append(f"modify_qp {name} state=RTS")
     else:
         back = entered(case, qp, QPState.RTS)
-        evidence.append(said(f"{name} is back in RTS, and nothing was posted since", back))
+        evidence.append(fact(f"{name} is back in RTS, and nothing was posted since", back))
     if not case.profile.resumes_after_sqd:
-        evidence.append(said("this device looks at its queue only when something is posted"))
-        lines.append(recovery.nudge(case, qp, send.wqe.wr))
+        evidence.append(fact("this device looks at its queue only when something is posted"))
+        lines.append(recovery.ring_doorbell(case, qp, send.wqe.wr))
     return hinders(case, *evidence, cure=Fix(lines), since=drained)
 
 
-def _sleeps(case: Case, qp: QueuePair) -> bool:
+def _is_stalled(case: Case, qp: QueuePair) -> bool:
     """It could send, and does not stand in line for the port."""
     return (
         not case.profile.resumes_after_sqd
@@ -157,17 +157,17 @@ def sqe(case: Case) -> Finding:
         return NA
     if not send.flushed:
         return ok("it was not flushed")
-    fall = qp_error_cause(case)
-    if fall is None or fall.state is not QPState.SQE:
+    error_cause = qp_error_cause(case)
+    if error_cause is None or error_cause.state is not QPState.SQE:
         return ok("its queue pair was not in SQE")
     name = case.qp_name(qp)
     back = [f"modify_qp {name} state=RTS"] if qp.state is QPState.SQE else []
     return fail(
-        said(f"{name} went to SQE: {fall.sentence}", fall.event),
-        said(f"it was posted {'in SQE' if fall.event < (send.posted or 0) else 'before'}",
+        fact(f"{name} went to SQE: {error_cause.sentence}", error_cause.event),
+        fact(f"it was posted {'in SQE' if error_cause.event < (send.posted or 0) else 'before'}",
              send.posted),
-        said("and flushed", send.ending.event),
-        cure=Fix([*back, *simple_fixes.again(case, qp, send.wqe.wr)]), since=fall.event,
+        fact("and flushed", send.ending.event),
+        cure=Fix([*back, *simple_fixes.again(case, qp, send.wqe.wr)]), since=error_cause.event,
     )  # fmt: skip
 
 
@@ -188,10 +188,10 @@ def cached_state(case: Case) -> Finding:
     name = case.qp_name(qp)
     lines = [f"query_qp {name}"]
     if qp.state is QPState.ERR:
-        lines += simple_fixes.revive(case, qp)
+        lines += simple_fixes.bring_up_again(case, qp)
     return warn(
-        said(f"{name} went to {qp.state.name} without a modify_qp", moved),
-        said(f"its qp->state is still {qp.known_state.name}; only query_qp asks the device"),
+        fact(f"{name} went to {qp.state.name} without a modify_qp", moved),
+        fact(f"its qp->state is still {qp.known_state.name}; only query_qp asks the device"),
         cure=Fix(lines),
     )  # fmt: skip
 
@@ -210,8 +210,8 @@ def reset_swallowed(case: Case) -> Finding:
     if work.discarded is None:
         return ok("no RESET discarded it")
     return fail(
-        said("it was posted", work.posted),
-        said(f"{case.qp_name(qp)} was moved to RESET", work.discarded),
+        fact("it was posted", work.posted),
+        fact(f"{case.qp_name(qp)} was moved to RESET", work.discarded),
         *_thrown(case, work.discarded), cure=_cure(case), since=work.discarded,
     )  # fmt: skip
 
@@ -222,7 +222,7 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, thing(case.qp))
     counts = [slots_of(r) for _, r in found if event_of(r) == event and queue_of(r) == queue]
-    return [said(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
+    return [fact(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
             for n in counts]  # fmt: skip
 
 
@@ -230,7 +230,7 @@ def _cure(case: Case) -> Fix | None:
     qp, send, receive = case.qp, case.send, case.receive
     assert qp is not None
     if send is not None and send.wqe is not None:
-        return Fix(recovery.anew(case, qp, send.wqe.wr))
+        return Fix(recovery.resend(case, qp, send.wqe.wr))
     if receive is not None and receive.wqe is not None:
-        return Fix(recovery.receive_anew(case, qp, receive.wqe.wr))
+        return Fix(recovery.receive_again(case, qp, receive.wqe.wr))
     return None

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.line import held, posted, said_of
 from rdmalab.doctor.finding import (
     NA,
@@ -12,10 +12,10 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     hinders,
     ok,
-    said,
     warn,
 )
 from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
@@ -49,8 +49,8 @@ def fence_wait(case: Case) -> Finding:
         return ok("it does not wait for a fence")
     first = hold.under_way[0] if hold.under_way else hold.wqe
     return hinders(
-        case, said(f"{said_of(case, hold)} has FENCE", posted(case, hold.wqe)),
-        said(f"before it, and not answered yet: {hold.ahead or 'what was posted earlier'}",
+        case, fact(f"{said_of(case, hold)} has FENCE", posted(case, hold.wqe)),
+        fact(f"before it, and not answered yet: {hold.ahead or 'what was posted earlier'}",
              posted(case, first)),
         since=case.world.event,
     )  # fmt: skip
@@ -67,10 +67,10 @@ def rd_atomic_zero(case: Case) -> Finding:
     hold = held(case)
     if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
         return ok("max_rd_atomic is not 0")
-    since = told(case, qp, Attr.MAX_QP_RD_ATOMIC)
+    since = set_at(case, qp, Attr.MAX_QP_RD_ATOMIC)
     return hinders(
-        case, said(f"{case.qp_name(qp)} was given max_rd_atomic=0", since),
-        said(f"{said_of(case, hold)} can never start", posted(case, hold.wqe)),
+        case, fact(f"{case.qp_name(qp)} was given max_rd_atomic=0", since),
+        fact(f"{said_of(case, hold)} can never start", posted(case, hold.wqe)),
         cure=Fix(_lines(case, qp, send.wqe.wr)), since=since,
     )  # fmt: skip
 
@@ -85,7 +85,9 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
         )
     lines = [f"modify_qp {name} state=SQD", f"modify_qp {name} state=SQD max_rd_atomic=1",
              f"modify_qp {name} state=RTS"]  # fmt: skip
-    return lines if case.profile.resumes_after_sqd else [*lines, recovery.nudge(case, qp, wr)]
+    return (
+        lines if case.profile.resumes_after_sqd else [*lines, recovery.ring_doorbell(case, qp, wr)]
+    )
 
 
 # ------------------------------------------------------------ rd-atomic-depth
@@ -101,9 +103,9 @@ def rd_atomic_depth(case: Case) -> Finding:
         return ok("it does not wait for READs or atomics before it")
     depth = qp.attr.max_rd_atomic
     return hinders(
-        case, said(f"{case.qp_name(qp)} was given max_rd_atomic={depth}",
-                   told(case, qp, Attr.MAX_QP_RD_ATOMIC)),
-        said(f"{said_of(case, hold)} waits for one of these: {hold.ahead}",
+        case, fact(f"{case.qp_name(qp)} was given max_rd_atomic={depth}",
+                   set_at(case, qp, Attr.MAX_QP_RD_ATOMIC)),
+        fact(f"{said_of(case, hold)} waits for one of these: {hold.ahead}",
              posted(case, hold.under_way[0]) if hold.under_way else None),
         since=case.world.event,
     )  # fmt: skip
@@ -179,10 +181,10 @@ def _warn(case: Case, sent: Sent, before: tuple[SendWqe, int], qp: QueuePair) ->
     fenced = fmt.flags(int(sent.wqe.wr.flags) | _FENCE, SendFlags)
     last = simple_fixes.again(case, qp, sent.wqe.wr, flags=fenced)
     return warn(
-        said(f"{name}.wr[{sent.wqe.wr.wr_id}] sends, without FENCE, from the buffer of {read} "
+        fact(f"{name}.wr[{sent.wqe.wr.wr_id}] sends, without FENCE, from the buffer of {read} "
              f"wr_id={wqe.wr.wr_id}", sent.posted),
-        said(f"{read} was posted before it", posted),
-        said("it left before that had completed", sent.left),
+        fact(f"{read} was posted before it", posted),
+        fact("it left before that had completed", sent.left),
         cure=Fix([*last[:-1], simple_fixes.post_send(case, qp, wqe.wr), last[-1]]),
     )  # fmt: skip
 
@@ -198,15 +200,15 @@ def bad_resp(case: Case) -> Finding:
     if send.ending.status is not WCStatus.BAD_RESP_ERR:
         return ok("its response matched the request")
     answer = _answer(case)
-    evidence = _told(case, answer) if answer is not None else []
+    evidence = _response_evidence(case, answer) if answer is not None else []
     wanted = f"it asked for {send.wqe.length} bytes, from psn={send.wqe.first_psn} on"
-    again = simple_fixes.again(case, qp, send.wqe.wr, revived=True)
+    again = simple_fixes.again(case, qp, send.wqe.wr, after_reset=True)
     clear = ["fault clear"] if case.world.network.cable.faults else []
     return fail(
         *evidence,
-        said(wanted, send.posted),
-        said("an answer that does not fit ends it with BAD_RESP_ERR", send.ending.event),
-        cure=Fix([*clear, *memory_fixes.revived(case, qp), *again]),
+        fact(wanted, send.posted),
+        fact("an answer that does not fit ends it with BAD_RESP_ERR", send.ending.event),
+        cure=Fix([*clear, *memory_fixes.ready_to_send(case, qp), *again]),
         since=evidence[0].event if evidence else None,
     )
 
@@ -222,7 +224,7 @@ def _answer(case: Case) -> Packet | None:
     return None
 
 
-def _told(case: Case, answer: Packet) -> list[Evidence]:
+def _response_evidence(case: Case, answer: Packet) -> list[Evidence]:
     """How it came onto the cable."""
     sent = [each for kind in ORIGINS for each in case.log.of(kind)]
     same = [each for each in sent if packet_of(each.record) == answer]
@@ -236,4 +238,4 @@ def _told(case: Case, answer: Packet) -> list[Evidence]:
         Origin.INJECTED: "no HCA sent, and an injection put on the cable",
     }[row.origin]
     size = fmt.count(row.length, "byte")
-    return [said(f"{how} {row.label} psn={row.psn} with {size}", row.event)]
+    return [fact(f"{how} {row.label} psn={row.psn} with {size}", row.event)]

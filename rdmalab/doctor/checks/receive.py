@@ -4,7 +4,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
 from rdmalab.doctor.subject import name_of
@@ -38,12 +38,12 @@ def no_remote_send(case: Case) -> Finding:
     name, watching = case.qp_name(peer), watcher(case, qp)
     cure = _no_remote_send_cure(case, peer, receive.wqe.length)
     if not done:
-        return warn(said(f"{name} has sent nothing yet", receive.posted), cure=cure)
+        return warn(fact(f"{name} has sent nothing yet", receive.posted), cure=cure)
     facts = [
-        said(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
-        *[said(f"{name} did {fmt.send_wqe(each.wqe)}, which consumes no receive", each.event)
+        fact(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
+        *[fact(f"{name} did {fmt.send_wqe(each.wqe)}, which consumes no receive", each.event)
           for each in done[-_SHOWN:]],
-        said(f"{name} has posted no SEND"),
+        fact(f"{name} has posted no SEND"),
     ]  # fmt: skip
     return fail(*facts, cure=cure) if watching else warn(*facts, cure=cure)
 
@@ -66,29 +66,29 @@ def recv_state(case: Case) -> Finding:
     """Whether a message came while its queue pair was not in RTR or later."""
     if case.receive is not None:
         return _of_receive(case)
-    unheard, qp = case.unheard, case.qp
-    if unheard is None or qp is None or unheard.send.wqe is None or qp.transport.acknowledged:
+    unanswered, qp = case.unanswered, case.qp
+    if unanswered is None or qp is None or unanswered.send.wqe is None or qp.transport.acknowledged:
         return NA
-    misses, target = unheard.because("not-ready"), partners.target(case)
+    misses, target = unanswered.because("not-ready"), partners.target(case)
     if not misses or target is None:
         return ok("its target was ready to receive")
     state, since = partners.state_at(case, target, misses[-1].event)
     name = case.qp_name(target)
     return fail(
-        said(f"{name} was in {state.name}", since),
-        said(f"{target.node} dropped it for that", misses[-1].event),
-        cure=_recv_state_cure(case, qp, target, unheard.send.wqe.wr), since=since,
+        fact(f"{name} was in {state.name}", since),
+        fact(f"{target.node} dropped it for that", misses[-1].event),
+        cure=_recv_state_cure(case, qp, target, unanswered.send.wqe.wr), since=since,
     )  # fmt: skip
 
 
 def _of_receive(case: Case) -> Finding:
     """Receives may be posted in INIT; reported is only that no message can arrive yet."""
-    deaf = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
-    if not deaf or not case.asked:
+    not_ready = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
+    if not not_ready or not case.asked:
         return ok("its queue pair receives") if case.receive is not None else NA
-    qp = deaf[0]
+    qp = not_ready[0]
     since = partners.entered(case, qp, qp.state)
-    return warn(said(f"{case.qp_name(qp)} is in {qp.state.name}: it takes no message", since))
+    return warn(fact(f"{case.qp_name(qp)} is in {qp.state.name}: it takes no message", since))
 
 
 def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Fix | None:
@@ -101,8 +101,8 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
     if target.transport.connected:
         lines = reconnect(case, qp, target)
     else:
-        lines = simple_fixes.revive(case, target)
-    return Fix(lines + once_more(case, qp, wr, target, revived=True))
+        lines = simple_fixes.bring_up_again(case, target)
+    return Fix(lines + once_more(case, qp, wr, target, after_reset=True))
 
 
 # ------------------------------------------------------------ write-no-signal
@@ -116,7 +116,7 @@ def write_no_signal(case: Case) -> Finding:
         writes = [each for each in done if _is_write(each) or _reaches_idle(case, qp, each)]
         sent = [each for each in done if each.takes_receive]
         if writes and not sent and is_quiet(case, qp):
-            return _waits_in_vain(case, qp, writes)
+            return _waits_for_completion(case, qp, writes)
     return ok("no program waits for a plain WRITE of the peer") if waiting else NA
 
 
@@ -126,19 +126,19 @@ def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:
     return case.program is not None and idle and not done.takes_receive
 
 
-def _waits_in_vain(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
+def _waits_for_completion(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
     peer, last = peer_of(case.world, qp), writes[-1]
     assert peer is not None
     name = case.qp_name(peer)
     there = f": the bytes are in the memory of {qp.node}" if _is_write(last) else ""
     facts = [
-        said(f"{name} did {fmt.send_wqe(last.wqe)}{there}", last.event),
-        said(f"it takes no receive of {case.qp_name(qp)}, and completes at {name} only"),
+        fact(f"{name} did {fmt.send_wqe(last.wqe)}{there}", last.event),
+        fact(f"it takes no receive of {case.qp_name(qp)}, and completes at {name} only"),
     ]  # fmt: skip
     cure, watching = _write_no_signal_cure(case, qp, peer, last), watcher(case, qp)
     if not watching:  # a message may follow
         return warn(*facts, cure=cure)
-    return fail(*facts, said(f"{watching} waits for a completion"), cure=cure)
+    return fail(*facts, fact(f"{watching} waits for a completion"), cure=cure)
 
 
 def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Fix:
@@ -179,15 +179,15 @@ def byte_len(case: Case) -> Finding:
     older = [touch.event for touch in content.written if meet(left, [touch.piece])]
     rest = past.words_for(case.session, case.node, left[0])
     return warn(
-        said(f"the message had {message.wqe.length} bytes, and its receive has room for "
+        fact(f"the message had {message.wqe.length} bytes, and its receive has room for "
              f"{newest.wqe.length}", own[0].event),
-        said(f"{rest} is as it was before", *older[:1]),
-        said(_told(case, message), message.posted),
+        fact(f"{rest} is as it was before", *older[:1]),
+        fact(_message_text(case, message), message.posted),
         cure=Fix(program=_ADVICE),
     )  # fmt: skip
 
 
-def _told(case: Case, message: Message) -> str:
+def _message_text(case: Case, message: Message) -> str:
     return f"{name_of(case.names, message.subject)} is the message"
 
 

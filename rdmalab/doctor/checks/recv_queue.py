@@ -5,7 +5,7 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import shared
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import receive_at, reconnect
 from rdmalab.doctor.work import attempts
@@ -36,11 +36,13 @@ def srq_vs_rq(case: Case) -> Finding:
         return NA
     if not shared.lacks_receive(case, peer):
         return NA
-    astray = shared.astray(case, peer)
-    if not astray:
+    misplaced_receive = shared.misplaced_receive(case, peer)
+    if not misplaced_receive:
         return ok("no receive for the peer went elsewhere")
     cure = _where_it_is_taken(case, peer, send.wqe)
-    return fail(*astray, _no_receive(case, peer), cure=cure, since=astray[0].event)
+    return fail(
+        *misplaced_receive, _no_receive(case, peer), cure=cure, since=misplaced_receive[0].event
+    )
 
 
 def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
@@ -68,8 +70,8 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     made = case.log.created(Thing(Noun.QP, qp.node, qp.number))
     lines = [simple_fixes.post_recv(case, qp, wr) for wr in wrs]
     return fail(
-        said(f"{case.qp_name(qp)} was made with srq={srq}", made),
-        said(answer, call.event),
+        fact(f"{case.qp_name(qp)} was made with srq={srq}", made),
+        fact(answer, call.event),
         cure=Fix(lines) if lines else None,
         since=call.event,
     )
@@ -78,7 +80,7 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
 def _no_receive(case: Case, peer: QueuePair) -> Evidence:
     """The message that found none."""
     found = case.log.about(Kind.REQUEST_REFUSED, Thing(Noun.QP, peer.node, peer.number))
-    return said("so a message found no receive", event_of(found[0].record) if found else None)
+    return fact("so a message found no receive", event_of(found[0].record) if found else None)
 
 
 # ------------------------------------------------------------ recv-before-send
@@ -98,9 +100,9 @@ def recv_before_send(case: Case) -> Finding:
     lines = after_polling(case, found)
     return fail(
         _state(last, call.event),
-        said(f"the peer's message was polled ({fmt.wr(cqe.wr_id)} of the receives), "
+        fact(f"the peer's message was polled ({fmt.wr(cqe.wr_id)} of the receives), "
              "which frees no slot", event_of(message)),
-        said(f"{call.verb} followed at once", call.event),
+        fact(f"{call.verb} followed at once", call.event),
         cure=Fix(lines) if lines else None, since=last.posted,
     )  # fmt: skip
 
@@ -110,8 +112,8 @@ def _state(send: Send, event: int) -> Evidence:
     name = fmt.wr(send.subject.wr_id)
     acks = [row for row in send.answers if row.event <= event]
     if not acks:
-        return said(f"{name} was posted, and not yet acknowledged", send.posted)
-    return said(f"{name} was posted, and its {acks[-1].label}, which left at "
+        return fact(f"{name} was posted, and not yet acknowledged", send.posted)
+    return fact(f"{name} was posted, and its {acks[-1].label}, which left at "
                 f"{fmt.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
 
 
@@ -136,9 +138,9 @@ def rq_full(case: Case) -> Finding:
     posted = [event_of(r) for _, r in case.log.about(_POSTED[thing.noun], thing)
               if event_of(r) <= call.event]  # fmt: skip
     return fail(
-        said(f"{fmt.count(many, 'receive')} are all that {name} holds, and no message had taken "
+        fact(f"{fmt.count(many, 'receive')} are all that {name} holds, and no message had taken "
              "one of them", posted[-many] if len(posted) >= many else None),
-        said(f"{call.verb} returned {errno_name(call.errno)}, which is the answer: it does not set "
+        fact(f"{call.verb} returned {errno_name(call.errno)}, which is the answer: it does not set "
              "errno", call.event),
         cure=_cure(case, queue), since=call.event,
     )  # fmt: skip

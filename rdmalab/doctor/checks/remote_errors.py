@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import SendWqe
@@ -23,33 +23,33 @@ def rem_inv_req(case: Case) -> Finding:
     send, qp, peer = case.send, case.qp, case.peer
     if send is None or send.wqe is None or send.ending is None or qp is None:
         return NA
-    if case.unheard is not None and (dropped := case.unheard.because("not-enabled")):
-        return _rem_inv_req_in_silence(case, send.wqe, dropped[-1].event)
+    if case.unanswered is not None and (dropped := case.unanswered.because("not-enabled")):
+        return _rem_inv_req_without_nak(case, send.wqe, dropped[-1].event)
     if send.ending.status is not WCStatus.REM_INV_REQ_ERR:
         return ok("the peer did not find it invalid")
     refused = _rem_inv_req_refusal(case, peer)
     naks = [row for row in send.answers if row.label == "NAK_INVALID_REQUEST"]
-    evidence = [said(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(said("so it ended with REM_INV_REQ_ERR", send.ending.event))
+    evidence = [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
+    evidence.append(fact("so it ended with REM_INV_REQ_ERR", send.ending.event))
     if refused is None or peer is None:
         return fail(*evidence)
     name = reason_of(refused)
-    tell = _TOLD.get(name)
+    tell = _DENIAL_TEXTS.get(name)
     reason = tell(case, send.wqe, qp, peer) if tell is not None else fmt.reason(name)
     lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
     text = f"{case.qp_name(peer)} refused it: {reason}"
-    return fail(said(text, event_of(refused)), *evidence, cure=Fix(lines) if lines else None)
+    return fail(fact(text, event_of(refused)), *evidence, cure=Fix(lines) if lines else None)
 
 
-def _rem_inv_req_in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
+def _rem_inv_req_without_nak(case: Case, wqe: SendWqe, event: int) -> Finding:
     """On UC: the responder drops the request, and its completion at the sender has SUCCESS."""
     qp, peer, send = case.qp, case.peer, case.send
     if qp is None or peer is None or send is None:
         return NA
     reason = _not_enabled(case, wqe, qp, peer)
     return fail(
-        said(f"{case.qp_name(peer)} refused it: {reason}", event),
-        said(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
+        fact(f"{case.qp_name(peer)} refused it: {reason}", event),
+        fact(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
         cure=Fix(_CURES["not-enabled"](case, wqe, qp, peer)),
     )
 
@@ -94,7 +94,7 @@ def _unaligned(_case: Case, wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> s
     return f"remote_addr {wqe.wr.remote_addr:#x} is no multiple of {ATOMIC_BYTES}"
 
 
-_TOLD: dict[str, Tell] = {
+_DENIAL_TEXTS: dict[str, Tell] = {
     "not-enabled": _not_enabled,
     "no-depth": _no_depth,
     "too-deep": _too_deep,
@@ -108,17 +108,17 @@ Lines = Callable[[Case, SendWqe, QueuePair, QueuePair], list[str]]
 
 def _allow(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
     has = int(peer.attr.qp_access_flags or 0) | key_lookup.asked_of_peer(wqe)[0]
-    return _revived(case, wqe, qp, theirs={"qp_access_flags": fmt.flags(has, Access)})
+    return _after_reset(case, wqe, qp, theirs={"qp_access_flags": fmt.flags(has, Access)})
 
 
 def _serve(case: Case, wqe: SendWqe, qp: QueuePair, _peer: QueuePair) -> list[str]:
     depth = str(max(1, qp.attr.max_rd_atomic or 0))
-    return _revived(case, wqe, qp, theirs={"max_dest_rd_atomic": depth})
+    return _after_reset(case, wqe, qp, theirs={"max_dest_rd_atomic": depth})
 
 
 def _ask_less(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
     depth = str(peer.attr.max_dest_rd_atomic or 1)
-    return _revived(case, wqe, qp, ours={"max_rd_atomic": depth})
+    return _after_reset(case, wqe, qp, ours={"max_rd_atomic": depth})
 
 
 def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str]:
@@ -128,19 +128,19 @@ def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str
         return []
     name = f"{key_lookup.name_of(case, peer.node, mr)}[{place - mr.iova}]"
     named = {"remote": name, "remote_addr": None, "rkey": None}
-    again = simple_fixes.again(case, qp, wqe.wr, revived=True, **named)
-    return [*simple_fixes.revive(case, qp), *again]
+    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True, **named)
+    return [*simple_fixes.bring_up_again(case, qp), *again]
 
 
-def _revived(
+def _after_reset(
     case: Case,
     wqe: SendWqe,
     qp: QueuePair,
     ours: simple_fixes.Attributes | None = None,
     theirs: simple_fixes.Attributes | None = None,
 ) -> list[str]:
-    again = simple_fixes.again(case, qp, wqe.wr, revived=True)
-    return [*memory_fixes.revived(case, qp, ours, theirs), *again]
+    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True)
+    return [*memory_fixes.ready_to_send(case, qp, ours, theirs), *again]
 
 
 _CURES: dict[str, Lines] = {
@@ -161,14 +161,14 @@ def rem_access(case: Case) -> Finding:
         return _taken(case, case.qp)
     if send is None or send.wqe is None or send.ending is None or case.qp is None:
         return NA
-    if case.unheard is not None and (dropped := case.unheard.because("rkey")):
-        return _rem_access_in_silence(case, send.wqe, dropped[-1].event)
+    if case.unanswered is not None and (dropped := case.unanswered.because("rkey")):
+        return _rem_access_without_nak(case, send.wqe, dropped[-1].event)
     if send.ending.status is not WCStatus.REM_ACCESS_ERR:
         return ok("the peer did not deny its memory")
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
     evidence = [_rem_access_refusal(case, send.wqe, peer, case.qp)] if peer is not None else []
-    evidence += [said(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(said("so it ended with REM_ACCESS_ERR", send.ending.event))
+    evidence += [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
+    evidence.append(fact("so it ended with REM_ACCESS_ERR", send.ending.event))
     return fail(*evidence, cure=_cure(case, send.wqe, case.qp, peer))
 
 
@@ -180,21 +180,21 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
     found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
     events = [event_of(r) for _, r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     return fail(
-        said(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
+        fact(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
              events[-1] if events else None),
-        said("so this receive ended with LOC_ACCESS_ERR", ending.event),
+        fact("so this receive ended with LOC_ACCESS_ERR", ending.event),
     )  # fmt: skip
 
 
-def _rem_access_in_silence(case: Case, wqe: SendWqe, event: int) -> Finding:
+def _rem_access_without_nak(case: Case, wqe: SendWqe, event: int) -> Finding:
     """On UC: the responder drops the request, and its completion at the sender has SUCCESS."""
     qp, peer, send = case.qp, case.peer, case.send
     if qp is None or peer is None or send is None:
         return NA
     refusal = _rem_access_refusal(case, wqe, peer, qp)
     return fail(
-        said(refusal.text, event),
-        said(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
+        fact(refusal.text, event),
+        fact(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
         cure=_cure(case, wqe, qp, peer),
     )
 
@@ -205,8 +205,8 @@ def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
     test = f"rkey {wqe.wr.rkey:#x} did not allow it then; now it does"
     if denial is not None:
-        test = key_lookup.told(case, denial, peer)
-    return said(f"{case.qp_name(peer)} refused it: {test}", events[-1] if events else None)
+        test = key_lookup.denial_text(case, denial, peer)
+    return fact(f"{case.qp_name(peer)} refused it: {test}", events[-1] if events else None)
 
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
@@ -220,15 +220,17 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
         or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None
     ):
         return None
-    mend = memory_fixes.target(case, peer, wqe.wr, denial)
-    if mend is None:
+    correction = memory_fixes.target(case, peer, wqe.wr, denial)
+    if correction is None:
         return None
-    changed = {"remote_addr": None, "rkey": None, "remote": mend.said}
-    if mend.length < denial.length:
-        changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, mend.length)
+    changed = {"remote_addr": None, "rkey": None, "remote": correction.said}
+    if correction.length < denial.length:
+        changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, correction.length)
     silent = not qp.transport.acknowledged  # then both ends are as they were
-    again = simple_fixes.again(case, qp, wqe.wr, revived=not silent, **changed)
-    return Fix([*mend.lines, *([] if silent else memory_fixes.revived(case, qp)), *again])
+    again = simple_fixes.again(case, qp, wqe.wr, after_reset=not silent, **changed)
+    return Fix(
+        [*correction.lines, *([] if silent else memory_fixes.ready_to_send(case, qp)), *again]
+    )
 
 
 # ------------------------------------------------------------ rem-op
@@ -242,20 +244,20 @@ def rem_op(case: Case) -> Finding:
     if send.ending.status is not WCStatus.REM_OP_ERR:
         return ok("the peer carried out what it had accepted")
     evidence = _at_peer(case, peer) if peer is not None else []
-    return fail(*evidence, said("here it ended with REM_OP_ERR", send.ending.event))
+    return fail(*evidence, fact("here it ended with REM_OP_ERR", send.ending.event))
 
 
 def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
     """Its refusal, and the completion that it has for its own receive."""
     name = case.qp_name(peer)
     refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    found = [said(f"{name} failed it: {fmt.reason(reason_of(r))}", event_of(r))
+    found = [fact(f"{name} failed it: {fmt.reason(reason_of(r))}", event_of(r))
              for _, r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
     for _, record in case.log.failed_receives:
         cqe = cqe_of(record)
         at_peer = (node_of(record), cqe.qp_num) == (peer.node, peer.number)
         if at_peer and cqe.status is not WCStatus.WR_FLUSH_ERR:
             text = f"its receive wr_id={cqe.wr_id} ended with {cqe.status.name}"
-            found.append(said(text, event_of(record)))
+            found.append(fact(text, event_of(record)))
             break
     return found

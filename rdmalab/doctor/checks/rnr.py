@@ -2,17 +2,17 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
     Finding,
     Fix,
     check,
+    fact,
     fail,
     hinders,
     ok,
-    said,
 )
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
@@ -35,9 +35,9 @@ def rnr_infinite(case: Case) -> Finding:
     qp = case.qp
     if qp is None or qp.attr.rnr_retry != INFINITE_RETRIES:
         return NA if qp is None else ok("no RNR NAK is answered without end")
-    since = told(case, qp, Attr.RNR_RETRY)
+    since = set_at(case, qp, Attr.RNR_RETRY)
     return _unready(
-        case, said(f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit", since)
+        case, fact(f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit", since)
     )
 
 
@@ -48,7 +48,7 @@ def rnr_wait(case: Case) -> Finding:
     if qp is None or qp.attr.rnr_retry == INFINITE_RETRIES:
         return NA if qp is None else ok("RNR NAKs are answered without end")
     used, most = qp.comp.rnr_retried, qp.attr.rnr_retry
-    return _unready(case, said(f"no receive is posted for it: RNR retry {used} of {most}"))
+    return _unready(case, fact(f"no receive is posted for it: RNR retry {used} of {most}"))
 
 
 def _unready(case: Case, first: Evidence) -> Finding:
@@ -64,8 +64,8 @@ def _unready(case: Case, first: Evidence) -> Finding:
     if peer is None or peer.source.wqes:
         return ok("a receive waits for it now")
     return hinders(
-        case, first, said(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
-        said(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
+        case, first, fact(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
+        fact(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
              naks[-1].event),
         *_next(case), cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
         since=naks[0].event,
@@ -81,7 +81,7 @@ def _next(case: Case) -> list[Evidence]:
     """When it will be sent again."""
     assert case.qp is not None
     until_ns = case.qp.comp.rnr_until_ns
-    return [] if until_ns is None else [said(f"the next try is at {fmt.clock(until_ns)}")]
+    return [] if until_ns is None else [fact(f"the next try is at {fmt.clock(until_ns)}")]
 
 
 # ------------------------------------------------------------ rnr-slow
@@ -105,12 +105,12 @@ def rnr_slow(case: Case) -> Finding:
     code, wait_ns = naks[-1].timer, RNR_NS[naks[-1].timer]
     if wait_ns < LONG_NS or not peer.source.wqes:
         return ok(f"the receiver asked for {fmt.duration(wait_ns)} only")
-    rows = told(case, peer, Attr.MIN_RNR_TIMER)
+    rows = set_at(case, peer, Attr.MIN_RNR_TIMER)
     return hinders(
-        case, said(f"{case.qp_name(peer)} was given min_rnr_timer={code}: "
+        case, fact(f"{case.qp_name(peer)} was given min_rnr_timer={code}: "
                    f"{fmt.duration(wait_ns)}{', not none' if code == 0 else ''}", rows),
-        said(f"{case.qp_name(peer)} had no receive, and asked for that wait", naks[-1].event),
-        said(f"a receive is there; the next try is at {fmt.clock(until_ns)}"),
+        fact(f"{case.qp_name(peer)} had no receive, and asked for that wait", naks[-1].event),
+        fact(f"a receive is there; the next try is at {fmt.clock(until_ns)}"),
         cure=_rnr_slow_cure(case, peer), since=rows,
     )  # fmt: skip
 
@@ -134,9 +134,9 @@ def rnr_retry_exc(case: Case) -> Finding:
         return ok("it did not fail for want of a receive")
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     many = f"{fmt.count(len(naks), 'RNR NAK')} came"
-    evidence = [said(f"{many}, this was the last", row.event) for row in naks[-1:]]
+    evidence = [fact(f"{many}, this was the last", row.event) for row in naks[-1:]]
     count = f"rnr_retry={qp.attr.rnr_retry} is used up: RNR_RETRY_EXC_ERR"
-    return fail(*evidence, said(count, send.ending.event), since=send.ending.event)
+    return fail(*evidence, fact(count, send.ending.event), since=send.ending.event)
 
 
 # ------------------------------------------------------------ no-rr
@@ -150,13 +150,17 @@ def no_rr(case: Case) -> Finding:
     target = partners.target(case)
     if target is None or target.shares_receives:
         return NA
-    found = _gave_up(case, target) if qp.transport.acknowledged else _dropped(case, target)
+    found = (
+        _rnr_retries_exhausted(case, target)
+        if qp.transport.acknowledged
+        else _dropped(case, target)
+    )
     if not found:
         return ok("it found a receive, or needed none")
     return fail(*found, cure=_no_rr_cure(case, qp, target), since=found[0].event)
 
 
-def _gave_up(case: Case, target: QueuePair) -> list[Evidence]:
+def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
     """RC: the RNR NAKs up to the end."""
     send = case.send
     if send is None or send.ending is None:
@@ -167,14 +171,14 @@ def _gave_up(case: Case, target: QueuePair) -> list[Evidence]:
     many = fmt.count(len(naks), "RNR NAK")
     return [
         *_last_taken(case, target, naks[0].event),
-        said(f"it came, and {case.qp_name(target)} had no receive", naks[0].event),
-        said(f"{many}, the last one here, and none was posted meanwhile", naks[-1].event),
+        fact(f"it came, and {case.qp_name(target)} had no receive", naks[0].event),
+        fact(f"{many}, the last one here, and none was posted meanwhile", naks[-1].event),
     ]
 
 
 def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
     """UC and UD: the message was dropped, without a NAK."""
-    misses = case.unheard.because("no-receive") if case.unheard is not None else []
+    misses = case.unanswered.because("no-receive") if case.unanswered is not None else []
     if not misses:
         return []
     posts = case.log.about(Kind.RECV_POSTED, partners.thing_of(target))
@@ -182,8 +186,8 @@ def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
     name = case.qp_name(target)
     return [
         *_last_taken(case, target, misses[0].event),
-        said(f"it came to {name}, which had no receive, and was dropped", misses[0].event),
-        *([said(f"{name} got its next receive only then", event_of(later[0]))] if later else []),
+        fact(f"it came to {name}, which had no receive, and was dropped", misses[0].event),
+        *([fact(f"{name} got its next receive only then", event_of(later[0]))] if later else []),
     ]
 
 
@@ -192,7 +196,7 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(target))
     earlier = [event_of(r) for _, r in taken if event_of(r) < event]
     name = case.qp_name(target)
-    return [said(f"{name} used up its last receive", earlier[-1])] if earlier else []
+    return [fact(f"{name} used up its last receive", earlier[-1])] if earlier else []
 
 
 def _no_rr_cure(case: Case, qp: QueuePair, target: QueuePair) -> Fix | None:
@@ -202,4 +206,4 @@ def _no_rr_cure(case: Case, qp: QueuePair, target: QueuePair) -> Fix | None:
     if not qp.transport.acknowledged:
         return Fix(once_more(case, qp, wqe.wr, target))
     lines = reconnect(case, qp, target)
-    return Fix(lines + once_more(case, qp, wqe.wr, target, revived=True))
+    return Fix(lines + once_more(case, qp, wqe.wr, target, after_reset=True))

@@ -7,7 +7,7 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.attempts import Attempt
@@ -38,8 +38,8 @@ def unsignaled(case: Case) -> Finding:
     flags = SendFlags(wr.flags) | SendFlags.SIGNALED
     lines = simple_fixes.again(case, qp, wr, flags=fmt.flags(flags, SendFlags)) if qp else []
     return fail(
-        said("posted without IBV_SEND_SIGNALED, and the queue pair has sq_sig_all=0", send.posted),
-        said("carried out with success", send.ending.event),
+        fact("posted without IBV_SEND_SIGNALED, and the queue pair has sq_sig_all=0", send.posted),
+        fact("carried out with success", send.ending.event),
         cure=Fix(lines) if lines else None,
     )
 
@@ -61,9 +61,9 @@ def sq_full_of_unsignaled(case: Case) -> Finding:
     more = " …" if len(held.wqes) > 4 else ""
     many = fmt.count(len(held.wqes), "slot")
     return fail(
-        said(f"{many} of {case.qp_name(qp)}: {names}{more}, none of them signaled",
+        fact(f"{many} of {case.qp_name(qp)}: {names}{more}, none of them signaled",
              full_queues.posted(case, qp, held.wqes[0])),
-        said(f"all of them are carried out, and {held.done} completions will never come"),
+        fact(f"all of them are carried out, and {held.done} completions will never come"),
         *_answer(call), cure=_cure(case, qp) if call is not None else Fix(program=_SIGNAL),
     )  # fmt: skip
 
@@ -75,13 +75,13 @@ def _answer(call: Call | None) -> list[Evidence]:
     """What a refused post returned; nothing of a thread that waits."""
     if call is None:
         return []
-    return [said(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event)]
+    return [fact(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event)]
 
 
 def _cure(case: Case, qp: QueuePair) -> Fix | None:
     """Only a reset empties it now; and what is posted then asks for a completion."""
-    again = reposting.once_more(case, qp, signaled=True, revived=True)
-    return Fix([*simple_fixes.revive(case, qp), *again]) if again else None
+    again = reposting.once_more(case, qp, signaled=True, after_reset=True)
+    return Fix([*simple_fixes.bring_up_again(case, qp), *again]) if again else None
 
 
 # ------------------------------------------------------------ sq-too-small
@@ -103,9 +103,9 @@ def sq_too_small(case: Case) -> Finding:
     lines = after_polling(case, found)
     many = fmt.count(len(found.sends), "slot")
     return fail(
-        said(f"{many} of {case.qp_name(found.qp)}, all held by what was under way: "
+        fact(f"{many} of {case.qp_name(found.qp)}, all held by what was under way: "
              f"{_kinds(found.sends)}", found.sends[0].posted),
-        said(f"{call.verb} returned {errno_name(call.errno)}; nothing waited to be polled",
+        fact(f"{call.verb} returned {errno_name(call.errno)}; nothing waited to be polled",
              call.event),
         cure=Fix(lines) if lines else None,
     )  # fmt: skip
@@ -131,13 +131,13 @@ def polls_missing(case: Case) -> Finding:
     cq, many, last = full_queues.unpolled(case, qp, is_send=is_send)
     if cq is None or not many:
         return ok("none of its completions waits to be polled")
-    evidence = _lying(case, qp, cq, is_send=is_send)
+    evidence = _on_cq(case, qp, cq, is_send=is_send)
     lines = [f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={last}"]
     again = reposting.once_more(case, qp) if call is not None else []
     return fail(*evidence, *_answer(call), cure=Fix(lines + again))
 
 
-def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:
+def _on_cq(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> list[Evidence]:
     """How many completions are on the CQ, since when, and the last poll."""
     name = case.name(Noun.CQ, qp.node, cq.number)
     _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
@@ -147,11 +147,11 @@ def _lying(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
     what = f"{fmt.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
     polls = [c for c in case.log.calls("poll_cq", qp.node) if c.thing[1] == cq.number]
     if polls:
-        looked = said(f"{polls[-1].program or 'a call'} polled {name} last", polls[-1].event)
+        looked = fact(f"{polls[-1].program or 'a call'} polled {name} last", polls[-1].event)
     else:
         begins = f" since event {case.log.begins}" if case.log.begins else ""
-        looked = said(f"no call has polled {name}{begins}")
-    return [said(f"{what}, the oldest of them from here", added[0] if added else None), looked]
+        looked = fact(f"no call has polled {name}{begins}")
+    return [fact(f"{what}, the oldest of them from here", added[0] if added else None), looked]
 
 
 # ------------------------------------------------------------ posted-twice
@@ -177,9 +177,9 @@ def posted_twice(case: Case) -> Finding:
     if case.send is not None and not _is_one(case, found):
         return ok("this one was posted once")
     evidence = (
-        said(f"{first.call.verb} on {case.qp_name(qp)} returned {errno_name(first.call.errno)}: "
-             f"{attempts.told(first)}", first.call.event),
-        said(f"{later.program or 'a call'} posted the list again from its head: {twice} for the "
+        fact(f"{first.call.verb} on {case.qp_name(qp)} returned {errno_name(first.call.errno)}: "
+             f"{attempts.posted_text(first)}", first.call.event),
+        fact(f"{later.program or 'a call'} posted the list again from its head: {twice} for the "
              "second time", later.event),
     )  # fmt: skip
     cure = Fix(program="go on from bad_wr: what stands before it has been posted")

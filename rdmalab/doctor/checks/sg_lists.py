@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.work import messages
 from rdmalab.doctor.work.content import Content
@@ -48,7 +48,7 @@ def overlap_sges(case: Case) -> Finding:
                     text = f"sge[{first}] and sge[{second}] both name {twice[0][1]} bytes"
                     where = f"from {simple_fixes.sge_words(case, case.node, sg[second])} on"
                     return warn(
-                        said(f"{text}, {where}", each.posted), cure=_overlap_sges_cure(case, each)
+                        fact(f"{text}, {where}", each.posted), cure=_overlap_sges_cure(case, each)
                     )
     return ok("no two elements of its list name the same bytes") if found else NA
 
@@ -123,14 +123,14 @@ def sge_zero(case: Case) -> Finding:
     if not empty:
         return ok("no element of its list has length 0")
     means = fmt.count(case.profile.zero_sge_bytes, "byte")
-    ended = [said(f"it ended with {work.ending.status.name}", work.ending.event)
+    ended = [fact(f"it ended with {work.ending.status.name}", work.ending.event)
              for _ in [0] if failed and work.ending is not None]  # fmt: skip
     text = f"sge[{empty[0]}] has length 0, which stands for {means} here"
     cure = _sge_zero_cure(case, work.wqe.wr)
     denied = failed and work.ending is not None and work.ending.status is WCStatus.LOC_PROT_ERR
     if denied and case.profile.zero_sge_bytes:
-        return fail(said(text, work.posted), *ended, cure=cure, since=work.posted)
-    return warn(said(text, work.posted), *ended, cure=cure)
+        return fail(fact(text, work.posted), *ended, cure=cure, since=work.posted)
+    return warn(fact(text, work.posted), *ended, cure=cure)
 
 
 def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
@@ -141,10 +141,12 @@ def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
     full = ",".join(simple_fixes.sge_words(case, case.node, s) for s in listed(wr) if s.length)
     if isinstance(wr, SendWR):
         lines = simple_fixes.again(
-            case, qp, wr, revived=bool(memory_fixes.revived(case, qp)), sg=full
+            case, qp, wr, after_reset=bool(memory_fixes.ready_to_send(case, qp)), sg=full
         )
-        return Fix([*memory_fixes.revived(case, qp), *lines])
-    return Fix([*memory_fixes.revived(case, qp), simple_fixes.post_recv(case, qp, wr, sg=full)])
+        return Fix([*memory_fixes.ready_to_send(case, qp), *lines])
+    return Fix(
+        [*memory_fixes.ready_to_send(case, qp), simple_fixes.post_recv(case, qp, wr, sg=full)]
+    )
 
 
 # ------------------------------------------------------------ sge-unfilled
@@ -166,8 +168,8 @@ def sge_unfilled(case: Case) -> Finding:
         return ok("no message for these bytes was empty by mistake")
     packet = f"its packet, psn={newest.packet.psn}, left without a byte"
     return fail(
-        said(_told(newest.wqe, case.names.of(newest.thing)), newest.posted),
-        said(packet, newest.sent),
+        fact(_length_text(newest.wqe, case.names.of(newest.thing)), newest.posted),
+        fact(packet, newest.sent),
         cure=_sge_unfilled_cure(case, newest),
     )
 
@@ -176,7 +178,7 @@ def _is_unfilled(wqe: SendWqe) -> bool:
     return bool(wqe.wr.sg) and not wqe.length
 
 
-def _told(wqe: SendWqe, name: str) -> str:
+def _length_text(wqe: SendWqe, name: str) -> str:
     elements = fmt.count(len(wqe.wr.sg), "element")
     what = "each of length 0" if wqe.wr.num_sge is None else f"and num_sge={wqe.wr.num_sge}"
     return f"{name}.wr[{wqe.wr.wr_id}] was posted with {elements}, {what}"
@@ -220,5 +222,5 @@ def _asked(case: Case) -> Finding:
         return NA
     if send.wqe.work is None or not send.wqe.work.message or not _is_unfilled(send.wqe):
         return ok("what it moves is as long as its list")
-    told = _told(send.wqe, case.names.of(case.subject.thing))
-    return warn(said(f"{told}: it moves no byte", send.posted), cure=Fix(program=_ADVICE))
+    text = _length_text(send.wqe, case.names.of(case.subject.thing))
+    return warn(fact(f"{text}: it moves no byte", send.posted), cure=Fix(program=_ADVICE))

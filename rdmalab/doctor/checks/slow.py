@@ -1,7 +1,7 @@
 """Slow work: it succeeded, and most of its time was waiting."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, check, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, check, fact, ok, warn
 from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -20,6 +20,6 @@ def slow(case: Case) -> Finding:
         return ok(f"it took {fmt.duration(spent.total_ns)}")
     rest = spent.total_ns - sum(wait.ns for wait in spent.waits)
     return warn(
-        *(said(wait.text, wait.event) for wait in spent.waits),
-        said(f"{fmt.duration(rest)} without these waits, {fmt.duration(spent.total_ns)} with them"),
+        *(fact(wait.text, wait.event) for wait in spent.waits),
+        fact(f"{fmt.duration(rest)} without these waits, {fmt.duration(spent.total_ns)} with them"),
     )

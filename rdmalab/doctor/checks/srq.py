@@ -5,9 +5,9 @@ from typing import NamedTuple
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.shared import Refused, astray, refused
+from rdmalab.doctor.facts.shared import Refused, misplaced_receive, refused
 from rdmalab.doctor.facts.undelivered import users_of
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece, reconnect
 from rdmalab.doctor.work.receive import Receive
@@ -43,9 +43,9 @@ def srq_stolen(case: Case) -> Finding:
     qp, since = left_out[0]
     name = case.name(Noun.SRQ, qp.node, case.subject.thing.number)
     return fail(
-        said(f"it was posted to {name}, which gives it to any QP", receive.posted),
-        said(f"{case.qp_name(taker)} took it", event),
-        said(f"then a message came to {case.qp_name(qp)}, and {name} was empty", since),
+        fact(f"it was posted to {name}, which gives it to any QP", receive.posted),
+        fact(f"{case.qp_name(taker)} took it", event),
+        fact(f"then a message came to {case.qp_name(qp)}, and {name} was empty", since),
         cure=_srq_stolen_cure(case, receive, qp), since=event,
     )  # fmt: skip
 
@@ -88,14 +88,14 @@ def srq_empty_limit(case: Case) -> Finding:
         return NA
     if found.srq.dead:
         return ok("the SRQ was broken, not empty")
-    if astray(case, found.target):
+    if misplaced_receive(case, found.target):
         return ok("a receive for it was posted to another queue")
     limit = _limit(case, found)
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
     return fail(
         *_warned(name, limit),
         *_last(case, found, name),
-        said(f"a message came to {case.qp_name(found.target)}, and {name} was empty",
+        fact(f"a message came to {case.qp_name(found.target)}, and {name} was empty",
              found.events[0]),
         cure=_srq_empty_limit_cure(case, found, name, limit),
     )  # fmt: skip
@@ -121,7 +121,7 @@ def _warned(name: str, limit: Limit | None) -> list[Evidence]:
     if limit is None:
         return []
     end = "a program read it, and posted nothing" if limit.taken else "no program read it"
-    return [said(f"SRQ_LIMIT_REACHED was raised for {name}: {end}", limit.event)]
+    return [fact(f"SRQ_LIMIT_REACHED was raised for {name}: {end}", limit.event)]
 
 
 def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
@@ -134,7 +134,7 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     if not taken:
         return []
     taker = case.name(Noun.QP, rec.node_of(taken[-1]), rec.object_of(taken[-1]))
-    return [said(f"{taker} took the last receive of {name}", rec.event_of(taken[-1]))]
+    return [fact(f"{taker} took the last receive of {name}", rec.event_of(taken[-1]))]
 
 
 def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Fix | None:
@@ -181,8 +181,8 @@ def xrc_srqn(case: Case) -> Finding:
     if not refused:
         return ok("it was refused for another reason")
     return fail(
-        said(f"it names remote_srqn={send.wqe.wr.remote_srqn:#x}", send.posted),
-        said(f"{case.qp_name(peer)} refused it: its domain has no such SRQ", refused[-1]),
+        fact(f"it names remote_srqn={send.wqe.wr.remote_srqn:#x}", send.posted),
+        fact(f"{case.qp_name(peer)} refused it: its domain has no such SRQ", refused[-1]),
         *_known(case, peer),
         cure=_xrc_srqn_cure(case, qp, peer, send.wqe),
     )
@@ -198,7 +198,7 @@ def _srqs(case: Case, peer: QueuePair) -> list[SharedReceiveQueue]:
 def _known(case: Case, peer: QueuePair) -> list[Evidence]:
     found = [f"{case.name(Noun.SRQ, srq.node, srq.number)} is {srq.number:#x} and has "
              f"{fmt.count(len(srq.wqes), 'receive')}" for srq in _srqs(case, peer)]  # fmt: skip
-    return [said(", ".join(found))] if found else []
+    return [fact(", ".join(found))] if found else []
 
 
 def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> Fix | None:

@@ -6,7 +6,7 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.shared import Refused, refused
 from rdmalab.doctor.facts.undelivered import users_of
 from rdmalab.doctor.facts.waiting import watcher
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, room, some_message
 from rdmalab.hca.qp import QueuePair
@@ -34,7 +34,7 @@ def srq_error(case: Case) -> Finding:
     if not srq.dead:
         return ok("the shared receive queue works")
     broke = _broke(case, srq)
-    return fail(*broke, said(f"it keeps what it has: {fmt.count(len(srq.lost), 'receive')}"),
+    return fail(*broke, fact(f"it keeps what it has: {fmt.count(len(srq.lost), 'receive')}"),
                 cure=Fix(program=_SRQ_ERROR_PROGRAM))  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def _of_send(case: Case) -> Finding:
     kept = fmt.count(len(found.srq.lost), "receive")
     return fail(
         *_broke(case, found.srq),
-        said(f"it keeps {kept}, and {case.qp_name(found.target)} finds none", found.events[0]),
+        fact(f"it keeps {kept}, and {case.qp_name(found.target)} finds none", found.events[0]),
         cure=_srq_error_cure(case, found),
     )
 
@@ -70,7 +70,7 @@ def _of_send(case: Case) -> Finding:
 def _broke(case: Case, srq: SharedReceiveQueue) -> list[Evidence]:
     thing = Thing(Noun.SRQ, srq.node, srq.number)
     return [
-        said(f"{case.names.of(thing)} broke", event_of(r))
+        fact(f"{case.names.of(thing)} broke", event_of(r))
         for _, r in case.log.about(Kind.SRQ_FAILED, thing)[:1]
     ]
 
@@ -125,8 +125,8 @@ def srq_qp_err_no_flush(case: Case) -> Finding:
         return ok("no queue pair of the SRQ is in ERR")
     qp, name = dead[0], case.names.of(case.subject.thing)
     facts = [
-        said(f"{case.qp_name(qp)} went to ERR", partners.entered(case, qp, QPState.ERR)),
-        said(f"{name} still has {fmt.count(len(receive.queue.wqes), 'receive')}: they are its "
+        fact(f"{case.qp_name(qp)} went to ERR", partners.entered(case, qp, QPState.ERR)),
+        fact(f"{name} still has {fmt.count(len(receive.queue.wqes), 'receive')}: they are its "
              "own, and are not flushed"),
         _last(case, qp),
     ]  # fmt: skip
@@ -136,7 +136,7 @@ def srq_qp_err_no_flush(case: Case) -> Finding:
     watching = watcher(case, qp)
     if not watching:  # others may use it up
         return warn(*facts, cure=cure)
-    return fail(*facts, said(f"{watching} waits"), cure=cure)
+    return fail(*facts, fact(f"{watching} waits"), cure=cure)
 
 
 def _last(case: Case, qp: QueuePair) -> Evidence:
@@ -147,8 +147,8 @@ def _last(case: Case, qp: QueuePair) -> Evidence:
         if async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED
     ]
     if raised:
-        return said("QP_LAST_WQE_REACHED says that it takes none any more", raised[-1])
-    return said("this device raises no QP_LAST_WQE_REACHED either")
+        return fact("QP_LAST_WQE_REACHED says that it takes none any more", raised[-1])
+    return fact("this device raises no QP_LAST_WQE_REACHED either")
 
 
 def _srq_qp_err_no_flush_cure(case: Case, users: list[QueuePair], length: int) -> Fix:

@@ -1,7 +1,7 @@
 """The ACK timeout and the retries after it."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.bring_up import told
+from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
 from rdmalab.doctor.finding import (
     NA,
@@ -9,15 +9,15 @@ from rdmalab.doctor.finding import (
     Finding,
     Fix,
     check,
+    fact,
     fail,
     hinders,
     ok,
-    said,
     wait,
     warn,
 )
 from rdmalab.doctor.fixes import recovery
-from rdmalab.doctor.future import PATIENCE_NS, look_ahead
+from rdmalab.doctor.future import LONG_WAIT_NS, look_ahead
 from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.work.send import Send
 from rdmalab.spec.records import at_ns_of
@@ -42,13 +42,13 @@ def timeout_zero(case: Case) -> Finding:
     if not send.on_queue or not send.begun or qp.attr.timeout or qp.comp.rnr_until_ns is not None:
         return ok("it does not wait without a timer")
     gone = [row for row in (*last_try(case), *answers(case)) if row.fate in _GONE]
-    if not gone or case.comes:
+    if not gone or case.will_succeed:
         return _careless(case)
-    since = told(case, qp, Attr.TIMEOUT)
-    lost = [said(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
+    since = set_at(case, qp, Attr.TIMEOUT)
+    lost = [fact(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
             for row in gone[:2]]  # fmt: skip
     lines = recovery.reconnected(case, qp, send.wqe.wr, _TIMEOUT_ZERO_CURE, _TIMEOUT_ZERO_CURE)
-    return hinders(case, *_timeout_zero_told(case, since), *lost, cure=Fix(lines), since=since)
+    return hinders(case, *_timeout_zero_evidence(case, since), *lost, cure=Fix(lines), since=since)
 
 
 def _careless(case: Case) -> Finding:
@@ -56,13 +56,13 @@ def _careless(case: Case) -> Finding:
     assert case.qp is not None
     if not case.asked:
         return ok("timeout is 0, and nothing was lost")
-    return warn(*_timeout_zero_told(case, told(case, case.qp, Attr.TIMEOUT)))
+    return warn(*_timeout_zero_evidence(case, set_at(case, case.qp, Attr.TIMEOUT)))
 
 
-def _timeout_zero_told(case: Case, since: int | None) -> list[Evidence]:
+def _timeout_zero_evidence(case: Case, since: int | None) -> list[Evidence]:
     assert case.qp is not None
     text = f"{case.qp_name(case.qp)} was given timeout=0: no ack timer, no retransmit"
-    return [said(text, since)]
+    return [fact(text, since)]
 
 
 # ------------------------------------------------------------ timeout-huge
@@ -80,17 +80,17 @@ def timeout_huge(case: Case) -> Finding:
     if wait_ns is None or not qp.comp.watching or not qp.transport.acknowledged:
         return ok("no ack timer runs")
     tries = (qp.attr.retry_cnt or 0) + 1
-    if tries * wait_ns <= PATIENCE_NS:
+    if tries * wait_ns <= LONG_WAIT_NS:
         return ok(f"RETRY_EXC_ERR comes after {fmt.duration(tries * wait_ns)} at the latest")
     if case.future.settled:
         return ok("it ends earlier than that")
-    since = told(case, qp, Attr.TIMEOUT)
+    since = set_at(case, qp, Attr.TIMEOUT)
     evidence = (
-        said(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: "
+        fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: "
              f"{fmt.duration(wait_ns)} before each retransmit", since),
-        said(f"{fmt.count(tries, 'try').replace('trys', 'tries')} take "
+        fact(f"{fmt.count(tries, 'try').replace('trys', 'tries')} take "
              f"{fmt.duration(tries * wait_ns)}; {tries - 1 - qp.comp.retried} are left"),
-        said(f"it has waited {fmt.duration(_waited_ns(case))} so far", send.posted),
+        fact(f"it has waited {fmt.duration(_waited_ns(case))} so far", send.posted),
     )  # fmt: skip
     far = look_ahead(case.session, case.subject, tries * wait_ns)
     if far.settled and far.standing.kind is not Status.COMPLETED:
@@ -118,14 +118,14 @@ def timeout_short(case: Case) -> Finding:
     gone = [row for row in (*send.transmissions, *send.answers) if row.fate in _GONE]
     if gone or wait_ns is None or wait_ns >= way_ns:
         return ok("an answer takes less time than its timer waits")
-    since = told(case, qp, Attr.TIMEOUT)
+    since = set_at(case, qp, Attr.TIMEOUT)
     enough = next(code for code in range(1, 32) if 4096 << code > 2 * way_ns)
     longer = {"timeout": str(enough)}
     return fail(
-        said(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: it waits "
+        fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: it waits "
              f"{fmt.duration(wait_ns)} for an answer", since),
-        said(f"the way there and back takes {fmt.duration(way_ns)}"),
-        said("nothing was lost, and it failed with RETRY_EXC_ERR", send.ending.event),
+        fact(f"the way there and back takes {fmt.duration(way_ns)}"),
+        fact("nothing was lost, and it failed with RETRY_EXC_ERR", send.ending.event),
         cure=Fix(recovery.reconnected(case, qp, send.wqe.wr, longer, longer)), since=since,
     )  # fmt: skip
 
@@ -147,13 +147,13 @@ def retry7_rxe(case: Case) -> Finding:
     tries = [row for row in send.transmissions if row.psn == send.wqe.first_psn]
     if not endless or len(tries) <= INFINITE_RETRIES or case.future.settled:
         return ok("it is not sent again without end")
-    since = told(case, qp, Attr.RETRY_CNT)
+    since = set_at(case, qp, Attr.RETRY_CNT)
     last = last_try(case)[-1]
     lines = recovery.reconnected(case, qp, send.wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
     return hinders(
-        case, said(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
+        case, fact(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
                    "on this device", since),
-        said(f"it was sent {fmt.count(len(tries), 'time')}, the last one {last.fate_text}",
+        fact(f"it was sent {fmt.count(len(tries), 'time')}, the last one {last.fate_text}",
              last.event),
         cure=Fix(lines), since=since,
     )  # fmt: skip
@@ -173,13 +173,15 @@ def retry_exc(case: Case) -> Finding:
     if send.ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
     rows = send.transmissions
-    told = [_retry_exc_told(row) for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])]
+    tries = [
+        _retry_exc_evidence(row) for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])
+    ]
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
-    return fail(*told, said(count, send.ending.event), since=send.ending.event)
+    return fail(*tries, fact(count, send.ending.event), since=send.ending.event)
 
 
-def _retry_exc_told(row: PacketRow) -> Evidence:
-    return said(f"{row.text}: {row.fate_text}", row.event)
+def _retry_exc_evidence(row: PacketRow) -> Evidence:
+    return fact(f"{row.text}: {row.fate_text}", row.event)
 
 
 # ------------------------------------------------------------ ack-delayed
@@ -194,12 +196,12 @@ def ack_delayed(case: Case) -> Finding:
         return NA
     late = [row for row in answers(case) if row.fate is Fate.LOST or row.troubles]
     done = carried_out(case) if late else None
-    if not late or done is None or not case.comes:
+    if not late or done is None or not case.will_succeed:
         return ok("no ACK for it is late or lost")
     peer = case.qp_name(case.peer) if case.peer is not None else "the peer"
     return wait(
-        said(f"{peer} has carried it out: its data is there", done),
-        said(f"its {_said(late[-1])}", late[-1].event), *_then(case, late[-1]), cure=Fix(["run"]),
+        fact(f"{peer} has carried it out: its data is there", done),
+        fact(f"its {_said(late[-1])}", late[-1].event), *_then(case, late[-1]), cure=Fix(["run"]),
     )  # fmt: skip
 
 
@@ -219,4 +221,4 @@ def _then(case: Case, row: PacketRow) -> list[Evidence]:
     if row.fate is not Fate.LOST or qp is None or qp.path is None or qp.path.answer_ns is None:
         return []
     text = f"the ack timer asks again at {fmt.clock(case.future.end_ns)} at the latest"
-    return [said(text)]
+    return [fact(text)]

@@ -2,13 +2,13 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
 from rdmalab.doctor.work import messages
 from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import meet
-from rdmalab.doctor.work.unanswered_sends import Miss, Unheard, sent_as
+from rdmalab.doctor.work.unanswered_sends import Miss, Unanswered, sent_as
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR
@@ -26,20 +26,20 @@ from rdmalab.world.faults import Corrupt, Drop
 @check("ud-qkey")
 def ud_qkey(case: Case) -> Finding:
     """Whether it was dropped for its Q_Key."""
-    unheard, qp = case.unheard, case.qp
-    if unheard is None or qp is None or unheard.send.wqe is None or qp.transport.connected:
+    unanswered, qp = case.unanswered, case.qp
+    if unanswered is None or qp is None or unanswered.send.wqe is None or qp.transport.connected:
         return NA
-    misses = unheard.because("qkey")
+    misses = unanswered.because("qkey")
     target = _met(case, misses[-1]) if misses else None
     if target is None:
         return ok("no packet was dropped for its Q_Key")
     said_key, wanted = _key(misses[-1]), target.attr.qkey or 0
-    return unheard.finding(
+    return unanswered.finding(
         *_changed(case, target, misses[-1].event),
-        said(f"it was sent with Q_Key {said_key:#x}", unheard.send.posted),
-        said(f"{case.qp_name(target)} has Q_Key {wanted:#x}: dropped, and counted in "
+        fact(f"it was sent with Q_Key {said_key:#x}", unanswered.send.posted),
+        fact(f"{case.qp_name(target)} has Q_Key {wanted:#x}: dropped, and counted in "
              "qkey_viol_cntr", misses[-1].event),
-        cure=Fix(once_more(case, qp, unheard.send.wqe.wr, target, remote_qkey=hex(wanted))),
+        cure=Fix(once_more(case, qp, unanswered.send.wqe.wr, target, remote_qkey=hex(wanted))),
     )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
         for _, r in case.log.about(Kind.ATTRIBUTES_SET, partners.thing_of(target))
         if int(rec.attr_mask_of(r)) & Attr.QKEY and rec.event_of(r) < event
     ]
-    return [said(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
+    return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
 
 # ------------------------------------------------------------ ud-40-bytes
@@ -82,8 +82,8 @@ def ud_40_bytes(case: Case) -> Finding:
         return ok("its length is not the reason of the failure")
     length, wqe = len(rec.packet_of(refused).payload), receive.wqe
     return fail(
-        said(f"the receive has {wqe.length} bytes", receive.posted),
-        said(f"{length} bytes came, and {GRH.LENGTH} of routing header before them: "
+        fact(f"the receive has {wqe.length} bytes", receive.posted),
+        fact(f"{length} bytes came, and {GRH.LENGTH} of routing header before them: "
              f"{length + GRH.LENGTH}", receive.ending.event),
         cure=_ud_40_bytes_cure(case, qp, wqe, refused), since=receive.posted,
     )  # fmt: skip
@@ -102,8 +102,8 @@ def _in_header(case: Case, content: Content) -> Finding:
             start = begins[0][0] if begins else 0
             where = fmt.thing_at(case.world, case.names, case.node, start)
             return fail(
-                said("these bytes are room for the routing header", receive.event),
-                said(f"the datagram begins at {where}"),
+                fact("these bytes are room for the routing header", receive.event),
+                fact(f"the datagram begins at {where}"),
                 cure=Fix(program=f"read the datagram {GRH.LENGTH} bytes after the beginning"),
                 since=receive.event,
             )  # fmt: skip
@@ -126,7 +126,7 @@ def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) 
     """The QP reset, the same receive with room for both, and the datagram once more."""
     needed = len(rec.packet_of(refused).payload) + GRH.LENGTH
     wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
-    lines = simple_fixes.revive(case, qp)
+    lines = simple_fixes.bring_up_again(case, qp)
     lines.append(simple_fixes.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
     return Fix(lines + _again(case, refused))
 
@@ -167,8 +167,8 @@ def ud_too_long(case: Case) -> Finding:
     if send.transmissions:
         return ok("it left in a packet")
     return fail(
-        said(f"it has {length} bytes, and the port's MTU is {mtu}", send.posted),
-        said(f"it ended with {send.ending.status.name}, and no packet left", send.ending.event),
+        fact(f"it has {length} bytes, and the port's MTU is {mtu}", send.posted),
+        fact(f"it ended with {send.ending.status.name}, and no packet left", send.ending.event),
         cure=_ud_too_long_cure(case, qp, send.wqe, mtu),
         since=send.posted,
     )
@@ -192,7 +192,7 @@ def _ready(case: Case, qp: QueuePair) -> list[str]:
     """mlx5 stops the send queue for it."""
     if qp.state is QPState.SQE:
         return [f"modify_qp {case.qp_name(qp)} state=RTS"]
-    return simple_fixes.revive(case, qp) if qp.state is QPState.ERR else []
+    return simple_fixes.bring_up_again(case, qp) if qp.state is QPState.ERR else []
 
 
 def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
@@ -214,31 +214,31 @@ _OF_CABLE = ("fault", "the link is down", "malformed")
 @check("uc-loss")
 def uc_loss(case: Case) -> Finding:
     """Which packets of it the cable lost, and what the responder dropped because of that."""
-    unheard, qp = case.unheard, case.qp
-    if unheard is None or qp is None or qp.transport.acknowledged or unheard.send.wqe is None:
+    unanswered, qp = case.unanswered, case.qp
+    if unanswered is None or qp is None or qp.transport.acknowledged or unanswered.send.wqe is None:
         return NA
-    lost = [miss for miss in unheard.misses if miss.reason.startswith(_OF_CABLE)]
+    lost = [miss for miss in unanswered.misses if miss.reason.startswith(_OF_CABLE)]
     if not lost:
         return ok("the cable lost nothing of it")
     target = partners.target(case)
-    return unheard.finding(
-        said(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
-             "no answer", unheard.send.ending.event if unheard.send.ending else None),
-        *[said(f"packet psn={miss.packet.psn} was lost: {miss.reason}", miss.event)
+    return unanswered.finding(
+        fact(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
+             "no answer", unanswered.send.ending.event if unanswered.send.ending else None),
+        *[fact(f"packet psn={miss.packet.psn} was lost: {miss.reason}", miss.event)
           for miss in lost[:2]],
-        *_dropped(case, unheard, target),
-        cure=Fix([*_faults(case, lost), *once_more(case, qp, unheard.send.wqe.wr, target)]),
+        *_dropped(case, unanswered, target),
+        cure=Fix([*_faults(case, lost), *once_more(case, qp, unanswered.send.wqe.wr, target)]),
         since=lost[0].event,
     )  # fmt: skip
 
 
-def _dropped(case: Case, unheard: Unheard, target: QueuePair | None) -> list[Evidence]:
+def _dropped(case: Case, unanswered: Unanswered, target: QueuePair | None) -> list[Evidence]:
     """The rest of the message, which does not follow without a gap any more."""
-    rest = [miss for miss in unheard.misses if miss.reason == "rest-of-message"]
+    rest = [miss for miss in unanswered.misses if miss.reason == "rest-of-message"]
     if not rest or target is None:
         return []
     many = fmt.count(len(rest), "packet")
-    return [said(f"{case.qp_name(target)} dropped the {many} after the gap", rest[0].event)]
+    return [fact(f"{case.qp_name(target)} dropped the {many} after the gap", rest[0].event)]
 
 
 def _faults(case: Case, lost: list[Miss]) -> list[str]:

@@ -4,7 +4,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait
 from rdmalab.doctor.facts.waiting import is_quiet
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.grammar.trees import facts, render
 from rdmalab.hca.cq import CompletionQueue
@@ -41,7 +41,7 @@ def _stopped(case: Case, other: Program) -> Evidence:
     found = case.log.about(kind, thing)
     event = event_of(found[-1].record) if found else None
     line = f"failed in line {other.line.number}: {other.line.text}: {other.why}"
-    return said(f"{case.names.of(thing)} {line if failed else 'has ended'}", event)
+    return fact(f"{case.names.of(thing)} {line if failed else 'has ended'}", event)
 
 
 def _restart(case: Case, other: Program) -> Fix:
@@ -98,7 +98,7 @@ def nothing_outstanding(case: Case) -> Finding:
     evidence = [_last_post(case, qp) for qp in feeding[:3]]
     names = " and ".join(case.names.of(thing) for thing in waits.cqs)
     return fail(
-        *(evidence or [said(f"no queue pair completes on {names}")]), waits.words(),
+        *(evidence or [fact(f"no queue pair completes on {names}")]), waits.words(),
         cure=Fix(program=f"post a signaled send or a receive that completes on {names}, then poll"),
         since=waits.since(),
     )  # fmt: skip
@@ -121,9 +121,9 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
     posts = sorted(each for kind in _POSTS for each in case.log.about(kind, thing))
     if not posts:
         since = f" since event {case.log.begins}" if case.log.begins else ""
-        return said(f"nothing was posted on {name}{since}")
+        return fact(f"nothing was posted on {name}{since}")
     many = fmt.count(len(posts), "work request")
-    return said(f"{many} posted on {name}, none outstanding; the last one here",
+    return fact(f"{many} posted on {name}, none outstanding; the last one here",
                 event_of(posts[-1].record))  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def silent_peer(case: Case) -> Finding:
     length = qp.source.wqes[0].length
     lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
     return fail(
-        said(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
+        fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
         _last_post(case, peer), waits.words(), cure=Fix(lines) if lines else None,
         since=waits.since(),
     )  # fmt: skip
@@ -162,7 +162,8 @@ def condition_false(case: Case) -> Finding:
     if waits is None or question is None or waits.program.state is not ProgramState.WAITING:
         return NA
     values = [
-        said(f"{render(fact)} is {_value(case.session.ask(fact))}") for fact in facts(question)
+        fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")
+        for asked_fact in facts(question)
     ]
     return fail(
         *values, waits.words(), since=waits.since(),
@@ -189,7 +190,7 @@ def event_taken(case: Case) -> Finding:
         return ok("no other thread read an event since it was started")
     record, by = others[0]
     return fail(
-        said(f"{by or 'a call'} took {async_event_of(record).name}", event_of(record)),
+        fact(f"{by or 'a call'} took {async_event_of(record).name}", event_of(record)),
         waits.words(),
         cure=Fix(program="read asynchronous events in one thread, and notify the others"),
     )  # fmt: skip
@@ -218,8 +219,8 @@ def sqd_notify_missing(case: Case) -> Finding:
         if AsyncEvent.SQ_DRAINED not in since:
             name = case.names.of(thing)
             return fail(
-                said(f"{name} was moved to SQD without en_sqd_async_notify=1", moved),
-                said(f"it has drained, and no event was raised for {name}"), waits.words(),
+                fact(f"{name} was moved to SQD without en_sqd_async_notify=1", moved),
+                fact(f"it has drained, and no event was raised for {name}"), waits.words(),
                 cure=Fix(program=f"modify_qp {name} state=SQD en_sqd_async_notify=1"),
             )  # fmt: skip
     return ok("no queue pair of its device has drained without an event")

@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import taken
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, ok, said, warn
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.what_if import attempt
@@ -47,11 +47,11 @@ def status_ignored(case: Case) -> Finding:
     cqe = cqe_of(bad[0])
     flushed = sum(cqe_of(record).status is WCStatus.WR_FLUSH_ERR for record in bad)
     return warn(
-        said(f"{name} polled {fmt.wr(cqe.wr_id)} with "
+        fact(f"{name} polled {fmt.wr(cqe.wr_id)} with "
              f"{cqe.status.name}", event_of(bad[0])),
 _then(case, later),
         *_flushes(bad, flushed),
-        said("none of its lines asks for a status"),
+        fact("none of its lines asks for a status"),
         cure=_status_ignored_cure(case, cqe),
     )  # fmt: skip
 
@@ -59,9 +59,9 @@ _then(case, later),
 def _then(case: Case, later: list[Call]) -> Evidence:
     """What the program did next."""
     if later:
-        return said(f"it went on with {later[0].verb}", later[0].event)
+        return fact(f"it went on with {later[0].verb}", later[0].event)
     ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
-    return said("it ended without an error", event_of(ends[-1].record) if ends else None)
+    return fact("it ended without an error", event_of(ends[-1].record) if ends else None)
 
 
 def _looks(program: Program) -> bool:
@@ -79,7 +79,7 @@ def _taken(case: Case) -> list[Record]:
 def _flushes(bad: list[Record], flushed: int) -> list[Evidence]:
     if not flushed:
         return []
-    return [said(f"{fmt.count(flushed, 'more completion')} had WR_FLUSH_ERR", event_of(bad[-1]))]
+    return [fact(f"{fmt.count(flushed, 'more completion')} had WR_FLUSH_ERR", event_of(bad[-1]))]
 
 
 def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
@@ -89,9 +89,9 @@ def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
         return Fix(program=_LOOK)
     thing = Thing(Noun.QP, qp.node, qp.number)
     lost = [send_wqe_of(r) for _, r in case.log.about(Kind.WQE_COMPLETED, thing) if status_of(r)]
-    lines = simple_fixes.revive(case, qp)
+    lines = simple_fixes.bring_up_again(case, qp)
     for wqe in lost:
-        lines += simple_fixes.again(case, qp, wqe.wr, revived=True)
+        lines += simple_fixes.again(case, qp, wqe.wr, after_reset=True)
     works = attempt(case.session, lines, Subject(Sort.SEND, thing, lost[-1].serial,
                                                  lost[-1].wr.wr_id)).works  # fmt: skip
     return Fix(lines) if works else Fix(program=_LOOK)
@@ -122,8 +122,8 @@ def error_field_read(case: Case) -> Finding:
     first = found[0]
     status = WCStatus(first.cqe.status).name
     text = f"{first.field} was read of the completion wr_id={first.cqe.wr_id}, which has {status}"
-    more = [said(f"and {each.field}", each.event) for each in found[1:3]]
-    return warn(said(text, first.event), *more, cure=Fix(program=_ADVICE))
+    more = [fact(f"and {each.field}", each.event) for each in found[1:3]]
+    return warn(fact(text, first.event), *more, cure=Fix(program=_ADVICE))
 
 
 def _queue(case: Case) -> Thing | None:
@@ -175,16 +175,18 @@ def imm_endian(case: Case) -> Finding:
     if not _looks_swapped(cqe.imm_data):
         return ok("its immediate data look as if htonl had been used", event)
     message = _message(case, cqe)
-    posted = [said(f"{case.names.of(message.thing)} posted it so", message.posted)
+    posted = [fact(f"{case.names.of(message.thing)} posted it so", message.posted)
               for _ in [0] if message is not None]  # fmt: skip
-    return warn(said(_told(cqe.imm_data), event), *posted, cure=_imm_endian_cure(case, message))
+    return warn(
+        fact(_swapped_text(cqe.imm_data), event), *posted, cure=_imm_endian_cure(case, message)
+    )
 
 
 def _looks_swapped(value: int) -> bool:
     return 0 < value < SMALL
 
 
-def _told(value: int) -> str:
+def _swapped_text(value: int) -> str:
     swapped = swap_octets(value)
     return f"imm_data={value} lies in memory; who reads it by ntohl gets {swapped:#010x}, {swapped}"
 
@@ -196,7 +198,7 @@ def _sent(case: Case) -> Finding:
     value = send.wqe.wr.imm_data
     if not _looks_swapped(value):
         return ok("its immediate data look as if htonl had been used")
-    return warn(said(_told(value), send.posted), cure=_program(value))
+    return warn(fact(_swapped_text(value), send.posted), cure=_program(value))
 
 
 def _program(value: int) -> Fix:

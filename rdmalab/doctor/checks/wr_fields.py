@@ -2,9 +2,9 @@
 
 from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fail, ok, said
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, reposting, simple_fixes
-from rdmalab.doctor.fixes.changed_calls import mended
+from rdmalab.doctor.fixes.changed_calls import corrected
 from rdmalab.doctor.work import attempts
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.rules import errno_name
@@ -36,8 +36,8 @@ def too_many_sges(case: Case) -> Finding:
     name = f" for {fmt.wr(attempts.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
     whose = f"{maker} fixed {limit}" if maker else f"{limit} is a number of the device"
     return fail(
-        said(f"{call.verb} was refused{name}: {call.message}", call.event),
-        said(whose),
+        fact(f"{call.verb} was refused{name}: {call.message}", call.event),
+        fact(whose),
         cure=_too_many_sges_cure(case, attempt, limit),
     )
 
@@ -45,7 +45,7 @@ def too_many_sges(case: Case) -> Finding:
 def _too_many_sges_cure(case: Case, attempt: attempts.Attempt | None, limit: str) -> Fix:
     """Pieces that touch are one; who has none of these must ask for more, or copy."""
     rule = case.call.refusal if case.call is not None else ""
-    better = mended(attempt.left[0], rule) if attempt is not None and attempt.left else None
+    better = corrected(attempt.left[0], rule) if attempt is not None and attempt.left else None
     if attempt is not None and better is not None and len(better["sg"]) <= _most(case, limit):
         wrs = [better, *attempt.left[1:]]
         return Fix([attempts.said_again(case.session, attempt, wrs)])
@@ -73,9 +73,9 @@ def inline_too_long(case: Case) -> Finding:
     made = case.log.created(Thing(Noun.QP, qp.node, qp.number))
     room, used = qp.cap.max_inline_data, len(qp.sq.wqes)
     return fail(
-        said(f"{case.qp_name(qp)} was made with max_inline_data={room}", made),
-        said(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case, qp)}", call.event),
-        said(f"{used} of {fmt.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
+        fact(f"{case.qp_name(qp)} was made with max_inline_data={room}", made),
+        fact(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case, qp)}", call.event),
+        fact(f"{used} of {fmt.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
              "it was not full"),
         cure=_inline_too_long_cure(case, qp), since=call.event,
     )  # fmt: skip
@@ -101,7 +101,7 @@ def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
     """Without INLINE, where the adapter may read the bytes by DMA."""
     attempt = attempts.of_call(case.log, case.call)
     if attempt is not None and attempt.left and _registered(case, attempt):
-        plain = mended(attempt.left[0], "inline-length") or attempt.left[0]
+        plain = corrected(attempt.left[0], "inline-length") or attempt.left[0]
         return Fix(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))
     many = _length(case, qp, attempt) if attempt is not None else 0
     enough = f"max_inline_data={many}" if many else "a larger max_inline_data"
@@ -135,12 +135,12 @@ def inline_opcode(case: Case) -> Finding:
         return ok("the device accepts INLINE")
     name = fmt.member(wr.opcode, WROpcode)
     flags = fmt.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
-    again = simple_fixes.again(case, qp, wr, revived=True, flags=flags)
+    again = simple_fixes.again(case, qp, wr, after_reset=True, flags=flags)
     return fail(
-        said(f"{name} was posted INLINE, and this device accepted it", send.posted),
-        said("where its answer goes lies the copied data instead of keys: it ended with "
+        fact(f"{name} was posted INLINE, and this device accepted it", send.posted),
+        fact("where its answer goes lies the copied data instead of keys: it ended with "
              f"{send.ending.status.name}", send.ending.event),
-        cure=Fix([*memory_fixes.revived(case, qp), *again]), since=send.posted,
+        cure=Fix([*memory_fixes.ready_to_send(case, qp), *again]), since=send.posted,
     )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def _refused(case: Case) -> Finding:
     bad = [wr for wr in lists if isinstance(wr, dict) and _is_bad(wr)]
     names = " ".join(fmt.member(wr.get("opcode", 0), WROpcode) for wr in bad)
     text = f"{names} was posted with INLINE" if names else call.message
-    return fail(said(text, call.event), cure=_inline_opcode_cure(case, lists))
+    return fail(fact(text, call.event), cure=_inline_opcode_cure(case, lists))
 
 
 def _is_bad(wr: CallArguments) -> bool:

@@ -2,7 +2,7 @@
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Finding, Fix, check, ok, said, warn
+from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
@@ -36,8 +36,8 @@ def _landed_beside(case: Case, content: Content) -> Finding:
         return ok("no message of another node was written into its region")
     where = past.words_for(case.session, case.node, piece_of(beside[-1]))
     return warn(
-        said(f"{name_of(case.names, message.subject)} was posted", message.posted),
-        said(f"it wrote {where}, not these bytes", event_of(beside[-1])),
+        fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
+        fact(f"it wrote {where}, not these bytes", event_of(beside[-1])),
         cure=_moved(case, message) or Fix(program=_ADVICE),
     )  # fmt: skip
 
@@ -71,8 +71,8 @@ def _left_beside(case: Case, content: Content) -> Finding:
     last, name = other[-1], name_of(case.names, message.subject)
     place, sent = (past.words_for(case.session, node, p) for p in (piece_of(last), source[0]))
     return warn(
-        said(f"the program filled {place}", event_of(last)),
-        said(f"{name} was posted with {sent}, which was never filled", message.posted),
+        fact(f"the program filled {place}", event_of(last)),
+        fact(f"{name} was posted with {sent}, which was never filled", message.posted),
         cure=_sent_from(case, message, f"{place}"),
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ def thing(qp: QueuePair) -> Thing:
     return Thing(Noun.QP, qp.node, qp.number)
 
 
-def told(case: Case, qp: QueuePair, attr: Attr) -> int | None:
+def set_at(case: Case, qp: QueuePair, attr: Attr) -> int | None:
     """The event in which an attribute got the value it has; None where that is not kept."""
     found = case.log.about(Kind.ATTRIBUTES_SET, thing(qp))
     return next((event_of(r) for _, r in reversed(found) if int(attr_mask_of(r)) & attr), None)
@@ -59,8 +59,8 @@ def psn_gap(ends_: Ends) -> int:
     return diff(ends_.sender.attr.sq_psn or 0, ends_.receiver.attr.rq_psn or 0)
 
 
-def is_in_vain(case: Case) -> bool:
+def stays_unanswered(case: Case) -> bool:
     """Whether the send has no answer, and none comes without a new call."""
     send = case.send
     waits = send is not None and send.on_queue and send.begun
-    return send is not None and (send.gave_up or (waits and not case.comes))
+    return send is not None and (send.retries_exhausted or (waits and not case.will_succeed))

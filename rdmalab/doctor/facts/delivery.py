@@ -30,7 +30,7 @@ def by_fault(row: PacketRow) -> bool:
     return lost or (row.fate is Fate.DROPPED and row.reason.startswith(_HARMED))
 
 
-def faults_behind(case: Case, rows: Iterable[PacketRow]) -> list[int]:
+def faults_of(case: Case, rows: Iterable[PacketRow]) -> list[int]:
     """The numbers of the faults that took them: `fault 3: drop A->B`; harm is not signed."""
     found: list[int] = []
     for row in rows:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.thread_waits import things_of
-from rdmalab.doctor.finding import Evidence, said
+from rdmalab.doctor.finding import Evidence, fact
 from rdmalab.doctor.future import goes_on
 from rdmalab.hca import channels
 from rdmalab.hca.cq import CompletionQueue
@@ -28,7 +28,7 @@ class EventWaiter:
     since: int | None
 
 
-def sleeper(case: Case) -> EventWaiter | None:
+def event_waiter(case: Case) -> EventWaiter | None:
     """The program, or the call, that is asked about, if it waits in get_cq_event."""
     channel = _channel(case)
     if channel is None:
@@ -62,12 +62,12 @@ def stays(case: Case) -> bool:
     return case.at_rest or not (called or goes_on(case.session, case.subject.thing))
 
 
-def sleeps(case: Case, asleep: EventWaiter) -> Evidence:
+def wait_evidence(case: Case, waiter: EventWaiter) -> Evidence:
     """`B.rx waits on B.ch0`."""
     if case.call is not None:
-        name = case.names.of(asleep.channel)
-        return said(f"{asleep.name} on {name} would block without end", asleep.since)
-    return said(f"{asleep.name} waits on {case.names.of(asleep.channel)}", asleep.since)
+        name = case.names.of(waiter.channel)
+        return fact(f"{waiter.name} on {name} would block without end", waiter.since)
+    return fact(f"{waiter.name} waits on {case.names.of(waiter.channel)}", waiter.since)
 
 
 def cq_name(case: Case, cq: CompletionQueue) -> str:
@@ -106,11 +106,11 @@ def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
     name, event = cq_name(case, cq), armed(case, cq)
     if event is None:
         begins = case.log.begins
-        return said(
+        return fact(
             f"{name} was not armed since event {begins}" if begins else f"{name} was never armed"
         )
     if cq.armed is not Arm.NONE:
-        return said(f"{name} was armed for {ARMS[cq.armed]}", event)
-    told = case.log.about(Kind.CQ_EVENT_RAISED, Thing(Noun.CQ, cq.node, cq.number))
-    spent = event_of(told[-1].record) if told else event
-    return said(f"{name} was armed at event {event}; the event it raised disarmed it", spent)
+        return fact(f"{name} was armed for {ARMS[cq.armed]}", event)
+    raised = case.log.about(Kind.CQ_EVENT_RAISED, Thing(Noun.CQ, cq.node, cq.number))
+    spent = event_of(raised[-1].record) if raised else event
+    return fact(f"{name} was armed at event {event}; the event it raised disarmed it", spent)

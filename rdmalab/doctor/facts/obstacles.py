@@ -33,7 +33,7 @@ def narrow_link(case: Case) -> Obstacle | None:
     return _obstacle(case, lambda match: match.longer is not None)
 
 
-def dead_address(case: Case) -> Obstacle | None:
+def unrouted_address(case: Case) -> Obstacle | None:
     """The fault that drops each packet to or from one address."""
     return _obstacle(case, lambda match: match.gid is not None)
 

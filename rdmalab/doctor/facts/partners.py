@@ -92,7 +92,7 @@ def misled(case: Case) -> tuple[QueuePair, QueuePair] | None:
     if send is None or qp is None or send.wqe is None or send.posted is None:
         return None
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
-    if good and (case.unheard is None or not case.unheard.misses):
+    if good and (case.unanswered is None or not case.unanswered.misses):
         return None
     return mistaken(case.world, qp)
 
@@ -143,7 +143,7 @@ def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
     return max(case.log.entered(thing_of(qp), state), default=None)
 
 
-def told(case: Case, qp: QueuePair) -> int | None:
+def peer_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event that set its peer: the transition to RTR."""
     return entered(case, qp, QPState.RTR)
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, is_in_vain, psn_gap, told
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, set_at, stays_unanswered
 from rdmalab.doctor.facts.partners import mistaken
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, hinders, ok, said
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, fact, hinders, ok
 from rdmalab.doctor.fixes import recovery
 from rdmalab.spec.states import Attr
 from rdmalab.views import fmt
@@ -28,22 +28,22 @@ def examine(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]])
     gap = psn_gap(both) * sign
     if gap <= 0 or began_alone(case, both) is not None:
         return ok(f"first packet number {_number(both.sender.attr.sq_psn)}on both ends")
-    if not is_in_vain(case):
+    if not stays_unanswered(case):
         return ok("the PSNs match now")
     return hinders(
-        case, *_told(case, both), *seen(case, both)[:1],
+        case, *_first_psns(case, both), *seen(case, both)[:1],
         cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
-        since=max((e.event for e in _told(case, both) if e.event is not None), default=None),
+        since=max((e.event for e in _first_psns(case, both) if e.event is not None), default=None),
     )  # fmt: skip
 
 
-def _told(case: Case, both: Ends) -> list[Evidence]:
+def _first_psns(case: Case, both: Ends) -> list[Evidence]:
     sender, receiver = both
     return [
-        said(f"{case.qp_name(sender)} was given sq_psn={_number(sender.attr.sq_psn)}",
-             told(case, sender, Attr.SQ_PSN)),
-        said(f"{case.qp_name(receiver)} was given rq_psn={_number(receiver.attr.rq_psn)}",
-             told(case, receiver, Attr.RQ_PSN)),
+        fact(f"{case.qp_name(sender)} was given sq_psn={_number(sender.attr.sq_psn)}",
+             set_at(case, sender, Attr.SQ_PSN)),
+        fact(f"{case.qp_name(receiver)} was given rq_psn={_number(receiver.attr.rq_psn)}",
+             set_at(case, receiver, Attr.RQ_PSN)),
     ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 
-_DEAD = (QPState.ERR, QPState.SQE)
+_ERROR_STATES = (QPState.ERR, QPState.SQE)
 
 
 @dataclass(slots=True)
@@ -37,9 +37,9 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
     until = case.world.event if work is None or work.ending is None else work.ending.event
     thing = Thing(Noun.QP, qp.node, qp.number)
     moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= until]
-    if not moves or rec.new_state_of(moves[-1]) not in _DEAD:
+    if not moves or rec.new_state_of(moves[-1]) not in _ERROR_STATES:
         return None
-    return _told(case, thing, moves[-1])
+    return _explained(case, thing, moves[-1])
 
 
 def _device(case: Case) -> ErrorCause | None:
@@ -51,7 +51,7 @@ def _device(case: Case) -> ErrorCause | None:
     return ErrorCause(QPState.ERR, event, f"the device of {case.node} {word}") if word else None
 
 
-def _told(case: Case, thing: Thing, move: Record) -> ErrorCause:
+def _explained(case: Case, thing: Thing, move: Record) -> ErrorCause:
     event, state = rec.event_of(move), QPState(rec.new_state_of(move))
     records = case.log.within(event)
     for explain in _EXPLAIN:

@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.partners import thing_of
-from rdmalab.doctor.finding import Evidence, said
+from rdmalab.doctor.finding import Evidence, fact
 from rdmalab.hca.qp import QueuePair, RecvQueue
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.spec.records import Kind, event_of
@@ -39,9 +39,9 @@ def refused(case: Case) -> Refused | None:
     if srq is None:
         return None
     if not qp.transport.acknowledged:
-        misses = case.unheard.because("no-receive") if case.unheard is not None else []
+        misses = case.unanswered.because("no-receive") if case.unanswered is not None else []
         return Refused(target, srq, [miss.event for miss in misses]) if misses else None
-    if not is_in_vain(case, srq):
+    if not stays_without_receive(case, srq):
         return None
     naks = [row.event for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     return Refused(target, srq, naks) if naks else None
@@ -55,7 +55,7 @@ def shared_by(case: Case, target: QueuePair) -> SharedReceiveQueue | None:
     return case.world.nodes[target.node].srqs.items.get(number)
 
 
-def is_in_vain(case: Case, srq: SharedReceiveQueue) -> bool:
+def stays_without_receive(case: Case, srq: SharedReceiveQueue) -> bool:
     """Whether it ended with RNR_RETRY_EXC_ERR, or waits for an SRQ that is in error."""
     send = case.send
     if send is None:
@@ -80,7 +80,7 @@ def _source(case: Case, peer: QueuePair) -> RecvQueue | SharedReceiveQueue:
     return shared_by(case, peer) or peer.source
 
 
-def astray(case: Case, peer: QueuePair) -> list[Evidence]:
+def misplaced_receive(case: Case, peer: QueuePair) -> list[Evidence]:
     """The receive that was posted, or was to be posted, to another queue than the one it is of."""
     srq = shared_by(case, peer)
     own = Thing(Noun.SRQ, peer.node, srq.number) if srq else thing_of(peer)
@@ -92,12 +92,12 @@ def astray(case: Case, peer: QueuePair) -> list[Evidence]:
     takes = f"{case.qp_name(peer)} takes its receives from {name}"
     if refused_ and not filled:
         said_ = f"{refused_[0].verb} to {case.qp_name(peer)} was refused"
-        return [said(said_, refused_[0].event), said(takes)]
+        return [fact(said_, refused_[0].event), fact(takes)]
     pd = srq.pd if srq else peer.pd
     for number, other in case.world.nodes[peer.node].srqs.items.items():
         posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))
         first = next((event_of(r) for _, r in posts if event_of(r) > max(filled, default=-1)), None)
         if other is not _source(case, peer) and other.wqes and other.pd == pd and first:
             got = f"{case.name(Noun.SRQ, peer.node, number)} got a receive"
-            return [said(got, first), said(f"{takes}, which is empty")]
+            return [fact(got, first), fact(f"{takes}, which is empty")]
     return []

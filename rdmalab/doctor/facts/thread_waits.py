@@ -7,7 +7,7 @@ from itertools import takewhile
 from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor import named
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import Evidence, said
+from rdmalab.doctor.finding import Evidence, fact
 from rdmalab.doctor.work.attempts import RECEIVING, SENDING
 from rdmalab.grammar.program import Line
 from rdmalab.hca.qp import QueuePair
@@ -91,7 +91,7 @@ class ThreadWait:
         """`A.x waits in line 1: poll A.cq0`."""
         line = self.program.line
         what = "waits" if self.program.state is ProgramState.WAITING else "polls in vain"
-        return said(f"{self.name} {what} in line {line.number}: {line.text}", self.since())
+        return fact(f"{self.name} {what} in line {line.number}: {line.text}", self.since())
 
 
 def thread_wait(case: Case) -> ThreadWait | None:
@@ -127,13 +127,13 @@ def cqs_of(case: Case, program: Program) -> list[Thing]:
     """The completion queues that a thread looks at, by name or through a channel."""
     things = things_of(case, program)
     channels = {(t.node, t.number) for t in things if t.noun is Noun.CHANNEL}
-    told = [
+    found_ = [
         Thing(Noun.CQ, cq.node, cq.number)
         for hca in case.world.nodes.values()
         for cq in hca.cqs.items.values()
         if (cq.node, cq.channel) in channels
     ]
-    return list(dict.fromkeys([*(t for t in things if t.noun is Noun.CQ), *told]))
+    return list(dict.fromkeys([*(t for t in things if t.noun is Noun.CQ), *found_]))
 
 
 def looked_at(case: Case) -> list[Thing]:

@@ -21,7 +21,7 @@ MOST = 3
 """The number of them that are examined, the newest first."""
 
 
-def strays(case: Case, qp: QueuePair) -> list[Subject]:
+def undelivered_sends(case: Case, qp: QueuePair) -> list[Subject]:
     """The sends to a queue pair that were dropped or lost since its last message."""
     taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
     in_use = qp.resp.recv is not None  # of its message the beginning has come

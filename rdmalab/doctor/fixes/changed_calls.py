@@ -10,10 +10,10 @@ from rdmalab.spec.work import SendFlags
 """A work request as it was given, key → value."""
 
 
-def mended(wr: CallArguments, rule: str) -> CallArguments | None:
+def corrected(wr: CallArguments, rule: str) -> CallArguments | None:
     """The same request without the mistake; None where only its author can know what was meant."""
-    mend = _MEND.get(rule)
-    return mend(wr) if mend is not None else None
+    correction = _CORRECTIONS.get(rule)
+    return correction(wr) if correction is not None else None
 
 
 def with_flags(wr: CallArguments, flags: SendFlags) -> CallArguments:
@@ -46,14 +46,14 @@ def _joined(one: Any, other: Any) -> Any:
 
 
 def _without(flag: SendFlags) -> Callable[[CallArguments], CallArguments | None]:
-    def mend(wr: CallArguments) -> CallArguments | None:
+    def correction(wr: CallArguments) -> CallArguments | None:
         flags = int(wr.get("flags") or 0)
         return wr | {"flags": flags & ~int(flag)} if flags & flag else None
 
-    return mend
+    return correction
 
 
-_MEND: dict[str, Callable[[CallArguments], CallArguments | None]] = {
+_CORRECTIONS: dict[str, Callable[[CallArguments], CallArguments | None]] = {
     "send-sges": _with_fewer_pieces,
     "recv-sges": _with_fewer_pieces,
     "srq-sges": _with_fewer_pieces,

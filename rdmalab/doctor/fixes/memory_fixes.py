@@ -60,14 +60,18 @@ def rephrased(case: Case, invocation: Invocation, **changed: object) -> str:
     return render(Invocation(invocation.name, arguments), case.session.vocabulary[invocation.name])
 
 
-def revived(case: Case, qp: QueuePair, ours: simple_fixes.Attributes | None = None,
+def ready_to_send(case: Case, qp: QueuePair, ours: simple_fixes.Attributes | None = None,
             theirs: simple_fixes.Attributes | None = None) -> list[str]:  # fmt: skip
     """The lines after which a QP sends again: none, SQE to RTS, or a reconnection of both ends."""
     if qp.state is QPState.SQE:
         return [f"modify_qp {case.qp_name(qp)} state=RTS cur_qp_state=SQE"]
     peer = peer_of(case.world, qp)
     well = all(q is None or q.state is QPState.RTS for q in (qp, peer))
-    return [] if well and not ours and not theirs else simple_fixes.revive(case, qp, ours, theirs)
+    return (
+        []
+        if well and not ours and not theirs
+        else simple_fixes.bring_up_again(case, qp, ours, theirs)
+    )
 
 
 def a_message(case: Case, qp: QueuePair, length: int) -> list[str]:
@@ -80,7 +84,7 @@ def a_message(case: Case, qp: QueuePair, length: int) -> list[str]:
 
 
 # --------------------------------------------------------------------------- the own memory
-def mended(
+def corrected(
     case: Case, user: MemoryUser, hca: Hca, wr: SendWR | RecvWR, rights: int
 ) -> MemoryFix | None:
     """The whole list so that the adapter may touch all of it; elements of length 0 are left out."""
@@ -91,12 +95,12 @@ def mended(
     for index, sge in enumerate(listed(wr)):
         if not sge.length:
             continue
-        mend = _element(case, user, sge, wrong.get(index), hca)
-        if mend is None:
+        correction = _element(case, user, sge, wrong.get(index), hca)
+        if correction is None:
             return None
-        lines += [line for line in mend.lines if line not in lines]
-        said.append(mend.said)
-        length += mend.length
+        lines += [line for line in correction.lines if line not in lines]
+        said.append(correction.said)
+        length += correction.length
     return MemoryFix(lines, ",".join(said), length)
 
 
@@ -202,7 +206,7 @@ def target(case: Case, peer: QueuePair, wr: SendWR, denial: Denial) -> MemoryFix
         mr = _region(hca, peer.pd, denial.rights, lambda mr: _opens(mr, peer.pd, denial))
     if mr is not None:
         return _at(case, hca, mr, wr.remote_addr, denial, [])
-    return lent_anew(case, peer, denial)
+    return registered_again(case, peer, denial)
 
 
 def _in_window(case: Case, hca: Hca, opened: KeyTarget, denial: Denial) -> MemoryFix:
@@ -235,7 +239,7 @@ def first_bytes(case: Case, wr: SendWR, length: int) -> str:
     return ",".join(said)
 
 
-def lent_anew(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix | None:
+def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix | None:
     """Register these bytes of the peer, or some others of it."""
     hca, rights = case.world.nodes[peer.node], denial.rights
     if needs_local_write(rights):

@@ -93,15 +93,15 @@ def create_like(case: Case, qp: QueuePair, name: str, **changed: object) -> str:
 
 # --------------------------------------------------------------------------- messages
 def once_more(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
-              revived: bool = False, **changed: object) -> list[str]:  # fmt: skip
+              after_reset: bool = False, **changed: object) -> list[str]:  # fmt: skip
     """The same message to this peer, with a receive where it takes one and none waits.
 
-    revived: the peer's own receives were lost by a reset before; the first of them is posted again.
+    after_reset: a reset took the receives of the peer; the first of them is posted again.
     """
     lines = [simple_fixes.post_send(case, qp, wr, **{**_named(case, wr, peer), **changed})]
     if peer is None or not simple_fixes.needs_receive(wr):
         return lines
-    lost = revived and not peer.shares_receives
+    lost = after_reset and not peer.shares_receives
     if peer.source.wqes and not lost:
         return lines
     length = sum(sge.length for sge in wr.sg)

@@ -27,7 +27,7 @@ def is_well(case: Case, qp: QueuePair) -> bool:
 
 
 # --------------------------------------------------------------------------- a send
-def anew(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
+def resend(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
     """The same message once more, after a reconnection if the connection is in error."""
     if is_well(case, qp):
         return simple_fixes.again(case, qp, wr)
@@ -40,7 +40,7 @@ def reconnected(
 ) -> list[str]:  # fmt: skip
     """Both ends reset and brought up again with changed attributes, then the message."""
     peer = partner_of(case.world, qp)
-    lines = simple_fixes.revive(case, qp, ours, theirs) + restock(case, qp)
+    lines = simple_fixes.bring_up_again(case, qp, ours, theirs) + restock(case, qp)
     if peer is not None:
         lines += restock(case, peer)
     if peer is not None and simple_fixes.needs_receive(wr) and not _is_met(case, peer):
@@ -68,17 +68,17 @@ def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
     return [wqe.wr for wqe in (*flushed, *using, *qp.rq.wqes)]
 
 
-def receive_anew(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
+def receive_again(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
     """The same receive once more, where it is needed on a new connection, and a message for it."""
     peer = partner_of(case.world, qp)
     well = qp.state_row.receives and (peer is None or is_well(case, peer))
-    lines = [] if well else simple_fixes.revive(case, qp)
+    lines = [] if well else simple_fixes.bring_up_again(case, qp)
     return [*lines, simple_fixes.post_recv(case, qp, wr), *message_for(case, qp)]
 
 
-def received_anew(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
+def receives_reposted(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
     """Both ends brought up again with changed attributes, all receives, and a message for them."""
-    lines = simple_fixes.revive(case, qp, both, both) + restock(case, qp)
+    lines = simple_fixes.bring_up_again(case, qp, both, both) + restock(case, qp)
     return [*lines, *message_for(case, qp)]
 
 
@@ -118,7 +118,7 @@ def _few_bytes(case: Case, qp: QueuePair) -> list[SGE]:
 
 
 # --------------------------------------------------------------------------- the way up
-def way_up(case: Case, qp: QueuePair) -> list[str]:
+def steps_to_rts(case: Case, qp: QueuePair) -> list[str]:
     """The moves that are missing up to RTS; nothing where it knows no peer."""
     peer = partner_of(case.world, qp)
     if peer is not None:
@@ -129,7 +129,7 @@ def way_up(case: Case, qp: QueuePair) -> list[str]:
     return [simple_fixes.move(case, qp, now, to, {}) for now, to in pairwise(below)]
 
 
-def nudge(case: Case, qp: QueuePair, wr: SendWR) -> str:
+def ring_doorbell(case: Case, qp: QueuePair, wr: SendWR) -> str:
     """Post a request without data, to ring the doorbell."""
     if qp.transport.connected:
         return f"post_send {case.qp_name(qp)} opcode=RDMA_WRITE"

@@ -27,7 +27,7 @@ def needed(case: Case, cq: CompletionQueue) -> int:
     return depth + sum(hca.srqs.items[number].capacity for number in sorted(shared))
 
 
-def anew(case: Case, cq: CompletionQueue, *, cqe: int = 0, channel: int = 0) -> list[str]:
+def recreate(case: Case, cq: CompletionQueue, *, cqe: int = 0, channel: int = 0) -> list[str]:
     """Destroy the CQ and its queue pairs, and create them again under the same names.
 
     cqe: its size, the present one if 0; channel: its completion channel, none if 0. Outstanding
@@ -58,7 +58,7 @@ def _brought_up(case: Case, qp: QueuePair) -> list[str]:
     if qp.path is None and qp.transport.connected:
         return []
     fresh = f"modify_qp {case.qp_name(qp)} state=RESET"
-    return [line for line in simple_fixes.revive(case, qp) if line != fresh]
+    return [line for line in simple_fixes.bring_up_again(case, qp) if line != fresh]
 
 
 def create_qp(case: Case, qp: QueuePair) -> str:

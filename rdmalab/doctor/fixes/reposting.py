@@ -15,42 +15,43 @@ from rdmalab.world.relations import peer_of
 
 
 def once_more(
-    case: Case, qp: QueuePair, *, signaled: bool = False, revived: bool = False
+    case: Case, qp: QueuePair, *, signaled: bool = False, after_reset: bool = False
 ) -> list[str]:
     """All that the call which is asked about did not post; [] if its arguments are not in the log.
 
-    signaled: its last request asks for a completion; revived: as for `repost`.
+    signaled: its last request asks for a completion; after_reset: as for `repost`.
     """
     attempt = attempts.of_call(case.log, case.call)
     if attempt is not None and attempt.left:
         *before, last = attempt.left
         last = with_flags(last, SendFlags.SIGNALED) if signaled else last
-        return repost(case, qp, attempt, [*before, last], revived=revived)
+        return repost(case, qp, attempt, [*before, last], after_reset=after_reset)
     batch = batches.closed_by(case.log, case.call) if case.call is not None else None
     if batch is None:
         return []
     flags = int(SendFlags.SIGNALED) if signaled else 0
     lines = rebuilding.once_more(case, batch, flags=flags) or []
-    return [*_rooms(case, qp, (built.wr for built in batch.built), revived=revived), *lines]
+    return [*_rooms(case, qp, (built.wr for built in batch.built), after_reset=after_reset), *lines]
 
 
 def repost(
-    case: Case, qp: QueuePair, attempt: Attempt, wrs: list[CallArguments], *, revived: bool = False
+    case: Case, qp: QueuePair, attempt: Attempt, wrs: list[CallArguments], *,
+    after_reset: bool = False,
 ) -> list[str]:  # fmt: skip
     """Post these, with a receive at the peer for each send that needs one and finds none.
 
-    revived: the peer's own receives were lost by a reset before.
+    after_reset: the peer's own receives were lost by a reset before.
     """
     sends = attempts.bound(case.session, attempt, wrs) if attempt.call.verb == "post_send" else []
-    lines = _rooms(case, qp, sends, revived=revived)
+    lines = _rooms(case, qp, sends, after_reset=after_reset)
     return [*lines, attempts.said_again(case.session, attempt, wrs)]
 
 
-def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, revived: bool) -> list[str]:
+def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, after_reset: bool) -> list[str]:
     peer = peer_of(case.world, qp)
     if peer is None:
         return []
-    waiting = 0 if revived and not peer.shares_receives else len(peer.source.wqes)
+    waiting = 0 if after_reset and not peer.shares_receives else len(peer.source.wqes)
     wanting = [wr for wr in wrs if simple_fixes.needs_receive(wr)]
     return [
         simple_fixes.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]

@@ -120,7 +120,7 @@ def line(verb: str, name: str, said: CallArguments) -> str:
 
 
 # --------------------------------------------------------------------------- connections
-def revive(case: Case, qp: QueuePair, ours: Attributes | None = None,
+def bring_up_again(case: Case, qp: QueuePair, ours: Attributes | None = None,
            theirs: Attributes | None = None) -> list[str]:  # fmt: skip
     """Reset a queue pair and its peer and bring both up again, with the same attributes.
 
@@ -227,15 +227,15 @@ def needs_receive(wr: SendWR) -> bool:
 
 
 def again(
-    case: Case, qp: QueuePair, wr: SendWR, *, revived: bool = False, **changed: object
+    case: Case, qp: QueuePair, wr: SendWR, *, after_reset: bool = False, **changed: object
 ) -> list[str]:
     """The same message once more, with a receive for it where it needs one and none waits.
 
-    revived: the peer's own receives were lost by a reset before.
+    after_reset: the peer's own receives were lost by a reset before.
     """
     lines = [post_send(case, qp, wr, **changed)]
     peer = peer_of(case.world, qp)
-    waits = peer is not None and peer.source.wqes and not (revived and not peer.shares_receives)
+    waits = peer is not None and peer.source.wqes and not (after_reset and not peer.shares_receives)
     if needs_receive(wr) and peer is not None and not waits:
         lines.insert(0, _receive_for(case, peer, sum(sge.length for sge in wr.sg)))
     return lines
@@ -265,6 +265,6 @@ def once_more(case: Case) -> list[str]:
     if qp is None or ending is None or ending.status is not WCStatus.WR_FLUSH_ERR:
         return []
     if case.send is not None and case.send.wqe is not None:
-        return again(case, qp, case.send.wqe.wr, revived=True)
+        return again(case, qp, case.send.wqe.wr, after_reset=True)
     wqe = case.receive.wqe if case.receive is not None else None
     return [post_recv(case, qp, wqe.wr)] if wqe is not None else []

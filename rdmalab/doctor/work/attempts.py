@@ -116,7 +116,7 @@ def said_again(session: Session, attempt_: Attempt, wrs: list[CallArguments]) ->
     return render(Invocation(call.verb, arguments), session.vocabulary[call.verb])
 
 
-def told(attempt_: Attempt) -> str:
+def posted_text(attempt_: Attempt) -> str:
     """`1 of 3 work requests was posted; wr 22 was not`."""
     many, left = len(attempt_.wrs), attempt_.left
     was = "was" if attempt_.posted == 1 else "were"

@@ -97,7 +97,7 @@ class Send:
         return None
 
     @property
-    def gave_up(self) -> bool:
+    def retries_exhausted(self) -> bool:
         """Whether it ended with RETRY_EXC_ERR: no answer after all retransmits."""
         return self.ending is not None and self.ending.status is WCStatus.RETRY_EXC_ERR
 

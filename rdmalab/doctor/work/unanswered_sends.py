@@ -16,7 +16,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
 
-_DEAF = (WCStatus.RETRY_EXC_ERR, WCStatus.SUCCESS)
+_UNANSWERED = (WCStatus.RETRY_EXC_ERR, WCStatus.SUCCESS)
 
 
 _CONSEQUENCE = ("rest-of-message",)
@@ -32,7 +32,7 @@ class Miss(NamedTuple):
     number: int
 
 
-class Unheard:
+class Unanswered:
     """A send that is not known to have arrived.
 
     final: no retransmit follows, or nothing is pending; before that its obstacle may still be
@@ -63,7 +63,7 @@ class Unheard:
         return warn(*evidence, cure=cure)
 
 
-def unheard(session: Session, send: Send, *, asked: bool) -> Unheard | None:
+def unanswered(session: Session, send: Send, *, asked: bool) -> Unanswered | None:
     """The send and its drops; None if an answer came, or if there is no failure to explain.
 
     On UC and UD a send completes with SUCCESS even if its message is dropped: that is examined
@@ -73,14 +73,14 @@ def unheard(session: Session, send: Send, *, asked: bool) -> Unheard | None:
     if qp is None or wqe is None or send.since is None:
         return None
     acknowledged = qp.transport.acknowledged
-    if ending is not None and ending.status not in _DEAF:
+    if ending is not None and ending.status not in _UNANSWERED:
         return None
     if acknowledged and ending is not None and ending.status is WCStatus.SUCCESS:
         return None
     if not acknowledged and (not asked or ending is None):
         return None
     final = ending is not None or session.world.agenda.next_ns() is None
-    return Unheard(send, _misses(session.world, send, wqe), final=final)
+    return Unanswered(send, _misses(session.world, send, wqe), final=final)
 
 
 def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:

@@ -67,15 +67,15 @@ def test_a_cable_that_loses_packets_is_no_dead_port() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "mend"),
+    ("line", "correction"),
     [("port A ARMED", "port A ACTIVE"), ("port B DOWN", "port B ACTIVE"), ("link down", "link up")],
 )
-def test_either_port_and_the_link_are_named_and_mended(line: str, mend: str) -> None:
+def test_either_port_and_the_link_are_named_and_mended(line: str, correction: str) -> None:
     lab = lab_of(RECV, line, SEND, "run 10us")
     finding = findings(lab, _WR)["port-not-active"]
     assert finding.verdict is Verdict.FAIL
     assert finding.cure is not None
-    assert finding.cure.lines == [mend]
+    assert finding.cure.lines == [correction]
     assert finding.evidence[0].text.endswith(" went ARMED" if "ARMED" in line else " went DOWN")
     remedy = why(lab, _WR).remedy
     assert remedy is not None

@@ -30,8 +30,8 @@ def test_a_fence_with_nothing_before_it_holds_up_nothing() -> None:
 
 
 def test_whom_a_fence_waits_for_is_told_to_all_behind_it() -> None:
-    behind = SEND.replace("=1 ", "=5 ")
-    lab = lab_of(RECV, RECV, _SLOW, _READ, _FENCED, behind, "run 100us")
+    before = SEND.replace("=1 ", "=5 ")
+    lab = lab_of(RECV, RECV, _SLOW, _READ, _FENCED, before, "run 100us")
     assert "before it, and not answered yet: wr2 RDMA_READ 8 B" in evidence(lab, _WR, "fence-wait")
     assert "wr1 SEND 64 B, before it in line, has FENCE" in evidence(
         lab, "A.qp0.wr[5]", "fence-wait"

@@ -1,4 +1,4 @@
-"""What the ends were told, when, and which of them began anew."""
+"""What the ends were given, when, and which of them began again."""
 
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.facts.bring_up import (
@@ -6,9 +6,9 @@ from rdmalab.doctor.facts.bring_up import (
     began_alone,
     ends,
     entered,
-    is_in_vain,
     psn_gap,
-    told,
+    set_at,
+    stays_unanswered,
 )
 from rdmalab.lab import Lab
 from rdmalab.spec.states import Attr, QPState
@@ -39,11 +39,11 @@ def test_a_send_goes_from_here_and_a_receive_waits_for_what_goes_from_the_peer()
 def test_an_attribute_has_the_event_of_the_last_call_that_set_it() -> None:
     lab = lab_of(SEND)
     case, (sender, _) = both(lab)
-    before = told(case, sender, Attr.MIN_RNR_TIMER)
+    before = set_at(case, sender, Attr.MIN_RNR_TIMER)
     lab.do("modify_qp A.qp0 min_rnr_timer=3")
     case, (sender, _) = both(lab)
-    assert told(case, sender, Attr.MIN_RNR_TIMER) == lab.session.world.event != before
-    assert told(case, sender, Attr.ALT_PATH) is None
+    assert set_at(case, sender, Attr.MIN_RNR_TIMER) == lab.session.world.event != before
+    assert set_at(case, sender, Attr.ALT_PATH) is None
 
 
 def test_the_last_time_it_came_into_a_state_counts() -> None:
@@ -75,7 +75,7 @@ def test_the_gap_between_first_numbers_is_measured_on_the_circle() -> None:
 
 def test_a_send_is_in_vain_when_it_gave_up_or_will() -> None:
     down = ("link down", SEND, "run 1us")
-    assert is_in_vain(case_of(lab_of(RECV, *down), _WR))
-    assert not is_in_vain(case_of(lab_of(RECV, *down, "link up"), _WR))
+    assert stays_unanswered(case_of(lab_of(RECV, *down), _WR))
+    assert not stays_unanswered(case_of(lab_of(RECV, *down, "link up"), _WR))
     gone = lab_of(RECV, "link down", SEND, "run", pair="use rc_pair retry_cnt=1 timeout=8")
-    assert is_in_vain(case_of(gone, _WR))
+    assert stays_unanswered(case_of(gone, _WR))

@@ -7,7 +7,7 @@ from rdmalab.doctor.facts.delivery import (
     by_fault,
     by_port,
     carried_out,
-    faults_behind,
+    faults_of,
     last_try,
 )
 from rdmalab.spec.records import Kind, kind_of
@@ -51,10 +51,10 @@ def test_ports_faults_and_deaf_peers_are_told_apart(line: str, port: bool, fault
 def test_the_faults_that_took_a_packet_are_found_by_number_or_by_what_they_do() -> None:
     lab = lab_of("fault delay A->B 1us", "fault corrupt A->B byte=60", SEND, "run 10us")
     case = case_of(lab, _WR)
-    assert faults_behind(case, last_try(case)) == [2]
+    assert faults_of(case, last_try(case)) == [2]
     lab = lab_of("fault delay A->B 1us", "fault drop A->B", SEND, "run 10us")
     case = case_of(lab, _WR)
-    assert faults_behind(case, last_try(case)) == [2]
+    assert faults_of(case, last_try(case)) == [2]
 
 
 @pytest.mark.parametrize(

@@ -80,13 +80,13 @@ def test_a_destruction_that_would_block_is_told_by_plain_why() -> None:
 def test_only_who_sleeps_in_get_cq_event_is_a_sleeper() -> None:
     lab = lab_of("program B.a lines={get_cq_event B.ch0}", "program B.b lines={poll B.cq0}",
                  "program B.c lines={get_async_event B}", "run 1us", pair=_PAIR)  # fmt: skip
-    found = event_waiters.sleeper(case_of(lab, "B.a"))
+    found = event_waiters.event_waiter(case_of(lab, "B.a"))
     assert found is not None
     assert [cq.channel for cq in found.cqs] == [found.channel.number]
     assert found.since is not None
-    assert event_waiters.sleeper(case_of(lab, "B.b")) is None
-    assert event_waiters.sleeper(case_of(lab, "B.c")) is None
-    assert event_waiters.sleeper(case_of(lab, "B.qp0")) is None
+    assert event_waiters.event_waiter(case_of(lab, "B.b")) is None
+    assert event_waiters.event_waiter(case_of(lab, "B.c")) is None
+    assert event_waiters.event_waiter(case_of(lab, "B.qp0")) is None
 
 
 def test_who_is_woken_by_time_does_not_stay() -> None:

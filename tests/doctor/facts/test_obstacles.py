@@ -28,7 +28,7 @@ def test_it_has_all_the_packets_that_it_took() -> None:
     assert [row.length for row in found.lost] == [4096, 4096]
     # Ethernet, IPv4, UDP, BTH, RETH and ICRC are 74 bytes
     assert obstacles.longest_payload(case, found) == 1514 - 74
-    assert obstacles.dead_address(case) is None
+    assert obstacles.unrouted_address(case) is None
 
 
 def test_an_answer_can_be_what_is_lost() -> None:
@@ -69,7 +69,7 @@ def test_a_way_may_be_narrow_in_one_direction() -> None:
 def test_an_address_is_dead_as_target_and_as_source() -> None:
     for gid in ("10.0.0.1", "10.0.0.2"):
         case = case_of(lab_of(f"fault drop gid={gid}", _BIG, "run", pair=_WIDE))
-        found = obstacles.dead_address(case)
+        found = obstacles.unrouted_address(case)
         assert found is not None
         assert found.match.gid is not None
 

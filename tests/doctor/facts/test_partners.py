@@ -69,7 +69,10 @@ def test_states_are_told_with_their_events() -> None:
     assert partners.state_at(case, theirs, at) == (QPState.RTS, 13)
     assert partners.state_at(case, theirs, at + 1) == (QPState.ERR, at)
     assert partners.state_at(case, theirs, 0) == (QPState.RESET, None)
-    assert (partners.told(case, theirs), partners.entered(case, theirs, QPState.SQD)) == (11, None)
+    assert (partners.peer_set_at(case, theirs), partners.entered(case, theirs, QPState.SQD)) == (
+        11,
+        None,
+    )
 
 
 def test_an_end_is_remembered() -> None:

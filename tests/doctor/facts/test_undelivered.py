@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.facts.undelivered import for_bytes, strays, users_of, waiting_qps
+from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, users_of, waiting_qps
 from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.subject import Subject
 from rdmalab.lab import Lab
@@ -20,40 +20,40 @@ def named(lab: Lab, found: list[Subject]) -> list[tuple[str, int]]:
     return [(lab.session.names.of(each.thing), each.wr_id) for each in found]
 
 
-def astray(lab: Lab, asked: str = _RECV) -> list[tuple[str, int]]:
+def misplaced_receive(lab: Lab, asked: str = _RECV) -> list[tuple[str, int]]:
     case = case_of(lab, asked)
-    return named(lab, [s for qp in waiting_qps(case) for s in strays(case, qp)])
+    return named(lab, [s for qp in waiting_qps(case) for s in undelivered_sends(case, qp)])
 
 
 def test_what_the_cable_lost_and_what_came_too_early_is_astray() -> None:
     for spoiled in ("fault drop A->B", "link latency=1us"):
         lab = lab_of(spoiled, SEND, "run", RECV, pair="use uc_pair")
-        assert astray(lab) == [("A.qp0", 1)]
+        assert misplaced_receive(lab) == [("A.qp0", 1)]
 
 
 def test_a_message_that_came_closes_the_past() -> None:
     lab = lab_of(SEND, "run", "post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]",
                  SEND.replace("=1 ", "=4 "), "run", RECV, pair="use uc_pair")  # fmt: skip
-    assert astray(lab) == []
+    assert misplaced_receive(lab) == []
 
 
 def test_each_message_is_named_once_and_the_newest_first() -> None:
     long = SEND.replace("[0:64]", "[0:2000]")
     lab = lab_of(long, long.replace("=1 ", "=5 "), "run", RECV, pair="use uc_pair")
-    assert astray(lab) == [("A.qp0", 5), ("A.qp0", 1)]
+    assert misplaced_receive(lab) == [("A.qp0", 5), ("A.qp0", 1)]
 
 
 def test_a_datagram_for_nobody_may_have_been_for_who_has_its_key() -> None:
     for key, found in (("0x11111111", [("A.qp0", 1)]), ("0x2", [])):
         lab = lab_of("post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", _DATAGRAM.format("0x99", key),
                      "run", pair="use ud_pair")  # fmt: skip
-        assert astray(lab) == found
+        assert misplaced_receive(lab) == found
 
 
 def test_the_messages_of_other_pairs_are_not_astray_here() -> None:
     lab = lab_of("use uc_pair", SEND.replace("qp0", "qp1").replace("mr0", "mr1"), "run", RECV,
                  pair="use uc_pair")  # fmt: skip
-    assert astray(lab) == []
+    assert misplaced_receive(lab) == []
 
 
 def test_a_shared_receive_waits_for_all_that_use_its_queue() -> None:

@@ -1,7 +1,7 @@
 """Requests that were refused, said so that they would not be."""
 
 from rdmalab.command import Ref
-from rdmalab.doctor.fixes.changed_calls import mended, with_flags
+from rdmalab.doctor.fixes.changed_calls import corrected, with_flags
 from rdmalab.spec.work import SendFlags
 
 
@@ -11,32 +11,35 @@ def piece(start: int | None, stop: int | None, name: str = "mr0") -> Ref:
 
 def test_pieces_that_touch_become_one() -> None:
     wr = {"wr_id": 1, "sg": [piece(0, 4), piece(4, 8), piece(16, 20), piece(20, None)]}
-    assert mended(wr, "send-sges") == {"wr_id": 1, "sg": [piece(0, 8), piece(16, None)]}
+    assert corrected(wr, "send-sges") == {"wr_id": 1, "sg": [piece(0, 8), piece(16, None)]}
 
 
 def test_pieces_of_two_regions_and_pieces_apart_do_not() -> None:
     assert (
-        mended({"sg": [piece(0, 4), piece(4, 8, "mr1"), piece(9, 10, "mr1")]}, "recv-sges") is None
+        corrected({"sg": [piece(0, 4), piece(4, 8, "mr1"), piece(9, 10, "mr1")]}, "recv-sges")
+        is None
     )
-    assert mended({"sg": [piece(0, None), piece(4, 8)]}, "recv-sges") is None
-    assert mended({}, "recv-sges") is None
+    assert corrected({"sg": [piece(0, None), piece(4, 8)]}, "recv-sges") is None
+    assert corrected({}, "recv-sges") is None
 
 
 def test_addresses_touch_only_under_one_key() -> None:
     one, two = {"addr": 10, "length": 5, "lkey": 7}, {"addr": 15, "length": 1, "lkey": 7}
-    assert mended({"sg": [one, two]}, "srq-sges") == {"sg": [{"addr": 10, "length": 6, "lkey": 7}]}
-    assert mended({"sg": [one, two | {"lkey": 8}]}, "srq-sges") is None
-    assert mended({"sg": [one, piece(0, 1)]}, "srq-sges") is None
+    assert corrected({"sg": [one, two]}, "srq-sges") == {
+        "sg": [{"addr": 10, "length": 6, "lkey": 7}]
+    }
+    assert corrected({"sg": [one, two | {"lkey": 8}]}, "srq-sges") is None
+    assert corrected({"sg": [one, piece(0, 1)]}, "srq-sges") is None
 
 
 def test_a_flag_that_does_not_fit_goes() -> None:
     flags = int(SendFlags.INLINE | SendFlags.SIGNALED)
-    assert mended({"flags": flags}, "inline-opcode") == {"flags": 2}
-    assert mended({"flags": 2}, "inline-opcode") is None
+    assert corrected({"flags": flags}, "inline-opcode") == {"flags": 2}
+    assert corrected({"flags": 2}, "inline-opcode") is None
 
 
 def test_what_was_meant_by_another_mistake_nobody_knows() -> None:
-    assert mended({"opcode": 99}, "opcode-unknown") is None
+    assert corrected({"opcode": 99}, "opcode-unknown") is None
 
 
 def test_flags_are_added_to_those_that_are_there() -> None:

@@ -14,10 +14,10 @@ from tests.labs import well
 WRITES = int(Access.LOCAL_WRITE)
 
 
-def mended(lab: Lab, *sg: SGE) -> memory_fixes.MemoryFix:
+def corrected(lab: Lab, *sg: SGE) -> memory_fixes.MemoryFix:
     case = case_of(lab)
     assert case.qp is not None
-    found = memory_fixes.mended(case, case.qp, case.hca, RecvWR(sg=list(sg)), WRITES)
+    found = memory_fixes.corrected(case, case.qp, case.hca, RecvWR(sg=list(sg)), WRITES)
     assert found is not None
     return found
 
@@ -32,31 +32,31 @@ def test_a_name_that_nothing_has_and_one_that_is_free_again() -> None:
 def test_only_what_is_wrong_is_changed() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
     good, mute = list(lab.session.world.nodes["A"].mrs.items.values())
-    mend = mended(lab, SGE(good.addr, 8, good.lkey), SGE(mute.addr, 8, mute.lkey))
-    assert mend.said == "A.mr0[0:8],A.mr1[0:8]"
-    assert mend.lines == ["rereg_mr A.mr1 flags=CHANGE_ACCESS access=LOCAL_WRITE"]
-    assert mend.length == 16
+    correction = corrected(lab, SGE(good.addr, 8, good.lkey), SGE(mute.addr, 8, mute.lkey))
+    assert correction.said == "A.mr0[0:8],A.mr1[0:8]"
+    assert correction.lines == ["rereg_mr A.mr1 flags=CHANGE_ACCESS access=LOCAL_WRITE"]
+    assert correction.length == 16
 
 
 def test_elements_of_length_0_are_left_out_and_ends_cut_off() -> None:
     mr = next(iter((lab := pair()).session.world.nodes["A"].mrs.items.values()))
-    mend = mended(lab, SGE(mr.addr, 0, mr.lkey), SGE(mr.addr + 4090, 10, mr.lkey))
-    assert mend == memory_fixes.MemoryFix([], "A.mr0[4090:4096]", 6)
+    correction = corrected(lab, SGE(mr.addr, 0, mr.lkey), SGE(mr.addr + 4090, 10, mr.lkey))
+    assert correction == memory_fixes.MemoryFix([], "A.mr0[4090:4096]", 6)
 
 
 def test_bytes_that_lie_wholly_outside_of_the_region_are_looked_for_elsewhere() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE")
     first, other = list(lab.session.world.nodes["A"].mrs.items.values())
-    assert mended(lab, SGE(other.addr + 8, 4, first.lkey)).said == "A.mr1[8:12]"
+    assert corrected(lab, SGE(other.addr + 8, 4, first.lkey)).said == "A.mr1[8:12]"
 
 
 def test_bytes_of_no_region_are_registered_and_such_of_no_memory_replaced() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE", "dereg_mr A.mr1")
     buffer = lab.session.world.nodes["A"].memory.buffers[-1]
-    mend = mended(lab, SGE(buffer.addr + 4, 8, 0xBAD))
+    correction = corrected(lab, SGE(buffer.addr + 4, 8, 0xBAD))
     line = f"reg_mr A.mr1 pd=A.pd0 addr={buffer.addr + 4:#x} length=8 access=LOCAL_WRITE"
-    assert mend == memory_fixes.MemoryFix([line], "A.mr1[0:8]", 8)
-    assert mended(lab, SGE(1, 8, 0xBAD)).said == "A.mr0[0:8]"
+    assert correction == memory_fixes.MemoryFix([line], "A.mr1[0:8]", 8)
+    assert corrected(lab, SGE(1, 8, 0xBAD)).said == "A.mr0[0:8]"
 
 
 def test_a_device_that_cannot_change_a_region_is_not_asked_to() -> None:
@@ -76,10 +76,10 @@ def test_what_lives_is_not_revived() -> None:
     lab = pair()
     case = case_of(lab)
     assert case.qp is not None
-    assert memory_fixes.revived(case, case.qp) == []
-    assert memory_fixes.revived(case, case.qp, {"max_rd_atomic": "2"})
+    assert memory_fixes.ready_to_send(case, case.qp) == []
+    assert memory_fixes.ready_to_send(case, case.qp, {"max_rd_atomic": "2"})
     well(lab, "modify_qp B.qp0 state=ERR")
-    assert memory_fixes.revived(case_of(lab), case.qp)[0] == "modify_qp A.qp0 state=RESET"
+    assert memory_fixes.ready_to_send(case_of(lab), case.qp)[0] == "modify_qp A.qp0 state=RESET"
 
 
 def test_the_first_bytes_of_a_list() -> None:

@@ -64,7 +64,7 @@ def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
         assert case.send is not None
         assert case.send.wqe is not None
         wr, ours, theirs = case.send.wqe.wr, qp(lab, "A.qp0"), qp(lab, "B.qp0")
-        said = reconnecting.once_more(case, ours, wr, theirs, revived=True)
+        said = reconnecting.once_more(case, ours, wr, theirs, after_reset=True)
         assert said[0] == receive
         assert len(reconnecting.once_more(case, ours, wr, theirs)) == 1
 

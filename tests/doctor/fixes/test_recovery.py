@@ -23,7 +23,7 @@ def lines_of(lab: Lab, what: str = _WR) -> list[str]:
     assert case.send is not None
     assert case.send.wqe is not None
     assert case.qp is not None
-    return recovery.anew(case, case.qp, case.send.wqe.wr)
+    return recovery.resend(case, case.qp, case.send.wqe.wr)
 
 
 def test_what_is_well_is_not_made_anew() -> None:
@@ -95,7 +95,7 @@ def test_else_it_gets_any_small_one() -> None:
 def test_the_way_up_of_a_datagram_queue_pair_needs_no_peer() -> None:
     line = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=5"
     lab = lab_of("reset A.qp0", line, pair="use ud_pair")
-    found = recovery.way_up(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))
+    found = recovery.steps_to_rts(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))
     assert [said.split()[2] for said in found] == ["state=RTR", "state=RTS"]
 
 
@@ -104,7 +104,7 @@ def test_a_nudge_changes_nothing_but_rings() -> None:
     case = case_of(lab, _WR)
     assert case.send is not None
     assert case.send.wqe is not None
-    said = recovery.nudge(case, qp_of(lab, "A.qp0"), case.send.wqe.wr)
+    said = recovery.ring_doorbell(case, qp_of(lab, "A.qp0"), case.send.wqe.wr)
     well(lab, said)
     well(lab, "run")
     nodes = lab.session.world.nodes

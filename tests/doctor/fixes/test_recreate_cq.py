@@ -22,7 +22,7 @@ def test_it_is_there_again_with_its_receives_and_messages_come_through(pair: str
     case, cq = of(lab, "B.cq0")
     before = [(qp.cap, qp.sq_sig_all, qp.qp_type) for qp in recreate_cq.users(case, cq)]
     channel = next(iter(lab.session.world.nodes["B"].channels.items))
-    for line in recreate_cq.anew(case, cq, cqe=77, channel=channel):
+    for line in recreate_cq.recreate(case, cq, cqe=77, channel=channel):
         well(lab, line)
     case, cq = of(lab, "B.cq0")
     assert (cq.capacity, cq.channel) == (77, channel)
@@ -34,7 +34,7 @@ def test_it_is_there_again_with_its_receives_and_messages_come_through(pair: str
 
 def test_datagrams_are_brought_up_alone() -> None:
     lab = lab_of(pair="use ud_pair")
-    for line in recreate_cq.anew(*of(lab, "B.cq0")):
+    for line in recreate_cq.recreate(*of(lab, "B.cq0")):
         well(lab, line)
     assert lab.look("B.qp0.state == RTS")
     assert lab.look("B.qp0.qkey == A.qp0.qkey")
@@ -43,7 +43,7 @@ def test_datagrams_are_brought_up_alone() -> None:
 def test_events_that_were_taken_and_completions_that_lie_there_do_not_hinder() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0",
                  pair="use rc_pair channel=1")  # fmt: skip
-    for line in recreate_cq.anew(*of(lab, "B.cq0")):
+    for line in recreate_cq.recreate(*of(lab, "B.cq0")):
         well(lab, line)
 
 
@@ -52,7 +52,7 @@ def test_extended_queue_pairs_get_their_builders_back() -> None:
                  "send_ops_flags=SEND|RDMA_READ")  # fmt: skip
     assert any(
         line.startswith("create_qp_ex A.qp1") and line.endswith("send_ops_flags=SEND|RDMA_READ")
-        for line in recreate_cq.anew(*of(lab, "A.cq0"))
+        for line in recreate_cq.recreate(*of(lab, "A.cq0"))
     )
 
 

@@ -60,7 +60,7 @@ def test_both_ends_are_brought_up_again(pair: str) -> None:
     case = case_of(lab)
     assert case.qp is not None
     mtu = lab.look("A.qp0.path_mtu")
-    for line in simple_fixes.revive(case, case.qp):
+    for line in simple_fixes.bring_up_again(case, case.qp):
         well(lab, line)
     assert {lab.look(f"{node}.qp0.state") for node in "AB"} == {QPState.RTS}
     assert lab.look("A.qp0.path_mtu") == lab.look("B.qp0.path_mtu") == mtu
@@ -72,7 +72,9 @@ def test_an_attribute_that_is_to_be_said_otherwise_is() -> None:
     lab = lab_of()
     case = case_of(lab)
     assert case.qp is not None
-    for line in simple_fixes.revive(case, case.qp, {"rnr_retry": "2"}, {"min_rnr_timer": "5"}):
+    for line in simple_fixes.bring_up_again(
+        case, case.qp, {"rnr_retry": "2"}, {"min_rnr_timer": "5"}
+    ):
         well(lab, line)
     assert (lab.look("A.qp0.rnr_retry"), lab.look("B.qp0.rnr_retry")) == (2, 7)
     assert lab.look("B.qp0.min_rnr_timer") == 5
@@ -87,7 +89,7 @@ def test_a_receive_is_offered_only_where_none_waits() -> None:
         said = simple_fixes.again(case, case.qp, case.send.wqe.wr)
         assert len(said) == many
         assert said[-1].startswith("post_send A.qp0")
-        said = simple_fixes.again(case, case.qp, case.send.wqe.wr, revived=True)
+        said = simple_fixes.again(case, case.qp, case.send.wqe.wr, after_reset=True)
         own = " wr_id=2" if many == 1 else ""  # the one that the reset takes away
         assert said[0] == f"post_recv B.qp0{own} sg=B.mr0[0:64]"
 

@@ -43,7 +43,7 @@ def test_what_stands_before_the_bad_one_is_posted() -> None:
     assert attempt.is_bad(2)
     assert attempt.holds(3)
     assert not attempt.holds(1)
-    assert attempts.told(attempt) == "1 of 3 was posted, not wr2 wr3"
+    assert attempts.posted_text(attempt) == "1 of 3 was posted, not wr2 wr3"
 
 
 def test_a_request_on_no_queue_is_found_in_the_call_that_had_it() -> None:
@@ -91,5 +91,5 @@ def test_it_is_said_again_with_other_requests_and_a_place_for_bad_wr() -> None:
 def test_no_list_is_no_request() -> None:
     attempt = handed_over(refused("post_send A.qp0 wr={opcode=99}"), "EINVAL")
     assert attempt is not None
-    assert attempts.told(attempt) == "wr0 was not posted"
+    assert attempts.posted_text(attempt) == "wr0 was not posted"
     assert handed_over(refused("dealloc_pd A.pd0"), "EBUSY") is None

@@ -1,9 +1,9 @@
 """Which packets of a send nobody took, and whether that is the end of it."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.finding import Verdict, said
+from rdmalab.doctor.finding import Verdict, fact
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.work.unanswered_sends import Unheard, posted_as, sender_of
+from rdmalab.doctor.work.unanswered_sends import Unanswered, posted_as, sender_of
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from tests.doctor.asking import case_of
@@ -13,22 +13,22 @@ _WR = "A.qp0.wr[1]"
 _A = Thing(Noun.QP, "A", 0x11)
 
 
-def unheard(lab: Lab, *, asked: bool = True) -> Unheard | None:
-    return case_of(lab, _WR, asked=asked).unheard
+def unanswered(lab: Lab, *, asked: bool = True) -> Unanswered | None:
+    return case_of(lab, _WR, asked=asked).unanswered
 
 
 def test_what_was_answered_was_heard() -> None:
-    assert unheard(lab_of(RECV, SEND, "run")) is None
-    assert unheard(lab_of("fault drop A->B nth=1", RECV, SEND, "run")) is None
+    assert unanswered(lab_of(RECV, SEND, "run")) is None
+    assert unanswered(lab_of("fault drop A->B nth=1", RECV, SEND, "run")) is None
 
 
 def test_an_error_of_another_kind_was_heard_too() -> None:
-    assert unheard(lab_of(SEND, "run", pair="use rc_pair rnr_retry=1")) is None
+    assert unanswered(lab_of(SEND, "run", pair="use rc_pair rnr_retry=1")) is None
 
 
 def test_each_miss_has_its_event_its_reason_and_its_place() -> None:
     lab = lab_of("port B ARMED", SEND, "run", pair="use rc_pair timeout=8 retry_cnt=2")
-    found = unheard(lab)
+    found = unanswered(lab)
     assert found is not None
     assert found.final
     assert [(miss.reason, miss.node, miss.number) for miss in found.misses] == (
@@ -41,7 +41,7 @@ def test_each_miss_has_its_event_its_reason_and_its_place() -> None:
 def test_the_newest_miss_decides() -> None:
     lab = lab_of("port B ARMED", SEND, "run 20us", "port B ACTIVE", "destroy_qp B.qp0", "run",
                  pair="use rc_pair timeout=8 retry_cnt=2")  # fmt: skip
-    found = unheard(lab)
+    found = unanswered(lab)
     assert found is not None
     assert found.because("port-down") == []
     assert len(found.because("wrong-qpn")) == 2
@@ -50,25 +50,25 @@ def test_the_newest_miss_decides() -> None:
 
 def test_while_it_is_tried_it_is_a_warning() -> None:
     lab = lab_of("port B ARMED", SEND, "run 20us", pair="use rc_pair timeout=8 retry_cnt=2")
-    found = unheard(lab)
+    found = unanswered(lab)
     assert found is not None
-    assert found.finding(said("so")).verdict is Verdict.WARN
+    assert found.finding(fact("so")).verdict is Verdict.WARN
     well(lab, "run")
-    found = unheard(lab)
+    found = unanswered(lab)
     assert found is not None
-    assert found.finding(said("so"), since=3).origin == 3
+    assert found.finding(fact("so"), since=3).origin == 3
 
 
 def test_who_waits_for_ever_will_not_be_tried_again() -> None:
-    found = unheard(lab_of("port B ARMED", SEND, "run", pair="use rc_pair timeout=0"))
+    found = unanswered(lab_of("port B ARMED", SEND, "run", pair="use rc_pair timeout=0"))
     assert found is not None
     assert found.final
 
 
 def test_of_what_is_never_answered_somebody_must_ask() -> None:
     lab = lab_of(SEND, "run", pair="use uc_pair")
-    assert unheard(lab, asked=False) is None
-    found = unheard(lab)
+    assert unanswered(lab, asked=False) is None
+    found = unanswered(lab)
     assert found is not None
     assert [miss.reason for miss in found.misses] == ["no-receive"]
 
@@ -76,14 +76,14 @@ def test_of_what_is_never_answered_somebody_must_ask() -> None:
 def test_the_packets_of_others_are_not_its_own() -> None:
     second = "post_send A.qp1 wr_id=4 opcode=SEND sg=A.mr1[0:8] flags=SIGNALED"
     lab = lab_of("use uc_pair", RECV, SEND, second, "run", pair="use uc_pair")
-    found = unheard(lab)
+    found = unanswered(lab)
     assert found is not None
     assert found.misses == []
 
 
 def test_neither_are_those_of_other_messages_of_its_own_queue_pair() -> None:
     lab = lab_of(RECV, SEND, SEND.replace("=1 ", "=8 "), "run", pair="use uc_pair")
-    found = unheard(lab)
+    found = unanswered(lab)
     assert found is not None
     assert found.misses == []
 

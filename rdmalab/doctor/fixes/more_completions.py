@@ -38,13 +38,13 @@ def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> lis
 
 
 def message_again(
-    case: Case, qp: QueuePair, cqe: Cqe, *, solicited: bool = False, revived: bool = False
+    case: Case, qp: QueuePair, cqe: Cqe, *, solicited: bool = False, after_reset: bool = False
 ) -> list[str]:  # fmt: skip
     """The message that this receive was completed by, sent once more.
 
-    revived: the receives of the queue pair were lost by a reset before.
+    after_reset: the receives of the queue pair were lost by a reset before.
     """
-    if qp.state is QPState.ERR and not revived:
+    if qp.state is QPState.ERR and not after_reset:
         return [simple_fixes.room(case, qp, 0)]  # it is flushed at once
     sender = sender_of(case, qp, cqe)
     sent = last_sent(case, sender, qp) if sender is not None else None
@@ -52,9 +52,9 @@ def message_again(
         return []
     changed = {"flags": _flags(sent, SendFlags.SOLICITED)} if solicited else {}
     if qp.transport.connected:
-        return simple_fixes.again(case, sender, sent, revived=revived, **changed)
+        return simple_fixes.again(case, sender, sent, after_reset=after_reset, **changed)
     length = sum(sge.length for sge in sent.sg) + _GRH_BYTES
-    rooms = [] if qp.source.wqes and not revived else [simple_fixes.room(case, qp, length)]
+    rooms = [] if qp.source.wqes and not after_reset else [simple_fixes.room(case, qp, length)]
     name = case.qp_name(qp)
     return [*rooms, simple_fixes.post_send(case, sender, sent, remote_qpn=name, **changed)]
 
