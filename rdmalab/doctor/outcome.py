@@ -114,7 +114,7 @@ def _ended(session: Session, work: Send | Receive, status: WCStatus, event: int)
     where = f" with {status.name}"
     if work.polled is not None:
         by = work.polled.program or "a call"
-        where += f"; {by} took its completion at {fmt.ev(work.polled.event)}"
+        where += f"; {by} polled its completion at {fmt.ev(work.polled.event)}"
     elif work.added is not None:
         where += _unpolled(
             session, work.log, Thing(Noun.CQ, work.subject.thing.node, work.added.cq), work.added

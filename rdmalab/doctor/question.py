@@ -15,7 +15,7 @@ _ERRNOS = sorted({errno_name(rule.errno) for rule in RULES.values()})
 
 
 def asked(session: Session, log: Log, question: Node | None) -> Path | None:
-    """The question, with names in full; NotUnderstood if it is about nothing one can ask about."""
+    """The question, with names in full; NotUnderstood if it names no subject."""
     if question is None:
         return None
     if isinstance(question, Path):
@@ -25,7 +25,7 @@ def asked(session: Session, log: Log, question: Node | None) -> Path | None:
         return _known_refusal(log, rule, question.place)
     found = examples(session, log)
     hint = f"name a thing: why {found[0]}" if found else _LEGAL
-    raise NotUnderstood(f"{text} is nothing one can ask why of", question.place, hint)
+    raise NotUnderstood(f"{text} is not a subject of why", question.place, hint)
 
 
 def _word(session: Session, log: Log, path: Path) -> Path:
@@ -78,7 +78,7 @@ def _part(log: Log, path: Path, thing: Thing, rest: list[str | Index]) -> None:
     if thing.noun is Noun.MR and isinstance(head, Index) and index is None:
         return
     if head not in WORK.get(thing.noun, ()):
-        raise NotUnderstood(f"one cannot ask why of {path}", path.place, _instead(log, path, thing))
+        raise NotUnderstood(f"why does not explain {path}", path.place, _instead(log, path, thing))
     if isinstance(index, Index) and index.stop is None and len(rest) == 2:
         return
     lacks = "no wr_id" if index is None else "more than a wr_id"

@@ -33,11 +33,11 @@ _UP = (QPState.RTR, QPState.RTS, QPState.SQD)
 
 
 def subjects(session: Session, log: Log, question: Node | None) -> list[Subject]:
-    """What is asked about, the worst first; NotUnderstood if it is nothing one can ask about."""
+    """What is asked about, the worst first; NotUnderstood if it names no subject."""
     if question is None:
         return list(suspects(session, log, lambda _thing: True))[:MOST]
     if not isinstance(question, Path):
-        raise NotUnderstood("that is nothing one can ask about", hint=f"try: {WHAT}")
+        raise NotUnderstood("that is not a subject of why", hint=f"try: {WHAT}")
     if question.is_single and question.steps[0] not in session.world.nodes:
         return _by_errno(session, log, question)
     return _by_path(session, log, question)[:MOST]
@@ -129,7 +129,7 @@ def _index(path: Path, at: int) -> Index | None:
 
 def _queue_pair(session: Session, log: Log, thing: Thing, path: Path) -> list[Subject]:
     if len(path.steps) > 2:
-        raise NotUnderstood(f"one cannot ask why of {path}", path.place, f"try: {WHAT}")
+        raise NotUnderstood(f"why does not explain {path}", path.place, f"try: {WHAT}")
     found = list(suspects(session, log, lambda it: it == thing))
     own = Subject(Sort.QP, thing)
     is_up = exists(session.world, thing) and session.world.find(thing, QueuePair).state in _UP

@@ -48,7 +48,7 @@ def test_how_it_stands(lines: tuple[str, ...], asked: str, kind: Status) -> None
 
 def test_who_took_a_completion_is_said() -> None:
     lab = lab_of(RECV, SEND, "run", "program A.rx lines={poll_cq A.cq0}", "run")
-    assert "A.rx took its completion" in stands(lab, "A.qp0.wr[1]").sentence
+    assert "A.rx polled its completion" in stands(lab, "A.qp0.wr[1]").sentence
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def _partner(case: Case, unanswered: Unanswered, qp: QueuePair, node: str) -> Qu
 def _disowned(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     misses, peer = unanswered.because("wrong-source"), partners.target(case)
     if peer is None or peer.path is None:
-        return ok("its peer is gone")
+        return ok("its peer does not exist")
     if peer_node(case.world, peer) not in (qp.node, ""):
         return ok(f"{case.qp_name(peer)} is connected to another node")
     source, wanted = misses[-1].packet.flow.src, peer.path.flow.dst

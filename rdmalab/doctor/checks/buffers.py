@@ -214,7 +214,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
         early = early_waits(case, thing) if thing is not None else []
         before = [each for each in early if each.passed.event < message.posted]
         if before:
-            sent = fact(f"{sender} went on and posted {fmt.wr(message.wqe.wr.wr_id)}, which "
+            sent = fact(f"{sender} continued and posted {fmt.wr(message.wqe.wr.wr_id)}, which "
                         "brought these bytes", message.posted)  # fmt: skip
             return _found(case, before[-1], [sent], _once_more(case, before[-1], message))
     return ok("no program went on too early and sent them")

@@ -51,7 +51,7 @@ def _of_send(case: Case, qp: QueuePair) -> Finding:
     built = batch.find(case.subject.wr_id) if batch is not None else None
     if built is None or not _needs(qp, built):
         return ok("it has its destination setter")
-    status = fact(f"this device posts it all the same; it ended with {send.ending.status.name}",
+    status = fact(f"this device posts it nevertheless; it ended with {send.ending.status.name}",
                   send.ending.event)  # fmt: skip
     return _missing(case, qp, batch, status)
 

@@ -50,7 +50,7 @@ def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
     return fail(
         fact("it was posted", work.posted),
         *_gone(case, gone),
-        fact(f"so it ended with {work.ending.status.name}", work.ending.event),
+        fact(f"it ended with {work.ending.status.name}", work.ending.event),
         cure=_dereg_early_cure(case), since=gone[0][1].event,
     )  # fmt: skip
 
@@ -98,7 +98,7 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
     return fail(
         _said(case, gone, ""),
         fact(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
-        fact("so it ended with REM_ACCESS_ERR", case.ended),
+        fact("it ended with REM_ACCESS_ERR", case.ended),
         cure=cure, since=gone.event,
     )  # fmt: skip
 

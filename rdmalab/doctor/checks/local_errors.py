@@ -69,7 +69,7 @@ def _receive(case: Case, wqe: RecvWqe, qp: QueuePair) -> Finding:
     return fail(
         fact(f"{_name(case, qp, wqe)} has room for {wqe.length} bytes", receive.posted),
         fact(f"{case.names.of(message.thing)} sends {message.wqe.length}", message.posted),
-        fact(f"so it ended with {receive.ending.status.name}", receive.ending.event),
+        fact(f"it ended with {receive.ending.status.name}", receive.ending.event),
         cure=_loc_len_cure(case, wqe, qp, sender, message.wqe),
     )
 
@@ -127,7 +127,7 @@ def loc_prot(case: Case) -> Finding:
         return ok("an element of length 0 is what was denied")
     if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
         return ok("its buffers may be touched")
-    ended = fact(f"so it ended with {work.ending.status.name}", work.ending.event)
+    ended = fact(f"it ended with {work.ending.status.name}", work.ending.event)
     gone = key_lookup.lost(case, case.hca, memory.wr)
     since = work.ending.event if gone else work.posted
     tests = [
@@ -197,7 +197,7 @@ def loc_qp_op(case: Case) -> Finding:
     if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
         return ok("the queue pair could do what it asks for")
     wqe = send.wqe
-    ended = fact("so it ended with LOC_QP_OP_ERR", send.ending.event)
+    ended = fact("it ended with LOC_QP_OP_ERR", send.ending.event)
     if wqe.work is None:
         opcode = fmt.member(wqe.wr.opcode, WROpcode)
         text = f"{case.qp_name(qp)} is {qp.qp_type.name}, and {opcode} is no operation of it here"

@@ -213,7 +213,7 @@ def rkey_rotated(case: Case) -> Finding:
             f"{name} was bound again: its rkey {key:#x} became {mw.binding.key:#x}", invalid.event
         ),
         fact(f"the request names {key:#x}", send.posted),
-        fact("so it ended with REM_ACCESS_ERR", send.ending.event),
+        fact("it ended with REM_ACCESS_ERR", send.ending.event),
         cure=_rkey_rotated_cure(case, send.wqe, qp, peer, mw), since=invalid.event,
     )  # fmt: skip
 

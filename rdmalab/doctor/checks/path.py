@@ -49,7 +49,7 @@ def port_not_active(case: Case) -> Finding:
         return NA
     taken = [row for row in (*last_try(case), *answers(case)) if by_port(row)]
     if not taken or not (send.retries_exhausted or send.on_queue):
-        return ok("no port or link took its packets")
+        return ok("no port or link dropped its packets")
     if not stays_unanswered(case):
         return ok("the ports are ACTIVE again, and it is sent again")
     down = _went_down(case, taken[0].event)
@@ -168,7 +168,7 @@ def hop_limit(case: Case) -> Finding:
 
 
 def _kept(row: PacketRow) -> Evidence:
-    return fact(f"{row.label} psn={row.psn} never left {row.source}: {row.reason}", row.event)
+    return fact(f"{row.label} psn={row.psn} was not sent by {row.source}: {row.reason}", row.event)
 
 
 # --------------------------------------------------------------------------- connections

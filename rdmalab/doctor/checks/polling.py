@@ -62,7 +62,7 @@ def wrong_cq(case: Case) -> Finding:
     return (fail if succeeded else warn)(  # of what failed, that is the trouble
         fact(f"its completion is on {name}", place.event),
         fact(
-            f"{empty_polls[-1].program or 'a call'} polled {polled}{many}, in vain",
+            f"{empty_polls[-1].program or 'a call'} polled {polled}{many} and got none",
             empty_polls[-1].event,
         ),
         fact(f"no call has polled {name} since then"),
@@ -123,7 +123,7 @@ def already_polled(case: Case) -> Finding:
         return ok(f"{poster} does not wait for it")
     name = case.name(Noun.CQ, case.node, work.polled.cq)
     return fail(
-        fact(f"{taker or 'a call'} took it from {name}", work.polled.event),
+        fact(f"{taker or 'a call'} polled it from {name}", work.polled.event),
         fact(f"{poster}, which posted it, waits in {program.line.text}", work.posted),
         cure=_already_polled_cure(case),
         since=work.polled.event,
@@ -142,8 +142,8 @@ def _taken_before(case: Case) -> Finding:
         if waits is not None and by and waits.name not in (name for _, name in by):
             event, name = by[-1]
             return fail(
-                fact(f"{name or 'a call'} took the last of {fmt.count(len(by), 'completion')} from "
-                     f"{case.names.of(cq)}", event),
+                fact(f"{name or 'a call'} polled the last of "
+                     f"{fmt.count(len(by), 'completion')} from {case.names.of(cq)}", event),
                 waits.words(), since=event,
                 cure=Fix(program="let one thread poll the queue, and notify the others by wr_id"),
             )  # fmt: skip
@@ -252,7 +252,7 @@ def _found(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int) -> 
     _, who = case.log.asked(poll)
     return fail(
         fact(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
-        fact(f"the last poll, of {who or 'a call'}, took {took} and left the others", poll),
+        fact(f"the last poll, of {who or 'a call'}, returned {took} and left the others", poll),
         event_waiters.wait_evidence(case, waiter),
         fact(f"{name} is armed; completions already in it raise no event",
              event_waiters.armed(case, cq)),

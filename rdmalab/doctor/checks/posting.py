@@ -81,7 +81,7 @@ def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
     node, number = case.subject.thing[1:]
     qp = find_qp(case.world, node, number)
     if wr is None or (qp is None and case.subject.thing.noun is Noun.QP):
-        return Fix(program=f"hand {asked} to a call that posts it")
+        return Fix(program=f"post {asked}")
     if isinstance(wr, SendWR) and qp is not None:
         return Fix(simple_fixes.again(case, qp, wr))
     if qp is not None and case.subject.thing.noun is Noun.QP:

@@ -45,5 +45,5 @@ def _duplicates(case: Case, both: Ends) -> list[Evidence]:
     if not old:
         return []
     many = fmt.count(len(old), "packet")
-    text = f"{case.qp_name(both.receiver)} took {many} for duplicates and delivered nothing"
+    text = f"{case.qp_name(both.receiver)} treated {many} as duplicates and delivered nothing"
     return [fact(text, event_of(old[-1]))]

@@ -56,7 +56,7 @@ def qp_err_flush(case: Case) -> Finding:
 
 
 def _did(case: Case) -> str:
-    return "stopped" if case.hca.unavailable_rule else "went to ERR"
+    return "stopped" if case.hca.unavailable_rule else "entered ERR"
 
 
 def _qp_err_flush_flushed(case: Case) -> bool:

@@ -86,7 +86,7 @@ def qp_not_rts(case: Case) -> Finding:
     name, lines = case.qp_name(found), recovery.steps_to_rts(case, found)
     moved = bring_up.entered(case, found, found.state)
     return fail(
-        fact(f"{name} went to {found.state.name}, and no call has moved it further", moved),
+        fact(f"{name} entered {found.state.name}, and no call has moved it further", moved),
         fact(f"{name} needs {' and '.join(to.name for to in BRING_UP[:-1][found.state + 1:])}"
              f"{' and ' if found.state < QPState.RTR else ''}RTS before it sends"),
         cure=Fix(lines) if lines else None,
@@ -123,8 +123,8 @@ def sqd(case: Case) -> Finding:
     if drained is None or not (qp.state is QPState.SQD or stalled):
         return ok(f"{case.qp_name(qp)} is in {qp.state.name}, not drained")
     name = case.qp_name(qp)
-    evidence = [fact(f"{name} went to SQD", drained),
-                fact("it was posted, and waits to begin", send.posted)]  # fmt: skip
+    evidence = [fact(f"{name} entered SQD", drained),
+                fact("it was posted, and waits to start", send.posted)]  # fmt: skip
     lines = []
     if qp.state is QPState.SQD:
         lines.append(f"modify_qp {name} state=RTS")
@@ -163,7 +163,7 @@ def sqe(case: Case) -> Finding:
     name = case.qp_name(qp)
     back = [f"modify_qp {name} state=RTS"] if qp.state is QPState.SQE else []
     return fail(
-        fact(f"{name} went to SQE: {error_cause.sentence}", error_cause.event),
+        fact(f"{name} entered SQE: {error_cause.sentence}", error_cause.event),
         fact(f"it was posted {'in SQE' if error_cause.event < (send.posted or 0) else 'before'}",
              send.posted),
         fact("and flushed", send.ending.event),
@@ -190,7 +190,7 @@ def cached_state(case: Case) -> Finding:
     if qp.state is QPState.ERR:
         lines += simple_fixes.bring_up_again(case, qp)
     return warn(
-        fact(f"{name} went to {qp.state.name} without a modify_qp", moved),
+        fact(f"{name} entered {qp.state.name} without a modify_qp", moved),
         fact(f"its qp->state is still {qp.known_state.name}; only query_qp asks the device"),
         cure=Fix(lines),
     )  # fmt: skip

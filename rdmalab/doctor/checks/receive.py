@@ -88,7 +88,7 @@ def _of_receive(case: Case) -> Finding:
         return ok("its queue pair receives") if case.receive is not None else NA
     qp = not_ready[0]
     since = partners.entered(case, qp, qp.state)
-    return warn(fact(f"{case.qp_name(qp)} is in {qp.state.name}: it takes no message", since))
+    return warn(fact(f"{case.qp_name(qp)} is in {qp.state.name}: it accepts no message", since))
 
 
 def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Fix | None:

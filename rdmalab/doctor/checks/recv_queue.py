@@ -38,7 +38,7 @@ def srq_vs_rq(case: Case) -> Finding:
         return NA
     misplaced_receive = shared.misplaced_receive(case, peer)
     if not misplaced_receive:
-        return ok("no receive for the peer went elsewhere")
+        return ok("no receive for the peer was posted to another queue")
     cure = _where_it_is_taken(case, peer, send.wqe)
     return fail(
         *misplaced_receive, _no_receive(case, peer), cure=cure, since=misplaced_receive[0].event
@@ -80,7 +80,7 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
 def _no_receive(case: Case, peer: QueuePair) -> Evidence:
     """The message that found none."""
     found = case.log.about(Kind.REQUEST_REFUSED, Thing(Noun.QP, peer.node, peer.number))
-    return fact("so a message found no receive", event_of(found[0].record) if found else None)
+    return fact("a message found no receive", event_of(found[0].record) if found else None)
 
 
 # ------------------------------------------------------------ recv-before-send

@@ -30,7 +30,7 @@ def rem_inv_req(case: Case) -> Finding:
     refused = _rem_inv_req_refusal(case, peer)
     naks = [row for row in send.answers if row.label == "NAK_INVALID_REQUEST"]
     evidence = [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(fact("so it ended with REM_INV_REQ_ERR", send.ending.event))
+    evidence.append(fact("it ended with REM_INV_REQ_ERR", send.ending.event))
     if refused is None or peer is None:
         return fail(*evidence)
     name = reason_of(refused)
@@ -168,7 +168,7 @@ def rem_access(case: Case) -> Finding:
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
     evidence = [_rem_access_refusal(case, send.wqe, peer, case.qp)] if peer is not None else []
     evidence += [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(fact("so it ended with REM_ACCESS_ERR", send.ending.event))
+    evidence.append(fact("it ended with REM_ACCESS_ERR", send.ending.event))
     return fail(*evidence, cure=_cure(case, send.wqe, case.qp, peer))
 
 
@@ -182,7 +182,7 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
     return fail(
         fact(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
              events[-1] if events else None),
-        fact("so this receive ended with LOC_ACCESS_ERR", ending.event),
+        fact("this receive ended with LOC_ACCESS_ERR", ending.event),
     )  # fmt: skip
 
 

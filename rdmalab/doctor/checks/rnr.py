@@ -196,7 +196,7 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(target))
     earlier = [event_of(r) for _, r in taken if event_of(r) < event]
     name = case.qp_name(target)
-    return [fact(f"{name} used up its last receive", earlier[-1])] if earlier else []
+    return [fact(f"{name} consumed its last receive", earlier[-1])] if earlier else []
 
 
 def _no_rr_cure(case: Case, qp: QueuePair, target: QueuePair) -> Fix | None:

@@ -44,7 +44,7 @@ def srq_stolen(case: Case) -> Finding:
     name = case.name(Noun.SRQ, qp.node, case.subject.thing.number)
     return fail(
         fact(f"it was posted to {name}, which gives it to any QP", receive.posted),
-        fact(f"{case.qp_name(taker)} took it", event),
+        fact(f"{case.qp_name(taker)} consumed it", event),
         fact(f"then a message came to {case.qp_name(qp)}, and {name} was empty", since),
         cure=_srq_stolen_cure(case, receive, qp), since=event,
     )  # fmt: skip
@@ -134,7 +134,7 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     if not taken:
         return []
     taker = case.name(Noun.QP, rec.node_of(taken[-1]), rec.object_of(taken[-1]))
-    return [fact(f"{taker} took the last receive of {name}", rec.event_of(taken[-1]))]
+    return [fact(f"{taker} consumed the last receive of {name}", rec.event_of(taken[-1]))]
 
 
 def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Fix | None:

@@ -125,7 +125,7 @@ def srq_qp_err_no_flush(case: Case) -> Finding:
         return ok("no queue pair of the SRQ is in ERR")
     qp, name = dead[0], case.names.of(case.subject.thing)
     facts = [
-        fact(f"{case.qp_name(qp)} went to ERR", partners.entered(case, qp, QPState.ERR)),
+        fact(f"{case.qp_name(qp)} entered ERR", partners.entered(case, qp, QPState.ERR)),
         fact(f"{name} still has {fmt.count(len(receive.queue.wqes), 'receive')}: they are its "
              "own, and are not flushed"),
         _last(case, qp),
@@ -147,7 +147,7 @@ def _last(case: Case, qp: QueuePair) -> Evidence:
         if async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED
     ]
     if raised:
-        return fact("QP_LAST_WQE_REACHED says that it takes none any more", raised[-1])
+        return fact("QP_LAST_WQE_REACHED reports that it consumes no more", raised[-1])
     return fact("this device raises no QP_LAST_WQE_REACHED either")
 
 

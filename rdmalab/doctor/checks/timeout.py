@@ -124,7 +124,7 @@ def timeout_short(case: Case) -> Finding:
     return fail(
         fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: it waits "
              f"{fmt.duration(wait_ns)} for an answer", since),
-        fact(f"the way there and back takes {fmt.duration(way_ns)}"),
+        fact(f"the round trip takes {fmt.duration(way_ns)}"),
         fact("nothing was lost, and it failed with RETRY_EXC_ERR", send.ending.event),
         cure=Fix(recovery.reconnected(case, qp, send.wqe.wr, longer, longer)), since=since,
     )  # fmt: skip

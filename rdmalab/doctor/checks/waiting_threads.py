@@ -190,7 +190,7 @@ def event_taken(case: Case) -> Finding:
         return ok("no other thread read an event since it was started")
     record, by = others[0]
     return fail(
-        fact(f"{by or 'a call'} took {async_event_of(record).name}", event_of(record)),
+        fact(f"{by or 'a call'} read {async_event_of(record).name}", event_of(record)),
         waits.words(),
         cure=Fix(program="read asynchronous events in one thread, and notify the others"),
     )  # fmt: skip

@@ -59,7 +59,7 @@ _then(case, later),
 def _then(case: Case, later: list[Call]) -> Evidence:
     """What the program did next."""
     if later:
-        return fact(f"it went on with {later[0].verb}", later[0].event)
+        return fact(f"it continued with {later[0].verb}", later[0].event)
     ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
     return fact("it ended without an error", event_of(ends[-1].record) if ends else None)
 

@@ -14,7 +14,7 @@ from rdmalab.spec.records import Kind, Record, event_of, node_of, object_of
 from rdmalab.spec.work import WROpcode
 from rdmalab.world.relations import find_qp
 
-_ADVICE = "let the receive, or remote_addr and sg, name the bytes that are meant"
+_ADVICE = "name the intended bytes in the receive, or in remote_addr and sg"
 
 
 @check("wrong-place")

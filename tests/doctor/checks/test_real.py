@@ -143,7 +143,7 @@ def test_one_poll_before_the_arm_is_one_poll_too_few_as_well() -> None:
     lab = sleeping("sleep 5us", "poll_cq B.cq0", *_SLEEPER)
     found = examined(lab, "polled-once", "B.rx")
     assert found.verdict is FAIL
-    assert found.evidence[1].text.startswith("the last poll, of B.rx, took 1 completion")
+    assert found.evidence[1].text.startswith("the last poll, of B.rx, returned 1 completion")
     assert why(lab.session, "B.rx").remedy is not None
     assert why(lab.session, "B.rx").remedy.works  # type: ignore[union-attr]
 

@@ -288,7 +288,7 @@ def test_a_shared_receive_outlives_its_queue_pairs_whoever_waits() -> None:
     well(lab, _WAITS)
     well(lab, "run 1us")
     assert verdict(lab, _SHARED, "srq-qp-err-no-flush") is Verdict.FAIL
-    assert "QP_LAST_WQE_REACHED says" in evidence(lab, _SHARED, "srq-qp-err-no-flush")
+    assert "QP_LAST_WQE_REACHED reports" in evidence(lab, _SHARED, "srq-qp-err-no-flush")
 
 
 def test_on_soft_roce_no_last_event_comes_either() -> None:

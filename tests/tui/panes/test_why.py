@@ -150,7 +150,7 @@ def test_who_goes_to_an_event_of_the_answer_still_sees_the_answer() -> None:
     assert pane.text() == answer
     assert text_of(pane.title()) == "A.qp0.wr[7]  as of ev 25"
     assert "a" not in keys(pane)
-    mark(pane, "so it ended")
+    mark(pane, "it ended with REM_ACCESS_ERR")
     scene.lab.do(pane.says("enter"))
     assert pane.text() == answer
     scene.lab.do("back 3")
