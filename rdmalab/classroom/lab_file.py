@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 
@@ -77,7 +78,7 @@ def loads(  # noqa: PLR0913
     world: values of `vary`; for others the first of the file. Raises FileError with all errors.
     """
     source = Source(path, text)
-    root = yaml_tree.compose(source)
+    root = _composed(source)
     if params is None:
         params = drawn(_given(root, "id"), salt, student, _parameters(source, root))
     root = substitute(source, root, params)
@@ -88,6 +89,12 @@ def loads(  # noqa: PLR0913
     if SEED in chosen:
         document = document.model_copy(update={"seed": int(chosen[SEED])})
     return _planned(source, root, document, vocabulary, params, chosen)
+
+
+@lru_cache(maxsize=4)
+def _composed(source: Source) -> Node:
+    """The tree of a file, which nothing changes: one grade reads it once for each world."""
+    return yaml_tree.compose(source)
 
 
 def _planned(
