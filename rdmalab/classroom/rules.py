@@ -1,11 +1,10 @@
 """What a submission may do: which commands, on which objects, and whether the past may change."""
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from rdmalab.classroom.model import Rules
-from rdmalab.command import Invocation, New, NotUnderstood, Ref, TimeMove
+from rdmalab.command import Invocation, Lines, New, NotUnderstood, Ref, TimeMove
 from rdmalab.grammar.line import parse
 from rdmalab.session.session import Session
 
@@ -65,7 +64,9 @@ class Rulebook:
         if past and self.rules.past == "never":
             return f"{name}: the past of this lab cannot be changed"
         locked = next((each for each in self._changed(invocation) if self._locks(each)), "")
-        return f"{locked} is locked in this lab" if locked else ""
+        if locked:
+            return f"{locked} is locked in this lab"
+        return next((foul for each in _inner(invocation) if (foul := self.foul(each))), "")
 
     def _changed(self, invocation: Invocation) -> Iterator[str]:
         """The objects that a command is about: what a value only names is not changed."""
@@ -79,18 +80,13 @@ class Rulebook:
             value = invocation.arguments.get(parameter.name)
             if parameter.positional and isinstance(value, Ref | New):
                 yield f"{value.node}.{value.name}" if value.name else value.node
-        if invocation.name == "program":
-            yield from self._of_program(invocation)
-
-    def _of_program(self, invocation: Invocation) -> Iterator[str]:
-        """Locked objects that the lines of a program name, with the node or without it."""
-        node = invocation.line.split()[1].partition(".")[0]
-        for lock in self.rules.lock:
-            own = lock.removeprefix(f"{node}.")
-            if re.search(
-                rf"(?<![\w.])({re.escape(lock)}|{re.escape(own)})(?![\w])", invocation.line
-            ):
-                yield lock
 
     def _locks(self, name: str) -> bool:
         return any(name == lock or name.startswith(f"{lock}.") for lock in self.rules.lock)
+
+
+def _inner(invocation: Invocation) -> Iterator[Invocation]:
+    """The verbs in the lines of a program that a command starts; none of any other command."""
+    for value in invocation.arguments.values():
+        if isinstance(value, Lines):
+            yield from (line.invocation for line in value.parsed if line.invocation is not None)

@@ -30,6 +30,9 @@ RULES = "rules: {lock: [B.qp0], forbid: [connect], allow: [link], past: never, d
             "not understood: B.qp0 is not on A, where this program runs",
         ),
         ("program B.x lines={ sleep 1us }", ""),
+        ("program B.x lines={ wait B.qp0.rq.used > 0 }", ""),  # looking is free
+        ("program A.x lines={ sleep 1us; fault clear }", "fault is not allowed in this lab"),
+        ("program A.x lines={ loop 2; link latency=1us; end }", ""),
         ("post_sned A.qp0", 'not understood: no verb "post_sned"'),
         ("load x; save y", ""),  # files are not touched, and nothing is said of them
     ],
