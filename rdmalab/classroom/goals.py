@@ -11,6 +11,7 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.scenario.expect import Expectation, Failure, said, unmet
 from rdmalab.scenario.parameters import fill
 from rdmalab.session.branch import Place
+from rdmalab.session.history import History
 from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
 from rdmalab.views import fmt
@@ -113,10 +114,19 @@ def _replay(session: Session, start: Place, watches: list[_Watch]) -> None:
     end = history.here
     with read_only_visit(history):
         history.seek(start)
-        while history.here.event < end.event and history.run(1):
+        while history.here.event < end.event and _next_event(history, end):
             here = history.here
             for watch in watches:
                 _look(session, watch, here)
+
+
+def _next_event(history: History, end: Place) -> int:
+    """Replay one event; 0 if none is left.
+
+    With the last event a replay reaches the time of the end. The event itself was earlier if it is
+    due before: then time stays where the event was, and `by` and `now` mean the event.
+    """
+    return history.run(1, end.at_ns - 1) or history.run(1)
 
 
 def _look(session: Session, watch: _Watch, here: Place) -> None:

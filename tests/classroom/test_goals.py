@@ -47,6 +47,13 @@ def test_a_goal_is_met_or_not(goal: object, expected: bool) -> None:
     assert met(played(*WELL), goal) is expected
 
 
+def test_the_last_event_has_its_own_time_not_that_of_the_end() -> None:
+    world = played(RECV, SEND, "run 50ms")  # the ACK is the last event, after some us
+    assert world.session.history.here.at_ns > 100_000_000
+    assert met(world, {"ever": "A.cq0.count == 1", "by": "1ms"})
+    assert met(world, {"never": "A.cq0.count == 1 and now > 1ms"})
+
+
 def test_the_setup_is_before_the_time_of_a_goal() -> None:
     assert not met(played(*WELL), {"ever": "A.qp0.state == INIT"})
 
