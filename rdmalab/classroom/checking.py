@@ -52,7 +52,7 @@ def trials(
     text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str], salt: str = "", *,
     only: str = "",
 ) -> Iterator[Trial]:  # fmt: skip
-    """Grade every solution for each student; those accepted also with their objects renamed.
+    """Grade every solution for each student, also with other names for the objects it creates.
 
     only: the name of one solution; empty: all of them.
     Raises FileError if the lab cannot be loaded for one of them.
@@ -62,13 +62,30 @@ def trials(
         solutions = lab.document.solutions
         if solutions is None:
             continue
-        for accepted in _chosen(solutions.accept, only):
-            yield _tried(lab, text, vocabulary, student, accepted)
-            if (other := renamed(accepted.lines)) != accepted.lines:
-                again = accepted.model_copy(update={"lines": other})
-                yield _tried(lab, text, vocabulary, student, again, renamed=True)
-        for rejected in _chosen(solutions.reject, only):
-            yield _tried(lab, text, vocabulary, student, rejected)
+        right = _Right(lab)
+        for solution in _chosen([*solutions.accept, *solutions.reject], only):
+            yield _tried(right, text, vocabulary, student, solution)
+            if (other := renamed(solution.lines)) != solution.lines:
+                again = solution.model_copy(update={"lines": other})
+                yield _tried(right, text, vocabulary, student, again, renamed=True)
+
+
+class _Right:
+    """The right answers of a lab in the world of one student, each asked once."""
+
+    def __init__(self, lab: LabFile) -> None:
+        self.lab = lab
+        self._found: dict[int, str] = {}
+
+    def answers(self, solution: Solution) -> dict[str, str]:
+        """The answers of a solution, with the right ones where it names only the task."""
+        answers = dict(solution.answers)
+        for index, task in enumerate(self.lab.document.tasks):
+            if task.id in solution.answered:
+                if index not in self._found:
+                    self._found[index] = right_answers(self.lab, index)[0]
+                answers[task.id] = self._found[index]
+        return answers
 
 
 def _chosen(solutions: Sequence[Named], only: str) -> list[Named]:
@@ -76,17 +93,15 @@ def _chosen(solutions: Sequence[Named], only: str) -> list[Named]:
 
 
 def _tried(
-    lab: LabFile, text: str, vocabulary: Vocabulary, student: str, solution: Solution, *,
+    right: _Right, text: str, vocabulary: Vocabulary, student: str, solution: Solution, *,
     renamed: bool = False,
 ) -> Trial:  # fmt: skip
+    lab = right.lab
+
     def reopen(world: Mapping[str, str]) -> LabFile:
         return loads(text, lab.source.path, vocabulary, params=lab.params, world=world)
 
-    answers = dict(solution.answers)
-    for index, task in enumerate(lab.document.tasks):
-        if task.id in solution.answered:
-            answers[task.id] = right_answers(lab, index)[0]
-    found = grade(lab, Work(solution.lines, answers), reopen)
+    found = grade(lab, Work(solution.lines, right.answers(solution)), reopen)
     judge = _rejected if isinstance(solution, Rejected) else _accepted
     return Trial(solution.name, student, renamed, found, judge(solution, found))
 

@@ -38,7 +38,7 @@ def labs() -> None:
 def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) -> int:
     """Grade the solutions of labs: those that must pass, and those that must not.
 
-    The accepted ones are graded again with other names for their objects. Exit code 1: a solution
+    Those that create objects are graded again with other names for them. Exit code 1: a solution
     has another grade than the lab declares, or the file for students holds a text of a hidden task.
     """
     from rdmalab.scenario.source import FileError
