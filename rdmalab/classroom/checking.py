@@ -158,7 +158,7 @@ def _made(line: str) -> Iterator[str]:
 
 # --------------------------------------------------------------------------- what students see
 def leaks(lab: LabFile) -> list[str]:
-    """Texts of hidden tasks, and lines of solutions, that stand in the file for students.
+    """Texts of hidden tasks, of the instructor and of solutions that stand in the students' file.
 
     What a task that is shown, or the setup, has as well is no secret.
     """
@@ -166,6 +166,8 @@ def leaks(lab: LabFile) -> list[str]:
     shown = json.dumps([task.model_dump() for task in document.tasks if not task.hidden])
     shown += json.dumps([step.line for step in lab.scenario.steps])
     secrets = {text for task in document.tasks if task.hidden for text in _secrets_of(task)}
+    if document.instructor is not None:
+        secrets.update(_texts(document.instructor.model_dump()))
     solutions = document.solutions
     for solution in (*solutions.accept, *solutions.reject) if solutions is not None else ():
         secrets.update(line for line in solution.lines if len(line) > _SHORT)
@@ -179,3 +181,12 @@ def _secrets_of(task: Task) -> Iterator[str]:
     yield from task.when_wrong.values()
     if task.otherwise:
         yield task.otherwise
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts in a tree; those as short as a name are no secret."""
+    if isinstance(value, str):
+        yield from [value] if len(value) > _SHORT else []
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)

@@ -11,6 +11,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from rdmalab.classroom.instructor_model import Instructor
 from rdmalab.classroom.parameter_model import LabParameter, Points, Truth, VaryValues
 from rdmalab.classroom.solution_model import Solutions
 from rdmalab.scenario import field_types
@@ -220,6 +221,8 @@ class LabDocument(Document, BaseModel):
     """The tasks, in their order."""
     solutions: Solutions | None = None
     """Submissions that must pass, and that must fail; the file for students has none."""
+    instructor: Instructor | None = None
+    """The page for the instructor, which `rdmalab lab notes` prints; students never get it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "LabDocument":
@@ -238,6 +241,14 @@ class LabDocument(Document, BaseModel):
             if name not in seen:
                 hint = f"one of {', '.join(seen)}"
                 raise field_types.wrong(f"no task has the id {name}", hint, "solutions")
+        return self
+
+    @model_validator(mode="after")
+    def _explained(self) -> "LabDocument":
+        if self.instructor is not None:
+            rejected = self.solutions.reject if self.solutions is not None else ()
+            hidden = [task.id for task in self.tasks if task.hidden]
+            self.instructor.check(hidden, [each.name for each in rejected])
         return self
 
     @property

@@ -11,6 +11,8 @@ from rdmalab.scenario import yaml_tree
 _SHOWN = ("id", "title", "points", "ask", "hidden", "announce", "needs", "hints")
 """Of a hidden task: its answer, goals and feedback are absent."""
 _DIGITS = 12
+_KEPT_BACK = ("solutions", "instructor")
+"""Keys of a lab that students do not get."""
 
 
 def published(lab: LabFile) -> str:
@@ -21,7 +23,7 @@ def published(lab: LabFile) -> str:
 
 
 def _public(plain: dict[str, object], document: LabDocument) -> dict[str, object]:
-    given = {key: value for key, value in plain.items() if key != "solutions"}
+    given = {key: value for key, value in plain.items() if key not in _KEPT_BACK}
     tasks = plain["tasks"]
     assert isinstance(tasks, list)  # the document has the same tasks
     given["tasks"] = [_task(text, task) for text, task in zip(tasks, document.tasks, strict=True)]

@@ -1,4 +1,4 @@
-"""Command lab: check, draw, publish and begin labs."""
+"""Command lab: check, draw, publish and begin labs, and their pages for the instructor."""
 
 import json
 from collections import Counter
@@ -197,6 +197,38 @@ def publish(*, path: str, out: str) -> int:
     program.write(out, published(lab).encode(), lambda there: b"kind: lab" in there, "lab")
     program.tell(f"{out}: {lab.document.id} {digest(lab)}")
     return program.Exit.WELL
+
+
+@labs.command()
+@program.with_paths
+@click.option("--student", default="1", metavar="ID", help="Whose parameters stand in the page.")
+@with_salt
+def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
+    """Print the instructor's page of labs, in Markdown.
+
+    What a lab teaches, its tasks with the right answers, what wrong answers show, what hidden tasks
+    catch, and questions for the class: the key `instructor`, which no student gets. Exit code 5: no
+    lab has that key.
+    """
+    from rdmalab.classroom.lab_file import load
+    from rdmalab.classroom.notes_page import notes_page
+    from rdmalab.scenario.files import LAB_SUFFIX, found
+    from rdmalab.scenario.source import FileError
+    from rdmalab.vocabulary import VOCABULARY
+
+    lacking = 0
+    files = list(program.files_below(tuple(map(found, paths)), LAB_SUFFIX))
+    for number, path in enumerate(files):
+        try:
+            lab = load(found(path), VOCABULARY, student, salt)
+        except FileError as error:
+            print("\n".join(map(str, error.all)))
+            return program.Exit.USAGE
+        print("\n" * bool(number) + notes_page(lab))
+        if lab.document.instructor is None:
+            lacking += 1
+            program.tell(f"{path}: no key instructor")
+    return program.Exit.NOTHING if lacking == len(files) else program.Exit.WELL
 
 
 @labs.command()

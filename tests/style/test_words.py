@@ -17,7 +17,9 @@ import yaml
 _ROOT = Path(__file__).parents[2]
 
 # The keys of scenarios and labs below which a person reads.
-_PROSE = ("title", "about", "note", "ask", "announce", "text", "when_wrong", "else")
+_PROSE = (
+    "title", "about", "note", "ask", "announce", "text", "when_wrong", "else", "instructor",
+)  # fmt: skip
 
 
 class Banned(NamedTuple):
