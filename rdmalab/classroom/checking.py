@@ -16,6 +16,7 @@ from rdmalab.command import New, NotUnderstood
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
 from rdmalab.scenario.planner import Vocabulary
+from rdmalab.scenario.source import FileError
 
 Named = TypeVar("Named", bound=Solution)
 
@@ -174,6 +175,19 @@ def leaks(lab: LabFile) -> list[str]:
     return sorted(
         text for text in secrets if text in public and json.dumps(text)[1:-1] not in shown
     )
+
+
+def unusable_handout(lab: LabFile, vocabulary: Vocabulary) -> str:
+    """Why the file for students is no lab; empty if it is one.
+
+    A name that only a hidden task varies has no value in it: a task that is shown must vary it,
+    too.
+    """
+    try:
+        loads(published(lab), lab.source.path, vocabulary, params=lab.params)
+    except FileError as wrong:
+        return f"the file for students is no lab: {wrong.message}"
+    return ""
 
 
 def _secrets_of(task: Task) -> Iterator[str]:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from rdmalab.classroom.feedback import right_choice
 from rdmalab.classroom.instructor_model import Instructor, WrongAnswer
+from rdmalab.classroom.judging import right_answers
 from rdmalab.classroom.lab_file import LabFile
-from rdmalab.classroom.model import LabDocument, Task
+from rdmalab.classroom.model import LabDocument
 from rdmalab.guide.statements import statements
 from rdmalab.views import fmt
 
@@ -13,7 +14,8 @@ from rdmalab.views import fmt
 def notes_page(lab: LabFile) -> str:
     """The page, with the parameters with which the lab was loaded.
 
-    Sections of the key `instructor` are missing where the lab has none.
+    Sections of the key `instructor` are missing where the lab has none. Raises BrokenLab or
+    FileError if an answer has no value.
     """
     document = lab.document
     notes = document.instructor
@@ -21,7 +23,7 @@ def notes_page(lab: LabFile) -> str:
         ("What it teaches", _aim(document)),
         ("Time", [notes.time.strip()] if notes is not None else []),
         ("Parameters", [f"- {name}: {_values(document, name)}" for name in document.params]),
-        ("Tasks", [line for task in document.tasks for line in _task(task)]),
+        ("Tasks", [line for index in range(len(document.tasks)) for line in _task(lab, index)]),
         ("Typical wrong answers", _mistakes(document)),
         ("Hidden tasks", list(_hidden(document))),
         ("Solutions that pass", _accepted(document)),
@@ -53,7 +55,9 @@ def _values(document: LabDocument, name: str) -> str:
     return f"{parameter.about}: {values}" if parameter.about else values
 
 
-def _task(task: Task) -> Iterator[str]:
+def _task(lab: LabFile, index: int) -> Iterator[str]:
+    """What is asked and judged, with the right answer in the world for which the lab was loaded."""
+    task = lab.document.tasks[index]
     hidden = ", hidden" if task.hidden else ""
     needs = f", after {', '.join(task.needs)}" if task.needs else ""
     yield f"- {task.id} ({fmt.count(task.points, 'point')}{hidden}{needs})"
@@ -63,7 +67,7 @@ def _task(task: Task) -> Iterator[str]:
         wrong = ((n, each) for n, each in enumerate(task.choice, 1) if each.when_wrong)
         yield from (f"  - feedback to {n}: {each.when_wrong}" for n, each in wrong)
     if task.answer is not None:
-        yield f"  - right: {task.answer}, in the student's own world"
+        yield f"  - right: {task.answer}, here {right_answers(lab, index)[0]}"
     for goal in task.goal or ():
         yield f"  - {'' if goal.kind == 'now' else goal.kind + ' '}{goal.question}"
     for name, values in task.vary.items():

@@ -39,7 +39,8 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
     """Grade the solutions of labs: those that must pass, and those that must not.
 
     Those that create objects are graded again with other names for them. Exit code 1: a solution
-    has another grade than the lab declares, or the file for students holds a text of a hidden task.
+    has another grade than the lab declares, or the file for students holds a text of a hidden task,
+    or is no lab.
     """
     from rdmalab.scenario.source import FileError
 
@@ -53,9 +54,9 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
                     print(f"{path}: {trial.name}: {trial.wrong}")
                 elif verbose:
                     print(f"{path}: {trial.name}: {trial.grade.score} of {trial.grade.of}")
-            for text in leaked(path):
+            for text in handout_errors(path):
                 wrong += 1
-                print(f"{path}: the file for students has the hidden text: {text}")
+                print(f"{path}: {text}")
         except FileError as error:
             print("\n".join(map(str, error.all)))
             return program.Exit.USAGE
@@ -76,14 +77,17 @@ def tried(path: str, count: int, salt: str = "") -> "Iterator[Trial]":
     yield from checking.trials(read(found(path)), path, VOCABULARY, ids, salt)
 
 
-def leaked(path: str) -> list[str]:
-    """Texts of hidden tasks that the file for students would have."""
-    from rdmalab.classroom.checking import leaks
+def handout_errors(path: str) -> list[str]:
+    """What is wrong with the file for students: hidden texts in it, or that it is no lab."""
+    from rdmalab.classroom.checking import leaks, unusable_handout
     from rdmalab.classroom.lab_file import load
     from rdmalab.scenario.files import found
     from rdmalab.vocabulary import VOCABULARY
 
-    return leaks(load(found(path), VOCABULARY, "1"))
+    lab = load(found(path), VOCABULARY, "1")
+    unusable = unusable_handout(lab, VOCABULARY)
+    hidden = [f"the file for students has the hidden text: {text}" for text in leaks(lab)]
+    return [*hidden, *([unusable] if unusable else [])]
 
 
 def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":
@@ -212,6 +216,7 @@ def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
     """
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.notes_page import notes_page
+    from rdmalab.classroom.playing import BrokenLab
     from rdmalab.scenario.files import LAB_SUFFIX, found
     from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
@@ -221,10 +226,14 @@ def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
     for number, path in enumerate(files):
         try:
             lab = load(found(path), VOCABULARY, student, salt)
+            page = notes_page(lab)
         except FileError as error:
             print("\n".join(map(str, error.all)))
             return program.Exit.USAGE
-        print("\n" * bool(number) + notes_page(lab))
+        except BrokenLab as broken:
+            print(broken)
+            return program.Exit.USAGE
+        print("\n" * bool(number) + page)
         if lab.document.instructor is None:
             lacking += 1
             program.tell(f"{path}: no key instructor")

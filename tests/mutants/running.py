@@ -37,13 +37,14 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class Items:
-    """What is bound to a statement: scenario files, and tests by node id."""
+    """What is bound to a statement: scenario files, and tests by node id; or to a lab: its file."""
 
     scenarios: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)
+    labs: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.scenarios or self.tests)
+        return bool(self.scenarios or self.tests or self.labs)
 
 
 @dataclass(slots=True)
@@ -122,7 +123,9 @@ class Copy:
 
     def ask(self, items: Items, timeout_s: float) -> Result:
         """The first item that fails."""
-        for ask, names in ((self._play, items.scenarios), (self._test, items.tests)):
+        for ask, names in (
+            (self._play, items.scenarios), (self._test, items.tests), (self._grade, items.labs),
+        ):  # fmt: skip
             if names and (result := ask(names, timeout_s)) is not None:
                 return result
         return Result(Outcome.SURVIVED)
@@ -151,6 +154,18 @@ class Copy:
             return Result(Outcome.CRASHED, names[0])
         lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED ")]
         return Result(Outcome.NOTICED, lines[0].split()[1] if lines else names[0])
+
+    def _grade(self, files: list[str], timeout_s: float) -> Result | None:
+        """The first solution that is not judged as its lab declares."""
+        wanted = ["-m", "rdmalab", "lab", "check", "--students", "2", *files]
+        done = self._python(wanted, timeout_s)
+        if done is None:
+            return Result(Outcome.HUNG, files[0])
+        if done.returncode == _WELL:
+            return None
+        if done.returncode != _FAILED:
+            return Result(Outcome.CRASHED, files[0])
+        return Result(Outcome.NOTICED, done.stdout.splitlines()[0].partition(": ")[2])
 
     def _python(
         self, arguments: list[str], timeout_s: float

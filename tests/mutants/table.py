@@ -1,7 +1,7 @@
 """The table of mutants: read from `table/*.yaml`, found in today's source, applied to it."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -31,11 +31,12 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One way to make a statement false.
+    """One way to make a statement false, or what a lab teaches.
 
-    number: counts the mutants of a statement from 1. says: what is true of the mutated program.
-    equivalent: the proof that no program can tell it from the original; empty for all others.
-    moved: why its text is not that of the first run, where the source has moved since.
+    statement: its id, or the id of the lab. number: counts the mutants of a statement from 1.
+    says: what is true of the mutated program. equivalent: the proof that no program can tell it
+    from the original; empty for all others. moved: why its text is not that of the first run, where
+    the source has moved since.
     """
 
     statement: str
@@ -56,9 +57,10 @@ class Mutant:
         return sha256(repr(self.edits).encode()).hexdigest()[:12]
 
 
-def load() -> dict[str, Mutant]:
-    """All mutants by name, in the order of their statements."""
-    found = [mutant for file in TABLES.glob("*.yaml") for mutant in _of_file(file)]
+def load(files: Iterable[Path] | None = None) -> dict[str, Mutant]:
+    """All mutants by name, in the order of their statements; of other files: of their subjects."""
+    files = TABLES.glob("*.yaml") if files is None else files
+    found = [mutant for file in files for mutant in _of_file(file)]
     found.sort(key=lambda mutant: (mutant.statement, mutant.number))
     return {mutant.name: mutant for mutant in found}
 

@@ -1,0 +1,151 @@
+"""The instructor's page: whole for every lab, and nothing of it reaches a student."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rdmalab.classroom.checking import leaks, unusable_handout
+from rdmalab.classroom.notes_page import notes_page
+from rdmalab.classroom.public import digest, published
+from rdmalab.cli import Exit, main
+from rdmalab.scenario.source import FileError
+from rdmalab.vocabulary import VOCABULARY
+from tests.classroom.labs import FOLDER, TEMPLATE, loaded
+from tests.each import each
+
+LABS = [path.name for path in sorted(FOLDER.glob("*.lab.yaml"))]
+SECTIONS = (
+    "What it teaches", "Time", "Parameters", "Tasks", "Typical wrong answers", "Hidden tasks",
+    "Solutions that pass", "Questions for discussion", "In class",
+)  # fmt: skip
+PAGE = """instructor:
+  aim: A receive comes before the message.
+  time: 10 minutes in all.
+  mistakes:
+    - {does: Posts no receive., shows: Knows the WRITE only., solution: no-receive}
+  hidden: {both-ways: It catches a pair that is in ERR.}
+  discuss:
+    - ask: Why a receive?
+      expect: It names the buffer.
+  say: Show the RNR NAK first.
+"""
+
+
+@each("name", LABS)
+def test_every_lab_has_a_whole_page(name: str) -> None:
+    lab = loaded((FOLDER / name).read_text())
+    notes = lab.document.instructor
+    assert notes is not None
+    text = notes_page(lab)
+    assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(SECTIONS)
+    assert len(notes.discuss) > 1
+    assert lab.document.solutions is not None
+    named = {each.solution for each in notes.mistakes}
+    assert len(named & {each.name for each in lab.document.solutions.reject}) >= 3
+
+
+def test_the_page_of_a_small_lab() -> None:
+    text = notes_page(loaded(TEMPLATE + PAGE))
+    for line in (
+        "LAB-ID: level 1, 10 minutes, 5 points of which 1 hidden",
+        "- size: bytes of the message: 16, 32, 64",
+        "  - right: 2. An RNR NAK.",
+        "  - feedback to 1: Look at show wire.",
+        "  - solution no-receive, fails deliver, why names rnr-infinite",
+        "  - catches: It catches a pair that is in ERR.",
+        "- receive-later: the retry finds the receive",
+        "  - expect: It names the buffer.",
+        "Show the RNR NAK first.",
+    ):
+        assert line in text.splitlines()
+
+
+def test_the_right_answer_is_that_of_the_students_own_world() -> None:
+    text = (FOLDER / "retry-budget.lab.yaml").read_text()
+    lines = {line for each in "123" for line in notes_page(loaded(text, each)).splitlines()}
+    right = [line for line in lines if "A.qp0.timeout_ns * (A.qp0.retry_cnt + 1), here " in line]
+    assert len(right) == 3
+
+
+@each(
+    "old, new, message",
+    [
+        ("both-ways: It", "deliver: It", "no hidden task has the id deliver"),
+        ("{both-ways: It catches a pair that is in ERR.}", "{}", "both-ways is not explained"),
+        ("solution: no-receive", "solution: other", "no rejected solution has the name other"),
+        ("  say: Show the RNR NAK first.\n", "", "say"),
+        ("  time:", "  tiem:", 'no key "tiem"'),
+    ],
+)
+def test_a_wrong_page_has_one_clear_error(old: str, new: str, message: str) -> None:
+    assert old in PAGE
+    with pytest.raises(FileError, match=message):
+        loaded(TEMPLATE + PAGE.replace(old, new))
+
+
+# --------------------------------------------------------------------------- students
+def test_students_get_nothing_of_it() -> None:
+    lab, without = loaded(TEMPLATE + PAGE), loaded(TEMPLATE)
+    assert published(lab) == published(without)
+    assert digest(lab) == digest(without)
+    assert leaks(lab) == []
+    shown = PAGE.replace("It names the buffer.", "Look at show cq B.cq0.")
+    assert leaks(loaded(TEMPLATE + shown)) == []  # a text of a task that is shown is no secret
+    about = TEMPLATE.replace("about: |-\n", "about: |-\n  Show the RNR NAK first.\n")
+    assert leaks(loaded(about + PAGE)) == ["Show the RNR NAK first."]
+
+
+@each("name", LABS)
+def test_the_file_for_students_is_a_lab(name: str) -> None:
+    """Also where a hidden task varies what the setup names."""
+    assert unusable_handout(loaded((FOLDER / name).read_text()), VOCABULARY) == ""
+
+
+def test_a_name_that_only_a_hidden_task_varies_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = TEMPLATE.replace("- use rc_pair", '- use rc_pair\n  - "link latency=%{far}"').replace(
+        "    needs: [deliver]", "    needs: [deliver]\n    vary: {far: [1us, 2us]}"
+    )
+    assert 'no parameter "far"' in unusable_handout(loaded(text), VOCABULARY)
+    (tmp_path / "x.lab.yaml").write_text(text)
+    assert main(["lab", "check", "--students", "1", str(tmp_path / "x.lab.yaml")]) == Exit.FAILED
+    assert "the file for students is no lab" in capsys.readouterr().out
+
+
+def test_nothing_of_it_is_printed_at_a_students_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.lab.yaml"
+    path.write_text(TEMPLATE + PAGE)
+    words = ("task", "hint deliver yes", "hint deliver yes", "answer answer-of-b 1", "submit")
+    lines = [f"load {path} student=s1", *words, "help load"]
+    main(["repl", "--keep-going", *(part for line in lines for part in ("-c", line))])
+    printed = capsys.readouterr().out
+    assert "A receive before the message" in printed
+    texts = [text for text in _texts(yaml.safe_load(PAGE)) if len(text) > 12]
+    assert len(texts) == 8
+    assert [text for text in texts if text in printed] == []
+
+
+def _texts(tree: object) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict | list):
+        for each_one in tree.values() if isinstance(tree, dict) else tree:
+            yield from _texts(each_one)
+
+
+# --------------------------------------------------------------------------- the command
+def test_the_command_prints_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.lab.yaml").write_text(TEMPLATE + PAGE)
+    (tmp_path / "b.lab.yaml").write_text(TEMPLATE)
+    assert main(["lab", "notes", str(tmp_path)]) == Exit.WELL
+    printed = capsys.readouterr()
+    assert printed.out.count("# A receive before the message\n") == 2
+    assert "b.lab.yaml: no key instructor" in printed.err
+    assert main(["lab", "notes", str(tmp_path / "b.lab.yaml")]) == Exit.NOTHING
+    (tmp_path / "a.lab.yaml").write_text("kind: lab")
+    assert main(["lab", "notes", str(tmp_path / "a.lab.yaml")]) == Exit.USAGE
