@@ -146,7 +146,8 @@ class LabSession:
         """
         found = []
         for task in self.lab.document.tasks:
-            goals = [] if task.hidden or task.steps_tried or task.vary else task.goal or []
+            later = task.hidden or task.steps_tried or self._varies(task)
+            goals = [] if later else task.goal or []
             for goal in [goal for goal in goals if goal.kind == "now"]:
                 if f"{NAMED}{{" in goal.question:  # it names what the finished world has
                     continue
@@ -156,6 +157,10 @@ class LabSession:
                     found.append((name, judged.met))
                 self.met[name] = judged.met
         return found
+
+    def _varies(self, task: Task) -> bool:
+        """Whether a task is judged in another world than the one that is open, too."""
+        return any([self.lab.world.get(name)] != values for name, values in task.vary.items())
 
     # ------------------------------------------------------------------ tasks
     def task(self, name: str) -> Task:

@@ -20,6 +20,7 @@ SECTIONS = (
     "What it teaches", "Time", "Parameters", "Tasks", "Typical wrong answers", "Hidden tasks",
     "Solutions that pass", "Questions for discussion", "In class",
 )  # fmt: skip
+BARE = TEMPLATE.partition("instructor:")[0]
 PAGE = """instructor:
   aim: A receive comes before the message.
   time: 10 minutes in all.
@@ -31,6 +32,10 @@ PAGE = """instructor:
       expect: It names the buffer.
   say: Show the RNR NAK first.
 """
+
+
+def test_the_lab_to_begin_with_has_a_page() -> None:
+    assert notes_page(loaded(TEMPLATE)).count("\n## ") == len(SECTIONS)
 
 
 @each("name", LABS)
@@ -47,7 +52,7 @@ def test_every_lab_has_a_whole_page(name: str) -> None:
 
 
 def test_the_page_of_a_small_lab() -> None:
-    text = notes_page(loaded(TEMPLATE + PAGE))
+    text = notes_page(loaded(BARE + PAGE))
     for line in (
         "LAB-ID: level 1, 10 minutes, 5 points of which 1 hidden",
         "- size: bytes of the message: 16, 32, 64",
@@ -82,18 +87,18 @@ def test_the_right_answer_is_that_of_the_students_own_world() -> None:
 def test_a_wrong_page_has_one_clear_error(old: str, new: str, message: str) -> None:
     assert old in PAGE
     with pytest.raises(FileError, match=message):
-        loaded(TEMPLATE + PAGE.replace(old, new))
+        loaded(BARE + PAGE.replace(old, new))
 
 
 # --------------------------------------------------------------------------- students
 def test_students_get_nothing_of_it() -> None:
-    lab, without = loaded(TEMPLATE + PAGE), loaded(TEMPLATE)
+    lab, without = loaded(BARE + PAGE), loaded(BARE)
     assert published(lab) == published(without)
     assert digest(lab) == digest(without)
     assert leaks(lab) == []
     shown = PAGE.replace("It names the buffer.", "Look at show cq B.cq0.")
-    assert leaks(loaded(TEMPLATE + shown)) == []  # a text of a task that is shown is no secret
-    about = TEMPLATE.replace("about: |-\n", "about: |-\n  Show the RNR NAK first.\n")
+    assert leaks(loaded(BARE + shown)) == []  # a text of a task that is shown is no secret
+    about = BARE.replace("about: |-\n", "about: |-\n  Show the RNR NAK first.\n")
     assert leaks(loaded(about + PAGE)) == ["Show the RNR NAK first."]
 
 
@@ -119,7 +124,7 @@ def test_nothing_of_it_is_printed_at_a_students_prompt(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.lab.yaml"
-    path.write_text(TEMPLATE + PAGE)
+    path.write_text(BARE + PAGE)
     words = ("task", "hint deliver yes", "hint deliver yes", "answer answer-of-b 1", "submit")
     lines = [f"load {path} student=s1", *words, "help load"]
     main(["repl", "--keep-going", *(part for line in lines for part in ("-c", line))])
@@ -140,8 +145,8 @@ def _texts(tree: object) -> Iterator[str]:
 
 # --------------------------------------------------------------------------- the command
 def test_the_command_prints_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.lab.yaml").write_text(TEMPLATE + PAGE)
-    (tmp_path / "b.lab.yaml").write_text(TEMPLATE)
+    (tmp_path / "a.lab.yaml").write_text(BARE + PAGE)
+    (tmp_path / "b.lab.yaml").write_text(BARE)
     assert main(["lab", "notes", str(tmp_path)]) == Exit.WELL
     printed = capsys.readouterr()
     assert printed.out.count("# A receive before the message\n") == 2

@@ -17,7 +17,6 @@ ELSEWHERE = {
     "export/ladder_style.py": "export/test_ladder_svg.py",
     "workbench/lab_words.py": "shell/test_lab_requests.py",
     "classroom/grade_document.py": "classroom/test_formats.py",
-    "classroom/lab_session.py": "shell/test_lab_requests.py",
     "classroom/instructor_model.py": "classroom/test_notes_page.py",
     "classroom/likeness.py": "classroom/test_formats.py",
     "classroom/model.py": "classroom/test_lab_file.py",
