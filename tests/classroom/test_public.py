@@ -1,10 +1,13 @@
 """The file for students: everything they need, and nothing of what is hidden."""
 
+import yaml
+
 from rdmalab.classroom.checking import leaks
 from rdmalab.classroom.public import digest, published
 from tests.classroom.labs import FOLDER, SEND, TEMPLATE, graded, loaded
 from tests.each import each
 
+SHOWN = {"id", "title", "points", "ask", "hidden", "announce", "needs", "hints"}
 LABS = [path.name for path in sorted(FOLDER.glob("*.lab.yaml"))]
 
 
@@ -18,7 +21,10 @@ def test_no_text_of_a_hidden_task_is_in_it(name: str) -> None:
         if task.hidden:
             assert task.announce is not None
             assert task.announce in " ".join(public.split()) or "\n" in task.announce
-    assert "solutions" not in public
+    document = yaml.safe_load(public)
+    assert not {"solutions", "instructor"} & set(document)
+    for task in document["tasks"]:
+        assert not task.get("hidden") or set(task) <= SHOWN
 
 
 def test_it_is_a_lab_with_the_same_digest() -> None:
