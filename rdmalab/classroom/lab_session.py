@@ -94,7 +94,7 @@ class LabSession:
         """Why the rules do not allow a line; empty if they do, or if it is not understood."""
         if session is not self.session:
             return ""
-        parts = Rulebook(self.lab.document.rules, session).parts(line)
+        parts = self._rulebook().parts(line)
         return next((p.foul for p in parts if p.foul and not p.foul.startswith("not under")), "")
 
     def keep(self, session: Session, line: str, stopped_after: int | None = None) -> None:
@@ -106,7 +106,7 @@ class LabSession:
             return
         if any(part.split()[:1] == [word] for part in line.split(";") for word in DOCTOR):
             self.log.add(f"{ASKED} event {session.world.event}")
-        parts = [part.text for part in Rulebook(self.lab.document.rules, session).parts(line)]
+        parts = [part.text for part in self._rulebook().parts(line)]
         if parts and stopped_after is not None and len(parts) == 1:
             parts = [f"step {stopped_after}"] if stopped_after else []
         if parts:
@@ -115,7 +115,7 @@ class LabSession:
 
     def _resume(self, work: Submission) -> None:
         """Run the lines of a submission; take over its answers, hints and log."""
-        rules = Rulebook(self.lab.document.rules, self.session)
+        rules = self._rulebook()
         self.skipped = [
             f"{number}: {foul}"
             for number, line in enumerate(work.lines, 1)
@@ -138,6 +138,9 @@ class LabSession:
             self.lines.append(_after(wait_ns))
         self._calls = len(session.journal)
         self.log.add(f"line {len(self.lines)} event {session.world.event}")
+
+    def _rulebook(self) -> Rulebook:
+        return Rulebook(self.lab.document.rules, self.session, self.played.start)
 
     def turned(self, session: Session) -> list[tuple[str, bool]]:
         """Goals of the present that have another truth than before: (task: goal, whether met).

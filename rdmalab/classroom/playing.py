@@ -5,16 +5,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from rdmalab.classroom.lab_file import LabFile
-from rdmalab.classroom.rules import Rulebook
+from rdmalab.classroom.rules import START, Rulebook
 from rdmalab.lab import open_session
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.branch import Place
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
-
-START = "start"
-"""The checkpoint after the setup: `@start`."""
 
 
 class Verdict(Enum):
@@ -66,7 +63,7 @@ def begun(lab: LabFile) -> Played:
 def play(lab: LabFile, lines: Sequence[str]) -> Played:
     """The world after the setup, these lines, and what settles it; raises BrokenLab."""
     played = begun(lab)
-    rules = Rulebook(lab.document.rules, played.session)
+    rules = Rulebook(lab.document.rules, played.session, played.start)
     limit = lab.document.rules.limits
     for number, line in enumerate(lines, 1):
         if number > limit.lines:

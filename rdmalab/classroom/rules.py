@@ -6,12 +6,15 @@ from typing import NamedTuple
 from rdmalab.classroom.model import Rules
 from rdmalab.command import Invocation, Lines, New, NotUnderstood, Ref, TimeMove
 from rdmalab.grammar.line import parse
+from rdmalab.session.branch import Place
 from rdmalab.session.session import Session
 
 EXPERIMENT = ("fault", "inject", "port", "link", "gid", "pkey", "device_fatal")
 """Commands of the experimenter: a lab must allow them."""
 DOCTOR = ("why", "checklist", "apply")
 """Commands that `doctor: shut` refuses."""
+START = "start"
+"""The checkpoint after the setup: `@start`."""
 _ALWAYS = ("step", "run", "until")
 _SHORT_FORMS = ("use", "connect", "to_rts", "reset")
 _LOOKS = frozenset({
@@ -29,11 +32,15 @@ class Part(NamedTuple):
 
 
 class Rulebook:
-    """The rules of a lab, asked about each line of a session."""
+    """The rules of a lab, asked about each line of a session. start: after the setup.
 
-    def __init__(self, rules: Rules, session: Session) -> None:
+    Before that moment nothing may be changed: else one could make a world without its difficulty.
+    """
+
+    def __init__(self, rules: Rules, session: Session, start: Place) -> None:
         self.rules = rules
         self.session = session
+        self.start = start
         shut = {word for word in EXPERIMENT if word not in rules.allow}
         shut |= set(DOCTOR) if rules.doctor == "shut" else set()
         self.shut = (shut | set(rules.forbid)) - set(_ALWAYS)
@@ -63,15 +70,21 @@ class Rulebook:
         past = command.facts.moves_time is TimeMove.ANY or name == "switch"
         if past and self.rules.past == "never":
             return f"{name}: the past of this lab cannot be changed"
+        if self._changes(invocation) and self.session.history.here.event < self.start.event:
+            return f"{name}: the setup of this lab cannot be changed; goto @{START} is its end"
         locked = next((each for each in self._changed(invocation) if self._locks(each)), "")
         if locked:
             return f"{locked} is locked in this lab"
         return next((foul for each in _inner(invocation) if (foul := self.foul(each))), "")
 
+    def _changes(self, invocation: Invocation) -> bool:
+        command = self.session.vocabulary[invocation.name]
+        return command.changes_world or invocation.name in _SHORT_FORMS
+
     def _changed(self, invocation: Invocation) -> Iterator[str]:
         """The objects that a command is about: what a value only names is not changed."""
         command = self.session.vocabulary[invocation.name]
-        if not command.changes_world and invocation.name not in _SHORT_FORMS:
+        if not self._changes(invocation):
             return
         if invocation.name == "use":
             yield from self.rules.lock  # it makes objects on every node

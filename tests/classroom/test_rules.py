@@ -1,5 +1,7 @@
 """Rules: what is not allowed is skipped, named, and changes nothing."""
 
+from rdmalab.classroom.goals import judge
+from rdmalab.classroom.model import Goal
 from rdmalab.classroom.playing import begun, play
 from rdmalab.classroom.rules import Rulebook
 from tests.classroom.labs import RECV, SEND, loaded, text_of
@@ -39,7 +41,7 @@ RULES = "rules: {lock: [B.qp0], forbid: [connect], allow: [link], past: never, d
 )
 def test_a_line_is_allowed_or_not(line: str, foul: str) -> None:
     world = begun(loaded(text_of(TASK, RULES)))
-    rules = Rulebook(world.lab.document.rules, world.session)
+    rules = Rulebook(world.lab.document.rules, world.session, world.start)
     assert [part.foul for part in rules.parts(line) if part.foul] == ([foul] if foul else [])
 
 
@@ -51,6 +53,19 @@ def test_a_foul_is_skipped_and_the_rest_is_played() -> None:
         (3, "B.qp0 is locked in this lab"),
     ]
     assert bool(world.session.world.nodes["A"].qps.items)
+
+
+def test_the_setup_cannot_be_changed() -> None:
+    """Going back before its end is looking; a world made there would not be that of the lab."""
+    lab = loaded(text_of(TASK))
+    world = play(lab, ["goto start", "alloc_pd A.pd0", "use ud_pair", "step 3", "alloc_pd A.pd1"])
+    assert [foul.line for foul in world.fouls] == [2, 3, 5]
+    assert "alloc_pd: the setup of this lab cannot be changed" in world.fouls[0].why
+    again = play(lab, ["goto start", "goto @start", RECV, SEND, "run 1ms"])
+    assert again.fouls == []
+    assert [goal.met for goal in judge(
+        again.session, [Goal.model_validate("A.cq0.total(status=SUCCESS) == 1")], again.start, {}
+    )] == [True]  # fmt: skip
 
 
 def test_nothing_is_read_or_written(tmp_path: object) -> None:
