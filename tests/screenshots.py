@@ -46,6 +46,14 @@ _WRITE = "post_send A.qp0 opcode=RDMA_WRITE"
 SHOTS = (
     Shot("first-screen"),
     Shot(
+        "tour",
+        lines=(
+            "tour again",
+            "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+            "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+        ),
+    ),
+    Shot(
         "rnr-nak",
         "scenarios/time/rnr-then-receive.rdmalab.yaml",
         ("next",),

@@ -1,11 +1,13 @@
 """`rdmalab lab` and `rdmalab grade` at the command line."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from rdmalab.cli import Exit, main
+from rdmalab.tui import launch
 from tests.classroom.labs import TEMPLATE
 from tests.classroom.test_grading import handed_in, right
 
@@ -81,3 +83,25 @@ def test_what_is_wrong_is_said_in_a_line(lab: Path, capsys: pytest.CaptureFixtur
     assert main(["lab", "draw", str(lab)]) == Exit.USAGE
     Path("empty").mkdir()
     assert main(["grade", str(lab), "empty"]) == Exit.NOTHING
+
+
+def test_a_lab_is_tried_in_the_app(
+    lab: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The app gets the line that a student types; without a terminal that line is shown."""
+    assert main(["lab", "try", str(lab), "--student", "s1"]) == 2
+    line = f'load "{lab}" student="s1"'
+    assert f"needs a terminal; without one: rdmalab repl, and there: {line}" in (
+        " ".join(capsys.readouterr().err.split())
+    )
+    begun: list[str] = []
+    monkeypatch.setattr(import_module("rdmalab.cli.program"), "at_terminal", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+
+    def app(line: str) -> int:
+        begun.append(line)
+        return 0
+
+    monkeypatch.setattr(launch, "main", app)
+    assert main(["lab", "try", str(lab), "--student", "s1"]) == 0
+    assert begun == [line]

@@ -1,0 +1,66 @@
+"""Grading a class: the time of 500 submissions against one warm grade, on all cores."""
+
+import statistics
+import sys
+import time
+
+from rdmalab.classroom.grading import Item, grade_of, grades
+from rdmalab.classroom.judging import right_answers
+from rdmalab.classroom.lab_file import loads
+from rdmalab.classroom.public import digest
+from rdmalab.classroom.solution_model import Submission
+from rdmalab.classroom.submission import written
+from rdmalab.jobs.limits import Limits
+from rdmalab.jobs.pool import LocalPool, cores
+from rdmalab.scenario.field_types import FORMAT
+from rdmalab.scenario.files import found, read
+from rdmalab.vocabulary import VOCABULARY
+
+LAB = "labs/sq-full"
+COUNT = 500
+WARM = 25  # grades of which the median is one warm grade
+
+
+def submissions(count: int) -> list[Item]:
+    """Each student hands in the first accepted solution, with the lines of the own parameters."""
+    path = found(LAB)
+    text = read(path)
+    items = []
+    for number in range(count):
+        student = f"s{number}"
+        lab = loads(text, path, VOCABULARY, student=student)
+        assert lab.document.solutions is not None
+        solution = lab.document.solutions.accept[0]
+        answers = dict(solution.answers)
+        for index, task in enumerate(lab.document.tasks):
+            if task.id in solution.answered:
+                answers[task.id] = right_answers(lab, index)[0]
+        work = Submission(
+            rdmalab=FORMAT, kind="submission", lab=f"{lab.document.id} {digest(lab)}",
+            student=student, lines=solution.lines, answers=answers,
+        )  # fmt: skip
+        items.append(Item(text, path, written(work), f"{student}.yaml"))
+    return items
+
+
+def information(count: int = COUNT) -> dict[str, object]:
+    """`grade_500`: wall time of all / (one warm grade x their count / cores); the bar is 1.3.
+
+    Of wall time, so for information on a busy machine.
+    """
+    items = submissions(count)
+    warm = []
+    for item in items[: WARM + 1]:
+        start = time.perf_counter()
+        assert grade_of(item).passed
+        warm.append(time.perf_counter() - start)
+    one = statistics.median(warm[1:])  # the first has to load the modules
+    start = time.perf_counter()
+    passed = sum(grade.passed for _, grade in grades(items, LocalPool(Limits(), cores()), {}))
+    wall = time.perf_counter() - start
+    assert passed == count
+    return {"grade_500": round(wall / (one * count / cores()), 2)}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{information()}\n")
