@@ -31,7 +31,7 @@ async def test_the_first_screen_is_never_empty() -> None:
         assert {len(row) for row in grid} == {80}
         for text in ("[RTS]", "wr1 SEND SUCCESS", "wr1 RECV SUCCESS 64 B", "SEND_ONLY psn=0"):
             assert text in it.text
-        for text in ("poll_cq A.cq0", "help", "explain RTS", "load FILE", "^D: quit"):
+        for text in ("tour", "help", "explain RTS", "load FILE", "^D: quit"):
             assert text in it.text
         assert it.focused == "prompt"
         assert any(row.startswith("║A>") for row in grid)
