@@ -118,7 +118,7 @@ def test_a_long_trace_is_shortened_and_says_by_how_much() -> None:
 
 LINES = st.lists(
     st.sampled_from([
-        SEND, RECV, "run 1us", "run 500ns", "run", "fault drop A->B chance=0.5",
+        SEND, RECV, "run 1us", "run 500ns", "run 20us", "fault drop A->B chance=0.5",
         "fault duplicate A->B nth=1", "fault reorder A->B nth=1 behind=1", "step packet",
         "fault clear",
         "post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED",
