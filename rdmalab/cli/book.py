@@ -98,11 +98,5 @@ def _ids(roster: str | None) -> list[str]:
 
 
 def _write(out: str, made: "Book") -> None:
-    try:
+    with program.writing(out, "book"):
         disk.write_tree(out, made.files, _MARK)
-    except disk.FileExistsAsOther:
-        message = f"{out} exists and is not a book; choose another name"
-        raise click.ClickException(message) from None
-    except (OSError, ValueError) as wrong:  # ValueError: a NUL in it
-        why = getattr(wrong, "strerror", None) or "no such path"
-        raise click.ClickException(f"{out} cannot be written: {why}") from None

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -201,8 +202,15 @@ def say(text: str, *, unless: bool) -> None:
 
 def write(path: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> bool:
     """Write a file; returns whether one was replaced. A file of another kind is not replaced."""
-    try:
+    with writing(path, kind):
         return disk.write(path, octets, may_replace)
+
+
+@contextmanager
+def writing(path: str, kind: str) -> Iterator[None]:
+    """Report what is wrong with writing this file or folder as an error of the command line."""
+    try:
+        yield
     except disk.FileExistsAsOther:
         message = f"{path} exists and is not a {kind}; choose another name"
         raise click.ClickException(message) from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab import disk
-from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write
+from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write, writing
 from rdmalab.cli.scenarios import answer, opened, played, required_error, verdict
 from rdmalab.export import FORMATS, format_called
 from rdmalab.shell.streams import print_octets, unguarded
@@ -144,10 +144,8 @@ def _hand_in(exercise: "Exercise", file: str | None) -> None:
     exercise.work.keep_calls()
     tell(exercise.report)
     if file is not None:
-        try:
+        with writing(file, "submission"):
             exercise.submit(file)
-        except (disk.FileExistsAsOther, OSError, ValueError) as wrong:
-            raise click.ClickException(f"{file} cannot be written: {wrong}") from None
         tell(f"{file}: hand in this file")
 
 

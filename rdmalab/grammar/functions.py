@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rdmalab.command import NotUnderstood, Noun, Span
-from rdmalab.grammar.nodes import Binary, Call, Node, Path, Unary
+from rdmalab.grammar.nodes import Call, Node, Path, operands
 from rdmalab.grammar.quantities import swapped
 
 
@@ -115,26 +115,10 @@ def kind_of_call(call: Call) -> Path:
 
 
 def _paths(node: Node) -> list[Path]:
-    match node:
-        case Path():
-            return [node]
-        case Call():
-            inner = [*node.positional, *node.keywords.values()]
-            return [node.path, *(path for each in inner for path in _paths(each))]
-        case Unary():
-            return _paths(node.operand)
-        case Binary():
-            return _paths(node.left) + _paths(node.right)
-    return []
+    own = [node] if isinstance(node, Path) else [node.path] if isinstance(node, Call) else []
+    return [*own, *(path for each in operands(node) for path in _paths(each))]
 
 
 def _calls(node: Node) -> list[Call]:
-    match node:
-        case Call():
-            inner = [*node.positional, *node.keywords.values()]
-            return [node, *(call for each in inner for call in _calls(each))]
-        case Unary():
-            return _calls(node.operand)
-        case Binary():
-            return _calls(node.left) + _calls(node.right)
-    return []
+    own = [node] if isinstance(node, Call) else []
+    return [*own, *(call for each in operands(node) for call in _calls(each))]

@@ -86,3 +86,15 @@ class Binary:
 
 
 Node: TypeAlias = Path | Literal | Word | Call | Unary | Binary
+
+
+def operands(node: Node) -> list[Node]:
+    """The parts of a node, in their order: arguments, filters, both sides; [] if it has none."""
+    match node:
+        case Call():
+            return [*node.positional, *node.keywords.values()]
+        case Unary():
+            return [node.operand]
+        case Binary():
+            return [node.left, node.right]
+    return []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rdmalab.command import Command, Invocation, New, NotUnderstood, Ref, Span, Unit
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import quoted, suggest, verb_of
-from rdmalab.grammar.nodes import Binary, Call, Node, Unary
+from rdmalab.grammar.nodes import Call, Node, operands
 from rdmalab.grammar.quantities import whole
 from rdmalab.grammar.syntax import commands
 from rdmalab.grammar.tokens import Lexeme, Token, tokenize
@@ -188,17 +188,11 @@ def _check_question(node: Node) -> None:
 
 
 def _calls(node: Node) -> Iterator[Call]:
-    match node:
-        case Call() if is_function(node):
-            for inner in node.positional:
-                yield from _calls(inner)
-        case Call():
-            yield node
-        case Unary():
-            yield from _calls(node.operand)
-        case Binary():
-            yield from _calls(node.left)
-            yield from _calls(node.right)
+    if isinstance(node, Call) and not is_function(node):
+        yield node
+        return
+    for each in operands(node):
+        yield from _calls(each)
 
 
 def _incomplete(line: Line, word: Token) -> NotUnderstood:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rdmalab.command import Ref
 from rdmalab.grammar.functions import FUNCTIONS, QUANTIFIERS, is_of_kind
-from rdmalab.grammar.nodes import Binary, Call, Literal, Node, Path, Unary, Word
+from rdmalab.grammar.nodes import Binary, Call, Literal, Node, Path, Unary, Word, operands
 from rdmalab.grammar.operators import COMPARED, NOT, OR, SIGN, STRENGTH, WORLD
 
 
@@ -64,31 +64,21 @@ def is_function(call: Call) -> bool:
 
 def facts(node: Node) -> Iterator[Path | Call]:
     """What is asked of the world: paths and calls, and not what stands inside a call."""
-    match node:
-        case Path() | Call():
-            yield node
-        case Unary():
-            yield from facts(node.operand)
-        case Binary():
-            yield from facts(node.left)
-            yield from facts(node.right)
+    if isinstance(node, Path | Call):
+        yield node
+        return
+    for each in operands(node):
+        yield from facts(each)
 
 
 def paths(node: Node) -> Iterator[Path]:
     """Every path in the tree, from left to right."""
-    match node:
-        case Path():
-            yield node
-        case Call():
-            if not is_function(node):
-                yield node.path
-            for child in (*node.positional, *node.keywords.values()):
-                yield from paths(child)
-        case Unary():
-            yield from paths(node.operand)
-        case Binary():
-            yield from paths(node.left)
-            yield from paths(node.right)
+    if isinstance(node, Path):
+        yield node
+    elif isinstance(node, Call) and not is_function(node):
+        yield node.path
+    for each in operands(node):
+        yield from paths(each)
 
 
 def names(node: Node) -> list[Ref]:

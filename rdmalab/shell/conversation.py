@@ -70,8 +70,7 @@ class Conversation:
         self.diagnosis: Report | None = None  # the last answer of `why` in this world
         self.copy: Callable[[str], None] | None = None  # to the clipboard of the face
         self.stopping = False  # ^C was typed
-        self._interrupted = False
-        self._answered = False  # ^C has ended something already
+        self._interrupted = self._answered = False  # answered: ^C has ended something already
         self._halted = False
         self._commands = 0  # of the line, done or failed
         self.repeated = ""  # what an empty line stands for

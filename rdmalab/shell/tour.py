@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAME = "tour"
 """The short name of its lab."""
 _FILES = "tour-*.yaml"
+_KEPT = 8  # older files, with which a session may have begun that is restored later
 
 
 async def tour(talk: "Conversation", wish: Tour, emit: "Emit", _pause: "Pause") -> None:
@@ -33,7 +34,7 @@ async def tour(talk: "Conversation", wish: Tour, emit: "Emit", _pause: "Pause") 
         recorded = talk.diary.path("", 1)  # of a session that is restored
         work = Path(recorded) if recorded else _chosen(talk, path, folder, again=wish.again)
         for old in folder.glob(_FILES):
-            if _number(old) < _number(work):
+            if _number(old) < _number(work) - _KEPT:
                 old.unlink(missing_ok=True)
     except OSError as wrong:
         talk.tell([plain(f"the tour is not kept: {wrong.strerror or wrong}", WARN)], emit)

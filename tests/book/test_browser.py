@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed"),
 ]
 
-# The contrast of each visible text with what is behind it; those that are too weak.
+# The contrast of each visible text with its background; those that are too weak.
 WEAK = """
 (() => {
   const numbers = (c) => {

@@ -7,7 +7,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -130,42 +130,44 @@ class Copy:
                 return result
         return Result(Outcome.SURVIVED)
 
-    def _play(self, files: list[str], timeout_s: float) -> Result | None:
-        done = self._python(["-m", "rdmalab", "run", "--json", *files], timeout_s)
-        if done is None:
-            return Result(Outcome.HUNG, files[0])
-        if done.returncode == _WELL:
-            return None
-        if done.returncode != _FAILED:
-            return Result(Outcome.CRASHED, files[0])
-        played = json.loads(done.stdout)["scenarios"]
-        return Result(
-            Outcome.NOTICED, next(each["file"] for each in played if each["outcome"] != "passed")
-        )
+    def _run(
+        self, command: list[str], names: list[str], timeout_s: float,
+        noticed_by: Callable[[str], str],
+    ) -> Result | None:  # fmt: skip
+        """What came of a command on these names; None: it noticed nothing.
 
-    def _test(self, names: list[str], timeout_s: float) -> Result | None:
-        wanted = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no", *names]
-        done = self._python(wanted, timeout_s)
+        noticed_by: what noticed the mutant, of the output of a command that failed.
+        """
+        done = self._python([*command, *names], timeout_s)
         if done is None:
             return Result(Outcome.HUNG, names[0])
         if done.returncode == _WELL:
             return None
         if done.returncode != _FAILED:
             return Result(Outcome.CRASHED, names[0])
-        lines = [line for line in done.stdout.splitlines() if line.startswith("FAILED ")]
-        return Result(Outcome.NOTICED, lines[0].split()[1] if lines else names[0])
+        return Result(Outcome.NOTICED, noticed_by(done.stdout) or names[0])
+
+    def _play(self, files: list[str], timeout_s: float) -> Result | None:
+        def failed(output: str) -> str:
+            played = json.loads(output)["scenarios"]
+            return next(str(each["file"]) for each in played if each["outcome"] != "passed")
+
+        return self._run(["-m", "rdmalab", "run", "--json"], files, timeout_s, failed)
+
+    def _test(self, names: list[str], timeout_s: float) -> Result | None:
+        def failed(output: str) -> str:
+            lines = [line for line in output.splitlines() if line.startswith("FAILED ")]
+            return lines[0].split()[1] if lines else ""
+
+        wanted = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no"]
+        return self._run(wanted, names, timeout_s, failed)
 
     def _grade(self, files: list[str], timeout_s: float) -> Result | None:
         """The first solution that is not judged as its lab declares."""
-        wanted = ["-m", "rdmalab", "lab", "check", "--students", "2", *files]
-        done = self._python(wanted, timeout_s)
-        if done is None:
-            return Result(Outcome.HUNG, files[0])
-        if done.returncode == _WELL:
-            return None
-        if done.returncode != _FAILED:
-            return Result(Outcome.CRASHED, files[0])
-        return Result(Outcome.NOTICED, done.stdout.splitlines()[0].partition(": ")[2])
+        wanted = ["-m", "rdmalab", "lab", "check", "--students", "2"]
+        return self._run(
+            wanted, files, timeout_s, lambda output: output.splitlines()[0].partition(": ")[2]
+        )
 
     def _python(
         self, arguments: list[str], timeout_s: float

@@ -55,8 +55,7 @@ def test_from_reset_to_the_end(state: Path) -> None:
         "done  8. Back, and better", "All tasks are done.",
     ]  # fmt: skip
     assert "load labs/by-hand" in done[-1]
-    assert "1. RESET to INIT" in "\n".join(Talk("tour", width=200).ask("task"))  # it begins anew
-    assert len(files(state)) <= 2
+    assert "1. RESET to INIT" in "\n".join(Talk("tour", width=200).ask("task"))
 
 
 def test_a_wrong_answer_gets_its_words_and_a_hint_its_line(state: Path) -> None:
@@ -76,7 +75,9 @@ def test_it_goes_on_where_it_was_left(state: Path) -> None:
     assert "done  1. RESET to INIT" in typed(again, INIT[1])
     assert "now   2. A receive for B" in typed(Talk("tour", width=200), "task")
     assert "now   1. RESET to INIT" in typed(Talk("tour again", width=200), "task")
-    assert len(files(state)) <= 3
+    for _ in range(12):
+        Talk("tour again")
+    assert len(files(state)) <= 12  # those of sessions that may still be restored
 
 
 def test_work_of_another_version_or_damaged_is_left(state: Path) -> None:

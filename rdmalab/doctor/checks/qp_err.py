@@ -179,8 +179,13 @@ def local_recovery_one_side(case: Case) -> Finding:
     if alone is None:
         return ok("neither end was reset after the other was brought up")
     sent, expected = both.sender.comp.psn, both.receiver.resp.psn
-    hears = both.receiver.state_row.receives
-    if sent == expected or not hears or carried_out(case) is not None or not stays_unanswered(case):
+    receives = both.receiver.state_row.receives
+    if (
+        sent == expected
+        or not receives
+        or carried_out(case) is not None
+        or not stays_unanswered(case)
+    ):
         return ok("their packet numbers still fit")
     reset, at = alone
     other = both.receiver if reset is both.sender else both.sender
