@@ -1,7 +1,6 @@
 """Command grade: grade the submissions of a lab."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 
 from rdmalab.cli import program
 from rdmalab.cli.labs import with_salt
-from rdmalab.shell.streams import print_json
+from rdmalab.shell.streams import print_json, progress_stream
 
 if TYPE_CHECKING:
     from rdmalab.classroom.grade_document import Grade
@@ -124,7 +123,7 @@ def _graded(items: "Sequence[Item]", out: str | None, pool: "Pool") -> "list[Gra
                 file = stack.enter_context(ResultFile(path))
             except (NotResults, OSError) as wrong:
                 raise click.ClickException(str(wrong)) from None
-        progress = Progress(sys.stderr, len(items), "submissions")
+        progress = Progress(progress_stream(), len(items), "submissions")
         stack.callback(progress.end)
         try:
             for item, each in grades(items, pool, before):

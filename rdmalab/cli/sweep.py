@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdmalab.cli import program
+from rdmalab.shell.streams import progress_stream
 
 if TYPE_CHECKING:
     from rdmalab.jobs.outcome import Pool
@@ -192,7 +193,7 @@ class _Sweep:
             if done:
                 known = f"{len(done)} of {len(campaign.points)} points are in {campaign.part}"
                 program.tell(known)
-            progress = Progress(sys.stderr, len(campaign.points), "points", len(done))
+            progress = Progress(progress_stream(), len(campaign.points), "points", len(done))
             return self._played(campaign, done, progress)
         except (ClusterFailed, CannotStart, NotResults) as wrong:
             raise click.ClickException(str(wrong)) from None

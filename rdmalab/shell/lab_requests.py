@@ -168,6 +168,7 @@ async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pau
 
     if (lab := _opened(talk, emit)) is None:
         return
+    talk.tell(list(task_lines(lab, lab.grade())), emit)
     work = lab.submission()
     if not wish.file:
         word = submission.word_of(work)
@@ -186,7 +187,6 @@ async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pau
             talk.report_error(f"{named} cannot be written: {why}", emit)
             return
         talk.tell([plain(f"{named}: hand in this file", GOOD)], emit)
-    talk.tell(list(task_lines(lab, lab.grade())), emit)
 
 
 LAB_WISHES: dict[type, LabHandler] = {

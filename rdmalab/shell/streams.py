@@ -27,16 +27,20 @@ class Lost(OSError):  # noqa: N818  (it says what became of the output)
 
 
 class Stream:
-    """A text stream around another. must: raise an error if a text cannot be written."""
+    """A text stream around another. must: raise an error if a text cannot be written.
 
-    def __init__(self, inner: TextIO | None, *, must: bool) -> None:
+    escapes: replace unsafe characters.
+    """
+
+    def __init__(self, inner: TextIO | None, *, must: bool, escapes: bool = True) -> None:
         self.inner = inner or io.TextIOWrapper(io.BytesIO(), "utf-8")
         self.is_closed = inner is None
         self.must = must
+        self.escapes = escapes
 
     def write(self, text: str) -> int:
         """Write a text with unsafe characters replaced; returns the number of characters given."""
-        said = self._said(text) if _SPECIAL.search(text) else text
+        said = self._said(text) if self.escapes and _SPECIAL.search(text) else text
         with self._judged(writes=True):
             self.inner.write(said)
         return len(text)
@@ -108,6 +112,15 @@ def unguarded() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def progress_stream() -> TextIO:
+    """Standard error for a line that is drawn again: its carriage returns are not replaced.
+
+    Only for text without a word from outside.
+    """
+    inner = getattr(sys.stderr, "inner", sys.stderr)
+    return cast("TextIO", Stream(inner, must=False, escapes=False))
 
 
 def forget_output() -> None:

@@ -19,6 +19,7 @@ from rdmalab.shell.streams import (
     guarded,
     print_json,
     print_svg,
+    progress_stream,
     unguarded,
 )
 
@@ -118,3 +119,11 @@ def test_documents_stay_what_they_say(monkeypatch: pytest.MonkeyPatch, encoding:
     print_svg("<svg>→ é 𝟙</svg>")
     stream.flush()
     assert ET.fromstring(octets.getvalue()).text == "→ é 𝟙"
+
+
+def test_a_line_of_progress_keeps_its_carriage_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", Stream(inner, must=False))
+    progress_stream().write("\r1/30 points")
+    sys.stderr.write("\rx\n")
+    assert inner.getvalue() == "\r1/30 points\\x0dx\n"
