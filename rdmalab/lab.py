@@ -11,15 +11,11 @@ lab.look("A.cq0.count")
 import gc
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
-from xml.sax.saxutils import escape
+from typing import TYPE_CHECKING, Any
 
 from rdmalab.command import Noun
-from rdmalab.doctor.consultation import cause
-from rdmalab.export.ladder_svg import Ladder, ladder
 from rdmalab.grammar.answers import evaluate
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.guide.svg import element
 from rdmalab.session.checkpoints import event_of_mark
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
@@ -31,6 +27,9 @@ from rdmalab.views.query_types import check_types, nouns_by_prefix
 from rdmalab.views.warnings import warnings
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.world.world import World
+
+if TYPE_CHECKING:
+    from rdmalab.export.ladder_svg import Ladder
 
 _NODES = ("A", "B")
 _MOST_DRAWN = 400  # records
@@ -76,6 +75,10 @@ class Lab:
     def replies(self, line: str, *, file: bool = False) -> Iterator[Reply]:
         """Run a line; the caller must finish each reply's travel before the next reply."""
         for reply in replies(self.session, line, file=file, now=lambda: self.session):
+            if reply.error is not None and not file:
+                from rdmalab.workbench.help_pages import meant
+
+                reply.error.hint = meant(self.session, reply.error) or reply.error.hint
             self.said.append(reply)
             yield reply
 
@@ -105,24 +108,30 @@ class Lab:
         """
         return warnings(self.session, reply)
 
-    def ladder(self, last: int | None = None) -> Ladder:
+    def ladder(self, last: int | None = None) -> "Ladder":
         """A drawing of the packets, which Jupyter shows; as text it has a line for each fact.
 
         last: only the newest records, so many; None: all.
         """
+        from rdmalab.export.ladder_svg import ladder
+
         world, names = self.session.world, self.session.names
         first = 0 if last is None else max(0, len(world.trace.records) - last)
         return ladder(world, names, first)
 
     def _repr_html_(self) -> str:
         """What Jupyter shows: the moment, the latest reply that failed, and the ladder."""
+        from html import escape
+
+        from rdmalab.guide.svg import element
+
         world = self.session.world
         head = f"event {world.event}, {fmt.clock(world.now_ns)}" if world.event >= 0 else "no event"
         latest = self.said[-1] if self.said else None
         wrong = ""
         if latest is not None and latest.failed:
             why = latest.refusal.message if latest.refusal else str(latest.error or latest.bug)
-            wrong = element("p", {}, escape(f"{latest.text}: {why}"))
+            wrong = element("p", {}, escape(f"{latest.text}: {why}", quote=False))
         drawing = self.ladder(_MOST_DRAWN)
         return element("div", {}, element("p", {}, f"rdmalab, {head}"), wrong, drawing.svg)
 
@@ -148,10 +157,14 @@ def open_session(
         thing = session.names.find(name)
         return nouns_by_prefix(name) if thing is None else [thing.noun]
 
+    def why(what: list[object], keys: dict[str, object]) -> object:
+        from rdmalab.doctor.consultation import cause
+
+        return cause(session, what, keys)
+
     asker = QueryContext(
-        world, session.names, {"why": lambda what, keys: cause(session, what, keys)},
-        lambda mark: event_of_mark(session, mark),
-    )  # fmt: skip
+        world, session.names, {"why": why}, lambda mark: event_of_mark(session, mark)
+    )
     session.answer = lambda node: evaluate(node, asker)
     session.refuse_senseless = lambda node: check_types(node, nouns)
     session.touches = world.programs.touches = Reads(world, session.names).may_change

@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.tui.launch import build
+from rdmalab.tui.launch import launched
+from rdmalab.workbench import settings
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -84,7 +85,6 @@ SHOTS = (
             "run",
             "why A.qp0.wr[8]",
         ),
-        keys=("f6", "4", "j", "j"),
     ),
     Shot(
         "watch-and-rewind",
@@ -95,31 +95,35 @@ SHOTS = (
             "watch B.mr0[100:105]",
             "rewind",
         ),
-        keys=("f6", "2", "escape"),
     ),
 )
 
 
 async def picture(shot: Shot, size: tuple[int, int]) -> str:
     """The screen as SVG."""
-    app = build(path=str(ROOT / shot.path) if shot.path else None)
+    settings.choose("theme", "dark")
+    app = launched(path=str(ROOT / shot.path) if shot.path else None)
     async with app.run_test(size=size) as pilot:
         await settled(app, pilot)
         for line in shot.lines:
-            app.console_pane.say(line)
+            app.say(line)
             await settled(app, pilot)
         await pilot.press(*shot.keys)
         await settled(app, pilot)
         drawn = app.export_screenshot(title=f"rdmalab: {shot.name}")
-    return _UNIQUE.sub("terminal", drawn)
+    return without_number(drawn)
+
+
+def without_number(svg: str) -> str:
+    """The picture without the number that Textual gives each one."""
+    return _UNIQUE.sub("terminal", svg)
 
 
 async def settled(app: Rdmalab, pilot: Pilot[int]) -> None:
     """Nothing is evaluated and the prompt is there again."""
-    console = app.console_pane
     for _ in range(400):
         await pilot.pause(0.01)
-        if not console.busy and console.live.cursor() is not None:
+        if app.is_ready and not app.is_busy and app.prompt.live.cursor() is not None:
             break
     await pilot.pause(0.05)
 

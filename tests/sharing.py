@@ -1,4 +1,4 @@
-"""Labs in which several queue pairs take receives from one stock."""
+"""Labs in which several queue pairs take receives from one shared receive queue."""
 
 from typing import Any
 

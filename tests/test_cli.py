@@ -130,6 +130,8 @@ EXITS = [
     (["explain", "", "--svg"], 2),
     (["explain", "modify_qp", "--svg", "-o", "no/such/folder/rc.svg"], 2),
     (["export", "pcapng", "good.rdmalab.yaml", "-o", "x.pcapng"], 0),
+    (["export", "svg", "good.rdmalab.yaml", "-o", "x.svg"], 0),
+    (["export", "text", "failing.rdmalab.yaml", "-o", "-"], 1),
     (["export", "pcapng", "failing.rdmalab.yaml", "-o", "x.pcapng"], 1),
     (["export", "pcapng", "broken.rdmalab.yaml", "-o", "x.pcapng"], 2),
     (["export", "pcapng", "late.rdmalab.yaml", "-o", "x.pcapng"], 2),
@@ -407,10 +409,10 @@ def test_why_json_is_valid_and_plays_past_what_fails(
 def test_why_says_it_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["why", "denied.yaml", "A.qp0.wr[0]"]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("FAILED  A.qp0.wr[0]: it ended with REM_ACCESS_ERR")
+    assert said[0].startswith("FAILED  A.qp0.wr[0] ended with REM_ACCESS_ERR")
     assert any(line.startswith(" 1. rem-access: ") for line in said)
     assert cli.main(["why", "denied.yaml", "A.pd0"]) == 0
-    assert capsys.readouterr().out.startswith("WELL  A.pd0: nothing has failed")
+    assert capsys.readouterr().out.startswith("WELL  A.pd0 is used by A.qp0, A.mr0")
     assert cli.main(["why", "denied.yaml", "A.pd0.x"]) == 2
     assert "why does not explain A.pd0.x" in capsys.readouterr().err
 
@@ -449,6 +451,20 @@ def loaded_by(*arguments: str) -> tuple[int, set[str]]:
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     code, modules = json.loads(done.stdout.splitlines()[-1])
     return code, set(modules)
+
+
+def test_the_app_starts_without_the_parser_of_options() -> None:
+    """click and the modules of all commands take 30 ms."""
+    code = (
+        "import sys, types; from rdmalab import cli; launched = types.ModuleType('launch')\n"
+        "launched.main = lambda: 7; sys.modules['rdmalab.tui.launch'] = launched\n"
+        "cli.at_terminal, cli.is_dumb, sys.argv = (lambda: True), (lambda: False), ['rdmalab']\n"
+        "print(cli.main(), 'click' in sys.modules, 'rdmalab.cli.program' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "7 False False\n"
 
 
 def test_version_loads_nearly_nothing() -> None:
@@ -520,12 +536,13 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_lessons_are_listed(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lessons"]) == 0
-    assert capsys.readouterr().out == "up: Up\n    S224\n"
+    assert capsys.readouterr().out.splitlines()[2].split() == ["up", "-", "1", "Up"]
     assert cli.main(["lessons", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [row["teaches"] for row in listed["lessons"]] == [["S224"]]
     (shelf / "scenarios" / "bad.rdmalab.yaml").write_text("rdmalab: 2\n", "utf-8")
-    assert cli.main(["lessons"]) == 2
+    assert cli.main(["lessons"]) == 0  # check and run find what is wrong with a file
+    assert cli.main(["lessons", "scenarios"]) == cli.main(["lessons", "--json"]) == 2
     assert cli.main(["lessons", str(shelf / "none")]) == 2
 
 

@@ -42,7 +42,7 @@ steps:
 """
 BROKEN = GOOD.replace("alloc_pd", "aloc_pd").replace("[now == 0]", "[nwo == 0]")
 LATE = GOOD.replace("alloc_pd A.pd0", "query_qp A.qp7")
-LAB = ROOT / "scenarios" / "labs" / "sq-full.lab.yaml"
+LAB = ROOT / "instructor" / "labs" / "sq-full.lab.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def scenario(pytester: pytest.Pytester, name: str, text: str) -> Path:
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+    return pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:asyncio", *arguments)
 
 
 def test_it_is_registered() -> None:
@@ -246,7 +246,7 @@ def test_a_fixture_opens_labs(pytester: pytest.Pytester) -> None:
             assert rdmalab_lab("labs/access").work.student == "anonymous"
         """
     )
-    pytester.runpytest().assert_outcomes(passed=1)
+    run(pytester).assert_outcomes(passed=1)
 
 
 def test_other_projects_pay_nothing(pytester: pytest.Pytester) -> None:

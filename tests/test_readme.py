@@ -1,64 +1,54 @@
-"""The README tells the truth: its files exist, its words are understood, its Python runs."""
+"""The README tells the truth: its files exist, its blocks do and print what it says."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from rdmalab.lab import Lab
+from rdmalab.guide.manual import parts_of
+from rdmalab.tui.app_model import FIRST
+from tests.blocks import ROOT, Reader, check, supply
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text("utf-8")
+PATH = ROOT / "README.md"
+README = PATH.read_text("utf-8")
+LONGEST = 125  # rows: it is one page
 
 
 def test_files_it_names_exist() -> None:
     named = re.findall(r"\b(?:screenshots|scenarios|rdmalab/[a-z]+|tests)/[\w./-]+\.\w+", README)
-    assert named
+    named += re.findall(r"\]\(([\w./-]+)\)", README)
+    assert len(named) >= 4
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def walk() -> list[str]:
-    """The indented lines of the five-minute walk that are typed at the prompt."""
-    chapter = README.split("## Five minutes")[1].split("The same commands without the screen")[0]
-    return [line.strip() for line in chapter.splitlines() if line.startswith("    ")]
+def test_the_command_of_the_start_is_known_to_all_later_lines() -> None:
+    start = re.search(r"^ {4}(python3 -m venv .*)$", README, re.MULTILINE)
+    assert start is not None
+    assert ". .venv/bin/activate && pip install --quiet . && rdmalab" in start[1]
+    assert not re.search(r"\.venv/bin/rdmalab", README)
 
 
-def test_every_line_of_the_walk_is_understood() -> None:
-    lab = Lab()
-    lab.session.max_events = 2_000
-    for line in ("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:64]", *walk()):
-        assert all(reply.error is None for reply in lab.do(line)), line
+def test_it_is_one_page() -> None:
+    assert len(README.splitlines()) <= LONGEST
 
 
-def test_the_walk_goes_where_it_says() -> None:
-    lab = Lab()
-    lab.session.max_events = 2_000
-    lab.do("use rc_pair")
-    for line in walk():
-        lab.do(line)
-    assert lab.look("A.qp0.state == ERR")
-    assert lab.look("A.cq0.cqes[0].status == REM_ACCESS_ERR")
+def test_its_blocks_do_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    supply(tmp_path)
+    reader = Reader(*FIRST)
+    reader.read(parts_of(README))
+    check(PATH, reader)
+    assert reader.done == README.count("\n```") // 2
+    assert reader.talk.lab.look("A.qp0.state == ERR")
+    assert reader.talk.lab.look("A.cq0.last.status == REM_ACCESS_ERR")
 
 
-def test_its_python_runs() -> None:
-    block = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(block) == 1
-    names = [line for line in block[0].splitlines() if not line.startswith(("import", "from"))]
-    lab: Lab | None = None
-    for line in filter(None, names):
-        if line == "lab = Lab()":
-            lab = Lab()
-        elif said := re.fullmatch(r'lab\.do\("(.*)"\)', line):
-            assert lab is not None
-            assert not any(reply.failed for reply in lab.do(said[1]))
-        elif line == "lab.run()":
-            assert lab is not None
-            lab.run()
-        else:
-            asked = re.fullmatch(r'assert lab\.look\("(.*)"\)', line)
-            assert asked, line
-            assert lab is not None
-            assert lab.look(asked[1])
+def test_what_it_names_in_passing_exists() -> None:
+    lines = re.findall(r"`((?:help|explain|load|tour) ?[a-z_=/ -]*)`", README)
+    assert len(lines) > 4
+    reader = Reader()
+    for line in lines:
+        reader.type(line)
 
 
 @pytest.mark.parametrize("word", ["/work/", "/root", "pypi", "http"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
-from rdmalab.book import guide_pages, indexes, lab_page, lesson_page
+from rdmalab.book import guide_pages, indexes, lab_page, lesson_page, manual_pages
 from rdmalab.book.catalogue import Catalogue, Chapter
 from rdmalab.book.html import slug
 from rdmalab.book.lesson_page import Rendered
@@ -97,6 +97,7 @@ def _lists(catalogue: Catalogue, rendered: Sequence[Rendered]) -> Iterator[Page]
     of_path = {chapter.path: chapter.page for chapter in catalogue.chapters}
     yield indexes.statements(table(bound, "not run"), of_path, linker)
     yield from guide_pages.pages(catalogue.pages())
+    yield from manual_pages.pages(catalogue.pages())
 
 
 def sheet_path(student: str) -> str:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from rdmalab.book.html import slug
+from rdmalab.scenario import lessons
 from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX, short_name
 
-LESSONS, LABS, GUIDE = "lessons", "labs", "guide"
+LESSONS, LABS, GUIDE, MANUAL = "lessons", "labs", "guide", "manual"
 """Folders of pages."""
 
 _OTHERS = "others"
@@ -15,12 +16,17 @@ _OTHERS = "others"
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One file. name: for `load`. page: the path of its page. folder: its chapter."""
+    """One file.
+
+    name: for `load`. page: the path of its page. folder: its chapter. level: 1 to 3, None: unknown.
+    """
 
     path: str
     name: str
     page: str
     folder: str
+    level: int | None = None
+    minutes: int = 0
 
     @property
     def is_lab(self) -> bool:
@@ -28,10 +34,20 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
+class BookPath:
+    """A learning path, with those of its lessons that the book has."""
+
+    name: str
+    title: str
+    chapters: tuple[Chapter, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All files, in order."""
+    """All files, in order. paths: the learning paths, each with its chapters in its order."""
 
     chapters: tuple[Chapter, ...]
+    paths: tuple[BookPath, ...] = ()
 
     def pages(self) -> dict[str, str]:
         """Name for `load` → page."""
@@ -47,11 +63,23 @@ class Catalogue:
 
     @property
     def labs(self) -> list[Chapter]:
-        return [chapter for chapter in self.chapters if chapter.is_lab]
+        """The labs by level, then by the time that they take."""
+        labs = (chapter for chapter in self.chapters if chapter.is_lab)
+        return sorted(labs, key=lambda lab: (lab.level or max(lessons.LEVELS), lab.minutes))
+
+    @property
+    def first(self) -> list[Chapter]:
+        """Where to begin: the first two lessons of the first path, and the first lab of a path."""
+        on_paths = [chapter for path in self.paths for chapter in path.chapters]
+        labs = [each for each in on_paths[2:] if each.is_lab]
+        return [*on_paths[:2], *labs[:1]]
 
     def neighbours(self, chapter: Chapter) -> tuple[Chapter | None, Chapter | None]:
-        """The one before and the one after; lessons and labs apart."""
-        row = [each for each in self.chapters if each.is_lab == chapter.is_lab]
+        """The one before and the one after: on its path, else by name, lessons and labs apart."""
+        of_path = [path.chapters for path in self.paths if chapter in path.chapters[:-1]]
+        of_path += [path.chapters for path in self.paths if chapter in path.chapters[1:]]
+        others = (each for each in self.chapters if each.is_lab == chapter.is_lab)
+        row = list(of_path[0] if of_path else others)
         at = row.index(chapter)
         return (row[at - 1] if at else None), (row[at + 1] if at + 1 < len(row) else None)
 
@@ -60,6 +88,7 @@ def catalogue(paths: Iterable[str]) -> Catalogue:
     """The catalogue of these files, each once."""
     found: list[Chapter] = []
     used: set[str] = set()
+    listed = {each.name: each for each in lessons.catalogue()}
     for path in sorted(dict.fromkeys(paths), key=lambda path: PurePath(path).parts):
         name = short_name(path)
         is_lab = path.endswith(LAB_SUFFIX)
@@ -70,8 +99,15 @@ def catalogue(paths: Iterable[str]) -> Catalogue:
         while page.lower() in used:  # file systems that know no case
             page, number = f"{place}-{number}.html", number + 1
         used.add(page.lower())
-        found.append(Chapter(path, name, page, folder))
-    return Catalogue(tuple(found))
+        facts = listed.get(name) or lessons.listed(path)
+        level, minutes = (facts.level, facts.minutes) if facts is not None else (None, 0)
+        found.append(Chapter(path, name, page, folder, level, minutes))
+    by_name = {chapter.name: chapter for chapter in found}
+    known = (
+        BookPath(path.name, path.title, tuple(by_name[n] for n in path.lessons if n in by_name))
+        for path in lessons.learning_paths()
+    )
+    return Catalogue(tuple(found), tuple(path for path in known if path.chapters))
 
 
 def _parts(name: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The guide: a page a chapter, an article a word, with the addresses that all links use."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rdmalab.book import words
 from rdmalab.book.catalogue import GUIDE
@@ -108,7 +108,7 @@ def _article(article: Article, entry: Entry, anchor: str, linker: Linker) -> Mar
             rows.append(tag("dd", _lines(section, linker, entry), class_="lead"))
     if article.see_also:
         rows.append(tag("dt", "see"))
-        rows.append(tag("dd", joined((_see(each, linker) for each in article.see_also), " · ")))
+        rows.append(tag("dd", joined((see(each, linker) for each in article.see_also), " · ")))
     parts.append(tag("dl", joined(rows)))
     return tag("article", joined(parts), id=anchor)
 
@@ -117,19 +117,20 @@ def _lines(section: Section, linker: Linker, entry: Entry) -> Markup:
     if section.heading in ("example", "usage"):
         return joined(tag("pre", tag("code", line)) for line in section.lines)
     if section.heading == "shown by":
-        return joined((_see(line, linker) for line in section.lines), " · ")
+        return joined((see(line, linker) for line in section.lines), " · ")
     seen = {entry.name, *entry.words}
     return joined(tag("p", linker.prose_but(line, seen)) for line in section.lines)
 
 
-def _see(text: str, linker: Linker) -> Markup:
+def see(text: str, linker: Linker) -> Markup:
     """`explain psn`, `help post_send` and `load err/x` as links."""
     match = _COMMAND.match(text.strip())
     if match is None or match[1] not in _LISTS:
         return tag("code", text)
-    where = {
+    addresses: dict[str, Callable[[str], str | None]] = {
         "explain": words.address,
-        "help": words.verb_address,
+        "help": words.help_address,
         "load": linker.pages.get,
-    }[match[1]](match[2].strip())
+    }
+    where = addresses[match[1]](match[2].strip())
     return linker.link(text, where) if where else tag("code", text)

@@ -1,7 +1,7 @@
 """The pages that list: lessons by folder, labs, and the statements of the documents."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from rdmalab.book.catalogue import Catalogue, Chapter
@@ -25,6 +25,9 @@ def home(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Page:
         tag("h1", "Lessons"),
         tag("p", f"{lessons} lessons about RDMA verbs, each played when these pages were made: "
             "what was typed, what was on the wire, what must be true. ", class_="about"),
+        *_begin(catalogue, titles),
+        *(_folder(f"path-{path.name}", f"{path.name}: {path.title}", path.chapters, titles)
+          for path in catalogue.paths),
         tag("nav", tag("ul", joined(links)), class_="folders", aria_label="Folders"),
         _labs(catalogue.labs, titles),
     ]  # fmt: skip
@@ -33,18 +36,30 @@ def home(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Page:
     return Page(HOME, "Lessons", joined(parts), css="home")
 
 
+def _begin(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Iterator[Markup]:
+    """Where to begin, and how a page is tried; nothing in a book without paths."""
+    if catalogue.first:
+        how = tag("p", "To try what a page shows: ", tag("code", "rdmalab"), ", then ",
+                  tag("code", "tour"), " or ", tag("code", f"load {catalogue.first[-1].name}"), ".",
+                  class_="about")  # fmt: skip
+        yield _folder("begin", "Begin here", catalogue.first, titles)
+        yield how
+
+
 def _labs(labs: list[Chapter], titles: Mapping[str, tuple[str, str]]) -> Markup:
     return _folder("labs", "Labs", labs, titles) if labs else Markup()
 
 
 def _folder(
-    anchor: str, name: str, members: list[Chapter], titles: Mapping[str, tuple[str, str]]
+    anchor: str, name: str, members: Sequence[Chapter], titles: Mapping[str, tuple[str, str]]
 ) -> Markup:
     rows = []
     for chapter in members:
         title, summary = titles[chapter.page]
         text = tag("p", _shortened(summary)) if summary else ""
-        rows.append(tag("li", tag("a", title, href=chapter.page), text))
+        level = f"level {chapter.level}, " if chapter.level else ""
+        facts = tag("small", f" {level}{chapter.minutes} min")
+        rows.append(tag("li", tag("a", title, href=chapter.page), facts, text))
     return tag("section", tag("h2", name), tag("ul", joined(rows), class_="lessons"), id=anchor)
 
 

@@ -15,7 +15,9 @@ from rdmalab.book.steps import StepWriter
 from rdmalab.book.words import Linker
 from rdmalab.classroom.lab_file import LabFile, load, loads
 from rdmalab.classroom.model import LabDocument, Rules, Task
+from rdmalab.classroom.parameter_model import SHUT
 from rdmalab.classroom.public import published
+from rdmalab.classroom.rules import prices
 from rdmalab.lab import open_session
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.source import FileError
@@ -39,7 +41,7 @@ def rendered(chapter: Chapter, catalogue: Catalogue) -> Rendered:
     main = joined([
         trail(chapter, linker.root, "Lessons"),
         tag("h1", document.title),
-        facts(chapter, [*document.tags, f"level {document.level}"], statements, linker),
+        facts(chapter, [*document.tags, f"level {document.level or 1}"], statements, linker),
         _drawn_by_student(document),
         body,
         beside(chapter, catalogue, linker.root),
@@ -93,8 +95,10 @@ def _rules(rules: Rules, linker: Linker) -> Markup:
     if rules.past != "free":
         items.append({"counted": "Going back in time is counted.",
                       "never": "Going back in time is not allowed."}[rules.past])  # fmt: skip
-    if rules.doctor == "shut":
-        items.append("why, checklist and apply are not available.")
+    if rules.apply == SHUT:
+        shut = "why, checklist and apply are" if rules.doctor == SHUT else "apply is"
+        items.append(f"{shut} not available.")
+    items += [f"{price.capitalize()}." for price in prices(rules)]
     if not items:
         return escaped("")
     return tag("ul", joined(tag("li", linker.prose(each)) for each in items), class_="rules")

@@ -8,9 +8,12 @@ from rdmalab.version import VERSION
 
 STYLE, SCRIPT, INDEX = "book.css", "book.js", "search.js"
 HOME, GUIDE_HOME, STATEMENTS = "index.html", "guide/index.html", "statements.html"
+MANUAL_HOME = "manual/index.html"
 SHEETS = "sheets"
 
-_NAVIGATION = ((HOME, "Lessons"), (GUIDE_HOME, "Guide"), (STATEMENTS, "Statements"))
+_NAVIGATION = (
+    (HOME, "Lessons"), (GUIDE_HOME, "Guide"), (MANUAL_HOME, "Manual"), (STATEMENTS, "Statements"),
+)  # fmt: skip
 _LABS = (f"{HOME}#labs", "Labs")
 _POLICY = "; ".join((
     "default-src 'none'", "style-src 'self' file:", "script-src 'self' file:",
@@ -45,6 +48,19 @@ class Page:
     css: str = ""
 
 
+def head_of(title: str, policy: str, *parts: Markup) -> Markup:
+    """The head of a page. policy: its Content-Security-Policy. parts: style and scripts."""
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{title} · rdmalab"),
+        *parts,
+    )
+
+
 def root_of(path: str) -> str:
     """From a page to the top of the book: `../../`."""
     return "../" * path.count("/")
@@ -53,16 +69,8 @@ def root_of(path: str) -> str:
 def written(page: Page, *, has_labs: bool) -> str:
     """The whole file."""
     root = root_of(page.path)
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{page.title} · rdmalab"),
-        tag("link", rel="stylesheet", href=f"{root}{STYLE}"),
-        tag("script", src=f"{root}{SCRIPT}", defer=True),
-    )
+    style = tag("link", rel="stylesheet", href=f"{root}{STYLE}")
+    head = head_of(page.title, _POLICY, style, tag("script", src=f"{root}{SCRIPT}", defer=True))
     body = tag(
         "body",
         tag("a", "Skip to the text", class_="skip", href="#text"),

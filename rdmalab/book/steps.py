@@ -10,6 +10,8 @@ from rdmalab.doctor.report import Report
 from rdmalab.doctor.rows import Row, RowPart
 from rdmalab.export.ladder_plan import Plan, plan
 from rdmalab.export.ladder_svg import Ladder
+from rdmalab.scenario.planned_step import PlannedStep
+from rdmalab.scenario.reading import choices
 from rdmalab.scenario.result import StepResult
 from rdmalab.scenario.runner import Runner
 from rdmalab.views import fmt
@@ -45,24 +47,32 @@ class StepWriter:
         """The other steps; each note begins a part."""
         parts: list[Markup] = []
         inside: list[Markup] = []
-        head: Markup | None = None
+        stop: PlannedStep | None = None
         while (coming := self.runner.coming) is not None:
             if coming.is_stop:
-                parts += self._part(head, inside)
-                head, inside = self._headed(coming.step.note, coming.step.name), []
+                parts += self._part(stop, inside)
+                stop, inside = coming, []
             inside.append(self._step())
-        return joined([*parts, *self._part(head, inside)])
+        return joined([*parts, *self._part(stop, inside)])
 
-    def _part(self, head: Markup | None, inside: list[Markup]) -> list[Markup]:
+    def _part(self, stop: PlannedStep | None, inside: list[Markup]) -> list[Markup]:
+        """What a person reads, and the steps after it; those that answer a question are folded."""
         inside = [each for each in inside if each]
-        if head is None and not inside:
+        if stop is None and not inside:
             return []
-        return [tag("section", head or "", joined(inside), class_="part")]
+        below = joined(inside)
+        if stop is not None and stop.step.predict is not None:
+            below = folded("The answer", below, class_="answer")
+        return [tag("section", self._headed(stop) if stop else "", below, class_="part")]
 
-    def _headed(self, note: str | None, name: str | None) -> Markup:
-        if note:
-            return tag("div", self.linker.paragraphs(note), class_="note")
-        return tag("h2", name or "")
+    def _headed(self, stop: PlannedStep) -> Markup:
+        head = tag("h2", stop.step.name) if stop.step.name else escaped("")
+        text = stop.step.note or stop.step.predict
+        if not text:
+            return head
+        options = [tag("li", self.linker.prose(choice)) for _, choice in choices(stop)]
+        listed = tag("ol", joined(options), type="a") if options else escaped("")
+        return joined([head, tag("div", self.linker.paragraphs(text), listed, class_="note")])
 
     # ------------------------------------------------------------------ one step
     def _step(self, *, is_setup: bool = False) -> Markup:
@@ -74,8 +84,11 @@ class StepWriter:
             if reply.refusal is not None:
                 refusal = reply.refusal.message
         result = self.runner.results[-1]
-        if not result.step.line and result.ok:  # a note
-            return escaped("")
+        if not result.step.line and result.ok:  # a note, or the answer to a question
+            revealed = result.step.step.reveal
+            if not revealed:
+                return escaped("")
+            return tag("div", self.linker.paragraphs(revealed), class_="note")
         drawing = self._drawing(result)
         if is_setup:
             parts = [self._line(result), self._failure(result), drawing]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from rdmalab.book.catalogue import GUIDE
+from rdmalab.book.catalogue import GUIDE, MANUAL
 from rdmalab.book.html import Markup, escaped, joined, slug, tag
 from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.guide.book import chapters as chapters_of_guide
 from rdmalab.guide.entry import Entry, normal
+from rdmalab.guide.manual import PAGES
 from rdmalab.vocabulary import VOCABULARY
 
 CAUSES = "Causes that why names"
@@ -72,6 +73,16 @@ def address(word: str) -> str | None:
 def verb_address(name: str) -> str | None:
     """The address of the article on a command."""
     return address(f"{_VERB}{name}") or address(name)
+
+
+def manual_page(name: str) -> str:
+    """The address of a page of the manual, by its name in PAGES."""
+    return f"{MANUAL}/{name}.html"
+
+
+def help_address(word: str) -> str | None:
+    """The address of what `help` prints: a command, else a page of the manual; None: neither."""
+    return verb_address(word) or (manual_page(word) if word in PAGES else None)
 
 
 def cause_address(name: str) -> str | None:

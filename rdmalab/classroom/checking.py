@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from rdmalab.classroom.answers import right_answers
 from rdmalab.classroom.grade_document import Grade
-from rdmalab.classroom.judging import Work, grade, right_answers
-from rdmalab.classroom.lab_file import LabFile, loads, questions
+from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.lab_file import SEED, LabFile, loads, questions
 from rdmalab.classroom.model import Task
 from rdmalab.classroom.public import published
 from rdmalab.classroom.solution_model import Rejected, Solution
+from rdmalab.classroom.trust import as_shown
 from rdmalab.command import New, NotUnderstood
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
+from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.source import FileError
 
@@ -24,6 +27,8 @@ STUDENTS = 5
 """For so many students a lab is checked, unless another number is given."""
 
 
+_UNPLAYED = ("solutions", "instructor", "params", "bars")
+"""Keys of a lab whose texts are not played in the world that a student gets."""
 _SHORT = 20  # characters: a line as short as that, `poll_cq A.cq0`, is no secret
 
 
@@ -80,7 +85,7 @@ class _Right:
 
     def answers(self, solution: Solution) -> dict[str, str]:
         """The answers of a solution, with the right ones where it names only the task."""
-        answers = dict(solution.answers)
+        answers = as_shown(self.lab, solution)
         for index, task in enumerate(self.lab.document.tasks):
             if task.id in solution.answered:
                 if index not in self._found:
@@ -177,16 +182,42 @@ def leaks(lab: LabFile) -> list[str]:
     )
 
 
+def vary_errors(lab: LabFile) -> list[FileError]:
+    """Names of `vary` that nothing uses, and those that only hidden tasks vary."""
+    tasks = lab.document.tasks
+    shown = {name for task in tasks if not task.hidden for name in task.vary}
+    plain = yaml_tree.plain(yaml_tree.compose(lab.source))
+    assert isinstance(plain, dict)  # a document of a lab is a mapping
+    used = json.dumps({key: value for key, value in plain.items() if key not in _UNPLAYED})
+    found = []
+    for index, task in enumerate(tasks):
+        for name in task.vary:
+            mistake = None
+            if name != SEED and not re.search(rf"(?<!%)%\{{{re.escape(name)}\}}", used):
+                like = f"write %{{{name}}} in setup, programs or link"
+                hint = f"{like}, where ${{{name}}} stands" if f"${{{name}}}" in used else like
+                mistake = NotUnderstood(f"nothing names %{{{name}}}", hint=hint)
+            elif name != SEED and name not in shown:
+                message = f"only hidden tasks vary {name}, so students have no value of it"
+                hint = f"add vary: {{{name}: [{task.vary[name][0]}]}} to a task that is shown"
+                mistake = NotUnderstood(message, hint=hint)
+            if mistake is not None:
+                found.append(lab.spot("tasks", index, "vary", name).error(mistake))
+    return found
+
+
 def unusable_handout(lab: LabFile, vocabulary: Vocabulary) -> str:
     """Why the file for students is no lab; empty if it is one.
 
     A name that only a hidden task varies has no value in it: a task that is shown must vary it,
     too.
     """
-    try:
-        loads(published(lab), lab.source.path, vocabulary, params=lab.params)
-    except FileError as wrong:
-        return f"the file for students is no lab: {wrong.message}"
+    for live in (False, True):
+        try:
+            text = published(lab, live=live)
+            loads(text, lab.source.path, vocabulary, params=lab.params)
+        except FileError as wrong:
+            return f"the file for students is no lab: {wrong.message}"
     return ""
 
 

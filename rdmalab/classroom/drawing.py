@@ -1,6 +1,6 @@
 """Parameters of a lab, drawn for a student: the same on every machine, and no clock in it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from rdmalab.classroom.parameter_model import LabParameter
@@ -11,13 +11,20 @@ def drawn(
 ) -> dict[str, str]:
     """Name → value of each parameter. lab: its id. salt: of a class and year; empty: none.
 
-    SHA-256 of the four names chooses; so the work of another student does not fit, and anyone
+    SHA-256 of the names chooses; so the work of another student does not fit, and anyone
     can compute what was drawn.
     """
     return {
         name: parameter.values[_number(lab, salt, student, name) % len(parameter.values)]
         for name, parameter in parameters.items()
     }
+
+
+def shuffled(lab: str, salt: str, student: str, task: str, texts: Sequence[str]) -> list[int]:
+    """The numbers from 0 of these texts, in the order that is drawn for a student."""
+    return sorted(
+        range(len(texts)), key=lambda number: _number(lab, salt, student, task, texts[number])
+    )
 
 
 def _number(*names: str) -> int:

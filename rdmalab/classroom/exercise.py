@@ -47,12 +47,12 @@ class Exercise(Lab):
         """As `Lab.replies`; raises RuleBroken for a line that is not allowed in this lab."""
         if foul := self.work.refusal(self.session, line):
             raise RuleBroken(foul)
-        understood = True
+        if full := self.work.refusal_at_limit(line):
+            raise RuleBroken(full)
         for reply in super().replies(line, file=file):
-            understood &= reply.error is None
             yield reply
-        if understood:
-            self.work.keep(self.session, line)
+            self.work.follow(reply)
+        self.work.keep(self.session, line)
 
     def answer(self, task: str, text: str) -> None:
         """Answer a task; the last answer counts. Raises WrongTask."""

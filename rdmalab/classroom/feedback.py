@@ -1,6 +1,6 @@
-"""Feedback on a task: the cause that `why` names, and the words of the lab for it; answers."""
+"""Feedback on a task: the cause that `why` names, and the words of the lab for it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from rdmalab.classroom.goals import parsed
@@ -9,12 +9,7 @@ from rdmalab.classroom.model import Task
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report import Report
-from rdmalab.grammar.quantities import whole
 from rdmalab.session.session import Session
-from rdmalab.spec.rules import ERRNO_NAMES
-
-_ERRNOS = {name: number for number, name in ERRNO_NAMES.items()}
-_PREFIXES = ("IBV_WC_", "IBV_QPS_", "IBV_EVENT_", "IBV_WR_", "IBV_QPT_", "IBV_")
 
 
 def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
@@ -31,6 +26,13 @@ def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
     return Cause(id=slugs[0] if slugs else "", rationale=headline, help=task.otherwise or "")
 
 
+def cause_of(session: Session, tasks: Sequence[Task]) -> tuple[Task, str] | None:
+    """The first task that has words for a cause that `why` names alone now, and its slug."""
+    known = [task for task in tasks if task.when_wrong]
+    slugs = _slugs(consult(session)) if known else []
+    return next(((task, slug) for slug in slugs for task in known if slug in task.when_wrong), None)
+
+
 def _reports(session: Session, task: Task, names: Mapping[str, str]) -> Iterator[Report]:
     """What `why` says: of what the task names, then of everything."""
     if task.why is not None:
@@ -43,27 +45,3 @@ def _slugs(report: Report) -> list[str]:
     """Causes, then what is waited for, then warnings, in the order of the doctor."""
     found = (*report.causes, *report.waits, *report.warnings)
     return list(dict.fromkeys([*(cause.check.slug for cause in found), report.slug]))
-
-
-# --------------------------------------------------------------------------- answers
-def right_choice(task: Task) -> int:
-    """The number of the right choice, from 1."""
-    return next(n for n, each in enumerate(task.choice or (), 1) if each.right)
-
-
-def same_answer(given: str, right: str) -> bool:
-    """Whether an answer is right: numbers by value, words without regard to case and prefix."""
-    return bool(given.strip()) and _normal(given) == _normal(right)
-
-
-def _normal(text: str) -> str | int:
-    text = text.strip().strip("\"'").strip()
-    try:
-        return whole(text)
-    except NotUnderstood:
-        pass
-    upper = text.upper()
-    if (number := _ERRNOS.get(upper)) is not None:
-        return number
-    prefix = next((each for each in _PREFIXES if upper.startswith(each)), "")
-    return upper.removeprefix(prefix)

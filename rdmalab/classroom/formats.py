@@ -2,58 +2,84 @@
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from io import StringIO
+from pathlib import PurePath
 from xml.etree import ElementTree
 
+from rdmalab.classroom.attempts import lateness
 from rdmalab.classroom.grade_document import Grade, Result
+from rdmalab.spec.causes import cause_rows
 
 
 def as_csv(grades: Sequence[Grade]) -> str:
-    """One line a student: score, verdict, and the score of each task."""
+    """One line a student: score without what a late work loses, verdict, score of each task."""
     tasks = list(dict.fromkeys(result.id for grade in grades for result in grade.results))
     out = StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["student", "score", "of", "verdict", "reason", "file", *tasks])
+    rows.writerow(
+        ["student", "score", "of", "verdict", "reason", "file", "late", "penalty", "log", *tasks]
+    )
     for grade in grades:
         scores = {result.id: result.score for result in grade.results}
         reason = grade.reason.partition("\n")[0]
-        given = [grade.student, grade.score, grade.of, grade.verdict, reason, grade.file]
-        rows.writerow([_cell(text) for text in (*given, *(scores.get(task, "") for task in tasks))])
+        given = [grade.student, number(grade.mark), grade.of, grade.verdict, reason, grade.file]
+        given += [lateness(grade.late_s), number(grade.penalty) if grade.penalty else ""]
+        given.append(grade.log)
+        rows.writerow([cell(text) for text in (*given, *(scores.get(task, "") for task in tasks))])
     return out.getvalue()
 
 
-def _cell(value: object) -> object:
+def number(value: float) -> float | int:
+    """A whole number without a point."""
+    return int(value) if value == int(value) else value
+
+
+def cell(value: object) -> object:
     """A text that a spreadsheet would take for a formula begins with an apostrophe."""
     text = str(value)
     return f"'{text}" if isinstance(value, str) and text[:1] in ("=", "+", "-", "@") else value
 
 
 def as_moodle(grades: Sequence[Grade]) -> str:
-    """What the grade import of Moodle reads: id number, grade, feedback."""
+    """The table for the grade import of Moodle: id number, grade, feedback, state of the log.
+
+    A work that was not judged has no grade, and the reason as its feedback.
+    """
     out = StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["ID number", "Grade", "Feedback"])
+    rows.writerow(["ID number", "Grade", "Feedback", "Log"])
     for grade in grades:
-        rows.writerow([_cell(grade.student), grade.score, _cell(" ".join(feedback(grade)))])
+        score = number(grade.mark) if grade.is_judged else ""
+        told = cell(" ".join(feedback(grade)))
+        rows.writerow([cell(grade.student), score, told, grade.log])
     return out.getvalue()
 
 
 def as_junit(grades: Sequence[Grade]) -> str:
-    """A test suite a student, a test case a task."""
+    """A test suite a student, a test case a task; a work that was not judged is an error."""
     root = ElementTree.Element("testsuites", name="rdmalab")
     for grade in grades:
         failures = str(sum(result.passed is False for result in grade.results))
-        tests = str(len(grade.results))
+        is_error = grade.verdict != "graded"
+        tests, errors = str(len(grade.results) + is_error), str(int(is_error))
         suite = ElementTree.SubElement(
-            root, "testsuite", name=grade.student, tests=tests, failures=failures
+            root, "testsuite", name=grade.who, tests=tests, failures=failures, errors=errors
         )
+        if grade.log:
+            properties = ElementTree.SubElement(suite, "properties")
+            ElementTree.SubElement(properties, "property", name="log", value=grade.log)
+        if is_error:
+            case = ElementTree.SubElement(suite, "testcase", name="work", classname=grade.lab)
+            message = f"{grade.verdict}: {grade.reason}".partition("\n")[0]
+            ElementTree.SubElement(case, "error", message=message).text = grade.reason
         for result in grade.results:
             case = ElementTree.SubElement(suite, "testcase", name=result.id, classname=grade.lab)
             if result.passed is False:
                 text = "\n".join(result.wrong)
-                ElementTree.SubElement(case, "failure", message=_why(result)).text = text
+                ElementTree.SubElement(case, "failure", message=why(result)).text = text
             elif result.passed is None:
                 ElementTree.SubElement(case, "skipped", message=result.reason)
     ElementTree.indent(root)
@@ -61,11 +87,14 @@ def as_junit(grades: Sequence[Grade]) -> str:
 
 
 def as_gradescope(grade: Grade) -> str:
-    """The results.json of one student; what is hidden is visible after the grades are published."""
+    """The results.json of one student; what is hidden is visible after the grades are published.
+
+    Gradescope shows `output` above the tests.
+    """
     tests = [
         {
             "name": result.id, "score": result.score, "max_score": result.points,
-            "status": "passed" if result.passed else "failed", "output": _why(result),
+            "status": "passed" if result.passed else "failed", "output": why(result),
             "visibility": "after_published" if result.hidden else "visible",
         }
         for result in grade.results
@@ -78,30 +107,48 @@ def as_gradescope(grade: Grade) -> str:
     )
     if grade.verdict != "graded":
         output = f"{grade.verdict}: {grade.reason}"
-    return json.dumps({"score": grade.score, "output": output, "tests": tests}, indent=2)
+    output = "\n".join([output, *_terms(grade)])
+    return json.dumps({"score": number(grade.mark), "output": output, "tests": tests}, indent=2)
 
 
 def report(grade: Grade) -> str:
-    """What a student reads: each task with its score, and why it failed."""
-    lines = [f"{grade.lab}  {grade.student or grade.file}  {grade.score} of {grade.of}".strip()]
+    """The report for a student: each task with its score, and why it failed."""
+    lines = [f"{grade.lab}  {grade.who}  {grade.mark:g} of {grade.of}".strip()]
     if grade.verdict != "graded":
         lines.append(f"{grade.verdict}: {grade.reason}")
+    lines += _terms(grade)
     for result in grade.results:
         mark = {True: "+", False: "-", None: "?"}[result.passed]
         lines.append(
-            f"{mark} {result.id}  {result.score} of {result.points}  {_why(result)}".rstrip()
+            f"{mark} {result.id}  {result.score} of {result.points}  {why(result)}".rstrip()
         )
     lines += [f"! line {foul.line} was skipped: {foul.why}" for foul in grade.foul]
     return "\n".join(lines) + "\n"
 
 
 def feedback(grade: Grade) -> list[str]:
-    """A sentence for each task that is not passed."""
-    return [f"{r.id}: {_why(r)}." for r in grade.results if r.passed is not True and _why(r)]
+    """A sentence for each task that is not passed, and why a work was not judged or lost points."""
+    judged = [f"{grade.verdict}: {grade.reason}"] if grade.verdict != "graded" else []
+    tasks = [f"{r.id}: {why(r)}" for r in grade.results if r.passed is not True and why(r)]
+    return [_sentence(text) for text in (*judged, *_terms(grade), *tasks)]
 
 
-def _why(result: Result) -> str:
-    """What a student may read of a result: authored text only, no hidden goal."""
+def _sentence(text: str) -> str:
+    """The first line of a text, with one full stop."""
+    line = text.strip().partition("\n")[0].rstrip()
+    return line if line.endswith((".", "!", "?")) else f"{line}."
+
+
+def _terms(grade: Grade) -> list[str]:
+    """Lateness, a log that is not whole, and the works that do not count, as sentences."""
+    late = f"late by {lateness(grade.late_s)}" if grade.late_s else ""
+    lost = f", {grade.penalty:g} points less" if late and grade.penalty else ""
+    log = f"the log of the work is {grade.log}" if grade.log_remark else ""
+    return [*filter(None, (f"{late}{lost}", log)), *(f"not counted: {o}" for o in grade.others)]
+
+
+def why(result: Result) -> str:
+    """The part of a result that a student may read: authored text only, no hidden goal."""
     if result.passed is None:
         return result.reason
     if result.cause is not None and result.cause.help:
@@ -120,11 +167,36 @@ def causes(grades: Iterable[Grade]) -> str:
                 order.append(result.id)
             if result.passed is False:
                 failed[result.id] += 1
-                cause = result.cause.id if result.cause is not None else ""
-                often[result.id, cause or next(iter(result.wrong), "no cause named")] += 1
+                often[result.id, _in_words(result)] += 1
     lines = []
     for task in order:
         lines.append(f"{task}: {failed[task]} failed")
         rows = sorted((row for row in often.items() if row[0][0] == task), key=lambda row: -row[1])
         lines += [f"  {count:>4}  {cause}" for (_, cause), count in rows]
     return "\n".join(lines)
+
+
+def _in_words(result: Result) -> str:
+    """The reason of a failure: the cause in words, or the first goal that is not met."""
+    slug = result.cause.id if result.cause is not None else ""
+    if (row := cause_rows().get(slug)) is not None:
+        return f"{slug}: {row.says or row.rule}"
+    if slug:  # a standing of `why`, such as `well`
+        return "no error is found, and a goal is not met"
+    return next(iter(result.wrong), "no cause is named")
+
+
+_NO_NAME = re.compile(r"[^\w.-]+")
+
+
+def file_names(grades: Iterable[Grade]) -> dict[str, Grade]:
+    """Grades by names for their files: the student, or what is known instead, without a path."""
+    found: dict[str, Grade] = {}
+    for grade in grades:
+        stem = grade.student or grade.label or PurePath(grade.file).stem
+        name = wanted = _NO_NAME.sub("-", stem).strip(".-") or "work"
+        count = 1
+        while name.casefold() in map(str.casefold, found):
+            name, count = f"{wanted}-{count + 1}", count + 1
+        found[name] = grade
+    return found

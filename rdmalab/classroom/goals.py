@@ -38,6 +38,14 @@ class _Watch:
     first: Place | None = None
     before: Place | None = None
     failed: Place | None = None  # `never`: the first event with it; `always`: without it
+    holds: bool | None = None  # after the newest event; None: it was not asked yet
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether no later event can change the verdict."""
+        if self.goal.kind != "ever":
+            return self.failed is not None
+        return self.first is not None
 
 
 def judge(
@@ -109,7 +117,10 @@ def _watch(goal: Goal, names: Mapping[str, str]) -> _Watch:
 
 
 def _replay(session: Session, start: Place, watches: list[_Watch]) -> None:
-    """Go through the branch again, and ask after each event since the setup."""
+    """Go through the branch again, and ask after each event since the setup.
+
+    It ends where all is decided: most goals are reached early, and a branch may be long.
+    """
     history = session.history
     end = history.here
     with read_only_visit(history):
@@ -118,6 +129,8 @@ def _replay(session: Session, start: Place, watches: list[_Watch]) -> None:
             here = history.here
             for watch in watches:
                 _look(session, watch, here)
+            if all(watch.is_decided for watch in watches):
+                return
 
 
 def _next_event(history: History, end: Place) -> int:
@@ -132,7 +145,9 @@ def _next_event(history: History, end: Place) -> int:
 def _look(session: Session, watch: _Watch, here: Place) -> None:
     if watch.limit is not None and watch.before is None and truth(session, watch.limit):
         watch.before = here
-    holds = truth(session, watch.question)
+    if watch.holds is None or session.touches(watch.question.expression.node):
+        watch.holds = truth(session, watch.question)
+    holds = watch.holds
     if holds and watch.first is None:
         watch.first = here
     if watch.failed is None and holds is (watch.goal.kind == "never"):

@@ -27,11 +27,18 @@ class Result(BaseModel):
     id: str
     points: int
     """What it is worth."""
-    score: int = 0
+    score: int | float = 0
     """What the student gets."""
+    fixed: bool = False
+    """Whether a person gave the score."""
+    remark: str = ""
+    """What a person wrote about it."""
     passed: bool | None = None
     """None: it was not judged; `reason` says why."""
     hidden: bool = False
+    by_hand: bool = False
+    """A person marks it; `given` has the answer."""
+    given: str = ""
     reason: str = ""
     """Why it was not judged: `blocked: needs fix`, `hidden, not judged here`, or the limit."""
     cause: Cause | None = None
@@ -58,22 +65,41 @@ class Grade(BaseModel):
     engine: str = VERSION
     lab: str = ""
     student: str = ""
-    """Empty if the submission cannot be read."""
+    """Who handed it in, by the roster or by the name of folder or file; empty: unknown."""
+    label: str = ""
+    """The name that folder or file has."""
     file: str = ""
     """The file that was graded."""
+    folder: str = ""
+    """Its folder in a download of Moodle; empty elsewhere."""
     verdict: str = "graded"
-    """`graded`, `cut`: a limit ended it, `unreadable`: no submission of this lab, `not-graded`: a
-    fault of the lab or of rdmalab."""
+    """`graded`, `cut`: a limit ended it, `unreadable`: no submission of this lab, `foreign`: it
+    names another student, or nothing names who handed it in, `not-graded`: a fault of the lab or
+    of rdmalab."""
     reason: str = ""
     """Why the verdict is not `graded`."""
-    score: int = 0
+    score: int | float = 0
     of: int = 0
     """The points of all tasks."""
+    handed_in: str = ""
+    """When, in UTC: the time of the file."""
+    late_s: int = 0
+    """Seconds after the due date."""
+    penalty: float = 0
+    """Points that are lost for that."""
+    fixed: float | None = None
+    """The score that a person gave for the whole lab; None: that of the tasks counts."""
+    remark: str = ""
+    """What a person wrote about the whole lab."""
+    others: list[str] = []
+    """Other works of the student, which do not count."""
     params: dict[str, str] = {}
     results: list[Result] = []
     foul: list[FoulReport] = []
     hints: list[str] = []
     """Hints that were taken and charged."""
+    doctor: int = 0
+    """Points that `why` and `apply` have cost, in a lab that prices them."""
     moves: int = 0
     """Commands that went to another moment."""
     record: WorkRecord | None = None
@@ -82,6 +108,34 @@ class Grade(BaseModel):
     """SHA-256 of the submission."""
 
     @property
+    def log(self) -> str:
+        """`intact`, `edited` or `missing`; empty if the submission cannot be read."""
+        return self.record.state if self.record is not None else ""
+
+    @property
+    def log_remark(self) -> str:
+        """`log edited`, `log missing`; empty if it is intact or the submission cannot be read."""
+        return f"log {self.log}" if self.log in ("edited", "missing") else ""
+
+    @property
+    def mark(self) -> float:
+        """The score without what is lost for a late work, or the one that a person gave."""
+        return self.fixed if self.fixed is not None else round(max(0, self.score - self.penalty), 2)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a score: of the work, perhaps up to a limit, or given by a person."""
+        given = self.fixed is not None or any(result.fixed for result in self.results)
+        return given or self.verdict in ("graded", "cut")
+
+    @property
+    def who(self) -> str:
+        """The student, or what is known instead."""
+        return self.student or self.label or self.file
+
+    @property
     def passed(self) -> bool:
         """Whether every task is passed."""
-        return self.verdict == "graded" and all(result.passed for result in self.results)
+        return self.verdict == "graded" and all(
+            result.passed or result.by_hand for result in self.results
+        )

@@ -1,14 +1,17 @@
 """Grade many submissions: in worker processes, resumable, no grade lost and none twice."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
 from rdmalab.classroom import submission
+from rdmalab.classroom.attempts import handed_in
 from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.inbox import HandedIn
 from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.lab_file import LabFile, loads
+from rdmalab.classroom.owner import Owner
 from rdmalab.classroom.playing import Verdict
 from rdmalab.classroom.public import other_lab
 from rdmalab.classroom.work_log import record
@@ -25,20 +28,23 @@ _LABS = 64  # worlds of labs that a worker keeps: one for each student and each 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One submission to be graded. name: of its file. student: by the roster, empty: its own."""
+    """One submission to be graded. name: of its file. at_s: when it was handed in."""
 
     lab: str
     lab_path: str
     text: str
     name: str
+    owner: Owner
     salt: str = ""
-    student: str = ""
     public: bool = False
+    at_s: float = 0.0
 
     @property
     def key(self) -> str:
         """The same for the same work: the lab, the engine and what was handed in."""
-        parts = (VERSION, self.lab, self.salt, self.student, str(self.public), self.text)
+        owner = self.owner
+        whose = (owner.id, owner.label, owner.folder, owner.why, *sorted(owner.words))
+        parts = (VERSION, self.lab, self.salt, *whose, str(self.public), self.text)
         return sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -56,34 +62,42 @@ def graded(item: Item, _limits: Limits) -> str:
 
 def grade_of(item: Item) -> Grade:
     """The grade of one submission; what cannot be read is `unreadable`, and never passes."""
-    work = submission.fingerprint(item.text)
     try:
         given = submission.loads(item.text, item.name)
     except FileError as wrong:
         return _ungraded(item, Verdict.UNREADABLE, str(wrong))
-    student = item.student or given.student
+    if reason := item.owner.refusal(given.student):
+        return _ungraded(item, Verdict.FOREIGN, reason)
+    student = given.student  # as it is written there: it drew the parameters
     try:
         lab = _lab(item.lab, item.lab_path, student, item.salt, ())
     except FileError as wrong:
         return _ungraded(item, Verdict.NOT_GRADED, str(wrong))
-    if reason := other_lab(lab, given.lab):
+    if reason := other_lab(lab, given):
         return _ungraded(item, Verdict.UNREADABLE, reason)
 
     def reopen(world: Mapping[str, str]) -> LabFile:
         values = tuple(sorted(world.items()))
         return _lab(item.lab, item.lab_path, student, item.salt, values)
 
-    found = grade(lab, Work(given.lines, given.answers, given.hints), reopen, public=item.public)
-    found.student, found.work, found.file = student, work, item.name
-    found.record = record(given.log)
-    return found
+    work_done = Work(given.lines, given.answers, given.hints, given.log)
+    found = grade(lab, work_done, reopen, public=item.public)
+    found.student = item.owner.id or student
+    found.record = record(given.log, len(given.lines))
+    found.moves += found.record.moved
+    return filed(item, found)
 
 
 def _ungraded(item: Item, verdict: Verdict, reason: str) -> Grade:
-    return Grade(
-        student=item.student, file=item.name, verdict=verdict.value, reason=reason,
-        work=submission.fingerprint(item.text),
-    )  # fmt: skip
+    return filed(item, Grade(student=item.owner.id, verdict=verdict.value, reason=reason))
+
+
+def filed(item: Item, found: Grade) -> Grade:
+    """The grade with the facts of its file, which may have been moved since it was graded."""
+    found.file, found.handed_in = item.name, handed_in(item.at_s) if item.at_s else ""
+    found.label, found.folder = item.owner.label, item.owner.folder
+    found.work = submission.fingerprint(item.text)
+    return found
 
 
 # --------------------------------------------------------------------------- many
@@ -91,16 +105,18 @@ def grades(
     items: Sequence[Item], pool: Pool, before: Mapping[str, Grade]
 ) -> Iterator[tuple[Item, Grade]]:
     """The grade of each item, in the order in which they end; those graded before come first."""
-    new: dict[str, Item] = {}
+    new: dict[str, list[Item]] = {}
     for item in items:
         if item.key in before:
-            yield item, before[item.key]
+            yield item, filed(item, before[item.key].model_copy())
         else:
-            new[item.key] = item
+            new.setdefault(item.key, []).append(item)
     left = list(new.values())
-    for outcome in pool.results(graded, left):
-        item = left[outcome.number]
-        yield item, _of_outcome(item, outcome)
+    for outcome in pool.results(graded, [same[0] for same in left]):
+        same = left[outcome.number]
+        found = _of_outcome(same[0], outcome)
+        for item in same:
+            yield item, filed(item, found.model_copy())
 
 
 def _of_outcome(item: Item, outcome: Outcome[str]) -> Grade:
@@ -129,3 +145,13 @@ def row_of(key: str, found: Grade) -> dict[str, object]:
 
 
 _GRADE = "grade"
+
+
+def items_of(
+    works: Iterable[HandedIn], lab: str, lab_path: str, salt: str = "", *, public: bool = False
+) -> list[Item]:
+    """The items of a pool for what was handed in. lab: its text."""
+    return [
+        Item(lab, lab_path, work.text, work.name, work.owner, salt, public, work.at_s)
+        for work in works
+    ]

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 
-from rdmalab.classroom.feedback import feedback, right_choice, same_answer
-from rdmalab.classroom.goals import Judged, bound, judge, parsed
+from rdmalab.classroom.answers import NOTED, Told, out_of_tries, verdict
+from rdmalab.classroom.feedback import feedback
+from rdmalab.classroom.goals import Judged, bound, judge
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
 from rdmalab.classroom.lab_file import LabFile, worlds
-from rdmalab.classroom.model import Task
-from rdmalab.classroom.playing import BrokenLab, Played, Verdict, begun, play, run_steps
-from rdmalab.command import NotUnderstood
+from rdmalab.classroom.model import GRADER, Task
+from rdmalab.classroom.playing import BrokenLab, Played, Verdict, play, run_steps
+from rdmalab.classroom.work_log import hints_of, record
 from rdmalab.doctor.future import untouched
-from rdmalab.scenario.expect import said
 from rdmalab.scenario.source import FileError
 
 Reopen = Callable[[Mapping[str, str]], LabFile]
@@ -21,11 +20,21 @@ Reopen = Callable[[Mapping[str, str]], LabFile]
 
 @dataclass(slots=True)
 class Work:
-    """What is judged: lines, answers, hints that were taken."""
+    """What is judged: lines, answers, hints that were taken. log: None for a solution of a lab."""
 
     lines: Sequence[str]
     answers: Mapping[str, str] = field(default_factory=dict)
     hints: Sequence[str] = ()
+    log: Sequence[str] | None = None
+
+    def taken(self, tasks: Sequence[Task]) -> list[str]:
+        """The hints that were taken, each once; those that only the log shows are among them.
+
+        Where the log is edited or missing, all hints of these tasks count as taken.
+        """
+        if self.log is not None and record(self.log, len(self.lines)).state != "intact":
+            return [f"{task.id}.{n}" for task in tasks for n in range(1, len(task.hints) + 1)]
+        return list(dict.fromkeys([*self.hints, *hints_of(self.log or ())]))
 
 
 def grade(lab: LabFile, work: Work, reopen: Reopen, *, public: bool = False) -> Grade:
@@ -52,6 +61,7 @@ class _Judge:
         self.reopen = reopen
         self.public = public
         self.played = play(lab, work.lines)
+        self.taken: list[str] = []
         self.worlds: dict[tuple[tuple[str, str], ...], Played] = {}
 
     def fill(self, report: Grade) -> None:
@@ -59,22 +69,30 @@ class _Judge:
         played = self.played
         report.moves = played.moves
         report.foul = [FoulReport(line=f.line, text=f.text, why=f.why) for f in played.fouls]
-        report.hints = [name for name in dict.fromkeys(self.work.hints) if self._cost(name)]
+        self.taken = self.work.taken(self.lab.document.tasks)
+        report.hints = [name for name in self.taken if self._cost(name)]
         passed: set[str] = set()
         for index, task in enumerate(self.lab.document.tasks):
             result = self._judge(index, task, passed)
             report.results.append(result)
-            if result.passed:
+            if result.passed or result.reason == NOTED:
                 passed.add(task.id)
+            if result.passed:
                 result.score = max(0, task.points - self._charged(task))
-        report.score = sum(result.score for result in report.results)
+        report.doctor = self._paid()
+        report.score = max(0, sum(result.score for result in report.results) - report.doctor)
         if played.cut:
             report.verdict, report.reason = Verdict.CUT.value, played.cut
 
     # ------------------------------------------------------------------ hints
     def _charged(self, task: Task) -> int:
-        taken = [name for name in dict.fromkeys(self.work.hints) if name.startswith(f"{task.id}.")]
-        return sum(self._cost(name) for name in taken)
+        return sum(self._cost(name) for name in self.taken if name.startswith(f"{task.id}."))
+
+    def _paid(self) -> int:
+        """Points for the uses of `why` and `apply`: by the log, and the lines show `apply`, too."""
+        rules, log = self.lab.document.rules, record(self.work.log or ())
+        applied = max(log.applied, self.played.applied)
+        return max(0, rules.doctor) * log.asked_why + max(0, rules.apply or 0) * applied
 
     def _cost(self, name: str) -> int:
         of, _, number = name.rpartition(".")
@@ -90,41 +108,49 @@ class _Judge:
             result.reason = "hidden, not judged here"
         elif needed:
             result.reason = f"blocked: needs {', '.join(needed)}"
+        elif task.essay:
+            result.by_hand, result.given = True, self.work.answers.get(task.id, "").strip()
+            result.reason = NOTED if result.given else "no answer"
         elif task.is_asked:
             self._answered(index, task, result)
-        elif self.played.cut:
-            result.reason = self.played.cut
         else:
             self._reached(index, task, result)
         return result
 
     def _answered(self, index: int, task: Task, result: Result) -> None:
         given = self.work.answers.get(task.id, "").strip()
-        if task.choice is not None:
-            result.passed = given == str(right_choice(task))
-            chosen = int(given) if given.isdecimal() else 0
-            text = task.choice[chosen - 1].when_wrong if 0 < chosen <= len(task.choice) else None
-        else:
-            right = right_answers(self.lab, index)
-            result.passed = any(same_answer(given, each) for each in right)
-            text = None
+        told = verdict(self.lab, index, given)
+        told = told if given else Told(right=False)
+        if given and (told.right is None or (self.public and task.judged == GRADER)):
+            result.reason = NOTED
+            return
+        result.passed = told.right
+        late = ""
+        if given and task.tries and self.work.log is not None:
+            late = out_of_tries(task, self.work.log, len(self.work.lines), given)
+        if late:
+            result.passed = False
         if not result.passed:
-            result.wrong = [f"the answer is {given}" if given else "no answer"]
-            result.cause = Cause(help=text or task.otherwise or "")
+            result.wrong = [late or (_in_words(task, given) if given else "no answer")]
+            result.cause = Cause(help=late or told.help or task.otherwise or "")
 
     def _reached(self, index: int, task: Task, result: Result) -> None:
-        """The goals, in every world that the task varies."""
+        """The goals, in every world that the task varies.
+
+        Of work that a limit has ended, goals that are met count; others are not judged.
+        """
         result.passed = True
         for values in worlds(task):
             played = self._played(values)
-            if played.cut:
+            if played.cut and task.steps_tried:  # they need a world that has settled
                 result.passed, result.reason = None, played.cut
                 return
             with untouched(played.session):
                 failed = [goal for goal in self._goals(played, index, task) if not goal.met]
                 if not failed:
                     continue
-                result.passed = False
+                result.passed = None if played.cut else False
+                result.reason = played.cut
                 result.wrong = [f"{g.text}: {g.wrong}" if g.wrong else g.text for g in failed]
                 result.world = values
                 names = bound(played.session, task.bind, played.lab.world)
@@ -149,20 +175,9 @@ class _Judge:
         return self.worlds[key]
 
 
-def right_answers(lab: LabFile, index: int) -> list[str]:
-    """What is right for a task that is answered: the number of a choice, or a value.
-
-    The question is asked in the world as the setup left it, after the steps `at`. Of an enum its
-    word and its number are right.
-    """
-    task = lab.document.tasks[index]
-    if task.answer is None:
-        return [str(right_choice(task))]
-    world = begun(lab)
-    if failure := run_steps(world, lab.steps[index].at):
-        raise BrokenLab(f"{lab.source.path}: {task.id}: at: {failure}")
-    try:
-        value = world.session.ask(parsed(task.answer, lab.world).expression.node)
-    except NotUnderstood as wrong:
-        raise lab.spot("tasks", index, "answer").error(wrong) from None
-    return [said(value), *([str(int(value))] if isinstance(value, IntEnum) else [])]
+def _in_words(task: Task, given: str) -> str:
+    """A wrong answer, with the text of the choice that its number names."""
+    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 3 else 0
+    chosen = task.choice[number - 1].text if task.choice and task.choice[number - 1 :] else ""
+    is_choice = bool(chosen) and number > 0
+    return f"the answer is {given}: {chosen}" if is_choice else f"the answer is {given}"

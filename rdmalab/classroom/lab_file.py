@@ -1,7 +1,7 @@
 """Load a lab file: the world of one student, its tasks, and all errors with their places."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pydantic import TypeAdapter
 from yaml.nodes import Node
 
-from rdmalab.classroom.drawing import drawn
+from rdmalab.classroom.drawing import drawn, shuffled
 from rdmalab.classroom.model import KIND, LabDocument, Task
 from rdmalab.classroom.parameter_model import MOST_WORLDS, LabParameter, VaryValues
 from rdmalab.command import NotUnderstood
@@ -25,6 +25,8 @@ from rdmalab.scenario.planner import Planner, Vocabulary
 from rdmalab.scenario.source import Source, together
 
 NAMED = "%"  # begins %{NAME}: a value of `vary` or of `bind`
+SALT = "salt"
+"""The key of a lab with the text by which a class and year gets other parameters."""
 SEED = "seed"  # a key of `vary` that needs no %{seed}
 NO_WORLD: Mapping[str, str] = MappingProxyType({})
 _PARAMS: TypeAdapter[dict[str, LabParameter]] = TypeAdapter(dict[str, LabParameter])
@@ -43,7 +45,9 @@ class TaskSteps:
 class LabFile:
     """A lab in the world of one student.
 
-    params: the values that were drawn. world: values of `vary`. scenario: the setup.
+    params: the values that were drawn. world: values of `vary`. scenario: the setup. orders: of a
+    task that is shuffled the numbers of its choices in the file, from 0, as the student sees them.
+    salt: with which they were drawn, empty: none.
     """
 
     source: Source
@@ -53,6 +57,9 @@ class LabFile:
     world: Mapping[str, str]
     scenario: Scenario
     steps: tuple[TaskSteps, ...]
+    orders: Mapping[str, list[int]] = field(default_factory=dict)
+    student: str = ""
+    salt: str = ""
 
     def spot(self, *path: int | str) -> Spot:
         """The place of a text of the file, for errors in it."""
@@ -75,10 +82,27 @@ def loads(  # noqa: PLR0913
 ) -> LabFile:  # fmt: skip
     """The lab in a text. path: for messages. params: in place of those drawn for the student.
 
-    world: values of `vary`; for others the first of the file. Raises FileError with all errors.
+    world: values of `vary`; for others the first of the file. salt: empty: that of the file.
+    Raises FileError with all errors.
     """
     source = Source(path, text)
-    root = _composed(source)
+    return built(
+        source,
+        _composed(source),
+        vocabulary,
+        student=student,
+        salt=salt,
+        params=params,
+        world=world,
+    )
+
+
+def built(  # noqa: PLR0913
+    source: Source, root: Node, vocabulary: Vocabulary, *, student: str = "", salt: str = "",
+    params: Mapping[str, str] | None = None, world: Mapping[str, str] = NO_WORLD,
+) -> LabFile:  # fmt: skip
+    """The lab of a tree, as `loads` makes it of a text."""
+    salt = salt or _given(root, SALT)
     if params is None:
         params = drawn(_given(root, "id"), salt, student, _parameters(source, root))
     root = substitute(source, root, params)
@@ -86,9 +110,24 @@ def loads(  # noqa: PLR0913
     root = substitute(source, root, chosen, sign=NAMED, skip="tasks")
     with shaped(source, root, document=LabDocument):
         document = LabDocument.model_validate(yaml_tree.plain(root))
+    rules = document.rules.model_copy(update={"apply": document.price_of_apply})
+    document = document.model_copy(update={"rules": rules})
+    orders = {
+        task.id: shuffled(document.id, salt, student, task.id, [c.text for c in task.choice or ()])
+        for task in document.tasks if task.shuffle and student
+    }  # fmt: skip
+    tasks = [_in_order(task, orders.get(task.id)) for task in document.tasks]
+    document = document.model_copy(update={"tasks": tasks})
     if SEED in chosen:
         document = document.model_copy(update={"seed": int(chosen[SEED])})
-    return _planned(source, root, document, vocabulary, params, chosen)
+    lab = _planned(source, root, document, vocabulary, params, chosen)
+    return replace(lab, orders=orders, student=student, salt=salt)
+
+
+def _in_order(task: Task, order: list[int] | None) -> Task:
+    if task.choice is None or order is None:
+        return task
+    return task.model_copy(update={"choice": [task.choice[number] for number in order]})
 
 
 @lru_cache(maxsize=4)

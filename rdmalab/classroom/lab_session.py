@@ -1,31 +1,78 @@
 """A lab that is open: lines, answers and hints, and what they are worth."""
 
+import re
+import time
 from collections.abc import Callable, Mapping
 
 from rdmalab.classroom import submission
+from rdmalab.classroom.answers import NOTED
+from rdmalab.classroom.feedback import cause_of
 from rdmalab.classroom.goals import judge
 from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
-from rdmalab.classroom.model import Hint, Task
-from rdmalab.classroom.playing import Played, begun, typed
+from rdmalab.classroom.model import GRADER, Hint, Task
+from rdmalab.classroom.playing import WAY_BACK, Played, begun, is_applied, typed
 from rdmalab.classroom.public import digest, other_lab
-from rdmalab.classroom.rules import DOCTOR, Rulebook
+from rdmalab.classroom.rules import DOCTOR, Rulebook, prices
 from rdmalab.classroom.solution_model import Submission
-from rdmalab.classroom.work_log import ASKED, SUBMITTED, WorkLog
+from rdmalab.classroom.work_lines import WorkLines
+from rdmalab.classroom.work_log import (
+    ANSWER,
+    APPLIED,
+    ASKED,
+    HINT,
+    LINE,
+    MOVED,
+    SUBMITTED,
+    WorkLog,
+    tries_of,
+)
 from rdmalab.command import Unit
 from rdmalab.grammar.format import render
+from rdmalab.grammar.hints import quoted
 from rdmalab.grammar.quantities import spelled
-from rdmalab.scenario.field_types import FORMAT
+from rdmalab.scenario.field_types import FORMAT, is_word
 from rdmalab.scenario.planner import Vocabulary
+from rdmalab.scenario.reading import LETTERS
+from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
+from rdmalab.spec.states import QPState
+from rdmalab.views import fmt
 
+_QUICK_S = 0.1
+_MANY = 5_000  # events, which take about half a second to replay with their goals
+_SPARE = 4  # times as long as a grade takes, before the next one
 ANYONE = "anonymous"
 """The student of a lab that was loaded without one."""
 
 
+def letters(task: Task) -> str:
+    """The letters of the answers that a task offers; empty if it offers none."""
+    return LETTERS[: len(task.choice or ())]
+
+
 class WrongTask(Exception):  # noqa: N818  (it says what is wrong with the name of a task)
     """Raised for a task that does not exist, or that asks for no answer."""
+
+
+def chosen(task: Task, text: str) -> str:
+    """The number of the choice that an answer names: by letter, number or words of its text.
+
+    An answer to a task without choices as it is. Raises WrongTask if it names none, or several.
+    """
+    if task.choice is None:
+        return text
+    word = text.strip().casefold().rstrip(").")
+    texts = [each.text.casefold().rstrip(".") for each in task.choice]
+    exact = [str(number) for number, known in enumerate(zip(LETTERS, texts, strict=False), 1)
+             if word in (str(number), *known)]  # fmt: skip
+    whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    found = exact or [str(number) for number, each in enumerate(texts, 1) if whole.search(each)]
+    if len(found) != 1 or not word:
+        are = "names more than one" if found else "is none"
+        raise WrongTask(f"{text} {are} of the answers of {task.id}: {fmt.either(letters(task))}")
+    return found[0]
 
 
 class WrongWork(Exception):  # noqa: N818  (it says what is wrong with a submission)
@@ -39,8 +86,9 @@ def _after(wait_ns: int, line: str = "") -> str:
 
 
 class LabSession:
-    """The work of a student. lines: those that change something, in the order typed.
+    """The work of a student.
 
+    typed: all lines that were carried out, also those that only look.
     latest: the newest grade; lines typed after it are not in it.
     skipped: lines of a submission that was continued, each with why it does not count.
     autosave: called after each line of a prompt; returns why the work is not kept, empty if it is.
@@ -55,7 +103,9 @@ class LabSession:
         self.vocabulary = vocabulary
         self.lab = loads(text, path, vocabulary, student=self.student)
         self.played: Played = begun(self.lab)
-        self.lines: list[str] = []
+        self.work = WorkLines(self.session)
+        self._called: list[str] | None = None  # lines that stand for the calls of a program
+        self.typed: list[str] = []
         self.answers: dict[str, str] = {}
         self.hints: list[str] = []
         self.log = WorkLog()
@@ -64,6 +114,7 @@ class LabSession:
         """`task: goal` → whether it is met now, for the goals that `turned` looks at."""
         self.turned(self.session)
         self.latest = self.grade()
+        self._shown_cause, self._in_error = "", self._errors()
         self._calls = len(self.session.journal)
 
     @classmethod
@@ -76,10 +127,12 @@ class LabSession:
         student: if empty: that of the submission, or `anonymous`.
         Raises FileError, BrokenLab, and WrongWork if the submission is of another lab.
         """
+        if student and not is_word(student):
+            raise WrongWork(f"student {quoted(student)}: an id has letters, digits, - _ and . only")
         given = submission.loads(work, work_path) if work else None
         lab = cls(text, path, vocabulary, student or (given.student if given else ""))
         if given is not None:
-            if wrong := other_lab(lab.lab, given.lab):
+            if wrong := other_lab(lab.lab, given):
                 raise WrongWork(wrong)
             lab._resume(given)
         return lab
@@ -89,39 +142,78 @@ class LabSession:
         """The world of the lab as the setup left it, until lines have changed it."""
         return self.played.session
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the latest grade has all tasks that are judged here."""
+        return bool(self.latest.results) and all(
+            each.passed or each.reason == NOTED for each in self.latest.results if not each.hidden
+        )
+
+    @property
+    def prices(self) -> list[str]:
+        """`each why costs 1 point`, of the commands that have a price in this lab."""
+        return prices(self.lab.document.rules)
+
     # ------------------------------------------------------------------ lines
     def refusal(self, session: Session, line: str) -> str:
         """Why the rules do not allow a line; empty if they do, or if it is not understood."""
         if session is not self.session:
             return ""
-        parts = self._rulebook().parts(line)
-        return next((p.foul for p in parts if p.foul and not p.foul.startswith("not under")), "")
+        return self._rulebook().refusal(line)
 
-    def keep(self, session: Session, line: str, stopped_after: int | None = None) -> None:
-        """Add a line that was typed. stopped_after: it was a run that ^C ended after these events.
+    @property
+    def lines(self) -> list[str]:
+        """The lines that lead to the moment at which the work stands: what is handed in."""
+        return self.work.surviving if self._called is None else self._called
 
-        Commands that only look are left out.
-        """
+    def refusal_at_limit(self, line: str) -> str:
+        """Why a line cannot be added to the work here; empty if it can, or if it only looks."""
+        adds = [part for part in self._rulebook().parts(line) if not part.moves and not part.foul]
+        limit, here = self.lab.document.rules.limits, self.session.history.here
+        bounds = self.session.bounds
+        if not adds or bounds is None:
+            return ""
+        if here.event >= bounds.event:
+            reached = f"{limit.events:,} events"
+        elif here.at_ns >= bounds.at_ns:
+            reached = f"{fmt.duration(limit.time)} of virtual time"
+        elif len(self.lines) >= limit.lines and not self.work.is_step(adds[0].text):
+            reached = f"{limit.lines:,} lines"
+        else:
+            return ""
+        return (
+            f"this lab allows {reached}, and all are used; {WAY_BACK}, submit hands in the others"
+        )
+
+    def follow(self, reply: Reply) -> None:
+        """Take in a command that was carried out, when its run is over."""
+        rules = self._rulebook()
+        self.work.follow(reply, rules)
+        is_move = reply.invocation is not None and rules.moves(reply.invocation)
+        if not reply.depth and (is_move or is_applied(reply)):
+            self.log.add(f"{MOVED if is_move else APPLIED} event {self.session.world.event}")
+
+    def keep(self, session: Session, line: str) -> None:
+        """The end of a line whose commands were followed."""
         if session is not self.session:
             return
-        if any(part.split()[:1] == [word] for part in line.split(";") for word in DOCTOR):
+        self.typed += [part.strip() for part in line.split(";")]
+        words = [part.split()[0] for part in line.split(";") if part.strip()]
+        for _ in [word for word in words if word in DOCTOR]:
             self.log.add(f"{ASKED} event {session.world.event}")
-        parts = [part.text for part in self._rulebook().parts(line)]
-        if parts and stopped_after is not None and len(parts) == 1:
-            parts = [f"step {stopped_after}"] if stopped_after else []
-        if parts:
-            self.lines.append("; ".join(parts))
-            self.log.add(f"line {len(self.lines)} event {session.world.event}")
+        self.work.end_line()
+        if self.work.newest:
+            self.log.add(f"{LINE} {len(self.lines)} event {session.world.event}")
 
     def _resume(self, work: Submission) -> None:
         """Run the lines of a submission; take over its answers, hints and log."""
         rules = self._rulebook()
-        self.skipped = [
-            f"{number}: {foul}"
-            for number, line in enumerate(work.lines, 1)
-            for foul in typed(self.played, rules, line)
-        ]
-        self.lines = list(work.lines)
+        for number, line in enumerate(work.lines, 1):
+            for foul in typed(self.played, rules, line, self.follow):
+                self.skipped.append(f"{number}: {foul}")
+            self.work.end_line()
+        self.played.cut = ""
+        self.typed = list(work.lines)
         self.answers, self.hints = dict(work.answers), list(work.hints)
         self.log = WorkLog(work.log)
         self.turned(self.session)
@@ -129,15 +221,25 @@ class LabSession:
 
     def keep_calls(self) -> None:
         """Add what a program has called since the setup, each call at its time."""
-        session, now_ns = self.session, self.played.start.at_ns
+        session, now_ns, lines = self.session, self.played.start.at_ns, list[str]()
+        bounds = session.bounds
         for entry in list(session.journal)[self._calls :]:
+            if bounds is not None and (entry.event > bounds.event or entry.at_ns >= bounds.at_ns):
+                break
             line = render(entry.invocation, session.vocabulary[entry.invocation.name])
-            self.lines.append(_after(entry.at_ns - now_ns, line))
+            lines.append(_after(entry.at_ns - now_ns, line))
             now_ns = entry.at_ns
-        if wait_ns := session.world.now_ns - now_ns:
-            self.lines.append(_after(wait_ns))
-        self._calls = len(session.journal)
-        self.log.add(f"line {len(self.lines)} event {session.world.event}")
+        here = session.history.here
+        if bounds is None or here.event < bounds.event:
+            end_ns = here.at_ns if bounds is None else min(here.at_ns, bounds.at_ns)
+            lines.append(_after(end_ns - now_ns))
+        # Its calls are few lines: the limit of lines is one of typing, that of events holds.
+        each = -(-len(lines) // max(1, self.lab.document.rules.limits.lines))
+        found = (
+            "; ".join(filter(None, lines[at : at + each])) for at in range(0, len(lines), each)
+        )
+        self._called = [*self.work.surviving, *filter(None, found)]
+        self.log.add(f"{LINE} {len(self.lines)} event {session.world.event}")
 
     def _rulebook(self) -> Rulebook:
         return Rulebook(self.lab.document.rules, self.session, self.played.start)
@@ -161,6 +263,40 @@ class LabSession:
                 self.met[name] = judged.met
         return found
 
+    def new_cause(self) -> str:
+        """The lab's sentence for what the newest line has shown; empty if it was shown before."""
+        newest = self.work.newest
+        if any(each.shows for each in newest):
+            before, self._shown_cause = self._shown_cause, self.cause()
+            return self._shown_cause if self._shown_cause != before else ""
+        if any(each.undoes for each in newest):
+            self._shown_cause = ""
+        return ""
+
+    def new_errors(self) -> list[str]:
+        """The queue pairs that the newest line has moved to ERR or SQE."""
+        before, self._in_error = self._in_error, self._errors()
+        return [name for name in self._in_error if name not in before]
+
+    def _errors(self) -> list[str]:
+        session = self.session
+        return [fmt.qp_name(session.names, qp.node, qp.number)
+                for hca in session.world.nodes.values() for qp in hca.qps.items.values()
+                if qp.state in (QPState.ERR, QPState.SQE)]  # fmt: skip
+
+    def cause(self) -> str:
+        """The lab's sentence for the cause that `why` names in this world: `up: sq_psn of A …`.
+
+        Of the tasks that are open; empty if the lab has none for it, or shuts the doctor.
+        """
+        if "why" in self._rulebook().shut:
+            return ""
+        pairs = zip(self.lab.document.tasks, self.latest.results, strict=False)
+        is_open = [task for task, result in pairs
+                   if result.passed is False and task.goal and not task.hidden]  # fmt: skip
+        found = cause_of(self.session, is_open)
+        return f"{found[0].id}: {found[0].when_wrong[found[1]]}" if found else ""
+
     def _varies(self, task: Task) -> bool:
         """Whether a task is judged in another world than the one that is open, too."""
         return any([self.lab.world.get(name)] != values for name, values in task.vary.items())
@@ -176,9 +312,34 @@ class LabSession:
 
     @property
     def open_task(self) -> Task | None:
-        """The first task that is not passed, by the newest grade; None: all are."""
-        pairs = zip(self.lab.document.tasks, self.latest.results, strict=True)
-        return next((task for task, result in pairs if result.passed is False), None)
+        """The first task that is not passed, by the newest grade; None: all are that are judged.
+
+        Where nothing fails, it is one that was not judged: a limit has ended the work before. A
+        question whose answers are used up is not open any more.
+        """
+        pairs = list(zip(self.lab.document.tasks, self.latest.results, strict=False))
+        failed = [
+            task for task, result in pairs if result.passed is False and not self.is_used_up(task)
+        ]
+        waits = [
+            task for task, result in pairs
+            if result.passed is None and not result.hidden and result.reason != NOTED
+        ]  # fmt: skip
+        return next(iter(failed or waits), None)
+
+    def is_used_up(self, task: Task) -> bool:
+        """Whether no other answer to a task counts."""
+        return bool(task.tries) and len(tries_of(self.log.entries, task.id)) >= (task.tries or 0)
+
+    @property
+    def open_question(self) -> Task | None:
+        """The open task if it asks for an answer, else the first that does and can be answered."""
+        pairs = list(zip(self.lab.document.tasks, self.latest.results, strict=False))
+        asks = [task for task, result in pairs
+                if task.is_asked and not task.hidden and not result.passed
+                and result.reason != NOTED and not self.is_used_up(task)]  # fmt: skip
+        first = self.open_task
+        return first if first is not None and first.is_asked else next(iter(asks), None)
 
     def next_hint(self, task: Task) -> int:
         """The number of the first hint that was not taken yet, from 1; 0: all were taken."""
@@ -195,7 +356,7 @@ class LabSession:
         if not number:
             return None
         self.hints.append(f"{name}.{number}")
-        self.log.add(f"hint {name}.{number}")
+        self.log.add(f"{HINT} {name}.{number}")
         return task.hints[number - 1]
 
     def answer(self, name: str, text: str) -> None:
@@ -203,20 +364,42 @@ class LabSession:
         task = self.task(name)
         if not task.is_asked and not task.hidden:
             raise WrongTask(f"{name} asks for no answer: its goals are judged")
-        self.answers[name] = text.strip()
-        self.log.add(f"answer {name}")
+        given = chosen(task, text.strip())
+        tries = tries_of(self.log.entries, name)
+        if self.is_used_up(task) and given not in tries:
+            are = "is" if task.tries == 1 else "are"
+            raise WrongTask(
+                f"{name} takes {fmt.count(task.tries or 0, 'answer')}, which {are} given"
+            )
+        self.answers[name] = given
+        is_told = given.isdecimal() and task.judged != GRADER
+        self.log.add(" ".join([ANSWER, name, *([given] if is_told else [])]))
 
     def grade(self) -> Grade:
-        """What the work is worth now, without hidden tasks; the lines are replayed."""
+        """The grade of the work now, without hidden tasks; the lines are replayed."""
 
         def reopen(world: Mapping[str, str]) -> LabFile:
             path, params = self.lab.source.path, self.lab.params
             return loads(self.text, path, self.vocabulary, params=params, world=world)
 
-        work = Work(self.lines, self.answers, self.hints)
+        work = Work(self.lines, self.answers, self.hints, self.log.entries)
+        begun_s = time.monotonic()
         self.latest = grade(self.lab, work, reopen, public=True)
         self.latest.student = self.student
+        self._graded_s = time.monotonic()
+        self._cost_s = self._graded_s - begun_s
         return self.latest
+
+    def refresh(self) -> None:
+        """Grade the newest line, unless that would be slow: then the next `task` does it.
+
+        A step a key press must stay quick in a world that takes long to replay.
+        """
+        if self.session.world.event - self.played.start.event > _MANY:
+            return
+        waited_s = time.monotonic() - self._graded_s
+        if self.work.newest and (self._cost_s < _QUICK_S or waited_s > _SPARE * self._cost_s):
+            self.grade()
 
     def submission(self) -> Submission:
         """What is handed in, as the log has it from now on."""
@@ -224,9 +407,14 @@ class LabSession:
         return self.so_far()
 
     def so_far(self) -> Submission:
-        """The work up to now, to be continued."""
+        """The work up to now."""
         return Submission(
             rdmalab=FORMAT, kind="submission", lab=f"{self.lab.document.id} {digest(self.lab)}",
-            student=self.student, lines=self.lines, answers=self.answers, hints=self.hints,
-            log=self.log.entries,
+            student=self.student, salt=self.lab.salt or None, lines=self.lines,
+            answers=self.answers, hints=self.hints, log=self.log.entries,
         )  # fmt: skip
+
+    @property
+    def kept(self) -> Submission:
+        """The work with the lines of all branches, to be continued another day."""
+        return self.so_far().model_copy(update={"lines": self.work.all})

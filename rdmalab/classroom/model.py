@@ -6,13 +6,22 @@ from pydantic import (
     BaseModel,
     Field,
     GetJsonSchemaHandler,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import CoreSchema
 
 from rdmalab.classroom.instructor_model import Instructor
-from rdmalab.classroom.parameter_model import LabParameter, Points, Truth, VaryValues
+from rdmalab.classroom.parameter_model import (
+    SHUT,
+    LabParameter,
+    Percent,
+    Points,
+    Price,
+    Seal,
+    Tries,
+    Truth,
+    VaryValues,
+)
 from rdmalab.classroom.solution_model import Solutions
 from rdmalab.scenario import field_types
 from rdmalab.scenario.fabric import Section
@@ -20,6 +29,10 @@ from rdmalab.scenario.model import Document, Steps
 
 KIND = "lab"
 KINDS = ("now", "ever", "never", "always")
+WAYS = ("answer", "sealed", "choice", "goal")
+"""Keys of a task by which it is judged; it has one of them."""
+GRADER = "grader"
+"""`judged` of an answer that is not judged at the student's."""
 MOST_TASKS = 50
 
 
@@ -45,12 +58,31 @@ class Rules(Section, BaseModel):
     """Objects that no command may change, or nodes: `B.qp0`, `B`."""
     past: Literal["free", "counted", "never"] = "free"
     """`back`, `goto`, `rewind`: free, counted in the report, or not allowed."""
-    doctor: Literal["open", "shut"] = "open"
-    """`why`, `checklist`, `apply`: shut refuses them while the lab is open."""
+    doctor: Price = 0
+    """`why` and `checklist`: open, shut, or the points that each use costs; shut is for `apply`,
+    too."""
+    apply: Price | None = None
+    """`apply`: open, shut, or the points that each use costs; default: shut if tasks are worth
+    points, open in guided labs."""
     limits: Limits = Limits()
     """How much a submission may use."""
     settle: field_types.Sentence = "run 100ms"
     """What follows the last line, so that work in flight completes."""
+
+
+class Bars(Section, BaseModel):
+    """The most that `lab check` lets ways without work get, in percent of all points."""
+
+    copied: Percent | None = None
+    """A copy of another student's work, as the mean of the class."""
+    applied: Percent | None = None
+    """`apply` again and again."""
+    written: Percent | None = None
+    """The bytes that goals name, written by the host, and empty messages."""
+    handout: Percent | None = None
+    """What can be learned about choices from the file for students."""
+    tried: Percent | None = None
+    """Each choice tried until it is right, where choices are judged at once."""
 
 
 class Goal(Section):
@@ -116,6 +148,8 @@ class Choice(Section):
     """Whether it is right."""
     when_wrong: field_types.Sentence | None = None
     """What a student reads who chose it."""
+    sealed: Seal | None = None
+    """In the file for students: whether it is right and what is read then, sealed by `publish`."""
 
 
 class Hint(Section):
@@ -147,8 +181,21 @@ class Task(Section, BaseModel):
     right answer."""
     at: Steps = []
     """Steps after which `answer` is asked, on a copy."""
+    sealed: Annotated[list[Seal], Field(min_length=1)] | None = None
+    """In the file for students, in the place of `answer`: the hashes of what is right."""
+    depends: list[field_types.ParameterName] = []
+    """In the file for students: the parameters on which the right value depends."""
     choice: Annotated[list[Choice], Field(min_length=2, max_length=9)] | None = None
     """Answers of which one is right; the student gives its number."""
+    shuffle: Truth = False
+    """The answers that are offered are in another order for each student."""
+    tries: Tries | None = None
+    """So many different answers of a choice count; the log of the submission shows them, and
+    without it none counts."""
+    judged: Literal["live", "grader"] = "live"
+    """An answer is judged at once, or by the grader alone; then students get no seal."""
+    essay: Truth = False
+    """Answered with a text, which a person marks."""
     needs: list[field_types.Word] = []
     """Tasks above that must be passed before; else this one is blocked."""
     bind: Names = {}
@@ -174,12 +221,13 @@ class Task(Section, BaseModel):
 
     @model_validator(mode="after")
     def _agrees(self) -> "Task":
-        ways = [w for w in ("answer", "choice", "goal") if getattr(self, w) is not None]
+        ways = [w for w in WAYS if getattr(self, w) is not None] + ["essay"] * self.essay
         if len(ways) > 1:
             raise field_types.wrong(f"{ways[0]} and {ways[1]} are two tasks", "write another task")
-        if not ways and not (self.hidden and self.announce):
-            raise field_types.wrong("this task asks nothing", "add goal, answer or choice")
-        if self.choice is not None and sum(each.right for each in self.choice) != 1:
+        if not ways and not (self.hidden and self.announce) and self.judged != GRADER:
+            raise field_types.wrong("this task asks nothing", "add goal, answer, choice or essay")
+        count = sum(each.right for each in self.choice or ())
+        if self.choice is not None and count != 1 and not self._is_without_answer(self.choice):
             raise field_types.wrong("one choice is right", "write right: true once", "choice")
         if self.hidden and self.announce is None:
             raise field_types.wrong("a hidden task is announced", "add announce", "hidden")
@@ -190,10 +238,29 @@ class Task(Section, BaseModel):
                 raise field_types.wrong(f"{said} goes with {only} only", "leave it out", said)
         return self
 
+    @model_validator(mode="after")
+    def _answered(self) -> "Task":
+        for key in ("tries", "shuffle"):
+            if getattr(self, key) and (self.choice is None or self.hidden):  # its order is in ask
+                raise field_types.wrong(
+                    f"{key} goes with a choice that is shown", "leave it out", key
+                )
+        if self.judged == GRADER and (self.goal is not None or self.tries):
+            hint = "write hidden: true for a goal, and no tries"
+            raise field_types.wrong("judged: grader goes with an answer", hint, "judged")
+        return self
+
+    def _is_without_answer(self, choices: "list[Choice]") -> bool:
+        """Whether this is a choice as students get it: sealed, or for the grader alone."""
+        is_bare = not any(each.right or each.when_wrong for each in choices)
+        return is_bare and (self.judged == GRADER or all(each.sealed for each in choices))
+
     @property
     def is_asked(self) -> bool:
         """Whether the student types an answer."""
-        return self.answer is not None or self.choice is not None
+        is_for_grader = self.judged == GRADER and self.goal is None
+        is_typed = self.essay or (is_for_grader and not self.hidden)
+        return any((self.answer, self.choice, self.sealed, is_typed))
 
 
 class LabDocument(Document, BaseModel):
@@ -203,10 +270,8 @@ class LabDocument(Document, BaseModel):
     """`lab`."""
     id: field_types.Word
     """What submissions name."""
-    level: Annotated[Literal["1", "2", "3"], WithJsonSchema({"enum": [1, 2, 3]})] = "1"
-    """How hard it is."""
-    minutes: field_types.Number | None = None
-    """How long it takes, for the instructor; nothing is enforced."""
+    salt: field_types.Sentence | None = None
+    """Of a class and year: other parameters are drawn; `rdmalab lab publish --salt` writes it."""
     params: dict[field_types.ParameterName, LabParameter] = {}  # type: ignore[assignment]
     """Parameters, drawn for each student."""
     steps: Steps = []
@@ -219,8 +284,12 @@ class LabDocument(Document, BaseModel):
     """What is shown when all tasks of a guided lab are done."""
     tasks: Annotated[list[Task], Field(min_length=1, max_length=MOST_TASKS)]
     """The tasks, in their order."""
+    bars: Bars = Bars()
+    """What `lab check` must not find; students do not get it."""
     solutions: Solutions | None = None
     """Submissions that must pass, and that must fail; the file for students has none."""
+    seal: Seal | None = None
+    """In the file for students: the salt of its seals; `publish` writes it."""
     instructor: Instructor | None = None
     """The page for the instructor, which `rdmalab lab notes` prints; students never get it."""
 
@@ -250,6 +319,15 @@ class LabDocument(Document, BaseModel):
             hidden = [task.id for task in self.tasks if task.hidden]
             self.instructor.check(hidden, [each.name for each in rejected])
         return self
+
+    @property
+    def price_of_apply(self) -> int:
+        """Points for each use of `apply`, or SHUT."""
+        if self.rules.doctor == SHUT:
+            return SHUT
+        if self.rules.apply is None:
+            return SHUT if self.points and not self.guided else 0
+        return self.rules.apply
 
     @property
     def points(self) -> int:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from rdmalab.classroom.feedback import right_choice
+from rdmalab.classroom.answers import right_answers, right_choice
 from rdmalab.classroom.instructor_model import Instructor, WrongAnswer
-from rdmalab.classroom.judging import right_answers
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.model import LabDocument
 from rdmalab.guide.statements import statements
@@ -39,7 +38,7 @@ def _facts(document: LabDocument) -> str:
     hidden = sum(task.points for task in document.tasks if task.hidden)
     minutes = f", {document.minutes} minutes" if document.minutes is not None else ""
     points = fmt.count(document.points, "point")
-    return f"{document.id}: level {document.level}{minutes}, {points} of which {hidden} hidden"
+    return f"{document.id}: level {document.level or 1}{minutes}, {points} of which {hidden} hidden"
 
 
 def _aim(document: LabDocument) -> list[str]:
@@ -63,9 +62,13 @@ def _task(lab: LabFile, index: int) -> Iterator[str]:
     yield f"- {task.id} ({fmt.count(task.points, 'point')}{hidden}{needs})"
     if task.choice is not None:
         right = right_choice(task)
-        yield f"  - right: {right}. {task.choice[right - 1].text}"
+        sealed = "only the instructor's file says"
+        chosen = f"{right}. {task.choice[right - 1].text}" if right else sealed
+        yield f"  - right: {chosen}"
         wrong = ((n, each) for n, each in enumerate(task.choice, 1) if each.when_wrong)
         yield from (f"  - feedback to {n}: {each.when_wrong}" for n, each in wrong)
+        if task.tries:
+            yield f"  - counted: {fmt.count(task.tries, 'answer')}"
     if task.answer is not None:
         yield f"  - right: {task.answer}, here {right_answers(lab, index)[0]}"
     for goal in task.goal or ():

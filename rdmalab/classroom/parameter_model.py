@@ -39,6 +39,35 @@ Points = Annotated[
     int, field_types.number(0, 1_000, "write 2"),
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 1_000}),
 ]  # fmt: skip
+Seal = Annotated[
+    str, Field(pattern=r"^(?:[0-9a-f]{2})+$"),
+    WithJsonSchema({"type": "string", "pattern": "^(?:[0-9a-f]{2})+$"}),
+]  # fmt: skip
+Percent = Annotated[
+    int, field_types.number(0, 100, "write 20"),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
+]  # fmt: skip
+Tries = Annotated[
+    int, field_types.number(1, 9, "write 1"),
+    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 9}),
+]  # fmt: skip
+SHUT = -1
+"""The price of what a lab does not allow."""
+
+
+def _price(value: object) -> object:
+    return {"open": "0", "shut": SHUT}.get(value, value) if isinstance(value, str) else value
+
+
+_ANY_POINTS = field_types.number(0, 1_000, "write open, shut, or the points that it costs")
+Price = Annotated[
+    int, BeforeValidator(lambda value: value if value == SHUT else _ANY_POINTS.func(value)),
+    BeforeValidator(_price),
+    WithJsonSchema({"anyOf": [
+        {"type": "string", "enum": ["open", "shut"]},
+        {"type": "integer", "minimum": 0, "maximum": 1_000},
+    ]}),
+]  # fmt: skip
 VaryValues = Annotated[
     Values, BeforeValidator(_range),
     WithJsonSchema({"anyOf": [

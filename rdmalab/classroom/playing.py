@@ -1,17 +1,23 @@
 """Play a submission: the setup of the lab, the typed lines, and the time that follows them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from rdmalab.classroom.lab_file import LabFile
-from rdmalab.classroom.rules import START, Rulebook
+from rdmalab.classroom.rules import APPLY, NO_LINE, START, Rulebook
+from rdmalab.command import NotAllowed
 from rdmalab.lab import open_session
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.branch import Place
-from rdmalab.session.lines import replies
+from rdmalab.session.lines import Reply, replies
+from rdmalab.session.run_control import RunBounds, RunControl
 from rdmalab.session.session import Session
+from rdmalab.views import fmt
+
+WAY_BACK = "back and goto undo lines"
+"""What can be done at a limit."""
 
 
 class Verdict(Enum):
@@ -20,6 +26,7 @@ class Verdict(Enum):
     GRADED = "graded"
     CUT = "cut"
     UNREADABLE = "unreadable"
+    FOREIGN = "foreign"
     NOT_GRADED = "not-graded"
 
 
@@ -46,10 +53,11 @@ class Played:
     fouls: list[Foul] = field(default_factory=list)
     cut: str = ""
     moves: int = 0  # commands that went to another moment
+    applied: int = 0  # fixes of `why` that were run
 
 
 def begun(lab: LabFile) -> Played:
-    """The world as the setup leaves it; raises BrokenLab."""
+    """The world as the setup leaves it, in which a run ends at the limits; raises BrokenLab."""
     runner = Runner(lab.scenario, open_session)
     runner.run()
     if not runner.ok:
@@ -57,44 +65,79 @@ def begun(lab: LabFile) -> Played:
     session = runner.session
     for _ in replies(session, f"checkpoint {START}", file=True):
         pass
-    return Played(lab, session, session.history.here)
+    played = Played(lab, session, session.history.here)
+    session.refusal = Rulebook(lab.document.rules, session, played.start).refusal
+    session.bounds = _bounds(lab, played.start)
+    return played
+
+
+def _bounds(lab: LabFile, start: Place) -> RunBounds:
+    limit = lab.document.rules.limits
+    told = (f"{limit.events:,} events", f"{fmt.duration(limit.time)} of virtual time")
+    events, time = (
+        f"stopped at the limit of this lab: {each} after the setup; {WAY_BACK}" for each in told
+    )
+    return RunBounds(start.event + limit.events, start.at_ns + limit.time, (events, time))
 
 
 def play(lab: LabFile, lines: Sequence[str]) -> Played:
-    """The world after the setup, these lines, and what settles it; raises BrokenLab."""
+    """The world after the setup, these lines, and what settles it; raises BrokenLab.
+
+    A limit ends the lines. The world settles then, too, unless all its events are used up.
+    """
     played = begun(lab)
     rules = Rulebook(lab.document.rules, played.session, played.start)
     limit = lab.document.rules.limits
     for number, line in enumerate(lines, 1):
         if number > limit.lines:
             played.cut = f"more than {limit.lines:,} lines"
-            return played
+            break
         for foul in typed(played, rules, line):
             played.fouls.append(Foul(number, line, foul))
         if played.cut:
-            return played
-    for reply in replies(played.session, lab.document.rules.settle):
-        if reply.travel is not None:
-            reply.travel.finish()
+            break
+    session = played.session
+    session.bounds, session.max_events = None, max(1, limit.events)
+    if session.history.here.event - played.start.event < limit.events or not played.cut:
+        for reply in replies(session, lab.document.rules.settle):
+            if reply.travel is not None:
+                reply.travel.finish()
     return played
 
 
-def typed(played: Played, rules: Rulebook, line: str) -> Iterator[str]:
-    """Run a line; what of it is not allowed or not understood."""
+def typed(
+    played: Played, rules: Rulebook, line: str, follow: Callable[[Reply], None] | None = None
+) -> Iterator[str]:
+    """Run a line; what of it is not allowed or not understood. follow: gets each reply."""
     for part in rules.parts(line):
         if part.foul:
             yield part.foul
             continue
         played.moves += part.moves
-        _arm(played)
         for reply in replies(played.session, part.text):
-            if reply.error is not None:
-                yield f"not understood: {reply.error.message}"
+            if foul := _foul(reply):
+                yield foul
             if reply.travel is not None:
                 reply.travel.finish()
-            _cut(played)
+            played.applied += is_applied(reply)
+            if follow is not None:
+                follow(reply)
+            played.cut = _cut(played, reply.travel)
             if played.cut:
                 return
+
+
+def _foul(reply: Reply) -> str:
+    """Why a command was not carried out; empty if it was."""
+    if isinstance(reply.error, NotAllowed):
+        return reply.error.message
+    return f"{NO_LINE}: {reply.error.message}" if reply.error is not None else ""
+
+
+def is_applied(reply: Reply) -> bool:
+    """Whether the reply is that of `apply` with a fix to run."""
+    named = reply.invocation is not None and reply.invocation.name == APPLY
+    return named and reply.value is not None
 
 
 def run_steps(played: Played, steps: tuple[PlannedStep, ...]) -> str:
@@ -105,17 +148,15 @@ def run_steps(played: Played, steps: tuple[PlannedStep, ...]) -> str:
     return "" if runner.ok else runner.results[-1].text(scenario.path)
 
 
-def _arm(played: Played) -> None:
-    """A run may take as many events as are left; one more ends it."""
-    left = played.lab.document.rules.limits.events - (
-        played.session.world.event - played.start.event
+def _cut(played: Played, travel: RunControl | None) -> str:
+    """Which limit the work has reached; empty if none."""
+    limit, bounds = played.lab.document.rules.limits, played.session.bounds
+    if travel is not None and travel.at_bounds and bounds is not None:
+        is_late = travel.over == bounds.sentences[1]
+    elif played.session.history.here.event - played.start.event > limit.events:
+        is_late = False
+    else:
+        return ""
+    return (
+        "more virtual time than the lab allows" if is_late else f"more than {limit.events:,} events"
     )
-    played.session.max_events = max(1, left + 1)
-
-
-def _cut(played: Played) -> None:
-    limit, here = played.lab.document.rules.limits, played.session.history.here
-    if here.event - played.start.event > limit.events:
-        played.cut = f"more than {limit.events:,} events"
-    elif here.at_ns - played.start.at_ns > limit.time:
-        played.cut = "more virtual time than the lab allows"

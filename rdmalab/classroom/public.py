@@ -1,44 +1,151 @@
-"""The part of a lab that students get: hidden tasks are announced, and nothing else of them."""
+"""The part of a lab that students get: hidden tasks are announced, and no right answer is in it."""
 
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
+from itertools import product
 
 import yaml
 
-from rdmalab.classroom.lab_file import LabFile
-from rdmalab.classroom.model import LabDocument, Task
+from rdmalab.classroom.answers import sealed_choices, sealed_values
+from rdmalab.classroom.lab_file import SALT, LabFile, loads
+from rdmalab.classroom.model import GRADER, Task
+from rdmalab.classroom.solution_model import Submission
 from rdmalab.scenario import yaml_tree
+from rdmalab.vocabulary import VOCABULARY
 
 _SHOWN = ("id", "title", "points", "ask", "hidden", "announce", "needs", "hints")
 """Of a hidden task: its answer, goals and feedback are absent."""
+_ANSWERS = ("answer", "at", "sealed", "depends", "judged")
+_WORLD = ("nodes", "link", "profile", "seed", "setup", "programs")
+_OF_CHOICE = ("right", "when_wrong", "sealed")
 _DIGITS = 12
-_KEPT_BACK = ("solutions", "instructor")
-"""Keys of a lab that students do not get."""
+_KEPT_BACK = ("solutions", "instructor", "bars", "seal")
+"""Keys of a lab that students do not get; a seal is written again."""
+MOST_DRAWS = 500
+"""The most combinations of parameters for which values are sealed; with more the grader judges."""
 
 
-def published(lab: LabFile) -> str:
-    """The text of the lab for students; comments are left out, since they may tell too much."""
+def published(lab: LabFile, *, live: bool = False) -> str:
+    """The text of the lab for students; comments are left out, since they may tell too much.
+
+    live: answers of tasks that are shown are judged at once, by seals in the file; else by the
+    grader alone, and the file has nothing to judge them by. Raises BrokenLab or FileError if the
+    right answer of a task cannot be asked.
+    """
+    plain = _public(lab)
+    if live:
+        plain["seal"] = _seal(lab)
+    tasks = plain["tasks"]
+    assert isinstance(tasks, list)  # as in the document
+    for index, (given, task) in enumerate(zip(tasks, lab.document.tasks, strict=True)):
+        if not (task.hidden or task.essay) and task.is_asked:
+            _answer(given, lab, index, live=live)
+    return dumped(plain)
+
+
+def _public(lab: LabFile) -> dict[str, object]:
+    """The lab for students, with the answers of tasks that are shown."""
     plain = yaml_tree.plain(yaml_tree.compose(lab.source))
     assert isinstance(plain, dict)  # a document of a lab is a mapping
-    return _dumped(_public(plain, lab.document))
-
-
-def _public(plain: dict[str, object], document: LabDocument) -> dict[str, object]:
     given = {key: value for key, value in plain.items() if key not in _KEPT_BACK}
     tasks = plain["tasks"]
     assert isinstance(tasks, list)  # the document has the same tasks
-    given["tasks"] = [_task(text, task) for text, task in zip(tasks, document.tasks, strict=True)]
-    return given
+    pairs = zip(tasks, lab.document.tasks, strict=True)
+    given["tasks"] = [_task(text, task) for text, task in pairs]
+    return _salted(given, lab.salt)
+
+
+def _salted(given: dict[str, object], salt: str) -> dict[str, object]:
+    """The document with this salt after its id; empty: with none."""
+    kept = {key: value for key, value in given.items() if key != SALT}
+    if not salt:
+        return kept
+    first = [key for key in kept if key in ("rdmalab", "kind", "id")]
+    head: dict[str, object] = {key: kept.pop(key) for key in first}
+    return {**head, SALT: salt, **kept}
 
 
 def _task(given: dict[str, object], task: Task) -> dict[str, object]:
     if not task.hidden:
-        return given
+        return dict(given)
     kept = {key: value for key, value in given.items() if key in _SHOWN}
     if task.choice is not None:
         kept["ask"] = "\n".join(
             [task.ask or "", *(f"{n}. {c.text}" for n, c in enumerate(task.choice, 1))]
         ).strip()
     return kept
+
+
+# --------------------------------------------------------------------------- answers
+def _answer(given: dict[str, object], lab: LabFile, index: int, *, live: bool) -> None:
+    """Replace what is right in a task by its seal, or by nothing where the grader judges it."""
+    task = lab.document.tasks[index]
+    is_live = live and task.judged != GRADER
+    if is_live and lab.document.seal is not None:
+        return
+    seals: list[str] = []
+    names: list[str] = []
+    if is_live and task.choice is not None:
+        told = [(c.get("right") == "true", c.get("when_wrong", "")) for c in _choices(given)]
+        seals = sealed_choices(_seal(lab), task.id, told)
+    elif is_live:
+        names = _depends(lab, given)
+        labs = list(_drawn(lab, names))
+        seals = sealed_values(_seal(lab), labs, index, names) if len(labs) <= MOST_DRAWS else []
+    _strip(given)
+    if not seals:
+        given["judged"] = GRADER
+        given.pop("tries", None)
+    elif task.choice is None:
+        given.update({"depends": names} if names else {}, sealed=seals)
+    else:
+        pairs = zip(_choices(given), seals, strict=True)
+        given["choice"] = [{**each, "sealed": seal} for each, seal in pairs]
+
+
+def _choices(given: dict[str, object]) -> list[dict[str, str]]:
+    """The choices of a task as they are written; none of a task without them."""
+    choices = given.get("choice", [])
+    assert isinstance(choices, list)  # as in the document
+    return choices
+
+
+def _strip(given: dict[str, object]) -> None:
+    for key in _ANSWERS:
+        given.pop(key, None)
+    if "choice" in given:
+        given["choice"] = [
+            {key: value for key, value in each.items() if key not in _OF_CHOICE}
+            for each in _choices(given)
+        ]
+
+
+def _depends(lab: LabFile, task: dict[str, object]) -> list[str]:
+    """The parameters on which the right value of a task can depend: the setup or it names them."""
+    plain = yaml_tree.plain(yaml_tree.compose(lab.source))
+    assert isinstance(plain, dict)  # a document of a lab is a mapping
+    worlds = [each.get("vary") for each in plain["tasks"]]
+    text = json.dumps(
+        [plain.get(key) for key in _WORLD] + [worlds, task.get("answer"), task.get("at")]
+    )
+    return [name for name in lab.document.params if f"${{{name}}}" in text]
+
+
+def _drawn(lab: LabFile, names: list[str]) -> Iterator[LabFile]:
+    """The lab for each combination of these parameters, MOST_DRAWS and one more at the most."""
+    draws = product(*(lab.document.params[name].values for name in names))
+    for values, _ in zip(draws, range(MOST_DRAWS + 1), strict=False):
+        params = {**lab.params, **dict(zip(names, values, strict=True))}
+        yield loads(lab.source.text, lab.source.path, VOCABULARY, params=params)
+
+
+def _seal(lab: LabFile) -> str:
+    """The salt of the seals: the same for the same file of the instructor."""
+    if lab.document.seal is not None:
+        return lab.document.seal
+    return sha256(f"seal\0{lab.source.text}".encode()).hexdigest()[:_DIGITS]
 
 
 class _Dumper(yaml.SafeDumper):
@@ -54,23 +161,37 @@ _Dumper.yaml_implicit_resolvers = {}
 _Dumper.add_representer(str, _text)
 
 
-def _dumped(plain: dict[str, object]) -> str:
+def dumped(plain: dict[str, object]) -> str:
+    """The text of a lab: every scalar as it is, long texts in block style."""
     return yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
+# --------------------------------------------------------------------------- versions
 def digest(lab: LabFile) -> str:
     """The first digits of the SHA-256 of the part for students: which version was worked on.
 
-    The published file has the same digest as the file from which it was made.
+    A published file has the same digest as the file from which it was made: how its answers are
+    judged, and the salt, are left out.
     """
-    return sha256(published(lab).encode()).hexdigest()[:_DIGITS]
+    plain = _public(replace(lab, salt=""))
+    plain.pop("seal", None)
+    tasks = plain["tasks"]
+    assert isinstance(tasks, list)  # as in the document
+    for given in tasks:
+        _strip(given)
+        given.pop("tries", None)
+    return sha256(dumped(plain).encode()).hexdigest()[:_DIGITS]
 
 
-def other_lab(lab: LabFile, named: str) -> str:
-    """Why a submission is not one of this lab; empty if it is. named: the lab that it names."""
-    name, _, version = named.partition(" ")
+def other_lab(lab: LabFile, work: Submission) -> str:
+    """Why a submission is not one of this lab, with its parameters; empty if it is."""
+    name, _, version = work.lab.partition(" ")
     if name != lab.document.id:
         return f"this is a submission of the lab {name}, not of {lab.document.id}"
     if version and version != digest(lab):
         return f"this is for another version of the lab: {version}, now {digest(lab)}"
+    if (work.salt or "") != lab.salt:
+        drawn, here = (f"the salt {each}" if each else "no salt" for each in (work.salt, lab.salt))
+        cure = f"--salt {work.salt}" if work.salt else "grade it without a salt"
+        return f"its parameters were drawn with {drawn}, those of the lab with {here}: {cure}"
     return ""

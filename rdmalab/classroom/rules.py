@@ -4,23 +4,37 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rdmalab.classroom.model import Rules
+from rdmalab.classroom.parameter_model import SHUT
 from rdmalab.command import Invocation, Lines, New, NotUnderstood, Ref, TimeMove
 from rdmalab.grammar.line import parse
 from rdmalab.session.branch import Place
 from rdmalab.session.session import Session
+from rdmalab.views import fmt
 
 EXPERIMENT = ("fault", "inject", "port", "link", "gid", "pkey", "device_fatal")
 """Commands of the experimenter: a lab must allow them."""
-DOCTOR = ("why", "checklist", "apply")
+DOCTOR = ("why", "checklist")
 """Commands that `doctor: shut` refuses."""
+APPLY = "apply"
+NO_LINE = "not understood"
+"""How the reason begins why a line that has a mistake does not count."""
 START = "start"
 """The checkpoint after the setup: `@start`."""
+_ADVICE = {APPLY: ": type the lines of the fix yourself"}
 _ALWAYS = ("step", "run", "until")
 _SHORT_FORMS = ("use", "connect", "to_rts", "reset")
 _LOOKS = frozenset({
     "why", "checklist", "help", "explain", "show", "changes", "trace", "diff", "branches", "breaks",
     "programs", "read", "hexdump", "faults", "quit",
 })  # fmt: skip
+
+
+def prices(rules: Rules) -> list[str]:
+    """`each why costs 1 point`, of the commands that have a price in this lab."""
+    costs = {**dict.fromkeys(DOCTOR, rules.doctor), APPLY: rules.apply or 0}
+    return [
+        f"each {name} costs {fmt.count(cost, 'point')}" for name, cost in costs.items() if cost > 0
+    ]
 
 
 class Part(NamedTuple):
@@ -42,7 +56,8 @@ class Rulebook:
         self.session = session
         self.start = start
         shut = {word for word in EXPERIMENT if word not in rules.allow}
-        shut |= set(DOCTOR) if rules.doctor == "shut" else set()
+        shut |= set(DOCTOR) if rules.doctor == SHUT else set()
+        shut |= {APPLY} if rules.apply == SHUT else set()
         self.shut = (shut | set(rules.forbid)) - set(_ALWAYS)
 
     def parts(self, line: str) -> Iterator[Part]:
@@ -51,24 +66,35 @@ class Rulebook:
         try:
             found = parse(line, session.vocabulary, session.default_node, aliases=session.aliases)
         except NotUnderstood as wrong:
-            yield Part(line, f"not understood: {wrong.message}")
+            yield Part(line, f"{NO_LINE}: {wrong.message}")
             return
         for invocation in found:
-            command = session.vocabulary[invocation.name]
-            moves = command.facts.moves_time is TimeMove.ANY or invocation.name == "switch"
             if foul := self.foul(invocation):
                 yield Part(invocation.line, foul)
-            elif command.facts.in_scenarios and invocation.name not in _LOOKS:
-                yield Part(invocation.line, moves=moves)
+            elif self.counts(invocation):
+                yield Part(invocation.line, moves=self.moves(invocation))
+
+    def counts(self, invocation: Invocation) -> bool:
+        """Whether a command is a part of the work: one that only looks is none."""
+        in_scenarios = self.session.vocabulary[invocation.name].facts.in_scenarios
+        return in_scenarios and invocation.name not in _LOOKS
+
+    def moves(self, invocation: Invocation) -> bool:
+        """Whether a command goes to another moment than a later one of this branch."""
+        facts = self.session.vocabulary[invocation.name].facts
+        return facts.moves_time is TimeMove.ANY or invocation.name == "switch"
+
+    def refusal(self, line: str) -> str:
+        """Why a line is not allowed; empty if it is, or if it is not understood."""
+        fouls = (part.foul for part in self.parts(line))
+        return next((foul for foul in fouls if foul and not foul.startswith(NO_LINE)), "")
 
     def foul(self, invocation: Invocation) -> str:
         """Why this command is not allowed here; empty if it is."""
         name = invocation.name
-        command = self.session.vocabulary[name]
         if name in self.shut:
-            return f"{name} is not allowed in this lab"
-        past = command.facts.moves_time is TimeMove.ANY or name == "switch"
-        if past and self.rules.past == "never":
+            return f"{name} is not allowed in this lab{_ADVICE.get(name, '')}"
+        if self.moves(invocation) and self.rules.past == "never":
             return f"{name}: the past of this lab cannot be changed"
         if self._changes(invocation) and self.session.history.here.event < self.start.event:
             return f"{name}: the setup of this lab cannot be changed; goto @{START} is its end"

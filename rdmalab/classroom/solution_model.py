@@ -110,6 +110,8 @@ class Submission(Section, BaseModel):
     """The id of the lab and the digest of its file for students."""
     student: field_types.Word
     """Any id."""
+    salt: field_types.Sentence | None = None
+    """The salt of the lab with which the parameters were drawn."""
     lines: Lines = []
     """Lines of the branch that is handed in, as they were typed."""
     answers: Answers = {}

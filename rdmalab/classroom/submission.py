@@ -1,6 +1,8 @@
 """Submissions: read from a file or a word, and written; results in them are not read."""
 
+import re
 from hashlib import sha256
+from itertools import islice
 
 import yaml
 
@@ -12,11 +14,40 @@ from rdmalab.scenario.share_text import WORK, Damaged, packed, unpacked
 from rdmalab.scenario.source import FileError, Source
 
 _KNOWN = frozenset(Submission.model_fields)
+_HEAD = re.compile(rf"(?<![\w-]){WORK.head}:[0-9]+:")
+_PIECE = re.compile(r"\s*([\w-]+)([^\w\s-]?)", re.ASCII)  # letters of a word, and what ends it
+_MOST_PIECES, _MOST_WORDS = 100, 10
 
 
 def is_word(text: str) -> bool:
     """Whether a text is a submission as one word."""
     return text.lstrip().startswith(f"{WORK.head}:")
+
+
+def words_in(text: str) -> list[str]:
+    """The submissions that a text has as words, each whole where blanks were put into it."""
+    return [_word_at(text, match) for match in islice(_HEAD.finditer(text), _MOST_WORDS)]
+
+
+def _word_at(text: str, match: re.Match[str]) -> str:
+    """The shortest whole word that begins here; if none is whole, the letters up to a blank."""
+    word = first = match[0]
+    for number, piece in enumerate(islice(_PIECE.finditer(text, match.end()), _MOST_PIECES)):
+        word += piece[1]
+        first = first if number else word
+        if _is_whole(word):
+            return word
+        if piece[2]:  # a sign that no word has
+            break
+    return first
+
+
+def _is_whole(word: str) -> bool:
+    try:
+        unpacked(word, WORK)
+    except Damaged:
+        return False
+    return True
 
 
 def is_one(octets: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""What was done in a lab and when, for the instructor; nothing is judged by it.
+"""What was done in a lab and when, for the instructor: hints, answers, questions to `why`.
 
 Each entry ends with eight digits of a SHA-256 over it and the entry above it, so that a log that
 was edited by hand is noticed. It is no proof: a reader of this module can make another log.
@@ -6,15 +6,18 @@ was edited by hand is noticed. It is no proof: a reader of this module can make 
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 _DIGITS = 8
 _ENTRY = re.compile(r"(?P<seconds>\d+\.\d)s (?P<what>.+) (?P<mark>[0-9a-f]{8})")
-ASKED, SUBMITTED = "why", "submit"
-"""What an entry begins with when the doctor was asked, and when the work was submitted."""
+ASKED, SUBMITTED, HINT, ANSWER, LINE = "why", "submit", "hint", "answer", "line"
+APPLIED, MOVED = "applied", "moved"
+"""What an entry begins with when the doctor was asked, the work was submitted, and so on."""
+LogState = Literal["intact", "edited", "missing"]
 
 
 class WorkRecord(BaseModel):
@@ -27,9 +30,13 @@ class WorkRecord(BaseModel):
     """From the opening of the lab to the last entry, without the time in which it was closed."""
     asked_why: int
     """How often the doctor was asked."""
+    applied: int = 0
+    """How often a fix was applied, also where that was undone later."""
+    moved: int = 0
+    """How often the student went to another moment: what is undone stands in no line."""
     submitted: int
-    is_intact: bool
-    """False: the log was edited."""
+    state: LogState
+    """`intact`, `edited`: an entry was changed or removed, or `missing`: it is empty."""
 
 
 class WorkLog:
@@ -53,17 +60,50 @@ def _mark(before: str, text: str) -> str:
     return sha256(f"{before}\0{text}".encode()).hexdigest()[:_DIGITS]
 
 
-def record(entries: Sequence[str]) -> WorkRecord:
-    """What a log says; entries that are none count as edited."""
-    found = [_ENTRY.fullmatch(entry) for entry in entries]
-    known = [match for match in found if match is not None]
-    pairs = zip(["", *entries], entries, strict=False)
-    marks = [_mark(before, entry[: -_DIGITS - 1]) for before, entry in pairs]
-    whats = [match["what"].split()[0] for match in known]
+def record(entries: Sequence[str], lines: int = 0) -> WorkRecord:
+    """The facts in a log. lines: of the submission, each of which a log must have seen.
+
+    Entries that are none count as edited.
+    """
+    whats = list(_whats(entries))
+    seen = [int(what[1]) for what in whats if what[0] == LINE and what[1:2] and what[1].isdecimal()]
+    is_whole = _is_chain(entries) and (seen or [0])[-1] >= lines
+    times = [float(found["seconds"]) for found in map(_ENTRY.fullmatch, entries) if found]
     return WorkRecord(
         entries=len(entries),
-        seconds=max((float(match["seconds"]) for match in known), default=0.0),
-        asked_why=whats.count(ASKED),
-        submitted=whats.count(SUBMITTED),
-        is_intact=[match and match["mark"] for match in found] == marks,
+        seconds=max(times, default=0.0),
+        asked_why=sum(what[0] == ASKED for what in whats),
+        applied=sum(what[0] == APPLIED for what in whats),
+        moved=sum(what[0] == MOVED for what in whats),
+        submitted=sum(what[0] == SUBMITTED for what in whats),
+        state="missing" if not entries else "intact" if is_whole else "edited",
     )
+
+
+def hints_of(entries: Sequence[str]) -> list[str]:
+    """The hints that a log shows as taken: `fix.1`."""
+    return [what[1] for what in _whats(entries) if what[0] == HINT and len(what) > 1]
+
+
+def tries_of(entries: Sequence[str], task: str) -> list[str]:
+    """The answers that a log shows for a task, each once, in the order in which they were given."""
+    tries = [what[2] for what in _whats(entries) if what[:2] == [ANSWER, task] and len(what) > 2]
+    return list(dict.fromkeys(tries))
+
+
+def was_noted(entries: Sequence[str], task: str) -> bool:
+    """Whether the last answer to a task was taken without a verdict: the entry has no number."""
+    answers = [what for what in _whats(entries) if what[:2] == [ANSWER, task]]
+    return bool(answers) and len(answers[-1]) == 2
+
+
+def _whats(entries: Sequence[str]) -> Iterator[list[str]]:
+    """The words of each entry, without its time and its digits."""
+    return (found["what"].split() for found in map(_ENTRY.fullmatch, entries) if found)
+
+
+def _is_chain(entries: Sequence[str]) -> bool:
+    pairs = zip(["", *entries], entries, strict=False)
+    marks = [_mark(before, entry[: -_DIGITS - 1]) for before, entry in pairs]
+    found = [_ENTRY.fullmatch(entry) for entry in entries]
+    return [match and match["mark"] for match in found] == marks

@@ -9,34 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-import click
-
-from rdmalab.cli import (
-    book,
-    checking,
-    grading,
-    labs,
-    reference_commands,
-    scenarios,
-    session_commands,
-    sweep,
-)
-from rdmalab.cli.program import PIPE_CLOSED, Exit, program
+from rdmalab.cli.exits import PIPE_CLOSED, Exit, at_terminal, is_dumb
 from rdmalab.shell.streams import Lost, forget_output, guarded
 
 ISSUES = "the project's issue tracker"
-__all__ = [
-    "Exit",
-    "book",
-    "checking",
-    "grading",
-    "labs",
-    "main",
-    "reference_commands",
-    "scenarios",
-    "session_commands",
-    "sweep",
-]
+__all__ = ["ISSUES", "Exit", "main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,20 +33,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    """Run the app at once if nothing else is asked for: click and the commands take 30 ms."""
     try:
-        code = program.main(args=arguments, prog_name="rdmalab", standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
-    except click.ClickException as wrong:
-        wrong.show(sys.stderr)
-        return Exit.USAGE
-    except (KeyboardInterrupt, click.Abort):
+        if arguments is None and not sys.argv[1:] and at_terminal() and not is_dumb():
+            from rdmalab.tui.launch import main as app
+
+            return app()
+        from rdmalab.cli.commands import run
+
+        return run(arguments)
+    except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except (BrokenPipeError, Lost):
         raise
     except Exception as bug:  # noqa: BLE001  (whatever it is, it is ours)
         return _report_bug(bug)
-    return int(code) if isinstance(code, int) else Exit.WELL
 
 
 def _report_bug(bug: Exception) -> Exit:

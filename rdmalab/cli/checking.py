@@ -60,15 +60,17 @@ def files(paths: tuple[str, ...]) -> Iterator[str]:
 
 
 def mistakes(checker: "Checker", path: str) -> "Iterator[FileError]":
-    """The errors of a scenario or a lab. Of a lab those that loading finds."""
-    from rdmalab.classroom import lab_file
+    """The errors of a scenario or a lab."""
+    from rdmalab.classroom.lab_mistakes import LabChecker
     from rdmalab.scenario.files import LAB_SUFFIX, read
     from rdmalab.scenario.include import opener_below
     from rdmalab.scenario.source import FileError
 
     try:
         if path.endswith(LAB_SUFFIX):
-            lab_file.load(path, checker.vocabulary, "1")
+            yield from LabChecker(checker.vocabulary, checker.open_session).mistakes(
+                read(path), path
+            )
         else:
             yield from checker.mistakes(read(path), path, opener_below(path))
     except FileError as wrong:

@@ -1,25 +1,28 @@
 """Command grade: grade the submissions of a lab."""
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rdmalab.cli import program
-from rdmalab.cli.labs import with_salt
+from rdmalab.cli.labs import WHERE, with_salt
 from rdmalab.shell.streams import print_json, progress_stream
 
 if TYPE_CHECKING:
     from rdmalab.classroom.grade_document import Grade
     from rdmalab.classroom.grading import Item
+    from rdmalab.classroom.inbox import Inbox
+    from rdmalab.classroom.roster import Roster
     from rdmalab.jobs.outcome import Pool
 
-_ENDINGS = (".yaml", ".yml", ".txt")
-_MOST_OCTETS = 4 << 20  # of a submission that is read at all
 _FORMS = ["text", "json", "csv", "junit", "gradescope", "moodle"]
+_ERRORS = ("unreadable", "foreign")
 
 with_out = click.option(
     "--out", type=click.Path(file_okay=False), metavar="DIR",
@@ -28,8 +31,22 @@ with_out = click.option(
 )  # fmt: skip
 with_roster = click.option(
     "--roster", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-    help="The ids of the class; others are reported.",
+    help="The class: ids, one a line, or a table of Moodle, Canvas or Gradescope with columns such "
+    "as ID number, name, email address.",
 )  # fmt: skip
+with_jobs = click.option(
+    "--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores."
+)
+with_cluster = click.option("--cluster", metavar="ADDRESS", help="The scheduler of a dask cluster.")
+
+
+def _due(_context: click.Context, _parameter: click.Parameter, given: str | None) -> object:
+    from rdmalab.classroom.attempts import due_at
+
+    try:
+        return None if given is None else due_at(given)
+    except ValueError:
+        raise click.BadParameter(f'"{given}": write 2026-11-30 or "2026-11-30 18:00"') from None
 
 
 @program.program.command()
@@ -38,75 +55,127 @@ with_roster = click.option(
 @with_salt
 @with_out
 @with_roster
+@click.option("--student", metavar="ID", help="Who handed in the submissions that are named.")
+@click.option(
+    "--keep", type=click.Choice(["newest", "best"]), default="newest", show_default=True,
+    help="Which of several works of a student counts.",
+)  # fmt: skip
+@click.option("--due", callback=_due, metavar="DATE", help="Works whose file is newer are late.")
+@click.option(
+    "--penalty", type=click.IntRange(0, 100), default=0, metavar="PERCENT",
+    help="Of the score, less for each day that begins after the due date.",
+)  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(_FORMS), default="text", show_default=True,
     help="What is printed.",
 )  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1, 256), help="Worker processes; default: the cores.")
-@click.option("--cluster", metavar="ADDRESS", help="The scheduler of a dask cluster.")
+@with_jobs
+@with_cluster
 @click.option("--alike", type=click.FloatRange(0, 1), help="List pairs that are this much alike.")
 @click.option("--public", is_flag=True, help="Judge only what students may see.")
 @click.option("--require", type=int, metavar="POINTS", help="Exit code 1 if a score is less.")
 def grade(  # noqa: PLR0913
     *, lab: str, paths: tuple[str, ...], salt: str, out: str | None, roster: str | None,
-    form: str, jobs: int | None, cluster: str | None, alike: float | None, public: bool,
-    require: int | None,
+    student: str | None, keep: str, due: datetime | None, penalty: int, form: str,
+    jobs: int | None, cluster: str | None, alike: float | None, public: bool, require: int | None,
 ) -> int:  # fmt: skip
     """Replay submissions and grade them.
 
-    SUBMISSION is a file, DIR a folder of them, such as a download of Moodle or Gradescope. Only
-    lines and answers are judged; scores in a submission are ignored. Exit code 0: all were graded,
-    whatever their score.
+    SUBMISSION is a file, DIR a folder of them, such as a download of Moodle or Gradescope; the
+    word that submit prints is found in texts and pages. The roster, the name of the folder or of
+    the file says who handed in a work; one that names another student is an error. Only lines and
+    answers are judged; scores in a submission are ignored. Exit code 0: all were graded, whatever
+    their score. Exit code 1: a work is unreadable or names another student, or a score is below
+    --require.
     """
+    from rdmalab.classroom.attempts import Terms, counted
+    from rdmalab.classroom.grading import items_of
     from rdmalab.jobs.limits import Limits
 
-    items = list(_items(lab, paths, salt, public=public))
+    people = read_roster(roster)
+    found = inbox(paths, people, student)
+    items = items_of(found.works, lab_text(lab), lab, salt, public=public)
+    tell_not_read(found)
     if not items:
         program.tell("no submission found")
         return program.Exit.NOTHING
     pool = program.workers(Limits(), jobs, cluster)
-    grades = sorted(_graded(items, out, pool), key=lambda each: each.student)
+    terms = Terms("best" if keep == "best" else "newest", due, penalty)
+    done = graded(items, str(Path(out) / "grades.jsonl") if out else None, pool)
+    grades = counted((each for _, each in done), terms)
     _print(grades, form)
-    _tell_of(grades, roster)
+    _tell_of(grades, people)
     if alike is not None:
         _tell_alike(items, alike)
     if out is not None:
         _write(grades, Path(out))
+    return _exit(grades, require)
+
+
+def _exit(grades: "Sequence[Grade]", require: int | None) -> int:
     if any(each.verdict == "not-graded" for each in grades):
         return program.Exit.BUG
-    failed = require is not None and any(each.score < require for each in grades)
-    return program.Exit.FAILED if failed else program.Exit.WELL
+    failed = require is not None and any(each.mark < require for each in grades)
+    wrong = any(each.verdict in _ERRORS for each in grades)
+    return program.Exit.FAILED if failed or wrong else program.Exit.WELL
 
 
-def _items(lab: str, paths: Sequence[str], salt: str, *, public: bool) -> "Iterator[Item]":
-    """The submissions in files, and in those below folders."""
-    from rdmalab.classroom.grading import Item
-    from rdmalab.scenario.files import found, read
+def lab_text(lab: str) -> str:
+    """The text of a lab by its file or short name."""
+    from rdmalab.scenario.files import of_instructor, read
     from rdmalab.scenario.source import FileError
 
     try:
-        text = read(found(lab))
+        text = read(of_instructor(lab))
     except FileError as wrong:
         raise click.ClickException(str(wrong)) from None
-    for path in paths:
-        place = Path(path)
-        for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            if not place.is_dir() or (file.suffix in _ENDINGS and file.is_file()):
-                yield Item(text, lab, _text_of(file), str(file), salt, public=public)
+    if "\nsolutions:" not in text and re.search(r"judged: grader|hidden: true", text):
+        program.tell(f"{lab} is a file for students: what it leaves out is not judged; {WHERE}")
+    return text
 
 
-def _text_of(file: Path) -> str:
-    """The text of a submission; empty, which is unreadable, if it is too large."""
+def read_roster(path: str | None) -> "Roster | None":
+    """The roster in a file; None: none was named. Rows without an id are reported."""
+    from rdmalab import disk
+    from rdmalab.classroom.roster import roster_of
+
+    if path is None:
+        return None
     try:
-        with file.open("rb") as opened:
-            octets = opened.read(_MOST_OCTETS + 1)
+        found = roster_of(disk.read(path).decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise click.ClickException(f"{path} cannot be read: {wrong}") from None
+    for each in found.wrong:
+        program.tell(f"{path}: {each}")
+    if not found:
+        raise click.ClickException(f"{path} names no student: write one id a line, or a table with "
+                                   "a column id")  # fmt: skip
+    return found
+
+
+def inbox(paths: Sequence[str], roster: "Roster | None", student: str | None) -> "Inbox":
+    """The submissions in files and folders. student: who handed them in, None: see `owner_of`."""
+    from rdmalab.classroom.inbox import collected
+    from rdmalab.classroom.owner import given
+
+    try:
+        return collected(paths, roster, given(student) if student else None)
     except OSError as wrong:
-        raise click.ClickException(f"{file} cannot be read: {wrong.strerror}") from None
-    return octets.decode("utf-8-sig", "replace") if len(octets) <= _MOST_OCTETS else ""
+        raise click.ClickException(f"{wrong.filename or paths[0]} cannot be read: "
+                                   f"{wrong.strerror}") from None  # fmt: skip
 
 
-def _graded(items: "Sequence[Item]", out: str | None, pool: "Pool") -> "list[Grade]":
-    """The grades, with their progress on standard error."""
+def tell_not_read(found: "Inbox") -> None:
+    """Report each file that was not read, with the reason."""
+    for file, reason in found.not_read:
+        program.tell(f"not read: {file}: {reason}")
+
+
+def graded(items: "Sequence[Item]", path: str | None, pool: "Pool") -> "list[tuple[Item, Grade]]":
+    """The grade of each item, with their progress on standard error.
+
+    path: of the file of results, to which each is added as soon as it is there.
+    """
     from rdmalab.classroom.grading import grades, known, row_of
     from rdmalab.jobs.cluster import ClusterFailed
     from rdmalab.jobs.progress import Progress
@@ -114,12 +183,12 @@ def _graded(items: "Sequence[Item]", out: str | None, pool: "Pool") -> "list[Gra
 
     before: dict[str, Grade] = {}
     file: ResultFile | None = None
-    found = []
+    found: list[tuple[Item, Grade]] = []
     with ExitStack() as stack:
-        if out is not None:
+        if path is not None:
             try:
-                Path(out).mkdir(parents=True, exist_ok=True)
-                before = known(path := str(Path(out) / "grades.jsonl"))
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                before = known(path)
                 file = stack.enter_context(ResultFile(path))
             except (NotResults, OSError) as wrong:
                 raise click.ClickException(str(wrong)) from None
@@ -129,7 +198,7 @@ def _graded(items: "Sequence[Item]", out: str | None, pool: "Pool") -> "list[Gra
             for item, each in grades(items, pool, before):
                 if file is not None and item.key not in before:
                     file.add(row_of(item.key, each))
-                found.append(each)
+                found.append((item, each))
                 progress.advance()
         except ClusterFailed as wrong:
             raise click.ClickException(f"cluster {wrong}") from None
@@ -153,24 +222,28 @@ def _print(grades: "Sequence[Grade]", form: str) -> None:
         print(written[form](grades), end="")
 
 
-def _tell_of(grades: "Sequence[Grade]", roster: str | None) -> None:
-    """Students who are not on the roster, handed in twice, or nothing."""
-    from rdmalab.classroom.roster import ids_of
-
-    students = [each.student for each in grades if each.student]
-    twice = sorted({each for each in students if students.count(each) > 1})
-    if twice:
-        program.tell(f"more than one submission: {', '.join(twice)}")
+def _tell_of(grades: "Sequence[Grade]", roster: "Roster | None") -> None:
+    """Works that do not count, that were not judged, and students without one."""
+    for each in grades:
+        for other in each.others:
+            program.tell(f"{each.who}: not counted: {other}")
+    for each in grades:
+        if each.verdict in _ERRORS:
+            program.tell(f"{each.verdict}: {each.file}: {each.reason}")
     if roster is not None:
-        known = ids_of(Path(roster).read_text("utf-8-sig"))
-        for words, ids in (
-            ("not on the roster", sorted(set(students) - set(known))),
-            ("nothing handed in", [each for each in known if each not in students]),
-        ):
-            if ids:
-                program.tell(f"{words}: {', '.join(ids)}")
+        students = {each.student for each in grades}
+        if lacking := [each for each in roster.ids if each not in students]:
+            program.tell(f"nothing handed in: {', '.join(lacking)}")
+    _tell_whose("late", [each for each in grades if each.late_s])
+    _tell_whose("log edited", [each for each in grades if each.log == "edited"])
+    _tell_whose("log missing", [each for each in grades if each.log == "missing"])
     count = sum(each.verdict == "graded" for each in grades)
     program.tell(f"{count} of {len(grades)} graded")
+
+
+def _tell_whose(what: str, grades: "Sequence[Grade]") -> None:
+    if grades:
+        program.tell(f"{what}: {', '.join(each.who for each in grades)}")
 
 
 def _tell_alike(items: "Sequence[Item]", least: float) -> None:
@@ -198,7 +271,6 @@ def _write(grades: "Sequence[Grade]", folder: Path) -> None:
     (folder / "causes.txt").write_text(formats.causes(grades) + "\n", "utf-8")
     reports = folder / "reports"
     reports.mkdir(exist_ok=True)
-    for each in grades:
-        if each.student:  # a word of letters, digits, - _ and ., so it is no path
-            (reports / f"{each.student}.txt").write_text(formats.report(each), "utf-8")
+    for name, each in formats.file_names(grades).items():
+        (reports / f"{name}.txt").write_text(formats.report(each), "utf-8")
     program.tell(f"{folder}: grades.csv, causes.txt, reports")

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from rdmalab.cli import program
-from rdmalab.shell.streams import print_json
+from rdmalab.shell.streams import print_json, progress_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rdmalab.classroom.checking import Trial
     from rdmalab.scenario.report import ScenarioModel
 
 with_salt = click.option(
-    "--salt", default="", metavar="TEXT", help="Of a class and year: other parameters are drawn."
-)
+    "--salt", default="", metavar="TEXT",
+    help="Of a class and year: other parameters are drawn. Default: the key salt of the lab.",
+)  # fmt: skip
+WHERE = "the instructor's labs are in instructor/labs of the repository"
 with_file = click.argument("path", metavar="FILE")
 
 
@@ -36,58 +38,88 @@ def labs() -> None:
 @with_salt
 @click.option("-v", "--verbose", is_flag=True, help="Print each grade.")
 def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) -> int:
-    """Grade the solutions of labs: those that must pass, and those that must not.
+    """Grade the solutions of labs, and what ways without work get.
 
-    Those that create objects are graded again with other names for them. Exit code 1: a solution
-    has another grade than the lab declares, or the file for students holds a text of a hidden task,
-    or is no lab.
+    FILE|DIR: a folder stands for the labs below it. Solutions that create objects are graded again
+    with other names for them. Then: a copy of another student's work, apply alone, memory writes
+    alone, the file for students, and every choice tried. Exit code 1: a solution has another grade
+    than the lab declares, a way gets more than the key bars of the lab allows, a name of vary is
+    used nowhere, or the file for students holds a hidden text or is no lab.
     """
+    from rdmalab.jobs.progress import Progress
+    from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
     from rdmalab.scenario.source import FileError
 
+    files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
+    progress = Progress(progress_stream(), len(files) * (students + 1), "students of labs")
     wrong = count = 0
-    for path in paths:
+    for path in files:
         try:
-            for trial in tried(path, students, salt):
+            for trial in tried(path, students, salt, progress.advance):
                 count += 1
                 wrong += bool(trial.wrong)
-                if trial.wrong:
-                    print(f"{path}: {trial.name}: {trial.wrong}")
-                elif verbose:
-                    print(f"{path}: {trial.name}: {trial.grade.score} of {trial.grade.of}")
-            for text in handout_errors(path):
-                wrong += 1
-                print(f"{path}: {text}")
+                if trial.wrong or verbose:
+                    progress.end()
+                    score = f"{trial.grade.score} of {trial.grade.of}"
+                    print(f"{path}: {trial.name}: {trial.wrong or score}")
+            good, bad = beside_solutions(path, students)
+            progress.advance()
         except FileError as error:
+            progress.end()
             print("\n".join(map(str, error.all)))
             return program.Exit.USAGE
+        progress.end()
+        for line in (*good, *bad):
+            print(line)
+        wrong += len(bad)
+    progress.end()
     program.tell(f"{count} grades, {wrong} not as declared")
     if not count:
-        program.tell("no solutions: a lab for students has none")
+        program.tell(f"no solutions: a lab for students has none; {WHERE}")
         return program.Exit.NOTHING
     return program.Exit.FAILED if wrong else program.Exit.WELL
 
 
-def tried(path: str, count: int, salt: str = "") -> "Iterator[Trial]":
-    """The grades of the solutions of a lab for this many students."""
+def tried(
+    path: str, count: int, salt: str = "", advance: "Callable[[], None]" = lambda: None
+) -> "Iterator[Trial]":
+    """The grades of the solutions of a lab for this many students; advance: called after each."""
     from rdmalab.classroom import checking
-    from rdmalab.scenario.files import found, read
+    from rdmalab.scenario.files import of_instructor, read
     from rdmalab.vocabulary import VOCABULARY
 
+    text = read(of_instructor(path))
+    for student in checking.students(count):
+        yield from checking.trials(text, path, VOCABULARY, [student], salt)
+        advance()
+
+
+def beside_solutions(path: str, count: int) -> tuple[list[str], list[str]]:
+    """A line about ways without work, and the mistakes of a lab beside its solutions.
+
+    That is: a way above its bar, names of `vary`, hidden texts in the file for students, or that
+    this is no lab.
+    """
+    from rdmalab.classroom import checking, trust
+    from rdmalab.classroom.lab_file import loads
+    from rdmalab.scenario.files import of_instructor, read
+    from rdmalab.vocabulary import VOCABULARY
+
+    text = read(of_instructor(path))
+    lab = loads(text, path, VOCABULARY, student="1")
+    bad = [str(error) for error in checking.vary_errors(lab)]
+    bad += [f"{path}: the file for students has the hidden text: {t}" for t in checking.leaks(lab)]
+    if unusable := "" if bad else checking.unusable_handout(lab, VOCABULARY):
+        return [], [f"{path}: {unusable}"]
+    if bad:
+        return [], bad
     ids = checking.students(count)
-    yield from checking.trials(read(found(path)), path, VOCABULARY, ids, salt)
-
-
-def handout_errors(path: str) -> list[str]:
-    """What is wrong with the file for students: hidden texts in it, or that it is no lab."""
-    from rdmalab.classroom.checking import leaks, unusable_handout
-    from rdmalab.classroom.lab_file import load
-    from rdmalab.scenario.files import found
-    from rdmalab.vocabulary import VOCABULARY
-
-    lab = load(found(path), VOCABULARY, "1")
-    unusable = unusable_handout(lab, VOCABULARY)
-    hidden = [f"the file for students has the hidden text: {text}" for text in leaks(lab)]
-    return [*hidden, *([unusable] if unusable else [])]
+    figures = trust.figures(text, path, VOCABULARY, ids)
+    if not figures:
+        return [], []
+    guess = f"an honest guess gets {trust.guessed(text, path, VOCABULARY, ids):.0%}"
+    said = [f"{path}: {'; '.join([*(each.text for each in figures), guess])}"]
+    return said, [f"{path}: {each.wrong}" for each in figures if each.wrong]
 
 
 def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":
@@ -185,20 +217,35 @@ def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_j
 @labs.command()
 @with_file
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), metavar="FILE")
-def publish(*, path: str, out: str) -> int:
-    """Write the file for students: without solutions, and without what is hidden."""
+@click.option(
+    "--live", is_flag=True,
+    help="The app judges answers at once, by seals in the file. A seal keeps answers from being "
+    "read, and keeps no program from trying all of them.",
+)  # fmt: skip
+@with_salt
+def publish(*, path: str, out: str, live: bool, salt: str) -> int:
+    """Write the file for students: no solutions, nothing that is hidden, no right answer.
+
+    Answers are judged by the grader alone, unless --live is given. A salt is written into the file,
+    so that the work of students is drawn with it; grade the works with the same.
+    """
     from rdmalab.classroom.lab_file import load
+    from rdmalab.classroom.playing import BrokenLab
     from rdmalab.classroom.public import digest, published
-    from rdmalab.scenario.files import found
+    from rdmalab.scenario.files import of_instructor
     from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
     try:
-        lab = load(found(path), VOCABULARY, "1")
+        lab = load(of_instructor(path), VOCABULARY, "1", salt)
+        text = published(lab, live=live)
     except FileError as error:
         print("\n".join(map(str, error.all)))
         return program.Exit.USAGE
-    program.write(out, published(lab).encode(), lambda there: b"kind: lab" in there, "lab")
+    except BrokenLab as broken:
+        print(broken)
+        return program.Exit.USAGE
+    program.write(out, text.encode(), lambda there: b"kind: lab" in there, "lab")
     program.tell(f"{out}: {lab.document.id} {digest(lab)}")
     return program.Exit.WELL
 
@@ -217,15 +264,15 @@ def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.notes_page import notes_page
     from rdmalab.classroom.playing import BrokenLab
-    from rdmalab.scenario.files import LAB_SUFFIX, found
+    from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
     from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
     lacking = 0
-    files = list(program.files_below(tuple(map(found, paths)), LAB_SUFFIX))
+    files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
     for number, path in enumerate(files):
         try:
-            lab = load(found(path), VOCABULARY, student, salt)
+            lab = load(of_instructor(path), VOCABULARY, student, salt)
             page = notes_page(lab)
         except FileError as error:
             print("\n".join(map(str, error.all)))
@@ -236,14 +283,22 @@ def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
         print("\n" * bool(number) + page)
         if lab.document.instructor is None:
             lacking += 1
-            program.tell(f"{path}: no key instructor")
+            program.tell(f"{path}: no key instructor; {WHERE}")
     return program.Exit.NOTHING if lacking == len(files) else program.Exit.WELL
 
 
 @labs.command()
 @with_file
-def new(*, path: str) -> int:
-    """Write a lab to begin with: one task, and the solutions that every lab has."""
+@click.option(
+    "--from-session", "session", type=click.Path(exists=True, dir_okay=False), metavar="SESSION",
+    help="What save has written, or lines as they are typed: tasks and solutions come from it.",
+)  # fmt: skip
+def new(*, path: str, session: str | None) -> int:
+    """Write a lab to begin with: one task, and the solutions that every lab has.
+
+    With a session, what it made before its first request is the world of the lab; completions,
+    bytes and states that came after it are the goals, and its lines the first solution.
+    """
     import pkgutil
 
     from rdmalab.scenario.files import LAB_SUFFIX
@@ -253,6 +308,28 @@ def new(*, path: str) -> int:
         raise click.UsageError(f"{named} exists already: choose another name")
     name = Path(named).name.removesuffix(LAB_SUFFIX).removesuffix(".yaml")
     template = pkgutil.get_data("rdmalab.classroom", f"template{LAB_SUFFIX}") or b""
-    program.write(named, template.replace(b"LAB-ID", name.encode()), lambda _: False, "lab")
+    text = template.replace(b"LAB-ID", name.encode())
+    if session is not None:
+        text = _from_session(session, name)
+    program.write(named, text, lambda _: False, "lab")
     program.tell(f"{named}: edit it, then: rdmalab lab check {named}")
     return program.Exit.WELL
+
+
+def _from_session(path: str, name: str) -> bytes:
+    """The text of a lab that is made of a saved session, or of lines."""
+    from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
+    from rdmalab.scenario.files import read
+    from rdmalab.scenario.loader import is_scenario, load
+    from rdmalab.scenario.source import FileError
+    from rdmalab.vocabulary import VOCABULARY
+
+    try:
+        text = read(path)
+        session = load(path, VOCABULARY) if is_scenario(text.encode()) else lines_of(text, path)
+        return lab_of(session, name).encode()
+    except FileError as wrong:
+        print("\n".join(map(str, wrong.all)))
+        raise click.exceptions.Exit(program.Exit.USAGE) from None
+    except NoLab as wrong:
+        raise click.ClickException(f"{path}: {wrong}") from None

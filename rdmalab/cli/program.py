@@ -2,47 +2,38 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rdmalab import disk
+from rdmalab.cli.exits import PIPE_CLOSED, Exit, at_terminal, is_dumb
 from rdmalab.shell.streams import forget_output
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.version import VERSION
+
+__all__ = ["Exit", "at_terminal", "is_dumb"]  # with the options, what commands need
 
 if TYPE_CHECKING:
     from rdmalab.jobs.limits import Limits
     from rdmalab.jobs.outcome import Pool
 
 FILE = "FILE"  # the command that stands for a file's name
-PIPE_CLOSED = 128 + 13  # what a shell says of a program that SIGPIPE ended
 _ORDER = (
-    "repl", "run", "why", "check", "fmt", "lessons", "sweep", "lab", "grade", "book", "help",
-    "explain", "capabilities", "export", "open", "python", "schema",
+    "repl", "run", "why", "check", "fmt", "lessons", "sweep", "compare", "lab", "grade", "course",
+    "book", "help", "explain", "capabilities", "export", "open", "python", "exec", "cc", "schema",
+    "settings", "selfcheck",
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 success, 1 an expectation failed or why found an error, 2 bad usage, file or line, or
 output that cannot be written, 3 a bug in rdmalab, 5 nothing selected, 130 ^C, 143 SIGTERM.
-Results go to standard output, messages to standard error. RDMALAB_STATE: directory of sessions and
-bug reports. RDMALAB_ASCII=1: ASCII only, 0: line drawing also if TERM is linux or dumb. NO_COLOR:
-no colours.
+Results go to standard output, messages to standard error. RDMALAB_STATE: directory of sessions,
+bug reports and settings. RDMALAB_ASCII=1: ASCII only, 0: line drawing also if TERM is linux or
+dumb. NO_COLOR: no colours. The manual: rdmalab help.
 """
-
-
-class Exit(IntEnum):
-    """The exit codes."""
-
-    WELL = 0
-    FAILED = 1
-    USAGE = 2
-    BUG = 3
-    NOTHING = 5
-    INTERRUPTED = 130
 
 
 class _Program(click.Group):
@@ -62,14 +53,22 @@ class _Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Open a name that is no command but looks like a file."""
+        """Open a name that is no command but looks like a file, or is that of a lesson."""
         if args[0] not in self.commands and _is_file_name(args[0]):
             return FILE, self.commands[FILE], args
         return super().resolve_command(ctx, args)
 
 
 def _is_file_name(word: str) -> bool:
-    return word.endswith((".yaml", ".yml")) or os.sep in word or Path(word).is_file()
+    if word.endswith((".yaml", ".yml")) or os.sep in word or Path(word).is_file():
+        return True
+    return Path(_found(word)).is_file()  # sq-full: a lesson or a lab by its name
+
+
+def _found(path: str) -> str:
+    from rdmalab.scenario.files import found
+
+    return found(path)
 
 
 with_profile = click.option(
@@ -89,10 +88,43 @@ with_set = click.option(
 with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
 
 
+def _setting(name: str, word: str = "") -> Callable[[click.Context, click.Parameter, object], None]:
+    """What an option does that replaces a setting. word: its value, empty: that of the option."""
+
+    def chosen(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
+        if not value:
+            return
+        from rdmalab.workbench import settings
+
+        try:
+            settings.choose(name, word or str(value))
+        except settings.WrongSetting as wrong:
+            raise click.BadParameter(str(wrong)) from None
+
+    return chosen
+
+
+with_ascii = click.option(
+    "--ascii", is_flag=True, expose_value=False, callback=_setting("ascii", "on"),
+    help="Draw with ASCII only.",
+)  # fmt: skip
+with_theme = click.option(
+    "--theme", metavar="NAME", expose_value=False, callback=_setting("theme"),
+    help="Colours of the app; rdmalab settings lists the names.",
+)  # fmt: skip
+with_no_mouse = click.option(
+    "--no-mouse", is_flag=True, expose_value=False, callback=_setting("mouse", "off"),
+    help="Leave the mouse to the terminal, which selects text with it.",
+)  # fmt: skip
+
+
 @click.group(cls=_Program, invoke_without_command=True, epilog=_EXIT_CODES.strip())
 @click.version_option(VERSION, prog_name="rdmalab", message="%(prog)s %(version)s")
 @with_own_profile
 @click.option("--seed", type=int, help="Random seed; default: 0.")
+@with_theme
+@with_ascii
+@with_no_mouse
 @click.pass_context
 def program(context: click.Context, profile: str | None, seed: int | None) -> int | None:
     """Run RDMA verbs on two emulated nodes, in virtual time.
@@ -124,29 +156,22 @@ def _refuse_in_front(context: click.Context, profile: str | None, seed: int | No
         raise click.UsageError(message)
 
 
-def at_terminal() -> bool:
-    """Whether standard input and output are terminals."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def is_dumb() -> bool:
-    """Whether the terminal cannot move its cursor."""
-    return os.environ.get("TERM") == "dumb"
-
-
 @program.command(name=FILE, hidden=True)
 @click.argument("path", metavar="FILE")
 @with_own_profile
+@with_theme
+@with_ascii
+@with_no_mouse
 @click.pass_obj
 def walk(obj: tuple[str | None, int | None], *, path: str, profile: str | None) -> int:
-    """Open a scenario, or a saved session, in the app."""
+    """Open a scenario, a lesson by its name, or a saved session, in the app."""
     in_front, seed = obj
     if not at_terminal() or is_dumb():
         message = (
             f"rdmalab {path} opens the app, which needs a terminal; without one: rdmalab run {path}"
         )
         raise click.UsageError(message)
-    if not Path(path).is_file():
+    if not Path(path := _found(path)).is_file():
         raise click.UsageError(f"{path}: no such file, and no such command: rdmalab --help")
     from rdmalab.tui.launch import main as app
 
@@ -158,6 +183,7 @@ def walk(obj: tuple[str | None, int | None], *, path: str, profile: str | None) 
 @click.option("-f", "--file", type=click.Path(dir_okay=False), help="Run the lines of a file.")
 @click.option("--plain", is_flag=True, help="No colours, no redrawing: one fact a line.")
 @with_json
+@with_ascii
 @with_profile
 @click.option("--seed", type=int, default=0, help="Random seed.")
 @click.option("--keep-going", is_flag=True, help="Run the lines after a refused one, too.")

@@ -91,9 +91,10 @@ def _drawing(words: tuple[str, ...]) -> str:
 @program.command("help")
 @click.argument("words", nargs=-1, metavar="[WORD...]")
 def help_of_the_prompt(words: tuple[str, ...]) -> int:
-    """Show how a command of the prompt is used, such as post_send; without one: all commands.
+    """Print a page of the manual, or help on a command of the prompt; without a word: a list.
 
-    The commands of the shell: rdmalab --help.
+    Pages: keys, screen, time, why, scenarios, teaching, environment and more. A word such as zoom
+    or copy finds its part of the manual. The commands of the shell: rdmalab --help.
     """
     from rdmalab.command import NotUnderstood
     from rdmalab.lab import Lab
@@ -134,14 +135,14 @@ def _width() -> int:
 
 _DOCUMENTS = (
     "scenario", "lab", "submission", "run", "repl", "lessons", "coverage", "explain", "why",
-    "grade",
+    "grade", "course", "gradebook", "compare", "selfcheck",
 )  # fmt: skip
 
 
 @program.command()
 @click.option(
     "--of", "what", type=click.Choice(_DOCUMENTS), default="scenario", show_default=True,
-    help="A file: scenario, lab, submission; or the document that --json prints.",
+    help="A file: scenario, lab, submission, course; or the document that --json prints.",
 )  # fmt: skip
 def schema(*, what: str) -> int:
     """Print a JSON Schema."""

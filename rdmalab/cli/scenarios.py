@@ -1,8 +1,7 @@
-"""Commands run, why and lessons: run, diagnose and list scenarios."""
+"""Commands run and why: run and diagnose scenarios."""
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,6 @@ from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
     from rdmalab.doctor.report import Report
-    from rdmalab.scenario.bound_tests import Answer
-    from rdmalab.scenario.coverage import Bound
     from rdmalab.scenario.loader import Scenario
     from rdmalab.scenario.report import RunModel
     from rdmalab.scenario.runner import Runner
@@ -155,87 +152,6 @@ def answer(report: "Report") -> str:
 
     width = min(100, get_terminal_size((80, 24)).columns)
     return "\n".join(text_of(line) for line in answer_lines(report, width))
-
-
-@program.program.command()
-@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
-@click.option("--coverage", is_flag=True, help="Run them, and list the statement that each shows.")
-@click.option("--tests", metavar="DIR", help="With --coverage: run the bound tests in DIR too.")
-@program.with_json
-@program.with_own_profile
-def lessons(
-    *, paths: tuple[str, ...], coverage: bool, tests: str | None, as_json: bool, profile: str | None
-) -> int:
-    """List scenarios; with --coverage, the statements of the documents and their items.
-
-    Without a path: those in ./scenarios, or of the installed package, and for --coverage the tests
-    in ./tests. With a path, tests run only if --tests names them, because a test,
-    unlike a scenario, can run any code. Everything runs now; no record of another run is
-    used. Exit code 1 means that an item of a statement failed.
-    """
-    from rdmalab.scenario.files import lessons_folder
-
-    if not paths:
-        paths = (str(lessons_folder()),)
-        tests = tests or ("tests" if Path("tests").is_dir() else None)
-    if coverage:
-        return _coverage(paths, tests, profile, as_json=as_json)
-    return _list(paths, as_json=as_json)
-
-
-def _list(paths: tuple[str, ...], *, as_json: bool) -> int:
-    from rdmalab.scenario.lessons import LessonsModel, lesson, lines
-
-    found, wrong = LessonsModel(), 0
-    for scenario, error in loaded(paths):
-        if scenario is None:
-            wrong += 1
-            program.tell(f"ERROR {required_error(error)}")
-        else:
-            found.lessons.append(lesson(scenario))
-    if as_json:
-        print_json(found.model_dump_json(indent=2))
-    else:
-        print("\n".join(lines(found)))
-    if wrong:
-        return program.Exit.USAGE
-    return program.Exit.WELL if found.lessons else program.Exit.NOTHING
-
-
-def _coverage(
-    paths: tuple[str, ...], tests: str | None, profile: str | None, *, as_json: bool
-) -> int:
-    from rdmalab.scenario import bound_tests
-    from rdmalab.scenario.coverage import lines, of_runner, table
-
-    bindings: list[Bound] = []
-    asked, wrong = bound_tests.Answer([], "not run"), 0
-    for scenario, error in loaded(paths):
-        if scenario is None:
-            wrong += 1
-            program.tell(f"ERROR {required_error(error)}")
-        else:
-            bindings += of_runner(played(scenario, profile, verbose=False))
-    if tests is not None:
-        asked = _asked(tests)
-    found = table([*bindings, *asked.bound], asked.said)
-    said = found.model_dump_json(indent=2)
-    print_json(said) if as_json else print("\n".join(lines(found)))
-    program.tell(found.summary)
-    if wrong:
-        return program.Exit.USAGE
-    if found.failed or asked.broken:
-        return program.Exit.FAILED
-    return program.Exit.WELL if found.bound else program.Exit.NOTHING
-
-
-def _asked(tests: str) -> "Answer":
-    from rdmalab.scenario.bound_tests import ask
-
-    try:
-        return ask(Path(tests))
-    except OSError as why:
-        raise click.UsageError(f"{tests} cannot be read: {why.strerror}") from None
 
 
 def loaded(

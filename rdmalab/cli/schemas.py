@@ -8,19 +8,32 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from rdmalab.classroom.course_model import Course
 from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.gradebook import Gradebook
 from rdmalab.classroom.model import LabDocument
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.doctor.finding import Verdict
 from rdmalab.doctor.outcome import Status
+from rdmalab.render.json_rows import schema_of_view
 from rdmalab.scenario.coverage import CoverageModel
-from rdmalab.scenario.lessons import LessonsModel
+from rdmalab.scenario.lessons_document import LessonsModel
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.report import RunModel, schema_of_document, schema_of_file
+from rdmalab.views.changes import ChangeRow
+from rdmalab.views.columns import COLUMNS
+from rdmalab.views.counters import CountersRow
+from rdmalab.views.queues import QpRow
+from rdmalab.views.states import DiagramRow
+from rdmalab.views.story import StoryRow
+from rdmalab.workbench.view_requests import AsyncRow
 
 Slug = Annotated[str, Field(pattern="^[a-z0-9-]+$")]
 Event = Annotated[int, Field(ge=-1)]
 _VERDICTS = WithJsonSchema({"enum": [verdict.name for verdict in Verdict]})
+# Those that are named are drawn, or their modules describe rows that no other import brings.
+_ROWS = {*COLUMNS, AsyncRow, ChangeRow, CountersRow, DiagramRow, QpRow, StoryRow}
+_VALUE = WithJsonSchema(schema_of_view(sorted(_ROWS, key=lambda cls: cls.__name__)))
 _STATUSES = WithJsonSchema({"enum": [status.name.lower() for status in Status]})
 
 
@@ -65,6 +78,8 @@ class Cure(_Model):
     """Whether it worked on a copy of the session; null: not tested."""
     failure: str
     """Why it is not sufficient."""
+    ends: str
+    """Why it only ends the wait or repeats the call, and does not correct the program; or empty."""
 
 
 class WhyModel(_Model):
@@ -151,8 +166,8 @@ class ReplyModel(_Model):
     """The number of the event; null if nothing changed."""
     at_ns: Annotated[int, Field(ge=0)]
     """The virtual time after the command."""
-    value: object
-    """What the command returned."""
+    value: Annotated[object, _VALUE]
+    """What the command returned. Of `show`: rows, `row` names the class of each."""
     said: list[str]
     """The output of load, next, open, continue and new."""
     errno: str | None
@@ -171,6 +186,83 @@ class ReplModel(_Model):
     replies: list[ReplyModel]
 
 
+# --------------------------------------------------------------------------- compare
+class CauseModel(_Model):
+    """A cell of the profile table that explains a difference."""
+
+    name: str
+    """`joins_acks`, `errnos[send-state]`, `caps.max_qp`."""
+    sentence: str
+    """What the cell means."""
+    left: str
+    """Its value of the first profile."""
+    right: str
+    """Its value of the other profile."""
+    asked_by: str
+    """The module that read it; empty: none was seen to read it."""
+
+
+class DifferenceModel(_Model):
+    """The first event that differs; if none does, the first step that ends differently."""
+
+    event: Event | None
+    """Null: no event differs, only the outcome of the step."""
+    step: Annotated[int, Field(ge=0)]
+    """The number of the step; 0: before the first."""
+    line: str
+    """The command of the step; empty for a note."""
+    left: list[str]
+    """What happened under the first profile."""
+    right: list[str]
+    """What happened under the other profile."""
+    causes: list[CauseModel]
+    """With these cells of the other profile, and not with fewer, the event is as there."""
+
+
+class ComparedModel(_Model):
+    """Two profiles."""
+
+    left: str
+    right: str
+    difference: DifferenceModel | None
+    """Null: the scenario does the same under both."""
+
+
+class CompareModel(_Model):
+    """The comparisons of the first profile with each other one."""
+
+    model_config = ConfigDict(title="rdmalab compare --json")
+
+    rdmalab: Literal[1]
+    """Version of this document."""
+    file: str
+    title: str
+    compared: list[ComparedModel]
+
+
+# --------------------------------------------------------------------------- selfcheck
+class CheckModel(_Model):
+    """One check."""
+
+    name: str
+    state: Literal["ok", "attention", "failed", "note"]
+    """attention: works with a limit. failed: does not work. note: optional, or not known."""
+    found: str
+    remedy: str
+    """What to do; empty: nothing."""
+
+
+class SelfcheckModel(_Model):
+    """All checks."""
+
+    model_config = ConfigDict(title="rdmalab selfcheck --json")
+
+    rdmalab: Literal[1]
+    """Version of this document."""
+    version: str
+    checks: list[CheckModel]
+
+
 _PRINTED: dict[str, type[BaseModel]] = {
     "run": RunModel,
     "repl": ReplModel,
@@ -179,12 +271,16 @@ _PRINTED: dict[str, type[BaseModel]] = {
     "explain": ExplainModel,
     "why": WhyModel,
     "grade": Grade,
+    "gradebook": Gradebook,
+    "compare": CompareModel,
+    "selfcheck": SelfcheckModel,
 }
 
 
 _FILES: dict[str, type[BaseModel]] = {
     "scenario": Document,
     "lab": LabDocument,
+    "course": Course,
     "submission": Submission,
 }
 

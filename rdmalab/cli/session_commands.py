@@ -1,5 +1,6 @@
 """Commands export, pyverbs and open."""
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -17,12 +18,18 @@ from rdmalab.spec.profiles import PROFILES, STRICT
 
 if TYPE_CHECKING:
     from rdmalab.classroom.exercise import Exercise
+    from rdmalab.compat.c.execute import Command
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.session.session import Session
 
 _STANDARD_OUTPUT = "-"
+_DRAWINGS = ("svg", "text")
+_FORMS = (*FORMATS, *_DRAWINGS)
+_DRAWN_WIDTH = 100  # columns
 
 
 @program.command()
-@click.argument("form", type=click.Choice(FORMATS), metavar="|".join(FORMATS))
+@click.argument("form", type=click.Choice(_FORMS), metavar="|".join(_FORMS))
 @click.argument("path", metavar="SCENARIO")
 @click.option(
     "-o",
@@ -33,21 +40,23 @@ _STANDARD_OUTPUT = "-"
 )
 @with_own_profile
 def export(*, form: str, path: str, output: str, profile: str | None) -> int:
-    """Run a scenario, and write the sent frames in the format of another program.
+    """Run a scenario, and write its frames for another program, or its ladder as a drawing.
 
-    pcapng: every frame that left a port, for Wireshark and tshark. An existing capture is
-    replaced, any other file is not. If the scenario fails, the frames up to there are written.
+    pcapng: every frame that left a port, for Wireshark and tshark. svg, text: the packets after
+    the setup as a ladder. An existing capture or SVG is replaced, any other file is not. If the
+    scenario fails, what was sent up to there is written.
     """
-    from rdmalab.scenario.report import RunModel, of_runner
     from rdmalab.workbench.files import Exported
 
-    if output == _STANDARD_OUTPUT and sys.stdout.isatty():
+    if output == _STANDARD_OUTPUT and form not in _DRAWINGS and sys.stdout.isatty():
         raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
     scenario, wrong = opened(path)
     if scenario is None:
         tell(f"ERROR {required_error(wrong)}")
         return Exit.USAGE
     runner = played(scenario, profile, verbose=False)
+    if form in _DRAWINGS:
+        return _drawn(runner, form, output)
     kind = format_called(form)
     capture = kind.capture(runner.session.world, runner.session.names)
     replaced = False
@@ -55,13 +64,41 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
         print_octets(capture.octets)
     else:
         replaced = write(output, capture.octets, kind.is_capture, "capture")
-    if not runner.ok:
-        tell(runner.results[-1].text(scenario.path))
     named = "standard output" if output == _STANDARD_OUTPUT else output
+    status = _judged(runner)
     tell(Exported(named, capture.frames, capture.never_left, replaced).text)
+    return status
+
+
+def _judged(runner: "Runner") -> int:
+    """The exit status of a scenario that was played; a failure is reported."""
+    from rdmalab.scenario.report import RunModel, of_runner
+
+    if not runner.ok:
+        tell(runner.results[-1].text(runner.scenario.path))
     report = RunModel()
     report.add(of_runner(runner))
     return verdict(report)
+
+
+def _drawn(runner: "Runner", form: str, output: str) -> int:
+    """Write the ladder of the packets after the setup."""
+    from rdmalab.export.ladder_svg import ladder
+    from rdmalab.shell.show_wire import drawing
+
+    world, names = runner.session.world, runner.session.names
+    steps = [result for result in runner.results if not result.step.is_setup]
+    first = steps[0].first_record if steps else 0
+    if form == "svg":
+        drawn = ladder(world, names, first).svg
+    else:
+        drawn = drawing(world, names, _DRAWN_WIDTH, first)
+    octets = f"{drawn}\n".encode()
+    if output == _STANDARD_OUTPUT:
+        print_octets(octets)
+    else:
+        write(output, octets, lambda old: form == "svg" and b"<svg" in old[:200], "drawing")
+    return _judged(runner)
 
 
 @program.command(
@@ -96,6 +133,7 @@ def python(  # noqa: PLR0913  (one argument an option)
     The devices are rdmalab0 (node A) and rdmalab1 (node B), one process may use both. Time is
     virtual: sleeps and timeouts return at once. Options of the lab come before SCRIPT.
     """
+    from rdmalab.compat.process import here
     from rdmalab.compat.script import run as play
 
     opened = _exercise(exercise, student, submit, is_other=profile != STRICT.name)
@@ -112,9 +150,10 @@ def python(  # noqa: PLR0913  (one argument an option)
         code = play(script, arguments, profile, layer, warned, opened)
     if opened is not None:
         _hand_in(opened, submit)
+    session = here().session
     if save is not None or tui:
-        _keep(save, Path(script).name, tui=tui)
-    found = _why() if ask else Exit.WELL
+        _keep(save, Path(script).name, session, tui=tui)
+    found = _why(session) if ask else Exit.WELL
     return code or found
 
 
@@ -131,11 +170,12 @@ def _exercise(
     if is_other:
         raise click.UsageError("--lab and --profile exclude each other: a lab has its devices")
     from rdmalab.classroom.exercise import Exercise
+    from rdmalab.classroom.lab_session import WrongWork
     from rdmalab.classroom.playing import BrokenLab
 
     try:
         return Exercise(file, student)
-    except (FileError, BrokenLab) as wrong:
+    except (FileError, BrokenLab, WrongWork) as wrong:
         raise click.UsageError(str(wrong)) from None
 
 
@@ -149,24 +189,22 @@ def _hand_in(exercise: "Exercise", file: str | None) -> None:
         tell(f"{file}: hand in this file")
 
 
-def _why() -> int:
+def _why(session: "Session") -> int:
     """Tell on standard error what is wrong in the session; the exit code of `why`."""
-    from rdmalab.compat.process import here
     from rdmalab.doctor.consultation import consult
 
-    report = consult(here().session)
+    report = consult(session)
     tell(answer(report))
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
 
-def _keep(path: str | None, title: str, *, tui: bool) -> None:
+def _keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
     """Write the verbs of the program as a scenario, and open it in the app if requested."""
-    from rdmalab.compat.process import here
     from rdmalab.scenario.loader import is_scenario
     from rdmalab.scenario.saving import Unsavable, saved
 
     try:
-        text = saved(here().session, title)
+        text = saved(session, title)
     except Unsavable as why:
         raise click.ClickException(f"{title} cannot be kept: {why}") from None
     with tempfile.TemporaryDirectory() as folder:
@@ -202,3 +240,100 @@ def open_(*, text: str, profile: str | None) -> int:
     from rdmalab.tui.launch import main as app
 
     return app(profile=profile, shared="".join(word.split()))
+
+
+@program.command(
+    name="exec",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED,
+                metavar="-- PROGRAM [ARG]... [: PROGRAM [ARG]...]")  # fmt: skip
+@with_profile
+@click.option("--world", "lines", multiple=True, metavar="LINE",
+              help="A line before they start, as 'fault drop A->B nth=3'; repeatable.")  # fmt: skip
+@click.option("--node", "placed", multiple=True, type=click.Choice(["A", "B", "both"]),
+              help="Where a program runs, in their order; default: A, B, A, ... ")  # fmt: skip
+@click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
+@click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
+@click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
+@click.option("--limit", type=click.FloatRange(min=0), metavar="SECONDS",
+              help="End the programs after so much real time.")  # fmt: skip
+@click.option(
+    "--end-stuck", is_flag=True, help="End the programs when nothing can happen any more."
+)
+def exec_(  # noqa: PLR0913  (one argument an option)
+    *, words: tuple[str, ...], profile: str, lines: tuple[str, ...], placed: tuple[str, ...],
+    save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
+) -> int:  # fmt: skip
+    """Run compiled programs that use libibverbs on a lab instead of RDMA hardware.
+
+    The first runs on node A, the second on B; a colon stands between two programs. What fails or
+    hangs is explained on standard error while they run. Exit code: the largest of the programs.
+    """
+    from rdmalab.compat.c.building import CannotBuild
+    from rdmalab.compat.c.execute import Execution
+    from rdmalab.lab import Lab
+
+    lab = Lab(profile=profile)
+    for line in lines:
+        for reply in lab.do(line):
+            if reply.failed:
+                raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
+    try:
+        execution = Execution(lab, _commands(words, placed), tell)
+    except CannotBuild as missing:
+        raise click.ClickException(str(missing)) from None
+    with unguarded():
+        code = execution.run(limit_s=limit, end_stuck=end_stuck)
+    if save is not None or tui:
+        _keep(save, " ".join(words), lab.session, tui=tui)
+    found = _why(lab.session) if ask else Exit.WELL
+    return code or found
+
+
+def _commands(words: tuple[str, ...], placed: tuple[str, ...]) -> "list[Command]":
+    from rdmalab.compat.c.execute import Command
+
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == ":":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    if not all(parts):
+        raise click.UsageError("a program is missing beside a colon")
+    nodes = [*placed[: len(parts)], *("AB"[n % 2] for n in range(len(placed), len(parts)))]
+    for part in parts:
+        if shutil.which(part[0]) is None:
+            raise click.UsageError(f"program {part[0]} is not found")
+    return [
+        Command(tuple(part), "" if node == "both" else node)
+        for part, node in zip(parts, nodes, strict=True)
+    ]
+
+
+@program.command(context_settings={"ignore_unknown_options": True})
+@click.argument("files", nargs=-1, required=True, type=click.UNPROCESSED, metavar="FILE.c...")
+@click.option("-o", "--output", metavar="FILE", help="The program; default: as the first file.")
+def cc(*, files: tuple[str, ...], output: str | None) -> int:
+    """Compile a C program with libibverbs and librdmacm, to be run by rdmalab exec.
+
+    Other options go to the compiler, which is that of the variable CC, else cc.
+    """
+    from rdmalab.compat.c.building import CannotBuild, compile_program
+
+    sources = [each for each in files if each.endswith(".c")]
+    if not sources:
+        raise click.UsageError("no file that ends with .c")
+    for each in sources:
+        if not Path(each).is_file():
+            raise click.UsageError(f"{each} cannot be read: no such file")
+    made = output or str(Path(sources[0]).with_suffix(""))
+    try:
+        code = compile_program(files, made)
+    except CannotBuild as missing:
+        raise click.ClickException(str(missing)) from None
+    if code:
+        return Exit.FAILED
+    tell(f"{made}: run it with rdmalab exec -- ./{made}" if "/" not in made else made)
+    return Exit.WELL

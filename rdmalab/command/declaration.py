@@ -3,6 +3,7 @@
 import enum
 import inspect
 import sys
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -142,8 +143,8 @@ def aliases(vocabulary: Mapping[str, Command]) -> dict[str, str]:
 
 
 def _command(facts: Facts, function: Callable[..., object]) -> Command:
-    hints = typing.get_type_hints(function, include_extras=True)
     first, *rest = inspect.signature(function).parameters.values()
+    hints = _hints(function, [p.name for p in rest])
     parameters = tuple(
         parameter_of(
             p.name.rstrip("_"),
@@ -157,6 +158,15 @@ def _command(facts: Facts, function: Callable[..., object]) -> Command:
     may_look = any(p.looks is not None for p in parameters)
     asking = tuple(p for p in parameters if isinstance(p.kind, (ExpressionKind, LinesKind)))
     return Command(name, function, parameters, changes, may_look, facts, asking)
+
+
+def _hints(function: Callable[..., object], names: list[str]) -> dict[str, object]:
+    """The annotations of parameters; what a command returns may be a type not imported yet."""
+    own = types.SimpleNamespace(
+        __annotations__={name: function.__annotations__[name] for name in names},
+        __globals__=function.__globals__,
+    )
+    return typing.get_type_hints(own, include_extras=True)
 
 
 CallArguments = dict[str, Any]

@@ -45,3 +45,11 @@ class NotUnderstood(Exception):  # noqa: N818
         self.hint = hint
         self.line = line
         self.argument = argument
+
+
+class NotAllowed(NotUnderstood):
+    """Raised for a line that the rules of an open lab do not allow; nothing was executed."""
+
+
+class UnknownVerb(NotUnderstood):
+    """Raised for a line whose first word is no command."""

@@ -4,6 +4,7 @@ import dataclasses
 import enum
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -209,6 +210,20 @@ def _container_kind(annotation: object, metadata: tuple[object, ...]) -> Argumen
     return None
 
 
+_SIMPLE: dict[object, Callable[[Noun | None, tuple[object, ...]], ArgumentKind]] = {
+    bool: lambda _noun, _metadata: BooleanKind(),
+    str: lambda _noun, metadata: ProseKind() if PROSE in metadata else TextKind(),
+    Thing: lambda noun, _metadata: ThingKind(noun),
+    Ref: lambda noun, _metadata: ThingKind(noun, ranged=True),
+    Region: lambda noun, _metadata: ThingKind(noun, ranged=True),
+    Expression: lambda _noun, metadata: ExpressionKind(is_topic=TOPIC in metadata),
+    Lines: lambda _noun, _metadata: LinesKind(),
+    Direction: lambda _noun, _metadata: DirectionKind(),
+    Moment: lambda _noun, _metadata: MomentKind(),
+}
+"""Kinds of classes that need no more than their noun and metadata."""
+
+
 def _class_kind(cls: object, metadata: tuple[object, ...]) -> ArgumentKind:
     noun = next((m for m in metadata if isinstance(m, Noun)), None)
     if cls is int:
@@ -220,19 +235,8 @@ def _class_kind(cls: object, metadata: tuple[object, ...]) -> ArgumentKind:
         return WordKind(tuple(words))
     if cls is New and noun is not None:
         return NewKind(noun)
-    simple: dict[object, ArgumentKind] = {
-        bool: BooleanKind(),
-        str: ProseKind() if PROSE in metadata else TextKind(),
-        Thing: ThingKind(noun),
-        Ref: ThingKind(noun, ranged=True),
-        Region: ThingKind(noun, ranged=True),
-        Expression: ExpressionKind(is_topic=TOPIC in metadata),
-        Lines: LinesKind(),
-        Direction: DirectionKind(),
-        Moment: MomentKind(),
-    }
-    if cls in simple:
-        return simple[cls]
+    if (made := _SIMPLE.get(cls)) is not None:
+        return made(noun, metadata)
     if isinstance(cls, type) and issubclass(cls, enum.IntEnum | enum.IntFlag):
         spelled = next((m for m in metadata if isinstance(m, Spelled)), Spelled())
         return EnumKind(cls, tuple(spelled.items()))

@@ -85,7 +85,7 @@ class Mirror:
         if now == self.shadow:
             return ()
         before, self.shadow = self.shadow, bytes(now)
-        return _differences(before, self.shadow)
+        return differences(before, self.shadow)
 
     def _compared(self, before: bytes) -> bytes | bytearray:
         """All bytes of now; `before` has those of pages that are not mapped any more."""
@@ -149,7 +149,7 @@ class Mirror:
                     own_memory.write(self.real + start, octets[start - offset : stop - offset])
 
 
-def _differences(before: bytes, now: bytes) -> Iterator[tuple[int, bytes]]:
+def differences(before: bytes, now: bytes) -> Iterator[tuple[int, bytes]]:
     """Runs of bytes that differ, with no long equal stretch inside."""
     at, end = 0, len(now)
     while at < end:

@@ -65,6 +65,7 @@ class Process:
         self.devices = {f"{DEVICE}{n}": node for n, node in enumerate(self.world.nodes)}
         self._numbers: dict[tuple[str, Noun], int] = {}
         self._fetched = 0
+        self.is_over = False  # the bounds of the session have ended it
         self._empty = 0  # polls that found nothing, since the last of `_FIRST_AGAIN`
         self._idle = 0  # of these, since the last look at a clock, those of an idle lab
         self._vain: dict[str, int] = {}  # polls of an idle lab since the last of `_FIRST_AGAIN`
@@ -209,12 +210,13 @@ class Process:
 
     def _until_news(self, until_ns: int, news: tuple[Kind, ...]) -> None:
         world = self.world
+        events, until_ns = self._room(until_ns)
         before = world.trace.latest + 1
-        while world.step(until_ns):
+        while events and world.step(until_ns):
             if of_kinds(world.trace.since(before), news):
                 return
-            before = world.trace.latest + 1
-        world.advance(until_ns)
+            before, events = world.trace.latest + 1, events - 1
+        self._arrive(events, until_ns)
 
     def sleep(self, duration_ns: int) -> None:
         """Let virtual time pass and process the events that are due."""
@@ -226,9 +228,26 @@ class Process:
         """The same; the program does not see yet what the adapters have written meanwhile."""
         self._idle = 0
         self.publish()
-        until_ns = self.world.now_ns + duration_ns
-        self.world.run(_ALL, until_ns)
-        self.world.advance(until_ns)
+        events, until_ns = self._room(self.world.now_ns + duration_ns)
+        self._arrive(events - self.world.run(events, until_ns), until_ns)
+
+    def _room(self, until_ns: int) -> tuple[int, int]:
+        """Events and time that the bounds of the session leave up to a moment."""
+        bounds = self.session.bounds
+        if bounds is None or self.is_over:
+            return _ALL, until_ns
+        return max(0, bounds.event - self.world.event), min(until_ns, bounds.at_ns)
+
+    def _arrive(self, events: int, until_ns: int) -> None:
+        """Go to a time up to which events ran. events: so many are left; 0 ends the program."""
+        bounds = self.session.bounds
+        if events:
+            self.world.advance(until_ns)
+        if bounds is not None and not self.is_over:
+            is_late = self.world.now_ns >= bounds.at_ns
+            if is_late or not events:
+                self.is_over = True  # what it cleans up now is no part of its work
+                raise SystemExit(bounds.sentences[is_late])
 
     def is_idle(self) -> bool:
         """No event is pending, and no other thread of the program exists that could cause one."""

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING
 
 from rdmalab.command import Invocation
 from rdmalab.spec import records as rec
-from rdmalab.spec.records import Record
+from rdmalab.spec.records import Kind, Record
+from rdmalab.verbs.object_suggestions import named
 
 if TYPE_CHECKING:
     from rdmalab.doctor.log import Log
+    from rdmalab.session.session import Session
 
 
 class Call:
@@ -37,6 +39,19 @@ class Call:
     @property
     def program(self) -> str:
         return self._said()[1]
+
+    def said(self, session: "Session") -> str:
+        """Why it was refused, with the names of objects."""
+        made = self.invocation
+        return named(session, made, self.message) if made is not None else self.message
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether a program made the call in a line `try`, and went on after the refusal."""
+        records = self._log.within(self.event) if self.program else []
+        ran = [record for record in records if rec.kind_of(record) is Kind.PROGRAM_RAN]
+        failed = any(rec.kind_of(record) is Kind.PROGRAM_FAILED for record in records)
+        return not failed and any(rec.line_of(record).startswith("try ") for record in ran)
 
     def _said(self) -> tuple[Invocation | None, str]:
         """Read from the journal on first use: old parts of it are packed."""

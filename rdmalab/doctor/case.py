@@ -1,29 +1,37 @@
 """A case: the world at one moment, its log, and the one thing that is asked about.
 
-Checks read it; it decides nothing. It is used for one consultation.
+Checks read it; it decides nothing. It is used for one consultation. Who reads a case imports the
+types of what it hands over from here.
 """
 
 from functools import cached_property
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.call import Call
+from rdmalab.doctor.call import Call as Call
 from rdmalab.doctor.future import Future, look_ahead
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.work.content import Content
-from rdmalab.doctor.work.messages import Message, arrived
-from rdmalab.doctor.work.receive import Receive
-from rdmalab.doctor.work.send import Send
-from rdmalab.doctor.work.unanswered_sends import Unanswered, unanswered
-from rdmalab.hca.cq import CompletionQueue
+from rdmalab.doctor.log import Log as Log
+from rdmalab.doctor.subject import Sort as Sort
+from rdmalab.doctor.subject import Subject as Subject
+from rdmalab.doctor.work.content import Content as Content
+from rdmalab.doctor.work.messages import Message as Message
+from rdmalab.doctor.work.messages import arrived
+from rdmalab.doctor.work.receive import Receive as Receive
+from rdmalab.doctor.work.send import Ending as Ending
+from rdmalab.doctor.work.send import Send as Send
+from rdmalab.doctor.work.unanswered_sends import Unanswered as Unanswered
+from rdmalab.doctor.work.unanswered_sends import unanswered
+from rdmalab.hca.cq import CompletionQueue as CompletionQueue
 from rdmalab.hca.device import Hca
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import QueuePair as QueuePair
+from rdmalab.hca.srq import SharedReceiveQueue as SharedReceiveQueue
+from rdmalab.hca.wqe import RecvWqe as RecvWqe
+from rdmalab.hca.wqe import SendWqe as SendWqe
 from rdmalab.session.names import Names
-from rdmalab.session.session import Session
+from rdmalab.session.session import Session as Session
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import event_of, object_of
 from rdmalab.views import fmt
-from rdmalab.world.program_state import Program
+from rdmalab.world.program_state import Program as Program
 from rdmalab.world.relations import exists, find_qp, peer_of
 from rdmalab.world.world import World
 
@@ -81,7 +89,7 @@ class Case:
     @property
     def over(self) -> bool:
         """The work has come to its end, good or bad; what is no work is never over."""
-        work = self.send or self.receive
+        work = self.work
         return work is not None and work.ending is not None
 
     @property
@@ -110,14 +118,41 @@ class Case:
         """A queue pair by node and number, whether it exists or not."""
         return fmt.qp_name(self.names, node, number)
 
+    def shared_by(self, target: QueuePair) -> SharedReceiveQueue | None:
+        """The SRQ of a queue pair; of the XRC message that is asked about the one that it names."""
+        number = target.srq
+        if not number and self.send is not None and self.send.wqe is not None:
+            number = self.send.wqe.wr.remote_srqn
+        return self.world.nodes[target.node].srqs.items.get(number)
+
     @property
     def ended(self) -> int:
         """The event in which the work ended; of what has not, the present one."""
-        work = self.send or self.receive
+        work = self.work
         ending = work.ending if work is not None else None
         return ending.event if ending is not None else self.world.event
 
     # ------------------------------------------------------------------ the subject
+    @property
+    def case(self) -> "Case":
+        """Itself, for checks that ask it for more."""
+        return self
+
+    @property
+    def work(self) -> Send | Receive | None:
+        """The facts of a send or a receive; None if something else is asked about."""
+        return self.send or self.receive
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the work ended; None where it has not."""
+        return self.work.ending if self.work is not None else None
+
+    @property
+    def wqe(self) -> SendWqe | None:
+        """The entry of a send on its queue; None if it is not known."""
+        return self.send.wqe if self.send is not None else None
+
     @cached_property
     def send(self) -> Send | None:
         """The facts of a send; None if something else is asked about."""

@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from rdmalab.doctor import checks
+from rdmalab.doctor import answers, checks
 from rdmalab.doctor.finding import Check, Section
 
 _SECTIONS = tuple(Section)
@@ -25,16 +25,8 @@ CHECKS: tuple[Check, ...] = tuple(
 BY_SLUG: dict[str, Check] = {check.slug: check for check in CHECKS}
 
 
-def _of(*sections: Section) -> tuple[Check, ...]:
-    return tuple(check for check in CHECKS if check.section in sections)
-
-
-_S = Section
-
 LISTS: dict[str, tuple[Check, ...]] = {
-    "no-completion": _of(_S.POSTED, _S.QUEUE, _S.LOCAL, _S.PROGRESS, _S.PEER, _S.ERROR),
-    "no-receive": _of(_S.QUEUE, _S.LOCAL, _S.RECEIVE, _S.PEER, _S.ERROR),
-    "bring-up": _of(_S.LOCAL, _S.PEER),
-    "slow": _of(_S.PROGRESS, _S.RECEIVE),
+    name: tuple(check for check in CHECKS if check.section.name in sections)
+    for name, sections in answers.LISTS.items()
 }
 """What `checklist` can work through: the FAQs of the documents."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from rdmalab.doctor.answers import Answer
 from rdmalab.doctor.checklist import LISTS
 from rdmalab.doctor.diagnose import diagnose
 from rdmalab.doctor.finding import Check, Finding, Verdict
@@ -26,10 +27,11 @@ VERDICTS = {
     Verdict.NA: "-",
 }
 _NA = Verdict.NA
+_FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.WAIT, Verdict.UNKNOWN)
 
 
 @dataclass(slots=True)
-class Walk:
+class Walk(Answer):
     """One list, about one thing; name: which, empty if nothing is wrong anywhere."""
 
     title: str
@@ -39,15 +41,19 @@ class Walk:
 
     @property
     def rows(self) -> list[Row]:
-        """The items that concern it, section by section; of each section those that do not."""
+        """First the sum and the items that found something, then the others by section."""
         about = f" of {self.name}" if self.name else ": no check found a fault"
         rows = [Row(RowPart.TITLE, f"checklist {self.title}{about}")]
         if self.examples:
             said = "   ".join(f"checklist {self.title} {example}" for example in self.examples[:1])
             return [*rows, Row(RowPart.ASK, said, "name what you mean: ")]
-        for section, group in groupby(self.items, key=lambda item: item[0].section):
-            rows += [Row(RowPart.SECTION, section.value), *_of_section(list(group))]
-        return [*rows, Row(RowPart.REST, self._sum, "in all: ")]
+        rows.append(Row(RowPart.REST, self._sum, "in all: "))
+        found = [item for item in self.items if item[1].verdict in _FOUND]
+        rows += _of_section(sorted(found, key=lambda item: item[1].verdict), self.name)
+        others = [item for item in self.items if item[1].verdict not in _FOUND]
+        for section, group in groupby(others, key=lambda item: item[0].section):
+            rows += [Row(RowPart.SECTION, section.value), *_of_section(list(group), self.name)]
+        return rows
 
     @property
     def _sum(self) -> str:
@@ -78,14 +84,14 @@ class Walk:
         return {"checklist": self.title, "about": self.name, "items": items}
 
 
-def _of_section(items: list[tuple[Check, Finding]]) -> list[Row]:
+def _of_section(items: list[tuple[Check, Finding]], name: str) -> list[Row]:
     rows: list[Row] = []
     for check, finding in items:
         if finding.verdict is not _NA:
             lead = f"{VERDICTS[finding.verdict]:<4}"
             said = f" {check.slug}: {check.row.asks}"
             rows.append(Row(RowPart.ITEM, said, lead, number=check.row.item, slug=check.slug))
-            rows += evidence_rows(RowPart.GROUND, finding.evidence, check.slug)
+            rows += evidence_rows(RowPart.GROUND, finding.evidence, check.slug, name)
     rest = [check.slug for check, finding in items if finding.verdict is _NA]
     return rows + ([Row(RowPart.REST, ", ".join(rest), "-    not applicable: ")] if rest else [])
 

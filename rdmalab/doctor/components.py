@@ -1,7 +1,4 @@
-"""The things that can have to do with a thing: connected to it, using it, named by one thread.
-
-What happens to all others changes nothing for it, so a question about it leaves them out.
-"""
+"""The things that can have to do with a thing, and whether they are at rest."""
 
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -10,10 +7,12 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.named import things_of
 from rdmalab.session.history import History
 from rdmalab.session.session import Session
+from rdmalab.session.visits import undone_afterwards
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, verb_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
 from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of
+from rdmalab.world.programs import programs_of, running
 from rdmalab.world.relations import peer_thing, used_by
 from rdmalab.world.world import World
 
@@ -47,8 +46,7 @@ def _links(session: Session) -> Iterator[tuple[Thing, Thing]]:
             if peer is not None:
                 yield Thing(Noun.QP, node, number), peer
     for program in programs_of(world):
-        thread = Thing(Noun.PROGRAM, program.node, program.number)
-        yield from ((thread, thing) for thing in _named(session, program))
+        yield from ((program.thing, thing) for thing in _named(session, program))
 
 
 def _named(session: Session, program: Program) -> Iterator[Thing]:
@@ -69,7 +67,7 @@ def planned(world: World, component: Component) -> list[Entry]:
 def _concerns(world: World, entry: Entry, component: Component) -> bool:
     _, _, door, node, argument, _ = entry
     if door == Door.PROGRAM:
-        return _thread(argument) in component
+        return argument.thing in component
     if door == Door.TIMER:
         return Thing(Noun.QP, node, argument) in component
     if door == Door.PORT:
@@ -79,10 +77,6 @@ def _concerns(world: World, entry: Entry, component: Component) -> bool:
         return _DATAGRAMS in component or door == Door.HOST
     datagram = carried.deth is not None and _DATAGRAMS in component
     return datagram or Thing(Noun.QP, node, carried.dest_qp) in component
-
-
-def _thread(program: Program) -> Thing:
-    return Thing(Noun.PROGRAM, program.node, program.number)
 
 
 def leave_out_others(world: World, component: Component) -> None:
@@ -102,3 +96,59 @@ def last_change(history: History, component: Component) -> int | None:
         if any(before.images.get(key) != after.images.get(key) for key in keys):
             return after.place.event
     return None
+
+
+MOST_LINES = 256
+"""So many lines of threads are tried; a longer loop counts as progress."""
+
+_IDLE_KINDS = frozenset((Kind.PROGRAM_RAN, Kind.REFUSED, Kind.CALLED, Kind.CQ_ARMED))
+_ASKING = ("poll_cq", "req_notify_cq", "get_cq_event", "get_async_event", "query_qp", "query_port")
+_CLOCK = "now"
+
+
+def at_rest(session: Session, component: Component) -> bool:
+    """Whether nothing changes for a component of the world without another call."""
+    coming = planned(session.world, component)
+    if any(entry[2] != Door.PROGRAM for entry in coming):
+        return False
+    return not coming or _repeats(session, component)
+
+
+def changes_nothing(record: Record) -> bool:
+    """Whether a record of a thread says that it has looked, and found nothing new."""
+    kind = kind_of(record)
+    return kind in _IDLE_KINDS and (kind is not Kind.CALLED or verb_of(record) in _ASKING)
+
+
+def _repeats(session: Session, component: Component) -> bool:
+    """Whether every thread that runs comes back to where it is, and has changed nothing."""
+    world = session.world
+    threads = [thread for thread in running(world) if thread.thing in component]
+    if any(_CLOCK in line.text.split() for thread in threads for line in thread.lines):
+        return False
+    about = {(thing.node, thing.number) for thing in component}
+    home = {thread.thing: _place(thread) for thread in threads}
+    first = world.trace.latest + 1
+    with undone_afterwards(session.history):
+        leave_out_others(world, component)
+        for _ in range(MOST_LINES):
+            session.history.run(1)
+            records = [r for r in world.trace.since(first) if (node_of(r), object_of(r)) in about]
+            if not all(map(changes_nothing, records)):
+                return False
+            first = world.trace.latest + 1
+            ran = {_runner(r) for r in records if kind_of(r) is Kind.PROGRAM_RAN}
+            for thread in running(world):
+                if thread.thing in ran and home.get(thread.thing) == _place(thread):
+                    del home[thread.thing]
+            if not home:
+                return True
+    return False
+
+
+def _runner(record: Record) -> Thing:
+    return Thing(Noun.PROGRAM, node_of(record), object_of(record))
+
+
+def _place(thread: Program) -> tuple[int, tuple[int, ...]]:
+    return thread.at, tuple(thread.loops)

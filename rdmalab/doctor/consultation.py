@@ -8,25 +8,18 @@ from typing import Any
 
 from rdmalab.command import Moment as MomentWord
 from rdmalab.command import NotUnderstood
+from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.diagnose import followed, report_of, unique
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.look import Look, as_of_now, of_then
-from rdmalab.doctor.moments import (
-    Moment,
-    Why,
-    moments,
-    object_moments,
-    visit,
-)
+from rdmalab.doctor.facts.undelivered import for_bytes
+from rdmalab.doctor.look import Look, as_of_now, best_of, of_then
+from rdmalab.doctor.moments import Moment, Why, is_ordered, moments, object_moments, visit
 from rdmalab.doctor.plain import plain, well
 from rdmalab.doctor.question import asked as put_right
-from rdmalab.doctor.report import Report
-from rdmalab.doctor.subject import Subject
+from rdmalab.doctor.report import NO_MESSAGE, Report
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.grammar.trees import render
 from rdmalab.session.reverse import go_to_moment
-from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
 
 
@@ -70,21 +63,40 @@ def _pointed(session: Session, log: Log, question: Node | None) -> Report:
         if looks and looks[-1].decides:
             break
     looks = looks or _look(log, question, found, Moment(session.world.event, Why.NOW))
-    best = min(looks, key=lambda look: look.rank)
-    earlier = [cause for look in looks[: looks.index(best)] for cause in look.report.warnings]
+    written = max((_written(look) for look in looks), default=-1)
+    looks = [look for look in looks if look.moment.event >= written]
+    best = best_of(looks)
+    earlier = [cause for look in looks[: looks.index(best)] for cause in look.report.warnings
+               if not (cause.check.slug == NO_MESSAGE
+                       and is_ordered(session, log, cause.subject))]  # fmt: skip
     best.report.warnings = unique([*earlier, *best.report.warnings])
     return as_of_now(session, log, best, found)
+
+
+def _written(look: Look) -> int:
+    """The event in which the bytes that are asked about were written, as known at a moment."""
+    found = look.report.standing
+    wrote = look.subject.sort is Sort.BYTES and found.good and found.event is not None
+    return found.event if wrote and found.event is not None else -1
 
 
 def chain_of(
     session: Session, log: Log, question: Node | None, found: Sequence[Subject]
 ) -> list[Moment]:
-    """The moments of what is asked about; of an object its own before those of its work."""
+    """The moments of what is asked about; of an object its own before later ones of its work."""
     own: list[Moment] = []
-    if isinstance(question, Path) and len(question.steps) == 2:
+    alone = found[0].sort is Sort.OBJECT  # nothing of it ends or waits
+    own_name = isinstance(question, Path) and len(question.steps) == 2
+    if own_name and not alone:
         thing = session.names.find(str(question))
         own = object_moments(session, log, thing) if thing is not None else []
-    chain = {moment.event: moment for moment in [*own, *moments(session, log, found[0])]}
+    work = moments(session, log, found[0])
+    about = list(found[:1])
+    if own_name and found[0].sort is Sort.BYTES:
+        about += for_bytes(Case(session, found[0], log, asked=True))
+    chains = (moments(session, log, each) for each in about)
+    ended = [moment for chain in chains for moment in chain if moment.why is Why.ENDED]
+    chain = {moment.event: moment for moment in [*ended, *own, *work]}
     return list(chain.values())
 
 
@@ -108,6 +120,8 @@ def _then(
         then = subjects(session, log, question)
     except NotUnderstood:
         return []
+    if found[0].sort is not Sort.CALL:  # other calls that were refused then are made good now
+        then = [each for each in then if each.sort is not Sort.CALL or each in found]
     same = bool(then) and then[0].sort is found[0].sort
     if not then or (same and found[0].serial >= 0 and then[0].serial < 0):
         return []  # it was not posted yet

@@ -5,16 +5,15 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.checklist import CHECKS
 from rdmalab.doctor.finding import Check, Finding, Section, Verdict
 from rdmalab.doctor.future import goes_on
-from rdmalab.doctor.log import Log
 from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.refused_calls import OF_STATES, by_rule
 from rdmalab.doctor.related_subjects import sources_of
 from rdmalab.doctor.report import SLOW, TOO_EARLY, Cause, Report
-from rdmalab.doctor.subject import Sort, Subject, name_of
-from rdmalab.session.session import Session
+from rdmalab.doctor.subject import name_of
 from rdmalab.views import fmt
 
 MOST_SUBJECTS = 24
@@ -82,6 +81,8 @@ def diagnose(
     """All checks, in their order."""
     case = Case(session, subject, log, asked=asked, arrival=arrival)
     findings = [(check, check.examine(case)) for check in CHECKS]
+    if not any(finding.verdict is Verdict.FAIL for _, finding in findings):
+        findings += by_rule(case)
     found = _foreseen(case, standing(session, subject, log), findings)
     return Diagnosis(case, name_of(session.names, subject), found, findings)
 
@@ -92,7 +93,9 @@ def _foreseen(
     """Late, pending, or never: what waits in vain will never come."""
     verdicts = {check.slug: finding.verdict for check, finding in findings}
     if found.kind is Status.COMPLETED and verdicts.get(SLOW) is Verdict.WARN:
-        return replace(found, kind=Status.LATE)
+        took = next(f.evidence[-1].text for check, f in findings if check.slug == SLOW)
+        said = found.sentence.replace("SUCCESS", f"SUCCESS after {took}", 1)
+        return replace(found, kind=Status.LATE, sentence=said)
     if found.kind is not Status.PENDING:
         return found
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
@@ -101,7 +104,7 @@ def _foreseen(
     if causes:
         return _without_a_call(case, found)
     if Verdict.WARN in verdicts.values() and case.needs_new_call:
-        return replace(found, sentence=f"{found.sentence}, and {_never_text(case.subject)}")
+        return replace(found, sentence=f"{found.sentence}, and {never_text(case.subject)}")
     return found
 
 
@@ -115,7 +118,7 @@ def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
     if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
         return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
     return replace(
-        found, kind=Status.NEVER, sentence=f"{found.sentence}, and {_never_text(case.subject)}"
+        found, kind=Status.NEVER, sentence=f"{found.sentence}, and {never_text(case.subject)}"
     )
 
 
@@ -124,7 +127,7 @@ def _counts(case: Case) -> bool:
     return case.qp is not None and case.qp.timer.at_ns is not None
 
 
-def _never_text(subject: Subject) -> str:
+def never_text(subject: Subject) -> str:
     """What will not happen without another call."""
     if subject.sort is Sort.PROGRAM:
         return "will not get past it without another call"
@@ -142,7 +145,7 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
     return Report(
         first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,
-        warnings=unique(c for d in explained for c in d.causes(Verdict.WARN)),
+        warnings=unique(c for d in [first, *explained] for c in d.causes(Verdict.WARN)),
         waits=waits(explained),
         ruled_out=first.ruled_out,
         unknown=first.causes(Verdict.UNKNOWN),
@@ -156,6 +159,9 @@ def _is_about(first: Diagnosis, cause: Cause) -> bool:
     return cause.check.slug not in first.ruled_out
 
 
+_WAITING = (Sort.PROGRAM, Sort.CQ, Sort.RECV)  # what another one's failure lets wait in vain
+
+
 def _waits_for(
     first: Diagnosis, roots: Sequence[Cause], seen: Sequence[Diagnosis]
 ) -> SubjectOutcome:
@@ -165,22 +171,37 @@ def _waits_for(
     says so although they came.
     """
     found, case = first.standing, first.case
-    if case.subject.sort is Sort.BYTES and found.kind is Status.WELL and first.causes(Verdict.FAIL):
-        return replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, and they are wrong")
+    if found.kind is Status.NEVER and case.content is not None and not first.causes(Verdict.WARN):
+        filled = case.content.filled_by_program
+        said = "the program has filled these bytes, and no message"
+        if filled is not None and not (roots or case.content.receives or sources_of(case)):
+            return replace(found, kind=Status.WELL, sentence=said, event=filled)
+    if first.causes(Verdict.FAIL) and (bad := spoiled(found, case.subject)) is not found:
+        return bad
     if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
         writers = {each for each in sources_of(case) if each.sort is Sort.SEND}
         open_ = [d for d in seen if d.case.subject in writers
                  and d.standing.kind is Status.PENDING]  # fmt: skip
         said = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
         return replace(found, kind=Status.PENDING, sentence=said) if open_ else found
-    waits = found.kind is Status.PENDING and case.subject.sort in (Sort.PROGRAM, Sort.CQ)
+    waits = found.kind is Status.PENDING and case.subject.sort in _WAITING
     lost = {d.case.subject for d in seen if d.standing.kind is Status.NEVER}
     if not waits or not roots or not (case.at_rest or roots[0].subject in lost):
         return found
     if not case.at_rest and _may_go_on(case):
         return found
-    said_ = found.sentence.removesuffix(f", and {_never_text(case.subject)}")
-    return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {_never_text(case.subject)}")
+    said_ = found.sentence.removesuffix(f", and {never_text(case.subject)}")
+    return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {never_text(case.subject)}")
+
+
+_SPOILED = {Sort.BYTES: "and they are wrong", Sort.PROGRAM: "and it used wrong data"}
+
+
+def spoiled(found: SubjectOutcome, subject: Subject) -> SubjectOutcome:
+    """How bytes that came, or a thread that is done, stand if a check has found a cause on them."""
+    said = _SPOILED.get(subject.sort, "") if found.kind is Status.WELL else ""
+    bad = replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, {said}")
+    return bad if said else found
 
 
 def _may_go_on(case: Case) -> bool:
@@ -202,10 +223,23 @@ def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Caus
         for cause in diagnosis.causes(Verdict.FAIL)
         if cause.finding.origin <= last
     ]
-    roots = [cause for cause in causes if not cause.check.row.station]
-    stations = sorted((cause for cause in causes if cause.check.row.station), key=origin)
+    late = _followed_refusal(story)
+    roots = [c for c in causes if not c.check.row.station and c.subject not in late]
+    stations = sorted((cause for cause in causes if cause not in roots),
+                      key=lambda c: (c.subject in late, c.check.is_rule, origin(c)))  # fmt: skip
     stations = [cause for cause in stations if not (roots and cause.check.row.fallback)]
     return (roots, stations) if roots else (stations[:1], stations[1:])
+
+
+def _followed_refusal(story: Sequence[Diagnosis]) -> set[Subject]:
+    """Calls that were refused for the state in which an earlier refused call left a thing."""
+    calls = [d for d in story if d.case.call is not None and d.causes(Verdict.FAIL)]
+    return {
+        later.case.subject for later in calls for first in calls
+        if later.case.call is not None and later.case.call.refusal in OF_STATES
+        and first.case.subject.thing == later.case.subject.thing
+        and first.case.subject.event < later.case.subject.event
+    }  # fmt: skip
 
 
 def waits(explained: Sequence[Diagnosis]) -> list[Cause]:

@@ -14,31 +14,31 @@ from rdmalab.spec.statuses import WCStatus
 
 
 class _Failed(NamedTuple):
-    """How work ended, in which record, in which event."""
+    """Work that failed: rank 0; 1 is a flushed send, 2 a flushed receive."""
 
-    status: WCStatus
-    number: int
+    rank: int
     event: int
+    subject: Subject
 
 
-def _failures(log: Log, thing: Thing, born: int | None = None) -> list[tuple[_Failed, Subject]]:
-    """All work of a queue pair that failed since an event; without one, in its present life."""
+def _failures(log: Log, thing: Thing, born: int | None = None) -> list[_Failed]:
+    """All work of a queue pair that failed since an event; without one, in its present life.
+
+    The first is what failed first, a flush only if all were.
+    """
     born = _born(log, thing) if born is None else born
-    return [
-        (
-            _Failed(rec.status_of(r), number, rec.event_of(r)),
-            Subject.of_send(thing, rec.send_wqe_of(r)),
-        )
-        for number, r in log.failed_sends
+    found = [
+        _Failed(rec.status_of(r) is WCStatus.WR_FLUSH_ERR, rec.event_of(r),
+                Subject.of_send(thing, rec.send_wqe_of(r)))
+        for r in log.failed_sends
         if (rec.node_of(r), rec.object_of(r)) == thing[1:] and rec.event_of(r) > born
     ] + [
-        (
-            _Failed(WCStatus(rec.cqe_of(r).status), number, rec.event_of(r)),
-            _received(thing, rec.cqe_of(r)),
-        )
-        for number, r in log.failed_receives
+        _Failed(2 * (rec.cqe_of(r).status == WCStatus.WR_FLUSH_ERR), rec.event_of(r),
+                _received(thing, rec.cqe_of(r)))
+        for r in log.failed_receives
         if (rec.node_of(r), rec.cqe_of(r).qp_num) == thing[1:] and rec.event_of(r) > born
-    ]
+    ]  # fmt: skip
+    return sorted(found, key=lambda each: each[:2])
 
 
 def failed_lives(log: Log, thing: Thing) -> list[tuple[int, Subject]]:
@@ -47,29 +47,20 @@ def failed_lives(log: Log, thing: Thing) -> list[tuple[int, Subject]]:
     A flushed send before a flushed receive; each with its event.
     """
     resets = log.entered(thing, QPState.RESET)
-    lives: dict[int, list[tuple[int, int, int, Subject]]] = {}
-    for failed, subject in _failures(log, thing, -1):
-        rank = 1 + (subject.sort is Sort.RECV) if failed.status is WCStatus.WR_FLUSH_ERR else 0
-        each = (rank, failed.number, failed.event, subject)
-        lives.setdefault(bisect_left(resets, failed.event), []).append(each)
-    firsts = [min(life, key=lambda each: each[:2]) for _, life in sorted(lives.items())]
-    return [(event, subject) for _, _, event, subject in firsts]
+    firsts: dict[int, tuple[int, Subject]] = {}
+    for _, event, subject in _failures(log, thing, -1):
+        firsts.setdefault(bisect_left(resets, event), (event, subject))
+    return [first for _, first in sorted(firsts.items())]
 
 
 def first_failed(log: Log, thing: Thing) -> list[Subject]:
     """The first work of a queue pair that failed in its present life, a flush only if all were."""
-    found = [
-        (failed.status is WCStatus.WR_FLUSH_ERR, failed.number, subject)
-        for failed, subject in _failures(log, thing)
-    ]
-    return [min(found, key=lambda each: each[:2])[2]] if found else []
+    return [each.subject for each in _failures(log, thing)[:1]]
 
 
 def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
     """The same, where that was no flush itself: what a flush came from."""
-    failures = _failures(log, thing)
-    real = [(f.number, s) for f, s in failures if f.status is not WCStatus.WR_FLUSH_ERR]
-    return [min(real, key=lambda each: each[0])[1]] if real else []
+    return [each.subject for each in _failures(log, thing)[:1] if not each.rank]
 
 
 def work_of(node: str, cqe: Cqe) -> Subject:
@@ -95,9 +86,9 @@ def flushed_receives(log: Log, qp: Thing) -> list[RecvWqe]:
     since = _born(log, qp)
     flushed = {
         rec.cqe_of(r).serial
-        for _, r in log.failed_receives
+        for r in log.failed_receives
         if (rec.node_of(r), rec.cqe_of(r).qp_num, rec.cqe_of(r).srq) == (qp.node, qp.number, 0)
         and rec.cqe_of(r).status == WCStatus.WR_FLUSH_ERR and rec.event_of(r) > since
     }  # fmt: skip
-    posted = [rec.recv_wqe_of(record) for _, record in log.about(Kind.RECV_POSTED, qp)]
+    posted = [rec.recv_wqe_of(record) for record in log.about(Kind.RECV_POSTED, qp)]
     return [wqe for wqe in posted if wqe.serial in flushed]

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
+from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.spec.causes import CauseRow, cause_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from rdmalab.doctor.case import Case
 
@@ -32,10 +33,17 @@ class Evidence(NamedTuple):
 
 @dataclass(slots=True)
 class Fix:
-    """Commands that make it good, or in `program` what only the program's author can change."""
+    """Commands that make it good, or in `program` what only the program's author can change.
+
+    Both: commands of a moment of the past, and in `program` the decisive one. note: what the
+    commands do otherwise than the program wanted. before: the event instead of which the commands
+    are to be carried out; they are tried on a copy from before it.
+    """
 
     lines: list[str] = field(default_factory=list)
     program: str = ""
+    note: str = ""
+    before: int | None = None
 
 
 @dataclass(slots=True)
@@ -72,9 +80,9 @@ def warn(*evidence: Evidence, cure: Fix | None = None) -> Finding:
     return Finding(Verdict.WARN, list(evidence), cure)
 
 
-def wait(*evidence: Evidence, cure: Fix | None = None) -> Finding:
+def wait(*evidence: Evidence, cure: Fix | None = None, since: int | None = None) -> Finding:
     """Nothing is wrong yet."""
-    return Finding(Verdict.WAIT, list(evidence), cure)
+    return Finding(Verdict.WAIT, list(evidence), cure, since)
 
 
 def hinders(
@@ -131,11 +139,47 @@ class Check:
         """The part of the checklist in which it stands."""
         return Section[self.row.section]
 
+    @property
+    def is_rule(self) -> bool:
+        """Whether it only says which rule refused a call."""
+        return self.slug not in cause_rows()
 
-def check(slug: str) -> "Callable[[Callable[[Case], Finding]], Check]":
-    """The decorated function examines a case for this cause of `spec/causes.toml`."""
+    @property
+    def article(self) -> str:
+        """The words for `explain`: `cause loc-prot`, `rule ah-port`."""
+        return f"{'rule' if self.is_rule else 'cause'} {self.slug}"
 
-    def declare(examine: "Callable[[Case], Finding]") -> Check:
-        return Check(slug, cause_rows()[slug], examine)
+
+def check(
+    slug: str,
+    *,
+    asked: bool = False,
+    verbs: "Collection[str]" = (),
+    **given: "Callable[[Case], object]",
+) -> "Callable[[Callable[..., Finding]], Check]":
+    """The decorated function examines a case for this cause of `spec/causes.toml`.
+
+    Its parameters are facts by name: `case`, an attribute of the case, or what a function in
+    `given` finds. The check does not apply where one of them is None, where the user did not name
+    the subject and it is for what is `asked`, or where the call is of none of these `verbs`.
+    """
+
+    def declare(examine: "Callable[..., Finding]") -> Check:
+        names = examine.__code__.co_varnames[: examine.__code__.co_argcount]
+
+        @wraps(examine)
+        def examined(case: "Case") -> Finding:
+            of_others = verbs and (case.call is None or case.call.verb not in verbs)
+            if of_others or (asked and not case.asked):
+                return NA
+            facts = []
+            for name in names:
+                find = given.get(name)
+                facts.append(find(case) if find is not None else getattr(case, name))
+                if facts[-1] is None:
+                    return NA
+            return examine(*facts)
+
+        return Check(slug, cause_rows()[slug], examined)
 
     return declare

@@ -1,4 +1,4 @@
-"""What comes of a thing without another call: seen on a branch that is undone."""
+"""The outcome of a thing without another call: seen on a branch that is undone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,10 +30,11 @@ _FIRST_LOOK = 32  # events, and then four times as many each time
 
 @dataclass(slots=True)
 class Future:
-    """What comes of a subject without another call. end_ns: when it ended, or the look ahead.
+    """The outcome of a subject without another call. end_ns: when it ended, or the look ahead.
 
     event: the last one that was looked at. settled: it has come to an end; idle: nothing more
-    happens at all; repeats: it is sent again and again, and no counter of retries changes.
+    happens that changes anything; repeats: it is sent again and again, and no counter of retries
+    changes.
     """
 
     standing: SubjectOutcome
@@ -78,6 +79,11 @@ _seen: "WeakKeyDictionary[Log, dict[tuple[Subject, int, int], Future]]" = WeakKe
 
 def _look_ahead(session: Session, subject: Subject, within_ns: int, log: Log) -> Future:
     history, world = session.history, session.world
+    if log.rests(subject.thing):  # threads that come back to their lines never find anything
+        found = standing(session, subject, log)
+        settled, end_ns = found.kind is not Status.PENDING, end_ns_of(found, log)
+        end_ns = world.now_ns if end_ns is None else end_ns
+        return Future(found, world.event, end_ns, settled, idle=True, repeats=False)
     with untouched(session):
         component = log.component_of(subject.thing)
         leave_out_others(world, component)

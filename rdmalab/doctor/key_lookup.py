@@ -3,31 +3,18 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, SendWqe
 from rdmalab.hca.device import Hca
-from rdmalab.hca.dma import Denied, KeyTarget, MemoryUser, SrqUser, locate
+from rdmalab.hca.dma import Denied, MemoryUser, locate
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.keys import WINDOWS, key_of, region_number, window_number
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import RecvWR, SendWR
-from rdmalab.spec.access import Access, Rereg
+from rdmalab.spec.access import Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.records import Kind, event_of, reason_of, rereg_of, void_rkey_of
+from rdmalab.spec.records import Kind, bound_rkey_of, event_of, reason_of, rereg_of, void_rkey_of
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, WROpcode
-from rdmalab.views import fmt
-
-
-class Denial(NamedTuple):
-    """An access that is denied. element: which of sg, -1: memory of the peer."""
-
-    node: str
-    why: Denied
-    key: int
-    addr: int
-    length: int
-    rights: int
-    element: int = -1
+from rdmalab.views import fmt, key_denials
+from rdmalab.views.key_denials import Denial
 
 
 class Gone(NamedTuple):
@@ -47,7 +34,7 @@ class InvalidWindow(NamedTuple):
 
 
 def denials(hca: Hca, user: MemoryUser, wr: SendWR | RecvWR, rights: int) -> list[Denial]:
-    """The elements of a list that the own adapter may not touch, as it is now."""
+    """The elements of a list that the local adapter may not access, as it is now."""
     found = []
     for index, sge in enumerate(listed(wr)):
         length = sge.length or hca.profile.zero_sge_bytes
@@ -67,108 +54,79 @@ def denial_at(hca: Hca, peer: MemoryUser, wqe: SendWqe) -> Denial | None:
 
 
 def denial_text(case: Case, denial: Denial, user: MemoryUser) -> str:
-    """The test that it fails, with the numbers and names of both sides."""
+    """The test that it fails, with the numbers and names of both sides; of a key, its past too."""
     hca = case.world.nodes[denial.node]
-    local = denial.element >= 0
-    opened = (hca.lkeys if local else hca.rkeys).get(denial.key)
-    what = f"sge[{denial.element}]: lkey" if local else "rkey"
-    return f"{what} {denial.key:#x} {_DENIAL_TEXTS[denial.why](case, denial, opened, user)}"
+    said = _past(case, denial) if denial.opened(hca) is None else ""
+    if said:
+        return f"{denial.subject} {said}"
+    return key_denials.denial_text(hca, case.names, denial, user)
 
 
-def _no_key(case: Case, denial: Denial, _opened: KeyTarget | None, _user: MemoryUser) -> str:
+def _past(case: Case, denial: Denial) -> str:
+    """Whose a key was, or is, that opens nothing; empty if it is the key of nothing."""
     if (gone := former(case, denial.node, denial.key)) is not None:
         how = "was deregistered" if gone.dead else "was registered again, with new keys"
         return f"was that of {case.names.of(gone.thing)}, which {how}"
     if (invalid := invalidated(case, denial.node, denial.key)) is not None:
         return f"was that of {case.names.of(invalid.thing)}, and is invalid: {invalid.why}"
-    local = denial.element >= 0
-    if (mr := other_use(case.world.nodes[denial.node], denial)) is not None:
-        use, right = ("rkey", mr.lkey) if local else ("lkey", mr.rkey)
-        name = case.name(Noun.MR, denial.node, mr.number)
-        return f"is the {use} of {name}, whose {'lkey' if local else 'rkey'} is {right:#x}"
-    return f"is the key of no {'MR' if local else 'MR or bound window'} on {denial.node}"
-
-
-def _domain(case: Case, denial: Denial, opened: KeyTarget | None, user: MemoryUser) -> str:
-    assert opened is not None
-    theirs, ours = (case.name(Noun.PD, denial.node, n) for n in (opened.pd, user.pd))
-    shared = user.srq if isinstance(user, SrqUser) else 0
-    noun, number = (Noun.SRQ, shared) if shared else (Noun.QP, user.number)
-    whose = case.name(noun, denial.node, number)
-    return f"opens {name_of(case, denial.node, opened)} in {theirs}, {whose} is in {ours}"
-
-
-def _window(case: Case, denial: Denial, opened: KeyTarget | None, _user: MemoryUser) -> str:
-    assert opened is not None
-    bound = case.name(Noun.QP, denial.node, opened.qp or 0)
-    return f"is of {name_of(case, denial.node, opened)}, which only {bound} may use: it bound it"
-
-
-def _rights(case: Case, denial: Denial, opened: KeyTarget | None, _user: MemoryUser) -> str:
-    assert opened is not None
-    has = fmt.flags(opened.access, Access)
-    lacks = fmt.flags(denial.rights & ~opened.access, Access)
-    return f"opens {name_of(case, denial.node, opened)} for {has}; {lacks} is missing"
-
-
-def _range(case: Case, denial: Denial, opened: KeyTarget | None, _user: MemoryUser) -> str:
-    assert opened is not None
-    name, start = name_of(case, denial.node, opened), denial.addr - opened.iova
-    bytes_ = f"bytes {start}..{start + denial.length}"
-    zero = " (length 0 stands for 2^31)" if denial.length == 1 << 31 else ""
-    return f"opens bytes 0..{opened.length} of {name}, it names {bytes_}{zero}"
-
-
-_DENIAL_TEXTS = {
-    Denied.KEY: _no_key,
-    Denied.PD: _domain,
-    Denied.QP: _window,
-    Denied.RIGHTS: _rights,
-    Denied.RANGE: _range,
-}
-
-
-def name_of(case: Case, node: str, opened: KeyTarget) -> str:
-    """Of a region, or of the window whose binding it is."""
-    if isinstance(opened, MemoryRegion):
-        return case.name(Noun.MR, node, opened.number)
-    key = getattr(opened, "key", 0)
-    return case.name(Noun.MW, node, window_number(key))
-
-
-def other_use(hca: Hca, denial: Denial) -> MemoryRegion | None:
-    """The region whose other key it is."""
-    other = hca.rkeys if denial.element >= 0 else hca.lkeys
-    found = other.get(denial.key)
-    return found if isinstance(found, MemoryRegion) else None
+    if said := _of_window(case, denial.node, denial.key):
+        return said
+    if case.ended < case.world.event:
+        return "did not allow it then"
+    for node, other in case.world.nodes.items():
+        if denial.key in other.rkeys and node != denial.node:
+            name = key_denials.name_of(case.names, node, other.rkeys[denial.key])
+            return f"is that of {name}, and {denial.node} has no such key"
+    return ""
 
 
 # --------------------------------------------------------------------------- keys of the past
 def former(case: Case, node: str, key: int) -> Gone | None:
-    """The region that had this key before, and lost it."""
+    """The region that had this key before, and lost it before the work ended."""
     number, hca = region_number(key), case.world.nodes[node]
     if key >> 8 >= WINDOWS or key in hca.lkeys or key in hca.rkeys:
         return None
-    rereg = [r for _, r in case.log.of(Kind.REREGISTERED, node, number)]
+    rereg = case.log.of(Kind.REREGISTERED, node, number)
     versions = 1 + sum(bool(rereg_of(r) & Rereg.CHANGE_TRANSLATION) for r in rereg)
     if key not in [key_of(key >> 8, hca.host, version) for version in range(versions)]:
         return None
     thing = Thing(Noun.MR, node, number)
+    moved = [event_of(r) for r in rereg if rereg_of(r) & Rereg.CHANGE_TRANSLATION][-1:]
     destroyed = case.log.destroyed(thing)
-    if destroyed is not None:
-        return Gone(thing, destroyed, dead=True)
-    moved = [r for r in rereg if rereg_of(r) & Rereg.CHANGE_TRANSLATION]
-    return Gone(thing, event_of(moved[-1]), dead=False) if moved else None
+    lost_at = moved if destroyed is None else [destroyed]
+    # what was lost after the work had ended is not its reason
+    return next((Gone(thing, event, destroyed is not None) for event in lost_at
+                 if event <= case.ended), None)  # fmt: skip
 
 
 def invalidated(case: Case, node: str, key: int) -> InvalidWindow | None:
-    """The window that had this key, and how it lost it."""
+    """The window that had this key before, and how the key became invalid."""
     number = window_number(key)
     if number < 1 or key in case.world.nodes[node].rkeys:
         return None
     thing = Thing(Noun.MW, node, number)
-    found = [r for _, r in case.log.about(Kind.WINDOW_INVALIDATED, thing) if void_rkey_of(r) == key]
-    return InvalidWindow(thing, event_of(found[-1]), reason_of(found[-1])) if found else None
+    found = [r for r in case.log.about(Kind.WINDOW_INVALIDATED, thing) if void_rkey_of(r) == key]
+    found = [record for record in found if event_of(record) <= case.ended]
+    if found:
+        return InvalidWindow(thing, event_of(found[-1]), reason_of(found[-1]))
+    binds = case.log.about(Kind.WINDOW_BOUND, thing)
+    bound = [record for record in binds if event_of(record) <= case.ended][-1:]
+    if not bound or case.log.destroyed(thing) is not None:
+        return None
+    return InvalidWindow(
+        thing, event_of(bound[0]), f"its bind made it {bound_rkey_of(bound[0]):#x}"
+    )
+
+
+def _of_window(case: Case, node: str, key: int) -> str:
+    """Which window a key is of that is not bound; empty if the key is of no window."""
+    thing = Thing(Noun.MW, node, window_number(key))
+    if thing.number < 1 or thing not in case.names.name_of:
+        return ""
+    name, gone = case.names.of(thing), case.log.destroyed(thing)
+    if gone is not None:
+        return f"is of {name}, which was deallocated in {fmt.ev(gone)}"
+    return f"is of {name}, which is not bound: a bind makes a key valid"
 
 
 def lost(case: Case, hca: Hca, wr: SendWR | RecvWR) -> list[tuple[int, Gone]]:

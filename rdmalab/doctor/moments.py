@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import pairwise
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -83,11 +84,11 @@ def teardowns(log: Log) -> list[list[Act]]:
 
 
 def _acts(log: Log) -> Iterator[Act]:
-    for _, record in log.of(Kind.DESTROYED):
+    for record in log.of(Kind.DESTROYED):
         noun = Noun(rec.noun_of(record))
         if noun is not Noun.PROGRAM and _called(log, rec.event_of(record)):
             yield Act(rec.event_of(record), Thing(noun, rec.node_of(record), rec.object_of(record)))
-    for _, record in log.of(Kind.STATE_CHANGED):
+    for record in log.of(Kind.STATE_CHANGED):
         taken = rec.new_state_of(record) in (QPState.RESET, QPState.ERR)
         if taken and _called(log, rec.event_of(record)):
             yield Act(
@@ -107,7 +108,7 @@ def _called(log: Log, event: int) -> bool:
 def _begun(log: Log) -> list[int]:
     """The events in which something was made, brought up or posted."""
     kinds = (Kind.STATE_CHANGED, Kind.CREATED, *_POSTS)
-    return sorted(rec.event_of(r) for kind in kinds for _, r in log.of(kind) if _begins(r))
+    return sorted(rec.event_of(r) for kind in kinds for r in log.of(kind) if _begins(r))
 
 
 def _begins(record: Record) -> bool:
@@ -121,20 +122,19 @@ def _begins(record: Record) -> bool:
 def _before(log: Log, row: list[Act], thing: Thing) -> list[Moment]:
     """Before a row began, as far as it took queue pairs or the thing; before polls as well.
 
-    The last: before the acts that came one right after the other with that which took the thing.
+    The last: before the acts that came one right after the other with that which took the thing,
+    and before each older such series.
     """
     first = next((a for a in row if a.thing.noun is Noun.QP or a.thing == thing), row[0])
     found = [first.event]
-    calls = [r for _, r in log.of(Kind.CALLED)]
+    calls = log.of(Kind.CALLED)
     index = bisect_left(calls, first.event, key=rec.event_of)
     while index and not any(map(_begins, log.within(rec.event_of(calls[index - 1])))):
         index -= 1
         found[1:] = [rec.event_of(calls[index])]
     own = next((n for n, act in enumerate(row) if act.thing == thing), len(row) - 1)
-    while own and row[own - 1].event == row[own].event - 1:
-        own -= 1
-    if row[own].event > first.event:
-        found.append(row[own].event)
+    series = [b.event for a, b in pairwise(row[: own + 1]) if b.event > a.event + 1]
+    found += [event for event in reversed(series[-MOST_OLDER:]) if event > first.event]
     return [Moment(event - 1, Why.BEFORE_TEARDOWN) for event in found]
 
 
@@ -185,10 +185,34 @@ def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
     if taken is None:
         return found
     row, act = taken
-    found += _before(log, row, subject.thing)
-    if ending is None or ordered:
-        found.append(Moment(ending.event if ending is not None else act.event, Why.TEARDOWN))
-    return found
+    before = _before(log, row, subject.thing)
+    polled = work.polled.event if work.polled is not None else -1
+    late = [Moment(polled, Why.TEARDOWN)] if polled > act.event and not ordered else []
+    if ending is not None and not ordered:
+        return [*found, *(moment for moment in before if moment.event >= ending.event), *late]
+    act_moment = Moment(ending.event if ending is not None else act.event, Why.TEARDOWN)
+    was_posted = subject.serial >= 0  # no act takes what was refused
+    first = [act_moment] if was_posted and _is_alone(log, row, act) else []
+    return [*found, *first, *before, act_moment, *late]
+
+
+def _is_alone(log: Log, row: list[Act], act: Act) -> bool:
+    """Whether an act moved one end to RESET or ERR while the other end worked: no teardown."""
+    last, at_ns = act.event, [rec.at_ns_of(r) for r in log.within(act.event)[:1]]
+    for each in row:  # a teardown takes the other end right after it
+        next_ = each.event == last + 1 and (each.thing != act.thing or last > act.event)
+        last += next_ and at_ns == [rec.at_ns_of(r) for r in log.within(each.event)[:1]]
+    changes = (*log.of(Kind.STATE_CHANGED), *log.of(Kind.DESTROYED))
+    newest: dict[tuple[str, int], Record] = {}
+    for record in sorted(changes, key=rec.event_of):
+        is_qp = rec.kind_of(record) is Kind.STATE_CHANGED or rec.noun_of(record) == Noun.QP
+        if is_qp and rec.node_of(record) != act.thing.node and rec.event_of(record) <= last:
+            newest[rec.node_of(record), rec.object_of(record)] = record
+    gone = any(
+        rec.kind_of(r) is Kind.DESTROYED or rec.new_state_of(r) in (QPState.RESET, QPState.ERR)
+        for r in newest.values()
+    )
+    return log.destroyed(act.thing) != act.event and not gone
 
 
 def _before_users(log: Log, thing: Thing, posted: int | None) -> list[Moment]:
@@ -234,32 +258,75 @@ def _of_call(session: Session, log: Log, subject: Subject) -> list[Moment]:
 def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
     """Of an object: before its teardown, or now if it exists; then before each older teardown."""
     thing, rows = subject.thing, teardowns(log)
-    own = [row for row in rows if any(act.thing == thing for act in row)][-1:]
+    own = _own_row(log, rows, thing)
     found = [m for row in own for m in _before(log, row, thing)]
-    if own and exists(session.world, thing):
-        found.append(Moment([a.event for a in own[0] if a.thing == thing][-1], Why.TEARDOWN))
+    end = log.destroyed(thing)
+    taken = [a.event for row in own for a in row if a.thing == thing and a.event != end]
+    found += [Moment(event, Why.TEARDOWN) for event in taken[-1:]]
     older = [row for row in reversed(rows) if row not in own][:MOST_OLDER]
     before = [m for row in older for m in _before(log, row, thing)]
     now = Moment(session.world.event, Why.NOW)
-    return [*found, *([now] if exists(session.world, thing) else []), *before]
+    return [
+        *_failure(log, thing),
+        *found,
+        *([now] if exists(session.world, thing) else []),
+        *before,
+    ]
+
+
+def _failure(log: Log, thing: Thing) -> list[Moment]:
+    """When the first work failed after an error took a queue pair to ERR, at either end."""
+    if thing.noun is not Noun.QP:
+        return []
+    errs = [e for e in log.entered(thing, QPState.ERR) if not _called(log, e)]
+    up = log.entered(thing, QPState.RTR)
+    ends = [(rec.event_of(r), rec.status_of(r)) for r in log.failed_sends]
+    return [Moment(event, Why.ENDED) for err in errs[-1:] if err > max(up, default=-1)
+            for event in [e for e, status in ends if e >= err
+                          and status is not WCStatus.WR_FLUSH_ERR][:1]]  # fmt: skip
+
+
+def _own_row(log: Log, rows: list[list[Act]], thing: Thing) -> list[list[Act]]:
+    """The last row of teardown acts that took a thing; none if it was brought up since."""
+    own = [row for row in rows if any(act.thing == thing for act in row)][-1:]
+    is_qp = thing.noun is Noun.QP
+    return [row for row in own
+            if not (is_qp and log.entered(thing, QPState.RTR, after=row[-1].event))]  # fmt: skip
 
 
 def object_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
     """Before the last teardown of an object, if nothing was posted on it since."""
-    posts = [rec.event_of(r) for kind in _POSTS for _, r in log.about(kind, thing)]
-    own = [row for row in teardowns(log) if any(act.thing == thing for act in row)][-1:]
+    posts = [rec.event_of(r) for kind in _POSTS for r in log.about(kind, thing)]
+    own = _own_row(log, teardowns(log), thing)
     since = [m for row in own if row[-1].event > max(posts, default=-1)
              for m in _before(log, row, thing)]  # fmt: skip
     return [moment for moment in since if moment.event < session.world.event]
 
 
 def _of_program(session: Session, log: Log, subject: Subject) -> list[Moment]:
-    """A program is never torn down: what it waits for was."""
-    begun = log.created(subject.thing)
+    """Before it was stopped, if it was; before the teardown of what it may wait for."""
+    begun, stopped = log.created(subject.thing), log.destroyed(subject.thing)
+    if stopped is not None:
+        return [Moment(stopped - 1, Why.BEFORE_TEARDOWN)]
     rows = [row for row in teardowns(log) if begun is None or row[0].event > begun]
-    return [m for row in reversed(rows[-MOST_OLDER:]) for m in _before(log, row, subject.thing)]
+    found: list[Moment] = []
+    for row in reversed(rows[-MOST_OLDER:]):
+        before = _before(log, row, subject.thing)
+        if _is_alone(log, row, row[0]):
+            # the thread waits on after the act: now, or until the rest of the row
+            later = [moment for moment in before if moment.event >= row[0].event]
+            now = Moment(session.world.event, Why.NOW)
+            before = [*(later or [now]), *(m for m in before if m not in later)]
+        found += before
+    return found
+
+
+def _now(session: Session, _log: Log, _subject: Subject) -> list[Moment]:
+    """Of an object without work of its own: nothing of it ends."""
+    return [Moment(session.world.event, Why.NOW)]
 
 
 _OF = {
     Sort.SEND: _of_work, Sort.RECV: _of_work, Sort.CALL: _of_call, Sort.PROGRAM: _of_program,
+    Sort.OBJECT: _now,
 }  # fmt: skip

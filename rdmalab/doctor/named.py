@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rdmalab.command import New, Noun, Ref, Thing
+from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.grammar.trees import paths
@@ -23,6 +23,14 @@ def things_in(session: Session, question: Node | None) -> list[Thing]:
         return []
     names = [".".join(map(str, path.steps[:2])) for path in paths(question)]
     return _living(session, [session.names.find(name) for name in names])
+
+
+def gone_in(session: Session, invocation: Invocation | None) -> list[Thing]:
+    """The destroyed things that a call names, each once."""
+    given = list(invocation.arguments.values()) if invocation is not None else []
+    known = [thing for ref in _refs(given) if (thing := session.names.find(str(ref))) is not None]
+    gone = (t for t in known if t.noun is not Noun.NODE and not exists(session.world, t))
+    return list(dict.fromkeys(gone))
 
 
 def _living(session: Session, things: list[Thing | None]) -> list[Thing]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.work.send import post_kind
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.session.session import Session
@@ -14,7 +15,7 @@ from rdmalab.world.relations import exists
 
 def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
     """The newest send of a queue pair with this wr_id; with serial -1 where there is none."""
-    for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
+    for record in reversed(log.about(Kind.SEND_POSTED, thing)):
         if send_wqe_of(record).wr.wr_id == wr_id:
             return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
     if exists(session.world, thing):
@@ -23,7 +24,7 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
         kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
         for serial in (early + kept)[-1:]:
             return Subject(Sort.SEND, thing, serial, wr_id)
-    for _, record in reversed(
+    for record in reversed(
         log.about(Kind.WQE_COMPLETED, thing)
     ):  # its post is no longer in the log
         if send_wqe_of(record).wr.wr_id == wr_id:
@@ -33,8 +34,7 @@ def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject
 
 def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
     """The newest receive of a queue pair, or of an SRQ, with this wr_id."""
-    kind = Kind.SRQ_POSTED if thing.noun is Noun.SRQ else Kind.RECV_POSTED
-    for _, record in reversed(log.about(kind, thing)):
+    for record in reversed(log.about(post_kind(thing), thing)):
         if recv_wqe_of(record).wr.wr_id == wr_id:
             return Subject(Sort.RECV, thing, recv_wqe_of(record).serial, wr_id)
     if exists(session.world, thing):
@@ -44,9 +44,7 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
         for wqe in reversed(waiting):
             if wqe.wr.wr_id == wr_id:
                 return Subject(Sort.RECV, thing, wqe.serial, wr_id)
-    for _, record in reversed(
-        log.of(Kind.CQE_ADDED, thing.node)
-    ):  # its post is no longer in the log
+    for record in reversed(log.of(Kind.CQE_ADDED, thing.node)):  # its post is no longer in the log
         cqe = cqe_of(record)
         queue = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)
         if not cqe.is_send and cqe.wr_id == wr_id and queue == (thing.noun, thing.number):

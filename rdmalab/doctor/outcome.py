@@ -18,8 +18,9 @@ from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.program_state import Program
-from rdmalab.world.relations import exists
+from rdmalab.world.relations import exists, users_of
 
+_SHOWN = 4  # users of an object
 _NEWEST = 16  # refused calls, among which that of a failed program is
 
 
@@ -142,13 +143,13 @@ def _overrun(session: Session, place: CqePlace, node: str) -> SubjectOutcome:
 
 def _waiting(session: Session, subject: Subject, work: Send | Receive) -> SubjectOutcome:
     """Of what has no completion."""
-    if not exists(session.world, subject.thing):
-        what = "queue" if subject.thing.noun is Noun.SRQ else "queue pair"
-        return SubjectOutcome(Status.LOST, f"its {what} was destroyed")
     if work.discarded is not None:
         return SubjectOutcome(
             Status.LOST, "a RESET discarded it, without a completion", work.discarded
         )
+    if not exists(session.world, subject.thing):
+        what = "queue" if subject.thing.noun is Noun.SRQ else "queue pair"
+        return SubjectOutcome(Status.LOST, f"its {what} was destroyed")
     if isinstance(work, Receive) and work.taking is not None:
         return SubjectOutcome(Status.PENDING, "a message is using it", event_of(work.taking))
     return SubjectOutcome(Status.PENDING, "it has no completion", work.posted)
@@ -156,12 +157,11 @@ def _waiting(session: Session, subject: Subject, work: Send | Receive) -> Subjec
 
 # --------------------------------------------------------------------------- the others
 def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
-    del session
     calls = [call for call in log.refused() if call.event == subject.event]
     if not calls:
         return SubjectOutcome(Status.UNKNOWN, "the log does not have this call")
     call = calls[-1]
-    said = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
+    said = f"{call.verb} returned {errno_name(call.errno)}: {call.said(session)}"
     return SubjectOutcome(Status.REFUSED, said, call.event, rule=call.refusal)
 
 
@@ -187,12 +187,15 @@ def _cq(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     cq = session.world.find(subject.thing, CompletionQueue)
     lost = log.about(Kind.CQ_OVERRUN, subject.thing)
     if lost:
-        return SubjectOutcome(
-            Status.LOST, "it was full when completions came", event_of(lost[0].record)
-        )
+        return SubjectOutcome(Status.LOST, "it was full when completions came", event_of(lost[0]))
+    unread = f"; {fmt.count(cq.unacked, 'event')} of it unacknowledged" if cq.unacked else ""
     if cq.cqes:
-        return SubjectOutcome(Status.COMPLETED, f"{fmt.count(len(cq.cqes), 'completion')} on it")
-    return SubjectOutcome(Status.PENDING, "no completion is on it")
+        many = fmt.count(len(cq.cqes), "completion")
+        failed = sum(cqe.status is not WCStatus.SUCCESS for cqe in cq.cqes)
+        status = Status.FAILED if failed else Status.COMPLETED
+        said = f"{many} on it, {failed} with an error" if failed else f"{many} on it"
+        return SubjectOutcome(status, f"{said}{unread}")
+    return SubjectOutcome(Status.PENDING, f"no completion is on it{unread}")
 
 
 def _qp(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
@@ -209,7 +212,7 @@ def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
         return SubjectOutcome(Status.LOST, "its region was destroyed")
     mr, node = session.world.find(subject.thing, MemoryRegion), subject.thing.node
     start, stop = mr.addr + subject.start, mr.addr + subject.stop
-    for _, record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
+    for record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
         address, length = address_of(record), length_of(record)
         if address < stop and start < address + length:
             said = "a message has written these bytes"
@@ -217,6 +220,16 @@ def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if log.begins:
         return SubjectOutcome(Status.UNKNOWN, f"no message was written there {_lately(log)}")
     return SubjectOutcome(Status.NEVER, "no message was ever written there")
+
+
+def _object(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+    """How an object without work of its own is used."""
+    thing = subject.thing
+    if not exists(session.world, thing):
+        return SubjectOutcome(Status.WELL, "it was destroyed", log.destroyed(thing))
+    users = [session.names.of(user) for user, _ in users_of(session.world, thing)]
+    said = f"it is used by {fmt.listed(users, _SHOWN)}" if users else "no object uses it"
+    return SubjectOutcome(Status.WELL, said, log.created(thing))
 
 
 _OF = {
@@ -227,4 +240,5 @@ _OF = {
     Sort.CQ: _cq,
     Sort.QP: _qp,
     Sort.BYTES: _bytes,
+    Sort.OBJECT: _object,
 }

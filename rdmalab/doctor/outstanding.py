@@ -1,6 +1,6 @@
 """The work of queue pairs: the oldest and the newest that is not done, what was posted last."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
@@ -28,24 +28,29 @@ def qps_of(session: Session, wanted: Wanted) -> list[tuple[Thing, QueuePair]]:
 
 def undone(qp: QueuePair) -> list[Subject]:
     """The oldest send that is not done."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
     wqe = qp.sq.wqes.get(qp.comp.serial)
     if wqe is not None:
-        return [Subject.of_send(thing, wqe)]
-    return [Subject(Sort.SEND, thing, qp.sq.posted, wr.wr_id) for wr in qp.sq.early[:1]]
+        return [Subject.of_send(qp.thing, wqe)]
+    return [Subject(Sort.SEND, qp.thing, qp.sq.posted, wr.wr_id) for wr in qp.sq.early[:1]]
+
+
+def has_work_for(qp: QueuePair, cqs: Sequence[Thing]) -> bool:
+    """Whether a send or a receive of it is not over, and is to complete on one of these queues."""
+    numbers = [cq.number for cq in cqs if cq.node == qp.node]
+    sends = qp.send_cq in numbers and (qp.comp.serial < qp.sq.posted or bool(qp.sq.early))
+    return sends or (qp.recv_cq in numbers and bool(qp.source.wqes))
 
 
 def under_way(qp: QueuePair) -> list[Subject]:
     """Its oldest and its newest send that are not done."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
     wqes = [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
     ends = {wqe.serial: wqe for wqe in (*wqes[:1], *wqes[-1:])}
-    return [Subject.of_send(thing, wqe) for wqe in ends.values()]
+    return [Subject.of_send(qp.thing, wqe) for wqe in ends.values()]
 
 
 def unmet(qp: QueuePair) -> list[Subject]:
     """The oldest receive that no message has taken, its own or of its SRQ."""
-    thing = Thing(Noun.SRQ, qp.node, qp.srq) if qp.srq else Thing(Noun.QP, qp.node, qp.number)
+    thing = Thing(Noun.SRQ, qp.node, qp.srq) if qp.srq else qp.thing
     return [Subject.of_receive(thing, wqe) for wqe in list(qp.source.wqes)[:1]]
 
 
@@ -62,5 +67,5 @@ def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
 def newest_work(log: Log, thing: Thing) -> list[Subject]:
     """What was posted last, on either queue."""
     sent, received = log.about(Kind.SEND_POSTED, thing), log.about(Kind.RECV_POSTED, thing)
-    sends = [Subject.of_send(thing, send_wqe_of(record)) for _, record in sent[-1:]]
-    return sends + [Subject.of_receive(thing, recv_wqe_of(r)) for _, r in received[-1:]]
+    sends = [Subject.of_send(thing, send_wqe_of(record)) for record in sent[-1:]]
+    return sends + [Subject.of_receive(thing, recv_wqe_of(r)) for r in received[-1:]]

@@ -1,7 +1,10 @@
 """A question put right, or refused, before anybody looks into it."""
 
+import re
+
 from rdmalab.command import NotUnderstood, Noun, Span, Thing
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.object_trouble import never_made
 from rdmalab.doctor.topics import WORK, examples, returned, topics, work_of
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
@@ -33,7 +36,8 @@ def _word(session: Session, log: Log, path: Path) -> Path:
     text, place = str(path), path.place
     if text in session.world.nodes:
         return path
-    if session.names.find(f"{session.default_node}.{text}") is not None:
+    full = f"{session.default_node}.{text}"
+    if session.names.find(full) is not None or never_made(log, full):
         return _thing(session, log, Path((session.default_node, text), place))
     if text in RULES or text in ERRNO_NAMES.values():
         return _known_refusal(log, text, place)
@@ -64,6 +68,8 @@ def _thing(session: Session, log: Log, path: Path) -> Path:
         hint = listed(list(session.world.nodes), "there are: ")
         raise NotUnderstood(f"no node is called {quoted(str(node))}", place, hint)
     thing = session.names.find(full)
+    if thing is None and not rest and never_made(log, full):
+        return path
     if thing is None:
         hint = suggest(full, [topic.text for topic in topics(session, log)])
         raise NotUnderstood(f"nothing is called {quoted(full)}", place, hint)
@@ -77,6 +83,10 @@ def _part(log: Log, path: Path, thing: Thing, rest: list[str | Index]) -> None:
     head, index = rest[0], rest[1] if len(rest) > 1 else None
     if thing.noun is Noun.MR and isinstance(head, Index) and index is None:
         return
+    meant = re.fullmatch(r"(wr|recv_wr)(\d+)", str(head))
+    if meant is not None and meant[1] in WORK.get(thing.noun, ()):
+        hint = f"write {path.steps[0]}.{path.steps[1]}.{meant[1]}[{meant[2]}]"
+        raise NotUnderstood(f"why does not explain {path}", path.place, hint)
     if head not in WORK.get(thing.noun, ()):
         raise NotUnderstood(f"why does not explain {path}", path.place, _instead(log, path, thing))
     if isinstance(index, Index) and index.stop is None and len(rest) == 2:

@@ -4,13 +4,11 @@ Each step leads from one subject to others to examine as well; the checks decide
 of them has the cause.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.call import Call
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.possible_senders import newest, stopped, talkers, unsent
-from rdmalab.doctor.facts.qp_error_cause import ErrorCause, qp_error_cause
+from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
+from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
 from rdmalab.doctor.facts.thread_waits import (
     ThreadWait,
     cqs_of,
@@ -21,18 +19,19 @@ from rdmalab.doctor.facts.thread_waits import (
 )
 from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, waiting_qps
 from rdmalab.doctor.failed_work import failed_before_flush, first_failed, work_of
-from rdmalab.doctor.outstanding import newest_work, undone, unmet
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.outstanding import has_work_for, newest_work, undone, unmet
+from rdmalab.doctor.refused_calls import OF_STATES
+from rdmalab.doctor.thrown_away import cq_of
 from rdmalab.doctor.unreported import done_unsignaled, elsewhere
 from rdmalab.doctor.work import attempts, batches
+from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, cqe_of, event_of, noun_of, object_of
-from rdmalab.spec.states import QPState
+from rdmalab.spec.records import Kind, cqe_of, event_of, node_of, noun_of, object_of, send_wqe_of
+from rdmalab.spec.states import BRING_UP, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import peer_of
+from rdmalab.world.relations import find_qp, node_at, peer_of
 
 MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
 
@@ -41,10 +40,6 @@ def sources_of(case: Case) -> list[Subject]:
     """Subjects to be looked at as well, the likeliest first."""
     step = _OF.get(case.subject.sort)
     return step(case) if step is not None else []
-
-
-def _thing(qp: QueuePair) -> Thing:
-    return Thing(Noun.QP, qp.node, qp.number)
 
 
 def _send(case: Case) -> list[Subject]:
@@ -56,17 +51,13 @@ def _send(case: Case) -> list[Subject]:
     found = []
     if send.flushed:
         error_cause = qp_error_cause(case)
-        if (
-            error_cause is not None
-            and error_cause.state is QPState.SQE
-            and error_cause.event < (send.posted or 0)
-        ):
-            return []  # an older failure: what counts is that no call moved it out of SQE
-        found += _of_error_cause(error_cause) + failed_before_flush(case.log, _thing(qp))
+        if error_cause is not None and posted_in_error(case, error_cause):
+            return []  # an older failure: what counts is that no call has mended the state since
+        found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
-    if case.peer is not None and case.log.about(Kind.QUEUE_DISCARDED, _thing(case.peer)):
-        found += [s for s in newest_work(case.log, _thing(case.peer)) if s.sort is Sort.RECV]
+    if case.peer is not None and case.log.about(Kind.QUEUE_DISCARDED, case.peer.thing):
+        found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
     good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
     return found if good else found + _of_peer(case, case.peer)
 
@@ -81,9 +72,13 @@ def _receive(case: Case) -> list[Subject]:
     if receive.ending is None:
         return _missed(case)
     if receive.flushed and qp is not None:
-        own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, _thing(qp))
+        if (found := qp_error_cause(case)) is not None and posted_in_error(case, found):
+            return []
+        own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, qp.thing)
         return own + _of_peer(case, case.peer)
-    return []
+    message = case.message if receive.ending.status is not WCStatus.SUCCESS else None
+    empty = message is not None and any(not sge.length for sge in listed(message.wqe.wr))
+    return [message.subject] if message is not None and empty else []  # its length was meant as 0
 
 
 def _missed(case: Case) -> list[Subject]:
@@ -99,7 +94,7 @@ def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
     """What those who talk to a queue pair could not do, or were refused."""
     found: list[Subject] = []
     for one in talkers(case, qp):
-        found += undone(one) + first_failed(case.log, _thing(one))
+        found += undone(one) + first_failed(case.log, one.thing)
         found += newest(case, one) + [_of_call(call) for call in unsent(case, one)]
     return found
 
@@ -140,7 +135,7 @@ def _call(case: Case) -> list[Subject]:
     """No slot was free: what holds up the queue. Not up yet: what stopped it on the way."""
     if case.call is None or case.qp is None:
         return []
-    if case.call.refusal == "send-state":
+    if case.call.refusal in OF_STATES:
         return [_of_call(call) for call in stopped(case, case.qp)]
     return undone(case.qp) if case.call.refusal == "queue-full" else []
 
@@ -150,7 +145,7 @@ def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
     if peer is None:
         return []
     halted = [_of_call(call) for call in stopped(case, peer)]
-    return first_failed(case.log, _thing(peer)) + halted + _overrun(case, peer)
+    return first_failed(case.log, peer.thing) + halted + _overrun(case, peer)
 
 
 def _program(case: Case) -> list[Subject]:
@@ -181,22 +176,37 @@ def _awaited(case: Case) -> list[Subject]:
 
 def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
     """Of a thread that waits at rest: stopped threads, sends without a trace, open regions."""
-    found = [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number)) for p in waits.providers]
+    found = [Subject(Sort.PROGRAM, p.thing) for p in waits.providers]
     for qp in waits.qps:
-        found += [] if undone(qp) else done_unsignaled(case.log, qp)
+        found += [] if undone(qp) else _unsignaled(case, waits.cqs, qp)
         for cq in waits.cqs:
             found += elsewhere(case.log, qp, cq.number)
-        batch = batches.latest(case.log, Subject(Sort.QP, _thing(qp)))
+        batch = batches.latest(case.log, Subject(Sort.QP, qp.thing))
+        batch = batch or batches.given_up(case.log, qp.thing)
         wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
-        found += [Subject(Sort.SEND, _thing(qp), wr_id=wr_id) for wr_id in wrs]
+        found += [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]
         calls = [*stopped(case, qp), *unsent(case, qp)]
         found += [_of_call(call) for call in calls]
     if not waits.qps:
         found += [work for cq in waits.cqs for work in _unpolled(case, cq)]
     named = [t for t in waits.things if t.noun is Noun.QP]
-    for qp in (qp for qp in waits.qps if _thing(qp) in named):
-        found += undone(qp) + first_failed(case.log, _thing(qp))
+    for qp in (qp for qp in waits.qps if qp.thing in named):
+        found += undone(qp) + first_failed(case.log, qp.thing)
     return found
+
+
+def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject]:
+    """The newest send of a queue pair, if it is the unsignaled one that is waited for.
+
+    It is not where other work can complete on these queues, and a completion came since its post.
+    """
+    if any(case.world.find(cq, CompletionQueue).cqes for cq in cqs):
+        return []
+    polls = (each for cq in cqs for each in case.log.about(Kind.CQE_POLLED, cq)[-1:])
+    last = max((event_of(r) for r in polls), default=-1) if has_work_for(qp, cqs) else -1
+    newest = case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]
+    is_old = bool(newest) and event_of(newest[0]) < last
+    return [] if is_old else done_unsignaled(case.log, qp)
 
 
 def _unpolled(case: Case, cq: Thing) -> list[Subject]:
@@ -220,15 +230,12 @@ def _writers(case: Case) -> list[Subject]:
 
 def _dropped(case: Case, cq: Thing) -> list[Subject]:
     """The newest work of queue pairs that were destroyed or emptied, and was to complete there."""
-    log, name = case.log, case.names.of(cq)
-    taken = {object_of(r) for _, r in log.of(Kind.QUEUE_DISCARDED, cq.node)}
-    taken |= {object_of(r) for _, r in log.of(Kind.DESTROYED, cq.node) if noun_of(r) == Noun.QP}
+    log = case.log
+    taken = {object_of(r) for r in log.of(Kind.QUEUE_DISCARDED, cq.node)}
+    taken |= {object_of(r) for r in log.of(Kind.DESTROYED, cq.node) if noun_of(r) == Noun.QP}
     found: list[Subject] = []
     for qp in (Thing(Noun.QP, cq.node, number) for number in sorted(taken)):
-        made = log.created(qp)
-        call, _ = log.asked(made) if made is not None else (None, "")
-        attr = call.arguments.get("init_attr") if call is not None else None
-        if name in (str((attr or {}).get(queue)) for queue in ("send_cq", "recv_cq")):
+        if cq in (cq_of(case.session, log, qp, queue) for queue in ("send_cq", "recv_cq")):
             found += newest_work(log, qp)
     return found
 
@@ -237,7 +244,7 @@ def _snatched(case: Case, cq: Thing) -> list[Subject]:
     """Work of this program whose completion on that queue another one took last."""
     name = case.names.of(case.subject.thing)
     polls = case.log.about(Kind.CQE_POLLED, cq)
-    taken = [(cqe_of(r), case.log.asked(event_of(r))[1]) for _, r in polls[-MOST_POLLS:]]
+    taken = [(cqe_of(r), case.log.asked(event_of(r))[1]) for r in polls[-MOST_POLLS:]]
     cqes = [cqe for cqe, by in taken if by != name][-1:]
     return [work_of(cq.node, cqe) for cqe in cqes]
 
@@ -255,10 +262,10 @@ def _cq(case: Case) -> list[Subject]:
     qps = case.world.nodes[case.node].qps.items.values()
     silent = [] if case.cq.cqes else [
         each for qp in qps if qp.send_cq == case.cq.number and not undone(qp)
-        for each in done_unsignaled(case.log, qp)
+        for each in _unsignaled(case, [case.subject.thing], qp)
     ]  # fmt: skip
     waiting = [p for p in programs_of(case.world) if of_program(case, p) is not None]
-    return [Subject(Sort.PROGRAM, Thing(Noun.PROGRAM, p.node, p.number))
+    return [Subject(Sort.PROGRAM, p.thing)
             for p in waiting if case.subject.thing in cqs_of(case, p)] + silent  # fmt: skip
 
 
@@ -266,7 +273,7 @@ def _queue_pair(case: Case) -> list[Subject]:
     """Of a queue pair in ERR what took it there: its own work, or the peer's."""
     if case.qp is None or case.qp.state is not QPState.ERR:
         return []
-    own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, _thing(case.qp))
+    own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, case.qp.thing)
     return own + _of_peer(case, case.peer)
 
 
@@ -279,3 +286,50 @@ _OF: dict[Sort, Callable[[Case], list[Subject]]] = {
     Sort.QP: _queue_pair,
     Sort.BYTES: for_bytes,
 }
+
+
+def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
+    """The peer of a connection; of a datagram queue pair those that sent to it."""
+    if qp.transport.connected:
+        peer = peer_of(case.world, qp)
+        return [peer] if peer is not None else []
+    found: dict[tuple[str, int], None] = {}
+    for record in case.log.of(Kind.SEND_POSTED):
+        if _is_for(case, node_of(record), send_wqe_of(record), qp):
+            found[node_of(record), object_of(record)] = None
+    living = (find_qp(case.world, *each) for each in found)
+    return [each for each in living if each is not None]
+
+
+def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
+    made = wqe.av or case.world.nodes[node].ahs.items.get(wqe.wr.ah or 0)
+    to = node_at(case.world, case.node, made.attr) if made is not None else None
+    return wqe.wr.remote_qpn == qp.number and to == qp.node
+
+
+def newest(case: Case, qp: QueuePair) -> list[Subject]:
+    """What a queue pair posted last, which may have gone without a word and without a packet."""
+    posts = [send_wqe_of(record) for record in case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]]
+    return [Subject.of_send(qp.thing, wqe) for wqe in posts]
+
+
+def unsent(case: Case, qp: QueuePair) -> list[Call]:
+    """The last post of a queue pair that was refused, if none was accepted since."""
+    mine = (qp.node, qp.number)
+    refused = [c for c in case.log.refused() if c.thing == mine and c.verb in attempts.SENDING]
+    posts = case.log.about(Kind.SEND_POSTED, qp.thing)
+    newest = event_of(posts[-1]) if posts else -1
+    return [call for call in refused[-1:] if call.event > newest]
+
+
+def stopped(case: Case, qp: QueuePair) -> list[Call]:
+    """The first move up that was refused since a queue pair stands where it does."""
+    moves = case.log.about(Kind.STATE_CHANGED, qp.thing)
+    since = event_of(moves[-1]) if moves else -1
+    if qp.state not in BRING_UP[:-1]:
+        return []
+    return [
+        call
+        for call in case.log.refused()
+        if call.thing == (qp.node, qp.number) and call.verb == "modify_qp" and call.event > since
+    ][:1]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.finding import Evidence
 from rdmalab.views import fmt
+from rdmalab.views.columns import Meaning
 
 
 class RowPart(Enum):
@@ -62,6 +63,39 @@ _MARGINS = {
 }  # fmt: skip
 
 
-def evidence_rows(part: RowPart, evidence: Iterable[Evidence], slug: str) -> list[Row]:
-    """Facts below the check that found them."""
-    return [Row(part, each.text, event=each.event, slug=slug) for each in evidence]
+def evidence_rows(
+    part: RowPart, evidence: Iterable[Evidence], slug: str, name: str = ""
+) -> list[Row]:
+    """Facts below the check that found them. name: of what they are about."""
+    return [Row(part, named(name, each.text), event=each.event, slug=slug) for each in evidence]
+
+
+def named(name: str, text: str) -> str:
+    """`A.qp0.wr[7] ended with SUCCESS`: a sentence about "it", with a name if there is one."""
+    return f"{name} {text.removeprefix('it ')}" if name and text.startswith("it ") else text
+
+
+_STANDINGS = {
+    "COMPLETED": Meaning.OK, "WELL": Meaning.OK, "LATE": Meaning.ATTENTION,
+    "PENDING": Meaning.WAITING, "REFUSED": Meaning.REFUSED, "LOST": Meaning.LOST,
+    "UNKNOWN": Meaning.ATTENTION,
+}  # fmt: skip
+_VERDICTS = {
+    "FAIL": Meaning.FAILED, "pass": Meaning.OK, "warn": Meaning.ATTENTION, "wait": Meaning.WAITING,
+}  # fmt: skip
+_MEANINGS = {
+    **dict.fromkeys((RowPart.CAUSE, RowPart.SYMPTOM, RowPart.WAIT, RowPart.SECTION), Meaning.NAME),
+    **dict.fromkeys((RowPart.RULED_OUT, RowPart.LOOKED, RowPart.REST), Meaning.DIM),
+    **dict.fromkeys((RowPart.NEXT, RowPart.TITLE, RowPart.FIX, RowPart.ASK), Meaning.EVENT),
+    RowPart.WARNING: Meaning.ATTENTION,
+}
+
+
+def meaning(row: Row) -> Meaning:
+    """The meaning of a row: of its verdict, or what its part is in the answer."""
+    word = row.lead.strip()
+    if row.part is RowPart.STANDING:
+        return _STANDINGS.get(word, Meaning.FAILED)
+    if row.part is RowPart.ITEM:
+        return _VERDICTS.get(word, Meaning.DIM)
+    return _MEANINGS.get(row.part, Meaning.PLAIN)

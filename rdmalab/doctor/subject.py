@@ -21,15 +21,16 @@ class Sort(Enum):
     QP = "queue pair"
     PROGRAM = "program"
     BYTES = "bytes"
+    OBJECT = "object"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
     """The subject of a question.
 
-    thing: the QP of a send, the QP or SRQ of a receive, the MR of bytes, the CQ, the program, the
-    object of a call, or its node. serial: of a work request on its queue, -1 if it never was on
-    one. wr_id: as posted. event: of a call. start, stop: of bytes.
+    thing: the QP of a send, the QP or SRQ of a receive, the MR of bytes, the CQ, the program, any
+    other object, the object of a call, or its node. serial: of a work request on its queue, -1 if
+    it never was on one. wr_id: as posted. event: of a call. start, stop: of bytes.
     """
 
     sort: Sort

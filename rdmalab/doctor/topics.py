@@ -4,19 +4,15 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
+from rdmalab.doctor.work.send import post_kind
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, event_of, recv_wqe_of, send_wqe_of, wqe_of
+from rdmalab.spec.records import event_of, recv_wqe_of, send_wqe_of, wqe_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.views import fmt
 
 WORK = {Noun.QP: ("wr", "recv_wr"), Noun.SRQ: ("recv_wr",)}
 """By which words the work requests of a queue are named."""
 
-_POSTED = {
-    (Noun.QP, "wr"): Kind.SEND_POSTED,
-    (Noun.QP, "recv_wr"): Kind.RECV_POSTED,
-    (Noun.SRQ, "recv_wr"): Kind.SRQ_POSTED,
-}
 _NEWEST = 8  # work requests of a queue that are offered
 _EXAMPLES = 3
 
@@ -54,8 +50,8 @@ def work_of(log: Log, name: str, thing: Thing) -> list[Topic]:
 
 def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
     found: dict[int, Topic] = {}
-    for _, record in reversed(log.about(_POSTED[thing.noun, word], thing)):
-        is_send = word == "wr"
+    is_send = word == "wr"
+    for record in reversed(log.about(post_kind(thing, is_send=is_send), thing)):
         said = fmt.send_wqe(send_wqe_of(record)) if is_send else fmt.recv_wqe(recv_wqe_of(record))
         wr_id = wqe_of(record).wr.wr_id
         about = f"{said.partition(' ')[2]}, posted in {fmt.ev(event_of(record))}"

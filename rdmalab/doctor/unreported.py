@@ -1,6 +1,7 @@
 """What no completion and no errno reports: queue pairs in ERR, lost messages, polls in vain."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.failed_work import failed_lives
@@ -8,9 +9,10 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.work import batches, past
+from rdmalab.doctor.work import batches, past, polls
+from rdmalab.doctor.work.host_reads import early_reads, unseen, was_seen, written_over
 from rdmalab.doctor.work.messages import Message, arrived, piece_of
-from rdmalab.doctor.work.ownership import overwrites, refills
+from rdmalab.doctor.work.ownership import filled_twice, overtakes, overwrites, refills
 from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
@@ -35,7 +37,7 @@ def queue_pairs_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[S
 def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
     """Of each queue pair the first message that was dropped or lost and is never sent again."""
     first: dict[Thing, Subject] = {}
-    for _, record in sorted(log.of(Kind.PACKET_DROPPED) + log.of(Kind.PACKET_LOST)):
+    for record in log.missed:
         sender = sender_of(session.world, record) if _is_message(rec.packet_of(record)) else None
         if sender is None or sender in first or not wanted(sender):
             continue
@@ -50,9 +52,9 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
 
 def _unsent(log: Log, thing: Thing) -> list[Subject]:
     """Datagrams that ended well and never left."""
-    left = {rec.event_of(r) for _, r in log.about(Kind.PACKET_SENT, thing)}
+    left = {rec.event_of(r) for r in log.about(Kind.PACKET_SENT, thing)}
     ends = log.about(Kind.WQE_COMPLETED, thing)
-    done = [(rec.event_of(r), rec.send_wqe_of(r)) for _, r in ends if not rec.status_of(r)]
+    done = [(rec.event_of(r), rec.send_wqe_of(r)) for r in ends if not rec.status_of(r)]
     return [
         Subject.of_send(thing, wqe)
         for event, wqe in done if wqe.op is not None and event not in left
@@ -78,15 +80,15 @@ def polled_without_result(session: Session, log: Log, wanted: Wanted) -> Iterato
 
 def _empty_polls_since(log: Log, cq: Thing) -> int | None:
     """The event since which polls of a CQ have found nothing; None where the last one did."""
-    calls = [r for _, r in log.about(Kind.CALLED, cq) if rec.verb_of(r) == "poll_cq"][-1:]
-    taken = [rec.event_of(r) for _, r in log.about(Kind.CQE_POLLED, cq)[-1:]]
+    calls = [r for r in log.about(Kind.CALLED, cq) if rec.verb_of(r) == "poll_cq"][-1:]
+    taken = [rec.event_of(r) for r in log.about(Kind.CQE_POLLED, cq)[-1:]]
     empty_polls = calls and rec.event_of(calls[0]) > max(taken, default=-1)
     return max(taken, default=-1) if empty_polls else None
 
 
 def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
     """Of a queue pair what would complete on a CQ and does not, or has completed on its other."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
+    thing = qp.thing
     if any(call.thing == thing[1:] and call.event > since for call in log.refused()):
         return  # the refused call is the trouble
     if qp.send_cq == cq and not undone(qp):
@@ -100,12 +102,11 @@ def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
 
 def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:
     """The first work of a queue pair that has completed on another CQ than this one."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    for _, record in log.of(Kind.CQE_ADDED, qp.node):
+    for record in log.of(Kind.CQE_ADDED, qp.node):
         cqe = rec.cqe_of(record)
         if cqe.qp_num == qp.number and rec.object_of(record) != cq and not cqe.srq:
             sort = Sort.SEND if cqe.is_send else Sort.RECV
-            return [Subject(sort, thing, cqe.serial, cqe.wr_id)]
+            return [Subject(sort, qp.thing, cqe.serial, cqe.wr_id)]
     return []
 
 
@@ -125,9 +126,48 @@ def refilled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
                 yield _landed(session, log, each.message) or each.message.subject
 
 
+def read_early(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Programs that read bytes before they came, and not again."""
+    for node in log.session.world.nodes:
+        for each in early_reads(log, node):
+            if wanted(each.program):
+                yield Subject(Sort.PROGRAM, each.program)
+
+
+def replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Bytes whose first contents were replaced before they were read, or polled."""
+    for node in session.world.nodes:
+        for each in unseen(log, node)[-1:]:
+            if wanted(each.first.message.thing):
+                yield past.bytes_at(session, node, each.piece) or each.first.message.subject
+        yield from _written_over(session, log, node, wanted)
+        for twice in filled_twice(log, node)[-1:]:
+            span = twice.first.ended or 0, twice.second.ended or 0
+            # Of the one without a completion there is another answer: that none will come.
+            told = [each.subject for each in twice[:2] if each.cq and wanted(each.subject.thing)]
+            if told and not was_seen(log, node, twice.piece, *span):
+                yield told[0]
+
+
+def _written_over(session: Session, log: Log, node: str, wanted: Wanted) -> Iterator[Subject]:
+    """Of a node the bytes that a WRITE replaced last after the program had written them."""
+    for each in written_over(log, node)[-1:]:
+        found = past.bytes_at(session, node, each.piece) or each.came.message.subject
+        if wanted(found.thing):
+            yield found
+
+
+def overtaken(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Bytes of sends that left before a READ had filled what they send."""
+    for node in session.world.nodes:
+        for each in overtakes(log, node):
+            if each.message is not None and wanted(each.message.thing):
+                yield _landed(session, log, each.message) or each.send.subject
+
+
 def _landed(session: Session, log: Log, message: Message) -> Subject | None:
     """The bytes that a packet wrote where it arrived; None where it did not arrive."""
-    for _, record in log.since(message.sent, Kind.MEMORY_WRITTEN):
+    for record in log.since(message.sent, Kind.MEMORY_WRITTEN):
         node, number = rec.node_of(record), rec.object_of(record)
         came = arrived(session.world, log, rec.event_of(record), node, number)
         if came is not None and came.packet == message.packet:
@@ -135,9 +175,22 @@ def _landed(session: Session, log: Log, message: Message) -> Subject | None:
     return None
 
 
+def doubtful(session: Session, log: Log, node: str) -> Iterator[Subject]:
+    """Of a node, or of all, the newest work that ended well and leaves a question of each kind."""
+    for name in (name for name in session.world.nodes if node in ("", name)):
+        for found in (polls.orphans, polls.crossed, polls.alike):
+            yield from (each.subject for each in found(log, name)[-1:])
+        yield from _written_over(session, log, name, lambda _: True)
+        again = log.of(Kind.TIMER_FIRED, name) + log.of(Kind.WENT_BACK, name)
+        last = {rec.object_of(each): rec.event_of(each) for each in sorted(again, key=rec.event_of)}
+        for number, event in last.items():
+            thing = Thing(Noun.QP, name, number)
+            ends = (r for r in log.about(Kind.WQE_COMPLETED, thing) if rec.event_of(r) > event)
+            yield from (Subject.of_send(thing, rec.send_wqe_of(r)) for r in islice(ends, 1))
+
+
 def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
     """The newest send, if it was carried out since an event and has no completion."""
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    ends = log.about(Kind.WQE_COMPLETED, thing)[-1:]
-    done = [rec.send_wqe_of(r) for _, r in ends if not rec.status_of(r) and rec.event_of(r) > since]
-    return [Subject.of_send(thing, wqe) for wqe in done if not wqe.signaled]
+    ends = log.about(Kind.WQE_COMPLETED, qp.thing)[-1:]
+    done = [rec.send_wqe_of(r) for r in ends if not rec.status_of(r) and rec.event_of(r) > since]
+    return [Subject.of_send(qp.thing, wqe) for wqe in done if not wqe.signaled]

@@ -8,21 +8,21 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rdmalab.render.meanings import LOOKS, Tone
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of
 from rdmalab.views import fmt, record_text
-from rdmalab.views.ladder import Fate, PacketRow, packet_rows
+from rdmalab.views.caption import meaning_of
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import LONG_NS, PacketRow, packet_rows
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.world.trace import Records
 from rdmalab.world.world import World
 
 MOST_FIRST, MOST_LAST = 48, 16
 """Records at the beginning and at the end that are drawn if there are more."""
-
-LONG_NS = 20_000
-"""A wait that gets a row of its own."""
 
 _ARRIVALS = (Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED)
 _FAILURES = (
@@ -40,7 +40,7 @@ _REASONS = {Kind.REQUEST_REFUSED: "refused", Kind.PACKET_DROPPED: "dropped"}
 
 @dataclass(slots=True)
 class Remark:
-    """A sentence beside the line of a node. css: its sort: `bad`, `good`, `program`, or empty."""
+    """A sentence beside the line of a node. css: `bad`, `odd`, `good`, `program`, or empty."""
 
     node: str
     text: str
@@ -101,12 +101,8 @@ class Plan:
                 yield _words(leaving[number].packet)
             for at, node, arrow in arriving:
                 if at == number:
-                    yield f"{fmt.clock(row.at_ns)} {node} receives {_short(arrow.packet)}"
+                    yield f"{fmt.clock(row.at_ns)} {node} receives {arrow.packet.short}"
             yield from (f"{fmt.clock(row.at_ns)} {each.text}" for each in row.remarks)
-
-
-def _short(packet: PacketRow) -> str:
-    return packet.summary if packet.psn is None else f"{packet.label} psn={packet.psn}"
 
 
 def _words(packet: PacketRow) -> str:
@@ -243,7 +239,7 @@ class _Builder:
 
 def _css(kind: Kind, record: Record) -> str:
     if kind in _FAILURES:
-        return "bad"
+        return Tone.ODD if LOOKS[meaning_of(record)].tone is Tone.ODD else Tone.BAD
     if kind is Kind.CQE_ADDED:
         return "bad" if rec.cqe_of(record).status else "good"
     return "program" if kind is Kind.PROGRAM_RAN else ""

@@ -16,13 +16,14 @@ RULES = """
 .NAME .label { font: 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   paint-order: stroke; stroke: $paper; stroke-width: 4px; stroke-linejoin: round }
 .NAME .remark { paint-order: stroke; stroke: $paper; stroke-width: 3px }
-.NAME .remark.bad { fill: $err } .NAME .remark.good { fill: $step }
+.NAME .remark.bad { fill: $err } .NAME .remark.odd { fill: $auto }
+.NAME .remark.good { fill: $step }
 .NAME .remark.program { fill: $quiet;
   font: 11.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace }
 .NAME .gap { font-style: italic; fill: $quiet; paint-order: stroke; stroke: $paper;
   stroke-width: 8px }
 .NAME .wire { stroke: $reset; stroke-width: 1.8; fill: none } .NAME .head { fill: $reset }
-.NAME .reply .wire { stroke: $quiet } .NAME .reply .head { fill: $quiet }
+.NAME .good .wire { stroke: $step } .NAME .good .head { fill: $step }
 .NAME .bad .wire { stroke: $err } .NAME .bad .head { fill: $err }
 .NAME .odd .wire { stroke: $auto } .NAME .odd .head { fill: $auto }
 .NAME .lost .wire, .NAME .flying .wire { stroke-dasharray: 6 4 }

@@ -11,11 +11,14 @@ from functools import cached_property
 
 from rdmalab.export.ladder_plan import Arrow, Plan, plan
 from rdmalab.export.ladder_style import NAME, paper_rules, style
+from rdmalab.export.ladder_words import meaning
 from rdmalab.guide.svg import INKS, Words, element, text, tooltip
+from rdmalab.render.meanings import LOOKS, Tone
 from rdmalab.session.names import Names
-from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt
-from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.columns import words
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import LABEL, PacketRow
 from rdmalab.views.transit_effects import Origin
 from rdmalab.world.world import World
 
@@ -27,7 +30,6 @@ _MOST_LINES = 3
 _HEAD = 9
 _STEEP = 2  # rows
 _SHORT, _LONG = 0.62, 0.85  # of the way: where a lost packet ends, and one in flight
-_NAKS = (Syndrome.ACK,)
 
 
 @dataclass
@@ -219,26 +221,18 @@ def _is_steep(arrow: Arrow) -> bool:
     return any(row - (arrow.start or row) > _STEEP for _, row in arrow.ends)
 
 
+_LABEL = tuple(title for title in LABEL if title != "ack_req")
+
+
 def _label(packet: PacketRow) -> str:
     """`SEND_ONLY psn=0 64 B`; the tooltip has the rest."""
-    if packet.psn is None:
-        return textwrap.shorten(packet.summary, 40, placeholder=" …")
-    parts = [packet.label, f"psn={packet.psn}"]
-    parts += [f"timer={packet.timer}"] if packet.timer is not None else []
-    parts += [f"{packet.length} B"] if packet.length else []
-    parts += [f"({packet.origin.name.lower()})"] if packet.origin is not Origin.SENT else []
-    parts += [f"({', '.join(packet.troubles)})"] if packet.troubles else []
-    return " ".join(parts)
+    troubles = f" ({', '.join(packet.troubles)})" if packet.troubles else ""
+    return textwrap.shorten(words(packet, only=_LABEL), 48, placeholder=" …") + troubles
 
 
 def _css(packet: PacketRow) -> str:
-    sort = ""
-    if packet.origin is not Origin.SENT:
-        sort = "odd"
-    elif packet.fate in (Fate.LOST, Fate.DROPPED) or packet.syndrome not in (None, *_NAKS):
-        sort = "bad"
-    elif packet.syndrome is not None and not packet.length:
-        sort = "reply"
+    tone = LOOKS[meaning(packet)].tone
+    sort = Tone.ODD if packet.origin is not Origin.SENT else "" if tone is Tone.BUSY else tone
     ended = {Fate.LOST: "lost", Fate.IN_FLIGHT: "flying"}.get(packet.fate, "")
     return f"packet {sort} {ended}".strip()
 

@@ -18,7 +18,8 @@ from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.records import Kind, Record, at_ns_of, kind_of, node_of, packet_of, reason_of
 from rdmalab.version import VERSION
 from rdmalab.views import fmt, ladder
-from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import PacketRow
 from rdmalab.views.requests import RequestRow, request_rows
 from rdmalab.views.transit_effects import ORIGINS, PACKETS, Origin, effects_of, octets, original
 from rdmalab.wire.frame import Frame, octets_of
@@ -128,7 +129,7 @@ def _comments(world: World, names: Names, frames: list[Captured]) -> Iterator[st
 
 
 def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str:
-    """`event 31 · A.qp0 wr7 SEND 2000 B (packet 2 of 4) · arrives 9.210us`."""
+    """`event 31 · A.qp0 wr7 SEND 2000 B (packet 2 of 4) · arrives 9.210 us`."""
     parts = [f"event {row.event}", _whose(frame.packet, row, request)]
     if frame.origin is not Origin.SENT:
         parts.append(f"{frame.origin.name.lower()} on the cable")

@@ -17,6 +17,7 @@ from rdmalab.grammar.trees import is_function, render
 
 _MAX_TOKENS = 256
 _MAX_DEPTH = 24
+_RENAMED = {"deaf": "rq_empty"}  # fields by the name that older files have
 
 
 def parse_expression(text: str, default_node: str | None = None, offset: int = 0) -> Expression:
@@ -131,7 +132,8 @@ class _Parser:
         while self.meets(".", "["):
             steps.append(self.index() if self.accept("[") else self.step())
         place = Span(first.place.start, self.tokens[self.at - 1].place.stop)
-        path = Path(self.qualified(tuple(steps), place), place)
+        whole = self.qualified(tuple(steps), place)
+        path = Path((*whole[:2], *(_RENAMED.get(str(step), step) for step in whole[2:])), place)
         return self.call(path) if self.accept("(") else path
 
     def step(self) -> str:

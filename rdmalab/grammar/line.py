@@ -1,11 +1,12 @@
 """A line → Invocations: `verb object key=value …`; `;` or a new line between two commands."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
-from rdmalab.command import Command, Invocation, Lines, New, NotUnderstood
+from rdmalab.command import Command, Invocation, Lines, New, NotUnderstood, UnknownVerb
 from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest, verb_of
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
@@ -84,6 +85,9 @@ def _read_lines(line: str, arguments: dict[str, Any], vocabulary: Mapping[str, C
             value.text = text_of(value.parsed)
 
 
+_TEARS_DOWN = re.compile(r"^(?:destroy|dealloc|dereg|close|detach)_|state=(?:ERR|RESET)\b")
+
+
 def _refuse_call(tokens: list[Token], vocabulary: Mapping[str, Command]) -> None:
     """NotUnderstood where a line of C was pasted: `ibv_post_send(qp, &wr, &bad_wr)`."""
     for name, following in pairwise(tokens):
@@ -95,19 +99,21 @@ def _refuse_call(tokens: list[Token], vocabulary: Mapping[str, Command]) -> None
             if called is None:
                 raise _no_verb(name, vocabulary)
             message = f"{name.text}(…) is a call in C, not a line of the lab"
-            hint = f"write {next(iter(called.examples), called.name)}"
+            example = next(iter(called.examples), called.name)
+            is_safe = _TEARS_DOWN.search(example) is None  # its object may be a good one
+            hint = f"write {example}" if is_safe else f"help {called.name} shows how to write it"
             raise NotUnderstood(message, name.place, hint)
 
 
 def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:
     if verb.lexeme is not Lexeme.WORD:
         message = f"a verb is wanted here, not {quoted(verb.text)}"
-        return NotUnderstood(message, verb.place, "help lists them")
+        return NotUnderstood(message, verb.place, "help all lists them")
     hint = suggest(verb_of(verb.text), vocabulary)
     if elsewhere := ELSEWHERE.get(verb.text.lower()):
         return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, elsewhere)
-    near = hint if hint.startswith("did you mean") else "help lists the verbs"
-    return NotUnderstood(f"no verb {quoted(verb.text)}", verb.place, near)
+    near = hint if hint.startswith("did you mean") else "help all lists the verbs"
+    return UnknownVerb(f"no verb {quoted(verb.text)}", verb.place, near)
 
 
 def commands_of(text: str) -> list[tuple[int, str]]:

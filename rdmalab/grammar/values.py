@@ -264,7 +264,8 @@ def _moment(atom: Atom, kind: MomentKind, _node: str | None) -> Moment:
     if match := _EVENT.fullmatch(text):
         return Moment(event=int(match[1]))
     if not text[:1].isdigit():
-        raise NotUnderstood(f"{quoted(text)} is no moment", atom.place, example(kind))
+        hint = f"did you mean @{text}?" if text.isidentifier() else example(kind)
+        raise NotUnderstood(f"{quoted(text)} is no moment", atom.place, hint)
     return Moment(at_ns=whole(text, Unit.NS, atom.place))
 
 

@@ -11,10 +11,14 @@ _GAP = 2
 
 @dataclass(slots=True)
 class Section:
-    """A heading, empty for text that needs none, and lines of any length."""
+    """A heading, empty for text that needs none, and lines of any length.
+
+    is_apart: printed after a blank row, the heading at the margin on a row of its own.
+    """
 
     heading: str
     lines: list[str]
+    is_apart: bool = False
 
 
 @dataclass(slots=True)
@@ -30,7 +34,8 @@ class Article:
         """Wrapped to `width` columns: headings on the left, what they say beside them."""
         width = max(width, _NARROWEST)
         shown = [*self.sections, Section("see", [" · ".join(self.see_also)] * bool(self.see_also))]
-        indent = _GAP + max((len(s.heading) for s in shown if _is_short(s.heading)), default=0)
+        beside = [len(s.heading) for s in shown if _is_short(s.heading) and not s.is_apart]
+        indent = _GAP + max(beside, default=0)
         title = f"{self.title}  ({self.kind})" if self.kind else self.title
         lines = _wrapped(title, "", "  ", width)
         for section in shown:
@@ -63,6 +68,10 @@ def _is_short(heading: str) -> bool:
 
 
 def _section_lines(section: Section, indent: int, width: int) -> list[str]:
+    if section.is_apart:
+        head = [section.heading] if section.heading else []
+        apart = [_wrapped(line, "  ", "  ", width) or [""] for line in section.lines]
+        return ["", *head, *(row for rows in apart for row in rows)]
     if not section.heading:
         return [row for line in section.lines for row in _wrapped(line, "  ", "  ", width)]
     first = "  " + section.heading.ljust(indent - 2)

@@ -9,10 +9,10 @@ from rdmalab.guide.entry import PREFIX, About, Entry, Sort, full_name
 from rdmalab.guide.phrases import by_profile, duration, type_names
 from rdmalab.guide.sentences import sentence
 from rdmalab.spec.access import FOR_QP
-from rdmalab.spec.profiles import PROFILES, STRICT
+from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import ATTRIBUTES, MOVES, MTU, Attr, MigState, QPState, QPType
-from rdmalab.spec.timers import RNR_NS, ack_timeout_ns
+from rdmalab.spec.timers import RNR_NS, ack_timeout_ns, answer_ns
 
 _ENUMS: dict[str, type[enum.IntEnum]] = {
     "qp_state": QPState,
@@ -134,12 +134,19 @@ def timeout_article(code: int) -> Article:
             ("", "no timer: if the last request or its ACK is lost, the wait has no end")
         ]
     else:
-        longest = (_RETRIES + 1) * time_ns
+        waits = by_profile(lambda p: duration(_waits_ns(p, code)))
+        ends = by_profile(lambda p: duration((_RETRIES + 1) * _waits_ns(p, code)))
         rows = [
-            ("wait", f"{duration(time_ns)} for a response, 4.096 us * 2^{code}"),
-            ("times out", f"after (retry_cnt + 1) waits: {duration(longest)} with {_RETRIES}"),
+            ("code", f"4.096 us * 2^{code} = {duration(time_ns)}"),
+            ("wait", f"{waits} for a response"),
+            ("times out", f"with retry_cnt={_RETRIES}, after {_RETRIES + 1} waits: {ends}"),
+            ("", "A device may wait up to four times the time of the code (IBA 9.7.6.1.3)."),
         ]
     return article(f"timeout={code}", "timer code", rows, ["explain timeout", "explain retry_cnt"])
+
+
+def _waits_ns(profile: Profile, code: int) -> int:
+    return answer_ns(code, profile.timer_tick_ns, profile.ack_timeout_factor) or 0
 
 
 def rnr_article(code: int) -> Article:

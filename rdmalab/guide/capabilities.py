@@ -96,7 +96,7 @@ def _infiniband_ports(device: Device) -> Iterator[CapabilityRow]:
     """What is missing on the InfiniBand ports of a device that has them."""
     if has_infiniband(device):
         for rule, name in _ETHERNET_ONLY.items():
-            text = RULES[rule].sentence
+            text = RULES[rule].general
             yield CapabilityRow("InfiniBand ports", name, emulated=False, text=text)
 
 

@@ -123,7 +123,9 @@ def _limit(name: str, value: int) -> str:
 
 def port_article(state: PortState) -> Article:
     """One state of a port."""
-    rows: list[Row] = [("", note(state)), ("says", state.text), ("cable", PHYS_STATES[state].text)]
+    down = state is PortState.DOWN
+    cable = by_profile(lambda p: (p.down_phys_state if down else PHYS_STATES[state]).text)
+    rows: list[Row] = [("", note(state)), ("says", state.text), ("cable", cable)]
     kind = f"port state = {int(state)}"
     return article(full_name(state), kind, rows, ["explain port-down", "help link"])
 

@@ -14,7 +14,7 @@ from rdmalab.spec.builders import InitMask
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import PHYS_STATES, AtomicCap, DeviceCap, LinkLayer, PhysState, PortState
 from rdmalab.spec.opcodes import OPCODES, Service
-from rdmalab.spec.profiles import STRICT, Profile
+from rdmalab.spec.profiles import PROFILES, STRICT, Profile
 from rdmalab.spec.refusals import REQUESTER_STATUS, Syndrome
 from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState, QPType
@@ -192,6 +192,8 @@ def _cap(device: Device, cap: DeviceCap) -> bool:
 
 
 # (title, enum, what shows that a member is there)
+_PHYSICAL = {*PHYS_STATES.values(), *(each.down_phys_state for each in PROFILES.values())}
+
 AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
     ("queue pair types", QPType, _qp_type),
     ("transport services", Service, _service),
@@ -211,7 +213,7 @@ AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
     (
         "physical port states",
         PhysState,
-        lambda _d, s: s in PHYS_STATES.values() and s is not PhysState.SLEEP,
+        lambda _d, s: s is not PhysState.SLEEP and s in _PHYSICAL,
     ),
     ("link layers", LinkLayer, lambda device, layer: layer in device.profile.link_layers),
     ("atomic_cap", AtomicCap, lambda device, cap: cap == device.profile.caps.atomic_cap),

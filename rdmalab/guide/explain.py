@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import NamedTuple
 
-from rdmalab.command import Command, NotUnderstood
+from rdmalab.command import Command, NotUnderstood, Noun
 from rdmalab.grammar.hints import quoted, suggest, verb_of
 from rdmalab.guide import (
     attributes,
@@ -30,6 +30,7 @@ from rdmalab.guide.usual import complete
 
 _NEAR = "did you mean"
 _PREFIX = "ibv_"
+_OBJECTS = frozenset(f"concept {noun.value}" for noun in Noun)
 NO_MORE: tuple[Entry, ...] = ()
 
 
@@ -83,9 +84,19 @@ def lookup(
     index = _index(vocabulary, more)
     for reading in _readings(text, vocabulary):
         if reading in index:
-            found = sorted(index[reading], key=lambda e: text not in (e.name, *e.words))
+            found = sorted(index[reading], key=lambda e: not _is_spelled(text, e))
             return list(dict.fromkeys([*_function(text, index), *found]))
     return []
+
+
+def _is_spelled(text: str, entry: Entry) -> bool:
+    """Whether it has this spelling; a field of a header comes after a flag of the same name.
+
+    An object of the lab, such as PD, is meant in capitals, too.
+    """
+    if entry.name in _OBJECTS:
+        return normal(text) in map(normal, entry.words)
+    return text in (entry.name, *entry.words) and entry.kind != packets.FIELD
 
 
 def _function(text: str, index: Mapping[str, list[Entry]]) -> list[Entry]:
@@ -111,6 +122,7 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
     yield from _reasons_of_the_book()
     for command in vocabulary.values():
         yield from usage.entries(command)
+    yield from packets.field_entries()
 
 
 def _others(others: Iterable[Entry]) -> str:
@@ -139,7 +151,7 @@ def _hint(text: str, vocabulary: Mapping[str, Command]) -> str:
     if text.strip().startswith("--"):
         return "in a shell, rdmalab explain --all prints the whole guide"
     near = suggest(verb_of(text), _spellings(vocabulary))
-    return near if near.startswith(_NEAR) else "help lists the commands; try: explain psn"
+    return near if near.startswith(_NEAR) else "help all lists the commands; try: explain psn"
 
 
 def _spellings(vocabulary: Mapping[str, Command]) -> list[str]:

@@ -1,6 +1,6 @@
 """The state machine of a QP type as a drawing, made of nothing but the tables of `spec/states.py`.
 
-The states stand in a column, in the order of the way up, and ERR beside them. Moves to RESET run
+The states stand in a column, in the order of the bring-up, and ERR beside them. Moves to RESET run
 along the left, those to ERR along the right; automatic moves are dashed. A group of the SVG
 names what it is: `data-state="RTS"`, `data-move="INIT RTR"`, `data-automatic="RTS ERR"`.
 """
@@ -117,7 +117,7 @@ class _Machine:
         """Lines on the left, words on the right."""
         y = self.plan.bottom + 48
         for css, said in (
-            ("step", "modify_qp, on the way up"),
+            ("step", "modify_qp, bring-up"),
             ("quiet", "modify_qp, any other move; blue to RESET, red to ERR"),
             ("auto", "automatic, when"),
         ):

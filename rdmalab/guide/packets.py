@@ -5,7 +5,7 @@ from functools import partial
 
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import About, Entry, Sort
-from rdmalab.guide.sentences import note
+from rdmalab.guide.sentences import note, sentence
 from rdmalab.guide.work import packets_of
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Op, Opcode
 from rdmalab.spec.refusals import REFUSALS, REQUESTER_STATUS, VALUE_MASK, Syndrome
@@ -20,6 +20,7 @@ HEADERS: dict[str, type[Header]] = {
     if isinstance(cls, type) and issubclass(cls, Header) and cls is not Header
 }
 _ICRC_BYTES = 4
+FIELD = "header field"
 
 # The last status of a requester after syndromes that do not end its work request.
 _GOES_ON = {
@@ -44,6 +45,13 @@ def entries() -> Iterator[Entry]:
         name = f"syndrome {syndrome.name}"
         about = About(Sort.SYNDROME, syndrome)
         yield Entry(name, "AETH syndrome", words, partial(syndrome_article, syndrome), about)
+
+
+def field_entries() -> Iterator[Entry]:
+    """Every field of every header."""
+    for name, users in _fields().items():
+        write = partial(field_article, name, users)
+        yield Entry(f"{FIELD} {name}", FIELD, (name,), write)
 
 
 def opcode_article(label: str) -> Article:
@@ -84,6 +92,26 @@ def header_article(cls: type[Header]) -> Article:
     users = [label for label, codes in BY_LABEL.items() if _carries(codes[0], cls)]
     rows.append(("in", " ".join(users)))
     return article(cls.__name__, f"header, {cls.LENGTH} bytes", rows)
+
+
+def _fields() -> dict[str, list[type[Header]]]:
+    """The headers of each field name."""
+    found: dict[str, list[type[Header]]] = {}
+    for cls in HEADERS.values():
+        for field in cls.FIELDS:
+            found.setdefault(field.name, []).append(cls)
+    return found
+
+
+def field_article(name: str, users: list[type[Header]]) -> Article:
+    """One field of the headers that have it."""
+    places = [
+        f"{cls.__name__}: {_place_of(next(f for f in cls.FIELDS if f.name == name))}"
+        for cls in users
+    ]
+    rows: list[Row] = [("", sentence("header_field", name)), ("place", places)]
+    see = [f"explain {cls.__name__}" for cls in users]
+    return article(name, FIELD, rows, see)
 
 
 def _carries(code: int, cls: type[Header]) -> bool:

@@ -13,7 +13,7 @@ from rdmalab.spec import absent
 from rdmalab.spec.async_events import EVENTS, EventKind
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.flows import FlowFlags, FlowType
-from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState
+from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.spec.opcodes import OPCODES, Op, Opcode, PacketPlace, Service
 from rdmalab.spec.profiles import PROFILES, Rounding, SlotsFreed
 from rdmalab.spec.programs import ProgramState
@@ -137,6 +137,8 @@ def _having(cell: str, value: Enum) -> str:
 
 def _phys(state: PhysState) -> list[Row]:
     ports = [port.name for port, phys in PHYS_STATES.items() if phys is state]
+    down = [p.name for p in PROFILES.values() if p.down_phys_state is state]
+    ports += [f"{PortState.DOWN.name} ({' '.join(down)})"] if down else []
     return [("port state", " ".join(ports))]
 
 

@@ -35,7 +35,7 @@ def errno_of(rule: str) -> str:
 
 def sentence_of(rule: str) -> str:
     """A rule's sentence without a case."""
-    return RULES[rule].sentence.replace("{}", "…")
+    return RULES[rule].general
 
 
 def named(flags: enum.IntFlag) -> str:

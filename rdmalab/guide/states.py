@@ -177,7 +177,7 @@ def type_article(qp_type: QPType) -> Article:
         ("", note(qp_type)),
         ("opcodes", " ".join(opcodes) or "none: it only receives"),
         (
-            "the way up",
+            "bring-up",
             [f"{a.name} → {b.name} {_words(MOVES[qp_type, a, b])}" for a, b in BRING_UP_MOVES],
         ),
         ("send error", f"moves it to {after_send_error(qp_type).name}"),

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from itertools import pairwise
 from typing import NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 # How wide a letter of class `mono` is, in px; a little more than any common font has.
 MONO = 7.3
@@ -77,7 +77,7 @@ def style() -> str:
 def element(name: str, attributes: dict[str, object], *inside: str) -> str:
     """One element; what is inside is markup already."""
     given = [(key, value) for key, value in attributes.items() if value != ""]
-    said = "".join(f" {key}={quoteattr(str(value))}" for key, value in given)
+    said = "".join(f" {key}={_quoted(str(value))}" for key, value in given)
     return f"<{name}{said}>{''.join(inside)}</{name}>" if inside else f"<{name}{said}/>"
 
 
@@ -91,17 +91,22 @@ class Words(NamedTuple):
     anchor: str = "start"
 
 
+def _quoted(value: str) -> str:
+    """The value of an attribute. xml.sax has such a function, and imports urllib and email."""
+    return f'"{escape(value, quote=False).replace(chr(34), "&quot;")}"'
+
+
 def text(words: Words) -> str:
     """A line of text at its place."""
     attributes = {"x": f"{words.x:g}", "y": f"{words.y:g}", "class": words.css}
     if words.anchor != "start":
         attributes["text-anchor"] = words.anchor
-    return element("text", dict(attributes), escape(words.text))
+    return element("text", dict(attributes), escape(words.text, quote=False))
 
 
 def tooltip(words: str) -> str:
     """The tooltip of an element."""
-    return element("title", {}, escape(words))
+    return element("title", {}, escape(words, quote=False))
 
 
 def line(points: Sequence[Point], css: str) -> str:

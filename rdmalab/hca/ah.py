@@ -1,6 +1,6 @@
 """Address handles, and what makes an address: a GRH on RoCE, a LID on InfiniBand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rdmalab.hca.attributes import AhAttr
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
 
 _IPV4 = 0xFFFF
+ROUTE_HOP_LIMIT = 64
 _SL, _FLOW_LABEL = ADDRESS["sl"].last, ADDRESS["flow_label"].last  # as wide as their fields
 
 
@@ -88,11 +89,22 @@ def _judge_dgid(hca: "Hca", av: AhAttr) -> "Refused | None":
     return None
 
 
+def routed(hca: "Hca", av: AhAttr, of: str) -> AhAttr:
+    """The address as the kernel stores it. of: `qp` or `ah`.
+
+    Source: drivers/infiniband/core/verbs.c, ib_resolve_unicast_gid_dmac; groups have no route.
+    """
+    if hca.lids or is_group(av) or of not in hca.profile.routed_hop_limits:
+        return av
+    return replace(av, hop_limit=ROUTE_HOP_LIMIT)
+
+
 def flow_to(hca: "Hca", av: AhAttr, sport: int) -> Flow:
     """The flow of all packets to an address; a flow label of its own chooses its own port."""
     if hca.lids:
         return _lid_flow(hca, av)
-    sport = source_port(av.flow_label) if av.flow_label else sport
+    if av.flow_label and not hca.profile.hashes_source_port:
+        sport = source_port(av.flow_label)
     return Flow(
         hca.gids[av.sgid_index], av.dgid, sport, av.hop_limit, av.traffic_class, av.flow_label,
         hca.mac, mac_of(av.dgid),

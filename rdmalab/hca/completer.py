@@ -235,11 +235,18 @@ def settle_drain(hca: "Hca", qp: QueuePair) -> None:
 
 # --------------------------------------------------------------------------- timers, retries
 def watch(hca: "Hca", qp: QueuePair) -> None:
-    """The ack timer runs while an answer is owed, and starts again with every progress."""
+    """The ack timer runs while an answer is owed, and starts again with every progress.
+
+    IBA 9.7.6.1.3: an answer is owed to a packet that requests one. Were the timer started by the
+    first packet of a message, a message longer than the timer would be sent again without a loss.
+    """
     comp, path = qp.comp, qp.path
     if comp.rnr_until_ns is not None:
         return  # the timer is needed for that
-    comp.watching = comp.psn != qp.req.sent
+    if hca.profile.times_unasked_packets:
+        comp.watching = comp.psn != qp.req.sent
+    else:
+        comp.watching = diff(qp.req.asked, comp.psn) > 0
     if comp.watching and path is not None and path.answer_ns is not None:
         hca.agenda.arm(qp.timer, hca.now_ns + path.answer_ns)
     else:

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rdmalab.command import Noun, Thing
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind
 
@@ -38,6 +39,11 @@ class CompletionQueue:
     unacked: int = 0
     fields: int | None = None
     reading: int = 0
+
+    @property
+    def thing(self) -> Thing:
+        """The completion queue as names and log have it."""
+        return Thing(Noun.CQ, self.node, self.number)
 
     def push(self, trace: "Recorder", cqe: "Cqe") -> bool:
         """Add a CQE, as the only function. False if the CQ was full: the CQE is lost."""

@@ -166,8 +166,10 @@ class Hca:
         self.busy_until_ns = self.now_ns + self.network.transmit(self.node, number, request)
         if not qp.transport.acknowledged:
             completer.settle(self, qp)
-        elif not qp.comp.watching:
-            completer.watch(self, qp)  # its answer is owed from now on
+        elif request.ack_req or self.profile.times_unasked_packets:
+            qp.req.asked = qp.req.psn
+            if not qp.comp.watching:
+                completer.watch(self, qp)  # its answer is owed from now on
         self.wake(qp, wqe.serial == qp.req.serial)  # surely: the rest of its message
         return True
 

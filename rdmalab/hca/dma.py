@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Bytes in a row: address and length.
 Piece = tuple[int, int]
 
-LOCAL_READ = 0  # reading the own memory needs no right
+LOCAL_READ = 0  # reading local memory needs no right
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
 _READ, _WRITTEN = Kind.MEMORY_READ, Kind.MEMORY_WRITTEN
 

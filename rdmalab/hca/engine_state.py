@@ -15,11 +15,11 @@ class Requesting:
 
     serial, psn: the next WQE and packet to send. sent: the first PSN never sent. started: WQEs
     started so far. reads: READs and atomics started so far. unasked: packets since the last one
-    that requested an ACK. failed: status of the WQE at `serial` if it cannot be sent. done: serial
-    after the newest WQE executed without a packet.
+    that requested an ACK. asked: the PSN after that one. failed: status of the WQE at `serial` if
+    it cannot be sent. done: serial after the newest WQE executed without a packet.
     """
 
-    __slots__ = ("done", "failed", "psn", "reads", "sent", "serial", "started", "unasked")
+    __slots__ = ("asked", "done", "failed", "psn", "reads", "sent", "serial", "started", "unasked")
 
     def __init__(self, serial: int, psn: int = 0) -> None:
         self.serial = serial
@@ -29,6 +29,7 @@ class Requesting:
         self.done = serial
         self.reads = 0
         self.unasked = 0
+        self.asked = psn
         self.failed: int | None = None
 
 

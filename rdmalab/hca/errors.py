@@ -17,13 +17,20 @@ def check_useful(hca: "Hca") -> None:
         raise refused(hca.profile, hca.unavailable_rule, legal=f"{first}open_device {hca.node}")
 
 
+def check_postable(hca: "Hca") -> None:
+    """Refuse posts that a closed or failed device does not take."""
+    if hca.unavailable_rule == "device-fatal" and hca.profile.posts_after_fatal:
+        return
+    check_useful(hca)
+
+
 def refused(
     profile: Profile, rule: str, *details: object, argument: str = "", legal: str = ""
 ) -> Refused:
     """The exception to raise; `details` fill the rule's sentence."""
     row = RULES[rule]
     errno = profile.errnos.get(rule, row.errno)
-    return Refused(errno, rule, row.sentence.format(*details), argument, legal)
+    return Refused(errno, rule, row.filled(*details), argument, legal)
 
 
 def say_queue_too_small(refusal: Refused, count: int, capacity: int) -> None:

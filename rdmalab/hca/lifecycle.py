@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, TypeVar
 
 from rdmalab.hca import async_events, channels, polling
-from rdmalab.hca.ah import AddressHandle, judge
+from rdmalab.hca.ah import AddressHandle, judge, routed
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
@@ -159,7 +159,7 @@ def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
     check_limit(hca, hca.ahs)
     if (refusal := judge(hca, attr, 1, hca.profile.create_ah_judges)) is not None:
         raise refusal
-    ah = AddressHandle(hca.ahs.next_number, pd, attr)
+    ah = AddressHandle(hca.ahs.next_number, pd, routed(hca, attr, "ah"))
     created(hca, hca.ahs, ah)
     return ah
 

@@ -14,15 +14,21 @@ class Buffer(NamedTuple):
     length: int
 
 
+NOT_MAPPED, READ_ONLY = (1 << 64) - (1 << 33), (1 << 64) - (1 << 34)
+"""Addresses, 8 GiB each, of what a Python program registers and the process has not mapped, or has
+mapped without write permission; a node has no memory there."""
+
+
 class Memory:
     """Bytes by virtual address; bytes never written read as zero."""
 
-    __slots__ = ("buffers", "first", "pages")
+    __slots__ = ("buffers", "chosen", "first", "pages")
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.pages: dict[int, bytearray] = {}
         self.buffers: list[Buffer] = []
+        self.chosen: list[Buffer] = []  # of which the caller chose the address
 
     def map(self, length: int) -> Buffer:
         """A new buffer at the next free page-aligned address after all others."""
@@ -32,9 +38,25 @@ class Memory:
         self.buffers.append(buffer)
         return buffer
 
+    def map_at(self, addr: int, length: int) -> None:
+        """Map whole pages at an address that the caller chose; those that overlap become one."""
+        start, stop = addr & ~(PAGE - 1), (addr + length + PAGE - 1) & ~(PAGE - 1)
+        kept = []
+        for buffer in self.chosen:
+            if buffer.addr <= stop and start <= buffer.addr + buffer.length:
+                start = min(start, buffer.addr)
+                stop = max(stop, buffer.addr + buffer.length)
+            else:
+                kept.append(buffer)
+        self.chosen = [*kept, Buffer(start, stop - start)]
+
     def is_mapped(self, addr: int, length: int) -> bool:
         """True if the whole range lies in one mapped buffer."""
-        return any(b.addr <= addr and addr + length <= b.addr + b.length for b in self.buffers)
+        return any(
+            buffer.addr <= addr and addr + length <= buffer.addr + buffer.length
+            for buffers in (self.buffers, self.chosen)
+            for buffer in buffers
+        )
 
     def read(self, addr: int, length: int) -> bytes:
         """The bytes of the range."""

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.hca import completer, flush, migration, requester, responder
-from rdmalab.hca.ah import flow_label, flow_to, lone_source_port, source_port
+from rdmalab.hca.ah import flow_label, flow_to, lone_source_port, routed, source_port
 from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
 from rdmalab.hca.errors import check_useful, refused
 from rdmalab.hca.modify_checks import CHECKS, PSNS, ModifyCall
@@ -39,6 +39,7 @@ def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> Mo
         mask = own_mask
     elif names := states.fields_of(mask & ~own_mask):
         raise refused(hca.profile, "mask-mismatch", " ".join(names), argument="attr_mask")
+    mask = Attr(int(mask) & ~int(states.IGNORED.get(qp.qp_type, 0)))
     masked = {name: value for name, value in given.items() if ATTRIBUTES[name].mask & mask}
     if hca.profile.address_sets_port and mask & Attr.AV and masked.get("qp_state") != QPState.RTR:
         masked.setdefault("port_num", masked["ah_attr"].port_num)  # R11
@@ -58,7 +59,7 @@ def _apply(asked: ModifyCall) -> None:
     if migration.is_armed(qp) and asked.given.get("path_mig_state") == MigState.MIGRATED:
         migration.migrate(hca, qp)
     for name, value in asked.given.items():
-        setattr(qp.attr, name, _stored(hca, name, value))
+        setattr(qp.attr, name, _stored(hca, qp, name, value))
     if moves:
         qp.known_state = to
     hca.trace.record(Kind.ATTRIBUTES_SET, hca.node, qp.number, int(asked.mask))
@@ -67,10 +68,12 @@ def _apply(asked: ModifyCall) -> None:
         _enter(asked)
 
 
-def _stored(hca: "Hca", name: str, value: Any) -> Any:
+def _stored(hca: "Hca", qp: QueuePair, name: str, value: Any) -> Any:
     """What the device keeps of a value that it took."""
     if name in PSNS:
         return value & MASK
+    if name == "ah_attr" and qp.transport.connected:
+        return routed(hca, value, "qp")
     if name in _DEPTHS and hca.profile.rounds_read_depths and value:
         return 1 << (value - 1).bit_length() & _U8
     return value
@@ -102,11 +105,12 @@ def _path(hca: "Hca", qp: QueuePair) -> Path:
     pkey = _pkey(hca, attr.pkey_index)
     # IBA 17.2.8: every QP starts in MIGRATED, where MigReq is 1.
     migrated = hca.profile.sends_mig_req and attr.path_mig_state == MigState.MIGRATED
-    av = attr.ah_attr or AhAttr()
+    lone = not qp.transport.connected or hca.profile.hashes_source_port
+    label = flow_label(qp.number, attr.dest_qp_num or 0)
+    sport = lone_source_port(qp.number) if lone else source_port(label)
+    flow = flow_to(hca, attr.ah_attr or AhAttr(), sport)
     if not qp.transport.connected:
-        flow = flow_to(hca, av, lone_source_port(qp.number))
         return Path(flow, 0, caps.active_mtu, pkey, None, migrated)
-    flow = flow_to(hca, av, source_port(flow_label(qp.number, attr.dest_qp_num or 0)))
     mtu = attr.path_mtu if attr.path_mtu in tuple(MTU) else MTU.B256
     wait_ns = _answer_ns(hca, attr.timeout)
     return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey, wait_ns, migrated)

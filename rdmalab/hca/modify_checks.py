@@ -11,7 +11,7 @@ from rdmalab.hca.errors import refused
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec import states
 from rdmalab.spec.document_differences import DIFFERENCES, demanded, guide_note
-from rdmalab.spec.states import ATTRIBUTES, STATES, Attr, MigState, QPState
+from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
@@ -136,7 +136,9 @@ def check_ranges(asked: ModifyCall) -> Refused | None:
         row = profile.attributes[name]
         if isinstance(value, int) and name not in PSNS and row.is_undefined(value, profile.caps):
             legal = f"{name} takes {row.takes(profile.caps)}"
-            return asked.no("attr-range", f"{name}={int(value)}", argument=name, legal=legal)
+            is_mtu = name == "path_mtu" and value in tuple(MTU)
+            said = MTU(value).octets if is_mtu else int(value)
+            return asked.no("attr-range", f"{name}={said}", argument=name, legal=legal)
     return None
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rdmalab.hca import lifecycle
 from rdmalab.hca.errors import refused
 from rdmalab.hca.keys import key_of
-from rdmalab.hca.memory import PAGE
+from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.spec.access import Access, Rereg, needs_local_write, unknown
 from rdmalab.spec.records import Kind
 
@@ -137,7 +137,10 @@ def _judge_range(hca: "Hca", length: int, addr: int | None, iova: int | None) ->
         offset = f"{iova % PAGE:#x}"
         return refused(profile, "mr-iova-offset", offset, argument="hca_va", legal=legal)
     if addr is not None and not hca.memory.is_mapped(addr, length):
-        where = f"{addr:#x}..{addr + length:#x}"
+        where = f"{addr:#x}..{addr + length:#x}" if addr < READ_ONLY else "what the program gave"
+        if READ_ONLY <= addr < NOT_MAPPED:
+            legal = "access=0 for memory that is only sent from; else map it with PROT_WRITE"
+            return refused(profile, "mr-read-only", argument="access", legal=legal)
         return refused(profile, "mr-unmapped", where, argument="addr")
     return _judge_lock(hca, length, addr)
 

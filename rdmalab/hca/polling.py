@@ -1,4 +1,4 @@
-"""Extended polling: completions one by one, field by field; all are freed at the end."""
+"""Extended polling: completions one by one, field by field; they leave the CQ at the end."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,6 +12,8 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rdmalab.hca.cq import CompletionQueue
     from rdmalab.hca.device import Hca
     from rdmalab.hca.wqe import Cqe
@@ -41,20 +43,26 @@ def poll(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
 def _take(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
     """Return the oldest CQEs; their slots, and all before them, are freed."""
     cqes = cq.take(hca.trace, entries)
-    if hca.profile.slots_freed is SlotsFreed.POLLED:
-        newest: dict[tuple[int, bool], int] = {}
-        shared: list[Cqe] = []
-        for cqe in cqes:
-            if cqe.srq:
-                shared.append(cqe)
-            else:
-                newest[cqe.qp_num, cqe.is_send] = cqe.serial
-        for (qpn, is_send), serial in newest.items():
-            if (qp := hca.qps.items.get(qpn)) is not None:
-                slots.free(hca, qpn, qp.sq if is_send else qp.rq, serial)
-        if shared:
-            slots.free_shared(hca, shared)
+    _free_slots(hca, cqes)
     return cqes
+
+
+def _free_slots(hca: "Hca", cqes: "Sequence[Cqe]") -> None:
+    """Give back the slots of these CQEs and of all WQEs before them."""
+    if hca.profile.slots_freed is not SlotsFreed.POLLED:
+        return
+    newest: dict[tuple[int, bool], int] = {}
+    shared: list[Cqe] = []
+    for cqe in cqes:
+        if cqe.srq:
+            shared.append(cqe)
+        else:
+            newest[cqe.qp_num, cqe.is_send] = cqe.serial
+    for (qpn, is_send), serial in newest.items():
+        if (qp := hca.qps.items.get(qpn)) is not None:
+            slots.free(hca, qpn, qp.sq if is_send else qp.rq, serial)
+    if shared:
+        slots.free_shared(hca, shared)
 
 
 def start(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
@@ -84,6 +92,7 @@ def _see(hca: "Hca", cq: "CompletionQueue", kind: Kind) -> "Cqe":
     cqe = cq.cqes[cq.reading]
     cq.reading += 1
     hca.trace.record(kind, hca.node, cq.number, cqe)
+    _free_slots(hca, [cqe])
     return cqe
 
 
@@ -94,10 +103,14 @@ def check_open(hca: "Hca", cq: "CompletionQueue") -> None:
 
 
 def end(hca: "Hca", cq: "CompletionQueue") -> int:
-    """End the poll: remove all completions that were read; returns how many."""
+    """End the poll: remove all completions that were read; returns how many.
+
+    Their slots came back when each became the current one: mlx5 moves the tail of the work queue
+    while it parses the CQE (mlx5_parse_cqe), and rings the doorbell of the CQ at the end.
+    """
     check_open(hca, cq)
     seen, cq.reading = cq.reading, 0
-    _take(hca, cq, seen)
+    cq.take(hca.trace, seen)
     return seen
 
 

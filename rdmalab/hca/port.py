@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.limits import COUNTER_MAX, LinkLayer, PortState
+from rdmalab.spec.limits import COUNTER_MAX, PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import mapped_gid
 
@@ -122,3 +122,9 @@ def speed_changed(hca: "Hca") -> None:
     """The link runs at another rate."""
     if hca.profile.raises_speed_event and not hca.unavailable_rule:
         hca.raise_event(AsyncEvent.DEVICE_SPEED_CHANGE, PORT)
+
+
+def phys_state(hca: "Hca") -> PhysState:
+    """The physical state of the link; without a carrier that which the driver reports."""
+    down = hca.port_state is PortState.DOWN
+    return hca.profile.down_phys_state if down else PHYS_STATES[hca.port_state]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca import extended, flush, invalid_pointers, mw, offloads
-from rdmalab.hca.errors import check_useful, refused, say_queue_too_small
+from rdmalab.hca.errors import check_postable, refused, say_queue_too_small
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import LINES, Check, judge_send, supported_work
@@ -85,7 +85,7 @@ def post_send(
 
 def _get_ready(hca: "Hca", qp: QueuePair) -> None:
     """Rare preparations before posting."""
-    check_useful(hca)
+    check_postable(hca)
     extended.enter(hca, qp)
     queue_early(hca, qp)
 
@@ -145,7 +145,9 @@ def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
 
 
 def ring(hca: "Hca", qp: QueuePair) -> None:
-    """The doorbell: the device looks at the queue."""
+    """The doorbell: the device looks at the queue, unless it has failed."""
+    if hca.unavailable_rule:
+        return
     state = qp.state_row
     if state.flushes_sends:
         flush.flush_sends(hca, qp)
@@ -157,7 +159,7 @@ def ring(hca: "Hca", qp: QueuePair) -> None:
 def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
     """Queue each receive; Refused carries the index of the first that was not."""
     if hca.unavailable_rule:
-        check_useful(hca)
+        check_postable(hca)
     for index, wr in enumerate(wrs):
         sg, length = effective(hca, wr.sg if wr.num_sge is None else invalid_pointers.listed(wr))
         if (refusal := _judge_recv(hca, qp, wr)) is not None:
@@ -169,7 +171,8 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
         if wr.next:
             raise invalid_pointers.lost(hca, wr, index)
-    if qp.state_row.flushes_recvs and hca.profile.flushes_recvs_posted_in_err:
+    takes = not hca.unavailable_rule and qp.state_row.flushes_recvs
+    if takes and hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)
 
 

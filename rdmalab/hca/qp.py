@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rdmalab.command import Noun, Thing
 from rdmalab.hca import attributes
 from rdmalab.hca.attributes import Capacity as Capacity
 from rdmalab.hca.engine_state import Completing, Requesting, Responding
@@ -51,6 +52,11 @@ class SendQueue:
     def is_full(self) -> bool:
         """No slot is free, or all are promised; asked of every request, so no property."""
         return self.posted - self.freed + self.promised >= self.capacity
+
+    @property
+    def is_unsignaled(self) -> bool:
+        """Whether no request in it is signaled, so that no completion will free a slot."""
+        return bool(self.wqes) and not any(wqe.signaled for wqe in self.wqes.values())
 
     @property
     def occupied(self) -> int:
@@ -184,6 +190,11 @@ class QueuePair:
         self.req = Requesting(self.sq.posted)
         self.comp = Completing(self.sq.posted)
         self.resp = Responding()
+
+    @property
+    def thing(self) -> Thing:
+        """The queue pair as names and log have it."""
+        return Thing(Noun.QP, self.node, self.number)
 
     @property
     def shares_receives(self) -> bool:

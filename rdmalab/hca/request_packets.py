@@ -153,7 +153,8 @@ def _build_datagram(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> Packet | WCStatu
     to = wqe.av or hca.ahs.items.get(wr.ah or 0)
     if to is None or to.pd != qp.pd or not ah.has_source(hca, to.attr):
         return WCStatus.LOC_QP_OP_ERR
-    if offloads.longest(wqe) > path.mtu:  # C10-93.1.1: nothing is sent, and that is no error
+    # C10-93.1.1: nothing is sent, and that is no error. The MTU of the port is that of now.
+    if offloads.longest(wqe) > hca.profile.caps.active_mtu:
         return hca.profile.long_datagram_status
     payload = offloads.next_message(hca, qp, wqe)
     if not isinstance(payload, bytes):

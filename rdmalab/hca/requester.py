@@ -66,7 +66,9 @@ def is_stuck(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> bool:
     raised.
     """
     path, limit = qp.path, hca.profile.caps.active_mtu
-    if path is None or path.mtu <= limit or wqe.op not in (Op.SEND, _WRITE):
+    if path is None or path.mtu <= limit or not qp.transport.connected:
+        return False
+    if wqe.op not in (Op.SEND, _WRITE):
         return False
     left = wqe.length - ((qp.req.psn - wqe.first_psn) & MASK) * path.mtu
     return min(path.mtu, left) > limit
@@ -124,6 +126,9 @@ def go_back(hca: "Hca", qp: QueuePair, reason: str) -> None:
     req.psn, req.serial = comp.psn, comp.serial
     req.unasked = 0
     req.failed = None
+    wqe = qp.sq.wqes.get(req.serial)
+    if wqe is not None and wqe.op in (Op.SEND, _WRITE) and req.psn != wqe.last_psn:
+        req.asked = req.psn  # the rest of a long message: its last packet requests the ACK
     hca.trace.record(Kind.WENT_BACK, hca.node, qp.number, req.psn, reason)
     hca.wake(qp)
 
@@ -140,3 +145,4 @@ def rewind_unacked(qp: QueuePair) -> None:
     req.serial = req.started = comp.serial
     req.reads = comp.reads
     req.unasked = 0
+    req.asked = comp.psn

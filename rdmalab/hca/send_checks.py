@@ -11,6 +11,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import MWType
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS, PacketPlace, code_of
+from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.states import BRING_UP, QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
@@ -86,11 +87,19 @@ def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     return refused(hca.profile, "opcode-type", name, kind, argument="opcode", legal=legal)
 
 
+def is_stuck(hca: "Hca", qp: QueuePair) -> bool:
+    """Whether the slots of its send queue stay taken: none of the requests will be polled."""
+    by_poll = hca.profile.slots_freed is SlotsFreed.POLLED
+    return by_poll and qp.sq.is_unsignaled and not qp.state_row.flushes_sends
+
+
 def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     """A slot is free, and neither the list nor the message is too long."""
     profile, sq = hca.profile, qp.sq
     if sq.is_full():
         legal = f"slots come back {profile.slots_freed.value}"
+        if is_stuck(hca, qp):
+            legal = "no request in it is signaled: no completion frees a slot, only RESET does"
         return refused(profile, "queue-full", "send", sq.capacity, argument="qp", legal=legal)
     if len(wr.sg) > profile.caps.max_sge_rd and wr.opcode == WROpcode.RDMA_READ:
         return refused(profile, "read-sges", len(wr.sg), profile.caps.max_sge_rd, argument="sg")

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdmalab.command import Noun, Thing
 from rdmalab.hca.dma import SrqUser
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -70,6 +71,11 @@ class SharedReceiveQueue:
         self.lost: deque[RecvWqe] = deque()
         self.posted = 0
         self.freed = 0
+
+    @property
+    def thing(self) -> Thing:
+        """The shared receive queue as names and log have it."""
+        return Thing(Noun.SRQ, self.node, self.number)
 
     @property
     def used(self) -> int:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rdmalab.hca import invalid_pointers, lifecycle
-from rdmalab.hca.errors import refused, say_queue_too_small
+from rdmalab.hca.errors import check_postable, refused, say_queue_too_small
 from rdmalab.hca.posting import effective
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange, watch_limit
 from rdmalab.hca.wqe import RecvWqe
@@ -159,6 +159,7 @@ def srq_num(hca: "Hca", srq: SharedReceiveQueue) -> int:
 # --------------------------------------------------------------------------- filled
 def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> None:
     """`ibv_post_srq_recv`, legal in any state of any QP; the requests before the bad one stay."""
+    check_postable(hca)
     for index, wr in enumerate(wrs):
         sg, length = effective(hca, invalid_pointers.listed(wr))
         if (refusal := _judge_recv(hca, srq, wr)) is not None:

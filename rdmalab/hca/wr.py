@@ -1,7 +1,7 @@
 """Work requests, what they become on a queue, and what they leave on a completion queue.
 
 A WR is what the program posts. A WQE is that WR on a queue; it never changes, its progress is a
-serial number in an engine's notebook. A CQE lies on the CQ; the WC that `poll_cq` hands out is it.
+serial number in an engine's notebook. A CQE is in the CQ; the WC that `poll_cq` hands out is it.
 """
 
 from dataclasses import dataclass, field

@@ -136,6 +136,7 @@ Scalar = Annotated[
     str, BeforeValidator(_said), _schema(type=["string", "number", "boolean"], minLength=1)
 ]  # fmt: skip
 Number = Annotated[int, _number(Unit.NUMBER, 0, 2**64 - 1, "write 12 or 0x1f"), _schema(**_WHOLE)]
+Level = Annotated[int, _number(Unit.NUMBER, 1, 3, "write 1, 2 or 3"), _schema(enum=[1, 2, 3])]
 Repeat = Annotated[
     int, _number(Unit.NUMBER, 1, MAX_REPEAT, "write 8"),
     _typed(type="integer", minimum=1, maximum=MAX_REPEAT),
@@ -172,6 +173,13 @@ StatementId = Annotated[
     str, BeforeValidator(_statement),
     _schema(type="string", pattern="^S[0-9]{3}$", examples=["S042"]),
 ]  # fmt: skip
+
+
+def is_word(text: str) -> bool:
+    """Whether a text can be an id: letters, digits, - _ and ., at most 64 of them."""
+    return _WORD.fullmatch(text) is not None
+
+
 Word = Annotated[
     str, _matching(_WORD, "a word", "letters, digits, - _ and ."),
     _schema(type="string", pattern=f"^{_WORD.pattern}$"),

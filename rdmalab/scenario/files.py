@@ -1,8 +1,11 @@
 """Scenario files: where they are, their short names, their text."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from rdmalab import disk
+from rdmalab.grammar.hints import suggest
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.source import FileError
 
@@ -11,6 +14,9 @@ LAB_SUFFIX = ".lab.yaml"
 
 
 FOLDER = "scenarios"
+
+
+INSTRUCTOR = "instructor"  # the folder of the labs with their solutions
 
 
 PACKAGED = "lessons"  # where the wheel has that folder: pyproject.toml puts it there
@@ -26,8 +32,24 @@ def lessons_folder() -> Path:
     return next((place for place in places if place.is_dir()), places[0])
 
 
+def of_instructor(path: str) -> str:
+    """The path of an instructor's lab for a short name: with solutions and hidden goals.
+
+    It stands in the folder `instructor` here or in the checkout, which no installed package has:
+    without it that of the file for students.
+    """
+    name = path if "/" in path else f"labs/{path}"
+    for folder in (Path(INSTRUCTOR), Path(__file__).parents[2] / INSTRUCTOR):
+        if not Path(path).suffix and (file := folder / f"{name}{LAB_SUFFIX}").is_file():
+            return str(file)
+    return found(path)
+
+
 def found(path: str) -> str:
-    """The path for a short name: `err/rnr-retry-exceeded` or `err`."""
+    """The path for a short name: `err/rnr-retry-exceeded`, `err`, or `rnr-retry-exceeded`.
+
+    The last part of a name suffices where only one lesson or lab has it.
+    """
     named = Path(path)
     try:
         if named.suffix or named.is_absolute() or named.exists():
@@ -37,20 +59,63 @@ def found(path: str) -> str:
             for folder in (Path(), lessons_folder())
             for suffix in (SUFFIX, LAB_SUFFIX)
         )
+        if file := next((str(file) for file in there if file.is_file()), ""):
+            return file
         folder = lessons_folder() / path
-        whole = str(folder) if path and folder.is_dir() else path
-        return next((str(file) for file in there if file.is_file()), whole)
+        if path and folder.is_dir():
+            return str(folder)
+        same = [file for name, file in lesson_files() if name.rpartition("/")[2] == path]
+        return same[0] if len(same) == 1 else path
     except (OSError, ValueError):  # no such path can be: whoever opens it says so
         return path
+
+
+def lesson_files(folder: str = "", within: str = "") -> Iterator[tuple[str, str]]:
+    """Short name and path of each lesson and lab, in any order.
+
+    folder: of the scenarios, empty: the usual one. within: what the names of a folder begin with.
+    """
+    try:
+        entries = list(os.scandir(folder or lessons_folder()))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.endswith((SUFFIX, LAB_SUFFIX)) and entry.is_file():
+            yield within + _unsuffixed(entry.name), entry.path
+        elif entry.is_dir(follow_symlinks=False):
+            yield from lesson_files(entry.path, f"{within}{entry.name}/")
+
+
+def _similar(path: str) -> str:
+    """The lessons that may be meant by a short name: `did you mean rc/send or seeds/send?`."""
+    names = [name for name, _ in lesson_files()]
+    last = path.rpartition("/")[2]
+    same = sorted(name for name in names if name.rpartition("/")[2] == last)
+    if same:
+        return f"did you mean {' or '.join(same)}?"
+    near = suggest(path, names)
+    return near if near.startswith("did") else ""
+
+
+def _unsuffixed(name: str) -> str:
+    return name.removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
 
 
 def short_name(path: str) -> str:
     """The short name for `load`: `err/rnr-retry-exceeded`; the path of other files."""
     try:
-        below = Path(path).relative_to(lessons_folder())
+        below = Path(path).absolute().relative_to(lessons_folder().absolute())
     except ValueError:
         return path
-    return below.as_posix().removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
+    return _unsuffixed(below.as_posix())
+
+
+def is_folder(path: str) -> bool:
+    """True for an existing folder; False for what cannot be a path."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def read(path: str) -> str:
@@ -58,7 +123,10 @@ def read(path: str) -> str:
     try:
         octets = disk.beginning(path, yaml_tree.MAX_OCTETS + 1)
     except OSError as wrong:
-        raise FileError(path, f"cannot be read: {wrong.strerror or wrong}") from None
+        hint = (
+            "" if Path(path).suffix or not isinstance(wrong, FileNotFoundError) else _similar(path)
+        )
+        raise FileError(path, f"cannot be read: {wrong.strerror or wrong}", hint) from None
     except ValueError:
         raise FileError(path, "cannot be read: no such path") from None
     if len(octets) > yaml_tree.MAX_OCTETS:

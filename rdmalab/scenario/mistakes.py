@@ -4,25 +4,26 @@ A file is checked in rounds. A round leaves out what the one before found wrong,
 of shape, of words and of names are reported together. At last the rest is played.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from typing import TypeVar
 
 from yaml.nodes import MappingNode, Node
 
-from rdmalab.grammar.hints import quoted
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.document import NO_VALUES
 from rdmalab.scenario.include import Opener
-from rdmalab.scenario.loader import Scenario, built
+from rdmalab.scenario.loader import built
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.parameters import PARAMS
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Repair
 from rdmalab.scenario.runner import OpenSession
-from rdmalab.scenario.shape_errors import MOST_MISTAKES
+from rdmalab.scenario.shape_errors import MOST_MISTAKES, unknown_key
 from rdmalab.scenario.source import FileError, Source, together
 
+Built = TypeVar("Built")
 _ROUNDS = 8  # shapes, then words, then what pydantic checks after the keys; each at most twice
 
 
@@ -52,35 +53,40 @@ class Checker:
             root = yaml_tree.composed(source)
         except FileError as wrong:
             return wrong.all
-        if (misspelled := _misspelled_params(source, root)) is not None:
-            return [misspelled]
         repair = Repair(source, root)
         found = yaml_tree.duplicates(source, root)
+        misspelled = _misspelled_params(source, root)
+        if misspelled is not None:
+            found.append(misspelled)
         if found and (not repair.leave_out(found) or yaml_tree.duplicates(source, repair.root)):
             return together(found).all[:MOST_MISTAKES]
         repair.touched.clear()  # without its second key a step is as good as before
-        scenario = self._rounds(repair, opener, found)
+        scenario = without_mistakes(repair, found, lambda: built(
+            source, repair.root, self.vocabulary, self.values, opener=opener
+        ))  # fmt: skip
         if scenario is not None and len(found) < MOST_MISTAKES:
             found += rehearsed(
                 scenario, repair.root, self.open_session, repair.lost, self.profile
             )  # fmt: skip
         return together(found).all[:MOST_MISTAKES] if found else []
 
-    def _rounds(
-        self, repair: Repair, opener: Opener | None, found: list[FileError]
-    ) -> Scenario | None:
-        """The scenario without its mistakes, which are added to `found`; None if none is left."""
-        for number in range(_ROUNDS):
-            try:
-                return built(
-                    repair.source, repair.root, self.vocabulary, self.values, opener=opener
-                )
-            except FileError as wrong:
-                new = wrong.all
-            found += [e for e in new if not repair.is_consequence(e, is_first=number == 0)]
-            if not repair.leave_out(new):
-                return None
-        return None
+
+def without_mistakes(
+    repair: Repair, found: list[FileError], build: Callable[[], Built]
+) -> Built | None:
+    """What a file gives without its mistakes, which are added to `found`; None if nothing is left.
+
+    build: reads the root of the repair as it is then; FileError for what it finds wrong.
+    """
+    for number in range(_ROUNDS):
+        try:
+            return build()
+        except FileError as wrong:
+            new = wrong.all
+        found += [e for e in new if not repair.is_consequence(e, is_first=number == 0)]
+        if not repair.leave_out(new):
+            return None
+    return None
 
 
 def _misspelled_params(source: Source, root: Node) -> FileError | None:
@@ -88,6 +94,7 @@ def _misspelled_params(source: Source, root: Node) -> FileError | None:
     keys = {str(key.value): key for key, _ in root.value} if isinstance(root, MappingNode) else {}
     unknown = [] if PARAMS in keys else [name for name in keys if name not in Document.model_fields]
     for name in get_close_matches(PARAMS, unknown, 1, 0.8):
-        message = f"no key {quoted(name)} here"
-        return source.error(message, f"did you mean {PARAMS}?", yaml_tree.place_of(keys[name]))
+        return source.error(
+            unknown_key(name), f"did you mean {PARAMS}?", yaml_tree.place_of(keys[name])
+        )
     return None

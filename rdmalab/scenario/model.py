@@ -19,11 +19,16 @@ from rdmalab.scenario.yaml_tree import MAX_ITEMS
 
 MAX_STEPS = MAX_ITEMS
 MAX_ASSERTIONS = 500
-_OF_LABS = ("kind", "id", "level", "minutes", "rules", "tasks", "solutions")
+NOT_FIRST = "the first key is not rdmalab"
+"""The error of a file that begins with another key."""
+_OF_LABS = ("kind", "id", "rules", "tasks", "solutions")
 
-ACTIONS = ("do", "run", "fault", "checkpoint", "note", "why", "steps", "include")
+ACTIONS = (
+    "do", "run", "fault", "checkpoint", "note", "predict", "reveal", "why", "steps", "include",
+)  # fmt: skip
 _ONLY_WITH = {
-    "within": ("run",), "errno": ("do", "fault"), "repeat": ("do", "fault", "run", "steps"),
+    "within": ("run",), "choices": ("predict",), "errno": ("do", "fault"),
+    "repeat": ("do", "fault", "run", "steps"),
     **dict.fromkeys(("expect", "wire", "teaches", "id", "name"), ACTIONS[:-2]),
     **dict.fromkeys(("cause", "plain", "station", "verdict", "cure", "goal"), ("why",)),
 }  # fmt: skip
@@ -47,6 +52,12 @@ class Step(Section):
     """Give this moment a name."""
     note: field_types.Sentence | None = None
     """A note for the reader; stepping through the scenario stops here."""
+    predict: field_types.Sentence | None = None
+    """A question about what comes: stepping stops here, and a `reveal` below answers it."""
+    choices: Annotated[list[field_types.Sentence], Field(min_length=2, max_length=9)] | None = None
+    """Answers to choose from, for `predict`."""
+    reveal: field_types.Sentence | None = None
+    """The answer to the `predict` above, shown after the steps between them."""
     why: str | None = None
     """Run why: about a subject, `A.qp0.wr[7]`, or an errno; empty: about all errors."""
     steps: "Steps | None" = None
@@ -229,6 +240,10 @@ class Document(Section, BaseModel):
     """What it shows."""
     tags: list[field_types.Word] = []
     """For searching."""
+    level: field_types.Level | None = None
+    """1 begins from nothing, 3 needs most; default: that of its learning path."""
+    minutes: field_types.Number | None = None
+    """How long it takes; nothing is enforced."""
     teaches: _Statements | None = None
     """Statements of the documents that the whole scenario shows; at most five with its steps."""
     seed: field_types.Number = 0
@@ -275,7 +290,7 @@ def _begun(given: object) -> object:
     if not isinstance(given, dict):
         raise field_types.wrong("a scenario is a mapping", "it begins with rdmalab: 1")
     if next(iter(given), None) != "rdmalab":
-        raise field_types.wrong("the first key is not rdmalab", "begin the file with rdmalab: 1")
+        raise field_types.wrong(NOT_FIRST, "begin the file with rdmalab: 1")
     return given
 
 

@@ -87,4 +87,10 @@ class PlannedStep:
     @property
     def is_stop(self) -> bool:
         """Whether stepping through the scenario stops before it, for reading."""
-        return self.step.note is not None or self.step.name is not None
+        return bool(self.text)
+
+    @property
+    def text(self) -> str:
+        """What is read before it runs: its headline, then its note or its question; or empty."""
+        parts = (self.step.name, self.step.note or self.step.predict)
+        return "\n\n".join(part.strip() for part in parts if part)

@@ -19,6 +19,7 @@ from rdmalab.scenario.expect import Expectation
 from rdmalab.scenario.include import Includes
 from rdmalab.scenario.model import MAX_STEPS, Document, Step
 from rdmalab.scenario.planned_step import PiecedText, Placed, PlannedStep, Spot
+from rdmalab.scenario.reading import unanswered
 from rdmalab.scenario.shape_errors import MOST_MISTAKES
 from rdmalab.scenario.source import FileError, Source
 from rdmalab.scenario.wire import parse_wire
@@ -101,6 +102,8 @@ class Planner:
         with self.kept():
             room = MAX_STEPS - len(found)
             found += self._list(document.steps, steps, is_setup=False, room=room)
+        for step, message, hint in unanswered(found):
+            self.wrong.append(self._complaint(step.spot, message, hint))
         return tuple(found)
 
     def listed(self, steps: list[Step], *path: int | str) -> tuple[PlannedStep, ...]:
@@ -221,7 +224,7 @@ class Planner:
             verb = self._verb_of_run(said, bounded=step.within is not None)
         elif step.action in ("fault", "checkpoint", "why"):
             verb = f"{step.action} "
-        elif step.action == "note":
+        elif step.action in ("note", "predict", "reveal"):
             return "", Spot(self.source, action)
         return verb + said, Spot(self.source, action, len(verb))
 

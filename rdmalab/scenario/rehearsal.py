@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from rdmalab.command import NewKind, NotUnderstood, Refused, Span
+from rdmalab.command import NewKind, NotUnderstood, Refused, Span, ThingKind
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.tokens import Lexeme, Token, scan
 from rdmalab.scenario import yaml_tree
@@ -32,18 +32,21 @@ from rdmalab.views.memory import with_key
 
 def rehearsed(
     scenario: Scenario, root: Node, open_session: OpenSession, lost: list[str],
-    profile: str | None = None,
+    profile: str | None = None, *, existed: set[str] | None = None,
 ) -> list[FileError]:  # fmt: skip
     """The errors that a run of the scenario shows, of all its steps and programs.
 
     root: the tree of the file.
     lost: lines that were left out because they are wrong. After the first of them, or a step that
     fails, other errors may follow from it: then only names are reported that no line mentions.
+    existed: gets the names of all objects that were there.
     """
     rehearsal = _Rehearsal(scenario, open_session, lost, profile)
     try:
         found = rehearsal.errors()
         in_programs = list(rehearsal.in_programs(root))
+        if existed is not None:
+            existed |= rehearsal.existed
         return [*rehearsal.independent(found, in_programs), *in_programs]
     finally:
         rehearsal.session.dispose()
@@ -116,6 +119,8 @@ class _Rehearsal(Runner):
         if not self._acted:
             self.doubtful.append(result.step.line)
             kept += self._in_lines(result)
+        if result.outcome is not StepOutcome.PASSED:
+            kept += self._in_goals(result.step)
         self.unknown |= set(map(name_at, kept))
         return kept
 
@@ -128,6 +133,14 @@ class _Rehearsal(Runner):
         except Stop:
             pass
         return []
+
+    def _in_goals(self, step: PlannedStep) -> Iterator[FileError]:
+        """The unknown names in the goals of an answer that is not the expected one."""
+        for placed in step.goal:
+            try:
+                self._known(placed)
+            except FileError as wrong:
+                yield from (each for each in wrong.all if self._is_new(each))
 
     def _is_new(self, wrong: FileError) -> bool:
         """Whether an error is a mistake although something before it failed."""
@@ -146,7 +159,8 @@ class _Rehearsal(Runner):
         command = vocabulary.get(word) or vocabulary.get(next(iter(_close(word, vocabulary)), ""))
         if command is None:
             return bool(word)
-        return command.function.__annotations__.get("return") is Script
+        is_script = command.function.__annotations__.get("return") is Script
+        return is_script and not any(isinstance(p.kind, ThingKind) for p in command.parameters)
 
     def _act(self, step: PlannedStep, since: Since) -> Iterator[Reply]:
         self._acted = False

@@ -1,7 +1,8 @@
 """A tree without its mistakes: what is wrong is left out, so that the rest can be checked too.
 
-The smallest part is left out that makes the file right again: one expectation, one key, or the
-step if its action is wrong. The tree that was given is not changed.
+The smallest part is left out that makes the file right again: one expectation, one key, one line of
+a program, or the step if its action is wrong. A key that is misspelled gets the name that it stands
+for, so that what is below it is checked. The tree that was given is not changed.
 """
 
 import re
@@ -11,7 +12,9 @@ from difflib import get_close_matches
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from rdmalab.scenario.model import ACTIONS, Step
+from rdmalab.scenario.field_types import FORMAT
+from rdmalab.scenario.model import ACTIONS, NOT_FIRST, Step
+from rdmalab.scenario.shape_errors import unknown_key
 from rdmalab.scenario.source import FileError, Source, SourcePlace
 
 Path = tuple[int | str, ...]
@@ -27,6 +30,10 @@ _HARMLESS = (
     "seed",
     "link",
 )  # without them the same names exist
+_FIRST = "rdmalab"
+_MEANT = re.compile(r"did you mean ([\w-]+)\?")  # the hint of an unknown key
+_BLOCKS = ("loop", "if", "else", "end")  # lines of programs that others belong to
+_HARMLESS_LINE = "sleep 1us"  # in the place of a line of a program; a loop must take time
 _ANYTHING = "include"  # no command, so it may have created any object
 _REQUIRED_TEXT = "title"
 _STOPS = ("rdmalab", "params")  # without these nothing below can be judged
@@ -51,16 +58,26 @@ class Repair:
         """Whether an error follows from what was left out before. is_first: in the first round."""
         path = self._path_of(wrong)
         step, rest = _split(path)
+        if not step and path and wrong.message == unknown_key(str(path[-1])):
+            return False
         if not step:
-            return not is_first and len(path) < 2  # of the whole file: a list has become empty
+            return not is_first and self._may_follow(path)
         return self._start_of(step) in self.touched and not _is_text(rest)
+
+    def _may_follow(self, path: Path) -> bool:
+        """Whether an error outside of all steps may follow: a list of the file becomes empty."""
+        return len(path) < 2
 
     def leave_out(self, wrong: list[FileError]) -> bool:
         """Leave out what these errors stand in; whether the rest can be judged."""
         has_title, before = not self._give_title(), frozenset(self.touched)
         gone: dict[Path, Node | None] = {}
+        wrong = [each for each in wrong if not self._begin(each)]
+        names = {path: name for each in wrong for path, name in self._meant(each)}
         for each in wrong:
             path = self._path_of(each)
+            if path in names:  # what is below it is judged in the next round
+                continue
             if not path or path[0] in _STOPS:
                 if has_title or path != ("rdmalab",):
                     return False
@@ -73,7 +90,36 @@ class Repair:
                     return False
                 gone[unit] = instead
         self.root = self._without(self.root, (), gone)
+        self.root = _renamed(self.root, (), names)
         return not _has_empty_list(self.root)
+
+    # ------------------------------------------------------------------ keys that are misspelled
+    def _begin(self, wrong: FileError) -> bool:
+        """Whether an error is that of the first key, which then is `rdmalab`."""
+        root = self.root
+        if wrong.message != NOT_FIRST or not isinstance(root, MappingNode) or not root.value:
+            return False
+        names = [str(key.value) for key, _ in root.value]
+        near = get_close_matches(_FIRST, names, 1, 0.8)
+        place = root.value[0][0]
+        pair = (scalar(_FIRST, place), scalar(str(FORMAT), place))
+        rest = list(root.value)
+        if near:
+            key, value = rest.pop(names.index(near[0]))
+            pair = (scalar(_FIRST, key), value)
+        self.root = _mapping(root, [pair, *rest])
+        return True
+
+    def _meant(self, wrong: FileError) -> Iterator[tuple[Path, str]]:
+        """The path of a misspelled key, and its right name, unless that stands beside it."""
+        meant = _MEANT.fullmatch(wrong.hint)
+        path = self._path_of(wrong)
+        if meant is None or not path or wrong.message != unknown_key(str(path[-1])):
+            return
+        beside = self._node(path[:-1])
+        assert isinstance(beside, MappingNode)  # a key is in it
+        if wrong.path == self.source.path and meant[1] not in [k.value for k, _ in beside.value]:
+            yield path, meant[1]
 
     def _give_title(self) -> bool:
         """Give a title to a file without one, which is reported at the first key."""
@@ -83,7 +129,7 @@ class Repair:
         if any(key.value == _REQUIRED_TEXT for key, _ in root.value):
             return False
         first, *others = root.value
-        made = (_scalar(_REQUIRED_TEXT, first[0]), _scalar("-", first[0]))
+        made = (scalar(_REQUIRED_TEXT, first[0]), scalar("-", first[0]))
         self.root = _mapping(root, [first, made, *others])
         return True
 
@@ -122,10 +168,14 @@ class Repair:
         instead: Node | None = None
         match path:
             case ("title", *_):
-                unit, instead = path[:1], _scalar("-", self.root)
+                unit, instead = path[:1], scalar("-", self.root)
             case ("nodes", _, *more):
+                self.lost.append("")  # another device model: calls may end otherwise
                 unit = path[: 3 if more else 2]
                 instead = None if more else MappingNode("", [], self.root.start_mark, None)
+            case ("programs", name, *_) if (line := self._program_line(path)) is not None:
+                unit, instead = line, scalar(_HARMLESS_LINE, self._node(line))
+                self.lost.append(self._written(self._node(line)))
             case ("programs", name, *_):
                 self.lost.append(f"program {name} {self._written(self._node(path[:2]))}")
                 unit = path[:2]
@@ -136,6 +186,15 @@ class Repair:
                 is_harmless = get_close_matches(str(path[0]), _HARMLESS, 1, 0.8)
                 self.lost += [] if is_harmless else [_ANYTHING]
         return unit, instead
+
+    def _program_line(self, path: Path) -> Path | None:
+        """The path of one line of a program; None if others of its lines depend on it."""
+        numbers = [n for n, each in enumerate(path) if isinstance(each, int)]
+        if not numbers:
+            return None
+        line = path[: numbers[0] + 1]
+        word = self._written(self._node(line)).split(maxsplit=1)[:1]
+        return None if word and get_close_matches(word[0], _BLOCKS, 1) else line
 
     def _unit_of_step(self, step: Path, rest: Path, before: frozenset[tuple[int, int]]) -> Path:
         begins = self._start_of(step)
@@ -155,7 +214,7 @@ class Repair:
         kept = [(key, value) for key, value in pairs if key.value in _CONDITIONS]
         if not kept or not isinstance(node, MappingNode):
             return None
-        return _mapping(node, [(_scalar("note", node), _scalar("-", node)), *kept])
+        return _mapping(node, [(scalar("note", node), scalar("-", node)), *kept])
 
     def _text(self, path: Path) -> str:
         """The line of a step; empty if it is no command that may create an object."""
@@ -273,7 +332,23 @@ def _mapping(like: MappingNode, pairs: list[tuple[Node, Node]]) -> MappingNode:
     return MappingNode(like.tag, pairs, like.start_mark, like.end_mark, like.flow_style)
 
 
-def _scalar(text: str, place: Node) -> ScalarNode:
+def _renamed(node: Node, path: Path, names: Mapping[Path, str]) -> Node:
+    """The tree with other names for some keys. names: by the paths of the keys."""
+    if isinstance(node, SequenceNode):
+        items = [_renamed(item, (*path, number), names) for number, item in enumerate(node.value)]
+        return SequenceNode(node.tag, items, node.start_mark, node.end_mark, node.flow_style)
+    if not isinstance(node, MappingNode):
+        return node
+    pairs = []
+    for name, _, key, value in _pairs(node):
+        below = (*path, name)
+        new = scalar(names[below], key) if below in names else key
+        pairs.append((new, _renamed(value, below, names)))
+    return _mapping(node, pairs)
+
+
+def scalar(text: str, place: Node) -> ScalarNode:
+    """A text in the tree, at the place of a node."""
     return ScalarNode("tag:yaml.org,2002:str", text, place.start_mark, place.start_mark)
 
 

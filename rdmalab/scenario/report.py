@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.model import Document
+from rdmalab.scenario.reading import read_in
 from rdmalab.scenario.result import ladder_text
 from rdmalab.scenario.runner import Runner, StepOutcome, StepResult
 from rdmalab.scenario.source import FileError, visible
@@ -34,7 +35,7 @@ class StepModel(_Model):
     """Counted from 1, the setup included."""
     id: str | None
     action: str
-    """do, run, fault, checkpoint or note."""
+    """do, run, fault, checkpoint, note, predict, reveal or why."""
     text: str
     """The command, or the note."""
     line: int
@@ -147,7 +148,7 @@ def _step(result: StepResult) -> StepModel:
         number=result.number,
         id=step.step.id,
         action=step.step.action,
-        text=step.line or step.step.note or "",
+        text=step.line or step.step.reveal or step.text,
         line=step.place.line,
         outcome=result.outcome,
         event=result.event,
@@ -168,8 +169,8 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     step = result.step
     world, names = runner.session.world, runner.session.names
     lines = ["", f"== {visible(step.step.name)}"] if step.step.name else []
-    if step.step.note:
-        lines += ["", *(f"  {visible(line)}" for line in step.step.note.strip().splitlines()), ""]
+    if read := "\n".join(read_in(step)):
+        lines += ["", *(f"  {visible(line)}" for line in read.splitlines()), ""]
     lines += [f"{fmt.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
     lines += [f"{'':16}warning: {said}" for said in result.warnings]
     before = runner.results[result.number - 2].branch if result.number > 1 else MAIN

@@ -10,7 +10,7 @@ from rdmalab.scenario.source import FileError
 from rdmalab.session.history import MAIN
 from rdmalab.session.lines import Reply
 from rdmalab.spec.rules import errno_name
-from rdmalab.views import ladder
+from rdmalab.views import fates, ladder
 
 
 class StepOutcome(StrEnum):
@@ -71,7 +71,7 @@ class Stop(Exception):  # noqa: N818
 
 def ladder_text(row: ladder.PacketRow | ladder.MarkerRow) -> str:
     """A row of the ladder as a line, with the fate of a packet that was not received."""
-    if isinstance(row, ladder.PacketRow) and (row.fate is not ladder.Fate.RECEIVED or row.troubles):
+    if isinstance(row, ladder.PacketRow) and (row.fate is not fates.Fate.RECEIVED or row.troubles):
         return f"{row.text}  ({row.fate_text})"
     return row.text
 

@@ -92,14 +92,6 @@ class Runner:
         """The step that `next_step` runs."""
         return None if self.over else self.scenario.steps[self.position]
 
-    @property
-    def note(self) -> str:
-        """The last note or headline that was reached."""
-        for result in reversed(self.results):
-            if result.step.is_stop:
-                return result.step.step.note or result.step.step.name or ""
-        return self.scenario.document.about or self.scenario.title
-
     # ------------------------------------------------------------------ going on
     def next_step(self) -> StepResult | None:
         """Run one step; None if the scenario is over."""

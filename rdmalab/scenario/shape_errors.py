@@ -27,6 +27,11 @@ _SHAPES = {
 }
 
 
+def unknown_key(key: str) -> str:
+    """The error of a key that is not one of its mapping."""
+    return f"no key {quoted(key)} here"
+
+
 def worst_first(wrong: list[ErrorDetails]) -> list[ErrorDetails]:
     """Misspelled keys first, then other errors that do not follow from those."""
     unknown = [error for error in wrong if error["type"] == "extra_forbidden"]
@@ -45,7 +50,7 @@ def misshapen(
     if kind == "extra_forbidden":
         key = str(path[-1])
         hint = suggest(key, _keys_at(document, path))
-        message = f"no key {quoted(key)} here"
+        message = unknown_key(key)
         if document is Document and is_of_labs(key):
             message, hint = f"{quoted(key)} belongs to labs", "a lab has kind: lab"
         return source.error(message, hint, yaml_tree.place_of(yaml_tree.key_of(root, path)))
@@ -61,6 +66,8 @@ def misshapen(
             node = yaml_tree.key_of(root, (*path, context["key"]))
         return source.error(context["message"], context["hint"], yaml_tree.place_of(node))
     message, hint = _SHAPES.get(kind, (wrong["msg"].lower(), "look at the examples"))
+    if kind == "too_short" and context.get("actual_length"):
+        message = f"at least {context['min_length']} items are required here"
     if kind in ("list_type", "too_short") and path:
         message = f"{path[-1]}: {message}"
     return source.error(message, hint, yaml_tree.place_of(node))

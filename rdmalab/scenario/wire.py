@@ -14,7 +14,8 @@ from rdmalab.hca.mw import MemoryWindow
 from rdmalab.spec.packet_names import PACKETS
 from rdmalab.spec.records import Record, packet_of
 from rdmalab.spec.refusals import SYNDROMES, Syndrome
-from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import PacketRow
 from rdmalab.views.packet_facts import FACTS, SHORT
 from rdmalab.views.transit_effects import Origin
 from rdmalab.wire.frame import Frame

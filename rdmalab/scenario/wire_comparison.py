@@ -8,7 +8,7 @@ from rdmalab.scenario import wire
 from rdmalab.scenario.wire import Expected, Lines, Seen, WireLine
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt
-from rdmalab.views.ladder import Fate
+from rdmalab.views.fates import Fate
 
 
 class Comparison:

@@ -5,6 +5,7 @@ the replay: each keeps what changed since the previous one and shares the rest. 
 the hot tail of the trace are replayed when they are read.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 
 from rdmalab.session.branch import Branch, Place, SafePoint
@@ -165,7 +166,10 @@ class History:
                 return Place(event, entry.at_ns)
         if event == self.end.event:
             return self.end
-        return Place(event, self.branch.stood.get(event, 0))
+        kept = self.branch.snapshots
+        known = kept[bisect_right(kept, event, key=lambda each: each.place.event) - 1].place
+        stood = self.branch.stood.get(event, 0)
+        return max(known, Place(event, stood)) if known.event == event else Place(event, stood)
 
     def seek(self, place: Place) -> None:
         """Restore the world at this moment of the branch.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rdmalab.command import Invocation, NotUnderstood, Refused
+from rdmalab.command import Invocation, NotAllowed, NotUnderstood, Refused
 from rdmalab.grammar.line import parse
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
@@ -12,9 +12,13 @@ from rdmalab.session.session import Session
 
 @dataclass(slots=True)
 class Script:
-    """The result of a short form: its lines."""
+    """The result of a short form: its lines.
+
+    as_typed: the rules of an open lab judge each line, as if it was typed.
+    """
 
     lines: list[str]
+    as_typed: bool = False
 
 
 @dataclass(slots=True)
@@ -92,7 +96,12 @@ def _perform(session: Session, invocation: Invocation) -> Reply:
 
 
 def _stand_for(session: Session, script: Script) -> Iterator[Reply]:
-    """Run the lines of a short form, up to the first that fails."""
+    """Run the lines of a short form, up to the first that fails; none if one is not allowed."""
+    for line in script.lines if script.as_typed else ():
+        if refusal := session.refusal(line):
+            wrong = NotAllowed(f"this is not allowed here: {line}: {refusal}", line=line)
+            yield Reply(line, depth=1, error=wrong)
+            return
     for line in script.lines:
         for reply in replies(session, line, file=True):
             reply.depth += 1

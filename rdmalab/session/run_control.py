@@ -1,7 +1,7 @@
 """Run forward in time: goals, slices, limits, ^C."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.nodes import Node
@@ -27,6 +27,17 @@ UNITS: dict[str, Kind | None] = {
     "state": Kind.STATE_CHANGED,
     "timer": Kind.TIMER_FIRED,
 }
+
+
+class RunBounds(NamedTuple):
+    """Where every run of a session ends: after this event, and at this time (ns).
+
+    sentences: about events, then about time.
+    """
+
+    event: int
+    at_ns: int
+    sentences: tuple[str, str]
 
 
 class Goal(Protocol):
@@ -91,7 +102,7 @@ class When:
 class RunControl:
     """One run. over: why it ended, empty while it continues."""
 
-    __slots__ = ("events", "from_ns", "goal", "met", "over", "replays", "session")
+    __slots__ = ("at_bounds", "events", "from_ns", "goal", "met", "over", "replays", "session")
 
     def __init__(self, session: "Session", goal: Goal) -> None:
         self.session = session
@@ -101,7 +112,7 @@ class RunControl:
         self.replays = not session.history.live
         session.history.branch.stood[session.world.event] = session.world.now_ns
         self.over = ""
-        self.met = False
+        self.met = self.at_bounds = False
         session.breakpoints.begin(session)
         if isinstance(goal, When) and goal.holds(session):
             self._end("already true", met=True)
@@ -113,7 +124,8 @@ class RunControl:
 
     def go(self, events: int = SLICE) -> bool:
         """Run up to `events` events; True when the run is over."""
-        if not self.over:
+        events = min(events, self._events_left())
+        if not self.over and events:
             in_bulk = self.goal.bulk and not self.session.breakpoints
             told = self.events >= OPENING
             self._bulk(events) if in_bulk else self._one_by_one(events)
@@ -172,7 +184,10 @@ class RunControl:
     def _rest(self) -> None:
         """The run is over: no event is left, or none before the time."""
         until_ns, world = self.goal.until_ns, self.session.world
-        if until_ns is not None and (self.goal.bulk or world.agenda.next_ns() is not None):
+        if self._time_is_up(until_ns, world.agenda.next_ns()):
+            self.session.history.advance(self._horizon_ns())
+            self._bounded(of_time=True)
+        elif until_ns is not None and (self.goal.bulk or world.agenda.next_ns() is not None):
             self.session.history.advance(until_ns)
             self._end("time is up", met=self.goal.bulk)
         elif world.agenda.next_ns() is None:
@@ -185,14 +200,42 @@ class RunControl:
         return bool(self.over)
 
     def _horizon_ns(self) -> int:
-        limit = self.from_ns + DAY_NS
-        return limit if self.goal.until_ns is None else min(limit, self.goal.until_ns)
+        limits = [self.from_ns + DAY_NS]
+        limits += [self.goal.until_ns] if self.goal.until_ns is not None else []
+        limits += [self.session.bounds.at_ns] if self.session.bounds is not None else []
+        return min(limits)
+
+    # ------------------------------------------------------------------ bounds of the session
+    def _events_left(self) -> int:
+        bounds = self.session.bounds
+        return MAX_EVENTS if bounds is None else max(0, bounds.event - self.session.world.event)
+
+    def _time_is_up(self, until_ns: int | None, next_ns: int | None) -> bool:
+        """Whether the time of the bounds comes before the next event and before the wanted end."""
+        bounds = self.session.bounds
+        if bounds is None or (until_ns is not None and until_ns <= bounds.at_ns):
+            return False
+        waits = self.goal.bulk and until_ns is not None
+        return waits if next_ns is None else next_ns > bounds.at_ns
+
+    def _bounded(self, *, of_time: bool) -> None:
+        if (bounds := self.session.bounds) is not None:
+            self._end(bounds.sentences[of_time])
+            self.at_bounds = True
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether the limit of events, or the bounds of the session, have ended it."""
+        return not self.met and (self.at_bounds or self.events >= self.session.max_events)
 
     def _give_up(self) -> None:
         world = self.session.world
         if self.events >= self.session.max_events:
             limit = f"{self.session.max_events:,} events"
             self._end(f"stopped at the limit of {limit}; {self._what_goes_on()}")
+            return
+        if not self._events_left():
+            self._bounded(of_time=False)
             return
         next_ns = world.agenda.next_ns()
         if next_ns is not None and next_ns > self.from_ns + DAY_NS:

@@ -26,7 +26,7 @@ from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.resolve import Binder
-from rdmalab.session.run_control import MAX_EVENTS, Goal, RunControl
+from rdmalab.session.run_control import MAX_EVENTS, Goal, RunBounds, RunControl
 from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.world.program_state import Carried
 from rdmalab.world.world import World
@@ -57,7 +57,8 @@ class Session:
 
     answer: evaluates expressions (the views). refuse_senseless: raises for expressions that cannot
     have a value. touches: whether the last event may have changed the value of an expression.
-    open_copy: opens the same lab without any commands.
+    open_copy: opens the same lab without any commands. refusal: why the rules of a lab do not allow
+    a line, empty if they do. bounds: where every run ends; None: nowhere.
     """
 
     world: World
@@ -67,7 +68,9 @@ class Session:
     refuse_senseless: Callable[[Node], None] | None = None
     touches: Callable[[Node], bool] = field(default=lambda _: True)
     open_copy: Callable[[], "Session"] | None = None
+    refusal: Callable[[str], str] = field(default=lambda _: "")
     max_events: int = MAX_EVENTS
+    bounds: RunBounds | None = None
     default_node: str = ""
     aliases: Mapping[str, str] = field(init=False)  # short spellings, for a prompt only
     names: Names = field(init=False)
@@ -95,7 +98,7 @@ class Session:
         """
         command = self.vocabulary.get(invocation.name)
         if command is None:
-            raise NotUnderstood(f'no verb "{invocation.name}"', hint="help lists them all")
+            raise NotUnderstood(f'no verb "{invocation.name}"', hint="help all lists them")
         try:
             if command.asking:
                 self._check_questions(command, invocation)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import NotUnderstood, Recovery
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.answers import Answer
 from rdmalab.grammar.line import commands_of, parse
 from rdmalab.lab import Lab
 from rdmalab.session.branch import SafePoint
@@ -31,7 +31,10 @@ from rdmalab.workbench.write_ahead_log import LoggedArrival, NullLog, place_of
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.report import Report
     from rdmalab.shell.lesson import Lesson
+    from rdmalab.workbench.screen_words import ScreenRequest
 
 Emit = Callable[[Line], None]
 Pause = Callable[[], Awaitable[None]]
@@ -47,14 +50,15 @@ class Safe(NamedTuple):
     session: Session
     point: SafePoint
     lesson: "Lesson | None"
-    diagnosis: Report | None
+    diagnosis: "Report | None"
 
 
 class Conversation:
     """Evaluates lines in a lab and emits the replies as styled lines."""
 
     exercise: "LabSession | None" = None  # the lab that is open
-    stopped_after: int | None = None  # events of a run that ^C ended
+    stopped_after: int | None = None  # events of a run that ^C or the limit ended
+    follow: Callable[[Reply], None] | None = None  # gets each reply when its run is over
 
     def __init__(
         self, lab: Lab, voice: OutputFormat | None = None, diary: NullLog | None = None
@@ -68,12 +72,15 @@ class Conversation:
         self.at_line = 0  # at which it ended
         self.lesson: Lesson | None = None
         self.diagnosis: Report | None = None  # the last answer of `why` in this world
-        self.copy: Callable[[str], None] | None = None  # to the clipboard of the face
+        self.checklist: Walk | None = None  # the last answer of `checklist`
+        self.copy: Callable[[str], str] | None = None  # to the clipboard; what came of it
+        self.screen: Callable[[ScreenRequest], str] | None = None  # what the app says to it
+        self.settings_changed: Callable[[], None] | None = None  # what a face does then
         self.stopping = False  # ^C was typed
         self._interrupted = self._answered = False  # answered: ^C has ended something already
-        self._halted = False
-        self._commands = 0  # of the line, done or failed
+        self._halted, self._commands = False, 0  # commands of the line, done or failed
         self.repeated = ""  # what an empty line stands for
+        self.has_run = False  # the last text moved time
         self._events = _FIRST
         self._typed: deque[str] = deque(maxlen=_TYPED)
         known = lab.session.vocabulary.values()
@@ -96,7 +103,7 @@ class Conversation:
         An empty text repeats the last step or run.
         """
         lines = commands_of(text.strip() or self.repeated)
-        self.end, self.stopping = LineEnd.FINE, False
+        self.end, self.stopping, self.has_run = LineEnd.FINE, False, False
         self._interrupted = self._answered = False
         parts = [(number, part) for number, line in lines for part in self._parts(line)]
         for self.at_line, line in parts:
@@ -156,6 +163,8 @@ class Conversation:
             self._commands += not reply.depth and not reply.bug
             try:
                 await self._answer(reply, emit, pause)
+                if self.follow is not None:
+                    self.follow(reply)
             except (BrokenPipeError, Lost):
                 raise
             except Exception as bug:  # noqa: BLE001  (no word may end a session)
@@ -170,8 +179,14 @@ class Conversation:
 
     async def _answer(self, reply: Reply, emit: Emit, pause: Pause) -> None:
         """Emit the reply to a command, and carry out its request to the face."""
-        if isinstance(reply.value, Report):
-            self.diagnosis = reply.value
+        if isinstance(reply.value, Answer):
+            from rdmalab.doctor.checklist_report import Walk
+            from rdmalab.doctor.report import Report
+
+            if isinstance(reply.value, Report):
+                self.diagnosis = reply.value
+            elif isinstance(reply.value, Walk):
+                self.checklist = reply.value
         for said in say(self.voice, reply):
             emit(said)
         await self._grant(reply, emit, pause)
@@ -267,6 +282,7 @@ class Conversation:
         """Run in slices, short enough that ^C and the screen are served in between."""
         known = self.diary.known()
         self.running, self.searching = True, isinstance(travel, Jump)
+        self.has_run = True
         try:
             while not self._slice(travel, known):
                 await pause()
@@ -275,7 +291,8 @@ class Conversation:
                     travel.stop()
         finally:
             self.running = self.searching = False
-        self.stopped_after = travel.events if travel.over == STOPPED else None
+        is_cut = travel.over == STOPPED or travel.at_limit
+        self.stopped_after = travel.events if is_cut else None
         self.diary.arrived(LoggedArrival(place_of(self.lab.session), travel.over == STOPPED))
 
     def _slice(self, travel: RunControl, known: LoggedArrival | None) -> bool:

@@ -1,27 +1,69 @@
-"""Decides when to suggest `why`: once for each new error."""
+"""The three rows after a run that ended badly, once for each new failure: what, cause, next."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.subject import Subject
+from rdmalab.doctor.look import Look
+from rdmalab.doctor.moments import moments
+from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.plain import best_looks
+from rdmalab.doctor.rows import Row, RowPart, named
+from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.subjects import subjects
+from rdmalab.render.meanings import LOOKS
 from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind, event_of
+from rdmalab.views.caption import endings
+from rdmalab.views.columns import Meaning
 
-_NEWEST = 2_000  # records: asked after every reply, and it is only a hint
+_NEWEST = 2_000  # records: it is computed after every run, without being asked for
+_MARGIN = 12  # columns of the sign and of the event
+_MOMENTS = 2  # at which the cause is looked for
+_ENDS = (Kind.WQE_COMPLETED, Kind.CQE_ADDED, Kind.STATE_CHANGED)
 
 
 @dataclass(slots=True)
 class ErrorNotice:
-    """The errors of one world for which `why` was suggested already."""
+    """The failures of one world that were reported already."""
 
     session: Session | None = None
     told: list[Subject] = field(default_factory=list)
 
-    def is_new(self, session: Session) -> bool:
-        """Whether there is a new error; marks it as reported."""
+    def rows(self, session: Session, first: int, width: int) -> list[Row]:
+        """Three rows about what has failed or hangs and was not reported yet, else none.
+
+        first: the first event of the run. width: without room for them the states are left out.
+        No fix is tried, and only the newest records are read.
+        """
         if session is not self.session:
             self.session, self.told = session, []
         log = Log(session, newest=_NEWEST)
         found = [s for s in subjects(session, log, None) if s not in self.told]
+        found = [s for s in found if s.sort is not Sort.CALL]  # its refusal was printed
         self.told += found
-        return bool(found)
+        if not found:
+            return []
+        chain = moments(session, log, found[0])[:_MOMENTS]
+        looks = best_looks(log, {found[0]: chain})
+        return list(_rows(log, looks[0], first, width)) if looks else []
+
+
+def _rows(log: Log, look: Look, first: int, width: int) -> Iterator[Row]:
+    since = [each for kind in _ENDS for each in log.since(first, kind)]
+    ended, outcome = endings(log.session.names, sorted(since, key=event_of)), look.report.standing
+    text = ". ".join(filter(None, (ended.text, ended.states)))
+    text = ended.text if ended.text and len(text) > width - _MARGIN else text
+    waits = not text and outcome.kind in (Status.PENDING, Status.NEVER)
+    text = text or named(look.report.name, outcome.sentence)
+    yield Row(
+        RowPart.STANDING,
+        text,
+        f"{LOOKS[Meaning.WAITING if waits else Meaning.FAILED].sign} ",
+        outcome.event,
+    )
+    for cause in [*look.report.causes, *look.report.waits][:1]:
+        fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
+        yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
+    explain = "".join(f" · explain {status}" for _, status in ended.failed[:1])
+    yield Row(RowPart.NEXT, f"why (evidence, tested fix){explain}", "  next   ")

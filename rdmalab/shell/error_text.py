@@ -1,19 +1,19 @@
 """Error messages: the line, a caret under the fault, the legal values, one suggestion."""
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Noun, Ref, Refused, Span
+from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Refused, Span
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.shell.object_suggestions import object_name
-from rdmalab.shell.styled_text import Line, plain, shown
-from rdmalab.shell.suggestions import suggestion
+from rdmalab.shell.styled_text import Line, fold, laid, plain, shown
 from rdmalab.spec.rules import errno_name
+from rdmalab.verbs.object_suggestions import named
+from rdmalab.verbs.suggestions import suggestion
 
 ERROR, HINT, CARET, DIM = "class:error", "class:hint", "class:caret", "class:dim"
 _INDENT = "  "
-_THIS = re.compile(rf"\bthis ({'|'.join(Noun)})\b")  # the adapter knows no names
+_HANG = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +41,18 @@ def refused(session: Session, reply: Reply, page: Page) -> list[Line]:
     if refusal is None or invocation is None:
         return []
     lead = f"{invocation.name} returned {errno_name(refusal.errno)} ({refusal.errno})"
-    lines = [_headline(lead, _outcome(reply, refusal), page)]
+    note = _outcome(reply, refusal)
+    lines = _laid(lambda page: [_headline(lead, note, page)], page)
     place = place_of(invocation, refusal)
-    said, legal = _named(session, invocation, _message(refusal, invocation)), refusal.legal
+    said, legal = named(session, invocation, _message(refusal, invocation)), refusal.legal
     if refusal.rule == "attr-missing":  # both say the same; the second says for what
         said, legal = legal, ""
     lines += _pointed(invocation.line, place, shown(said), page, "")
     if legal:
-        lines.append(plain(_INDENT + _named(session, invocation, legal)))
+        lines.append(plain(_INDENT + named(session, invocation, legal)))
     if attempt := suggestion(session, reply):
         lines.append([(HINT, f"{_INDENT}try: "), ("", attempt)])
     return lines
-
-
-def _named(session: Session, invocation: Invocation, text: str) -> str:
-    """The text with object names in place of numbers; the device has no names."""
-    who = object_name(session, invocation)
-    text = text.replace("The QP ", f"{who} ").replace("A.qp.", f"{who}.")
-    found = _THIS.search(text)
-    if found is None:
-        return text
-    return _THIS.sub(_ref_of(invocation.arguments, found[1]) or who, text)
-
-
-def _ref_of(arguments: dict[str, object], noun: str) -> str:
-    """The name given for a parameter of this noun, at any depth."""
-    for key, value in arguments.items():
-        if isinstance(value, Ref) and key.endswith(noun):
-            return str(Ref(value.node, value.name))
-        if isinstance(value, dict) and (inner := _ref_of(value, noun)):
-            return inner
-    return ""
 
 
 def _message(refusal: Refused, invocation: Invocation) -> str:
@@ -127,7 +108,27 @@ def _line_at(line: str, place: Span) -> tuple[str, Span]:
 
 
 def _pointed(text: str, place: Span, note: str, page: Page, style: str) -> list[Line]:
-    """The line with a caret and a note under it; a long line is cut around the caret."""
+    return _laid(lambda page: _caret(text, place, note, page, style), page)
+
+
+def _laid(make: Callable[[Page], list[Line]], page: Page) -> list[Line]:
+    """The lines, which can be made again for another width."""
+    return laid(
+        lambda width: [
+            row for line in make(Page(width, page.plain)) for row in fold(line, width, _HANG)
+        ],
+        page.width,
+    )
+
+
+def _caret(text: str, place: Span, note: str, page: Page, style: str) -> list[Line]:
+    """The line with a caret and a note under it; a long line is cut around the caret.
+
+    On a plain page the columns of the caret are written, because a screen reader reads no place.
+    """
+    if page.plain:
+        where = f"at column {place.start + 1}: {text[place.start : place.stop]}"
+        return [plain(_INDENT + row, style) for row in (text, where, note) if row]
     text, place = _window(text, place, page.width - len(_INDENT))
     carets = "^" * max(1, place.stop - place.start)
     under = f"{_INDENT}{' ' * place.start}"

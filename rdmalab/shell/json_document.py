@@ -7,8 +7,7 @@ import dataclasses
 import enum
 
 from rdmalab.command import Thing
-from rdmalab.doctor.checklist_report import Walk
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.answers import Answer
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import Session
@@ -92,7 +91,7 @@ def plain_value(session: Session, value: object, depth: int = 0) -> object:
         return value
     if isinstance(value, bytes | bytearray):
         return value.hex()
-    if isinstance(value, Report | Walk):
+    if isinstance(value, Answer):
         return value.as_json()
     special = _special(session, value)
     return special if special is not None else _composed(session, value, depth + 1)
@@ -108,17 +107,24 @@ def _special(session: Session, value: object) -> object:
     if isinstance(value, Leave):
         return {}
     if isinstance(value, View):
-        rows = [plain_value(session, row, 1) for row in value.rows]
-        return {"title": value.title, "rows": rows}
+        return {"title": value.title, "rows": [_row(session, row) for row in value.rows]}
     return None
+
+
+def _row(session: Session, row: object) -> object:
+    """A row of a view: the name of its class and its fields."""
+    found = plain_value(session, row, 1)
+    return {"row": type(row).__name__, **found} if isinstance(found, dict) else found
 
 
 def _composed(session: Session, value: object, depth: int) -> object:
     if isinstance(value, dict):
         return {str(key): plain_value(session, item, depth) for key, item in value.items()}
     if dataclasses.is_dataclass(value):
+        unknown = getattr(value, "undefined", ())
         names = [field.name for field in dataclasses.fields(value)]
-        return {name: plain_value(session, getattr(value, name), depth) for name in names}
+        known = {name: None if name in unknown else getattr(value, name) for name in names}
+        return {name: plain_value(session, item, depth) for name, item in known.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return plain_value(session, value._asdict(), depth)
     if isinstance(value, list | tuple | set | frozenset):

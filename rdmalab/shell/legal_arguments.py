@@ -285,10 +285,5 @@ def recommended(slot: Slot) -> int | None:
     """The value that `connect` sets for this attribute."""
     if attribute_of(slot) not in {f.name for f in dataclasses.fields(QpAttr)}:
         return None
-    return usual_value(slot.parameter.name)
-
-
-def usual_value(attribute: str) -> int | None:
-    """A value that works for an attribute of modify_qp; None if none is known."""
-    value = _PROVEN.get(attribute)
+    value = _PROVEN.get(slot.parameter.name)
     return int(value) if isinstance(value, int) else None

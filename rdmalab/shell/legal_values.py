@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rdmalab.command import Noun, Thing, kinds
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.topics import topics
 from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.keys import Slot
 from rdmalab.guide.entry import PREFIX
+from rdmalab.guide.manual import titles
 from rdmalab.session.history import History
 from rdmalab.shell import completion_context
 from rdmalab.shell.completion_context import Choice, CompletionContext
@@ -149,12 +148,17 @@ def _texts(
 ) -> Iterator[Choice]:
     command = _command(here)
     if command == "load":
-        yield from (Choice(path, title) for path, title in (*scenario_files(), *lesson_names()))
+        yield from (Choice(name, title) for name, title in lesson_names())
+        typed = here.expected.partial  # a folder of files hides no lesson
+        files = (each for each in scenario_files() if typed or "/" not in each[0])
+        yield from (Choice(path, title, rank=1) for path, title in files)
     elif command == "switch":
         yield from _branches(here.session.history)
     elif command in ("help", "explain"):
         for known in here.session.vocabulary.values():
             yield Choice(known.name, known.summary)
+        if command == "help":
+            yield from (Choice(name, title) for name, title in titles().items())
 
 
 def _command(here: CompletionContext) -> str:
@@ -180,6 +184,9 @@ def _questions(here: CompletionContext, kind: kinds.ExpressionKind, slot: Slot) 
 
 def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
     """The subjects that `why` accepts now; those of the default node also without its name."""
+    from rdmalab.doctor.log import Log
+    from rdmalab.doctor.topics import topics
+
     session, own = here.session, f"{here.session.default_node}."
     said_before = here.before[: here.expected.place.start].rpartition(";")[2].split()
     command = here.expected.command

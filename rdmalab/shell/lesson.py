@@ -1,14 +1,17 @@
 """Step through a scenario at a prompt: print its notes, run its lines, stop at each note."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.session.branch import Place
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.shell.output_format import OutputFormat
+from rdmalab.shell.output_format import NOTE_PAGE, OutputFormat
 from rdmalab.shell.reply_text import say
-from rdmalab.shell.styled_text import Line, paragraphs, plain
+from rdmalab.shell.styled_text import Line, paragraphs, plain, shown, text_of
+from rdmalab.shell.tables import DIM, GOOD, NOTE, PROSE, WARN
 from rdmalab.views import fmt
 
 if TYPE_CHECKING:
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from rdmalab.scenario.runner import Runner
 
 Drive = Callable[[Reply], Awaitable[None]]
-TITLE, NOTE, DIM, GOOD, WARN = "class:title", "class:note", "class:dim", "class:good", "class:warn"
+TITLE = "class:title"
 
 
 class BranchMoment(NamedTuple):
@@ -70,11 +73,13 @@ class Lesson:
         """Print the title and run the setup."""
         scenario = self.runner.scenario
         yield plain(scenario.title, TITLE)
-        for text in paragraphs(scenario.document.about or ""):
-            yield plain(text)
+        about = [plain(text, PROSE) for text in paragraphs(scenario.document.about or "")]
+        for line in () if self.voice.is_beside(about) else about:
+            yield line
         async for line in self._setup(drive):
             yield line
-        yield self._outlook()
+        for line in self._coming():
+            yield line
 
     async def _setup(self, drive: Drive) -> AsyncIterator[Line]:
         while (step := self.runner.coming) is not None and not step.is_stop:
@@ -88,21 +93,33 @@ class Lesson:
                 yield line
 
     async def advance(self, drive: Drive) -> AsyncIterator[Line]:
-        """Run to the next stop: print its note, its lines and the replies."""
+        """Run to the next stop, print the lines and the replies; then what stands there to read."""
         for line in self._return():
             yield line
         first = self.runner.position
         while (step := self.runner.coming) is not None:
             if step.is_stop and self.runner.position > first:
                 break
-            for line in _told(step):
+            async for line in self._run(step, drive):
                 yield line
-            async for reply in self._replies(drive):
-                for line in say(self.voice, reply):
-                    yield line
-            for line in self._judged():
+        for line in self._coming():
+            yield line
+
+    async def _run(self, step: "PlannedStep", drive: Drive) -> AsyncIterator[Line]:
+        for line in self._ran(step):
+            yield line
+        async for reply in self._replies(drive):
+            for line in say(self.voice, reply):
                 yield line
-        yield self._outlook()
+        for line in self._judged():
+            yield line
+
+    def _ran(self, step: "PlannedStep") -> list[Line]:
+        """The line of a step, or the answer that it reveals."""
+        if step.step.reveal is not None:
+            is_on_page = self.voice.notes_beside >= NOTE_PAGE
+            return [] if is_on_page else answered(step.step.reveal)
+        return [[(DIM, "> "), ("", step.line)]] if step.line else []
 
     async def through(
         self, drive: Drive, pause: Callable[[], Awaitable[None]], stopping: Callable[[], bool]
@@ -138,21 +155,109 @@ class Lesson:
             return [plain(line, WARN) for line in text.splitlines()]
         return [[(GOOD, f"✓ {placed.text}")] for placed in result.step.expect]
 
-    def _outlook(self) -> Line:
+    def _coming(self) -> list[Line]:
+        """The note, the question or the headline before what `next` runs, and how to go on."""
+        step = self.runner.coming
+        read = [] if step is None else asked(step)
+        return [*([] if self.voice.is_beside(read) else read), *self._outlook()]
+
+    def _outlook(self) -> list[Line]:
+        """How to go on; nothing where another part of the screen says so."""
+        from rdmalab.scenario.reading import open_letters
+
         runner = self.runner
         done, total = runner.position, len(runner.scenario.steps)
-        if not runner.over:
-            return plain(f"{done}/{total}  next: continues; any other command works too", DIM)
         if not runner.ok:
-            return plain(f"{done}/{total}  the scenario stops here: an expectation failed", WARN)
-        return plain(
-            f"{done}/{total}  end of the scenario; the session stays open",
-            DIM,
-        )
+            return [plain(f"{done}/{total}  the scenario stops here: an expectation failed", WARN)]
+        if not runner.over:
+            if self.voice.notes_beside:
+                return []
+            asks = runner.coming is not None and runner.coming.step.predict is not None
+            does = "continues, and answers the question" if asks else "continues"
+            if letters := open_letters(runner):
+                how = f"{fmt.either(letters)} answers; next shows the answer"
+            else:
+                how = f"next: {does}"
+            return [plain(f"{done}/{total}  {how}; any other command works too", DIM)]
+        end = plain(f"{done}/{total}  end of the lesson; the session stays open", DIM)
+        following = "" if self.voice.notes_beside else following_lesson(runner.scenario.path)
+        if not following:
+            return [end]
+        return [plain(f"the next lesson: load {following}   all lessons: lessons", DIM), end]
 
 
-def _told(step: "PlannedStep") -> list[Line]:
-    """The note or the headline of a step, and its line."""
-    text = step.step.note or step.step.name or ""
+@lru_cache(maxsize=8)  # it is asked in each frame
+def following_lesson(path: str) -> str:
+    """The name for `load` of the next lesson on its path, else in its folder; or empty."""
+    from rdmalab.scenario.files import SUFFIX, short_name
+    from rdmalab.scenario.lessons import following
+
+    if (after := following(short_name(path))) is not None:
+        return after.name
+    here = Path(path)
+    later = [each for each in here.parent.glob(f"*{SUFFIX}") if each.name > here.name]
+    return short_name(str(min(later))) if later else ""
+
+
+def coming_line(runner: "Runner") -> str:
+    """The first line that `next` runs; empty if only text is left."""
+    return next(iter(_coming_lines(runner)), "")
+
+
+def coming_text(runner: "Runner") -> str:
+    """What `next` runs: `post_recv B.qp0 … and 2 more`."""
+    first, *more = _coming_lines(runner) or ["to the end"]
+    return f"{first} and {len(more)} more" if more else first
+
+
+def _coming_lines(runner: "Runner") -> list[str]:
+    """The lines up to the next stop; where these steps have none, the first line after them."""
+    ahead = runner.scenario.steps[runner.position :]
+    stop = next((at for at, step in enumerate(ahead) if at and step.is_stop), len(ahead))
+    lines = [line for step in ahead[:stop] for line in step.line.splitlines()]
+    return lines or [line for step in ahead[stop:] for line in step.line.splitlines()][:1]
+
+
+def asked(step: "PlannedStep") -> list[Line]:
+    """What to read before a step: its note, its headline, or its question with the choices."""
+    from rdmalab.scenario.reading import choices, question
+
+    before, ask = question(step)
+    lines = [plain(line, NOTE) for line in paragraphs(before)]
+    if ask:
+        last = lines.pop() if lines and lines[-1] else []
+        lines.append([*last, *([(NOTE, " ")] if last else []), ("bold", shown(ask))])
+    for letter, choice in choices(step):
+        lines += [plain(f"  {letter}) {line}", NOTE) for line in paragraphs(choice.strip())]
+    return lines
+
+
+def read_so_far(runner: "Runner") -> tuple[list[Line], int]:
+    """The notes of a lesson up to this moment, and the number of the line where the newest begins.
+
+    Each begins after an empty line. Of a question whose answer is there the choices are left out.
+    """
+    from rdmalab.scenario.reading import question, reading
+
+    found, lines, newest = reading(runner), list[Line](), 1
+    for text in filter(None, (found.about, *found.revealed)):
+        lines += [[], *answered(text)]
+    if found.stop is not None:
+        newest = len(lines) + 1
+        ask = question(found.stop)[1] if found.after else ""
+        lines += [[], *([plain(ask, DIM)] if ask else asked(found.stop))]
+    for text in found.after:
+        newest = len(lines) + 1
+        lines += [[], *answered(text)]
+    return lines, newest
+
+
+def answered(text: str) -> list[Line]:
+    """A note that was read, or the answer to a question, with a sign before the right letter."""
+    from rdmalab.scenario.reading import right_letter
+
     lines = [plain(line, NOTE) for line in paragraphs(text)]
-    return lines + ([[(DIM, "> "), ("", step.line)]] if step.line else [])
+    if letter := right_letter(text):
+        first = text_of(lines[0]).strip()
+        lines[0] = [(GOOD, f"✓ {letter}) "), (NOTE, first.removeprefix(f"{letter}) "))]
+    return lines

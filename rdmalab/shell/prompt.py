@@ -5,7 +5,6 @@ It imports no command and no Lab: lexer, completer and evaluation are arguments.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -15,13 +14,11 @@ from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
-from prompt_toolkit.formatted_text import (
-    StyleAndTextTuples,
-    fragment_list_width,
-    to_formatted_text,
-)
+from prompt_toolkit.formatted_text import StyleAndTextTuples, fragment_list_width, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
 from prompt_toolkit.styles import Style
+
+from rdmalab.workbench.settings import read
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
@@ -82,8 +79,8 @@ _OPEN_QUOTE = re.compile(r"""" | (?<!\w)'""", re.VERBOSE)
 
 
 def colour_wanted() -> bool:
-    """Whether the output has colours: NO_COLOR is not set, or empty."""
-    return not os.environ.get("NO_COLOR")  # https://no-color.org
+    """Whether the output has colours: NO_COLOR is not set, or empty, nor is the setting `none`."""
+    return read().colours != "none"
 
 
 def palette() -> Style:

@@ -109,7 +109,7 @@ def toolbar(lab: Lab) -> str:
 
 
 def status(lab: Lab) -> str:
-    """`t=10.230us  ev 31  link UP  Next: …`."""
+    """`t=10.230 us  ev 31  link UP  Next: …`."""
     world = lab.session.world
     link = "UP" if world.network.cable.up else "DOWN"
     place = fmt.ev(world.event, "start")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
+from rdmalab.shell import kept_labs
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts, leaving, until_left
 from rdmalab.shell.output_format import OutputFormat
@@ -15,6 +16,7 @@ from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unic
 from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, harmless_line, indented, text_of
 from rdmalab.version import VERSION
+from rdmalab.workbench import settings
 from rdmalab.workbench.recovered_sessions import offer
 from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
@@ -25,6 +27,7 @@ GREETING = (
     f"rdmalab {VERSION}: nodes A and B, one cable. Time moves only by step, run, until.",
     "tour is a guided start, use rc_pair makes a pair. Tab completes, help, ^D exits.",
 )
+_PLAIN = "help plain lists the command for each pane. changes: what the last event changed."
 _NARROWEST = 40  # columns
 INDENT = "   "  # as wide as the prompt: answers stand under what was typed
 
@@ -69,6 +72,15 @@ def _reason(wrong: OSError | UnicodeDecodeError) -> str:
     )
 
 
+def _in_ascii(chosen: settings.Settings) -> bool:
+    return not speaks_unicode(sys.stdout) if chosen.ascii is None else chosen.ascii
+
+
+def _width(columns: int) -> int:
+    """The columns of answers: those there are, or fewer by the setting `width`."""
+    return max(_NARROWEST, min(columns, settings.read().width or columns))
+
+
 # --------------------------------------------------------------------------- the prompt
 async def _prompting(lab: Lab) -> int:
     """The prompt of prompt_toolkit, with replies under it."""
@@ -80,7 +92,8 @@ async def _prompting(lab: Lab) -> int:
     from rdmalab.shell.styles import look
 
     style = look()
-    voice = OutputFormat(lab.session, ascii=not speaks_unicode(sys.stdout))
+    chosen = settings.read()
+    voice = OutputFormat(lab.session, ascii=_in_ascii(chosen))
     diary = WriteAheadLog(head_of(lab.session))
     talk = Conversation(lab, voice, diary)
     session = ask_session(lab, history=kept_history(diary.report))
@@ -90,11 +103,11 @@ async def _prompting(lab: Lab) -> int:
         print_formatted_text(FormattedText(row), style=style, output=session.output)
 
     async def evaluate(text: str) -> bool:
-        voice.width = max(_NARROWEST, session.output.get_size().columns - len(INDENT))
+        voice.width = _width(session.output.get_size().columns - len(INDENT))
         with interrupts(talk.stop):
             return await talk.evaluate(text, emit, pause)
 
-    for line in filter(None, (*GREETING, offer())):
+    for line in filter(None, (*chosen.wrong, *GREETING, offer(), kept_labs.offer())):
         print_formatted_text(FormattedText([("class:dim", line)]), style=style)
     await converse(session, evaluate, emit)
     diary.leave()
@@ -105,10 +118,11 @@ async def _prompting(lab: Lab) -> int:
 def _plainly(lab: Lab) -> int:
     """A prompt without redrawing and colours, for screen readers and dumb terminals."""
     _edit_lines()
-    voice = OutputFormat(lab.session, plain=True, ascii=not speaks_unicode(sys.stdout))
+    chosen = settings.read()
+    voice = OutputFormat(lab.session, plain=True, ascii=_in_ascii(chosen))
     diary = WriteAheadLog(head_of(lab.session))
     talk = Conversation(lab, voice, diary)
-    for line in filter(None, (GREETING[0], offer())):
+    for line in filter(None, (*chosen.wrong, GREETING[0], _PLAIN, offer(), kept_labs.offer())):
         _print(line)
     _ask_on(talk)
     diary.leave()
@@ -126,7 +140,7 @@ def _ask_on(talk: Conversation) -> None:
         except EOFError:
             _print("")
             return
-        talk.voice.width = max(_NARROWEST, shutil.get_terminal_size().columns)
+        talk.voice.width = _width(shutil.get_terminal_size().columns)
         with interrupts(talk.stop):
             if not asyncio.run(talk.evaluate(text, _print_line, pause)):
                 return

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 
-from rdmalab.doctor.checklist_report import Walk
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.answers import Answer
 from rdmalab.session.breakpoints import told
 from rdmalab.session.history_query import HistoryQuery
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import OPENING, RunControl
 from rdmalab.session.session import Session
-from rdmalab.shell import show_parts, show_why
-from rdmalab.shell.error_text import ERROR, HINT, not_understood, refused
+from rdmalab.shell.described import rows_table
+from rdmalab.shell.error_text import ERROR, not_understood, refused
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.result_notes import notes
 from rdmalab.shell.show import event_line
@@ -20,11 +19,23 @@ from rdmalab.shell.tables import DIM, EVENT, GOOD, NUMBER, WARN, header, table
 from rdmalab.shell.value_text import value_lines
 from rdmalab.views import fmt, planned, programs, record_text, story
 from rdmalab.views.warnings import warnings
-from rdmalab.workbench.files import Continue, Empty, Load, Next, Open, Shared
+from rdmalab.workbench.files import Continue, Empty, ListLessons, Load, Next, Open, Shared
 from rdmalab.workbench.lab_words import LabRequest
+from rdmalab.workbench.screen_words import ScreenRequest
 from rdmalab.workbench.show import Leave
 
-_REQUESTS = (Script, Leave, Load, Next, Empty, Continue, Open, LabRequest)  # the face answers them
+_REQUESTS = (
+    Script,
+    Leave,
+    Load,
+    ListLessons,
+    Next,
+    Empty,
+    Continue,
+    Open,
+    LabRequest,
+    ScreenRequest,
+)  # the face answers them
 _STORY = 100  # lines of a long run that are offered at once
 
 
@@ -47,7 +58,7 @@ def _said_of(voice: OutputFormat, reply: Reply) -> list[Line]:
         return voice.set(_wrong(voice, reply))
     if isinstance(reply.value, Shared):
         return [plain(reply.value.text)]  # not folded: it is there to be copied
-    if isinstance(reply.value, Report | Walk):
+    if isinstance(reply.value, Answer):
         return _diagnosed(voice, reply.value)
     if reply.travel is not None:
         return voice.set(_travelled(voice, reply.travel))
@@ -72,12 +83,17 @@ def _wrong(voice: OutputFormat, reply: Reply) -> list[Line]:
     return refused(voice.session, reply, voice.page)
 
 
-def _diagnosed(voice: OutputFormat, found: Report | Walk) -> list[Line]:
+def _diagnosed(voice: OutputFormat, found: Answer) -> list[Line]:
     """The rows of `why`; a fix is not cut, because it is for copying."""
+    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.report import Report
+    from rdmalab.shell import show_why
+
     width = voice.page.width
     if isinstance(found, Report):
         lines = show_why.answer_lines(found, width, plain=voice.plain)
     else:
+        assert isinstance(found, Walk)
         lines = show_why.lines_of(found.rows, width, plain=voice.plain)
     return [in_ascii(line) for line in lines] if voice.ascii else lines
 
@@ -104,7 +120,7 @@ def _states(voice: OutputFormat, replies: Sequence[Reply]) -> list[str]:
 
 # --------------------------------------------------------------------------- verbs
 def _done(voice: OutputFormat, reply: Reply) -> list[Line]:
-    """`ok [ev 28]  A.qp0 SQ 3/8.  Next: A.qp0 sends … at 8.100us`."""
+    """`ok [ev 28]  A.qp0 SQ 3/8.  Next: A.qp0 sends … at 8.100 us`."""
     noted = notes(voice.session, reply)
     line: Line = [(GOOD, "ok "), (EVENT, f"[ev {reply.event}]")]
     facts = [record_text.fault_words(voice.session.names, said) for said in _result(reply.value)]
@@ -123,7 +139,7 @@ def _result(value: object) -> list[str]:
 
 
 def next_thing(session: Session) -> str:
-    """`A.qp0 sends a packet of wr7 SEND 64 B at 8.100us`; empty if nothing is planned."""
+    """`A.qp0 sends a packet of wr7 SEND 64 B at 8.100 us`; empty if nothing is planned."""
     rows = planned.planned_rows(session.world, session.names)
     if not rows:
         return ""
@@ -145,8 +161,12 @@ def _travelled(voice: OutputFormat, travel: RunControl) -> list[Line]:
     lines = [event_line(row) for row in rows]
     if more := last - shown_last:
         lines.append(plain(f"… {more:,} more events: show story last={min(more, _STORY)}", DIM))
-    hint: Line = [(HINT, "  Try: why")] if voice.trouble.is_new(session) else []
-    return [*lines, [*_stand(session, travel), *hint], *_stuck(session)]
+    width = voice.page.width
+    for row in voice.trouble.rows(session, first, width):
+        from rdmalab.shell import show_why
+
+        lines += show_why.row_lines(row, width, plain=voice.plain)
+    return [*lines, _stand(session, travel), *_stuck(session)]
 
 
 def _jumped(voice: OutputFormat, travel: Jump) -> list[Line]:
@@ -175,11 +195,11 @@ def _readings(voice: OutputFormat, survey: HistoryQuery) -> list[Line]:
 def _stuck(session: Session) -> list[Line]:
     """Blocked programs that only another program can unblock."""
     rows = programs.stuck_rows(session.world, session.names)
-    return [line for row in rows for line in show_parts.program_table([row])]
+    return rows_table(rows)
 
 
 def _stand(session: Session, travel: RunControl) -> Line:
-    """`now 10.230us after 3 events.  Next: …`."""
+    """`now 10.230 us after 3 events.  Next: …`."""
     line: Line = [(NUMBER, fmt.clock(session.world.now_ns)), (DIM, _way(session, travel))]
     if travel.over not in ("there", "") or not travel.met:
         line.append(("" if travel.met else WARN, f"; {shown(_reason(travel))}"))
@@ -188,7 +208,7 @@ def _stand(session: Session, travel: RunControl) -> Line:
     if soon and travel.over != "stopped":
         line.append((DIM, f"  Next: {soon}"))
     elif soon and not isinstance(travel, Jump):  # who looked back is where he was
-        line.append((DIM, "  run continues"))
+        line.append((DIM, "  run goes on"))
     return line
 
 

@@ -1,14 +1,14 @@
 """Find scenario files, for the completion of `load`."""
 
+import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
-
-from rdmalab import disk
 
 SUFFIX = ".rdmalab.yaml"
 _MOST = 200
 _DEEPEST = 4
-_HEAD = 2_000  # bytes in which a title stands
+_KEPT_S = 5
 
 
 def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
@@ -22,18 +22,24 @@ def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
 
 
 def lesson_names() -> Iterator[tuple[str, str]]:
-    """(short name, title) of the installed scenarios, as `load` takes them."""
+    """(short name, title) of the installed lessons and labs, as `load` takes them.
+
+    They are read every few seconds, not for each key that is typed: that takes 15 ms.
+    """
     from rdmalab.scenario.files import lessons_folder
 
-    folder = lessons_folder()
-    for path in sorted(folder.rglob(f"*{SUFFIX}")):
-        yield path.relative_to(folder).as_posix().removesuffix(SUFFIX), _title(path)
+    yield from _titles(lessons_folder(), int(time.monotonic() // _KEPT_S)).items()
+
+
+@lru_cache(maxsize=1)
+def _titles(_folder: Path, _period: int) -> dict[str, str]:
+    from rdmalab.scenario.lessons import titles
+
+    return titles()
 
 
 def _title(path: Path) -> str:
-    try:
-        head = disk.beginning(path, _HEAD).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    lines = (line.partition("title:")[2] for line in head.splitlines() if line.startswith("title:"))
-    return next(lines, "").strip().strip("'\"")
+    from rdmalab.scenario.lessons import listed
+
+    lesson = listed(str(path))
+    return lesson.title if lesson is not None else ""

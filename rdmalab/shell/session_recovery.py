@@ -37,6 +37,8 @@ DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
 class Reread(NullLog):
     """The log while a logged line runs again: it supplies where the line stopped before."""
 
+    is_kept = True
+
     def __init__(self, typed: Typed, diary: NullLog, *, may_go_on: bool) -> None:
         self.diary = diary
         self.arrivals = list(typed.arrivals)

@@ -4,45 +4,45 @@ render(view, 80)            lines of (style, text), no wider than 80
 render_rows(rows, 40)       the same for rows that a pane has fetched
 """
 
-import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
-from rdmalab.shell import show_objects, show_parts, show_qp, show_timeline, show_wire
-from rdmalab.shell.styled_text import Fragment, Line, fold, in_ascii, plain, shown
-from rdmalab.shell.tables import DIM, EVENT, NAME, NUMBER, WARN, header, table
+from rdmalab.shell import show_objects, show_qp, show_timeline, show_wire
+from rdmalab.shell.described import rows_table
+from rdmalab.shell.styled_text import Fragment, Line, in_ascii, laid, plain, shown
+from rdmalab.shell.styled_text import rows as folded
+from rdmalab.shell.tables import CURRENT, DIM, EVENT, NAME, NOTE, NUMBER, PROSE, WARN, header, table
 from rdmalab.views import fmt
 from rdmalab.views.calls import CallRow
 from rdmalab.views.changes import ChangeRow
-from rdmalab.views.completions import CqRow, WcRow
+from rdmalab.views.columns import COLUMNS
+from rdmalab.views.completions import WcRow
 from rdmalab.views.counters import NAMES as COUNTERS
-from rdmalab.views.counters import CountersRow, DropRow
-from rdmalab.views.events import ChannelRow
+from rdmalab.views.counters import CountersRow
 from rdmalab.views.ladder import MarkerRow, PacketRow
-from rdmalab.views.memory import HexRow, MrRow, OwnedRow
+from rdmalab.views.memory import HexRow
 from rdmalab.views.packets import DecodedRow
 from rdmalab.views.planned import PlannedRow
-from rdmalab.views.ports import DeviceRow, LinkRow, PortRow, TableRow, UseRow
-from rdmalab.views.programs import LineRow, ProgramRow
-from rdmalab.views.query_fields import FieldRow
+from rdmalab.views.ports import LinkRow
+from rdmalab.views.programs import LineRow
 from rdmalab.views.queues import QpRow, QueueRow
-from rdmalab.views.srq import SharedRecvRow, SrqRow
 from rdmalab.views.states import DiagramRow
 from rdmalab.views.story import EventRow, StoryRow
 from rdmalab.views.timeline import TimelineRow
-from rdmalab.views.windows import MwRow
-from rdmalab.views.wqes import RecvRow, WqeRow
-from rdmalab.workbench.view_requests import AsyncRow, JournalRow, View
+from rdmalab.workbench.view_requests import JournalRow, View
 
-_HANG = 7
+_HANG, _LETTER = 7, "a) "
+_BELOW = {WcRow: "  "}  # rows that stand below the object that holds them
 
 
 def render(view: View, width: int, *, ascii: bool = False) -> list[Line]:  # noqa: A002
     """The lines of a view, without its title."""
     lines = render_rows(view.rows, width, event=view.event)
     if view.hint:
-        lines += fold(plain(view.hint, DIM), width)
+        lines += folded(plain(view.hint, DIM), width)
     return [in_ascii(line) for line in lines] if ascii else lines
 
 
@@ -53,22 +53,42 @@ def render_rows(rows: Sequence[Any], width: int, *, event: int = -1) -> list[Lin
     for key, group in groupby(rows, key=_section):
         found = list(group)
         if key is _LADDER:
-            lines += show_wire.ladder(found, width, event)
+            lines += laid(partial(_ladder, found, event), width)
         elif previous is DiagramRow and type(found[0]) is QpRow:
             lines += [line for row in found for line in show_qp.qp_block(row)]
         else:
             lines += _lines_of(found, width)
         previous = type(found[-1])
-    return [row for line in lines for row in fold(line, width, hanging_indent(line))]
+    return [row for line in lines for row in folded(line, width, hanging_indent(line))]
 
 
 def hanging_indent(line: Line) -> int:
-    """The indentation of the later rows of a long line, after its number and its time."""
+    """The indentation of the later rows of a long line, after its number and its time.
+
+    Prose has none, but an answer to choose begins after its letter.
+    """
+    if line and line[0][0] in (NOTE, PROSE):
+        return len(_LETTER) if re.match(r" *[a-z]\) ", line[0][1]) else 0
     dated = [text for style, text in line[:2] if style in (EVENT, DIM)]
     return len("".join(dated)) if line and line[0][0] == EVENT else _HANG
 
 
+def _program_lines(rows: Sequence[LineRow]) -> list[Line]:
+    """`> 3    get_cq_event A.ch0`: the lines of a program, with the next one marked."""
+    return [
+        [
+            (CURRENT if row.comes else DIM, f"{'>' if row.comes else ' '} {row.number:>3}  "),
+            (CURRENT if row.comes else "", shown(row.text)),
+        ]
+        for row in rows
+    ]
+
+
 _LADDER = "ladder"
+
+
+def _ladder(rows: list[Any], event: int, width: int) -> list[Line]:
+    return show_wire.ladder(rows, width, event)
 
 
 def _section(row: object) -> object:
@@ -83,8 +103,9 @@ def _lines_of(rows: list[Any], width: int) -> list[Line]:
         return [line for row in rows for line in show_wire.decoded(row, width)]
     if kind is TimelineRow:
         return [line for row in rows for line in show_timeline.lines(row, width)]
-    if kind not in _SINGLE and dataclasses.is_dataclass(kind) and not hasattr(rows[0], "text"):
-        return show_objects.plain_table(rows)
+    if kind in COLUMNS and kind not in _SINGLE:
+        below = _BELOW.get(kind, "")
+        return [[("", below), *line] if below else line for line in rows_table(rows)]
     one = _SINGLE.get(kind, _unknown)
     return [line for row in rows for line in one(row)]
 
@@ -102,13 +123,13 @@ def _story(row: StoryRow) -> list[Line]:
 
 
 def event_line(row: EventRow) -> Line:
-    """`ev 28  8.100us  A.qp0 sent SEND_ONLY psn=3 64 B to B`."""
+    """`ev 28  8.100 us  A.qp0 sent SEND_ONLY psn=3 64 B to B`."""
     return _dated(f"ev {row.event:<3}", row.at_ns, [("", shown(row.text))])
 
 
 def _dated(number: str, at_ns: int | None, rest: Line) -> Line:
     moment = fmt.clock(at_ns) if at_ns is not None else ""
-    return [(EVENT, number), (DIM, f" {moment:>10}  "), *rest]
+    return [(EVENT, number), (DIM, f" {moment:>11}  "), *rest]
 
 
 def _call(row: CallRow) -> list[Line]:
@@ -145,57 +166,19 @@ def _count(value: int) -> Fragment:
     return (NUMBER if value else DIM, str(value))
 
 
-def _drop(row: DropRow) -> list[Line]:
-    return [plain(f"! {row.count} dropped: {row.sentence} ({row.reason})", WARN)]
-
-
-def _fields(rows: Sequence[FieldRow]) -> list[Line]:
-    return table([[(NAME, row.path), (DIM, row.type), ("", row.sentence)] for row in rows])
-
-
-def _async(row: AsyncRow) -> list[Line]:
-    unacked = "  read, not acknowledged" if row.taken else ""
-    said = f"  {row.subject}: {row.text}"
-    return [[(NAME, row.node), (WARN, f"  {row.event.name}"), ("", said), (DIM, unacked)]]
-
-
 _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
     QpRow: show_qp.qp_table,
-    WqeRow: show_qp.wqe_table,
-    RecvRow: show_qp.recv_table,
-    WcRow: show_objects.wc_table,
-    MrRow: show_objects.mr_table,
-    PortRow: show_objects.port_table,
-    TableRow: show_objects.entries,
-    UseRow: show_objects.uses,
-    SrqRow: show_parts.srq_table,
-    SharedRecvRow: show_parts.taken_table,
-    MwRow: show_parts.mw_table,
-    ChannelRow: show_parts.channel_table,
-    ProgramRow: show_parts.program_table,
-    LineRow: show_parts.program_lines,
+    LineRow: _program_lines,
     CountersRow: _counters,
     ChangeRow: _change,
-    FieldRow: _fields,
 }
 _SINGLE: dict[type, Callable[[Any], list[Line]]] = {
     DiagramRow: show_qp.diagram,
     QueueRow: show_qp.queue,
-    CqRow: show_objects.cq_line,
     HexRow: show_objects.hexdump,
-    OwnedRow: show_objects.owner,
     LinkRow: show_objects.link,
-    DeviceRow: show_objects.device,
     StoryRow: _story,
     EventRow: lambda row: [event_line(row)],
     CallRow: _call,
-    DropRow: _drop,
-    AsyncRow: _async,
     JournalRow: _journal,
 }
-
-
-def text_lines(view: View, width: int = 100) -> Iterator[str]:
-    """A view as plain text, for tests and for `y` (copy)."""
-    for line in render(view, width):
-        yield "".join(text for _, text in line).rstrip()

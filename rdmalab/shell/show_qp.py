@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rdmalab.shell.described import style
 from rdmalab.shell.styled_text import Fragment, Line, plain
 from rdmalab.shell.tables import (
     CURRENT,
@@ -14,15 +15,17 @@ from rdmalab.shell.tables import (
 )
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, BRING_UP, QPState
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import SendOps, WROpcode
+from rdmalab.spec.work import SendOps
 from rdmalab.views import fmt
+from rdmalab.views.columns import Meaning
 from rdmalab.views.queues import QpRow, QueueRow
 from rdmalab.views.states import DiagramRow, StateRow
-from rdmalab.views.wqes import RecvRow, WqeRow
 from rdmalab.views.wr_region import RegionRow
+
+FAILED_STATES = (QPState.ERR, QPState.SQE)
+_BAD = style(Meaning.FAILED)
 
 
 def qp_table(rows: Sequence[QpRow]) -> list[Line]:
@@ -36,10 +39,9 @@ def _qp_cells(row: QpRow) -> list[Fragment]:
     return [
         (NAME, row.name),
         ("", f"{row.qp_type.name} {row.qp_num:#x}{peer}"),
-        (CURRENT, f"[{row.state.name}]"),
+        (_BAD if row.state in FAILED_STATES else CURRENT, f"[{row.state.name}]"),
         ("", slots("SQ", row.sq) if sends else ""),
         ("", receives(row, "") or (slots("RQ", row.rq) if row.rq.capacity else "")),
-        (WARN, "! EMPTY" if row.deaf else ""),
     ]
 
 
@@ -63,8 +65,8 @@ def state_line(row: DiagramRow) -> Line:
 
 
 def _box(box: StateRow) -> Fragment:
-    style = CURRENT if box.current else "" if box.possible else DIM
-    return style, box.text
+    bad = box.current and box.state in FAILED_STATES
+    return _BAD if bad else CURRENT if box.current else "" if box.possible else DIM, box.text
 
 
 def diagram(row: DiagramRow) -> list[Line]:
@@ -75,14 +77,13 @@ def diagram(row: DiagramRow) -> list[Line]:
 
 def qp_block(row: QpRow) -> list[Line]:
     """All lines about one queue pair; attributes that its type lacks are left out."""
-    transport = TRANSPORTS[row.qp_type]
     peer = f" → {row.peer} ({row.dest_qp_num:#x})" if row.peer else no_peer(row)
     parts = ("pd", "send_cq", "recv_cq", "srq", "xrcd")
     where = "  ".join(f"{part} {getattr(row, part)}" for part in parts if getattr(row, part))
     return [
         [(NAME, row.name), ("", f" {row.qp_type.name} {row.qp_num:#x}{peer}  {where}")],
         *send_lines(row),
-        *receive_lines(row, _DEAF[transport.acknowledged]),
+        *receive_lines(row),
         *settings(row),
     ]
 
@@ -118,11 +119,6 @@ def no_peer(row: QpRow) -> str:
 _WHERE = "its destination"
 
 
-def is_connected(row: QpRow) -> bool:
-    """Whether its type is connected to one peer."""
-    return TRANSPORTS[row.qp_type].connected
-
-
 def region_words(row: RegionRow) -> str:
     """`2 built, not posted; thread 1 holds the lock`."""
     lock = f"thread {row.thread} " + ("holds the lock" if row.locked else "holds no lock")
@@ -140,9 +136,6 @@ def _region(row: QpRow) -> list[Line]:
         style = WARN if row.region.error else ""
         lines.append([(CURRENT, "wr_start … "), (style, region_words(row.region))])
     return lines
-
-
-_DEAF = {True: "! EMPTY: a SEND gets an RNR NAK", False: "! EMPTY: arriving messages are dropped"}
 
 
 def _settings(row: QpRow) -> str:
@@ -199,64 +192,34 @@ def send_lines(row: QpRow) -> list[Line]:
     """The send queue; empty for a type that only receives."""
     if not TRANSPORTS[row.qp_type].sends:
         return []
-    return [queue_line("SQ", row.sq, "! FULL" if row.sq.capacity and not row.sq.free else "")]
+    return [queue_line("SQ", row.sq)]
 
 
-def receive_lines(row: QpRow, deaf: str) -> list[Line]:
+def receive_lines(row: QpRow) -> list[Line]:
     """The receive queue or the SRQ; empty for a type that only sends."""
-    note = deaf if row.deaf else ""
     shared = receives(row)
     if shared:
-        return [[("", shared), (WARN, f"  {note}" if note else "")]]
-    return [queue_line("RQ", row.rq, note)] if TRANSPORTS[row.qp_type].receives else []
+        return [plain(shared)]
+    return [queue_line("RQ", row.rq)] if TRANSPORTS[row.qp_type].receives else []
 
 
-def queue_line(name: str, row: QueueRow, note: str = "") -> Line:
-    """`SQ ■▶□□□□□□ 2/8  1 done, 1 in progress`."""
-    parts = [("done", row.acked), ("in progress", row.on_wire), ("waiting", row.waiting)]
-    said = ", ".join(f"{count} {what}" for what, count in parts if count)
-    return [
-        ("", f"{name} {bar(row)} "),
-        (NUMBER, f"{row.used}/{row.capacity}"),
-        ("", f"  {said}" if said else ""),
-        (WARN, f"  {note}" if note else ""),
-    ]
+def queue_parts(row: QueueRow) -> list[str]:
+    """`1 failed`, `1 done`, `1 in progress`, `full`: what is in the slots."""
+    good = max(0, row.acked - row.failed)
+    parts = [("failed", row.failed), ("done", good), ("in progress", row.on_wire)]
+    said = [f"{count} {what}" for what, count in [*parts, ("waiting", row.waiting)] if count]
+    return [*said, "full"] if row.capacity and not row.free else said
+
+
+def queue_line(name: str, row: QueueRow) -> Line:
+    """`SQ ✗■▶□□□□□ 3/8  1 failed, 1 done, 1 in progress`."""
+    look = {"failed": _BAD, "full": WARN}
+    said: Line = []
+    for part in queue_parts(row):
+        said += [("", ", " if said else "  "), (look.get(part.split()[-1], ""), part)]
+    return [("", f"{name} {bar(row)} "), (NUMBER, f"{row.used}/{row.capacity}"), *said]
 
 
 def queue(row: QueueRow) -> list[Line]:
     """One line with the counts of a work queue."""
     return [queue_line("  ", row)]
-
-
-def wqe_table(rows: Sequence[WqeRow]) -> list[Line]:
-    """The work requests that hold slots of a send queue."""
-    return table([_wqe_cells(row) for row in rows], "<<>")
-
-
-def _wqe_cells(row: WqeRow) -> list[Fragment]:
-    psns = "" if row.first_psn is None else f"psn {row.first_psn}"
-    if row.last_psn != row.first_psn:
-        psns += f"..{row.last_psn}"
-    return [
-        (NAME, fmt.wr(row.wr_id)),
-        ("", fmt.member(row.opcode, WROpcode)),
-        (NUMBER, f"{row.length} B"),
-        ("" if row.wc_status in (None, WCStatus.SUCCESS) else WARN, row.word),
-        ("", psns),
-        (DIM, "signaled" if row.signaled else "unsignaled"),
-    ]
-
-
-def recv_table(rows: Sequence[RecvRow]) -> list[Line]:
-    """The receives of a queue."""
-    cells: list[list[Fragment]] = [
-        [
-            (NAME, fmt.wr(row.wr_id)),
-            ("", "RECV"),
-            (NUMBER, f"{row.length} B"),
-            ("", row.status.name.replace("_", " ")),
-            (DIM, f"{row.received} B received" if row.received else ""),
-        ]
-        for row in rows
-    ]
-    return table(cells, "<<>")

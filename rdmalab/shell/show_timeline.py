@@ -1,20 +1,20 @@
 """Draw the timeline: commands, checkpoints, branch points, the current time, what is next."""
 
+from collections.abc import Mapping
+
+from rdmalab.render.meanings import LOOKS
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.shell.tables import CURRENT, DIM, NAME, cut
+from rdmalab.views.columns import Meaning
 from rdmalab.views.timeline import Mark, TimelineRow
 
-ASKED, MARKED, FORK, HERE, EVENT, LINE = "●", "◆", "┬", "▲", "┼", "─"
+ASKED, MARKED, FORK, HERE, LINE = "●", "◆", "┬", "▲", "─"
 LEGEND = f"{ASKED} command  {MARKED} checkpoint  {FORK} branch point  {HERE} now"
 CELLS = 60  # as `show time` draws it
 _WIDEST = 4  # columns of one event
 
+_NONE: Mapping[int, Meaning] = {}
 Cells = list[tuple[str, str]]
-
-
-def cells_for(width: int) -> int:
-    """How many cells a line of this width has for the timeline; the rest shows what is next."""
-    return max(1, width * 3 // 5 - 2)
 
 
 def lines(row: TimelineRow, width: int) -> list[Line]:
@@ -25,20 +25,12 @@ def lines(row: TimelineRow, width: int) -> list[Line]:
     return [said, drawn(row, CELLS), plain(LEGEND, DIM)]
 
 
-def bar(row: TimelineRow, width: int) -> Line:
-    """The timeline and what is next, in one line."""
-    strip = drawn(row, cells_for(width))
-    used = sum(len(text) for _, text in strip) + 1
-    room = width - used - len("  ┄▷ next: ") - 3  # an ellipsis in letters is longer
-    if room < 12:  # fewer letters say nothing
-        return [("", " "), *strip]
-    return [("", " "), *strip, (DIM, "  ┄▷ next: "), ("", cut(shown(row.soon), room))]
-
-
-def drawn(row: TimelineRow, columns: int) -> Line:
-    """`├●──●──◆before──┼──▲ now`: what comes after now is dim."""
-    step = max(1, min(_WIDEST, columns // len(row.asked)))
+def drawn(row: TimelineRow, columns: int, troubles: Mapping[int, Meaning] = _NONE) -> Line:
+    """`├●──●──◆before──✗──▲ now`: what comes after now is dim. troubles: by event."""
+    step = _step(row, columns)
     strip = _events(row, step)
+    for event, meaning in troubles.items():
+        strip[row.cell(event) * step] = f"class:{LOOKS[meaning].tone}", LOOKS[meaning].sign
     taken = {row.here * step: HERE}
     for mark in row.marks:
         at = row.cell(mark.event) * step
@@ -50,11 +42,23 @@ def drawn(row: TimelineRow, columns: int) -> Line:
     return [*line, (DIM, " now")] if row.live else line
 
 
+def _step(row: TimelineRow, columns: int) -> int:
+    """Columns of one cell."""
+    return max(1, min(_WIDEST, columns // len(row.asked)))
+
+
+def event_at(row: TimelineRow, columns: int, at: int) -> int:
+    """The event that `drawn` has in a column; -1 for the start."""
+    last = len(row.asked) - 1
+    cell = max(0, min(last, at // _step(row, columns)))
+    return -(-cell * (row.end + 1) // last) - 1 if cell else -1
+
+
 def _events(row: TimelineRow, step: int) -> Cells:
     strip: Cells = []
     for number, asked in enumerate(row.asked):
         style = DIM if number > row.here else ""
-        letter = ASKED if asked else EVENT if step > 1 else LINE
+        letter = ASKED if asked else LINE
         strip += [(style, letter if number else "├"), *[(style, LINE)] * (step - 1)]
     return strip[: len(strip) - step + 1]
 

@@ -1,26 +1,27 @@
 """Render the rows of `why`: verdict first, events at the right, continuation lines indented."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from rdmalab.doctor.brief import BUDGETS, MOST_LINES, brief
 from rdmalab.doctor.report import Report
-from rdmalab.doctor.rows import Row, RowPart
-from rdmalab.shell.styled_text import Line, fold, shown, text_of
+from rdmalab.doctor.rows import Row, RowPart, meaning
+from rdmalab.shell.styled_text import Line, fold, laid, shown, text_of
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NAME, WARN
 from rdmalab.views import fmt
+from rdmalab.views.columns import Meaning
 
 _ERROR, _HINT, _TITLE = "class:error", "class:hint", "class:title"
 _GAP = 2
+_USUAL = 80  # the width at which an answer is to have its lines
 _WIDEST = 100  # beyond that an event stands too far from what it belongs to
 
-_LEADS = {
-    RowPart.CAUSE: NAME, RowPart.SYMPTOM: NAME, RowPart.WAIT: NAME, RowPart.NEXT: NAME,
-    RowPart.WARNING: WARN, RowPart.FIX: _HINT, RowPart.ASK: _HINT,
+_STYLES = {
+    Meaning.OK: GOOD, Meaning.FAILED: _ERROR, Meaning.LOST: _ERROR, Meaning.REFUSED: WARN,
+    Meaning.ATTENTION: WARN, Meaning.WAITING: WARN, Meaning.NAME: NAME, Meaning.EVENT: _HINT,
 }  # fmt: skip
 _TEXTS = {RowPart.TITLE: _TITLE, RowPart.SECTION: NAME, RowPart.REST: DIM, RowPart.RULED_OUT: DIM,
           RowPart.LOOKED: DIM}  # fmt: skip
-_STANDINGS = {"COMPLETED": GOOD, "WELL": GOOD, "LATE": WARN, "PENDING": WARN, "UNKNOWN": WARN}
-_VERDICTS = {"FAIL": _ERROR, "pass": GOOD, "warn": WARN, "wait": WARN}
 _HANGING = (
     RowPart.RULED_OUT,
     RowPart.STANDING,
@@ -32,16 +33,18 @@ _HANGING = (
 )
 
 
-def answer_lines(report: Report, width: int, *, plain: bool = False) -> list[Line]:
-    """The short answer, or all of it where that was asked for."""
+def answer_lines(
+    report: Report, width: int, *, plain: bool = False, most: int = MOST_LINES
+) -> list[Line]:
+    """The short answer, or all of it where that was asked for. most: rows that are to suffice."""
     if report.detailed:
         return lines_of(report.rows, width, plain=plain)
-    found: list[Line] = []
-    for budget in BUDGETS:
-        found = lines_of(brief(report, budget), width, plain=plain)
-        if len(found) <= MOST_LINES:
+    rows = list[Row]()
+    for budget in BUDGETS:  # the width folds, and does not decide what is shown
+        rows = brief(report, budget)
+        if len(lines_of(rows, _USUAL)) <= most:
             break
-    return found
+    return lines_of(rows, width, plain=plain)
 
 
 def lines_of(rows: Iterable[Row], width: int, *, plain: bool = False) -> list[Line]:
@@ -51,28 +54,31 @@ def lines_of(rows: Iterable[Row], width: int, *, plain: bool = False) -> list[Li
 
 def row_lines(row: Row, width: int, *, plain: bool = False) -> list[Line]:
     """The lines of one row; a line of a fix is not folded, because it is for copying."""
-    line: Line = [("", row.margin), (_lead_style(row), row.lead)]
+    return laid(partial(_row_lines, row, plain=plain), width)
+
+
+def _row_lines(row: Row, width: int, *, plain: bool) -> list[Line]:
+    line: Line = [("", row.margin), (_STYLES.get(meaning(row), DIM), row.lead)]
     line.append((_TEXTS.get(row.part, ""), shown(row.text)))
     line = [fragment for fragment in line if fragment[1]]
     if row.part is RowPart.LINE and not plain:
         return [line]
     width = width if plain else min(width, _WIDEST)
-    if row.event is None:
-        return fold(line, width, _hang(row))
-    tag = f"[{fmt.ev(row.event)}]"
-    lines = fold(line, width, _hang(row))
+    return tagged(line, row.event, width, _hang(row), plain=plain)
+
+
+def tagged(
+    line: Line, event: int | None, width: int, hang: int, *, plain: bool = False
+) -> list[Line]:
+    """The line, folded, with its event at the right of the last row; plain: after it."""
+    if event is None:
+        return fold(line, width, hang)
+    tag = f"[{fmt.ev(event)}]"
+    lines = fold(line, width, hang)
     if len(text_of(lines[-1])) + _GAP + len(tag) > width:
-        lines = fold(line, width - len(tag) - _GAP, _hang(row))
+        lines = fold(line, width - len(tag) - _GAP, hang)
     gap = _GAP if plain else width - len(text_of(lines[-1])) - len(tag)
     return [*lines[:-1], [*lines[-1], ("", " " * gap), (EVENT, tag)]]
-
-
-def _lead_style(row: Row) -> str:
-    if row.part is RowPart.STANDING:
-        return _STANDINGS.get(row.lead.strip(), _ERROR)
-    if row.part is RowPart.ITEM:
-        return _VERDICTS.get(row.lead.strip(), DIM)
-    return _LEADS.get(row.part, DIM)
 
 
 def _hang(row: Row) -> int:

@@ -1,7 +1,8 @@
 """Lines of styled text, the output format of all faces."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from rdmalab.grammar.text import escaped
 
@@ -13,7 +14,7 @@ _OWN_LINE = re.compile(r"\s|[-*>|#=]|\d+[.)] ")
 # What `--ascii` writes instead. Words may grow; what draws keeps its width.
 _WORDS = {
     "→": "->", "…": "...", "⇄": "<->", "↔": "<->", "×": "x", "‖": "||", "–": "-", "µ": "u",
-    "μ": "u", "≤": "<=", "“": '"', "”": '"', "✓": "ok",
+    "μ": "u", "≤": "<=", "“": '"', "”": '"', "✓": "ok", "✗": "x", "◷": "~",
 }  # fmt: skip
 _DRAWN = {
     **dict.fromkeys("─┄━═", "-"),
@@ -30,6 +31,8 @@ _DRAWN = {
     "⏲": "@",
     "▪": "o",
     "▫": ":",
+    **dict.fromkeys("▌▏", "|"),
+    "▾": "v",
 }
 ASCII = _WORDS | _DRAWN
 """The ASCII replacement of a character."""
@@ -66,9 +69,12 @@ def harmless_line(line: Iterable[Fragment]) -> Line:
 
 def in_ascii(line: Line) -> Line:
     """The same line without a character beyond 0x7f."""
-    return [
+    found = [
         (style, text.translate(_ASCII).encode("ascii", "replace").decode()) for style, text in line
     ]
+    if not isinstance(line, Row):
+        return found
+    return Row(found, lambda width: list(map(in_ascii, line.lay(width))), line.nth)
 
 
 def indented(line: Line, by: str) -> Line:
@@ -93,24 +99,64 @@ def paragraphs(text: str) -> list[str]:
     return found
 
 
+Lay = Callable[[int], list[Line]]
+
+
+class Row(Line):
+    """A row of a text that can be laid out again for another width.
+
+    lay: all rows of the text for a width in columns. nth: which of them this one is, from 0.
+    """
+
+    def __init__(self, row: Line, lay: Lay, nth: int) -> None:
+        super().__init__(row)
+        self.lay, self.nth = lay, nth
+
+
+def laid(lay: Lay, width: int) -> list[Line]:
+    """The rows for a width, each of which knows how to lay the text out again."""
+    return [Row(row, lay, nth) for nth, row in enumerate(lay(width))]
+
+
+def relaid(lines: Iterable[Line], width: int) -> list[Line]:
+    """The lines laid out for another width; a row that is longer all the same is cut."""
+    again = (line.lay(width) if isinstance(line, Row) else [line]
+             for line in lines if not (isinstance(line, Row) and line.nth))  # fmt: skip
+    return [row for found in again for line in found for row in fold(line, width)]
+
+
+def rows(line: Line, width: int, hang: int = 4) -> list[Line]:
+    """As `fold`; each row knows the line. A row of a text that was laid out stays as it is."""
+    if isinstance(line, Row):
+        return [line]
+    return laid(partial(fold, line, hang=hang), width)
+
+
 def fold(line: Line, width: int, hang: int = 4) -> list[Line]:
-    """The line in rows of `width` columns, cut at spaces, later rows indented by `hang`."""
+    """The line in rows of `width` columns, cut at spaces, later rows indented by `hang`.
+
+    A number and its unit stay in one row, and so do the words of `ev 25`.
+    """
     text, width = text_of(line), max(width, 1)
     if len(text) <= width:
         return [line]
+    text = _BEFORE_A_UNIT.sub("\0", text)
     margin = len(text) - len(text.lstrip())
     hang = min(margin + hang, width // 2)
-    rows: list[Line] = []
+    found: list[Line] = []
     start = 0
     while start < len(text):
-        room = max(1, width - (hang if rows else 0))
+        room = max(1, width - (hang if found else 0))
         stop = _edge(text, start, room, margin)
         row = _slice(line, start, start + len(text[start:stop].rstrip()))
-        rows.append(indented(row, " " * hang) if rows else row)
+        found.append(indented(row, " " * hang) if found else row)
         start = stop
         while start < len(text) and text[start] == " ":
             start += 1
-    return rows
+    return found
+
+
+_BEFORE_A_UNIT = re.compile(r"(?<=[0-9]) (?=(?:[num]?s|B)\b)|(?<=\bev) (?=[0-9])")
 
 
 def _edge(text: str, start: int, room: int, margin: int) -> int:

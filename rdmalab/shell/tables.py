@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from rdmalab.shell.styled_text import Fragment, Line, shown
+from rdmalab.views.columns import Gauge
 from rdmalab.views.queues import QueueRow
 
 NUMBER, DIM, WARN, TOUCHED = "class:number", "class:dim", "class:warn", "class:touched"
+NOTE, PROSE = "class:note", "class:prose"
 CURRENT, NAME, GOOD, EVENT = "class:state.current", "class:name", "class:good", "class:event"
 
 _BAR = 16  # cells of the longest bar
@@ -45,19 +47,22 @@ def header(*names: str) -> list[Fragment]:
 
 
 def bar(queue: QueueRow, most: int = _BAR) -> str:
-    """Slots: ■ done, not freed, ▶ in progress, ▪ waiting, □ free. Long queues are scaled."""
+    """Slots: ✗ failed, ■ done, ▶ in progress, ▪ waiting, □ free. Long queues are scaled."""
     cells = min(queue.capacity, most)
-    parts = (("■", queue.acked), ("▶", queue.on_wire), ("▪", queue.waiting))
+    good = max(0, queue.acked - queue.failed)
+    parts = (("✗", queue.failed), ("■", good), ("▶", queue.on_wire), ("▪", queue.waiting))
     drawn = ""
     for mark, count in parts:
         drawn += mark * _scaled(count, queue.capacity, cells)
     return drawn[:cells].ljust(cells, "□")
 
 
-def gauge(count: int, capacity: int, most: int = _BAR) -> str:
-    """■ used, □ free, at most `most` cells wide."""
-    cells = min(capacity, most)
-    return ("■" * _scaled(count, capacity, cells)).ljust(cells, "□")
+def drawn(of: Gauge, most: int = _BAR) -> str:
+    """`■▶▪□ 3/4`."""
+    cells = min(of.capacity, most)
+    parts = (("■", of.done), ("▶", of.under_way), ("▪", of.waiting))
+    bar_ = "".join(mark * _scaled(count, of.capacity, cells) for mark, count in parts)
+    return f"{bar_[:cells].ljust(cells, '□')} {of.used}/{of.capacity}"
 
 
 def _scaled(count: int, capacity: int, cells: int) -> int:

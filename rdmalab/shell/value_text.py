@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rdmalab.command import Thing
@@ -13,7 +14,7 @@ from rdmalab.hca.wqe import Cqe
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.plain_rows import facts
 from rdmalab.shell.show import render, render_rows
-from rdmalab.shell.styled_text import Line, plain
+from rdmalab.shell.styled_text import Line, laid, plain
 from rdmalab.shell.tables import DIM, NUMBER, header, table
 from rdmalab.spec.async_events import EVENTS
 from rdmalab.spec.states import MTU
@@ -148,7 +149,11 @@ def _octets(_voice: OutputFormat, octets: bytes) -> list[Line]:
 
 def _article(voice: OutputFormat, page: Article) -> list[Line]:
     """An article of help or explain; its first line is the title."""
-    title, *rest = page.lines(min(voice.page.width, 100))
+    return laid(partial(_article_lines, page), voice.page.width)
+
+
+def _article_lines(page: Article, width: int) -> list[Line]:
+    title, *rest = page.lines(min(width, 100))
     return [plain(title, "class:title"), *map(plain, rest)]
 
 

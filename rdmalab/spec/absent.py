@@ -59,9 +59,7 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         Access.RELAXED_ORDERING: "optional: the flag is ignored, there is no bus that reorders accesses",
     },
     PortState: {PortState.NOP: "no state: in a change of a port it means `leave unchanged`"},
-    PhysState: dict.fromkeys(
-        (PhysState.SLEEP, PhysState.POLLING, PhysState.TRAINING), "a link is up or down at once"
-    ),
+    PhysState: dict.fromkeys((PhysState.SLEEP, PhysState.TRAINING), "a link is up or down at once"),
     AtomicCap: {
         AtomicCap.NONE: "atomics are emulated",
         AtomicCap.GLOB: "each node has one adapter, atomicity across adapters cannot be shown",

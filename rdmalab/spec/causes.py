@@ -9,7 +9,6 @@ load.
 
 import pkgutil
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -50,6 +49,8 @@ _VALUE = re.compile(r"\{(\w+)[^}]*\}")  # a place for a value in a warning
 @cache
 def data_of(package: str, file: str) -> dict[str, Any]:
     """The tables of a TOML file of a package."""
+    import tomllib  # 6 ms, and no table is needed before something fails or is explained
+
     octets = pkgutil.get_data(package, file)
     assert octets is not None  # the loader of the package can read files
     return tomllib.loads(octets.decode())

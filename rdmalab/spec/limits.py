@@ -57,10 +57,9 @@ class LinkLayer(IntEnum):
 LAYER_OF = {layer.text: layer for layer in LinkLayer if layer}
 """The link layers that a port can have, by their names."""
 
-# What the cable does in each state of a port.
+# What the cable does in each state of a port; that of DOWN is a cell of the profile.
 PHYS_STATES: dict[PortState, PhysState] = {
     PortState.NOP: PhysState.SLEEP,
-    PortState.DOWN: PhysState.DISABLED,
     PortState.INIT: PhysState.LINK_UP,
     PortState.ARMED: PhysState.LINK_UP,
     PortState.ACTIVE: PhysState.LINK_UP,
@@ -177,7 +176,7 @@ class DeviceCaps:
     max_inline_data: int = 256
     max_sq_bytes: int = NO_LIMIT  # memory that one send queue may take, see Capacity.sq_bytes
     memlock_limit: int = NO_LIMIT  # RLIMIT_MEMLOCK: bytes, whole pages, of all regions together
-    max_tso_header: int = 256
+    max_tso_header: int = 512
     max_flow: int = 256
     cap_net_raw: int = 1  # 1: the process may make RAW_PACKET queue pairs and flow rules
     num_comp_vectors: int = 4

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, TypeVar
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.addresses import EVERY_FIELD
 from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
-from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps, LinkLayer
+from rdmalab.spec.limits import (
+    MLX5_CAPS,
+    RXE_CAPS,
+    DeviceCaps,
+    LinkLayer,
+    PhysState,
+)
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
 from rdmalab.spec.statuses import WCStatus
@@ -124,6 +130,7 @@ class Profile:
     refuses_inline_read: bool = cell(True, "INLINE with a READ or atomic is refused at post time.")
     refuses_odd_atomics: bool = cell(False, "post_send refuses an atomic of fewer than 8 local bytes, or whose remote_addr is not a multiple of 8. Otherwise the device and the responder find the mistake.")
     odd_atomic_status: WCStatus = cell(WCStatus.LOC_LEN_ERR, "Status of an atomic whose local list is not 8 bytes long: no packet leaves. SUCCESS: the atomic is sent nevertheless.")
+    posts_after_fatal: bool = cell(False, "After a fatal error of the device its queues still take work requests, which never complete. Otherwise a post is refused.")
     flushes_recvs_posted_in_err: bool = cell(True, "A receive posted in ERR is flushed. Otherwise it never completes.")
     zero_sge_bytes: int = cell(2**31, "The number of bytes that an SGE of length 0 means.")
     length_bits: int = cell(64, "How many bits of the sum of its SGE lengths a request keeps.")
@@ -153,7 +160,9 @@ class Profile:
     address_sets_port: bool = cell(False, "An ah_attr that is given outside the transition to RTR sets port_num too.")
     rounds_read_depths: bool = cell(False, "READ depths are rounded up to a power of two, kept in 8 bits.")
     # requester
+    hashes_source_port: bool = cell(False, "The UDP source port of a QP is the hash of its number, whatever the flow label. Otherwise the flow label decides, for a connected QP one made of both QP numbers.")
     retry_cnt_7_is_infinite: bool = cell(False, "retry_cnt 7 retries without limit.")
+    times_unasked_packets: bool = cell(False, "The ack timer starts with the first packet of a message. Otherwise with a packet that requests an ACK.")
     ack_timeout_factor: int = cell(1, "The device waits this many times the timeout. At timeout 14, retry_cnt 7 one mlx5 adapter took 3.56 s and 15 packets; the lab takes 2.147 s and 8.")
     timer_tick_ns: int = cell(0, "Timers are rounded up to ticks of this many ns. 0 keeps them exact.")
     send_error_gives_sqe: bool = cell(True, "A failed send moves a UC or UD QP to SQE, not to ERR.")
@@ -163,7 +172,7 @@ class Profile:
     long_datagram_status: WCStatus = cell(WCStatus.SUCCESS, "Status of a datagram longer than the port MTU.")
     guards_privileged_qkey: bool = cell(True, "A remote_qkey with bit 31 set sends the QP's own Q_Key instead.")
     takes_implied_naks: bool = cell(True, "A response after a gap in READ data makes the requester ask for the rest at once. Otherwise the ack timer finds the gap.")
-    sends_hop_limit_0: bool = cell(False, "A packet whose address has hop_limit 0 leaves, with TTL 0, and arrives. Otherwise it never leaves.")
+    routed_hop_limits: frozenset[str] = cell(frozenset(), "RoCE addresses whose hop_limit is replaced by that of the route, 64: of a connected QP (qp), of an address handle (ah). Otherwise packets leave with the given value.")
     sends_mig_req: bool = cell(True, "MigReq (migrated) of the BTH is 1 in packets of a QP whose path_mig_state is MIGRATED. Otherwise it is always 0.")
     resumes_after_sqd: bool = cell(True, "Leaving SQD starts the waiting sends. Otherwise the next post does.")
     drained_event_unasked: bool = cell(False, "SQ_DRAINED is raised without en_sqd_async_notify.")
@@ -187,6 +196,7 @@ class Profile:
     # ports
     raises_speed_event: bool = cell(True, "A link at another speed raises DEVICE_SPEED_CHANGE.")
     link_layers: frozenset[LinkLayer] = cell(frozenset({LinkLayer.INFINIBAND, LinkLayer.ETHERNET}), "The link layers that the ports of the device can have.")
+    down_phys_state: PhysState = cell(PhysState.DISABLED, "The phys_state of a port that is DOWN for want of a carrier.")
     # completions
     grh_flag_on_rc: bool = cell(False, "RC receives have IBV_WC_GRH.")
     with_inv_flag: WCFlags = cell(WCFlags.WITH_INV, "The flag on the receive of a SEND_WITH_INV.")
@@ -282,13 +292,17 @@ RXE = Profile(
     address_sets_port=True,
     rounds_read_depths=True,
     retry_cnt_7_is_infinite=True,
+    hashes_source_port=True,  # rxe_qp.c: hash_32(qp_num(qp), 14)
+    times_unasked_packets=True,  # rxe_req.c update_state
     timer_tick_ns=4_000_000,
     send_error_gives_sqe=False,
     unknown_lkey_status=WCStatus.LOC_QP_OP_ERR,
     bad_invalidate_status=WCStatus.LOC_QP_OP_ERR,
     guards_privileged_qkey=False,
     takes_implied_naks=False,
-    sends_hop_limit_0=True,
+    # Linux ib_resolve_unicast_gid_dmac, for callers in user space; AHs since the kernel has them
+    routed_hop_limits=frozenset({"qp", "ah"}),
+    down_phys_state=PhysState.POLLING,  # rxe_query_port, while the network interface is up
     sends_mig_req=False,
     resumes_after_sqd=False,
     drained_event_unasked=True,
@@ -349,6 +363,7 @@ MLX5 = Profile(
     refuses_foreign_opcode=False,
     refuses_foreign_flags=False,
     zero_sge_bytes=0,
+    posts_after_fatal=True,  # MLX5_CTX_FLAGS_FATAL_STATE is asked by dr_send.c only
     # libmlx5 asks for no length; pytorch/gloo#474: 2^30 + 4 bytes ended in a local length error.
     refuses_long_message=False,
     rounding=Rounding.POWER,
@@ -365,6 +380,8 @@ MLX5 = Profile(
     create_ah_judges=frozenset(),
     believes_cur_state=True,
     resolves_addresses=True,
+    # Linux ib_resolve_unicast_gid_dmac; mlx5_create_ah of libmlx5 keeps the value of an AH
+    routed_hop_limits=frozenset({"qp"}),
     reset_purges_cqes=True,
     ah_read_at_post=True,
     long_datagram_status=WCStatus.LOC_LEN_ERR,

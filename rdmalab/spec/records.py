@@ -264,7 +264,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.PACKET_RECEIVED:   KindRow("qp", packet_of, nothing, "received {a}"),
     Kind.PACKET_DROPPED:    KindRow("qp", packet_of, reason_of, "dropped {a}: {b}"),
     Kind.PACKET_LOST:       KindRow("qp", packet_of, reason_of, "the cable lost {a}: {b}"),
-    Kind.PACKET_HARMED:     KindRow("qp", packet_of, frame_of, "the cable harmed {a}"),
+    Kind.PACKET_HARMED:     KindRow("qp", packet_of, frame_of, "the cable corrupted {a}"),
     Kind.PACKET_MARKED:     KindRow("qp", packet_of, frame_of, "the cable marked {a}: congestion experienced"),
     Kind.PACKET_DELAYED:    KindRow("qp", packet_of, wait_ns_of, "the cable delayed {a} by {b}"),
     Kind.PACKET_HELD:       KindRow("qp", packet_of, wait_ns_of, "the cable holds {a} back, for {b} at most"),

@@ -145,3 +145,22 @@ _DROPS = (
 )
 
 DROPS: dict[str, Drop] = {row.name: row for row in _DROPS}
+
+MALFORMED = {
+    "too-short": "the frame is shorter than its headers",
+    "ethertype": "the EtherType is neither IPv4 nor IPv6",
+    "ip": "the IP header is not that of a UDP datagram in one piece, or its checksum is wrong",
+    "udp-port": "the UDP port is not 4791",
+    "udp-length": "the UDP length is not that of the packet",
+    "length": "the packet length in the LRH is not that of the packet",
+    "lrh": "the LRH has another version, or no transport header follows it",
+    "grh": "the GRH has another version, next header or length",
+    "tver": "the transport version (tver) is not 0",
+    "opcode": "the opcode does not exist",
+    "pad": "pad_count exceeds the payload",
+    "icrc": "the ICRC is wrong",
+    "vcrc": "the VCRC is wrong",
+}
+"""Why bytes are no RDMA packet, by the reason of `wire.roce.Malformed`; a drop has `malformed: `
+before it.
+"""

@@ -119,7 +119,7 @@ _no = False
 STATES: dict[QPState, StateRow] = {
     #                  posts: recv   send   flushes: sends   recvs     receives starts
     _S.RESET: StateRow(       _no,   _no,            _no,      _no,      _no,    _no,
-        "queues are empty; earlier work requests were discarded without completions"),
+        "queues are empty; a move here discards work requests without completions"),
     _S.INIT:  StateRow(       _RECV, _no,            _no,      _no,      _no,    _no,
         "receives may be posted but are not used; packets are dropped"),
     _S.RTR:   StateRow(       _RECV, _no,            _no,      _no,      _HEARS, _no,
@@ -226,6 +226,13 @@ _OPTIONAL = (
     (_UD,        _RECOVER,             _A.CUR_STATE | _A.QKEY),
 )
 # fmt: on
+
+IGNORED = {
+    QPType.XRC_SEND: _A.MAX_DEST_RD_ATOMIC | _A.MIN_RNR_TIMER,
+    QPType.XRC_RECV: _RETRIES,
+}
+"""Attributes of the other side of XRC: the kernel takes them out of the mask before a driver sees
+it, because programs set them as for RC (modify_qp_mask in drivers/infiniband/core/uverbs_cmd.c)."""
 
 _Rows = Iterable[tuple[frozenset[QPType], tuple[_Pair, ...], Attr]]
 

@@ -1,300 +1,373 @@
-"""The Textual application: panes above, the prompt below, one event loop, one world."""
+"""The Textual application: keys, actions, themes, and how its screens follow each other."""
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
+from textual.app import App, ComposeResult
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Static
 
-from rdmalab.shell.prompt import colour_wanted
-from rdmalab.shell.prompt_setup import no_history
-from rdmalab.shell.styled_text import fold, plain
-from rdmalab.tui import layout, stylesheet
-from rdmalab.tui.app_model import CARD, AppModel, checkpoint_command
-from rdmalab.tui.arrangement import Arrangement
-from rdmalab.tui.driver import driver_class
-from rdmalab.tui.interrupt import interrupting
-from rdmalab.tui.keys import ACTIONS, EVERYWHERE, explained
-from rdmalab.tui.no_colour import Colourless
-from rdmalab.tui.painter import Painter
-from rdmalab.tui.pane import Appearance, Pane
-from rdmalab.tui.pane_table import made_panes
-from rdmalab.tui.repl import Repl
-from rdmalab.tui.signals import handle_signals
-from rdmalab.tui.status_bars import Bar, footer_line, header_line, tape_line
-from rdmalab.tui.world_view import WorldView
+from rdmalab.tui import themes
+from rdmalab.tui.driver import Ground, driver_class, handle_signals, interrupting
+from rdmalab.tui.filters import Ascii, Colourless, ascii_wanted
+from rdmalab.tui.keys import EVERYWHERE, IN_PANES, TO_FOCUS, bindings, shown
+from rdmalab.workbench import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
+    from types import ModuleType
 
-    from prompt_toolkit.history import History
-    from textual import events
+    from textual.binding import Binding, BindingType
+    from textual.command import Provider
     from textual.driver import Driver
     from textual.filter import LineFilter
-    from textual.widget import Widget
 
-    from rdmalab.shell.styled_text import Line
-    from rdmalab.tui.console.pane import Console
+    from rdmalab.tui.app_model import AppModel
+    from rdmalab.tui.console.prompt import Prompt
+    from rdmalab.tui.pane import Pane
+    from rdmalab.tui.screens.main import Main
+    from rdmalab.tui.screens.page import Page
+    from rdmalab.workbench.screen_words import ScreenRequest
+
+
+def _finder() -> type[Provider]:
+    """The palette's rows; made from the engine, so it is imported when the palette is opened."""
+    from rdmalab.tui.palette import Finder
+
+    return Finder
 
 
 class Rdmalab(App[int]):
-    """Layout, keys and painting; the scene evaluates the commands."""
+    """make: the main screen; it is called in a thread, because it imports the engine."""
 
-    ENABLE_COMMAND_PALETTE = False
-    AUTO_FOCUS = None
     TITLE = "rdmalab"
-    CSS = """
-    Screen { overflow: hidden; background: ansi_default; color: ansi_default; }
-    """
-    BINDINGS: ClassVar = []
+    CSS_PATH = "rdmalab.tcss"
+    AUTO_FOCUS = None
+    COMMAND_PALETTE_BINDING = "f2"
+    breakpoints: ClassVar = (
+        [(0, "-slim"), (60, "-narrow"), (110, "-medium"), (170, "-wide")],
+        [(0, "-flat"), (18, "-low"), (34, "-tall"), (50, "-high")],
+    )
+    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = breakpoints
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(EVERYWHERE, priority=True),
+        *bindings(TO_FOCUS, priority=True),
+        *bindings(tuple(key for key in IN_PANES if key not in TO_FOCUS)),
+    ]
+    COMMANDS = {_finder}  # noqa: RUF012 (Textual has no ClassVar here)
 
-    def __init__(
-        self, scene: AppModel, *, ascii_only: bool = False, history: History | None = None
-    ) -> None:
-        self._colour = colour_wanted()
+    def __init__(self, make: Callable[[], Main]) -> None:
+        self._make = make
+        self._settings = settings.read()
+        self._main: Main | None = None
+        self._early: list[str] = []  # lines said before the main screen is there
         wish = os.environ.get("NO_COLOR")
-        super().__init__(ansi_color=True)
+        super().__init__()
         if wish is not None:  # Textual takes it away; the prompt asks for it, and so do children
             os.environ["NO_COLOR"] = wish
-        self.theme = "ansi-dark"
-        self.scene = scene
-        self.stage = WorldView(scene)
-        styles = stylesheet.sheet(colour=self._colour)
-        self.look = Appearance(styles, colour=self._colour, ascii_only=ascii_only)
-        self.history = history or no_history()
-        self.panes: dict[str, Pane] = {}
-        self.script: list[str] = []
-        scene.talk.copy = self.copy_to_clipboard
-        self.painter = Painter(self._emit)
+        for own in themes.own_themes():
+            self.register_theme(own)
+        self._take_theme(dark=True)
+
+    # ---- the terminal ---------------------------------------------------------------------------
 
     def get_driver_class(self) -> type[Driver]:
         """The terminal driver, extended: ^C cancels a computation from the input thread."""
-        return interrupting(driver_class() or super().get_driver_class(), self._interrupt)
+        asks = self._settings.theme == "auto" and self._settings.colours != "none"
+        driver = driver_class(asks_ground=asks) or super().get_driver_class()
+        return interrupting(driver, self.interrupt)
 
-    def _interrupt(self) -> None:
-        self.scene.interrupt()  # there is none yet when the driver is chosen
+    def _take_theme(self, *, dark: bool) -> None:
+        """The theme of the settings; else one for the ground of the terminal."""
+        wanted, colours = self._settings.theme, self._settings.colours
+        if colours == "truecolor":
+            os.environ["COLORTERM"] = "truecolor"
+        self.register_theme(themes.terminal_theme(dark=dark))
+        known = themes.chosen(wanted, self.available_themes)
+        self.theme = known or themes.first_theme(colours, dark=dark)
+
+    def on_ground(self, event: Ground) -> None:
+        """The ground of the terminal is known."""
+        self._take_theme(dark=event.dark)
+
+    def _settings_changed(self) -> None:
+        """Theme and mouse change at once, all else with the next start."""
+        self._settings = settings.read()
+        self._take_theme(dark=self.current_theme.dark)
+        if (capture := getattr(self._driver, "capture_mouse", None)) is not None:
+            capture(wanted=self._settings.mouse)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The filters of output lines; without colour only bold, underline and reverse remain."""
-        return super().get_line_filters() if self._colour else [Colourless()]
+        """The filters of output lines, for NO_COLOR and for ASCII."""
+        is_bare = self._settings.colours == "none"
+        found = list([Colourless()] if is_bare else super().get_line_filters())
+        return [*found, Ascii()] if ascii_wanted(self._settings.ascii) else found
 
-    # ---- what there is --------------------------------------------------------------------------
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours by meaning for themes that are not ours."""
+        return themes.tones_of(self.current_theme)
 
-    def compose(self) -> Iterable[Widget]:
-        """Make the bars, the panes and the prompt."""
-        self.panes = made_panes(self.stage, self.look)
-        keys = EVERYWHERE | {"ctrl+q"}
-        repl = Repl(self.scene, self.look, self._evaluate, leave_keys=keys, history=self.history)
-        drawn: dict[str, Callable[[int], Line]] = {
-            layout.HEADER: partial(header_line, self.stage, self.scene),
-            layout.TAPE: lambda width: tape_line(self.scene.session, width),
-            layout.FOOTER: lambda width: footer_line(self.scene, width, self.focused_pane),
-        }
-        bars = [Bar(name, self.look, draw) for name, draw in drawn.items()]
-        self.arrangement = Arrangement(self.scene, self.stage, self.panes, bars, repl)
-        yield from (*bars[:2], *self.panes.values(), repl, *bars[2:])
+    def get_key_display(self, binding: Binding) -> str:
+        """F1, ^R, Tab."""
+        return shown(binding.key)
 
-    @property
-    def repl(self) -> Repl:
-        return self.query_one(Repl)
+    # ---- the start ------------------------------------------------------------------------------
 
-    @property
-    def console_pane(self) -> Console:
-        return self.repl.console
+    def get_default_screen(self) -> Start:
+        """What stands until the engine is imported."""
+        return Start()
 
     def on_mount(self) -> None:
-        """Arrange the panes, focus the prompt, run the script, handle signals."""
-        self.app_resume_signal.subscribe(self, self._return)
-        self.arrange()
-        self.console_pane.focus()
-        for sentence in self.script:
-            self.console_pane.say(sentence)
-        offer = [plain(self.scene.offer, "class:dim")] if self.scene.offer else []
-        for line in [*(() if self.script else CARD), *offer]:
-            for row in fold(line, self.repl.inner_width):
-                self._emit(row)
+        """Make the main screen in a thread, while the first one is drawn."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         handle_signals(self)
-        self.call_after_refresh(self._hear)
+        self.run_worker(self._open_main(), name="start")
 
-    def _hear(self) -> None:
+    async def _open_main(self) -> None:
+        self._main = await asyncio.to_thread(self._make)
+        talk = self._main.model.conversation
+        talk.copy, talk.screen = self.deliver, self._carry_out
+        talk.settings_changed = self._settings_changed
+        await self.push_screen(self._main)
+        for line in self._early:
+            self._main.prompt.say(line)
+        self.call_after_refresh(self._read_keys)
+
+    def _read_keys(self) -> None:
         """The prompt has the focus: read the keys typed since the start of the program."""
         if (ready := getattr(self._driver, "ready", None)) is not None:
             ready.set()
+        if not gc.isenabled():  # `launch.main` disabled it for the start
+            gc.freeze()  # what was imported stays; no collection looks at it again
+            gc.enable()
 
-    def _return(self, _app: App[int]) -> None:
-        """Set up the terminal again after ^Z and fg."""
-        for widget in self.screen.walk_children():
-            widget.refresh()
-
-    # ---- where it stands ------------------------------------------------------------------------
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Place the panes for the new size (columns, rows)."""
-        self.arrange(event.size.width, event.size.height)
-
-    def arrange(self, columns: int = 0, rows: int = 0) -> None:
-        """Place every pane. 0: `size`, which is the old one during a resize."""
-        if not self.panes:
-            return
-        self.arrangement.size = layout.Size(columns or self.size.width, rows or self.size.height)
-        self.arrangement.place()
-        self._settle()
-
-    def _settle(self) -> None:
-        """Repaint; the prompt gets the focus of a pane that is hidden now."""
-        focused = self.focused
-        if focused is not None and not focused.display:
-            self.console_pane.focus()
-        self.repaint()
-
-    # ---- painting -------------------------------------------------------------------------------
-
-    def repaint(self, *, search: bool = False) -> None:
-        """Read the views again; only differences are written to the terminal.
-
-        During a search through the past only the bars are updated; the panes would show
-        intermediate moments, each of which needs a replay.
-        """
-        if self.arrangement.follow_news():
-            self._settle()
-            return
-        with self.stage.frame():
-            panes = () if search else self.arrangement.shown()
-            bars = [bar for bar in self.query(Bar) if bar.display]
-            columns = self.arrangement.size.columns
-            self.painter.paint(
-                [pane.redraw for pane in panes] + [partial(bar.redraw, columns) for bar in bars]
-            )
-            self.repl.redraw()
-
-    def on_descendant_focus(self) -> None:
-        """Repaint, because frames and the footer show the focus."""
-        self.repaint()
-
-    # ---- the conversation -----------------------------------------------------------------------
-
-    def _emit(self, line: Line) -> None:
-        self.console_pane.write(list(line))
-
-    async def _evaluate(self, text: str) -> bool:
-        try:
-            return await self.scene.evaluate(text, self._emit, self._pause)
-        finally:
-            self.repaint()
-
-    async def _pause(self) -> None:
-        """Between two slices of a run."""
-        await self.painter.pause(partial(self.repaint, search=self.scene.talk.searching))
-
-    def on_console_interrupted(self) -> None:
-        """Stop the run after ^C at the prompt."""
-        self.scene.stop()
-
-    def on_console_closed(self) -> None:
-        """Exit with status 0 when the session has ended (^D or a command)."""
-        self.exit(0)
-
-    # ---- keys -----------------------------------------------------------------------------------
-
-    async def on_key(self, event: events.Key) -> None:
-        """Run the command or action of a key; keys of the focused pane come first."""
-        pane = self.focused_pane
-        if event.key not in EVERYWHERE and pane is None:
-            return
-        action = ACTIONS.get(event.key, "")
-        if pane is not None and event.key in {key.lower() for key, _ in pane.own_keys()}:
-            action = f">{pane.says(event.key)}"
-        if not action:
-            return
-        event.stop()
-        event.prevent_default()
-        if action.startswith(">"):
-            self.console_pane.say(action[1:])
-        else:
-            await self.run_action(action)
+    # ---- what actions and panes ask -------------------------------------------------------------
 
     @property
-    def focused_pane(self) -> Pane | None:
-        return self.focused if isinstance(self.focused, Pane) else None
+    def is_ready(self) -> bool:
+        """Whether the main screen is there."""
+        return self._main is not None and self._main.is_mounted
 
-    async def action_quit(self) -> None:
-        """Stop the run and exit with status 0."""
-        self.scene.stop()
-        self.exit(0)
+    @property
+    def main(self) -> Main:
+        """The main screen, also below a page."""
+        assert self._main is not None
+        return self._main
 
-    def action_help_quit(self) -> None:
-        """^C in a pane: it stops a run, and does not exit."""
-        self.scene.stop()
+    @property
+    def model(self) -> AppModel | None:
+        """The session; None until the engine is imported."""
+        return self._main.model if self._main is not None else None
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.main.prompt
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a line is being evaluated."""
+        return self.is_ready and self.prompt.busy
+
+    def interrupt(self) -> None:
+        """^C, in the thread that reads the terminal: cancel the computation."""
+        if self.model is not None:
+            self.model.interrupt()
+
+    def action_say(self, line: str) -> None:
+        """Carry out a line as if it had been typed."""
+        if self.is_ready:
+            self.prompt.say(line)
+        else:
+            self._early.append(line)
+
+    def action_type_in(self, text: str) -> None:
+        """Put a text into the prompt, if nothing is typed there."""
+        self.prompt.type_in(text)
+        self.prompt.focus()
+
+    say, type_in = action_say, action_type_in
+
+    def tell_bug(self, bug: Exception) -> None:
+        """Report that a pane has failed."""
+        self.main.tell_bug(bug)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """False for what a screen replaces, and for keys of panes outside them (letters)."""
+        if action in ("leave", "tab"):
+            pane = self._pane if self.is_ready else None
+            return pane is not None and not (
+                pane.is_typing or (parameters == (True,) and pane.is_begun)
+            )
+        if action in getattr(self.screen, "REPLACED", ()):
+            return False
+        return super().check_action(action, parameters)
+
+    # ---- time -----------------------------------------------------------------------------------
 
     def action_go_on(self) -> None:
-        """Run `next` in a scenario, else `step`."""
-        self.console_pane.say(self.scene.way_on)
-
-    def action_checkpoint(self, direction: int) -> None:
-        """Go to the nearest mark; after the last one, to the end of the branch."""
-        self.console_pane.say(checkpoint_command(self.scene.session, direction))
-
-    def action_break_here(self) -> None:
-        """Set a breakpoint at the marked row; without one, print a hint."""
-        if self.focused_pane is not None and (sentence := self.focused_pane.breakpoint()):
-            self.console_pane.say(sentence)
-        else:
-            self._emit(plain("no event here for a breakpoint; help break", "class:dim"))
+        """Run `next` in a lesson, else `step`."""
+        if self.model is not None:
+            self.say(self.model.way_on)
 
     def action_run_or_stop(self) -> None:
         """Stop the current run; without one, run."""
-        if self.console_pane.busy:
-            self.scene.stop()
+        if self.is_busy:
+            self.main.model.stop()
         else:
-            self.console_pane.say("run")
+            self.say("run")
 
-    def action_type_in(self, text: str) -> None:
-        """Type the start of a command; text already typed is kept."""
-        self.console_pane.type_in(text)
-        self.console_pane.focus()
+    def action_checkpoint(self, direction: int) -> None:
+        """Go to the nearest mark; after the last one, to the end of the branch."""
+        from rdmalab.tui.app_model import checkpoint_command
 
-    def action_turn(self, direction: int) -> None:
-        """Focus the next (1) or previous (-1) of the prompt and the visible panes."""
-        ring: list[Widget] = [self.console_pane, *self.arrangement.shown()]
-        at = ring.index(self.focused) if self.focused in ring else 0
-        ring[(at + direction) % len(ring)].focus()
+        self.say(checkpoint_command(self.main.model.session, direction))
 
-    def action_prompt(self) -> None:
-        """Go back one level in the focused pane; at its top level focus the prompt."""
-        pane = self.focused_pane
-        if pane is not None and pane.escape():
-            pane.redraw()
-        else:
-            self.console_pane.focus()
+    def action_help_quit(self) -> None:
+        """^C in a pane: it stops a run, and does not exit."""
+        if self.model is not None:
+            self.model.stop()
+
+    async def action_quit(self) -> None:
+        """Stop the run and exit with status 0."""
+        self.action_help_quit()
+        self.exit(0)
+
+    # ---- what is where --------------------------------------------------------------------------
+
+    def action_leave(self, _is_escape: bool = False) -> None:
+        """The pane as small as before, and the focus at the prompt."""
+        if self.screen.maximized:
+            self.screen.minimize()
+        self.main.wanted = ""
+        self.prompt.focus()
 
     def action_tab(self, number: int) -> None:
         """Show and focus a tab by its number, counted from 1."""
-        pane = self.arrangement.bring(number)
-        self._settle()
-        pane.focus()
+        from rdmalab.tui.pane_table import TABS
+
+        self.main.bring(list(TABS)[number - 1], focus=True)
 
     def action_zoom(self) -> None:
-        """Show the focused pane alone, or all panes again."""
-        pane = self.focused_pane
-        self.arrangement.zoom(pane.id or "" if pane is not None else "")
-        self._settle()
-        if pane is not None and pane.place is not None:
-            pane.focus()
+        """Show what has the focus alone, or all panes again."""
+        if self.screen.maximized:
+            self.screen.minimize()
+        elif self.focused is not None:
+            self.screen.maximize(self.focused)
+
+    def action_next_theme(self) -> None:
+        """The next of our four themes."""
+        names = [theme.name for theme in themes.own_themes()]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.choose_theme(names[(at + 1) % len(names)])
+
+    def choose_theme(self, name: str) -> None:
+        """Take a theme and keep it in the settings."""
+        self.theme = name
+        try:
+            kept = f"kept in {settings.write('theme', name.removeprefix(themes.PREFIX))}"
+        except settings.WrongSetting as wrong:
+            kept = str(wrong)
+        self.notify(kept, title=f"Theme {name.removeprefix(themes.PREFIX)}", timeout=3)
+
+    # ---- answers --------------------------------------------------------------------------------
+
+    def action_ask(self, name: str) -> None:
+        """Ask why about a thing, in the prompt, so that it can be learned."""
+        self.say(f"why {name}")
+
+    def action_help(self) -> None:
+        """Help on what has the focus."""
+        self._push(self._pages.help_page(self, self._pane))
+
+    @property
+    def _pane(self) -> Pane | None:
+        """The pane that has the focus."""
+        from rdmalab.tui.pane import Pane
+
+        around = self.focused.ancestors_with_self if self.focused is not None else ()
+        return next((each for each in around if isinstance(each, Pane)), None)
+
+    def action_explain(self, word: str) -> None:
+        """Open what the guide says about a word."""
+        self.action_open(f"explain {word}")
+
+    def action_event(self, number: int) -> None:
+        """Open what happened in an event."""
+        self._push(self._pages.event_page(self, number))
+
+    def action_open(self, line: str) -> None:
+        """Carry out a line that only reads, and show its whole answer."""
+        self._push(self._pages.line_page(self, line))
+
+    @property
+    def _pages(self) -> ModuleType:
+        from rdmalab.tui.screens import answers
+
+        return answers
+
+    def _push(self, made: Coroutine[None, None, Page]) -> None:
+        async def push() -> None:
+            await self.push_screen(await made)
+
+        if self.main.model.conversation.running:
+            made.close()
+            self.notify("A line is being carried out; F9 stops it.", severity="warning")
+        else:
+            self.run_worker(push(), name="page")
+
+    def action_lessons(self) -> None:
+        """Open the list of lessons."""
+        from rdmalab.tui.screens.lessons import Lessons
+
+        self.push_screen(Lessons())
+
+    def action_packet(self, number: int) -> None:
+        """Show the packet of an event in its fields."""
+        self.main.show_packet(number)
+
+    def _carry_out(self, request: ScreenRequest) -> str:
+        from rdmalab.tui.screen_requests import carried_out
+
+        return carried_out(self, request)
+
+    # ---- what leaves the app --------------------------------------------------------------------
+
+    def deliver(self, text: str) -> str:
+        """Copy a text to the terminal's clipboard and to a file; returns a sentence about it."""
+        from rdmalab.tui.screen_requests import copied
+
+        return copied(text, self.copy_to_clipboard)
 
     def action_copy(self) -> None:
-        """Copy the text of the focused pane to the clipboard."""
-        if (pane := self.focused_pane) is not None:
-            text = pane.text()
-            self.copy_to_clipboard(text)
-            told = f"copied {text.count(chr(10)) + 1} lines; the command for them: "
-            self._emit(plain(told + "  ".join(pane.sentences()), "class:dim"))
+        """Copy the focused pane as text; at the prompt the last answer."""
+        from rdmalab.tui.screen_requests import text
 
-    def action_explain_keys(self) -> None:
-        """Print all keys and their meanings above the prompt."""
-        width, hang = self.scene.talk.voice.width, 22
-        for key, meaning in explained(self.panes):
-            line: Line = [("bold", f"  {key:<{hang - 2}}"), ("", meaning)]
-            for row in fold(line, width, hang - 2):  # behind the margin of the line
-                self._emit(row)
+        pane = self._pane
+        said = self.deliver(text(self, pane.id or "" if pane is not None else "answer"))
+        self.notify(said, title="Copy", timeout=4)
+
+
+class Start(Screen[None]):
+    """The bars and the frame of the prompt, in the places that they have on the main screen."""
+
+    def compose(self) -> ComposeResult:
+        """Nothing of it needs the engine."""
+        yield Static(
+            "[bold $on on $event] rdmalab [/] [$dim]the two nodes are being started[/]", id="head"
+        )
+        yield Static(id="tape")
+        yield Static(id="caption")
+        yield Container(id="body")
+        with Container(id="bottom"):
+            prompt = Static("[$dim]Keys typed now are kept.[/]", id="prompt", classes="framed")
+            prompt.border_title = "Prompt"
+            yield prompt
+        keys = " ".join(
+            f"[bold $event]{shown(key.keys)}[/] {key.label}" for key in EVERYWHERE if key.label
+        )
+        yield Static(keys, id="keys")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
-from rdmalab.shell.conversation import Conversation
+from rdmalab.shell import kept_labs
+from rdmalab.shell.conversation import Conversation, Emit, Pause
+from rdmalab.shell.lesson import coming_line, following_lesson
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.views import timeline
 from rdmalab.workbench.recovered_sessions import offer
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
-    from rdmalab.shell.conversation import Emit, Pause
     from rdmalab.shell.styled_text import Line
 
 # What has happened when the first screen is seen: two connected QPs, one SEND from end to end.
@@ -50,17 +51,17 @@ class AppModel:
     busy: a command is running, and the world is at an intermediate moment.
     """
 
-    def __init__(self, profile: str = "strict", seed: int = 0, *, ascii_only: bool = False) -> None:
-        self.lab = Lab(profile=profile, seed=seed)
-        self.talk = Conversation(self.lab, OutputFormat(self.lab.session, ascii=ascii_only))
-        self.offer = ""
+    def __init__(self, lab: Lab | None = None, *, ascii_only: bool = False) -> None:
+        self.lab = lab or Lab()
+        self.conversation = Conversation(self.lab, OutputFormat(self.lab.session, ascii=ascii_only))
+        self.offers: list[str] = []  # of the work of earlier sessions
         self.busy = False
 
     def keep(self) -> WriteAheadLog:
-        """Start the write-ahead log; returns the message about interrupted sessions."""
+        """Start the write-ahead log, and find what of earlier sessions can be continued."""
         begin = FIRST if self.session.journal else ()
-        self.talk.diary = diary = WriteAheadLog(head_of(self.session, begin))
-        self.offer = offer()
+        self.conversation.diary = diary = WriteAheadLog(head_of(self.session, begin))
+        self.offers = [each for each in (offer(), kept_labs.offer()) if each]
         return diary
 
     @property
@@ -69,18 +70,18 @@ class AppModel:
 
     @property
     def walk(self) -> Runner | None:
-        lesson = self.talk.lesson
+        lesson = self.conversation.lesson
         return lesson.runner if lesson is not None else None
 
     @property
     def exercise(self) -> LabSession | None:
         """The lab that is open; None if none is."""
-        return self.talk.exercise
+        return self.conversation.exercise
 
     @property
     def diagnosis(self) -> Report | None:
         """The last reply of `why`; None if there is none."""
-        return self.talk.diagnosis
+        return self.conversation.diagnosis
 
     @property
     def is_walking(self) -> bool:
@@ -92,10 +93,32 @@ class AppModel:
         """The command of F8: next, or one step."""
         return "next" if self.is_walking and self.session.history.live else "step"
 
+    def note_command(self, direction: int) -> str:
+        """The command of a clicker: to the next note (1) or the one before (-1); empty: none.
+
+        Without a lesson: one step.
+        """
+        walk, history = self.walk, self.session.history
+        if walk is None or self.exercise is not None:
+            return "step" if direction > 0 else "back"
+        if direction > 0 and history.live:
+            following = (
+                "" if self.is_walking or not walk.ok else following_lesson(walk.scenario.path)
+            )
+            return "next" if self.is_walking else f"load {following}" if following else ""
+        from rdmalab.scenario.reading import note_events
+
+        here = self.session.world.event
+        events = [each for each in note_events(walk) if (each - here) * direction > 0]
+        if not events:
+            return "goto end" if direction > 0 else ""
+        event = events[0] if direction > 0 else events[-1]
+        return f"goto {event}" if event >= 0 else "goto start"
+
     @property
     def repeated(self) -> str:
         """The command of an empty line: the last command of time, in a scenario `next`."""
-        again = self.talk.repeated or "next"
+        again = self.conversation.repeated or "next"
         return "" if again == "next" and not self.is_walking else again
 
     def begin(self) -> None:
@@ -103,9 +126,22 @@ class AppModel:
         for line in FIRST:
             self.lab.do(line)
 
-    def resize(self, width: int) -> None:
-        """Set the width of printed lines in columns, at least 20."""
-        self.talk.voice.width = max(20, width)
+    @property
+    def offered(self) -> str:
+        """The line for Tab at an empty prompt: of the open task, or what F8 runs; or empty."""
+        if self.exercise is not None:
+            from rdmalab.classroom.next_line import next_line  # with pydantic, half of the start
+
+            return next_line(self.exercise)
+        return coming_line(self.walk) if self.walk is not None and self.is_walking else ""
+
+    def resize(self, width: int, note_rows: int = 0) -> None:
+        """Set the width of printed lines in columns, at least 20.
+
+        note_rows: where notes are shown beside the prompt: NOTE_STRIP, NOTE_PAGE; 0: nowhere.
+        """
+        voice = self.conversation.voice
+        voice.width, voice.notes_beside = max(20, width), note_rows
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
         """Evaluate a line; an empty line repeats the last command of time, or runs `next`."""
@@ -113,18 +149,18 @@ class AppModel:
             text = self.repeated
         self.busy = True
         try:
-            return await self.talk.evaluate(text, emit, pause)
+            return await self.conversation.evaluate(text, emit, pause)
         finally:
             self.busy = False
 
     def stop(self) -> None:
         """Stop the current run between two events."""
-        self.talk.stop()
+        self.conversation.stop()
 
     def interrupt(self) -> None:
         """^C, in the thread that reads the terminal: cancel the computation."""
         if self.busy:
-            self.talk.interrupt()
+            self.conversation.interrupt()
 
 
 def checkpoint_command(session: Session, direction: int) -> str:

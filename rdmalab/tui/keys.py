@@ -1,128 +1,91 @@
-"""The table of keys: a key runs a command of the shell, or an action of the panes.
+"""The table of keys: bindings, footer, help and palette are made from it.
 
-The footer and the help of the panes are computed from it, and the keys that the prompt does not
-use. Never bound: what tmux (^b), screen (^a), flow control (^s ^q), a desktop (F10 F11) takes.
+Never bound: what tmux (^B), screen (^A), flow control (^S), an editor or a desktop (F10 F11) takes.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from rdmalab.tui.layout import STANDING_TABS
+from textual.binding import Binding
+
 from rdmalab.tui.pane_table import TABS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rdmalab.tui.pane import Pane
 
 
 class Key(NamedTuple):
-    """Keys with one meaning. shown: what `?` prints for them; foot, label: what the footer does.
+    """keys: names of Textual. word: the command that does the same, as people type it.
 
-    does: Textual's names of keys → an action, or after a `>` a command of the shell. In the footer
-    the first rows of the table stay longest.
+    label: in the footer; empty: it is not there.
     """
 
-    shown: str
+    keys: str
+    action: str
+    label: str
     meaning: str
-    does: dict[str, str]
-    foot: str = ""
-    label: str = ""
+    word: str = ""
 
 
-_TAB_KEYS = {str(number): f"tab({number})" for number in range(1, len(TABS) + 1)}
-
-KEYS: tuple[Key, ...] = (
-    Key("Esc  i  :", "back to the prompt", {"escape colon i": "prompt"}, "Esc", "Prompt"),
-    Key(
-        "F6 / Tab", "next pane; Shift goes back",
-        {"f6 tab": "turn(1)", "shift+f6 f18 shift+tab": "turn(-1)"}, "F6", "Next pane",
+EVERYWHERE = (
+    Key("f1", "help", "Help", "help on what has the focus", "help keys"),
+    Key("f8", "go_on", "Step", "one step, or the next note of a lesson", "step"),
+    Key("f7", "say('back')", "Back", "back one step; a command then opens a branch", "back"),
+    Key("f9", "run_or_stop", "Run", "run, or stop the run", "run"),
+    Key("f4", "say('why')", "Why", "what has failed, was lost or hangs, and its cause", "why"),
+    Key("f5", "zoom", "Zoom", "enlarge the prompt or the pane; again: back", "zoom"),
+    Key("f6", "focus_next", "Pane", "the next pane", "pane NAME"),
+    Key("shift+f6,f18", "focus_previous", "", "the previous pane", "pane NAME"),
+    Key("f3", "next_theme", "", "the next theme", "settings theme"),
+    Key("shift+f8,f20", "say('step')", "", "one event, in a lesson too", "step"),
+    Key("ctrl+z", "suspend_process", "", "suspend; fg continues"),
+)
+"""They act at the prompt, too."""
+TO_FOCUS = (
+    Key("escape", "leave(True)", "", "end what the pane has begun, else back to the prompt"),
+    Key("colon,i", "leave", "", "back to the prompt"),
+    *(
+        Key(str(number), f"tab({number})", "", f"the tab {label}", f"pane {name}")
+        for number, (name, label) in enumerate(TABS.items(), 1)
     ),
-    Key(
-        ", h  or F7", "back one step; a command in the past opens a branch",
-        {"f7 comma h left": ">back"}, "F7", "Back",
-    ),
-    Key(
-        ". l  or F8", "step, or the next note of a scenario",
-        {"f8 full_stop l right": "go_on"}, "F8", "Step",
-    ),
-    Key("Space or F9", "run, or stop", {"f9 space": "run_or_stop"}, "F9", "Run/stop"),
-    Key("?", "print this list", {"question_mark": "explain_keys"}, "?", "Keys"),
-    Key(
-        "j k  PgUp PgDn  g G", "move the mark, or the range of bytes",
-        {
-            "up k": "focused.move(-1)", "down j": "focused.move(1)",
-            "pageup": "focused.page(-1)", "pagedown": "focused.page(1)",
-            "g home": "focused.end(-1)", "G end": "focused.end(1)",
-        }, "j k", "Move",
-    ),
-    Key(
-        "Enter", "decode the marked packet; again: back to the list",
-        {"enter": "focused.inspect"}, "Enter", "Open",
-    ),
-    Key("z", "zoom the pane; again: back", {"z": "zoom"}, "z", "Zoom"),
-    Key(
-        "b", "halt at packets like the marked one; a node: when its state changes",
-        {"b": "break_here"}, "b", "Break",
-    ),
-    Key(
-        "[ ]", "previous, next checkpoint; then the start, the end",
-        {"left_square_bracket": "checkpoint(-1)", "right_square_bracket": "checkpoint(1)"},
-        "[ ]", "Marks",
-    ),
-    Key(
-        "o O", "the next, the previous object of this pane; a node: o QP, c CQ, m MR",
-        {
-            "o": "focused.other('', 1)", "O": "focused.other('', -1)",
-            "c": "focused.other('cq', 1)", "m": "focused.other('mr', 1)",
-        }, "o", "Other",
-    ),
-    Key(
-        "/", "show only lines with a word; empty: all", {"slash": "focused.filter"}, "/", "Filter"
-    ),
-    Key("y", "copy the pane as text", {"y": "copy"}, "y", "Copy"),
-    Key(
-        f"1 … {len(STANDING_TABS)}", "bring a tab to the front",
-        _TAB_KEYS, f"1-{len(STANDING_TABS)}", "Tab",
-    ),
-    Key("F1", "print the commands", {"f1": ">help"}, "F1", "Help"),
-    Key("F2", "type the start of a save", {"f2": "type_in('save ')"}, "F2", "Save"),
-    Key("^Z", "suspend; fg continues", {"ctrl+z": "suspend_process"}),
+)
+"""Keys of panes that act before the next key is read: what is typed after them goes there."""
+IN_PANES = (
+    Key("tab", "focus_next", "", "the next pane", "pane NAME"),
+    Key("shift+tab", "focus_previous", "", "the previous pane", "pane NAME"),
+    Key("z", "zoom", "", "enlarge the pane; again: back", "zoom"),
+    Key("y", "copy", "", "copy the pane as text", "copy"),
+    Key("question_mark", "help", "", "help on the pane", "help keys"),
+    Key("left_square_bracket", "checkpoint(-1)", "", "the previous checkpoint", "goto @NAME"),
+    Key("right_square_bracket", "checkpoint(1)", "", "the next checkpoint", "goto @NAME"),
+    *TO_FOCUS,
+)
+"""They are letters at the prompt."""
+AT_PROMPT = (
+    Key("tab", "press('tab')", "Complete", "complete the word at the cursor"),
+    Key("ctrl+r", "press('ctrl+r')", "", "search the lines typed before"),
+    Key("ctrl+c", "press('ctrl+c')", "Stop", "stop the run, clear the line, copy the selection"),
+    Key("ctrl+d", "press('ctrl+d')", "Quit", "leave, on an empty line", "quit"),
 )  # fmt: skip
-
-# Keys of the prompt itself that are worth a word in the footer.
-PROMPT_KEYS = (("Tab", "Complete"), ("^R", "Search"), ("^C", "Stop"), ("^D", "Quit"))
-
-ACTIONS = {
-    name: action for key in KEYS for names, action in key.does.items() for name in names.split()
-}
-# Function keys and ^Z act at the prompt too, all others only in a pane.
-EVERYWHERE = frozenset(name for name in ACTIONS if re.fullmatch(r"(shift\+)?f\d+|ctrl\+z", name))
-
-Pairs = list[tuple[str, str]]
+_NAMES = {
+    "escape": "Esc", "question_mark": "?", "colon": ":", "slash": "/", "full_stop": ".",
+    "left_square_bracket": "[", "right_square_bracket": "]", "pageup": "PgUp", "pagedown": "PgDn",
+}  # fmt: skip
 
 
-def footer(in_pane: bool, columns: int, going_on: str = "Step", own: Pairs | None = None) -> Pairs:
-    """(key, label) pairs that fit the columns. own: keys of the focused pane."""
-    pairs = [(key.foot, key.label) for key in KEYS if key.foot]
-    if in_pane:
-        names = [name for name, _ in own or ()]
-        pairs = [pairs[0], *(own or ()), *(pair for pair in pairs[1:] if pair[0] not in names)]
-    else:
-        pairs = [*sorted(pair for pair in pairs if pair[0].lower() in EVERYWHERE), *PROMPT_KEYS]
-    pairs = [(key, going_on if key == "F8" else label) for key, label in pairs]
-    while pairs and sum(len(key) + len(label) + 3 for key, label in pairs) > columns:
-        pairs.pop()
-    return pairs
+def bindings(keys: tuple[Key, ...], *, priority: bool = False) -> list[Binding]:
+    """The bindings of a part of the table. priority: before what has the focus gets the key."""
+    return [
+        Binding(
+            key.keys, key.action, key.label or key.meaning, show=bool(key.label),
+            priority=priority, tooltip=key.meaning,
+        )
+        for key in keys
+    ]  # fmt: skip
 
 
-def explained(panes: Mapping[str, Pane]) -> Pairs:
-    """Each key of the panes with its meaning, for `?`; then the keys that only one pane has."""
-    own = [
-        (f"{TABS[name]}: {' '.join(pane.OWN_KEYS)}", ", ".join(pane.OWN_KEYS.values()).lower())
-        for name, pane in panes.items()
-        if pane.OWN_KEYS
-    ]
-    return [*((key.shown, key.meaning) for key in KEYS), *own]
+def shown(key: str) -> str:
+    """A key of Textual as people write it: F1, ^R, Shift-F6, Esc."""
+    if key.startswith("ctrl+"):
+        return f"^{key[-1].upper()}"
+    *held, name = key.split("+")
+    name = _NAMES.get(name, name.title() if name[1:] else name)
+    return "-".join([*map(str.title, held), name])

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
-from rdmalab.shell.prompt_setup import kept_history
-from rdmalab.tui import stylesheet
 from rdmalab.tui.app import Rdmalab
-from rdmalab.tui.app_model import AppModel
+from rdmalab.tui.filters import ascii_wanted
+from rdmalab.workbench.settings import read
 
 if TYPE_CHECKING:
-    from prompt_toolkit.history import History
+    from rdmalab.tui.screens.main import Main
 
 
-def build(
-    profile: str | None = None,
-    seed: int = 0,
-    path: str | None = None,
-    history: History | None = None,
-    shared: str | None = None,
-    line: str | None = None,
-) -> Rdmalab:
-    """The application with its world: a finished SEND, a scenario, or a shared session.
+def launched(
+    profile: str | None = None, seed: int = 0, path: str | None = None, shared: str | None = None,
+    line: str | None = None, *, is_kept: bool = False,
+) -> Rdmalab:  # fmt: skip
+    """The application; its world has a finished SEND, a scenario, or a shared session.
 
     profile: of all devices; None: that of the scenario, else strict. line: a command that is
-    carried out first.
+    carried out first. is_kept: lines are kept in a write-ahead log and in the history.
     """
-    ascii_only = stylesheet.ascii_wanted()
-    scene = AppModel(profile or "strict", seed, ascii_only=ascii_only)
-    app = Rdmalab(scene, ascii_only=ascii_only, history=history)
     other = f" profile={profile}" if profile else ""
-    app.script += [f'load "{path}"{other}'] if path is not None else []
-    app.script += [f"open {shared}{other}"] if shared is not None else []
-    app.script += [line] if line is not None else []
-    if not app.script:
-        scene.begin()
-    return app
+    script = [f'load "{path}"{other}'] if path is not None else []
+    script += [f"open {shared}{other}"] if shared is not None else []
+    script += [line] if line is not None else []
+
+    def make() -> Main:
+        """The main screen with its world; a thread makes it, because it imports the engine."""
+        from rdmalab.lab import Lab
+        from rdmalab.shell.prompt_setup import kept_history, no_history
+        from rdmalab.tui.app_model import AppModel
+        from rdmalab.tui.screens.main import Main
+
+        lab = Lab(profile=profile or "strict", seed=seed)
+        model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
+        if not script:
+            model.begin()
+        history = kept_history(model.keep().report) if is_kept else no_history()
+        return Main(model, history, script)
+
+    return Rdmalab(make)
 
 
 def main(
@@ -43,10 +49,13 @@ def main(
     line: str | None = None,
 ) -> int:  # fmt: skip
     """Run the application; returns the exit code."""
-    app = build(profile, seed, path, shared=shared, line=line)
-    diary = app.scene.keep()
-    app.history = kept_history(diary.report)
-    app.run()
-    if app.return_code == 0:
-        diary.leave()
+    gc.disable()  # importing makes no garbage, and a tenth of its time went into looking for some
+    app = launched(profile, seed, path, shared, line, is_kept=True)
+    app.run(mouse=read().mouse)
+    if app.return_code == 0 and app.model is not None:
+        from rdmalab.workbench.write_ahead_log import WriteAheadLog
+
+        log = app.model.conversation.diary
+        if isinstance(log, WriteAheadLog):
+            log.leave()
     return app.return_code or 0

@@ -1,62 +1,56 @@
-"""The table of panes: the name of each, its tab, and how it is made. A new pane is a row here."""
+"""The table of panes: name, label of the tab, and where its class is. A new pane is a row here."""
 
 from __future__ import annotations
 
-from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
-
-from rdmalab.tui.panes.completions import CompletionsPane
-from rdmalab.tui.panes.memory import MemoryPane
-from rdmalab.tui.panes.node import NodePane
-from rdmalab.tui.panes.notes import NotesPane
-from rdmalab.tui.panes.past import PastPane
-from rdmalab.tui.panes.why import WhyPane
-from rdmalab.tui.panes.wire import WirePane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rdmalab.tui.pane import Appearance, Pane
+    from rdmalab.tui.pane import Pane
     from rdmalab.tui.world_view import WorldView
 
-LEFT, RIGHT = "left", "right"
-WIRE, MEMORY, COMPLETIONS, WHY = "wire", "memory", "cq", "why"
-STORY, NOTES, LOG = "story", "notes", "log"
-MEMORY_LEFT, MEMORY_RIGHT = "memory-left", "memory-right"
+WIRE, WHY, NOTES, PACKET = "wire", "why", "notes", "packet"
 
 
 class PaneRow(NamedTuple):
-    """A pane. tab: its label, the key is its place among those with one; empty: it has no tab.
+    """A pane that has a tab, or a place of its own if `tab` is empty.
 
-    is_titled: the label also stands in the border where the pane is in no row of tabs.
+    made_in: module and class. The class takes (view, *, id): id is the name. help: what it shows.
     """
 
     name: str
-    make: Callable[[str, WorldView, Appearance], Pane]
-    tab: str = ""
-    is_titled: bool = True
+    tab: str
+    made_in: str
+    help: str
 
 
+_NODE = "One node: the queue pair that was used last, its requests, completions and memory."
+_PACKET = "One packet: its fields, and the bytes of each."
 PANES = (
-    PaneRow(WIRE, WirePane, "Wire"),
-    PaneRow(MEMORY, partial(MemoryPane, positions=(0, 1)), "Mem"),
-    PaneRow(COMPLETIONS, CompletionsPane, "CQ"),
-    PaneRow(WHY, WhyPane, "Why"),
-    PaneRow(STORY, partial(PastPane, what="story"), "Story"),
-    PaneRow(NOTES, NotesPane, "Notes"),
-    PaneRow(LOG, partial(PastPane, what="log"), "Log"),
-    PaneRow(LEFT, partial(NodePane, position=0), "Left", is_titled=False),
-    PaneRow(RIGHT, partial(NodePane, position=1), "Right", is_titled=False),
-    PaneRow(MEMORY_LEFT, partial(MemoryPane, positions=(0,))),
-    PaneRow(MEMORY_RIGHT, partial(MemoryPane, positions=(1,))),
+    PaneRow(
+        WIRE, "Wire", "wire:WirePane", "The packets between the nodes, timers, and what is next."
+    ),
+    PaneRow(WHY, "Why", "why:WhyPane", "The last answer of why: cause, evidence, fix."),
+    PaneRow(NOTES, "Notes", "notes:NotesPane", "The lesson or the lab: its note, step and tasks."),
+    PaneRow(PACKET, "Packet", "packet:PacketPane", _PACKET),
+    PaneRow("memory", "Memory", "memory:MemoryPane", "The bytes of the regions used last."),
+    PaneRow("cq", "CQ", "completions:CompletionsPane", "All completions, the newest first."),
+    PaneRow("story", "Story", "past:StoryPane", "One sentence for each event."),
+    PaneRow("log", "Log", "past:LogPane", "Every record of each event."),
+    PaneRow("node-0", "", "node:NodePane", _NODE),
+    PaneRow("node-1", "", "node:NodePane", _NODE),
+    PaneRow("strip", "", "notes:StripPane", "The lesson or the lab: its note, and what is next."),
+    PaneRow("apart", "", "packet:PacketPane", _PACKET),
 )
 TABS = {row.name: row.tab for row in PANES if row.tab}
-"""What the keys 1, 2, 3, … go to, and what the tabs are called."""
+"""The labels; the keys 1, 2, 3, … go to them in this order."""
+ROWS = {row.name: row for row in PANES}
 
 
-def made_panes(stage: WorldView, look: Appearance) -> dict[str, Pane]:
-    """All panes by name."""
-    panes = {row.name: row.make(row.name, stage, look) for row in PANES}
-    for row in PANES:
-        panes[row.name].heading = row.tab if row.is_titled else ""
-    return panes
+def made(name: str, view: WorldView) -> Pane:
+    """A new pane; its module is imported when the first one is made."""
+    module, _, pane = ROWS[name].made_in.partition(":")
+    found: Callable[..., Pane] = vars(import_module(f"rdmalab.tui.panes.{module}"))[pane]
+    return found(view, id=name)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from rdmalab.command import NotUnderstood, Noun, Refused, Thing
-from rdmalab.doctor.consultation import consult
+from rdmalab.command import Invocation, NotUnderstood, Noun, Refused, Thing
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.line import parse
 from rdmalab.hca.qp import QueuePair
@@ -15,80 +14,69 @@ from rdmalab.workbench.show import View
 from rdmalab.world.relations import exists, peer_thing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from rdmalab.classroom.lab_session import LabSession
-    from rdmalab.command import Invocation
+    from rdmalab.doctor.checklist_report import Walk
     from rdmalab.doctor.report import Report
-    from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
+    from rdmalab.tui.app_model import AppModel
 
 
+T = TypeVar("T")
 REACH = 2_000  # records: one or two stretches of the past
 
 
-class SceneLike(Protocol):
-    """The owner of the current world, which `load` replaces."""
+class Moment(NamedTuple):
+    """A place in time; as long as it is the same, nothing has happened."""
 
-    @property
-    def session(self) -> Session:
-        """The current session."""
-
-    @property
-    def walk(self) -> Runner | None:
-        """The scenario that was loaded, if one was."""
-
-    @property
-    def exercise(self) -> LabSession | None:
-        """The lab that is open, if one is."""
-
-    @property
-    def diagnosis(self) -> Report | None:
-        """The last reply of `why`; None if there is none."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether a command is running; then no trial in this world is allowed."""
+    session: Session
+    branch: str
+    event: int
+    at_ns: int
 
 
 class WorldView:
     """The access of the panes to the world.
 
-    Results are cached for one frame, in which the world does not change.
+    model: the owner of the current world, which `load` replaces. packet: the record of the packet
+    that was marked last; None: the newest one. Results are cached for one frame, in which the
+    world does not change.
     """
 
-    def __init__(self, scene: SceneLike) -> None:
-        self._scene = scene
+    def __init__(self, model: AppModel) -> None:
+        self.model = model
+        self.packet: int | None = None
         self._understood: dict[str, Invocation] = {}
-        self._seen: dict[str, View] | None = None
+        self._seen: dict[object, object] | None = None
+        self._choice: tuple[Thing, Session, int] | None = None
 
     @property
     def session(self) -> Session:
-        return self._scene.session
+        return self.model.session
 
     @property
-    def walk(self) -> Runner | None:
-        return self._scene.walk
-
-    @property
-    def exercise(self) -> LabSession | None:
-        return self._scene.exercise
-
-    @property
-    def diagnosis(self) -> Report | None:
-        return self._scene.diagnosis
-
-    @property
-    def busy(self) -> bool:
-        return self._scene.busy
+    def moment(self) -> Moment:
+        session = self.session
+        return Moment(
+            session, session.history.branch.name, session.world.event, session.world.now_ns
+        )
 
     def consult(self, question: str) -> Report | str:
         """The reply of `why` now; the error if its subject does not exist any more."""
+        from rdmalab.doctor.consultation import consult  # with the first answer, not at the start
+
         try:
             node = parse_expression(question).node if question else None
             return consult(self.session, node)
         except NotUnderstood as error:
             return error.message
+
+    def checklist(self, title: str, question: str) -> Walk:
+        """The checklist of this title, about what was asked; empty: about what is wrong."""
+        from rdmalab.doctor.checklist_report import walk
+
+        node = parse_expression(question).node if question else None
+        return walk(self.session, title, node)
 
     @contextmanager
     def frame(self) -> Iterator[None]:
@@ -102,24 +90,34 @@ class WorldView:
 
     def look(self, sentence: str) -> View:
         """The view of a `show` command now; an error as its text."""
-        if self._seen is None:
-            return self._look(sentence)
-        if sentence not in self._seen:
-            self._seen[sentence] = self._look(sentence)
-        return self._seen[sentence]
+        return self._once(sentence, lambda: self._look(sentence))
 
-    def _look(self, sentence: str) -> View:
-        """Limited to recent records, to avoid replays of the past."""
+    def ask(self, question: Callable[..., T], *arguments: object) -> T:
+        """What a question of the views returns now. question: takes a world, names, and more."""
+        world, names = self.session.world, self.session.names
+        return self._once((question, *arguments), lambda: question(world, names, *arguments))
+
+    def _once(self, key: object, evaluate: Callable[[], T]) -> T:
+        """Evaluated once a frame, and with recent records only, to avoid replays of the past."""
+        if self._seen is not None and key in self._seen:
+            return cast("T", self._seen[key])
         trace = self.session.world.trace
         trace.reach = REACH
+        try:
+            found = evaluate()
+        finally:
+            trace.reach = 0
+        if self._seen is not None:
+            self._seen[key] = found
+        return found
+
+    def _look(self, sentence: str) -> View:
         try:
             view = self.session.perform(self._invocation(sentence)).value
         except NotUnderstood as error:
             return View(sentence, [], str(error))
         except Refused as refusal:
             return View(sentence, [], refusal.message)
-        finally:
-            trace.reach = 0
         assert isinstance(view, View), sentence
         return view
 
@@ -157,17 +155,29 @@ class WorldView:
                 return peer
         return things[0]
 
-    def _named(self) -> list[Thing]:
-        """Objects named in the latest commands, newest first."""
+    def choose(self, name: str) -> None:
+        """Make an object the current one of all panes, until a later command names another."""
+        thing = self.session.names.find(name)
+        self._choice = (thing, self.session, len(self.session.journal)) if thing else None
+
+    def _named(self) -> Iterator[Thing]:
+        """Objects named in the latest commands or chosen, newest first."""
+        session, many = self.session, len(self.session.journal)
+        chosen, owner, at = self._choice or (None, None, 0)
+        yield from self._named_in(max(at, many - _LOOK_BACK), many)
+        if chosen is not None and owner is session and exists(session.world, chosen):
+            yield chosen
+        yield from self._named_in(max(0, many - _LOOK_BACK), min(at, many))
+
+    def _named_in(self, start: int, stop: int) -> Iterator[Thing]:
+        """Objects named in these entries of the journal, newest first."""
         session = self.session
-        found = []
-        for entry in reversed(session.journal[-_LOOK_BACK:]):
+        for entry in reversed(session.journal[start:stop]):
             for value in entry.invocation.arguments.values():
                 name = f"{getattr(value, 'node', '')}.{getattr(value, 'name', '')}"
                 thing = session.names.find(name)
                 if thing is not None and exists(session.world, thing):
-                    found.append(thing)
-        return found
+                    yield thing
 
     def _peer(self, qp: Thing) -> Thing | None:
         world = self.session.world

@@ -134,7 +134,8 @@ def poll_cq(world: World, cq: Cq, *, num_entries: int = 1) -> list[Cqe]:
 def start_poll(world: World, cq: Cq) -> CurrentWc:
     """Begin to read an extended completion queue: its oldest completion becomes the current one.
 
-    The queue is locked until end_poll. ENOENT: nothing is there, and no end_poll is due.
+    The queue is locked until end_poll; the slot of the work request comes back now. ENOENT: nothing
+    is there, and no end_poll is due.
 
     Example: start_poll A.cq1
     See: ibv_create_cq_ex(3); explain wc_read
@@ -158,7 +159,7 @@ def next_poll(world: World, cq: Cq) -> CurrentWc:
 
 @command(VERB)
 def end_poll(world: World, cq: Cq) -> str:
-    """End a poll: the completions that were seen leave the queue, and their slots come back.
+    """End a poll: the completions that were seen leave the queue.
 
     Example: end_poll A.cq1
     See: ibv_create_cq_ex(3)

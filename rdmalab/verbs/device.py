@@ -10,7 +10,6 @@ from rdmalab.hca.errors import check_useful, refused
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.limits import (
     ETHERNET_SPEEDS,
-    PHYS_STATES,
     QUERIED_OTHERWISE,
     AtomicCap,
     DeviceCap,
@@ -140,7 +139,7 @@ def query_port(world: World, device: Device, *, port_num: int = port.PORT) -> At
         "qkey_viol_cntr": port.qkey_viol_cntr(hca), "pkey_tbl_len": caps.pkey_tbl_len,
         "lid": hca.lids[0] if hca.lids else 0, "sm_lid": port.SM_LID if hca.lids else 0,
         "lmc": port.lmc(hca), "active_width": width, "active_speed": speed,
-        "phys_state": PHYS_STATES[hca.port_state], "link_layer": port.link_layer(hca),
+        "phys_state": port.phys_state(hca), "link_layer": port.link_layer(hca),
     }  # fmt: skip
 
 

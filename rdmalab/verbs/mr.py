@@ -17,7 +17,7 @@ def reg_mr(
 ) -> Thing:
     """Register memory, so that the HCA may touch it.
 
-    length: bytes, up to 2^31. access: LOCAL_WRITE for what the own HCA writes, REMOTE_* for what
+    length: bytes, up to 2^31. access: LOCAL_WRITE for what the local HCA writes, REMOTE_* for what
     the peer may do, MW_BIND for windows; with ZERO_BASED addresses count from 0. addr: without it
     the host first allocates a buffer of zeros.
     EINVAL: REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE, length 0. EFAULT: addr not mapped.

@@ -65,7 +65,7 @@ def post_recv(world: World, qp: Qp | None, *, wr: RecvList, bad_wr: BadRecvWr = 
 def no_queue(argument: str) -> Refused:
     """A post whose queue is NULL."""
     row = RULES["null-queue"]
-    message, legal = row.sentence.format(argument), f"name a queue: A.{argument}0"
+    message, legal = row.filled(argument), f"name a queue: A.{argument}0"
     return Refused(row.errno, "null-queue", message, argument, legal)
 
 

@@ -77,11 +77,12 @@ def modify_qp(
 ) -> None:
     """Move a queue pair to another state, or change its attributes.
 
-    RESET → INIT → RTR → RTS is the way up; each move requires some attributes, allows some more
-    and refuses all others with EINVAL, all or nothing. `ah=B` stands for the whole address of
-    node B. The mask is made of the fields that are given, unless attr_mask says otherwise.
+    The bring-up is RESET → INIT → RTR → RTS. Each transition has required and optional attributes.
+    With any other attribute the call returns EINVAL and changes nothing. `ah=B` stands for the
+    whole address of node B. The mask is made of the fields that are given, unless attr_mask says
+    otherwise.
 
-    Example: modify_qp A.qp0 state=ERR
+    Example: modify_qp A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=REMOTE_WRITE
     See: ibv_modify_qp(3); explain modify_qp; explain modify_qp UD; explain RTR
     """
     modify.modify(*world.at(qp, QueuePair), attr, attr_mask)

@@ -1,4 +1,4 @@
-"""Shared receive queues: one stock of receives for many queue pairs."""
+"""Shared receive queues: receives that many queue pairs share."""
 
 from dataclasses import dataclass
 

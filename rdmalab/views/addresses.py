@@ -6,6 +6,8 @@ from typing import Annotated
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.ah import AddressHandle, is_group
 from rdmalab.session.names import Names
+from rdmalab.views import fmt
+from rdmalab.views.columns import describe_fields
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import node_at
 from rdmalab.world.world import World
@@ -20,9 +22,12 @@ class AhRow:
     to: Annotated[str, "the node it leads to, `group` for many"]
     dgid: Annotated[str, "the address packets go to"]
     dlid: Annotated[int, "the LID packets go to, of an InfiniBand port; 0 on RoCE"]
-    sgid_index: Annotated[int, "which of the own addresses they come from"]
+    sgid_index: Annotated[int, "which of the local addresses they come from"]
     hop_limit: Annotated[int, "routers they may pass"]
     pd: Annotated[str, "its protection domain"]
+
+
+describe_fields(AhRow, "to", "dgid", "dlid", "sgid_index", "hop_limit", "pd", form=fmt.value)
 
 
 def ah_row(world: World, names: Names, thing: Thing) -> AhRow:

@@ -8,6 +8,7 @@ from rdmalab.grammar.comparisons import fits
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.views import fmt
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.world import World
 
 
@@ -25,6 +26,14 @@ class CallRow:
     def text(self) -> str:
         """The call in one line: node, verb, errno."""
         return f"{self.node or '-'}  {self.verb} {fmt.errno_word(self.errno)}"
+
+
+describe(
+    CallRow,
+    Col("event", Meaning.EVENT, "ev {}"),
+    Col("at_ns", Meaning.DIM, form=fmt.clock),
+    Col("text", lambda row: Meaning.REFUSED if row.errno else Meaning.PLAIN),
+)
 
 
 def call_row(record: Record) -> CallRow:

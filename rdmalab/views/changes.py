@@ -14,6 +14,7 @@ from rdmalab.spec.records import Kind, Part, kind_of, node_of
 from rdmalab.spec.states import MTU, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
+from rdmalab.views.columns import Col, describe
 from rdmalab.views.count_changes import COUNTED, counted_rows
 from rdmalab.views.record_text import ENDINGS, RecordContext, said, subject, thing_of
 from rdmalab.wire.packet import gid_text
@@ -37,6 +38,9 @@ class ChangeRow:
         """`A.qp0.state RTR → RTS`, one fact a line."""
         what = f"{self.name}.{self.field}" if self.name else self.field
         return f"{what} {self.old} → {self.new}" if self.old else f"{what} = {self.new}"
+
+
+describe(ChangeRow, Col("text"))
 
 
 def change_rows(world: World, names: Names, event: int | None = None) -> list[ChangeRow]:

@@ -15,6 +15,7 @@ from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, WCFlags, WCOpcode
 from rdmalab.views import fmt, record_text
+from rdmalab.views.columns import BRIEF, USUAL, Col, Gauge, Meaning, describe, words
 from rdmalab.world.world import World
 
 
@@ -40,20 +41,53 @@ class WcRow:
     is_send: Annotated[bool, "whether a send queue's work request is done"]
     undefined: tuple[str, ...]
 
+    def known(self, field: str, value: int | str) -> int | str | None:
+        """A value, or None if the field has no meaning in this completion."""
+        return None if field in self.undefined else value
+
     @property
     def text(self) -> str:
-        """`wr7 SEND SUCCESS`, `wr2 RECV SUCCESS 64 B`, `wr8 WR_FLUSH_ERR`."""
-        parts = [fmt.wr(self.wr_id)]
-        if "opcode" not in self.undefined:
-            parts.append(fmt.member(self.opcode, WCOpcode))
-        parts.append(self.status.name)
-        if "byte_len" not in self.undefined:
-            parts.append(f"{self.byte_len} B")
-        if "imm_data" not in self.undefined:
-            parts.append(f"imm={self.imm_data:#x}")
-        if "invalidated_rkey" not in self.undefined:
-            parts.append(f"inv={self.invalidated_rkey:#x}")
-        return " ".join(parts)
+        """`wr2 RECV SUCCESS 64 B`, `wr8 REM_ACCESS_ERR A.qp0 vendor_err=0x8a`.
+
+        An error has only wr_id, status, qp_num and vendor_err: ibv_poll_cq(3).
+        """
+        return words(self, USUAL if self.status else BRIEF)
+
+
+def _ended(status: int) -> Meaning:
+    if status == WCStatus.SUCCESS:
+        return Meaning.OK
+    return Meaning.FLUSHED if status == WCStatus.WR_FLUSH_ERR else Meaning.FAILED
+
+
+describe(
+    WcRow,
+    Col("wr_id", Meaning.NAME, "wr{}", form=fmt.number),
+    Col("opcode", of=lambda row: row.known("opcode", fmt.member(row.opcode, WCOpcode)), absent="-"),
+    Col("status", lambda row: _ended(row.status), of=lambda row: fmt.member(row.status, WCStatus)),
+    Col(
+        "len",
+        Meaning.NUMBER,
+        "{} B",
+        of=lambda row: row.known("byte_len", row.byte_len),
+        right=True,
+        absent="-",
+    ),
+    Col("qp", Meaning.DIM, rank=USUAL),
+    Col("imm_data", label="imm={}", of=lambda row: row.known("imm_data", f"{row.imm_data:#x}")),
+    Col(
+        "inv",
+        label="inv={}",
+        of=lambda row: row.known("invalidated_rkey", f"{row.invalidated_rkey:#x}"),
+    ),
+    Col(
+        "vendor_err",
+        Meaning.DIM,
+        "vendor_err={}",
+        of=lambda row: f"{row.vendor_err:#x}" if row.status else None,
+        rank=USUAL,
+    ),
+)
 
 
 @dataclass(slots=True)
@@ -76,6 +110,33 @@ class CqRow:
     reading: Annotated[int, "completions read since start_poll; end_poll removes them"]
     next: Annotated[WcRow | None, "the completion that poll_cq returns next"]
     last: Annotated[WcRow | None, "the newest completion, polled or not"]
+
+
+def _armed(row: CqRow) -> str | None:
+    if row.armed is Arm.NONE:
+        return "not armed" if row.channel else None
+    return f"ARMED {row.armed.name.lower()}"
+
+
+def _waiting(row: CqRow) -> str:
+    parts = [fmt.count(row.events, "event")] if row.events else []
+    return ", ".join(parts + ([f"{row.unacked} unacked"] if row.unacked else []))
+
+
+describe(
+    CqRow,
+    Col("name", Meaning.NAME),
+    Col("completions", label="CQ {}", of=lambda row: Gauge(row.capacity, row.count)),
+    Col("total", Meaning.DIM, "{} so far", rank=USUAL),
+    Col(
+        "dead",
+        Meaning.FAILED,
+        of=lambda row: "OVERRUN: no more CQEs are added" if row.dead else None,
+    ),
+    Col("armed", lambda row: Meaning.NAME if row.armed else Meaning.DIM, of=_armed),
+    Col("channel", label="channel: {}", of=lambda row: row.channel.partition(".")[2]),
+    Col("events", Meaning.ATTENTION, of=_waiting),
+)
 
 
 # Whose byte_len the specification promises to a sender.

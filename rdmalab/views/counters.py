@@ -14,6 +14,7 @@ from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCOpcode
 from rdmalab.views import fmt
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.wire.congestion import is_marked
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
@@ -55,11 +56,21 @@ class CountersRow:
 
 @dataclass(slots=True)
 class DropRow:
-    """Packets that one reason dropped."""
+    """Packets that one reason dropped at a node."""
 
+    node: str
     reason: str
     sentence: str
     count: int
+
+
+describe(
+    DropRow,
+    Col("node", Meaning.NAME),
+    Col("count", Meaning.REFUSED, "{} dropped"),
+    Col("sentence"),
+    Col("reason", Meaning.DIM, "({})"),
+)
 
 
 NAMES = tuple(f.name for f in dataclasses.fields(CountersRow))[1:]
@@ -68,7 +79,7 @@ NAMES = tuple(f.name for f in dataclasses.fields(CountersRow))[1:]
 def drop_rows(world: World, node: str) -> list[DropRow]:
     """What a node dropped, by reason, the first reason met first."""
     drops = world.nodes[node].drops
-    return [DropRow(name, fmt.reason(name), count) for name, count in drops.items()]
+    return [DropRow(node, name, fmt.reason(name), count) for name, count in drops.items()]
 
 
 def counters_row(world: World, node: str) -> CountersRow:

@@ -8,6 +8,7 @@ from rdmalab.hca import channels
 from rdmalab.hca.channels import CompChannel
 from rdmalab.session.names import Names
 from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.world import World
 
 
@@ -22,12 +23,22 @@ class ChannelRow:
     unacked: Annotated[int, "events of its queues that were read and not acknowledged"]
     next: Annotated[str, "the queue whose event is read next; empty: get_cq_event would block"]
 
-    @property
-    def text(self) -> str:
-        """`A.ch0: 1 event waits, 2 unacked; A.cq0 A.cq1`."""
-        waits = f"{self.events} event{' waits' if self.events == 1 else 's wait'}"
-        of = f"; of {self.cqs}" if self.cqs else "; no CQ was made with it"
-        return f"{self.name}: {waits}, {self.unacked} unacked{of}"
+
+def _loud(count: int) -> Meaning:
+    return Meaning.ATTENTION if count else Meaning.DIM
+
+
+describe(
+    ChannelRow,
+    Col("name", Meaning.NAME),
+    Col(
+        "events",
+        lambda row: _loud(row.events),
+        of=lambda row: f"{row.events} event{' waits' if row.events == 1 else 's wait'}",
+    ),
+    Col("unacked", lambda row: _loud(row.unacked), "{} unacked"),
+    Col("cqs", of=lambda row: f"of {row.cqs}" if row.cqs else "no CQ uses it"),
+)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.steering import Flow, spelled_field
 from rdmalab.session.names import Names
 from rdmalab.spec.flows import FlowType
+from rdmalab.views import fmt
+from rdmalab.views.columns import describe_fields
 from rdmalab.world.world import World
 
 
@@ -20,6 +22,9 @@ class FlowRow:
     type: Annotated[FlowType, "NORMAL, ALL_DEFAULT, MC_DEFAULT or SNIFFER"]
     priority: Annotated[int, "priority of the rule, 0 is the highest"]
     fits: Annotated[str, "what a frame must contain: `dst_mac=02:00:0a:00:00:02 dst_port=80`"]
+
+
+describe_fields(FlowRow, "qp", "type", "priority", "fits", form=fmt.value)
 
 
 def flow_row(world: World, names: Names, thing: Thing) -> FlowRow:

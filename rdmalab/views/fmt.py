@@ -1,6 +1,8 @@
 """Formatting that all views share: values and records as text, the record range of an event."""
 
 import enum
+import re
+from collections.abc import Sequence
 
 from rdmalab.command import Noun, Thing, Unit
 from rdmalab.grammar.quantities import spelled
@@ -11,7 +13,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Op
 from rdmalab.spec.packet_names import PacketName
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
-from rdmalab.spec.refusals import DROPS, REFUSALS, VALUE_MASK, Syndrome, syndrome_of
+from rdmalab.spec.refusals import DROPS, MALFORMED, REFUSALS, VALUE_MASK, Syndrome, syndrome_of
 from rdmalab.spec.rules import ERRNO_NAMES
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS
@@ -30,13 +32,20 @@ _MANY = 9_999  # what is larger reads better in hexadecimal
 
 # --------------------------------------------------------------------------- numbers, enums
 def clock(at_ns: int) -> str:
-    """A moment with every nanosecond: 650.230us; from one second on 128.443002315s.
+    """A moment in the unit that suits it: 642.315 us, 67.7534 ms, 128.443 s.
 
-    No space before the unit: it is one field of a line, and can be typed after `goto`.
+    Exact below a millisecond, then to 100 ns, from a second on to 1 ms; `exact` has all digits.
     """
     if at_ns >= _SECOND:
-        return f"{at_ns // _SECOND}.{at_ns % _SECOND:09}s"
-    return f"{at_ns // 1_000}.{at_ns % 1_000:03}us"
+        return f"{at_ns / _SECOND:.3f} s"
+    return f"{at_ns / 1_000_000:.4f} ms" if at_ns >= 1_000_000 else f"{at_ns / 1_000:.3f} us"
+
+
+def exact(at_ns: int) -> str:
+    """A moment with every nanosecond: 642.315 us, 67.753394 ms."""
+    if at_ns < 1_000_000:
+        return clock(at_ns)
+    return re.sub(r"(?=[a-z])", " ", spelled(at_ns, Unit.NS), count=1)
 
 
 def event(number: int) -> str:
@@ -54,11 +63,20 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def duration(wait_ns: int) -> str:
-    """A span of time with four digits and a space before the unit: 640 us, 67.11 ms.
+def listed(words: Sequence[str], most: int) -> str:
+    """`wr1`, `wr1, wr2 and 3 more`, with so many by name."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
 
-    `clock` gives all digits of a moment.
-    """
+
+def either(words: Sequence[str]) -> str:
+    """a, a or b, a, b or c."""
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def duration(wait_ns: int) -> str:
+    """A span of time with four digits: 640 us, 67.11 ms; from 1,000 s on in whole seconds."""
     for unit, size in _UNITS:
         if wait_ns >= size:
             return f"{wait_ns / size:.{4 if wait_ns < 1_000 * size else 15}g} {unit}"
@@ -238,7 +256,8 @@ def packet_words(packet: Packet | Frame) -> str:
 def reason(name: str) -> str:
     """Why a packet was refused or dropped, or what a timer waits for, as a sentence."""
     row = REFUSALS.get(name) or DROPS.get(name)
-    return row.sentence if row else _TIMERS.get(name, name)
+    words = _TIMERS | MALFORMED
+    return row.sentence if row else words.get(name.removeprefix("malformed: "), name)
 
 
 _TIMERS = {"rnr": "RNR", "ack": "ack"}

@@ -1,32 +1,22 @@
 """The ladder diagram: packets and what became of them, timers, and planned events."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, auto
 from typing import Annotated
 
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.packet_names import PacketName
-from rdmalab.spec.records import Kind, kind_of, object_of
+from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import fmt, record_text
+from rdmalab.views.columns import USUAL, Col, Meaning, describe, words
+from rdmalab.views.fates import Ending, Fate, completions_of, endings, sent_again
 from rdmalab.views.packet_facts import FACTS, matches
 from rdmalab.views.transit_effects import PACKETS, Origin, troubles
-from rdmalab.world.event_queue import Door
 from rdmalab.world.trace import Records
 from rdmalab.world.world import World
-
-
-class Fate(IntEnum):
-    """What became of a packet."""
-
-    IN_FLIGHT = auto()
-    RECEIVED = auto()
-    REFUSED = auto()  # received, and answered with a NAK
-    DROPPED = auto()  # received, and met with silence
-    LOST = auto()  # never arrived
 
 
 @dataclass(slots=True)
@@ -72,6 +62,14 @@ class PacketRow:
     reason: Annotated[str, "why it was lost, dropped or refused: the name of the reason"]
     arrives_ns: Annotated[int | None, "when it arrived, or will"]
     troubles: Annotated[list[str], "what the cable did to it: harmed, marked, delayed, held back"]
+    end_event: Annotated[int | None, "the event in which it arrived or was lost, nothing before"]
+    by: Annotated[str, "the QP or node that refused or dropped it, empty for another fate"]
+    why: Annotated[str, "the reason as a sentence, with the values that were compared"]
+    completed: Annotated[list[str], "the completions with SUCCESS that its arrival added"]
+    failed: Annotated[list[str], "the completions with an error that its arrival added"]
+    # Known in a list of packets only: a condition such as `wire.last.psn == 3` must not pay for it.
+    sent_times: int | None = 1  # this one included; None if the first time is too long ago
+    first_event: int | None = None  # in which it was sent first; None for the first time, too
 
     @property
     def label(self) -> str:
@@ -79,8 +77,13 @@ class PacketRow:
         return self.opcode.shown
 
     @property
+    def short(self) -> str:
+        """`SEND_ONLY psn=3`; of a frame what it is."""
+        return self.summary if self.psn is None else f"{self.label} psn={self.psn}"
+
+    @property
     def fate_text(self) -> str:
-        """`delayed by 3 us, arrives 9.210us`, `lost: the link is down`."""
+        """`delayed by 3 us, arrives 9.210 us`, `lost: the link is down`."""
         return ", ".join([*self.troubles, self._end_text])
 
     @property
@@ -89,28 +92,63 @@ class PacketRow:
             return f"in flight, arrives {fmt.clock(self.arrives_ns or 0)}"
         if self.fate is Fate.RECEIVED:
             return f"arrives {fmt.clock(self.arrives_ns or 0)}"
-        return f"{self.fate.name.lower()}: {fmt.reason(self.reason)}"
-
-    @property
-    def remark(self) -> str:
-        """`Q_Key 0x11111111`: header fields that decide where it may go, empty for most packets."""
-        said = {"SRQ": self.srqn, "Q_Key": self.qkey, "invalidates": self.inv_rkey}
-        parts = [f"to {self.group.removeprefix('::ffff:')}"] if self.group else []
-        return "  ".join(parts + [f"{k} {v:#x}" for k, v in said.items() if v is not None])
+        return f"{self.fate.name.lower()}: {self.why}"
 
     @property
     def text(self) -> str:
-        """`8.100us A->B SEND_ONLY psn=3 64 B ack_req`."""
-        ends = f"{fmt.clock(self.at_ns)} {self.source}->{self.target or '?'}"
-        if self.origin is not Origin.SENT:
-            ends += f" {self.origin.name.lower()}:"
-        if self.psn is None:
-            return f"{ends} {self.summary}"
-        parts = [f"{ends} {self.label}", f"psn={self.psn}"]
-        parts += [f"timer={self.timer}"] if self.timer is not None else []
-        parts += [f"{self.length} B"] if self.length else []
-        parts += ["ack_req"] if self.ack_req else []
-        return " ".join(parts)
+        """`8.100 us A->B SEND_ONLY psn=3 64 B ack_req`."""
+        return words(self)
+
+    @property
+    def remark(self) -> str:
+        """`Q_Key 0x11111111`: fields that decide where it may go; empty for most packets."""
+        return words(self, only=WHERE)
+
+
+def _hex(value: int | None) -> str | None:
+    return None if value is None else f"{value:#x}"
+
+
+FATES = {
+    Fate.IN_FLIGHT: Meaning.UNDER_WAY,
+    Fate.RECEIVED: Meaning.OK,
+    Fate.REFUSED: Meaning.REFUSED,
+    Fate.DROPPED: Meaning.REFUSED,
+    Fate.LOST: Meaning.LOST,
+}
+LABEL = ("origin", "opcode", "psn", "timer", "len", "ack_req", "dlid")
+"""The columns that stand on an arrow."""
+WHERE = ("group", "SRQ", "Q_Key", "invalidates")
+"""Header fields that decide where a packet may go; most packets have none."""
+
+describe(
+    PacketRow,
+    Col("event", Meaning.EVENT, "ev {}", rank=USUAL),
+    Col("time", Meaning.DIM, of=lambda row: fmt.clock(row.at_ns), right=True),
+    Col("way", of=lambda row: f"{row.source}->{row.target or '?'}"),
+    Col(
+        "origin",
+        Meaning.ATTENTION,
+        of=lambda row: "" if row.origin is Origin.SENT else row.origin.name.lower(),
+    ),
+    Col("opcode", Meaning.NAME, of=lambda row: row.summary if row.psn is None else row.label),
+    Col("psn", label="psn={}"),
+    Col("timer", label="timer={}"),
+    Col(
+        "len",
+        Meaning.NUMBER,
+        "{} B",
+        of=lambda row: row.length or None if row.psn is not None else None,
+        right=True,
+    ),
+    Col("ack_req", of=lambda row: "ack_req" if row.ack_req else None),
+    Col("dlid", label="dlid={}", rank=USUAL),
+    Col("group", label="to {}", of=lambda row: row.group.removeprefix("::ffff:"), rank=USUAL),
+    Col("SRQ", label="SRQ {}", of=lambda row: _hex(row.srqn), rank=USUAL),
+    Col("Q_Key", label="Q_Key {}", of=lambda row: _hex(row.qkey), rank=USUAL),
+    Col("invalidates", label="invalidates {}", of=lambda row: _hex(row.inv_rkey), rank=USUAL),
+    Col("fate", lambda row: FATES[row.fate], of=lambda row: row.fate_text, rank=USUAL),
+)
 
 
 @dataclass(slots=True)
@@ -125,12 +163,27 @@ class MarkerRow:
     kind: Kind
     sentence: str
     fires_ns: int | None = None
+    reason: str = ""  # of a timer `rnr` or `ack`; else why it goes back
+    psn: int | None = None  # the oldest packet without an answer
+    failed: Sequence[str] = ()  # the completions with an error that its event added
 
     @property
     def text(self) -> str:
         """The row in one line: time, queue pair, sentence."""
         return f"{fmt.clock(self.at_ns)} {self.qp} {self.sentence}"
 
+
+describe(
+    MarkerRow,
+    Col("event", Meaning.EVENT, "ev {}"),
+    Col("at_ns", Meaning.DIM, form=fmt.clock),
+    Col("qp", Meaning.NAME, of=lambda row: row.qp or row.node),
+    Col("sentence"),
+)
+
+
+LONG_NS = 20_000
+"""A wait that a drawing shortens to a row of its own."""
 
 MARKERS = (Kind.TIMER_ARMED, Kind.TIMER_FIRED, Kind.WENT_BACK)
 _ROWS = (*PACKETS, *MARKERS)
@@ -145,84 +198,19 @@ def packet_row(world: World, names: Names, number: int) -> PacketRow:
 
 def packet_rows(world: World, names: Names, numbers: Iterable[int]) -> list[PacketRow]:
     """The packets that these records sent, in their order."""
-    numbers = list(numbers)
-    records = world.trace.records
-    ends = _ends(records, numbers)
-    flying = _in_flight(world) if any(n not in ends for n in numbers) else {}
-    fates = {n: _fate(records, ends.get(n), flying.get(n)) for n in numbers}
-    return [_packet_row(world, names, n, fate) for n, fate in fates.items()]
+    found = endings(world, names, list(numbers))
+    return [_packet_row(world, names, number, ending) for number, ending in found.items()]
 
 
-_Ending = tuple[Fate, str, int | None]
-
-
-def _packet_row(world: World, names: Names, number: int, ending: _Ending) -> PacketRow:
+def _packet_row(world: World, names: Names, number: int, ending: Ending) -> PacketRow:
     check()
     record = world.trace.records[number]
     facts = {name: fact(world, names, record) for name, fact in FACTS.items()}
-    fate, reason, arrives_ns = ending
     return PacketRow(
-        number=number, fate=fate, reason=reason, arrives_ns=arrives_ns,
-        troubles=troubles(world.trace.records, number), **facts,
+        number=number, fate=ending.fate, reason=ending.reason, arrives_ns=ending.arrives_ns,
+        troubles=troubles(world.trace.records, number), end_event=ending.event, why=ending.why,
+        by=ending.by, completed=[*ending.completed], failed=[*ending.failed], **facts,
     )  # fmt: skip
-
-
-def _ends(records: Records, numbers: list[int]) -> dict[int, int]:
-    """The record of each packet's end: lost at once, or what its arrival caused."""
-    ends: dict[int, int] = {}
-    awaited = set()
-    for number in numbers:
-        check()
-        follower = records[number + 1] if number + 1 < len(records) else None
-        is_sent = kind_of(records[number]) is not Kind.PACKET_COPIED
-        if is_sent and follower is not None and kind_of(follower) is Kind.PACKET_LOST:
-            ends[number] = number + 1
-        else:
-            awaited.add(number)
-    for number in range(min(awaited, default=len(records)) + 1, len(records)):
-        check()
-        cause = rec.cause_of(records[number])
-        if cause in awaited and kind_of(records[number]) in _ARRIVALS:
-            ends[cause] = number
-            awaited.discard(cause)
-            if not awaited:
-                break
-    return ends
-
-
-_ARRIVALS = (Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED)
-
-
-def _in_flight(world: World) -> dict[int, int]:
-    """When the packets on the cable arrive, by the record that sent them."""
-    heap = world.agenda.heap
-    return {cause: at_ns for at_ns, _, door, _, _, cause in heap if door == Door.ARRIVAL}
-
-
-_FATES = {Kind.PACKET_DROPPED: Fate.DROPPED, Kind.REQUEST_REFUSED: Fate.REFUSED}
-
-
-def _fate(records: Records, end: int | None, arrives_ns: int | None) -> _Ending:
-    check()
-    if end is None:
-        return Fate.IN_FLIGHT, "", arrives_ns
-    first = records[end]
-    if kind_of(first) is Kind.PACKET_LOST:
-        return Fate.LOST, str(rec.reason_of(first)), None
-    heard: set[int] = set()  # queue pairs: a group, or a flow rule, may have several
-    failed: dict[int, tuple[Fate, str]] = {}
-    for number in range(end, len(records)):
-        record = records[number]
-        if rec.event_of(record) != rec.event_of(first):
-            break
-        kind, qpn = kind_of(record), object_of(record)
-        if kind is Kind.PACKET_RECEIVED:
-            heard.add(qpn)
-        elif kind in _FATES:
-            failed.setdefault(qpn, (_FATES[kind], str(rec.reason_of(record))))
-    kept = not failed or heard - failed.keys()
-    fate, reason = (Fate.RECEIVED, "") if kept else next(iter(failed.values()))
-    return fate, reason, rec.at_ns_of(first)
 
 
 # --------------------------------------------------------------------------- the window
@@ -239,6 +227,8 @@ def rows(
     records = world.trace.records
     sent = [n for n in numbers if kind_of(records[n]) in PACKETS]
     packets = {row.number: row for row in packet_rows(world, names, sent)}
+    for number, again in sent_again(world, sent).items():
+        packets[number].sent_times, packets[number].first_event = again
     return [packets.get(n) or marker_row(world, names, n) for n in numbers]
 
 
@@ -266,9 +256,29 @@ def _window(
 
 def marker_row(world: World, names: Names, number: int) -> MarkerRow:
     """A timer armed or fired, or a requester that went back."""
-    record = world.trace.records[number]
+    records = world.trace.records
+    record = records[number]
     event, at_ns, _, kind, node, qpn, a, _ = record
     sentence = record_text.sentence(world, names, record)
     fires_ns = a if kind is Kind.TIMER_ARMED else None
     qp = fmt.qp_name(names, node, qpn)
-    return MarkerRow(number, event, at_ns, node, qp, kind, sentence, fires_ns)
+    psn = a if kind is Kind.WENT_BACK else _psn_beside(records, number)
+    row = MarkerRow(number, event, at_ns, node, qp, kind, sentence, fires_ns, psn=psn)
+    row.reason = str(rec.reason_of(record))
+    if kind is Kind.TIMER_FIRED:
+        row.failed = completions_of(records, number)[1]
+    return row
+
+
+def _psn_beside(records: Records, number: int) -> int | None:
+    """The PSN of an RNR NAK that armed a timer, or from which a timer that fired goes back."""
+    armed = kind_of(records[number]) is Kind.TIMER_ARMED
+    step, kind = (-1, Kind.PACKET_RECEIVED) if armed else (1, Kind.WENT_BACK)
+    place, event = rec.place_of(records[number]), rec.event_of(records[number])
+    beside = number + step
+    while 0 <= beside < len(records) and rec.event_of(records[beside]) == event:
+        record = records[beside]
+        if kind_of(record) is kind and rec.place_of(record) == place:
+            return rec.packet_of(record).psn if armed else rec.psn_of(record)
+        beside += step
+    return None

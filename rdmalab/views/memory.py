@@ -16,6 +16,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, address_of, kind_of, length_of, node_of
 from rdmalab.spec.work import Local
 from rdmalab.views import fmt
+from rdmalab.views.columns import ALL, USUAL, Col, Meaning, describe, describe_fields
 from rdmalab.world.world import World
 
 WIDTH = 16
@@ -36,6 +37,19 @@ class MrRow:
     pd: Annotated[str, "its protection domain"]
 
 
+describe(
+    MrRow,
+    Col("name", Meaning.NAME),
+    Col("length", Meaning.NUMBER, "{} B", right=True),
+    Col("addr", label="at {}", form=hex),
+    Col("iova", label="iova {}", of=lambda row: None if row.iova == row.addr else f"{row.iova:#x}"),
+    Col("lkey", label="lkey {}", form=hex),
+    Col("rkey", label="rkey {}", form=hex),
+    Col("access", Meaning.DIM, of=lambda row: fmt.flags(row.access, Access), rank=USUAL),
+    Col("pd", Meaning.DIM, "in {}", rank=ALL),
+)
+
+
 @dataclass(slots=True)
 class PdRow:
     """A protection domain and the number of objects in it."""
@@ -49,6 +63,9 @@ class PdRow:
     td: Annotated[str, "of a parent domain: its thread domain"]
 
 
+describe_fields(PdRow, "mrs", "mws", "qps", "base", "td", form=fmt.value)
+
+
 @dataclass(slots=True)
 class TdRow:
     """A thread domain and the number of objects in it."""
@@ -57,6 +74,9 @@ class TdRow:
     node: Annotated[str, "whose it is"]
     parents: Annotated[int, "parent domains that hold it"]
     qps: Annotated[int, "queue pairs in those, which take no lock"]
+
+
+describe_fields(TdRow, "parents", "qps", form=fmt.value)
 
 
 @dataclass(slots=True)
@@ -106,6 +126,9 @@ class OwnedRow:
         what = "do not modify" if self.queue == "sq" else "do not read"
         until = f"{self.qp} {fmt.wr(self.wr_id)} completes"
         return f"[{self.start}:{self.stop}] HCA until {until}: {what}"
+
+
+describe(OwnedRow, Col("text", Meaning.ATTENTION))
 
 
 def _bracket(before: bool, now: bool) -> str:

@@ -1,7 +1,7 @@
 """The differences between two moments: every field of every object, and the bytes."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rdmalab.hca.memory import PAGE
@@ -26,7 +26,7 @@ class Facts(NamedTuple):
 
 def facts(world: World, names: Names) -> Facts:
     """All values of all objects."""
-    fields = {"now": fmt.clock(world.now_ns)}
+    fields = {"now": fmt.exact(world.now_ns)}
     for name in names.all():
         thing = names.find(name)
         sight = OBJECTS.get(thing.noun) if thing is not None else None
@@ -60,6 +60,19 @@ def difference_rows(world: World, names: Names, before: Facts, after: Facts) -> 
             was, now = (_NOT_YET if old is None else old), (_GONE if new is None else new)
             rows.append(ChangeRow("", path, was, now))
     return rows + list(_bytes(world, names, before, after))
+
+
+_FOLLOWS = ("now", "free", "left_ns")  # fields that follow from another field or from the time
+
+
+def further_rows(rows: Sequence[ChangeRow], before: Facts, after: Facts) -> Iterator[ChangeRow]:
+    """The fields of objects of both moments that differ and that `rows` do not name."""
+    named = {f"{row.name}.{row.field}" for row in rows}
+    for path, new in after.fields.items():
+        old = before.fields.get(path)
+        follows = path.rpartition(".")[2] in _FOLLOWS
+        if old not in (None, new) and path not in named and not follows:
+            yield ChangeRow("", path, str(old), new)
 
 
 def _bytes(world: World, names: Names, before: Facts, after: Facts) -> Iterator[ChangeRow]:

@@ -68,6 +68,5 @@ class OccurrenceSearch:
     def listed(self, found: list[Thing], said: str) -> Iterator[OccurrenceRow]:
         """`A.qp0, B.qp0 are …` in one row."""
         if found:
-            names = ", ".join(self.names.of(thing) for thing in found[: self.most])
-            more = f" and {len(found) - self.most} more" if len(found) > self.most else ""
-            yield OccurrenceRow(f"{names}{more} {said}", found[0])
+            names = fmt.listed([self.names.of(thing) for thing in found], self.most)
+            yield OccurrenceRow(f"{names} {said}", found[0])

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec import records as rec
@@ -51,13 +52,20 @@ def of_attribute(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
     holders: dict[str, list[Thing]] = {}
     for thing, qp in look.queue_pairs():
         if qp.qp_type in ATTRIBUTES[name].types:
-            holders.setdefault(_value(qp, name), []).append(thing)
+            waits = _on_device(look.world.nodes[thing.node], qp) if name == "timeout" else ""
+            holders.setdefault(_value(qp, name) + waits, []).append(thing)
     for said, things in holders.items():
         yield from look.listed(things, f"{name}={said}")
     changes = (
         r for r in look.recent(Kind.ATTRIBUTES_SET) if name in fields_of(rec.attr_mask_of(r))
     )
     yield from look.all_of(islice(changes, 1))
+
+
+def _on_device(hca: Hca, qp: QueuePair) -> str:
+    """How long this device waits for a response: ` (268.435 ms on mlx5)`."""
+    wait_ns = qp.path.answer_ns if qp.path is not None else None
+    return "" if wait_ns is None else f" ({fmt.duration(wait_ns)} on {hca.profile.name})"
 
 
 def _value(qp: QueuePair, name: str) -> str:
@@ -169,7 +177,7 @@ def of_drop(look: OccurrenceSearch, name: str) -> Iterator[OccurrenceRow]:
     """Packets dropped for this reason: how many on each node, then the newest."""
     for node, hca in look.world.nodes.items():
         if count := hca.drops.get(name, 0):
-            yield OccurrenceRow(f"{node} dropped {fmt.count(count, 'packet')} so")
+            yield OccurrenceRow(f"{node} dropped {fmt.count(count, 'packet')} for this reason")
     dropped = look.recent(Kind.PACKET_DROPPED)
     yield from look.all_of((r for r in dropped if rec.reason_of(r) == name), answers=True)
 

@@ -9,6 +9,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
 from rdmalab.spec.work import is_local
 from rdmalab.views import fmt, record_text
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.event_queue import Door
 from rdmalab.world.network import Arrival
 from rdmalab.world.program_state import Program
@@ -42,6 +43,15 @@ class PlannedRow:
     def text(self) -> str:
         """The row in one line: time, object, sentence."""
         return f"{fmt.clock(self.at_ns)} {self.qp or self.node} {self.sentence} (planned)"
+
+
+describe(
+    PlannedRow,
+    Col("at_ns", Meaning.DIM, form=fmt.clock),
+    Col("qp", Meaning.NAME, of=lambda row: row.qp or row.node),
+    Col("sentence"),
+    Col("planned", Meaning.PLANNED, of=lambda _row: "planned"),
+)
 
 
 def planned_rows(world: World, names: Names) -> list[PlannedRow]:

@@ -7,8 +7,9 @@ from rdmalab.command import Noun
 from rdmalab.hca import port
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.session.names import Names
-from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
-from rdmalab.views import record_text
+from rdmalab.spec.limits import LinkLayer, PhysState, PortState
+from rdmalab.views import fmt, record_text
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World
 
@@ -74,13 +75,74 @@ class LinkRow:
     faults: list[str]
 
 
+describe(
+    LinkRow,
+    Col(
+        "up", lambda row: Meaning.OK if row.up else Meaning.FAILED, "link {}",
+        of=lambda row: "UP" if row.up else "DOWN",
+    ),
+    Col("latency_ns", label="{} one way", form=fmt.duration),
+    Col("rate_bps", form=fmt.rate),
+    Col("mtu", label="mtu {}"),
+    Col("faults", Meaning.ATTENTION, of=lambda row: ", ".join(f"fault {f}" for f in row.faults)),
+)  # fmt: skip
+
+
+def _loud(count: int) -> Meaning:
+    return Meaning.ATTENTION if count else Meaning.DIM
+
+
+def _lids(row: PortRow) -> str:
+    return f"{row.link_layer.text} lid {row.lid} lmc {row.lmc}" if row.lid else ""
+
+
+describe(
+    PortRow,
+    Col("node", Meaning.NAME),
+    Col(
+        "state",
+        lambda row: Meaning.OK if row.state is PortState.ACTIVE else Meaning.ATTENTION,
+        form=fmt.value,
+    ),
+    Col("gid"),
+    Col("lid", of=_lids),
+    Col("mtu", label="mtu {}", of=lambda row: row.active_mtu),
+    Col("profile", label="profile {}"),
+    Col("drops", lambda row: _loud(row.drops), "{} dropped"),
+    Col(
+        "events", lambda row: _loud(row.async_events), "{} events", of=lambda row: row.async_events
+    ),
+    Col("bad P_Key", Meaning.ATTENTION, "{} bad P_Key", of=lambda row: row.bad_pkey_cntr or None),
+    Col("bad Q_Key", Meaning.ATTENTION, "{} bad Q_Key", of=lambda row: row.qkey_viol_cntr or None),
+)
+describe(
+    TableRow,
+    Col("name", Meaning.NAME),
+    Col("index", Meaning.NUMBER, right=True),
+    Col("value"),
+)
+describe(
+    UseRow,
+    Col("name"),
+    Col("used", Meaning.NUMBER, right=True),
+    Col("limit", Meaning.DIM, "of {}", of=lambda row: f"{row.limit:,}", right=True),
+)
+describe(
+    DeviceRow,
+    Col("node", Meaning.NAME),
+    Col("state", lambda row: Meaning.OK if row.state == "open" else Meaning.FAILED),
+    Col("profile", label="profile {}"),
+    Col("objects", label="{} objects"),
+)
+
+
 def port_row(world: World, node: str) -> PortRow:
     """The port of one node."""
     hca = world.nodes[node]
     return PortRow(
         node=node,
         state=hca.port_state,
-        phys_state=PHYS_STATES[hca.port_state],
+        phys_state=port.phys_state(hca),
         link_layer=port.link_layer(hca),
         lid=hca.lids[0] if hca.lids else 0,
         lmc=port.lmc(hca),

@@ -29,6 +29,7 @@ from rdmalab.views.device_warnings import (
     send_departs,
 )
 from rdmalab.wire.headers import GRH
+from rdmalab.world.relations import peer_node
 
 
 def _send_posted(moment: WarningContext) -> Iterator[str]:
@@ -73,6 +74,13 @@ def _unaddressed(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
     elif transport.addressed and wqe.wr.remote_qpn > MASK:
         number = wqe.wr.remote_qpn
         yield warning("cut-qpn", field="remote_qpn", value=number, kept=number & MASK)
+    if wqe.work is not None and wqe.work.remote and wqe.length and not wqe.wr.rkey:
+        names, world = moment.session.names, moment.session.world
+        peer = peer_node(world, moment.qp)
+        regions = names.living(world, Noun.MR, peer) if peer else []
+        said = warning("rem-access", mr=names.of(regions[-1]) if regions else "MR")
+        later = warning("later", status=WCStatus.REM_ACCESS_ERR.name)
+        yield f"{said} {later}" if transport.acknowledged else said
     if transport.names_srq and not wqe.wr.remote_srqn:
         yield fails_later(WCStatus.REM_INV_REQ_ERR, "xrc-srqn")
 
@@ -142,7 +150,7 @@ def _fills_up(moment: WarningContext, qp: QueuePair) -> Iterator[str]:
     """A send queue of unsignaled work: no completion will free its slots."""
     sq = qp.sq
     used = sq.used
-    silent = used > 1 and not any(wqe.signaled for wqe in sq.wqes.values())
+    silent = used > 1 and sq.is_unsignaled
     name = moment.name(Noun.QP, qp.number)
     if silent and used == sq.capacity:
         yield warning("sq-full-of-unsignaled", used=used, qp=name)

@@ -9,6 +9,7 @@ from rdmalab.hca.channels import CompChannel
 from rdmalab.session.names import Names
 from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.program_state import Program
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists
@@ -33,7 +34,7 @@ class ProgramRow:
 
     @property
     def text(self) -> str:
-        """`A.rx WAITING in line 2 since 1.300us: get_cq_event A.ch0`."""
+        """`A.rx WAITING in line 2 since 1.300 us: get_cq_event A.ch0`."""
         since = fmt.clock(self.since_ns)
         if self.state is ProgramState.DONE:
             return f"{self.name} DONE at {since}"
@@ -51,6 +52,28 @@ class LineRow:
     number: int
     text: str
     comes: bool
+
+
+_MEANINGS = {
+    ProgramState.RUNNING: Meaning.UNDER_WAY,
+    ProgramState.SLEEPING: Meaning.WAITING,
+    ProgramState.WAITING: Meaning.WAITING,
+    ProgramState.DONE: Meaning.OK,
+    ProgramState.FAILED: Meaning.FAILED,
+}
+
+describe(
+    ProgramRow,
+    Col("name", Meaning.NAME),
+    Col("state", lambda row: _MEANINGS[row.state], of=lambda row: row.state.name),
+    Col("place", of=lambda row: row.text.removeprefix(f"{row.name} {row.state.name}").strip()),
+)
+describe(
+    LineRow,
+    Col("number", Meaning.DIM, "line {}", right=True),
+    Col("comes", Meaning.CURRENT, of=lambda row: "next" if row.comes else None),
+    Col("text"),
+)
 
 
 def program_row(world: World, names: Names, thing: Thing) -> ProgramRow:

@@ -32,6 +32,7 @@ from rdmalab.views import (
     wqes,
 )
 from rdmalab.views.aggregates import Aggregates
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.views.row_fields import field_hints, row_class, type_word
 from rdmalab.world.world import World
 
@@ -44,6 +45,9 @@ class FieldRow(NamedTuple):
     path: str
     type: str
     sentence: str
+
+
+describe(FieldRow, Col("path", Meaning.NAME), Col("type", Meaning.DIM), Col("sentence"))
 
 
 class QueryRow(NamedTuple):

@@ -13,6 +13,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import MTU, MigState, QPState, QPType
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
 from rdmalab.views.wr_region import RegionRow, region_row
@@ -36,6 +37,8 @@ class QueueRow:
     waiting: Annotated[int, "posted, nothing done for them yet"]
     on_wire: Annotated[int, "begun and not completed; receives: in use by a message"]
     acked: Annotated[int, "completed; the slot is freed when a completion is polled"]
+    failed: Annotated[int, "how many of them ended with an error that is not polled yet"]
+    name: Annotated[str, "its queue pair, and which of the two it is"]
 
 
 @dataclass(slots=True)
@@ -72,7 +75,7 @@ class QpRow:
     recv_cq: Annotated[str, "where receives complete"]
     srq: Annotated[str, "the SRQ it takes receives from, empty for its own queue"]
     xrcd: Annotated[str, "the XRC domain whose SRQs it may feed"]
-    deaf: Annotated[bool, "in RTR or RTS with no receive posted: the next SEND gets an RNR NAK"]
+    rq_empty: Annotated[bool, "in RTR or RTS with no receive posted: the next SEND gets an RNR NAK"]
     sq_sig_all: Annotated[bool, "whether every send gives a completion"]
     cap: Annotated[CapRow, "the sizes that create_qp handed back"]
     peer: Annotated[str, "the peer QP, empty before RTR"]
@@ -103,6 +106,7 @@ class QpRow:
     groups: Annotated[str, "the multicast groups it is attached to"]
     slid: Annotated[int | None, "the LID its packets come from, on InfiniBand"]
     dlid: Annotated[int | None, "the LID they go to, on InfiniBand"]
+    hop_limit: Annotated[int, "routers that its packets may pass, as stored"]
     alt_slid: Annotated[int | None, "the same of its alternate path"]
     alt_dlid: Annotated[int | None, "the same of its alternate path"]
     path_mig_state: Annotated[MigState, "whether the alternate path is ready: ARMED"]
@@ -139,6 +143,11 @@ class _Seen(NamedTuple):
     hca: "Hca"
     qp: QueuePair
 
+    @property
+    def name(self) -> str:
+        """The name of the queue pair."""
+        return self.names.of(Thing(Noun.QP, self.hca.node, self.qp.number))
+
     def part(self, noun: Noun, number: int) -> str:
         """The name of an object that the queue pair was created with."""
         return fmt.part_name(self.names, noun, self.hca.node, number)
@@ -152,7 +161,7 @@ class _Seen(NamedTuple):
 
 # By the name of the field of a QpRow: rows are made of all these, answers of one.
 _FACTS: dict[str, Callable[[_Seen], Any]] = {
-    "name": lambda it: it.names.of(Thing(Noun.QP, it.hca.node, it.qp.number)),
+    "name": lambda it: it.name,
     "node": lambda it: it.hca.node,
     "qp_num": lambda it: it.qp.number,
     "qp_type": lambda it: it.qp.qp_type,
@@ -162,14 +171,14 @@ _FACTS: dict[str, Callable[[_Seen], Any]] = {
     "recv_cq": lambda it: it.part(Noun.CQ, it.qp.recv_cq),
     "srq": lambda it: it.part(Noun.SRQ, it.qp.srq),
     "xrcd": lambda it: it.part(Noun.XRCD, it.qp.xrcd),
-    "deaf": lambda it: _is_deaf(it.qp),
+    "rq_empty": lambda it: _is_rq_empty(it.qp),
     "sq_sig_all": lambda it: it.qp.sq_sig_all,
     "cap": lambda it: CapRow(**dataclasses.asdict(it.qp.told_cap)),
     "peer": lambda it: _peer(it.world, it.names, it.qp),
     "dest_node": lambda it: peer_node(it.world, it.qp) if _path(it.qp) else "",
     "dest_qp_num": lambda it: path.dest_qpn if (path := _path(it.qp)) else 0,
-    "sq": lambda it: sq_row(it.qp),
-    "rq": lambda it: rq_row(it.qp),
+    "sq": lambda it: sq_row(it.hca, it.qp, it.name),
+    "rq": lambda it: rq_row(it.hca, it.qp, it.name),
     "sq_psn": lambda it: it.qp.sq.next_psn,
     "next_psn": lambda it: it.qp.req.psn,
     "unacked_psn": lambda it: it.qp.comp.psn,
@@ -193,6 +202,7 @@ _FACTS: dict[str, Callable[[_Seen], Any]] = {
     "groups": lambda it: " ".join(map(gid_text, groups_of(it.hca, it.qp))),
     "slid": lambda it: _lids(_path(it.qp))[0],
     "dlid": lambda it: _lids(_path(it.qp))[1],
+    "hop_limit": lambda it: path.flow.hop_limit if (path := _path(it.qp)) else 0,
     "alt_slid": lambda it: _lids(it.qp.alternate)[0],
     "alt_dlid": lambda it: _lids(it.qp.alternate)[1],
     "path_mig_state": lambda it: MigState(it.qp.attr.path_mig_state or 0),
@@ -218,7 +228,7 @@ def qp_field(world: World, names: Names, thing: Thing, name: str) -> object:
     return _FACTS[name](_seen(world, names, thing))
 
 
-def _is_deaf(qp: QueuePair) -> bool:
+def _is_rq_empty(qp: QueuePair) -> bool:
     """True if a message would find no receive; for XRC the SRQ is only known from the message."""
     hears = qp.state_row.receives and qp.transport.receives and not qp.transport.names_srq
     return hears and not qp.source.wqes and qp.resp.recv is None
@@ -235,12 +245,13 @@ def _ack_due(qp: QueuePair) -> int | None:
     return qp.timer.at_ns if qp.comp.rnr_until_ns is None else None
 
 
-def sq_row(qp: QueuePair) -> QueueRow:
-    """The send queue in numbers."""
+def sq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
+    """The send queue in numbers. name: of the queue pair."""
     sq, done = qp.sq, qp.comp.serial
     begun = max(done, qp.req.started)  # a flush completes what was never begun
     used = sq.occupied
     return QueueRow(
+        name=f"{name} send queue",
         capacity=sq.capacity,
         used=used,
         free=sq.capacity - used,
@@ -248,15 +259,27 @@ def sq_row(qp: QueuePair) -> QueueRow:
         waiting=sq.posted - begun + len(sq.early),
         on_wire=begun - done,
         acked=done - sq.freed,
+        failed=_failed(hca, qp, qp.send_cq, is_send=True),
     )
 
 
-def rq_row(qp: QueuePair) -> QueueRow:
-    """The receive queue in numbers."""
+def _failed(hca: "Hca", qp: QueuePair, cq: int, *, is_send: bool) -> int:
+    """How many error CQEs of one of its queues wait to be polled."""
+    found = hca.cqs.items.get(cq)
+    return sum(
+        cqe.status != WCStatus.SUCCESS
+        for cqe in (found.cqes if found is not None else ())
+        if cqe.is_send is is_send and cqe.qp_num == qp.number
+    )
+
+
+def rq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
+    """The receive queue in numbers. name: of the queue pair."""
     rq = qp.rq
     used, waiting, in_use = rq.used, len(rq.wqes), int(qp.resp.recv is not None)
     in_use = min(in_use, used - waiting)  # Soft-RoCE has given this slot back already
     return QueueRow(
+        name=f"{name} receive queue",
         capacity=rq.capacity,
         used=used,
         free=rq.capacity - used,
@@ -264,6 +287,7 @@ def rq_row(qp: QueuePair) -> QueueRow:
         waiting=waiting,
         on_wire=in_use,
         acked=used - waiting - in_use,
+        failed=_failed(hca, qp, qp.recv_cq, is_send=False),
     )
 
 

@@ -11,6 +11,7 @@ from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, recv_wqe_of
 from rdmalab.spec.srq import SrqType
 from rdmalab.views import fmt
+from rdmalab.views.columns import USUAL, Col, Gauge, Meaning, describe, describe_fields, words
 from rdmalab.world.world import World
 
 
@@ -40,16 +41,34 @@ class SrqRow:
 
     @property
     def text(self) -> str:
-        """`B.srq0  SRQ 2/8, 1 waits, 1 taken, limit 2 armed`."""
-        kind = "" if self.srq_type is SrqType.BASIC else f"{self.srq_type.name} "
-        parts = [f"{kind}SRQ {self.srq_num:#x} {self.used}/{self.capacity}"]
-        parts.append(f"{self.count} waiting" if self.count else "! EMPTY")
-        taken = self.used - self.count
-        parts += [f"{taken} taken, not given back"] if taken else []
-        parts += [f"limit {self.limit} armed"] if self.armed else []
-        parts += [f"{self.users} QPs on it"] if self.users else []
-        parts += ["! ERROR STATE: no receive is taken any more"] if self.error else []
-        return f"{self.name}  {', '.join(parts)}"
+        """`B.srq0 SRQ 2 of 8 1 waits, 1 taken`."""
+        return words(self)
+
+
+_DEAD = "ERROR STATE: no receive is taken any more"
+
+describe(
+    SrqRow,
+    Col("name", Meaning.NAME),
+    Col(
+        "slots",
+        label="SRQ {}",
+        of=lambda row: Gauge(row.capacity, row.used - row.count, 0, row.count),
+    ),
+    Col("type", of=lambda row: None if row.srq_type is SrqType.BASIC else row.srq_type.name),
+    Col("trouble", Meaning.FAILED, of=lambda row: _DEAD if row.error else None),
+    Col("empty", Meaning.DIM, of=lambda row: None if row.count or row.error else "empty"),
+    Col("taken", label="{} taken", of=lambda row: row.used - row.count or None),
+    Col("posted", label="{} posted", of=lambda row: row.count or None),
+    Col("limit", Meaning.NAME, "limit {} armed", of=lambda row: row.limit if row.armed else None),
+    Col("number", Meaning.DIM, of=lambda row: f"{row.srq_num:#x}", rank=USUAL),
+    Col(
+        "users",
+        Meaning.DIM,
+        of=lambda row: f"in {row.xrcd}" if row.xrcd else f"{fmt.count(row.users, 'QP')} on it",
+        rank=USUAL,
+    ),
+)
 
 
 @dataclass(slots=True)
@@ -64,9 +83,22 @@ class SharedRecvRow:
 
     @property
     def text(self) -> str:
-        """`wr2 64 B waits`, `wr1 64 B taken by B.qp1 in ev 26`."""
-        how = f"taken by {self.qp} in ev {self.event}" if self.qp else "waits"
-        return f"  {fmt.wr(self.wr_id)} {self.length} B {how}"
+        """`wr2 64 B waits`, `wr1 64 B taken by B.qp1 ev 26`."""
+        return words(self)
+
+
+describe(
+    SharedRecvRow,
+    Col("wr_id", Meaning.NAME, "wr{}", form=fmt.number),
+    Col("opcode", of=lambda _row: "RECV", rank=USUAL),
+    Col("len", Meaning.NUMBER, "{} B", of=lambda row: row.length, right=True),
+    Col(
+        "state",
+        lambda row: Meaning.NAME if row.qp else Meaning.WAITING,
+        of=lambda row: f"taken by {row.qp}" if row.qp else "waits",
+    ),
+    Col("event", Meaning.EVENT, "ev {}"),
+)
 
 
 @dataclass(slots=True)
@@ -79,6 +111,9 @@ class XrcdRow:
     fd: Annotated[int, "the file descriptor of the domain; -1 for none"]
     srqs: Annotated[int, "SRQs made through it"]
     qps: Annotated[int, "XRC_RECV queue pairs made through it"]
+
+
+describe_fields(XrcdRow, "domain", "fd", "srqs", "qps", form=fmt.value)
 
 
 def srq_row(world: World, names: Names, thing: Thing) -> SrqRow:

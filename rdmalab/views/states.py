@@ -7,7 +7,8 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.spec import records as rec
 from rdmalab.spec import states as spec_states
 from rdmalab.spec.records import Kind, node_of, object_of
-from rdmalab.spec.states import legal_next
+from rdmalab.spec.states import QPState, legal_next
+from rdmalab.views import fmt
 from rdmalab.world.world import World
 
 
@@ -85,10 +86,23 @@ def state_rows(world: World, thing: Thing, taken: MoveRow | None = None) -> list
             possible=is_possible(qp.qp_type, state, gives_sqe=gives_sqe),
             legal_next=state in nexts,
             came_from=taken is not None and taken.before is state and taken.after is qp.state,
-            note=row.note,
+            note=row.note if state is not QPState.RESET else _of_reset(world, thing, taken),
         )
         for state, row in spec_states.STATES.items()
     ]
+
+
+def _of_reset(world: World, thing: Thing, taken: MoveRow | None) -> str:
+    """That its queues are empty, and how many work requests the move into RESET discarded."""
+    empty = spec_states.STATES[QPState.RESET].note.partition(";")[0]
+    count = 0
+    for _, record in world.trace.records.of_kind(Kind.QUEUE_DISCARDED):
+        if taken is None or rec.event_of(record) < taken.event:
+            break
+        if object_of(record) == thing.number and node_of(record) == thing.node:
+            count += rec.slots_of(record)
+    said = f"; {fmt.count(count, 'work request')} discarded without completions"
+    return empty + said * bool(count)
 
 
 def is_possible(

@@ -6,6 +6,7 @@ from itertools import groupby
 from rdmalab.session.names import Names
 from rdmalab.spec.records import KINDS, Kind, errno_of, event_of, reason_of
 from rdmalab.views import fmt, record_text
+from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.world import World
 
 
@@ -37,6 +38,21 @@ class EventRow:
     at_ns: int | None
     text: str
     rows: list[StoryRow] = field(default_factory=list)
+
+
+describe(
+    StoryRow,
+    Col("event", Meaning.EVENT, "ev {}", of=lambda row: f"{row.event}.{row.position}"),
+    Col("at_ns", Meaning.DIM, form=fmt.clock),
+    Col("subject", Meaning.NAME),
+    Col("sentence"),
+)
+describe(
+    EventRow,
+    Col("event", Meaning.EVENT, "ev {}"),
+    Col("at_ns", Meaning.DIM, form=fmt.clock),
+    Col("text"),
+)
 
 
 # What goes without saying in the sentence of an event: other records of it tell the same, or more.

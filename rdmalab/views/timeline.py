@@ -12,7 +12,12 @@ from typing import Annotated
 from rdmalab.session.branch import Branch, Place
 from rdmalab.session.history import History
 from rdmalab.session.names import Names
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, event_of, kind_of
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt, planned
+from rdmalab.views.columns import Meaning
+from rdmalab.world.world import World
 
 Checkpoints = Mapping[str, tuple[str, Place]]
 
@@ -36,7 +41,7 @@ class MarkRow:
 
     @property
     def text(self) -> str:
-        """`@before-nak at ev 24, 9.210us`, `branch-1 leaves at ev 24`."""
+        """`@before-nak at ev 24, 9.210 us`, `branch-1 leaves at ev 24`."""
         if self.mark is Mark.FORK:
             return f"{self.name} and this branch part at ev {self.event}"
         return f"@{self.name} at ev {self.event}, {fmt.clock(self.at_ns)}"
@@ -71,13 +76,13 @@ class TimelineRow:
 
     @property
     def text(self) -> str:
-        """`ev 24 of 31, PAST, at 9.210us of 10.230us on main; …`."""
+        """`ev 24 of 31, PAST, at 9.21 us of 10.23 us on main; …`."""
         stands = fmt.ev(self.event, "start")
         if self.live:
-            stands += f", LIVE, at {fmt.clock(self.now_ns)}"
+            stands += f", LIVE, at {fmt.exact(self.now_ns)}"
         else:
-            stands += f" of {self.end}, PAST, at {fmt.clock(self.now_ns)}"
-            stands += f" of {fmt.clock(self.end_ns)}"
+            stands += f" of {self.end}, PAST, at {fmt.exact(self.now_ns)}"
+            stands += f" of {fmt.exact(self.end_ns)}"
         several = f", one of {self.branches} branches" if self.branches > 1 else ""
         return f"{stands}; on {self.branch}{several}; next: {self.soon}"
 
@@ -124,6 +129,26 @@ def mark_rows(history: History, checkpoints: Checkpoints) -> list[MarkRow]:
     ]
     rows += [fork for branch in history.branches.values() if (fork := _fork(history, branch))]
     return sorted(rows, key=lambda row: (row.event, row.at_ns, row.mark))
+
+
+def trouble_events(world: World, _names: Names) -> dict[int, Meaning]:
+    """Events in which something failed, was refused or lost, as far back as the trace is read."""
+    found: dict[int, Meaning] = {}
+    for _, record in world.trace.records.newest():
+        meaning = _TROUBLES.get(kind_of(record))
+        if meaning is Meaning.FAILED and rec.cqe_of(record).status == WCStatus.SUCCESS:
+            continue
+        if meaning is not None and found.get(event_of(record)) is not Meaning.FAILED:
+            found[event_of(record)] = meaning
+    return found
+
+
+_TROUBLES = {
+    Kind.CQE_ADDED: Meaning.FAILED,
+    Kind.REQUEST_REFUSED: Meaning.REFUSED,
+    Kind.PACKET_DROPPED: Meaning.REFUSED,
+    Kind.PACKET_LOST: Meaning.LOST,
+}
 
 
 def _line(history: History) -> list[tuple[str, Place]]:

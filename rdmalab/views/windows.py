@@ -8,6 +8,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca.mw import Binding, MemoryWindow
 from rdmalab.session.names import Names
 from rdmalab.spec.access import Access, MWType
+from rdmalab.views import fmt
+from rdmalab.views.columns import ALL, USUAL, Col, Meaning, describe
 from rdmalab.world.world import World
 
 
@@ -33,6 +35,28 @@ class MwRow:
     access: Annotated[Access, "what the peer may do"]
     qp: Annotated[str | None, "the only queue pair that may use it, of a type 2 window"]
     pd: Annotated[str, "its protection domain"]
+
+
+def _opened(row: MwRow) -> str:
+    start = row.start or 0
+    return f"{row.mr}[{start}:{start + row.length}]" if row.mr else ""
+
+
+def _state(row: MwRow) -> Meaning:
+    return Meaning.NAME if row.state is WindowState.BOUND else Meaning.DIM
+
+
+describe(
+    MwRow,
+    Col("name", Meaning.NAME),
+    Col("type", form=fmt.value, rank=USUAL),
+    Col("state", _state, form=fmt.value),
+    Col("rkey", label="rkey {}", form=hex),
+    Col("opens", of=_opened),
+    Col("access", Meaning.DIM, of=lambda row: fmt.flags(row.access, Access) if row.mr else None),
+    Col("qp", label="for {}"),
+    Col("pd", Meaning.DIM, "in {}", rank=ALL),
+)
 
 
 def mw_row(world: World, names: Names, thing: Thing) -> MwRow:
@@ -76,7 +100,7 @@ class OpenRow:
     @property
     def text(self) -> str:
         """`[0:64] open by rkey 0x8000151 of B.mw0: REMOTE_WRITE`."""
-        rights = "|".join(flag.name or "" for flag in Access if flag & self.access) or "nothing"
+        rights = fmt.flags(self.access, Access) if self.access else "nothing"
         return f"[{self.start}:{self.stop}] open by rkey {self.rkey:#x} of {self.mw}: {rights}"
 
 

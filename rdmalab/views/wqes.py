@@ -13,6 +13,7 @@ from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode, is_local
 from rdmalab.views import fmt, record_text
+from rdmalab.views.columns import USUAL, Col, Meaning, describe, words
 from rdmalab.world.world import World
 
 
@@ -61,12 +62,17 @@ class WqeRow:
 
     @property
     def text(self) -> str:
-        """`wr7 SEND 64 B RNR WAIT psn 3..5 signaled`."""
-        opcode = fmt.member(self.opcode, WROpcode)
-        psns = "" if self.first_psn is None else f" psn {self.first_psn}"
-        if self.last_psn != self.first_psn:
-            psns += f"..{self.last_psn}"
-        return f"{fmt.wr(self.wr_id)} {opcode} {self.length} B {self.word}{psns}"
+        """`wr7 SEND 64 B RNR WAIT psn 3..5`."""
+        return words(self)
+
+    @property
+    def psns(self) -> str:
+        """`3..5`; empty without any."""
+        if self.first_psn is None:
+            return ""
+        return str(self.first_psn) + (
+            "" if self.last_psn == self.first_psn else f"..{self.last_psn}"
+        )
 
 
 def _unanswered(opcode: int) -> str:
@@ -87,8 +93,58 @@ class RecvRow:
     @property
     def text(self) -> str:
         """`wr2 4096 B POSTED`."""
-        status = self.status.name.replace("_", " ")
-        return f"{fmt.wr(self.wr_id)} {self.length} B {status}"
+        return words(self)
+
+
+def _stands(row: WqeRow) -> Meaning:
+    if row.wc_status not in (None, WCStatus.SUCCESS):
+        flushed = row.wc_status is WCStatus.WR_FLUSH_ERR
+        return Meaning.FLUSHED if flushed else Meaning.FAILED
+    return _MEANINGS.get(row.status, Meaning.PLAIN)
+
+
+def _unsaid(row: WqeRow) -> str | None:
+    """`unsignaled`, unless the status says it."""
+    return None if "unsignaled" in row.word else "unsignaled"
+
+
+_MEANINGS = {
+    Progress.EARLY: Meaning.REFUSED,
+    Progress.POSTED: Meaning.WAITING,
+    Progress.WAITING: Meaning.WAITING,
+    Progress.ON_WIRE: Meaning.UNDER_WAY,
+    Progress.RNR_WAIT: Meaning.WAITING,
+    Progress.ACKED: Meaning.OK,
+    Progress.FAILED: Meaning.FAILED,
+    Progress.GONE: Meaning.DIM,
+}
+
+describe(
+    WqeRow,
+    Col("wr_id", Meaning.NAME, "wr{}", form=fmt.number),
+    Col("opcode", of=lambda row: fmt.member(row.opcode, WROpcode)),
+    Col("len", Meaning.NUMBER, "{} B", of=lambda row: row.length, right=True),
+    Col("status", _stands, of=lambda row: row.word),
+    Col("psn", label="psn {}", of=lambda row: row.psns),
+    Col(
+        "signaled",
+        Meaning.DIM,
+        of=lambda row: "signaled" if row.signaled else _unsaid(row),
+        rank=USUAL,
+    ),
+)
+describe(
+    RecvRow,
+    Col("wr_id", Meaning.NAME, "wr{}", form=fmt.number),
+    Col("opcode", of=lambda _row: "RECV", rank=USUAL),
+    Col("len", Meaning.NUMBER, "{} B", of=lambda row: row.length, right=True),
+    Col(
+        "status",
+        lambda row: _MEANINGS.get(row.status, Meaning.PLAIN),
+        of=lambda row: row.status.name.replace("_", " "),
+    ),
+    Col("received", Meaning.DIM, "{} B received", of=lambda row: row.received or None, rank=USUAL),
+)
 
 
 def wqe_rows(world: World, thing: Thing) -> list[WqeRow]:

@@ -1,4 +1,4 @@
-"""Commands of files and sessions: load, next, continue, new, share, open, export, save.
+"""Commands of files and sessions: load, lessons, next, continue, new, share, open, export, save.
 
 They are commands of the prompt: a scenario touches no file.
 """
@@ -13,6 +13,7 @@ from rdmalab.export import FORMATS, format_called
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
+from rdmalab.workbench.lab_words import MakeLab
 
 Profile = Annotated[str, OneOf(PROFILES)]
 
@@ -22,12 +23,23 @@ class Load:
     """Request: load this scenario or lab. profile: replaces those of the file; None keeps them.
 
     student: of a lab: the parameters of this student. work: a submission of it to be continued.
+    again: work in the lab that is kept is not continued.
     """
 
     path: str
     profile: str | None = None
     student: str = ""
     work: str = ""
+    again: bool = False
+
+
+@dataclass(slots=True)
+class ListLessons:
+    """Request: list the lessons of a path or folder, with a tag, of a level; empty: of any."""
+
+    path: str = ""
+    tag: str = ""
+    level: int | None = None
 
 
 @dataclass(slots=True)
@@ -82,21 +94,37 @@ class Exported:
 
 @command(Facts(touches_files=True, recovery=Recovery.REPEAT_WALK))
 def load(
-    session: Session, file: str, *, profile: Profile | None = None, student: str = "",
-    work: str = "",
+    session: Session, file: str, start: Literal["", "again"] = "", *,
+    profile: Profile | None = None, student: str = "", work: str = "",
 ) -> Load:  # fmt: skip
     """Open a scenario and step through it with its notes; `next` continues. Or open a lab.
 
     The session starts with a new world. The setup runs at once; then each note is a stop. A file
     of the folder scenarios has a short name: load err/rnr-retry-exceeded. profile: the device
     model of all nodes, instead of those in the file. student: the id under which you hand in a
-    lab; it draws your parameters. work: a submission that you continue. The words of a lab are
-    task, hint, answer, submit.
+    lab; it draws your parameters. Work in a lab is kept and continued; `again` starts over. work: a
+    submission that you continue. The words of a lab are task, hint, answer, submit.
 
     Example: load "scenarios/rc/send.rdmalab.yaml"
     """
     del session
-    return Load(file, profile, student, work)
+    return Load(file, profile, student, work, start == "again")
+
+
+@command(Facts(recovery=Recovery.SKIP))
+def lessons(
+    session: Session, path: str = "", *, tag: str = "",
+    level: Annotated[int, Range(1, 3)] | None = None,
+) -> ListLessons:  # fmt: skip
+    """List lessons and labs in the order of the learning paths: done, next, level, minutes.
+
+    path: only this path or folder, or a word that is sought in titles, names and tags. tag and
+    level also find lessons that are on no path. `load NAME` opens one.
+
+    Example: lessons srq
+    """
+    del session
+    return ListLessons(path, tag, level)
 
 
 @command(Facts(is_repeated=True, recovery=Recovery.REPEAT_WALK))
@@ -203,13 +231,16 @@ class Saved:
 
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
-def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none") -> Saved:
+def save(
+    session: Session, file: str, *, expect: Literal["none", "all"] = "none"
+) -> Saved | MakeLab:
     """Write this session as a scenario: `load` steps through it, `rdmalab run` tests it.
 
     It has each verb as typed, the verbs of short forms, refusals with their errno, and the runs
     between them. A name without a dot gets .rdmalab.yaml; an existing scenario is replaced, any
     other file is not. expect=all: also writes expectations for each run: its packets with their
-    fields, and the changed states, queues and completions.
+    fields, and the changed states, queues and completions. A name that ends with .lab.yaml: writes
+    a lab, whose tasks ask for what has happened here.
 
     Example: save rnr.rdmalab.yaml
     """
@@ -218,16 +249,19 @@ def save(session: Session, file: str, *, expect: Literal["none", "all"] = "none"
 
     name = Path(file).name
     named = f"{file}{SUFFIX}" if name and "." not in name else file
-    title = name.removesuffix(SUFFIX)
+    title = name.removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
     try:
         text = saved(session, title or "this session", Expect[expect.upper()])
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
+    if file.endswith(LAB_SUFFIX):
+        return MakeLab(file, text)
     replaced = _write(named, text.encode(), is_scenario, "scenario")
     return Saved(named, text.count("\n  - "), replaced)
 
 
 SUFFIX = ".rdmalab.yaml"
+LAB_SUFFIX = ".lab.yaml"
 _WAY_OUT = "name a file in an existing directory with write permission"
 
 

@@ -16,6 +16,7 @@ from rdmalab.command import (
 from rdmalab.hca.port import link_layer
 from rdmalab.session.lines import Script
 from rdmalab.spec.limits import LinkLayer
+from rdmalab.spec.refusals import MALFORMED
 from rdmalab.views import occurrence_search, packets
 from rdmalab.wire.links import decode, encode
 from rdmalab.wire.packet import Packet
@@ -126,5 +127,5 @@ def _read(frame: bytes, layer: LinkLayer, wanted: str) -> Packet:
     try:
         return decode(frame, layer)
     except Malformed as malformed:
-        message = f"these bytes are not an RDMA packet: {malformed}"
+        message = f"these bytes are not an RDMA packet: {MALFORMED[malformed.reason]}"
         raise NotUnderstood(message, hint="flip a bit: byte=", argument=wanted) from None

@@ -21,8 +21,21 @@ class Tour(LabRequest):
 
 
 @dataclass(slots=True)
+class ReturnToLab(LabRequest):
+    """Request: open the newest lab that is kept. name, student: of these; empty: of any."""
+
+    name: str = ""
+    student: str = ""
+
+
+@dataclass(slots=True)
 class TaskList(LabRequest):
-    """Request: show the tasks, and what is judged of them now."""
+    """Request: show the tasks, and what is judged of them now; of a lesson its notes.
+
+    name: one of the tasks, in full.
+    """
+
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -38,7 +51,7 @@ class TakeHint(LabRequest):
 
 @dataclass(slots=True)
 class GiveAnswer(LabRequest):
-    """Request: answer a task."""
+    """Request: answer a task. text: empty: `task` is the answer to the open question."""
 
     task: str
     text: str
@@ -51,17 +64,26 @@ class Submit(LabRequest):
     file: str = ""
 
 
+@dataclass(slots=True)
+class MakeLab(LabRequest):
+    """Request: write a lab that is made of a session. session: as a scenario."""
+
+    file: str
+    session: str
+
+
 @command(Facts())
-def task(session: Session) -> TaskList:
-    """Show the tasks of the lab, and which are done.
+def task(session: Session, name: str = "") -> TaskList:
+    """Show the tasks of the lab, and which are done; or one task, or the notes of a lesson.
 
     Your lines are replayed and judged as `rdmalab grade` does it; hidden tasks are judged by the
     instructor only. A lab is opened with load: load labs/sq-full student=s4711
 
     Example: task
+    Example: task explain
     """
     del session
-    return TaskList()
+    return TaskList(name)
 
 
 @command(Facts(touches_files=True))
@@ -77,6 +99,19 @@ def tour(session: Session, start: Literal["", "again"] = "") -> Tour:
     return Tour(start == "again")
 
 
+@command(Facts(touches_files=True))
+def lab(session: Session, name: str = "", student: str = "") -> ReturnToLab:
+    """Return to the lab in which you worked last; or to another that is kept, by its name.
+
+    The work of each student in each lab is kept after each line.
+
+    Example: lab
+    Example: lab sq-full s4711
+    """
+    del session
+    return ReturnToLab(name, student)
+
+
 @command(Facts())
 def hint(session: Session, task_id: str = "", sure: Literal["", "yes"] = "") -> TakeHint:
     """Show the next hint of a task, or of the first that is open.
@@ -90,9 +125,14 @@ def hint(session: Session, task_id: str = "", sure: Literal["", "yes"] = "") -> 
 
 
 @command(Facts())
-def answer(session: Session, task_id: str, text: Annotated[str, PROSE]) -> GiveAnswer:
-    """Answer a task that asks for a value or for the number of a choice; the last answer counts.
+def answer(session: Session, task_id: str, text: Annotated[str, PROSE] = "") -> GiveAnswer:
+    """Answer the open question of a lesson or a lab; of a task by its name, the last answer counts.
 
+    A choice is named by its letter, its number or words of its text; a letter alone is enough while
+    the question is open. Without the name of a task the first question that is open is answered.
+
+    Example: answer b
+    Example: answer 2
     Example: answer see ENOMEM
     """
     del session

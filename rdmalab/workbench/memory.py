@@ -1,16 +1,20 @@
-"""Commands write, fill, read and hexdump: the application accesses its own buffers."""
+"""Commands by which the application accesses its own memory: write, fill, read, hexdump, poke."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.command import SCRIPTABLE, Bits, NotUnderstood, Noun, Region, command
+from rdmalab.command import SCRIPTABLE, Bits, NotUnderstood, Noun, Range, Region, Thing, command
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
 from rdmalab.world.world import World
 
+Node = Annotated[Thing, Noun.NODE]
+Address = Annotated[int, Bits(64)]
 Bytes_ = Annotated[Region, Noun.MR]
 _MOST = 1 << 24
+_MOST_MAPPED = 1 << 31  # as the longest MR
+_END = 1 << 64
 _LINE = 64  # what hexdump shows of a buffer when no range is given
 
 
@@ -29,7 +33,7 @@ def bounds(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
     start = region.start or 0
     stop = mr.length if region.stop is None else region.stop
     if not 0 <= start <= stop <= mr.length:
-        message = f"[{start}:{stop}] lies outside the buffer"
+        message = f"[{start}:{stop}] is outside the buffer"
         raise NotUnderstood(message, hint=f"it has bytes 0:{mr.length}", argument="where")
     return mr, start, stop
 
@@ -67,6 +71,39 @@ def fill(world: World, where: Bytes_, byte: Annotated[int, Bits(8)] = 0) -> None
     """
     mr, start, stop = _few(world, where)
     _put(world, where, mr.addr + start, bytes([byte]) * (stop - start))
+
+
+@command(SCRIPTABLE)
+def map_memory(
+    world: World, node: Node, *, addr: Address, length: Annotated[int, Range(1, _MOST_MAPPED)]
+) -> None:
+    """Map pages of a node's memory at an address, as the process of a program has them there.
+
+    reg_mr addr=… can register them then. Where reg_mr has no addr the lab maps memory for it.
+
+    Example: map_memory A addr=0x7f0000001000 length=8192
+    """
+    if addr + length > _END:
+        message = f"{length} bytes at {addr:#x} go beyond 2^64"
+        raise NotUnderstood(message, hint="map less, or lower", argument="length")
+    world.node(node).memory.map_at(addr, length)
+
+
+@command(SCRIPTABLE)
+def poke(world: World, node: Node, *, addr: Address, text: str) -> None:
+    """Write text at an address of a node's memory, also where no MR is, as the application would.
+
+    \\n, \\t, \\0 and \\x41 are understood inside the quotes. Inside an MR `write` names the bytes.
+
+    Example: poke A addr=0x7f0000001000 text="hello"
+    """
+    octets = text.encode("latin-1", "replace")
+    hca = world.node(node)
+    if not hca.memory.is_mapped(addr, len(octets)):
+        message = f"node {hca.node} has no memory at {addr:#x}, {len(octets)} bytes"
+        hint = f"map_memory {hca.node} addr={addr:#x} length={max(len(octets), 1)}"
+        raise NotUnderstood(message, hint=hint, argument="addr")
+    hca.memory.write(addr, octets)
 
 
 def _put(world: World, where: Region, addr: int, octets: bytes) -> None:

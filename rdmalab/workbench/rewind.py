@@ -58,7 +58,7 @@ class CheckpointRow:
 
     @property
     def text(self) -> str:
-        """`@before-nak  ev 24 at 9.210us on main`."""
+        """`@before-nak  ev 24 at 9.210 us on main`."""
         return f"@{self.name}  {fmt.ev(self.event)} at {fmt.clock(self.at_ns)} on {self.branch}"
 
 

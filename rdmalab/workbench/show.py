@@ -20,6 +20,7 @@ from rdmalab.session.session import Session
 from rdmalab.session.visits import read_only_visit
 from rdmalab.views import fmt
 from rdmalab.views.changes import change_rows
+from rdmalab.views.moment_diff import facts, further_rows
 from rdmalab.workbench.view_requests import Request, View, Which
 from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
 
@@ -64,7 +65,8 @@ def show(
 def changes(session: Session, event: Moment | None = None) -> View:
     """Show what an event changed, field by field; without a number the last event.
 
-    A time or a checkpoint means the last event until then.
+    First what the event did, then every other field that differs from the moment before it. A time
+    or a checkpoint means the last event until then.
 
     Example: changes
     """
@@ -74,6 +76,10 @@ def changes(session: Session, event: Moment | None = None) -> View:
         world = session.world
         rows = change_rows(world, session.names) if world.event >= 0 else []
         title = f"changes of {fmt.event(world.event)}"
+        if world.event > 0:
+            after = facts(world, session.names)
+            go_to_moment(session, Moment(event=world.event - 1), "event")
+            rows += list(further_rows(rows, facts(world, session.names), after))
     return View(title, rows, "" if rows else "this event changed nothing")
 
 

@@ -1,4 +1,4 @@
-"""The state directory of the user: the history of lines, and the session logs."""
+"""Directories of the user: the history of lines and the session logs, and the settings."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 STATE = "RDMALAB_STATE"
 """The environment variable that names another directory."""
+_SETTINGS = "settings.toml"
 
 
 def state_path() -> Path:
@@ -14,6 +15,15 @@ def state_path() -> Path:
     path = Path(chosen) if chosen else _usual_path()
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def settings_file() -> Path:
+    """The file of the settings, in the state directory if one is chosen; it may not exist."""
+    if chosen := os.environ.get(STATE):
+        return Path(chosen) / _SETTINGS
+    from platformdirs import user_config_path
+
+    return user_config_path("rdmalab", appauthor=False) / _SETTINGS
 
 
 def _usual_path() -> Path:

@@ -8,6 +8,8 @@ from rdmalab.command import Alias, NotUnderstood, Noun, OneOf, Range, Region, Th
 from rdmalab.session.session import Session
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.packet_names import PACKETS
+from rdmalab.views import fmt
+from rdmalab.views.columns import Col, Meaning, describe
 
 BEGIN = "begin with: use rc_pair"
 PANE_LINES = 20  # rows of an endless list, unless the request says how many
@@ -37,6 +39,15 @@ class AsyncRow:
     taken: bool = False
 
 
+describe(
+    AsyncRow,
+    Col("node", Meaning.NAME),
+    Col("event", Meaning.ATTENTION, form=fmt.value),
+    Col("about", of=lambda row: f"{row.subject}: {row.text}"),
+    Col("taken", Meaning.DIM, of=lambda row: "read, not acknowledged" if row.taken else None),
+)
+
+
 @dataclass(slots=True)
 class JournalRow:
     """A line of the journal."""
@@ -44,6 +55,14 @@ class JournalRow:
     event: int
     at_ns: int
     text: str
+
+
+describe(
+    JournalRow,
+    Col("event", Meaning.EVENT, "ev {}"),
+    Col("at_ns", Meaning.DIM, form=fmt.clock),
+    Col("text"),
+)
 
 
 @dataclass(slots=True)

@@ -1,8 +1,9 @@
 """The views of `show`: for each topic its rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from rdmalab.command import NotUnderstood, Noun
+from rdmalab.command import NotUnderstood, Noun, Thing
+from rdmalab.hca.qp import QueuePair
 from rdmalab.views import (
     completions,
     counters,
@@ -20,6 +21,7 @@ from rdmalab.views import (
     windows,
     wqes,
 )
+from rdmalab.views.receive_need import NeedRow, need_row
 from rdmalab.workbench.past_views import events_view, journal_view, log_view, story_view, time_view
 from rdmalab.workbench.view_requests import BEGIN, PANE_LINES, Request, View, if_empty
 
@@ -54,12 +56,22 @@ def _qp(request: Request) -> View:
     if request.thing is None or request.thing.noun is not Noun.QP:
         found = request.things(Noun.QP)
         rows = [queues.qp_row(session.world, session.names, thing) for thing in found]
-        return View("queue pairs", rows, if_empty(rows, f"no queue pair: {BEGIN}"))
+        return View(
+            "queue pairs",
+            [*rows, *_needs(request, found)],
+            if_empty(rows, f"no queue pair: {BEGIN}"),
+        )
     thing = request.thing
     row = queues.qp_row(session.world, session.names, thing)
     diagram = states.diagram_row(session.world, thing)
-    work = wqes.wqe_rows(session.world, thing)
-    return View(row.name, [diagram, row, *work, *wqes.recv_rows(session.world, thing)])
+    work = [*wqes.wqe_rows(session.world, thing), *wqes.recv_rows(session.world, thing)]
+    return View(row.name, [diagram, row, *work, *_needs(request, [thing])])
+
+
+def _needs(request: Request, found: Sequence[Thing]) -> list[NeedRow]:
+    """The queue pairs that a message has met, or will meet, without a receive."""
+    needs = (need_row(request.session.world, request.session.names, thing) for thing in found)
+    return [need for need in needs if need is not None]
 
 
 def _sq(request: Request) -> View:
@@ -108,7 +120,7 @@ def _window(request: Request, length: int) -> tuple[int, int]:
     start = where.start or 0 if where else 0
     stop = where.stop if where and where.stop is not None else min(start + _HEX_BYTES, length)
     if not start <= stop <= length:
-        message = f"[{start}:{stop}] lies outside the buffer"
+        message = f"[{start}:{stop}] is outside the buffer"
         raise NotUnderstood(message, hint=f"it has bytes 0:{length}", argument="where")
     return start, stop
 
@@ -152,7 +164,12 @@ def _srq(request: Request) -> View:
     row = srq.srq_row(world, names, thing)
     rows = srq.recv_rows(world, names, thing, request.which.last or PANE_LINES)
     hint = f"nothing was posted yet: post_srq_recv {row.name} sg=…"
-    return View(row.name, [row, *rows], if_empty(rows, hint))
+    users = [
+        qp
+        for qp in request.things(Noun.QP)
+        if world.find(qp, QueuePair).srq == thing.number and qp.node == thing.node
+    ]
+    return View(row.name, [row, *rows, *_needs(request, users)], if_empty(rows, hint))
 
 
 def program_view(request: Request) -> View:

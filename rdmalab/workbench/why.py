@@ -1,6 +1,6 @@
 """Commands why, apply and checklist."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rdmalab.command import (
     NOWHERE,
@@ -14,12 +14,13 @@ from rdmalab.command import (
     OneOf,
     command,
 )
-from rdmalab.doctor.checklist import LISTS
-from rdmalab.doctor.checklist_report import Walk, walk
-from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.answers import LISTS
 from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
+
+if TYPE_CHECKING:
+    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.report import Report
 
 Topic = Annotated[Expression, TOPIC]
 
@@ -31,7 +32,7 @@ def why(
     *,
     at: Annotated[Moment | None, SPOKEN] = None,
     verbose: Annotated[bool, Flag("-v")] = False,
-) -> Report:
+) -> "Report":
     """Explain a missing or unexpected completion; without argument: all errors.
 
     Subjects: a work request by its wr_id, A.qp0.wr[7] or B.qp0.recv_wr[3], a queue pair, a queue,
@@ -44,6 +45,8 @@ def why(
     Example: why A.qp0.wr[7]
     Example: why A.qp0.wr[7] at=ev 13
     """
+    from rdmalab.doctor.consultation import consult
+
     report = consult(session, None if what is None else what.node, at)
     report.detailed = verbose
     return report
@@ -55,6 +58,8 @@ def apply(session: Session, what: Topic | None = None) -> Script:
 
     Example: apply A.qp0.wr[7]
     """
+    from rdmalab.doctor.consultation import consult
+
     report = consult(session, None if what is None else what.node)
     remedy, place = report.remedy, NOWHERE if what is None else what.place
     if remedy is None and report.standing.good:
@@ -65,17 +70,22 @@ def apply(session: Session, what: Topic | None = None) -> Script:
     if remedy.cure.program:
         message = f"the fix is a change of the program: {remedy.cure.program}"
         raise NotUnderstood(message, place, "change it, and run the session again")
-    return Script(remedy.cure.lines)
+    if not remedy.helps:
+        message = f"the fix was tested and is not sufficient: {remedy.failure}"
+        raise NotUnderstood(message, place, "why -v shows its lines")
+    return Script(remedy.cure.lines, as_typed=True)
 
 
 @command(SCRIPTABLE)
 def checklist(
     session: Session, which: Annotated[str, OneOf(LISTS)], what: Topic | None = None
-) -> Walk:
+) -> "Walk":
     """Print a checklist: each item with pass, fail, wait, unknown or not applicable.
 
     Lists: no-completion, no-receive, bring-up, slow; about one subject, or about all errors.
 
     Example: checklist no-completion A.qp0.wr[7]
     """
+    from rdmalab.doctor.checklist_report import walk
+
     return walk(session, which, None if what is None else what.node)

@@ -54,7 +54,12 @@ class LoggedArrival(NamedTuple):
 
 
 class NullLog:
-    """A log that writes nothing, for pipes, scripts and tests."""
+    """A log that writes nothing, for pipes, scripts and tests.
+
+    is_kept: a person types the lines; then the work in labs is kept, too.
+    """
+
+    is_kept = False
 
     def typed(self, line: str, *, again: bool = False) -> None:
         """A line will run. again: it was running when the last process ended."""
@@ -91,6 +96,8 @@ class NullLog:
 
 class WriteAheadLog(NullLog):
     """Writes one log file, created at the first line."""
+
+    is_kept = True
 
     def __init__(self, head: LogHeader, folder: Path | None = None) -> None:
         self.head = head

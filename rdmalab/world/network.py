@@ -23,8 +23,7 @@ _ACTIVE = PortState.ACTIVE
 
 _NOT_ACTIVE, _DOWN = "the port is not ACTIVE", "the port is down"
 NO_ADDRESS = "no port has this address"
-NO_HOP = "its hop limit is 0"  # so says its address: such a packet never leaves
-NEVER_LEFT = (_NOT_ACTIVE, _DOWN, NO_HOP)
+NEVER_LEFT = (_NOT_ACTIVE, _DOWN)
 """Why a packet is lost before it is on the cable."""
 
 # The packet that was sent, and why nothing can be read in the bytes that arrived.
@@ -58,10 +57,8 @@ class Network:
         target = (self.node_of_lid if by_lid else self.node_of_gid).get(flow.dst)
         if target is None and is_multicast(flow.dst):
             return self._spread(node, qpn, packet)
-        stays = not flow.hop_limit and not (hca.profile.sends_hop_limit_0 or hca.lids)
-        if target is None or stays or hca.port_state is not _ACTIVE:
-            reason = _NOT_ACTIVE if hca.port_state is not _ACTIVE else NO_HOP
-            reason = _unknown(packet) if target is None else reason
+        if target is None or hca.port_state is not _ACTIVE:
+            reason = _unknown(packet) if target is None else _NOT_ACTIVE
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
         if cable.faults or not cable.up:
@@ -75,10 +72,8 @@ class Network:
         sent, busy_ns = self.trace.latest, self.cable.occupies_ns(packet)
         now_ns = self.trace.at_ns
         source = self.nodes[node]
-        stays = not packet.flow.hop_limit and not source.profile.sends_hop_limit_0
-        if stays or source.port_state is not _ACTIVE:
-            reason = NO_HOP if source.port_state is _ACTIVE else _NOT_ACTIVE
-            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
+        if source.port_state is not _ACTIVE:
+            self.trace.record(Kind.PACKET_LOST, node, qpn, packet, _NOT_ACTIVE)
             return busy_ns
         for target, hca in self.nodes.items():
             if target == node:

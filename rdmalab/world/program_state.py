@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.command import Invocation, Refused, Thing
+from rdmalab.command import Invocation, Noun, Refused, Thing
 from rdmalab.grammar.program import Line
 from rdmalab.spec.programs import BLOCKING, FREE, ProgramState
 
@@ -44,6 +44,11 @@ class Program:
     since_ns: int = 0
     why: str = ""
     wants: tuple[str, Thing] | None = None
+
+    @property
+    def thing(self) -> Thing:
+        """The program as names and log have it."""
+        return Thing(Noun.PROGRAM, self.node, self.number)
 
     @property
     def line(self) -> Line:

@@ -27,6 +27,8 @@ _USERS: tuple[tuple[Noun, str, dict[Noun, tuple[str, ...]]], ...] = (
     (Noun.PD, "dealloc_pd", {Noun.PD: ("base",), Noun.TD: ("td",)}),
 )
 """The users of each kind, the verb that ends them, and their fields by what they use."""
+VERBS = {noun: verb for noun, verb, _ in _USERS}
+"""The verb that destroys an object of a noun."""
 
 
 def exists(world: World, thing: Thing) -> bool:

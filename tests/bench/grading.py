@@ -4,16 +4,17 @@ import statistics
 import sys
 import time
 
+from rdmalab.classroom.answers import right_answers
 from rdmalab.classroom.grading import Item, grade_of, grades
-from rdmalab.classroom.judging import right_answers
 from rdmalab.classroom.lab_file import loads
+from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.classroom.submission import written
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.pool import LocalPool, cores
 from rdmalab.scenario.field_types import FORMAT
-from rdmalab.scenario.files import found, read
+from rdmalab.scenario.files import of_instructor, read
 from rdmalab.vocabulary import VOCABULARY
 
 LAB = "labs/sq-full"
@@ -23,7 +24,7 @@ WARM = 25  # grades of which the median is one warm grade
 
 def submissions(count: int) -> list[Item]:
     """Each student hands in the first accepted solution, with the lines of the own parameters."""
-    path = found(LAB)
+    path = of_instructor(LAB)
     text = read(path)
     items = []
     for number in range(count):
@@ -39,7 +40,7 @@ def submissions(count: int) -> list[Item]:
             rdmalab=FORMAT, kind="submission", lab=f"{lab.document.id} {digest(lab)}",
             student=student, lines=solution.lines, answers=answers,
         )  # fmt: skip
-        items.append(Item(text, path, written(work), f"{student}.yaml"))
+        items.append(Item(text, path, written(work), f"{student}.yaml", given(student)))
     return items
 
 

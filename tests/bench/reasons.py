@@ -2,6 +2,7 @@
 
 One pair waits for a receive that never comes, the other was refused its key and flushed the rest;
 of the questions that a person then asks the dearest counts. Cures are tried as part of the answer.
+In a session of its own two threads poll for ever, and an event is one of their polls.
 """
 
 import time
@@ -9,15 +10,18 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.report import Report
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
 from rdmalab.session.lines import replies
+from rdmalab.session.session import Session
 from tests.bench.history import EVENTS, Long
+from tests.bench.loads import settle
 
 MANY = 1_000_000
 RATIOS: dict[str, tuple[float, str]] = {
-    "why_100k": (20_000, "at most"),
-    "why_1m": (60_000, "at most"),
+    "why_100k": (18_000, "at most"),
+    "why_1m": (35_000, "at most"),
+    "why_polling_1m": (35_000, "at most"),
 }
 
 _TROUBLE = (
@@ -41,32 +45,57 @@ _ROOTS = {
 }
 
 
-def _ask(long: Long, text: str) -> Report:
-    question = parse_expression(text, "A").node if text else None
-    return consult(long.session, question)
+_THREADS = [f'program {n}.x lines={{poll {n}.cq0; write {n}.mr0[0:1] "\\x01"}}' for n in "AB"]
+_POLLING = dict.fromkeys(("", "A.x", "B.x", "A.cq0"), "nothing-outstanding")
 
 
-def dearest(events: int) -> float:
-    """CPU seconds of the dearest answer behind so many events, in units of a forward event."""
+def _dearest(session: Session, roots: dict[str, str]) -> float:
+    """CPU seconds of the dearest answer to questions, each with the root that it is to name."""
+    took = []
+    for text, root in roots.items():
+        question = parse_expression(text, "A").node if text else None
+        start = time.process_time()
+        report = consult(session, question)
+        took.append(time.process_time() - start)
+        found = [cause.check.slug for cause in report.causes]
+        assert not root or root in found, (text, found)
+    return max(took)
+
+
+def after_trouble(events: int) -> float:
+    """The dearest answer behind so many events, in units of a forward event."""
     long = Long(2)
     event = long.until(events)
     for line in _TROUBLE:
         for reply in replies(long.session, line):
             if reply.travel is not None:
                 reply.travel.finish()
-    took = []
-    for text, root in _ROOTS.items():
-        start = time.process_time()
-        report = _ask(long, text)
-        took.append((time.process_time() - start) / event)
-        found = [cause.check.slug for cause in report.causes]
-        assert not root or root in found, (text, found)
-    return max(took)
+    return _dearest(long.session, _ROOTS) / event
+
+
+def polling(events: int) -> float:
+    """The dearest answer about threads that poll for ever, in events of theirs."""
+    settle()
+    lab = Lab()
+    for line in ("use rc_pair", *_THREADS):
+        lab.do(line)
+    lab.session.max_events = events
+    start = time.process_time()
+    lab.do("run")
+    event = (time.process_time() - start) / events
+    return _dearest(lab.session, _POLLING) / event
+
+
+_LOADS = {
+    "why_100k": (after_trouble, EVENTS),
+    "why_1m": (after_trouble, MANY),
+    "why_polling_1m": (polling, MANY),
+}
 
 
 def measure() -> dict[str, float]:
     """All keys of this file."""
     fresh = get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=fresh, max_tasks_per_child=1) as processes:
-        counts = {"why_100k": EVENTS, "why_1m": MANY}
-        return {key: round(processes.submit(dearest, n).result(), 2) for key, n in counts.items()}
+        found = {key: processes.submit(load, n) for key, (load, n) in _LOADS.items()}
+        return {key: round(each.result(), 2) for key, each in found.items()}

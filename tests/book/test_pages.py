@@ -5,13 +5,14 @@ import re
 import pytest
 
 from rdmalab.book.catalogue import catalogue
-from rdmalab.book.html import tag
+from rdmalab.book.html import escaped, tag
 from rdmalab.book.lab_page import sheet
 from rdmalab.book.lesson_page import rendered
 from rdmalab.book.words import Linker, address, cause_address, verb_address
 from rdmalab.classroom.lab_file import load
 from rdmalab.guide.explain import entries
-from rdmalab.scenario.files import read
+from rdmalab.guide.manual import PAGES, titles
+from rdmalab.scenario.files import of_instructor, read
 from rdmalab.vocabulary import VOCABULARY
 from tests.book.conftest import LAB, Made
 
@@ -33,6 +34,16 @@ def test_a_lesson_shows_lines_packets_and_what_is_true(made: Made) -> None:
     assert 'href="../../statements.html#S116"' in text
     assert 'href="../../guide/commands.html#verb-post_send"' in text
     assert 'rel="prev"' in text
+
+
+def test_the_answer_to_a_question_is_folded_below_its_choices(made: Made) -> None:
+    text = made.text(RNR)
+    question, _, answer = text.partition('<details class="answer"><summary>The answer</summary>')
+    assert "How does wr7 end?" in question
+    assert '<ol type="a"><li>Not at all.' in question
+    assert "b) The RNR timer expires" not in plain(question)
+    assert "b) The RNR timer expires" in plain(answer)
+    assert "A.cq0.next.wr_id == 7" in plain(answer)
 
 
 def test_answers_of_why_link_to_their_cause(made: Made) -> None:
@@ -102,9 +113,26 @@ def test_prose_links_a_word_once_and_names_stand_out() -> None:
     assert text.endswith("not err/y. &lt;b&gt;")
 
 
+def test_the_manual_is_in_the_book_with_its_links(made: Made) -> None:
+    home = made.text("manual/index.html")
+    for name in PAGES:
+        assert f'href="{name}.html"' in home
+        assert escaped(titles()[name]) in made.text(f"manual/{name}.html")
+    text = made.text("manual/time.html")
+    assert 'href="../guide/commands.html#verb-rewind"' in text
+    assert "# back to the event that wrote the bytes" in plain(text)
+    assert 'rel="prev" class="prev"' in text
+    assert "<!--" not in text
+    keys = made.text("manual/keys.html")
+    assert keys.count("<table>") == 4
+    assert "<th>key</th>" in keys
+    assert 'href="../manual/pyverbs.html"' in made.text("manual/programs.html")
+    assert "manual/screen.html#Zoom" in made.text("search.js")
+
+
 # --------------------------------------------------------------------------- labs
 def test_a_lab_shows_what_students_get_and_nothing_else(made: Made) -> None:
-    source = read(LAB)
+    source = read(of_instructor("labs/sq-full"))
     for page in ("labs/sq-full.html", "sheets/s4711.html"):
         text = plain(made.text(page))
         assert "Post one more SEND on A.qp0. Which errno does post_send return?" in text

@@ -92,7 +92,7 @@ def lab_mutants() -> dict[str, Mutant]:
 
 def asked(copy: Copy, mutant: Mutant) -> Result:
     """What the lab of a mutant answers to it."""
-    items = Items(labs=[f"scenarios/labs/{mutant.statement}{_SUFFIX}"])
+    items = Items(labs=[f"instructor/labs/{mutant.statement}{_SUFFIX}"])
     return copy.run(mutant, items, _LONGEST_S)
 
 

@@ -8,10 +8,12 @@ from rdmalab.classroom import lab_file
 from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.lab_file import LabFile
+from rdmalab.classroom.solution_model import Submission
+from rdmalab.classroom.work_log import WorkLog
 from rdmalab.vocabulary import VOCABULARY
 
 TEMPLATE = (resources.files("rdmalab.classroom") / "template.lab.yaml").read_text("utf-8")
-FOLDER = Path(__file__).parents[2] / "scenarios/labs"
+FOLDER = Path(__file__).parents[2] / "instructor/labs"
 RECV = "post_recv B.qp0 sg=B.mr0[0:64]"
 SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED"
 
@@ -42,3 +44,24 @@ def judged(text: str, work: Work, *, public: bool = False) -> Grade:
 
 def passed(text: str, *lines: str, **answers: str) -> list[bool | None]:
     return [result.passed for result in graded(text, *lines, **answers).results]
+
+
+def logged(work: Submission) -> Submission:
+    """The same work with the log that a lab at a prompt writes."""
+    log = WorkLog()
+    for number in range(1, len(work.lines) + 1):
+        log.add(f"line {number} event {number}")
+    for task, answer in work.answers.items():
+        log.add(" ".join(["answer", task, *([answer] if answer.isdecimal() else [])]))
+    log.add("submit 0")
+    return work.model_copy(update={"log": log.entries})
+
+
+def plain_lab(folder: Path, name: str, *changes: tuple[str, str]) -> str:
+    """The file of a shipped lab whose answers stand in one order and may be tried again."""
+    text = (FOLDER / f"{name}.lab.yaml").read_text()
+    for old, new in (("    shuffle: true\n", ""), ("    tries: 1\n", ""), *changes):
+        text = text.replace(old, new)
+    file = folder / f"{name}.lab.yaml"
+    file.write_text(text)
+    return str(file)

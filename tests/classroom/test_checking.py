@@ -3,9 +3,9 @@
 import os
 from zlib import crc32
 
-from rdmalab.classroom.checking import renamed, students, trials
+from rdmalab.classroom.checking import renamed, students, trials, vary_errors
 from rdmalab.vocabulary import VOCABULARY
-from tests.classroom.labs import FOLDER, TEMPLATE
+from tests.classroom.labs import FOLDER, TEMPLATE, loaded, text_of
 from tests.each import SEED, each
 
 LABS = [path.name for path in sorted(FOLDER.glob("*.lab.yaml"))]
@@ -56,3 +56,31 @@ def test_objects_are_renamed_wherever_they_stand() -> None:
         "post_recv other_qp5 sg=A.mr0[0:8]; show A.qp55",
         "program A.other_tx lines={ post_send A.other_qp5 opcode=SEND }",
     ]
+
+
+HELD = """\
+  - {id: a, points: 1, vary: {held: [1]}, goal: [A.qp0.state == RTS]}
+  - {id: b, points: 1, hidden: true, announce: x, vary: {held: [1, 9]}, goal: [A.cq0.count == 0]}
+"""
+NAMED = "  - use rc_pair\n  - write A.mr0[0:1] '%{held}'\n"
+
+
+def vary_mistakes(tasks: str, setup: str = NAMED) -> list[str]:
+    text = text_of(tasks, "params: {held: {choose: [1]}}\n").replace("  - use rc_pair\n", setup)
+    return [f"{e.message}; {e.hint}" for e in vary_errors(loaded(text))]
+
+
+def test_a_name_of_vary_must_be_used_and_have_a_value_for_students() -> None:
+    assert vary_mistakes(HELD) == []
+    assert vary_mistakes(HELD.replace("held", "seed"), "  - use rc_pair\n") == []
+    hint = "write %{held} in setup, programs or link"
+    unused = f"nothing names %{{held}}; {hint}"
+    assert vary_mistakes(HELD, "  - use rc_pair\n") == [unused] * 2
+    dollar = vary_mistakes(HELD, NAMED.replace("%{", "${"))
+    assert dollar == [f"{unused}, where ${{held}} stands"] * 2
+    assert vary_mistakes(HELD.replace("vary: {held: [1]}, ", "")) == [
+        "only hidden tasks vary held, so students have no value of it; "
+        "add vary: {held: [1]} to a task that is shown"
+    ]
+    goal = HELD.replace("A.cq0.count == 0", '"A.cq0.count < %{held}"')
+    assert vary_mistakes(goal, "  - use rc_pair\n") == []

@@ -69,11 +69,11 @@ def test_what_was_handed_in_can_be_continued(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------- a pyverbs program
-def program(folder: Path, rounds: int) -> str:
-    """The ping-pong of the examples, with so many rounds."""
+def program(folder: Path, rounds: int, size: int = 64) -> str:
+    """The ping-pong of the examples, with so many rounds of so many bytes."""
     text = PROGRAM.read_text()
     assert "ROUNDS = 64, 100" in text
-    text = text.replace("ROUNDS = 64, 100", f"ROUNDS = 64, {rounds}")
+    text = text.replace("ROUNDS = 64, 100", f"ROUNDS = {size}, {rounds}")
     (folder / "pingpong.py").write_text(text)
     return str(folder / "pingpong.py")
 
@@ -83,15 +83,46 @@ def test_a_pyverbs_program_solves_a_lab(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [""])
     path = str(FOLDER / "own-program.lab.yaml")
-    rounds = int(Exercise(path, "s1").work.lab.params["rounds"])
+    params = Exercise(path, "s1").work.lab.params
+    rounds, size = int(params["rounds"]), int(params["bytes"])
     work = str(tmp_path / "work.yaml")
     solve = ["python", "--lab", path, "--student", "s1", "--submit", work]
-    assert main([*solve, program(tmp_path, rounds)]) == 0
-    assert "+ rounds  4 of 4" in capfd.readouterr().err
-    assert main(["grade", path, work, "--require", "8"]) == 0
-    assert main([*solve, program(tmp_path, rounds - 1)]) == 0
-    assert "- rounds  0 of 4" in capfd.readouterr().err
-    assert main(["grade", path, work, "--require", "8"]) == 1
+    assert main([*solve, program(tmp_path, rounds, size)]) == 0
+    assert "+ rounds  6 of 6" in capfd.readouterr().err
+    assert main(["grade", path, work, "--student", "s1", "--require", "8"]) == 0
+    assert main([*solve, program(tmp_path, rounds - 1, size)]) == 0
+    assert "- rounds  0 of 6" in capfd.readouterr().err
+    assert main(["grade", path, work, "--student", "s1", "--require", "8"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ("lines: 20", ""),  # one program is no line for each of its calls
+        ("events: 300", "stopped at the limit of this lab: 300 events after the setup"),
+        ("time: 100us", "stopped at the limit of this lab: 100 us of virtual time"),
+    ],
+)
+def test_a_program_ends_at_the_limits_and_keeps_what_it_has_reached(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    limits: str, told: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sys, "argv", [""])
+    text = (FOLDER / "own-program.lab.yaml").read_text()
+    assert "rules:" not in text
+    lab = tmp_path / "own.lab.yaml"
+    lab.write_text(text.replace("\ntasks:", f"\nrules: {{limits: {{{limits}}}}}\ntasks:", 1))
+    work = str(tmp_path / "work.yaml")
+    solve = ["python", "--lab", str(lab), "--student", "s1", "--submit", work]
+    code = main([*solve, program(tmp_path, 100)])
+    said = capfd.readouterr().err
+    assert told in said
+    assert code == (1 if told else 0)
+    assert "+ pair" in said
+    assert main(["grade", str(lab), work, "--student", "s1"]) == 0
+    graded = capfd.readouterr().out
+    assert "cut" not in graded
+    assert len(submission.loads(Path(work).read_text(), work).lines) <= 20 + 280 * bool(told)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +131,7 @@ def test_a_pyverbs_program_solves_a_lab(
         (["--student", "s1"], "--student and --submit go with --lab"),
         (["--lab", LAB, "--profile", "rxe"], "--lab and --profile exclude each other"),
         (["--lab", "none.lab.yaml"], "none.lab.yaml"),
+        (["--lab", LAB, "--student", "a b"], 'student "a b": an id has letters'),
     ],
 )
 def test_what_a_program_may_not_ask_for(

@@ -1,19 +1,13 @@
-"""Answers: numbers by value, words without regard to case and prefix."""
+"""Feedback: the lab's words for the first cause that `why` names, else its `else`."""
 
-from rdmalab.classroom.feedback import same_answer
-from tests.each import each
+from rdmalab.classroom.feedback import feedback
+from rdmalab.classroom.playing import play
+from tests.classroom.labs import SEND, loaded, text_of
 
 
-@each(
-    "given, right, same",
-    [
-        ("ENOMEM", "12", True), ("12", "ENOMEM", True), ("enomem", "ENOMEM", True),
-        ("0x10", "16", True), ("IBV_WC_SUCCESS", "SUCCESS", True), ("success ", "SUCCESS", True),
-        ("IBV_QPS_ERR", "ERR", True), ("rnr-infinite", "rnr-infinite", True),
-        ('"hello"', "hello", True),
-        ("", "", False), (" ", "0", False), ("16.0", "16", True), ("SUCCES", "SUCCESS", False),
-        ("EINVAL", "ENOMEM", False), ("-1", "1", False),
-    ],
-)  # fmt: skip
-def test_an_answer_is_the_same_or_not(given: str, right: str, same: bool) -> None:
-    assert same_answer(given, right) is same
+def test_the_words_are_those_for_the_cause_or_for_no_cause() -> None:
+    task = "  - id: a\n    points: 1\n    goal: [B.cq0.count == 1]\n    else: look\n"
+    for words, expected in ((" {rnr-infinite: post one}", "post one"), (" {loss: no}", "look")):
+        lab = loaded(text_of(f"{task}    when_wrong:{words}\n"))
+        cause = feedback(play(lab, [SEND]).session, lab.document.tasks[0], {})
+        assert (cause.id, cause.help) == ("rnr-infinite", expected)

@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 
 from rdmalab.classroom import formats
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
+from rdmalab.classroom.gradebook import note
 from rdmalab.classroom.likeness import alike
-from rdmalab.classroom.roster import ids_of
+from rdmalab.classroom.work_log import LogState, WorkRecord
 
 GRADES = [
     Grade(
@@ -29,11 +30,12 @@ GRADES = [
 
 def test_a_table_has_a_column_for_each_task_and_no_formula() -> None:
     rows = list(csv.reader(StringIO(formats.as_csv(GRADES))))
-    assert rows[0] == ["student", "score", "of", "verdict", "reason", "file", "see", "fix", "h"]
-    assert rows[1] == ["s1", "3", "6", "graded", "", "", "1", "2", "0"]
+    assert rows[0] == ["student", "score", "of", "verdict", "reason", "file", "late",
+                       "penalty", "log", "see", "fix", "h"]  # fmt: skip
+    assert rows[1] == ["s1", "3", "6", "graded", "", "", "", "", "", "1", "2", "0"]
     assert rows[2][:4] == ["'=s2", "0", "6", "cut"]
     moodle = list(csv.reader(StringIO(formats.as_moodle(GRADES))))
-    assert moodle[1] == ["s1", "3", "h: <look> & see."]
+    assert moodle[1] == ["s1", "3", "h: <look> & see.", ""]
 
 
 def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
@@ -42,7 +44,11 @@ def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
     failure = root[0][2].find("failure")
     assert failure is not None
     assert (failure.get("message"), failure.text) == ("<look> & see", "secret == 1")
-    assert root[1][1].find("skipped") is not None
+    assert (root[0].get("errors"), root[1].get("errors")) == ("0", "1")
+    error = root[1][0].find("error")
+    assert error is not None
+    assert error.get("message") == "cut: more than 3 lines"
+    assert root[1][2].find("skipped") is not None
 
 
 def test_gradescope_shows_no_hidden_goal() -> None:
@@ -66,7 +72,8 @@ def test_a_report_is_for_the_student() -> None:
 
 def test_the_table_of_causes_counts_by_task() -> None:
     assert formats.causes(GRADES).splitlines() == [
-        "see: 1 failed", "     1  the answer is 7", "fix: 0 failed", "h: 1 failed", "     1  loss",
+        "see: 1 failed", "     1  the answer is 7", "fix: 0 failed", "h: 1 failed",
+        "     1  loss: the cable loses or reorders packets",
     ]  # fmt: skip
 
 
@@ -82,7 +89,74 @@ def test_likeness_leaves_out_numbers_and_what_a_solution_has_too() -> None:
     assert alike(works, [works["a"]], 0.9) == []
 
 
-def test_a_roster_is_a_list_or_the_first_column() -> None:
-    assert ids_of("id,name\ns1,x\ns2,y\n\ns1,z\n") == ["s1", "s2"]
-    assert ids_of("s1\ns2\n") == ["s1", "s2"]
-    assert ids_of("") == []
+def test_a_work_that_was_not_judged_is_an_error_and_names_its_student() -> None:
+    """In JUnit, the report, Gradescope and Moodle, where it gets no grade."""
+    lost = Grade(lab="sq", student="s7", file="x/s7.yaml", verdict="unreadable", reason="no: YAML.")
+    root = ElementTree.fromstring(formats.as_junit([lost]))
+    assert (root[0].get("name"), root[0].get("tests"), root[0].get("errors")) == ("s7", "1", "1")
+    moodle = list(csv.reader(StringIO(formats.as_moodle([lost]))))
+    assert moodle[1] == ["s7", "", "unreadable: no: YAML.", ""]
+    assert "s7  0 of 0\nunreadable: no: YAML." in formats.report(lost)
+    assert json.loads(formats.as_gradescope(lost))["output"] == "unreadable: no: YAML."
+
+
+def test_a_late_work_shows_what_it_loses_and_which_does_not_count() -> None:
+    late = GRADES[0].model_copy(
+        update={"late_s": 3 * 3600 + 61, "penalty": 0.3, "others": ["a.yaml: 1 of 6"]}
+    )
+    row = list(csv.reader(StringIO(formats.as_csv([late]))))[1]
+    assert (row[1], row[6:8]) == ("2.7", ["3 h 2 min", "0.3"])
+    feedback = "late by 3 h 2 min, 0.3 points less. not counted: a.yaml: 1 of 6."
+    moodle = list(csv.reader(StringIO(formats.as_moodle([late]))))
+    assert moodle[1][1:] == ["2.7", f"{feedback} h: <look> & see.", ""]
+    assert json.loads(formats.as_gradescope(late))["score"] == 2.7
+
+
+def test_sentences_of_feedback_end_once() -> None:
+    wrong = Result(id="t", points=1, passed=False, cause=Cause(help="Poll what is returned."))
+    assert formats.feedback(Grade(results=[wrong])) == ["t: Poll what is returned."]
+
+
+def test_the_table_has_no_word_of_the_doctor_that_is_no_cause() -> None:
+    """`well` and `completed` are standings; the goal that is not met says more."""
+    wrong = [
+        Result(id="t", points=1, passed=False, wrong=["B.x == 1: B.x = 0"], cause=Cause(id=slug))
+        for slug in ("well", "completed", "")
+    ]
+    table = formats.causes([Grade(results=[each]) for each in wrong])
+    assert table.splitlines() == [
+        "t: 3 failed", "     2  no error is found, and a goal is not met",
+        "     1  B.x == 1: B.x = 0",
+    ]  # fmt: skip
+
+
+def test_files_of_reports_have_no_path() -> None:
+    grades = [Grade(student="../../etc/passwd"), Grade(label=".."), Grade(file="a/../b c.yaml"),
+              Grade(student="S1"), Grade(student="s1")]  # fmt: skip
+    assert list(formats.file_names(grades)) == ["etc-passwd", "work", "b-c", "S1", "s1-2"]
+
+
+def test_a_log_that_is_edited_or_missing_stands_in_every_output() -> None:
+    def with_log(state: LogState) -> Grade:
+        record = WorkRecord(entries=1, seconds=1, asked_why=0, submitted=1, state=state)
+        return GRADES[0].model_copy(update={"record": record})
+
+    for state in ("edited", "missing"):
+        grade = with_log(state)
+        said = f"the log of the work is {state}"
+        rows = list(csv.reader(StringIO(formats.as_csv([grade]))))
+        assert dict(zip(*rows, strict=True))["log"] == state
+        moodle = list(csv.reader(StringIO(formats.as_moodle([grade]))))
+        assert (moodle[0][3], moodle[1][3]) == ("Log", state)
+        assert f"{said}." in moodle[1][2]
+        assert said in formats.report(grade)
+        assert said in json.loads(formats.as_gradescope(grade))["output"]
+        assert f'<property name="log" value="{state}" />' in formats.as_junit([grade])
+        assert note(grade) == f"log {state}"
+        assert grade.model_dump()["record"]["state"] == state
+    intact = with_log("intact")
+    assert "log" not in formats.report(intact)
+    assert note(intact) == ""
+    assert (
+        dict(zip(*csv.reader(StringIO(formats.as_csv([intact]))), strict=True))["log"] == "intact"
+    )

@@ -12,13 +12,14 @@ import pytest
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.grading import Item, grades, known, row_of
+from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.jobs.cluster import ClusterPool
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.pool import LocalPool
 from rdmalab.jobs.result_file import ResultFile
-from tests.classroom.labs import RECV, TEMPLATE, loaded
+from tests.classroom.labs import RECV, TEMPLATE, loaded, logged
 
 DIGEST = digest(loaded(TEMPLATE))
 
@@ -28,7 +29,7 @@ def handed_in(student: str, *lines: str) -> str:
         rdmalab=1, kind="submission", lab=f"LAB-ID {DIGEST}", student=student,
         lines=list(lines), answers={"answer-of-b": "2"},
     )  # fmt: skip
-    return submission.written(work)
+    return submission.written(logged(work))
 
 
 def right(student: str, lab: str = TEMPLATE) -> str:
@@ -36,8 +37,9 @@ def right(student: str, lab: str = TEMPLATE) -> str:
     return handed_in(student, RECV, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size}]")
 
 
-def item(text: str) -> Item:
-    return Item(TEMPLATE, "x.lab.yaml", text, "w.yaml")
+def item(text: str, lab: str = TEMPLATE) -> Item:
+    student = submission.loads(text, "w").student
+    return Item(lab, "x.lab.yaml", text, f"{student}.yaml", given(student))
 
 
 def test_what_is_known_is_not_graded_again(tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ def test_what_is_known_is_not_graded_again(tmp_path: Path) -> None:
     again = [each for each, _ in grades(items, LocalPool(jobs=2), before)]
     assert again[:4] == items[:4]
     assert sorted(each.key for each in again[4:]) == sorted(each.key for each in items[4:])
-    other = Item(TEMPLATE + "\n# changed\n", "x.lab.yaml", items[0].text, "w")
+    other = item(items[0].text, TEMPLATE + "\n# changed\n")
     assert other.key not in before
 
 
@@ -78,10 +80,10 @@ def test_a_hostile_submission_ends_within_its_limits_and_never_passes() -> None:
     begun_s = time.monotonic()
     found = dict(grades([*items, item(right("s1"))], LocalPool(limits, 2), {}))
     assert time.monotonic() - begun_s < 60  # ten of them, two at a time
-    assert found.pop(items[0].__class__(TEMPLATE, "x.lab.yaml", right("s1"), "w.yaml")).score == 5
+    assert found.pop(item(right("s1"))).score == 5
     assert len(found) == len(HOSTILE)
-    for given, grade in found.items():
-        assert grade.verdict in ("graded", "cut", "unreadable"), (given.text[:200], grade.reason)
+    for each, grade in found.items():
+        assert grade.verdict in ("graded", "cut", "unreadable"), (each.text[:200], grade.reason)
         assert grade.score < 5
 
 
@@ -92,7 +94,7 @@ def test_kill_in_the_middle_loses_no_grade(tmp_path: Path) -> None:
     lab.write_text(TEMPLATE)
     works.mkdir()
     for number in range(40):
-        (works / f"{number}.yaml").write_text(right(f"s{number}"))
+        (works / f"s{number}.yaml").write_text(right(f"s{number}"))
     words = [sys.executable, "-m", "rdmalab", "grade", str(lab), str(works), "--out", str(out)]
     child = subprocess.Popen(
         [*words, "--jobs", "2"], start_new_session=True, stdout=subprocess.DEVNULL,

@@ -1,7 +1,10 @@
 """Grades: needs, points and hints, answers by the student's own world, hidden tasks, variation."""
 
+import pytest
+
 from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.judging import Work
+from rdmalab.classroom.work_log import WorkLog
 from tests.classroom.labs import RECV, SEND, graded, judged, passed, text_of
 
 FIX = (
@@ -39,6 +42,39 @@ def test_hints_cost_points_once_and_never_more_than_there_are() -> None:
     assert hinted("fix.1", "fix.2", "fix.2").score == 1
     odd = hinted("fix.9", "fix.-1", "no.1", "fix.x", "")
     assert (odd.score, odd.hints) == (3, [])
+
+
+def logged(*whats: str) -> list[str]:
+    log = WorkLog()
+    for what in whats:
+        log.add(what)
+    return log.entries
+
+
+def test_a_hint_that_only_the_log_shows_is_paid() -> None:
+    """Who deletes `hints:` from the submission does not win back their cost."""
+    log = logged("hint fix.1", "hint fix.2", "line 1 event 3", "line 2 event 4")
+    grade = judged(text_of(FIX), Work([RECV, SEND], log=log))
+    assert (grade.score, grade.hints) == (1, ["fix.2"])
+
+
+def test_without_a_whole_log_all_hints_are_paid() -> None:
+    """Who removes `hints:` and `log:` pays the most that hints can cost."""
+    log = logged("hint fix.1", "line 1 event 3", "line 2 event 4")
+    assert judged(text_of(FIX), Work([RECV, SEND], log=log)).score == 3
+    for other in ([], log[1:], log[:2]):
+        assert judged(text_of(FIX), Work([RECV, SEND], log=other)).score == 1, other
+
+
+def test_why_and_apply_have_the_price_that_the_lab_sets() -> None:
+    log = logged("why event 3", "why event 5", "line 4 event 9")
+    stuck = Work([SEND, "run 2ms", "apply", "run 1ms"], log=log)
+    for rules, doctor, score in (
+        ("{doctor: 1, apply: 0}", 2, 1), ("{doctor: open, apply: 1}", 1, 2),
+        ("{doctor: 2, apply: 2}", 6, 0), ("{apply: open}", 0, 3),
+    ):  # fmt: skip
+        grade = judged(text_of(FIX, f"rules: {rules}\n"), stuck)
+        assert (grade.doctor, grade.score) == (doctor, score), rules
 
 
 def test_an_answer_is_asked_in_the_world_of_the_setup() -> None:
@@ -99,6 +135,29 @@ def test_a_cut_is_never_a_pass() -> None:
     grade = graded(text_of(FIX, "rules: {limits: {lines: 1}}\n"), RECV, SEND)
     assert (grade.verdict, grade.score) == ("cut", 0)
     assert all(result.passed is None for result in grade.results)
+
+
+TWO = (
+    "  - {id: sent, points: 2, goal: [{ever: A.cq0.total(status=SUCCESS) >= 1}]}\n"
+    "  - {id: more, points: 1, goal: [B.cq0.total(status=SUCCESS) >= 2]}\n"
+    "  - {id: probe, points: 1, goal: [A.cq0.count == 1], try: [run 1us]}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "last"),
+    [
+        ("events: 60", [SEND, "run"]),
+        ("lines: 3", [RECV, SEND, "run"]),
+        ("time: 1ms", ["run 2ms"]),
+    ],
+)
+def test_a_cut_keeps_what_held_before_it(limit: str, last: list[str]) -> None:
+    """What was reached has its points; what was not is not called wrong."""
+    grade = graded(text_of(TWO, f"rules: {{limits: {{{limit}}}}}\n"), RECV, SEND, "run 50us", *last)
+    assert (grade.verdict, grade.score, grade.passed) == ("cut", 2, False)
+    assert [result.passed for result in grade.results] == [True, None, None]
+    assert grade.results[1].reason == grade.reason
 
 
 def test_a_fault_of_the_lab_is_not_graded() -> None:

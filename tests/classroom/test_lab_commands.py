@@ -1,11 +1,19 @@
 """`rdmalab lab` and `rdmalab grade` at the command line."""
 
+import csv
 import json
+import os
+from datetime import UTC, datetime
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from rdmalab.book.catalogue import catalogue
+from rdmalab.book.lab_page import public
+from rdmalab.classroom import submission
+from rdmalab.classroom.exercise import Exercise
 from rdmalab.cli import Exit, main
 from rdmalab.tui import launch
 from tests.classroom.labs import TEMPLATE
@@ -39,25 +47,35 @@ def test_a_lab_from_its_beginning_to_a_table(
     works.mkdir()
     named = right("s1", TEMPLATE.replace("LAB-ID", "mine"))
     lines = [line for line in named.splitlines() if not line.startswith("lab:")]
-    (works / "1.yaml").write_text("\n".join([*lines, f"lab: mine {digest}"]))
+    (works / "s1.yaml").write_text("\n".join([*lines, f"lab: mine {digest}"]))
     (works / "2.txt").write_text("nothing of that kind")
     words = ["grade", "mine.lab.yaml", "works", "--roster", "class.csv", "--out", "marks"]
-    assert main([*words, "--alike", "0.5"]) == Exit.WELL
+    assert main([*words, "--alike", "0.5"]) == Exit.FAILED  # 2.txt is unreadable
     said = capsys.readouterr()
     assert "mine  s1  5 of 5" in said.out
     assert "unreadable" in said.out
     assert "nothing handed in: s2" in said.err
     assert (tmp_path / "marks/grades.csv").read_text().count("\n") == 3
     assert (tmp_path / "marks/reports/s1.txt").exists()
+    (works / "2.txt").unlink()
+    assert main(words) == Exit.WELL
     assert main([*words, "--require", "6"]) == Exit.FAILED
+
+
+@pytest.mark.parametrize("option", [[], ["--live"]])
+def test_a_handout_has_seals_or_nothing_for_right_answers(option: list[str], lab: Path) -> None:
+    assert main(["lab", "publish", str(lab), "-o", "out.lab.yaml", *option]) == Exit.WELL
+    handout = Path("out.lab.yaml").read_text()
+    assert "right:" not in handout
+    assert ("sealed" in handout, "judged: grader" in handout) == (bool(option), not option)
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "junit", "gradescope", "moodle"])
 def test_each_form_names_the_student(
     form: str, lab: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("w.yaml").write_text(handed_in("s9", "run 1us"))
-    assert main(["grade", str(lab), "w.yaml", "--format", form, "--jobs", "1"]) == Exit.WELL
+    Path("s9.yaml").write_text(handed_in("s9", "run 1us"))
+    assert main(["grade", str(lab), "s9.yaml", "--format", form, "--jobs", "1"]) == Exit.WELL
     out = capsys.readouterr().out
     assert ("s9" in out) or form == "gradescope"
 
@@ -76,13 +94,83 @@ def test_what_is_wrong_is_said_in_a_line(lab: Path, capsys: pytest.CaptureFixtur
         assert main([*words, str(lab)]) == Exit.USAGE
         assert 'no key "pionts" here' in capsys.readouterr().out
     assert main(["run", str(lab)]) == Exit.USAGE
-    Path("w.yaml").write_text(handed_in("s9", "run 1us"))
-    assert main(["grade", str(lab), "w.yaml"]) == Exit.BUG  # no student pays for it
+    Path("s9.yaml").write_text(handed_in("s9", "run 1us"))
+    assert main(["grade", str(lab), "s9.yaml"]) == Exit.BUG  # no student pays for it
     assert main(["grade", str(lab), "none.yaml"]) == Exit.USAGE
     assert main(["grade", "none.lab.yaml", "w.yaml"]) == Exit.USAGE
     assert main(["lab", "draw", str(lab)]) == Exit.USAGE
     Path("empty").mkdir()
     assert main(["grade", str(lab), "empty"]) == Exit.NOTHING
+
+
+def test_whose_log_is_edited_or_missing_is_told(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = handed_in("s9", "run 1us")
+    Path("w.yaml").write_text(text)
+    for log, said in ((text, ""), (text.split("log:")[0], "log missing: s9\n"),
+                      (text.replace("s line 1 ", "s line 2 "), "log edited: s9\n")):  # fmt: skip
+        Path("w.yaml").write_text(log)
+        assert main(["grade", str(lab), "w.yaml", "--student", "s9", "--jobs", "1"]) == Exit.WELL
+        told = capsys.readouterr().err
+        assert said in told
+        assert ("log " in told) is bool(said)
+
+
+def test_the_file_for_students_says_what_it_cannot_judge(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["lab", "publish", str(lab), "-o", "handout.lab.yaml"])
+    Path("w.yaml").write_text(handed_in("s9", "run 1us"))
+    words = ["w.yaml", "--student", "s9", "--jobs", "1"]
+    place = "the instructor's labs are in instructor/labs of the repository"
+    capsys.readouterr()
+    for file, told in (("handout.lab.yaml", True), (str(lab), False)):
+        assert main(["grade", file, *words]) == Exit.WELL
+        assert (place in capsys.readouterr().err) is told
+    assert main(["lab", "check", "handout.lab.yaml"]) == Exit.NOTHING
+    assert main(["lab", "notes", "handout.lab.yaml"]) == Exit.NOTHING
+    assert capsys.readouterr().err.count(place) == 2
+
+
+@pytest.mark.parametrize("command", ["labs/sq-full", "sq-full"])
+def test_a_lab_is_found_by_the_name_that_people_say(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a checkout it is the file of the instructor, which has notes."""
+    assert main(["lab", "notes", command]) == Exit.WELL
+    assert "## Typical wrong answers" in capsys.readouterr().out
+
+
+def test_check_takes_a_folder_and_says_what_ways_without_work_get(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("labs/deep").mkdir(parents=True)
+    lab.rename("labs/deep/x.lab.yaml")
+    assert main(["lab", "check", "labs", "--students", "2"]) == Exit.WELL
+    said = capsys.readouterr()
+    assert "labs/deep/x.lab.yaml: a copy of another student's work gets " in said.out
+    for way in ("apply alone gets 0%", "memory writes alone gets 0%", "an honest guess gets 10%",
+                "every choice tried until it is right gets 20%"):  # fmt: skip
+        assert way in said.out
+    assert "14 grades, 0 not as declared" in said.err
+    for bar, code in ((19, Exit.FAILED), (20, Exit.WELL)):
+        Path("y.lab.yaml").write_text(TEMPLATE.replace("tasks:", f"bars: {{tried: {bar}}}\ntasks:"))
+        assert main(["lab", "check", "y.lab.yaml", "--students", "1"]) == code
+        assert (f"more than the {bar} % of bars" in capsys.readouterr().out) is (bar == 19)
+    Path("none").mkdir()
+    assert main(["lab", "check", "none"]) == Exit.NOTHING
+
+
+def test_a_name_of_vary_that_nothing_uses_is_an_error_with_its_place(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vary = "    vary: {nonsense: [1, 2]}\n    needs: [deliver]\n"
+    lab.write_text(TEMPLATE.replace("    needs: [deliver]\n", vary))
+    assert main(["lab", "check", str(lab), "--students", "1"]) == Exit.FAILED
+    said = capsys.readouterr().out
+    assert "x.lab.yaml:42:22: nothing names %{nonsense}" in said
+    assert "write %{nonsense} in setup, programs or link" in said
 
 
 def test_a_lab_is_tried_in_the_app(
@@ -105,3 +193,91 @@ def test_a_lab_is_tried_in_the_app(
     monkeypatch.setattr(launch, "main", app)
     assert main(["lab", "try", str(lab), "--student", "s1"]) == 0
     assert begun == [line]
+
+
+def test_sheet_student_and_grader_agree_about_the_salt(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handout, work = str(tmp_path / "handout.lab.yaml"), str(tmp_path / "s7.yaml")
+    assert main(["lab", "publish", str(lab), "-o", handout, "--salt", "2026"]) == Exit.WELL
+    capsys.readouterr()
+    for words in ([str(lab), "--salt", "2026"], [handout]):
+        assert main(["lab", "draw", *words, "--student", "s7", "--json"]) == Exit.WELL
+    first, second = capsys.readouterr().out.split("}\n}")[:2]
+    assert first.strip() == second.strip()
+    (chapter,) = catalogue([handout]).labs
+    sheet = public(chapter, "s7")
+    exercise = Exercise(handout, "s7")
+    assert sheet.params == exercise.work.lab.params
+    size = exercise.work.lab.params["size"]
+    exercise.do("post_recv B.qp0 sg=B.mr0[0:64]")
+    exercise.do(f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size}]")
+    exercise.answer("answer-of-b", "2")
+    exercise.submit(work)
+    assert main(["grade", str(lab), work, "--salt", "2026", "--require", "5"]) == Exit.WELL
+    lab.write_text(TEMPLATE.replace("level: 1", "level: 1\nsalt: 2026"))
+    assert main(["grade", str(lab), work, "--require", "5"]) == Exit.WELL
+    capsys.readouterr()
+    assert main(["grade", str(lab), work, "--salt", "2027"]) == Exit.FAILED
+    said = capsys.readouterr()
+    assert "unreadable: its parameters were drawn with the salt 2026, those of the lab with the " \
+        "salt 2027: --salt 2026" in said.out  # fmt: skip
+
+
+def test_a_download_of_a_course(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Folders of Moodle: file, pasted word, foreign name, two works, a PDF."""
+    works = tmp_path / "works"
+    word = submission.word_of(submission.loads(right("s2"), "w"))
+    files = {
+        "Ann Lee_11_assignsubmission_file_/my work.yaml": right("s1"),
+        "Bob Roe_12_assignsubmission_onlinetext_/onlinetext.html": f"<p>{word}</p>",
+        "Cid Poe_13_assignsubmission_file_/s1.yaml": right("s1"),  # that of Ann
+        "Dee Moe_14_assignsubmission_file_/work.yaml": right("s4"),
+        "Dee Moe_14_assignsubmission_onlinetext_/onlinetext.html": "<p>see the file</p>",
+        "Eve Coe_15_assignsubmission_file_/answer.pdf": "%PDF-1.4",
+        "Kim Zoe_16_assignsubmission_file_/w.yaml": right("s99"),  # not on the roster
+    }
+    for name, text in files.items():
+        (works / name).parent.mkdir(parents=True, exist_ok=True)
+        (works / name).write_text(text)
+    (tmp_path / "class.csv").write_text(
+        "Full name,ID number\nAnn Lee,s1\nBob Roe,s2\nCid Poe,s3\nDee Moe,s4\nEve Coe,s5\n"
+    )
+    words = ["grade", str(lab), "works", "--roster", "class.csv", "--out", "m", "--format", "csv"]
+    assert main(words) == Exit.FAILED
+    said = capsys.readouterr()
+    rows = list(csv.DictReader(StringIO(said.out)))
+    assert [(r["student"], r["score"], r["verdict"]) for r in rows] == [
+        ("s1", "5", "graded"), ("s2", "5", "graded"), ("s3", "0", "foreign"),
+        ("s4", "5", "graded"), ("", "0", "foreign"),
+    ]  # fmt: skip
+    assert "the work names s1, and was handed in by s3" in rows[2]["reason"]
+    assert "not read: works/Eve Coe_15_assignsubmission_file_/answer.pdf: a PDF" in said.err
+    assert "s4: not counted: works/Dee Moe_14_assignsubmission_onlinetext_" in said.err
+    assert "nothing handed in: s5" in said.err
+    names = {file.name for file in (tmp_path / "m/reports").iterdir()}
+    assert names == {"s1.txt", "s2.txt", "s3.txt", "s4.txt", "Kim-Zoe.txt"}
+    assert "foreign: the work names s1" in (tmp_path / "m/reports/s3.txt").read_text()
+
+
+def test_late_and_double_works(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, text, day in (("a", right("s1"), 10), ("b", handed_in("s1", "run 1us"), 12)):
+        (tmp_path / "works" / folder).mkdir(parents=True)
+        (tmp_path / "works" / folder / "s1.yaml").write_text(text)
+        at_s = datetime(2026, 11, day, tzinfo=UTC).timestamp()
+        os.utime(tmp_path / "works" / folder / "s1.yaml", (at_s, at_s))
+    (tmp_path / "class.csv").write_text("s1\n")
+    words = ["grade", str(lab), "works", "--roster", "class.csv", "--format", "csv", "--due",
+             "2026-11-09T12:00+00:00", "--penalty", "20"]  # fmt: skip
+    for keep, score, late in (("newest", "0.4", "2 d 12 h"), ("best", "4", "12 h")):
+        assert main([*words, "--keep", keep]) == Exit.WELL
+        said = capsys.readouterr()
+        (row,) = csv.DictReader(StringIO(said.out))
+        assert (row["score"], row["late"]) == (score, late)
+        assert "late: s1" in said.err
+    assert main([*words[:-4], "--due", "soon"]) == Exit.USAGE
+    assert 'write 2026-11-30 or "2026-11-30 18:00"' in capsys.readouterr().err

@@ -1,9 +1,12 @@
 """Rules: what is not allowed is skipped, named, and changes nothing."""
 
 from rdmalab.classroom.goals import judge
+from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.model import Goal
 from rdmalab.classroom.playing import begun, play
 from rdmalab.classroom.rules import Rulebook
+from rdmalab.session.lines import Reply, replies
+from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import RECV, SEND, loaded, text_of
 from tests.each import each
 
@@ -43,6 +46,58 @@ def test_a_line_is_allowed_or_not(line: str, foul: str) -> None:
     world = begun(loaded(text_of(TASK, RULES)))
     rules = Rulebook(world.lab.document.rules, world.session, world.start)
     assert [part.foul for part in rules.parts(line) if part.foul] == ([foul] if foul else [])
+
+
+GRADED = "  - {id: a, points: 2, goal: [A.cq0.total(status=SUCCESS) >= 1]}\n"
+STUCK = (SEND, "run 2ms")  # B has no receive; the fix posts one
+
+
+def test_apply_is_shut_where_tasks_are_worth_points() -> None:
+    shut = "apply is not allowed in this lab: type the lines of the fix yourself"
+    for more in ("", "rules: {doctor: shut, apply: open}\n"):
+        world = play(loaded(text_of(GRADED, more)), [*STUCK, "apply"])
+        assert [foul.why for foul in world.fouls] == [shut]
+    free = GRADED.replace("points: 2", "points: 0")
+    for text in (text_of(GRADED, "rules: {apply: open}\n"), text_of(free)):
+        world = play(loaded(text), [*STUCK, "apply"])
+        assert (world.fouls, world.applied) == ([], 1)
+
+
+@each(
+    "rules, foul",
+    [
+        ("lock: [B]", "B.qp0 is locked in this lab"),
+        ("forbid: [post_recv]", "post_recv is not allowed in this lab"),
+    ],
+)
+def test_each_line_of_a_fix_obeys_the_rules(rules: str, foul: str) -> None:
+    """For the grader and at a prompt; no line of such a fix is run."""
+    why = f"post_recv B.qp0 sg=B.mr0[0:16]: {foul}"
+    text = text_of(GRADED, f"rules: {{apply: open, {rules}}}\n")
+    world = play(loaded(text), [*STUCK, "apply"])
+    assert [foul.why for foul in world.fouls] == [f"this is not allowed here: {why}"]
+    assert [qp.rq.used for qp in world.session.world.nodes["B"].qps.items.values()] == [0]
+    lab = LabSession(text, "x", VOCABULARY, "s1")
+    last = [reply for line in (*STUCK, "apply") for reply in finished(lab, line)][-1]
+    assert last.error is not None
+    assert last.error.message == f"this is not allowed here: {why}"
+
+
+def finished(lab: LabSession, line: str) -> list[Reply]:
+    done = []
+    for reply in replies(lab.session, line):
+        if reply.travel is not None:
+            reply.travel.finish()
+        done.append(reply)
+    return done
+
+
+def test_a_fault_that_the_lab_made_is_not_cleared_by_a_fix() -> None:
+    text = text_of(GRADED, "rules: {apply: open}\n").replace(
+        "- use rc_pair", "- use rc_pair timeout=14 retry_cnt=7\n  - fault drop A->B"
+    )
+    world = play(loaded(text), [RECV, *STUCK, "apply"])
+    assert "fault is not allowed in this lab" in world.fouls[-1].why
 
 
 def test_a_foul_is_skipped_and_the_rest_is_played() -> None:

@@ -4,10 +4,15 @@ import json
 from pathlib import Path
 
 import jsonschema
+import pytest
 import yaml
 
 from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.owner import given
+from rdmalab.cli import main
 from rdmalab.cli.schemas import schema_of
+from tests.classroom.courses import CourseFolder
+from tests.classroom.courses import right as right_of
 from tests.classroom.labs import FOLDER, TEMPLATE
 from tests.classroom.test_grading import handed_in, right
 from tests.each import each
@@ -43,7 +48,7 @@ def test_a_submission_and_a_grade_are_valid() -> None:
     assert valid(yaml.safe_load(text), "submission")
     assert not valid({"rdmalab": 1, "kind": "submission"}, "submission")
     for work in (right("s1"), text, "nothing"):
-        grade = grade_of(Item(TEMPLATE, "x", work, "w"))
+        grade = grade_of(Item(TEMPLATE, "x", work, "w", given("s1")))
         assert valid(json.loads(grade.model_dump_json()), "grade")
 
 
@@ -60,3 +65,17 @@ def test_every_key_of_a_lab_is_explained() -> None:
         return found
 
     assert missing(schema_of("lab"), "lab") == []
+
+
+def test_a_course_and_its_gradebook_are_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = CourseFolder(tmp_path, 2)
+    text = made.path.read_text().replace("2026-11-30", '"2026-11-30"')  # no date of YAML 1.1
+    assert valid(yaml.safe_load(text), "course")
+    assert not valid({"rdmalab": 1, "kind": "course", "title": "x"}, "course")
+    made.put("one", "s001", right_of(made.texts["one"], "s001"))
+    made.put("two", "s001", "nothing")
+    main(["course", "grade"])
+    assert valid(json.loads((tmp_path / "marks/gradebook.json").read_text()), "gradebook")

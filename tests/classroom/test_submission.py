@@ -8,23 +8,24 @@ import pytest
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.scenario.source import FileError
-from tests.classroom.labs import RECV, TEMPLATE, loaded
+from tests.classroom.labs import RECV, TEMPLATE, loaded, logged
 from tests.each import ALL, SEED, each
 
 SIZE = loaded(TEMPLATE, "s1").params["size"]
 LINES = [RECV, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{SIZE}]"]
-WORK = Submission(
+WORK = logged(Submission(
     rdmalab=1, kind="submission", lab=f"LAB-ID {digest(loaded(TEMPLATE))}", student="s1",
     lines=LINES, answers={"answer-of-b": "2"},
-)  # fmt: skip
+))  # fmt: skip
 TEXT = submission.written(WORK)
 
 
-def graded(text: str) -> tuple[str, int]:
-    found = grade_of(Item(TEMPLATE, "x.lab.yaml", text, "w.yaml"))
+def graded(text: str) -> tuple[str, float]:
+    found = grade_of(Item(TEMPLATE, "x.lab.yaml", text, "w.yaml", given("s1")))
     return found.verdict, found.score
 
 
@@ -81,7 +82,7 @@ def test_a_damaged_text_never_passes_and_never_fails_rdmalab() -> None:
             at = dice.randrange(len(letters))
             letters[at : at + dice.randint(0, 3)] = dice.choice("\x00\n:{}[]-'\"%$ &*é0aZ")
         verdict, score = graded("".join(letters))
-        assert verdict in ("graded", "unreadable", "cut")
+        assert verdict in ("graded", "unreadable", "cut", "foreign")
         assert score < 5
 
 

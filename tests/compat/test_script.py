@@ -151,7 +151,7 @@ def test_the_app_opens_on_what_a_program_did() -> None:
         terminal.wait_for("A>", timeout=30)
         terminal.wait_for("The commands of", timeout=10)
         terminal.send(b"next\r")
-        terminal.wait_for("next (F8): step", timeout=20)
+        terminal.wait_for("F8 runs  step", timeout=20)
 
 
 GONE = """

@@ -32,7 +32,9 @@ def failed(**more: object) -> Report:
     flush = fail(fact("A.qp0 went to ERR", 31))
     report = Report(
         NAME,
-        SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR; nobody has polled it", 32),
+        SubjectOutcome(
+            Status.FAILED, "it ended with WR_FLUSH_ERR; its completion is not polled", 32
+        ),
         40,
         [cause(71, "rem-access", root, "A.qp0.wr[6]")],
         [cause(25, "qp-err-flush", flush, station=True)],

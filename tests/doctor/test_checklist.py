@@ -1,8 +1,13 @@
 """The checklist: complete, in its order, each suspicion with its law and its source."""
 
 import re
+from inspect import unwrap
 from pathlib import Path
+from types import NoneType
+from typing import get_args
 
+from rdmalab.doctor import answers
+from rdmalab.doctor.case import Case
 from rdmalab.doctor.checklist import BY_SLUG, CHECKS, LISTS
 from rdmalab.doctor.finding import Check, Section
 
@@ -26,9 +31,17 @@ def test_the_92_items_are_there_each_once_and_in_their_order() -> None:
     )
 
 
+def test_the_lists_name_sections_that_exist() -> None:
+    named = {section for sections in answers.LISTS.values() for section in sections}
+    assert named < {section.name for section in Section}
+    assert {name: {check.section.name for check in checks} for name, checks in LISTS.items()} == {
+        name: set(sections) for name, sections in answers.LISTS.items()
+    }
+
+
 def test_the_stations_are_those_of_the_checklist() -> None:
     stations = {check.row.item for check in CHECKS if check.row.station}
-    assert stations == {25, 51, 70, 71, 72, 73, 74, 77, 120, 122, 123, 124}
+    assert stations == {25, 51, 70, 71, 72, 73, 74, 77, 120, 122, 123, 124, 139}
 
 
 def test_each_says_what_it_asks_what_law_it_stands_on_and_whence() -> None:
@@ -50,3 +63,20 @@ def test_every_suspicion_is_on_some_list_of_the_faq_or_about_data() -> None:
 def _in_order(checks: tuple[Check, ...]) -> bool:
     places = [CHECKS.index(check) for check in checks]
     return places == sorted(places)
+
+
+def _without_none(hint: object) -> set[object]:
+    return set(get_args(hint) or (hint,)) - {NoneType}
+
+
+def test_a_check_has_the_types_of_what_a_case_gives_it() -> None:
+    compared = 0
+    for check in CHECKS:
+        for name, hint in unwrap(check.examine).__annotations__.items():
+            given = vars(Case).get(name)
+            if given is not None and name != "case":
+                find = given.fget if isinstance(given, property) else given.func
+                found = _without_none(find.__annotations__["return"])
+                assert _without_none(hint) == found, f"{check.slug} takes {name}: {hint}"
+                compared += 1
+    assert compared > 100

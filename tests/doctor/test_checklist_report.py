@@ -24,14 +24,13 @@ def test_its_lines() -> None:
     )
     assert walked.lines == [
         "checklist no-completion of A.qp0.wr[7]",
-        posted.value,
-        "   1 pass never-posted: Is it never-posted?",
-        "          it was  [ev 14]",
-        "     -    not applicable: refused, pending",
-        Section.ERROR.value,
+        "     in all: 1 FAIL, 1 pass, 2 not applicable",
         "  71 FAIL rem-access: Is it rem-access?",
         "          B refused it  [ev 27]",
-        "     in all: 1 FAIL, 1 pass, 2 not applicable",
+        posted.value,
+        "   1 pass never-posted: Is it never-posted?",
+        f"          {NAME} was  [ev 14]",
+        "     -    not applicable: refused, pending",
     ]
     assert walked.text.splitlines() == walked.lines
 

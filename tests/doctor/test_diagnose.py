@@ -39,7 +39,8 @@ def test_a_refused_call_of_which_nothing_came_is_not_mended_first() -> None:
     for line in (_BAD, "run"):
         lab.do(line)
     report = why(lab)
-    assert [c.check.slug for c in report.causes] == ["rem-access", "bring-up-attr"]
+    assert [c.check.slug for c in report.causes] == ["rem-access"]
+    assert [c.check.slug for c in report.warnings] == ["bring-up-attr"]
     assert report.slug == why(lab, "A.qp0.wr[3]").slug
     assert report.remedy is not None
     assert report.remedy.cure.lines[-1].startswith("post_send A.qp0 wr_id=3")
@@ -97,7 +98,9 @@ def test_a_station_alone_is_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     assert why(lab_of(SEND), "A.qp0.wr[1]").slug == "station"
 
 
-def test_a_cure_that_fails_gives_way_to_one_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cure_of_a_later_cause_is_not_that_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     checks = (
         checked("one", fail(fact("", 1), cure=Fix(["dealloc_pd A.pd0"]))),
         checked("two", fail(fact("", 2), cure=Fix([RECV]))),
@@ -105,7 +108,7 @@ def test_a_cure_that_fails_gives_way_to_one_that_works(monkeypatch: pytest.Monke
     monkeypatch.setattr(rooms, "CHECKS", checks)
     remedy = why(lab_of(SEND, "run 2ms"), "A.qp0.wr[1]").remedy
     assert remedy is not None
-    assert (remedy.works, remedy.cure.lines) == (True, [RECV])
+    assert (remedy.works, remedy.cure.lines) == (False, ["dealloc_pd A.pd0"])
 
 
 def test_where_no_cure_works_the_first_says_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,14 @@
 """What comes without another call: seen before it comes, and given up where it never comes."""
 
+import pytest
+
 from rdmalab.doctor.future import MOST_EVENTS, look_ahead
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.newest import newest_send
 from rdmalab.doctor.outcome import Status
 from rdmalab.doctor.subject import Subject
 from rdmalab.lab import Lab
+from rdmalab.world.world import World
 from tests.labs import RECV, SEND, lab_of
 
 
@@ -30,3 +33,23 @@ def test_what_never_comes_is_given_up() -> None:
     future = look_ahead(lab.session, subject_of(lab))
     assert (future.settled, future.idle, future.repeats) == (False, False, True)
     assert future.event <= lab.session.world.event + MOST_EVENTS
+
+
+_THREADS = [f"program {name}.x lines={{poll {name}.cq0}}" for name in "AB"]
+
+
+@pytest.mark.parametrize("question", ["why", "why A.x", "why A.cq0"])
+def test_threads_that_poll_in_vain_are_not_watched_for_long(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = lab_of(*_THREADS, "run 20us")
+    run, events = World.run, list[int]()
+
+    def counted(world: World, most: int, until_ns: int | None = None) -> int:
+        events.append(run(world, most, until_ns))
+        return events[-1]
+
+    monkeypatch.setattr(World, "run", counted)
+    report = lab.do(question)[-1].value
+    assert report.slug == "nothing-outstanding"
+    assert sum(events) < 100

@@ -34,6 +34,6 @@ def test_what_comes_next_is_about_the_queue_pair_or_its_peer_if_anything_is() ->
     assert coming(lab.session, subject) == "no packet, timer or program is pending"
     for qp in ("qp0", "qp1"):
         lab.do(f"post_send A.{qp} opcode=SEND sg=A.mr{qp[-1]}[0:8] flags=SIGNALED")
-    assert coming(lab.session, subject) == "at 0.100us A.qp0 sends a packet of wr0 SEND 8 B"
+    assert coming(lab.session, subject) == "at 0.100 us A.qp0 sends a packet of wr0 SEND 8 B"
     lab.do("step 3")
-    assert coming(lab.session, subject).split()[2] in ("A.qp1", "B.qp1")
+    assert coming(lab.session, subject).split()[3] in ("A.qp1", "B.qp1")

@@ -7,7 +7,7 @@ from rdmalab.doctor import log as log_room
 from rdmalab.doctor.log import Log, work_of
 from rdmalab.lab import Lab
 from rdmalab.session import moments
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, event_of, kind_of
 from tests.labs import RECV, SEND, lab_of, refusal
 
 
@@ -17,7 +17,7 @@ def test_records_of_a_kind_are_those_of_one_thing_in_their_order() -> None:
     b, a1 = lab.session.names.find("B.qp0"), lab.session.names.find("A.qp1")
     assert b is not None
     assert a1 is not None
-    assert [r[6].wr.wr_id for _, r in log.about(Kind.RECV_POSTED, b)] == [2]
+    assert [r[6].wr.wr_id for r in log.about(Kind.RECV_POSTED, b)] == [2]
     assert len(log.about(Kind.RECV_POSTED, a1)) == 1
     assert len(log.of(Kind.RECV_POSTED)) == 2
     assert log.begins == 0
@@ -64,11 +64,11 @@ def test_what_is_rare_is_known_from_the_beginning(monkeypatch: object) -> None:
     log, trace = Log(lab.session), lab.session.world.trace
     assert trace.first > 0
     thing = Thing(Noun.QP, "A", 17)
-    states = [r[7].name for _, r in log.about(Kind.STATE_CHANGED, thing)]
+    states = [r[7].name for r in log.about(Kind.STATE_CHANGED, thing)]
     assert states == ["INIT", "RTR", "RTS"]
-    assert [n for n, _ in log.of(Kind.CREATED)] == sorted(n for n, _ in log.of(Kind.CREATED))
+    assert log.of(Kind.CREATED) == sorted(log.of(Kind.CREATED), key=event_of)
     assert log.begins > 0
-    assert all(r[0] >= log.begins for _, r in log.of(Kind.SEND_POSTED))
+    assert all(r[0] >= log.begins for r in log.of(Kind.SEND_POSTED))
 
 
 def test_a_log_goes_on_where_another_one_ended() -> None:
@@ -85,7 +85,7 @@ def test_a_log_goes_on_where_another_one_ended() -> None:
         assert late.about(kind, thing) == whole.about(kind, thing)
         assert late.of(kind, "B") == whole.of(kind, "B")
         assert late.since(20, kind) == whole.since(20, kind)
-    for _, record in whole.of(Kind.CQE_ADDED):
+    for record in whole.of(Kind.CQE_ADDED):
         work = work_of(record[4], record[6])
         assert late.completion(Kind.CQE_ADDED, work) == record
         assert late.completion(Kind.CQE_POLLED, work) == whole.completion(Kind.CQE_POLLED, work)
@@ -109,7 +109,19 @@ def test_who_has_no_time_reads_the_newest_records() -> None:
     lab = lab_of(RECV, SEND, "run", RECV, SEND, "run")
     whole, brief = Log(lab.session), Log(lab.session, newest=10)
     assert len(whole.of(Kind.SEND_POSTED)) == 2
-    assert [n for n, _ in brief.of(Kind.CQE_ADDED)] == [
-        n for n, _ in whole.of(Kind.CQE_ADDED) if n >= whole.count - 10
-    ]
+    newest = whole.trace.records[-10:]
+    assert brief.of(Kind.CQE_ADDED) == [r for r in newest if kind_of(r) is Kind.CQE_ADDED]
     assert brief.count == whole.count
+
+
+def test_the_newest_record_of_a_request_is_found_by_its_serial() -> None:
+    lab = lab_of(RECV, SEND, "run", RECV, SEND, "run")
+    log, thing = Log(lab.session), lab.session.names.find("A.qp0")
+    assert thing is not None
+    posts = log.about(Kind.SEND_POSTED, thing)
+    assert [log.newest_of(Kind.SEND_POSTED, thing, serial) for serial in (0, 1, 2)] == [
+        *posts,
+        None,
+    ]
+    assert log.event_of(Kind.SEND_POSTED, thing, 1) == event_of(posts[1])
+    assert log.event_of(Kind.SEND_POSTED, thing, 2) is None

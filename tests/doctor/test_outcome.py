@@ -27,6 +27,8 @@ def stands(lab: Lab, asked: str) -> SubjectOutcome:
         (("modify_qp A.qp0 state=ERR",), "A.qp0", Status.LOST),
         ((SEND,), "A.qp0.wr[1]", Status.PENDING),
         ((RECV, SEND, "run"), "A.qp0.wr[1]", Status.COMPLETED),
+        ((RECV, SEND, "run"), "A.cq0", Status.COMPLETED),
+        ((f"{_WRITE} rkey=1", "run"), "A.cq0", Status.FAILED),
         ((RECV, SEND, "run"), "B.qp0.recv_wr[2]", Status.COMPLETED),
         ((RECV,), "B.qp0.recv_wr[2]", Status.PENDING),
         ((f"{_WRITE} remote=B.mr0[0]", "run"), "A.qp0.wr[1]", Status.NEVER),
@@ -38,7 +40,6 @@ def stands(lab: Lab, asked: str) -> SubjectOutcome:
         (("program A.p lines={get_async_event A}", "run"), "A.p", Status.PENDING),
         (("program A.p lines={poll_cq A.cq0}", "run"), "A.p", Status.WELL),
         (("program A.p lines={destroy_cq A.cq0}", "run"), "A.p", Status.REFUSED),
-        ((RECV, SEND, "run"), "A.cq0", Status.COMPLETED),
         ((), "A.cq0", Status.PENDING),
     ],
 )

@@ -30,7 +30,7 @@ def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
     lab = played(*_OUTAGE)
     report = answer(lab, question)
     assert (report.standing.kind, report.slug) == (Status.PENDING, "port-not-active")
-    assert "it ends with RETRY_EXC_ERR at 536871.012us" in report.standing.sentence
+    assert "it ends with RETRY_EXC_ERR at 536.8710 ms" in report.standing.sentence
     lab.do("run")
     (last,) = lab.do("poll_cq A.cq0")[-1].value
     assert (last.status.name, last.at_ns) == ("RETRY_EXC_ERR", 536_871_012)
@@ -86,6 +86,13 @@ def test_a_fix_works_only_if_it_is_earlier_than_no_fix() -> None:
     assert remedy is not None
     assert not remedy.works
     assert remedy.failure == "it completes no earlier than without the fix"
+
+
+def test_what_only_needs_time_has_no_fix() -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:64]", _SEND, "step")
+    report = answer(lab, "why A.qp0.wr[7]")
+    assert report.slug == "too-early"
+    assert "fix" not in report.text
 
 
 def test_a_fix_that_leaves_the_peer_in_err_does_not_work() -> None:

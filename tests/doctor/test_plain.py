@@ -27,11 +27,26 @@ def test_a_datagram_that_was_dropped_is_no_success(tidy: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("tidy", [(), _TEARDOWN])
 def test_an_unsignaled_send_that_was_polled_for_is_not_well(tidy: tuple[str, ...]) -> None:
-    assert why(played(_PAIR, _UNSIGNALED, "run", *tidy)).slug == "well"
+    report = why(played(_PAIR, _UNSIGNALED, "run", *tidy))
+    assert (report.slug, report.is_trouble) == ("well", False)
+    of_it = [
+        line for line in report.lines if line.startswith("warning: unsignaled of A.qp0.wr[7]: ")
+    ]
+    assert tidy or of_it  # the answer about A.qp0.wr[7] says the same
     assert why(played(_PAIR, _UNSIGNALED, "run", "poll_cq A.cq0", *tidy)).slug == "unsignaled"
     signaled = f"{_UNSIGNALED} flags=SIGNALED"
     polls = ("poll_cq A.cq0", "poll_cq A.cq0")
     assert why(played(_PAIR, signaled, _UNSIGNALED, "run", *polls, *tidy)).slug == "well"
+
+
+def test_a_queue_full_of_unsignaled_sends_is_not_well() -> None:
+    lab = played(_PAIR, *[_UNSIGNALED] * 8, "run")
+    assert lab.look("A.qp0.sq.used") == 8
+    report, pointed = why(lab), why(lab, "A.qp0.wr[7]")
+    assert report.is_trouble
+    assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
+    assert report.remedy is not None
+    assert "with flags=SIGNALED" in report.remedy.cure.program
 
 
 def test_a_queue_pair_that_died_without_a_call_is_not_well() -> None:
@@ -54,7 +69,8 @@ def test_its_headline_is_the_answer_of_what_it_names() -> None:
     report = why(lab)
     pointed = why(lab, report.name)
     assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
-    assert {"rem-access", "rnr-infinite", "bring-up-attr"} <= {c.check.slug for c in report.causes}
+    assert {"rem-access", "rnr-infinite"} <= {c.check.slug for c in report.causes}
+    assert "bring-up-attr" in {c.check.slug for c in report.warnings}  # it is no cause of them
 
 
 def test_a_hang_is_found_beside_a_pair_that_works_for_ever() -> None:
@@ -63,3 +79,15 @@ def test_a_hang_is_found_beside_a_pair_that_works_for_ever() -> None:
                  f"program A.busy lines={{{busy}}}", "run 6ms")  # fmt: skip
     assert lab.session.world.event > 5_000
     assert why(lab).slug == why(lab, "A.qp0.wr[7]").slug == "peer-state"
+
+
+def test_a_failed_receive_is_a_failure_although_no_check_knows_its_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=31 sg=B.mr0[0:8]",
+                 "post_send A.qp0 wr_id=32 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED", "run",
+                 "poll_cq B.cq0", "poll_cq A.cq0")  # fmt: skip
+    monkeypatch.setattr("rdmalab.doctor.diagnose.CHECKS", ())
+    report = why(lab)
+    assert (report.slug, report.is_trouble) == ("unknown", True)
+    assert "no check matched" in report.text

@@ -28,6 +28,18 @@ def put(lab: Lab, text: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("text", "hint"),
+    [("A.qp0.wr3", "write A.qp0.wr[3]"), ("qp0.recv_wr12", "write A.qp0.recv_wr[12]")],
+)
+def test_a_work_request_without_brackets_is_understood_as_one(
+    lab: Lab, text: str, hint: str
+) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        put(lab, text)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("qp0", "A.qp0"),

@@ -13,14 +13,14 @@ from tests.guide.saying import said as article
 
 def test_the_whole_answer_in_its_order() -> None:
     assert failed().lines == [
-        "FAILED  A.qp0.wr[7]: it ended with WR_FLUSH_ERR; nobody has polled it  [ev 32]",
+        "FAILED  A.qp0.wr[7] ended with WR_FLUSH_ERR; its completion is not polled  [ev 32]",
         " 1. rem-access of A.qp0.wr[6]: the rule of rem-access",
         "      B refused it  [ev 27]",
         "      so the other one failed  [ev 30]",
         " 2. qp-err-flush: the rule of qp-err-flush",
         "      A.qp0 went to ERR  [ev 31]",
         "    so A.qp0.wr[7] ended with WR_FLUSH_ERR  [ev 32]",
-        "warning: small-cq: it holds 4  [ev 3]",
+        "warning: small-cq: A.qp0.wr[7] holds 4  [ev 3]",
         "ruled out: unsignaled, wrong-cq",
         "fix: tested on a copy of the session: it works; apply A.qp0.wr[7] carries it out:",
         "  modify_qp A.qp0 state=RESET",
@@ -44,8 +44,8 @@ def test_a_sentence_about_something_else_stays_as_it_is() -> None:
 
 def test_what_is_pending_says_what_it_waits_for() -> None:
     assert pending(next="at 1us A sends", waits=[WAITS]).lines == [
-        f"PENDING  {NAME}: it has no completion  [ev 14]",
-        "too-early: it completes at 9us",
+        f"PENDING  {NAME} has no completion  [ev 14]",
+        f"too-early: {NAME} completes at 9us",
         "      next, at 1us: A sends",
     ]
     assert pending(next="at 1us A sends").lines[1:] == ["next: at 1us A sends"]

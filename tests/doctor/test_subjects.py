@@ -82,14 +82,14 @@ def test_of_a_queue_pair_that_is_down_it_says_that_first_and_else_its_newest_wor
 
 
 def test_any_object_can_be_asked_about() -> None:
-    lab = lab_of("alloc_mw A.mw0 pd=A.pd0 type=TYPE_2")
-    for name in ("A.pd0", "A.mw0", "B.pd0"):
+    lab = lab_of("alloc_pd A.pd7", "alloc_mw A.mw0 pd=A.pd7 type=TYPE_2")
+    for name in ("A.pd7", "A.mw0", "B.pd0"):
         report = lab.do(f"why {name}")[-1].value
         assert (report.name, report.slug) == (name, "well")
-    lab.do("dealloc_pd A.pd0")
-    assert lab.do("why A.pd0")[-1].value.slug == "in-use"
-    assert lab.do("why A.mw0")[-1].value.slug == "well"
-    for line in ("dealloc_mw A.mw0", "why A.mw0"):
+    lab.do("dealloc_pd A.pd7")
+    assert lab.do("why A.pd7")[-1].value.slug == "in-use"
+    assert lab.do("why A.mw0")[-1].value.slug == "in-use"
+    for line in ("dealloc_mw A.mw0", "dealloc_pd A.pd7", "why A.mw0"):
         reply = lab.do(line)[-1]
     assert reply.value.slug == "well"
 

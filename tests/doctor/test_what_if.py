@@ -70,7 +70,9 @@ def test_for_bytes_a_message_must_come_and_none_may_fail() -> None:
     assert thing is not None
     subject = Subject(Sort.BYTES, thing, start=0, stop=8)
     write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[512]"
-    assert attempt(lab.session, [write], subject).works
+    assert (
+        attempt(lab.session, [write], subject).ends == "A.qp0 sends a message that no program posts"
+    )
     failed = attempt(lab.session, [write, f"{write} rkey=1"], subject)
     assert (failed.works, failed.failure) == (False, "a work request failed")
     assert attempt(lab.session, ["run"], subject).failure == "no message has come"

@@ -25,7 +25,7 @@ def test_prompt_and_command_line_take_the_formats_there_are() -> None:
     assert kind.words == export.FORMATS
     choice = next(p.type for p in export_command.params if p.name == "form")
     assert isinstance(choice, click.Choice)
-    assert tuple(choice.choices) == export.FORMATS
+    assert tuple(choice.choices) == (*export.FORMATS, "svg", "text")
 
 
 def test_a_format_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,4 +132,4 @@ def test_a_harmed_packet_stands_there_as_it_went_on() -> None:
     octets = pcapng.capture(session.world, session.names).octets
     (block,) = (block for block in blocks(octets) if block.kind == PACKET)
     assert "bit 0 of byte 20 flipped" in block.comment
-    assert "malformed: vcrc" in block.comment
+    assert "the VCRC is wrong" in block.comment

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from rdmalab.export.ladder_plan import MOST_FIRST, MOST_LAST, Plan, plan
 from rdmalab.lab import Lab
-from rdmalab.views.ladder import Fate, PacketRow, rows
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import PacketRow, rows
 from tests.labs import RECV, SEND, lab_of
 
 

@@ -35,6 +35,18 @@ def busy() -> Lab:
     return lab
 
 
+def test_a_packet_has_the_colour_that_it_has_in_the_app() -> None:
+    lab = lab_of()
+    lab.do(SEND)
+    lab.do("step 4")
+    lab.do(RECV)
+    lab.run()
+    svg = ET.fromstring(drawn(lab).svg)
+    found = [each.get("class") for each in svg.iter(f"{SVG}g")]
+    sorts = [css.split()[1:] for css in found if css and css.startswith("packet")]
+    assert sorts == [["odd"], ["odd"], [], ["good"]]  # refused, RNR NAK, sent again, ACK
+
+
 def test_the_drawing_has_packets_remarks_times_and_nodes(busy: Lab) -> None:
     svg = drawn(busy).svg
     assert texts(svg, "node") == ["A", "B"]
@@ -42,7 +54,7 @@ def test_the_drawing_has_packets_remarks_times_and_nodes(busy: Lab) -> None:
     assert any(each.startswith("lost") for each in texts(svg, "bad"))
     assert "A.cq0: added wr1 SEND SUCCESS" in texts(svg, "good")
     assert any(each.endswith("later") for each in texts(svg, "gap"))
-    assert "0.100us" in texts(svg, "time")
+    assert "0.100 us" in texts(svg, "time")
     title = ET.fromstring(svg).find(f"{SVG}title")
     assert title is not None
     assert "packets between A and B" in str(title.text)

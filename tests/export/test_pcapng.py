@@ -142,16 +142,16 @@ def test_the_same_world_is_the_same_capture() -> None:
 # --------------------------------------------------------------------------- what comments say
 def test_a_message_and_its_ack() -> None:
     assert comments(lab_of(RECV_LONG, SEND_LONG, "run")) == [
-        "event 16 · A.qp0 wr7 SEND 1201 B (packet 1 of 3) · arrives 1.146us",
-        "event 17 · A.qp0 wr7 SEND 1201 B (packet 2 of 3) · arrives 1.192us",
-        "event 18 · A.qp0 wr7 SEND 1201 B (packet 3 of 3) · arrives 1.212us",
-        "event 22 · B.qp0 answers ACK psn=2 to A.qp0 wr7 SEND 1201 B · arrives 2.317us",
+        "event 16 · A.qp0 wr7 SEND 1201 B (packet 1 of 3) · arrives 1.146 us",
+        "event 17 · A.qp0 wr7 SEND 1201 B (packet 2 of 3) · arrives 1.192 us",
+        "event 18 · A.qp0 wr7 SEND 1201 B (packet 3 of 3) · arrives 1.212 us",
+        "event 22 · B.qp0 answers ACK psn=2 to A.qp0 wr7 SEND 1201 B · arrives 2.317 us",
     ]
 
 
 def test_a_frame_under_way_is_there() -> None:
     (comment,) = comments(lab_of(RECV, SEND, "step packet"))
-    assert comment == "event 16 · A.qp0 wr1 SEND 64 B · in flight, arrives 1.110us"
+    assert comment == "event 16 · A.qp0 wr1 SEND 64 B · in flight, arrives 1.110 us"
 
 
 def test_a_lost_frame_is_there_and_told_of() -> None:
@@ -169,7 +169,7 @@ def test_a_harmed_frame_stands_in_the_place_of_the_good_one() -> None:
     assert again.octets == octets_of(again.packet)
     assert capture(lab)[3].frame == first.octets
     assert comments(lab)[0].endswith(
-        "SEND 64 B · corrupted on the cable: bit 3 of byte 60 flipped · dropped: malformed: icrc"
+        "SEND 64 B · corrupted on the cable: bit 3 of byte 60 flipped · dropped: the ICRC is wrong"
     )
 
 

@@ -94,7 +94,7 @@ _values = _operands | st.builds(Word, _words)
 
 _OF_KIND_CONDITIONS: list[Node] = [
     _path(["A", "mr"]),
-    _path(["A", "qp", "deaf"]),
+    _path(["A", "qp", "rq_empty"]),
     Binary("==", _path(["B", "qp", "state"]), Word("RTS")),
 ]
 

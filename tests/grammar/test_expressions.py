@@ -168,3 +168,12 @@ def test_any_text_is_a_question_or_not_understood(text: str) -> None:
 
 def is_useful(refusal: NotUnderstood, text: str) -> bool:
     return 0 <= refusal.place.start <= refusal.place.stop <= len(text) and bool(refusal.hint)
+
+
+@pytest.mark.parametrize("old", ["A.qp0.deaf", "any(A.qp.deaf)", "not B.qp1.deaf"])
+def test_a_field_of_an_older_file_is_read_by_its_name_of_today(old: str) -> None:
+    assert parse_expression(old).text == old.replace("deaf", "rq_empty")
+
+
+def test_an_object_may_have_the_old_name_of_a_field() -> None:
+    assert parse_expression("A.deaf.state").text == "A.deaf.state"

@@ -1,5 +1,6 @@
 """Lines → Invocations: the examples of the manual, golden mistakes, and any text at all."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import given
 from rdmalab.command import Direction, Invocation, New, NotUnderstood, Noun, Ref, Span
 from rdmalab.grammar.line import commands_in, commands_of, parse
 from rdmalab.vocabulary import VOCABULARY as LAB
+from tests.each import each
 from tests.grammar.strategies import texts
 from tests.grammar.vocabulary import ALIASES, VOCABULARY
 
@@ -232,10 +234,10 @@ MISTAKES = [
     'no verb "ibv_post_sned" | did you mean post_send?',
     "frobnicate",
     "^^^^^^^^^^",
-    'no verb "frobnicate" | help lists the verbs',
+    'no verb "frobnicate" | help all lists the verbs',
     '"step"',
     "^^^^^^",
-    'a verb is wanted here, not ""step"" | help lists them',
+    'a verb is wanted here, not ""step"" | help all lists them',
     "step ; modify_qp qp0 state=RTSS",
     "                           ^^^^",
     'no QPState is called "RTSS" | did you mean RTS?',
@@ -364,6 +366,14 @@ def test_a_pasted_call_of_c_gets_the_form_of_the_lab(line: str, wrong: str, hint
     assert line[slice(*caught.value.place)] == wrong
     assert caught.value.hint.startswith(hint)
     assert parse(caught.value.hint.removeprefix("write "), LAB, "A")
+
+
+@each("verb", [name for name, command in LAB.items() if command.changes_world])
+def test_a_pasted_call_of_c_is_never_answered_with_a_line_that_tears_down(verb: str) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        parse(f"ibv_{verb}(qp, &attr)", LAB, "A")
+    tears_down = r"write .*(destroy|dealloc|dereg|close|detach)_|state=(ERR|RESET)"
+    assert re.search(tears_down, caught.value.hint) is None
 
 
 def test_a_call_of_a_function_that_the_lab_lacks() -> None:

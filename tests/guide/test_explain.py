@@ -225,4 +225,6 @@ def test_an_entry_of_a_higher_room_is_found_by_its_name() -> None:
     assert (found.kind, found.sections[0].lines) == ("cause", ["Gone."])
     assert lookup("RNR_INFINITE", WORDS, [more("rnr-infinite")])
     assert not lookup("rnr-infinite", WORDS)
-    assert [entry.kind for entry in lookup("psn", WORDS, [more("psn")])] == ["word", "cause"]
+    assert [entry.kind for entry in lookup("psn", WORDS, [more("psn")])] == [
+        "word", "cause", "header field",
+    ]  # fmt: skip

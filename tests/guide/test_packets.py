@@ -55,3 +55,18 @@ def test_what_the_sender_makes_of_a_nak() -> None:
     assert row("0x62", "sender") == "its request ends with REM_ACCESS_ERR"
     assert row("RNR_NAK", "sender").endswith("RNR_RETRY_EXC_ERR")
     assert said("0x2c").startswith("min_rnr_timer=12")
+
+
+PRINTED = sorted({field.name for cls in HEADERS.values() for field in cls.FIELDS})
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_every_field_that_show_packet_prints_is_explained(name: str) -> None:
+    assert said(f"header field {name}").startswith(f"{name} header field ")
+    assert row(f"header field {name}", "")
+    assert said(name)  # by its name alone: this, or another meaning of the word
+
+
+def test_ecn_and_congestion_are_words() -> None:
+    assert said("ecn") == said("congestion")
+    assert "ECN bits" in said("ecn")

@@ -44,7 +44,7 @@ def test_profiles_are_named_only_where_they_differ() -> None:
 
 
 def test_sentences_without_a_case() -> None:
-    assert sentence_of("transition") == "… is not a legal transition"
+    assert sentence_of("transition") == "STATE to STATE is not a legal transition"
 
 
 def test_types_rights_and_attributes_by_name() -> None:

@@ -16,6 +16,7 @@ from rdmalab.grammar.line import parse
 from rdmalab.guide import sentences
 from rdmalab.guide.explain import explain, lookup
 from rdmalab.guide.fields import fields_of
+from rdmalab.guide.packets import HEADERS
 from rdmalab.guide.reasons import errnos
 from rdmalab.guide.sentences import Concept, Errno, Usual, concepts, note, read
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
@@ -82,6 +83,7 @@ def names(members: Iterable[Any]) -> set[str]:
 
 # (file, table) → the words that need a row there
 NEEDED: dict[tuple[str, str], set[str]] = {
+    ("sentences", "header_field"): {field.name for cls in HEADERS.values() for field in cls.FIELDS},
     **{("sentences", name): names(enums()[name]) for name in read("sentences") if name in enums()},
     ("sentences", "errno"): {errno_name(number) for number in errnos()},
 }
@@ -166,7 +168,7 @@ def test_what_to_look_at_can_be_typed(line: str) -> None:
 WANTED = (
     "psn", "msn", "rnr", "doorbell", "lkey", "rkey", "inline", "fence", "solicited", "flush",
     "slots", "wqe", "profile", "wr", "cqe", "wc", "signaled", "retry", "drain", "duplicate",
-    "NAK", "WELL", "NEVER", "LOST", "PENDING", "deaf",
+    "NAK", "WELL", "NEVER", "LOST", "PENDING", "rq_empty",
 )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def test_the_overview_has_a_line_a_state() -> None:
 def test_a_type_says_its_opcodes_and_the_way_up() -> None:
     assert "SEND_WITH_IMM" in row("UD", "opcodes")
     assert "it only receives" in row("XRC_RECV", "opcodes")
-    assert "RTR → RTS needs sq_psn" in row("UC", "the way up")
+    assert "RTR → RTS needs sq_psn" in row("UC", "bring-up")
     assert row("UC", "send error") == "moves it to SQE"
 
 

@@ -224,3 +224,21 @@ def test_a_grh_without_a_dgid_is_sent_all_the_same() -> None:
     flow = LidFlow(2, 4, sgid=1)
     assert flow.has_grh
     assert not LidFlow(2, 4).has_grh
+
+
+def test_the_kernel_gives_no_hop_limit_to_a_group_and_none_on_infiniband() -> None:
+    """rxe and mlx5 store that of the route, 64, in other addresses of RoCE."""
+    lab = Lab(profile="rxe")
+    well(lab, "use ud_pair")
+    made = "create_ah A.{} pd=A.pd0 is_global=1 dgid={} sgid_index=1 hop_limit=3 port_num=1"
+    for name, gid, hops in (("group", "224.1.2.3", 3), ("node", "10.0.0.2", 64)):
+        well(lab, made.format(name, gid))
+        assert lab.look(f"A.{name}.hop_limit") == hops
+    bands = Lab(profile="mlx5")
+    for line in ("port A link_layer=InfiniBand", "port B link_layer=InfiniBand", "use rc_pair",
+                 "reset A.qp0", "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1"
+                 " qp_access_flags=0", "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0"
+                 " rq_psn=0 max_dest_rd_atomic=1 min_rnr_timer=12 ah_attr={dlid=4 is_global=1"
+                 " dgid=fe80::200:aff:fe00:2 sgid_index=0 hop_limit=3 port_num=1}"):  # fmt: skip
+        well(bands, line)
+    assert bands.look("A.qp0.hop_limit") == 3

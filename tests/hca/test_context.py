@@ -2,6 +2,7 @@
 
 from rdmalab.command import Noun
 from rdmalab.hca.context import TEARDOWN
+from rdmalab.lab import Lab
 from tests.labs import RECV, SEND, lab_of, refusal, well
 
 
@@ -31,3 +32,27 @@ def test_a_dead_device_is_silent() -> None:
     for line in ("link up", "poll_cq A.cq0", "destroy_qp A.qp0", "close_device A", "open_device A"):
         well(lab, line)
     assert lab.look("A.port.state").name == "ACTIVE"
+
+
+def test_a_dead_device_takes_no_receive_for_an_srq() -> None:
+    lab = lab_of("device_fatal B", pair="use srq_pair")
+    assert refusal(lab, "post_srq_recv B.srq0 sg=B.mr0[0:64]").rule == "device-fatal"
+
+
+def test_the_library_of_mlx5_does_not_know_that_the_device_is_dead() -> None:
+    lab = Lab(profile="mlx5")
+    well(lab, "use rc_pair")
+    well(lab, "device_fatal A")
+    for line in (SEND, "post_recv A.qp0 sg=A.mr0[0:4]", "run 50us"):
+        well(lab, line)
+    assert lab.look("A.cq0.total") == 0
+    for line in ("query_qp A.qp0", "alloc_pd A.pd1"):
+        assert refusal(lab, line).rule == "device-fatal", line
+
+
+def test_a_dead_device_of_mlx5_flushes_no_receive() -> None:
+    lab = Lab(profile="mlx5")
+    for line in ("use rc_pair", "modify_qp A.qp0 state=ERR", "device_fatal A",
+                 RECV.replace("B.", "A."), "run 50us"):  # fmt: skip
+        well(lab, line)
+    assert lab.look("A.cq0.total") == 0

@@ -11,6 +11,6 @@ def test_the_sentence_is_the_rules_and_the_errno_the_profiles() -> None:
     for profile, errno in ((STRICT, EINVAL), (MLX5, ENOMEM)):
         refusal = refused(profile, "send-state", "INIT", argument="qp", legal="wait")
         assert refusal.errno == errno
-        assert refusal.message == RULES["send-state"].sentence.format("INIT")
+        assert refusal.message == RULES["send-state"].filled("INIT")
         assert (refusal.rule, refusal.argument, refusal.legal) == ("send-state", "qp", "wait")
         assert refusal.bad_wr is None

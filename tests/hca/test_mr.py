@@ -8,6 +8,7 @@ import pytest
 from rdmalab.command import Refused
 from rdmalab.hca import lifecycle, mr
 from rdmalab.hca.device import Hca
+from rdmalab.hca.memory import NOT_MAPPED, READ_ONLY
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from rdmalab.world.world import World
@@ -37,6 +38,8 @@ def node(profile: Profile = STRICT) -> Hca:
         (8, int(Access.REMOTE_ATOMIC), None, "mr-access", EINVAL),
         (8, LOCAL, 0x5000, "mr-unmapped", EFAULT),
         (8, LOCAL, 0, "mr-unmapped", EFAULT),
+        (8, LOCAL, NOT_MAPPED, "mr-unmapped", EFAULT),
+        (8, LOCAL, READ_ONLY, "mr-read-only", EFAULT),
         (8, LOCAL, 2**64 - 7, "mr-overflow", EINVAL),
         (8, LOCAL, -1, "mr-overflow", EINVAL),
     ],

@@ -263,9 +263,9 @@ def test_soft_roce_finds_out_later() -> None:
 @pytest.mark.parametrize(
     ("qp_type", "profile", "asked", "says"),
     [
-        (QPType.RAW_PACKET, STRICT, 256, None),
+        (QPType.RAW_PACKET, STRICT, 512, None),
         (QPType.UD, STRICT, 58, None),
-        (QPType.RAW_PACKET, STRICT, 257, ("qp-cap", EINVAL)),
+        (QPType.RAW_PACKET, STRICT, 513, ("qp-cap", EINVAL)),
         (QPType.RC, STRICT, 54, ("tso-type", EINVAL)),
         (QPType.UD, RXE, 54, ("tso-support", EOPNOTSUPP)),
         (QPType.UD, RXE, 0, None),

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Noun, Refused, Thing
-from rdmalab.hca import batch, channels, extended, lifecycle, mr, port, qp_lifecycle, srq_lifecycle
+from rdmalab.hca import (
+    batch,
+    channels,
+    context,
+    extended,
+    lifecycle,
+    mr,
+    port,
+    qp_lifecycle,
+    srq_lifecycle,
+)
 from rdmalab.hca.attributes import ah_attr_of
 from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.qp import Capacity
@@ -20,7 +30,7 @@ from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm, WcEx
-from rdmalab.spec.limits import LinkLayer
+from rdmalab.spec.limits import LinkLayer, PhysState, PortState
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile, Rounding, SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, QPState, QPType
@@ -525,15 +535,59 @@ def hole_in_a_read(profile: Profile) -> Any:
     return [status for _, status in pair.a.sent()], back
 
 
-def no_hops(profile: Profile) -> Any:
-    """A WRITE whose address has hop_limit 0: what became of its packet, on the cable or not."""
+def longer_than_the_timer(profile: Profile) -> int:
+    """How often the ack timer fires while a message leaves that takes longer than the timer."""
+    pair = Pair(profile=profile, timeout=6)  # 262 us
+    pair.world.network.cable.rate_bps = 100_000_000
+    pair.a.issue(WROpcode.RDMA_WRITE, 8_192)  # 32 packets, 860 us
+    pair.run()
+    assert [status for _, status in pair.a.sent()] == [S.SUCCESS]
+    return len(pair.records(Kind.TIMER_FIRED))
+
+
+def source_ports(profile: Profile) -> list[int]:
+    """UDP source ports of QP 0x11, without and with a flow label: 0xdfac is the hash of 0x11."""
+    found = []
+    for label in (0, 0x12345):
+        pair = Pair(profile=profile)
+        moves = pair.moves(pair.a, 0, 0)
+        moves[QPState.RTR]["ah_attr"] = replace(ah_attr_of(pair.b.hca), flow_label=label)
+        for state in (QPState.RESET, *moves):
+            pair.a.modify(qp_state=state, **moves.get(state, {}))
+        assert pair.a.qp.path is not None
+        found.append(pair.a.qp.path.flow.sport)
+    return found
+
+
+def posts_to_a_failed_device(profile: Profile) -> Any:
+    """A send and a receive posted after a fatal error: refused, or what completed."""
     pair = Pair(profile=profile)
-    path = pair.a.qp.path
-    assert path is not None
-    path.flow = replace(path.flow, hop_limit=0)
-    pair.a.issue(WROpcode.RDMA_WRITE, 8)
-    pair.run(pair.world.now_ns + 5_000)
-    return pair.reasons(Kind.PACKET_LOST), [status for _, status in pair.a.sent()]
+    context.fail_device(pair.a.hca)
+    try:
+        pair.a.recv(8)
+    except Refused as refusal:
+        return [attempt(pair.a, WRITE, 8), refusal.rule]
+    return [attempt(pair.a, WRITE, 8), pair.a.received()]
+
+
+def hop_limits(profile: Profile) -> Any:
+    """What a connected queue pair and an AH store of hop_limit 0."""
+    pair = Pair(profile=profile)
+    end, hca = pair.a, pair.a.hca
+    near = replace(ah_attr_of(pair.b.hca), hop_limit=0)
+    moves = pair.moves(end, 0, 0)
+    moves[QPState.RTR]["ah_attr"] = near
+    for state in (QPState.RESET, *moves):
+        end.modify(qp_state=state, **moves.get(state, {}))
+    assert end.qp.path is not None
+    return end.qp.path.flow.hop_limit, lifecycle.create_ah(hca, end.qp.pd, near).attr.hop_limit
+
+
+def cable_out(profile: Profile) -> Any:
+    """The physical state of a port that is DOWN."""
+    hca = Pair(profile=profile).a.hca
+    hca.port_state = PortState.DOWN
+    return port.phys_state(hca)
 
 
 def old_news(profile: Profile) -> Any:
@@ -1008,8 +1062,13 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("drained_event_unasked",   True,       drained,           [], ["SQ_DRAINED"]),
     ("takes_implied_naks",      False,      hole_in_a_read,
         ([S.SUCCESS], ["implied NAK"]), ([S.SUCCESS], ["timeout"])),
-    ("sends_hop_limit_0",       True,       no_hops,
-        (["its hop limit is 0"], []), ([], [S.SUCCESS])),
+    ("posts_after_fatal",       True,       posts_to_a_failed_device,
+        ["device-fatal", "device-fatal"], [[], []]),
+    ("hashes_source_port",      True,       source_ports, [49441, 58177], [57236, 57236]),
+    ("times_unasked_packets",   True,       longer_than_the_timer, 0, 2),
+    ("down_phys_state", PhysState.POLLING, cable_out, PhysState.DISABLED, PhysState.POLLING),
+    ("routed_hop_limits",       frozenset({"qp"}),       hop_limits, (0, 0), (64, 0)),
+    ("routed_hop_limits",       frozenset({"qp", "ah"}), hop_limits, (0, 0), (64, 64)),
     ("sends_mig_req",           False,      mig_req,           {True}, {False}),
     ("unheard_ack_psn",         0xFFFFFF,   old_news,
         [0x7FF, 0x800, 0x800], [0xFFFFFF, 0x800, 0x800]),

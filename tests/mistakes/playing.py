@@ -4,28 +4,28 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from subprocess import run
 from sys import executable
 from tempfile import TemporaryDirectory
 
-from rdmalab.command import Noun
 from rdmalab.doctor.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
-from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
-from rdmalab.spec import records as rec
-from rdmalab.spec.programs import ProgramState
+from rdmalab.shell.show_why import answer_lines
+from rdmalab.shell.styled_text import text_of
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.world.program_state import Program
 from tests.doctor import tidying
 from tests.doctor.tidying import why
-from tests.mistakes.kinds import Kind, Value, kinds
+from tests.mistakes.fixes import carried_out
+from tests.mistakes.kinds import FOLDER, Kind, Value, besides, kinds, typed
 
 PROGRAM_SECONDS = 60
+_WIDTH = 80
 TIDY: dict[str, Callable[[Session], None] | None] = {
     "": None, "destroyed": tidying.destroy_all, "reset": tidying.reset, "drained": tidying.drain,
 }  # fmt: skip
@@ -39,25 +39,60 @@ class Mistake:
     profile: str
     values: dict[str, Value]
     tidy: str = ""
+    beside: str = ""
 
     @property
     def name(self) -> str:
         values = " ".join(f"{key}={value}" for key, value in self.values.items())
-        return " ".join(part for part in (self.kind.kind, self.profile, values, self.tidy) if part)
+        parts = (self.kind.kind, self.profile, values, self.beside, self.tidy)
+        return " ".join(part for part in parts if part)
 
     def text(self, text: str) -> str:
         return self.kind.text(text, self.values)
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing shows that anything is wrong, without a name to ask about."""
+        return self.kind.plain is False and not self.beside
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else is wrong in the session."""
+        return not self.beside and self.kind.area != "two_causes"
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code that `why` alone has to have; None: 0 and 1 are right."""
+        return 1 if self.beside else self.kind.exit_code
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines that are typed: the mistake beside it stands after the first."""
+        first, *rest = typed(tuple(map(self.text, self.kind.lines)))
+        return [first, *(typed(besides()[self.beside].lines) if self.beside else ()), *rest]
+
 
 @dataclass
 class Answer:
-    """What `why` said of a mistake. asked, plain: the root; fixed: what a working fix broke."""
+    """What `why` said of a mistake.
+
+    asked, plain: the root; code: the exit code of `why` alone; untrue: what the answer to the
+    pointed question lacks or says falsely; fixed: what a fix called working did not do; long: lines
+    of the longer answer at 80 columns; bare: numbered causes without their evidence; misplaced:
+    causes that have a fix and do not stand first.
+    """
 
     mistake: Mistake
     asked: str
     plain: str
-    wrong: list[str] = field(default_factory=list)
+    code: int = 0
+    untrue: str = ""
     fixed: str = ""
+    works: int = 0
+    long: int = 0
+    bare: list[str] = field(default_factory=list)
+    misplaced: list[str] = field(default_factory=list)
+    texts: tuple[str, str] = ("", "")
 
     @property
     def asked_right(self) -> bool:
@@ -65,22 +100,26 @@ class Answer:
 
     @property
     def plain_right(self) -> bool:
-        return self.mistake.kind.plain is False or self.plain in _accepted(self.mistake)[1]
+        return self.mistake.silent or self.plain in _accepted(self.mistake)[1]
+
+    @property
+    def code_right(self) -> bool:
+        return self.mistake.exit_code in (None, self.code)
 
 
 def _accepted(mistake: Mistake) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The right roots of the pointed and of the plain question."""
     kind = mistake.kind
     pointed = kind.tidied if mistake.tidy and kind.tidied else kind.accept
-    return pointed, kind.plain or pointed
+    beside = besides()[mistake.beside].accept if mistake.beside else ()
+    return pointed, (*(kind.plain or pointed), *beside)
 
 
 def all_of(kind: Kind) -> Iterator[Mistake]:
     """Every session that a kind can be drawn as."""
-    for profile in kind.profiles:
-        for values in kind.variants:
-            for tidy in TIDY if kind.tidied is not False else [""]:
-                yield Mistake(kind, profile, values, tidy)
+    tidies = TIDY if kind.tidied is not False else [""]
+    for row in product(kind.profiles, kind.variants, tidies, kind.beside or [""]):
+        yield Mistake(kind, *row)
 
 
 def drawn(seed: str, count: int) -> list[Mistake]:
@@ -96,8 +135,8 @@ def session_of(mistake: Mistake) -> Session:
     if mistake.kind.python:
         return _program(mistake)
     lab = Lab(profile=mistake.profile)
-    for line in mistake.kind.lines:
-        for reply in lab.do(mistake.text(line)):
+    for line in mistake.lines:
+        for reply in lab.do(line):
             assert reply.error is None, f"{mistake.name}: {line}: {reply.error}"
     return lab.session
 
@@ -106,7 +145,8 @@ def _program(mistake: Mistake) -> Session:
     """The session that a pyverbs program leaves."""
     with TemporaryDirectory() as folder:
         program, saved = Path(folder, "program.py"), Path(folder, "saved.rdmalab.yaml")
-        program.write_text(mistake.text(mistake.kind.python), "utf-8")
+        prelude = mistake.kind.prelude and (FOLDER / mistake.kind.prelude).read_text("utf-8")
+        program.write_text(prelude + mistake.text(mistake.kind.python), "utf-8")
         options = ["--profile", mistake.profile, "--save", str(saved)]
         command = [executable, "-m", "rdmalab", "python", *options, str(program)]
         run(command, capture_output=True, timeout=PROGRAM_SECONDS, check=False)
@@ -130,58 +170,65 @@ def answer_of(mistake: Mistake) -> Answer:
         tidy(session)
     question = mistake.text(mistake.kind.ask)
     report, plain = why(session, question), why(session, "")
-    answer = Answer(mistake, _root(report), _root(plain))
-    if report.remedy is not None and report.remedy.works:
-        answer.fixed = _carried_out(session, report)
+    answer = Answer(mistake, _root(report), _root(plain), code=int(plain.is_trouble))
+    answer.untrue = _untrue(mistake.kind, _said(report))
+    answer.long = max(len(answer_lines(each, _WIDTH)) for each in (report, plain))
+    answer.bare = [slug for each in (report, plain) for slug in _bare(each)]
+    answer.misplaced = [slug for each in (report, plain) for slug in _misplaced(each)]
+    answer.texts = (shown(report), shown(plain))
+    for each in (report, plain):
+        if each.remedy is not None and each.remedy.works:
+            answer.works += 1
+            again = session_of(mistake)
+            if tidy is not None:
+                tidy(again)
+            answer.fixed = answer.fixed or carried_out(again, each, alone=mistake.alone)
     return answer
 
 
-def _carried_out(session: Session, report: Report) -> str:
-    """What is wrong with a fix that is called working; nothing if its claim is true.
+def _misplaced(report: Report) -> list[str]:
+    """The cause of a fix, unless it stands first, or the fix by itself helps what was asked."""
+    if report.remedy is None or not report.causes:
+        return []
+    own = [cause.check.slug for cause in report.stations] if report.remedy.works else []
+    return [] if report.remedy.of in ("", report.causes[0].check.slug, *own) else [report.remedy.of]
 
-    Of a work request: it, or the same once more, ends with success after the fix. Of a thread: it
-    is not in the line any more. Of all: no line of the fix is refused.
-    """
-    assert report.remedy is not None
-    first, before = session.world.trace.latest + 1, _place(session, report.name)
-    for line in report.remedy.cure.lines:
-        for reply in replies(session, line, file=True):
-            if reply.failed:
-                return f"{line}: refused"
-            if reply.travel is not None:
-                reply.travel.finish()
-    session.history.run(20_000, session.world.now_ns + 10_000_000_000)
-    if work := _WORK.fullmatch(report.name):
-        ended = session.world.trace.since(first)
-        good = any(_succeeds(record, int(work[1])) for record in ended)
-        return "" if good else f"{report.name} does not succeed after its fix"
-    stays = before is not None and before == _place(session, report.name)
-    return f"{report.name} is where it was" if stays else ""
+
+def shown(report: Report) -> str:
+    """The short answer, as a terminal of 80 columns shows it."""
+    return "\n".join(text_of(line).rstrip() for line in answer_lines(report, _WIDTH))
+
+
+def _said(report: Report) -> str:
+    """The same answer unfolded, with single spaces."""
+    lines = answer_lines(report, 100_000, plain=True)
+    return " ".join(" ".join(text_of(line) for line in lines).split())
+
+
+def _untrue(kind: Kind, said: str) -> str:
+    """What the answer lacks, or says falsely; nothing if it is as the table has it."""
+    if kind.denies and re.search(kind.denies, said):
+        return f"says {kind.denies}"
+    return f"lacks {kind.says}" if kind.says and not re.search(kind.says, said) else ""
+
+
+def _bare(report: Report) -> list[str]:
+    """The numbered causes that are shown without any of the evidence that was found."""
+    said = _said(report)
+    return [
+        cause.check.slug
+        for number, cause in enumerate(report.chain, 1)
+        if f"{number}. {cause.check.slug}" in said and cause.finding.evidence
+        and not any(_shown_as(each.text) in said for each in cause.finding.evidence)
+    ]  # fmt: skip
+
+
+def _shown_as(text: str) -> str:
+    """Evidence with single spaces, without the word that a name may stand for."""
+    return " ".join(text.split()).removeprefix("it ")
 
 
 def _root(report: Report) -> str:
     """The root that an answer names; where nothing failed its first warning."""
     warns = report.warnings and not (report.causes or report.waits) and report.standing.good
     return report.warnings[0].check.slug if warns else report.slug
-
-
-_WORK = re.compile(r"\w+\.\w+\.(?:recv_)?wr\[(\d+)\]")
-
-
-def _succeeds(record: rec.Record, wr_id: int) -> bool:
-    """Whether work of this wr_id has ended with success."""
-    kind = rec.kind_of(record)
-    if kind is rec.Kind.CQE_ADDED:
-        return bool(record[rec.A].wr_id == wr_id and not record[rec.A].status)
-    done = kind is rec.Kind.WQE_COMPLETED and not record[rec.B]
-    return bool(done and record[rec.A].wr.wr_id == wr_id)
-
-
-def _place(session: Session, name: str) -> tuple[int, ...] | None:
-    """Where a thread is; None of all else."""
-    thing = session.names.find(name)
-    if thing is None or thing.noun is not Noun.PROGRAM:
-        return None
-    program = session.world.find(thing, Program)
-    waits = program.state in (ProgramState.WAITING, ProgramState.RUNNING, ProgramState.SLEEPING)
-    return (program.at, *program.loops) if waits else None

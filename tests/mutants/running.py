@@ -19,7 +19,12 @@ from rdmalab.vocabulary import VOCABULARY
 from tests.mutants.table import PACKAGE, Mutant, mutated
 
 REPOSITORY = PACKAGE.parent
-_COPIED = ("rdmalab", "tests", "scenarios")  # others may change them while mutants run
+_COPIED = (
+    "rdmalab",
+    "tests",
+    "scenarios",
+    "instructor",
+)  # others may change them while mutants run
 _LINKED = ("README.md", "pyproject.toml", "screenshots")
 _MOST_BYTES = 4 << 30  # of memory; a mutant may ask for a buffer of 2^31 bytes
 _WELL, _FAILED = 0, 1

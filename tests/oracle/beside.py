@@ -112,7 +112,7 @@ def rendered(name: str, found: Beside, cells: list[str]) -> str:
         one, other = there.get(what, "nothing"), here.get(what, "nothing")
         if one != other:
             lines.append(f"    {what}: {one} -> {other}")
-    lines += [f"    rule {rule}: {RULES[rule].sentence}" for rule in found.rules]
+    lines += [f"    rule {rule}: {RULES[rule].general}" for rule in found.rules]
     lines += [f"    cell {cell}: {_about(cell)}" for cell in cells]
     return "\n".join(lines)
 

@@ -15,9 +15,12 @@ from pathlib import Path
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from rdmalab.classroom import lab_file, playing
+from rdmalab.classroom.lab_mistakes import LabChecker
 from rdmalab.command import NewKind
 from rdmalab.lab import open_session
 from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.files import LAB_SUFFIX
 from rdmalab.scenario.include import opener_below
 from rdmalab.scenario.loader import loads
 from rdmalab.scenario.mistakes import Checker
@@ -32,7 +35,12 @@ _SYMBOL = re.compile(r"(?<=[=] )[A-Z][A-Z_]{2,}\b|(?<=[a-z]=)[A-Z][A-Z_]{2,}\b")
 _KEY_OF_COMMAND = re.compile(r"\b[a-z_]{4,}(?==[^=])")
 _WORDS = ("do", "fault", "checkpoint", "setup", "steps", "lines", "")
 _ACTIONS = ("do", "run", "fault", "why")
-_PROSE = ("note", "name", "about", "title", "tags", "checkpoint", "id", "params")
+_PROSE = (
+    "note", "name", "about", "title", "tags", "checkpoint", "id", "params", "solutions", "bind",
+    "instructor", "rules", "hints", "choice", "when_wrong",
+    "vary",
+)  # fmt: skip
+"""Keys below which nothing is mutated: texts, and names that the author of a lab chooses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +204,7 @@ def mutants(count: int, seed: int, paths: list[Path] | None = None) -> Iterator[
 
 # --------------------------------------------------------------------------- judging
 _CHECKER = Checker(VOCABULARY, open_session)
+_LAB_CHECKER = LabChecker(VOCABULARY, open_session)
 
 
 def judged(mutant: Mutant) -> Verdict:
@@ -203,7 +212,10 @@ def judged(mutant: Mutant) -> Verdict:
     verdict, path = Verdict(mutant), str(mutant.path)
     opener = opener_below(path)
     try:
-        verdict.errors = _CHECKER.mistakes(mutant.text, path, opener)
+        if path.endswith(LAB_SUFFIX):
+            verdict.errors = _LAB_CHECKER.mistakes(mutant.text, path)
+        else:
+            verdict.errors = _CHECKER.mistakes(mutant.text, path, opener)
     except Exception as bug:  # noqa: BLE001  (whatever it is, it is a finding)
         verdict.wrong.append(f"check ends with {bug!r}")
         return verdict
@@ -224,6 +236,9 @@ def judged(mutant: Mutant) -> Verdict:
 
 
 def _played(text: str, path: str) -> Iterator[str]:
+    if path.endswith(LAB_SUFFIX):
+        yield from _begun(text, path)
+        return
     try:
         scenario = loads(text, path, VOCABULARY, opener=opener_below(path))
     except FileError as wrong:
@@ -234,3 +249,11 @@ def _played(text: str, path: str) -> Iterator[str]:
     if runner.outcome is StepOutcome.ERROR:
         yield f"check passes it, run does not: {runner.results[-1].error}"
     runner.session.dispose()
+
+
+def _begun(text: str, path: str) -> Iterator[str]:
+    """As `_played`, of a lab: its setup for a student."""
+    try:
+        playing.begun(lab_file.loads(text, path, VOCABULARY, student="1"))
+    except (FileError, playing.BrokenLab) as wrong:
+        yield f"check passes it, run cannot begin it: {wrong}"

@@ -49,7 +49,8 @@ def test_another_cause_is_told_with_the_whole_answer() -> None:
         "cause:",
         "expected  too-early",
         "actual    rem-access",
-        "because   FAILED  A.qp0.wr[7]: it ended with WR_FLUSH_ERR; nobody has polled it  [ev 32]",
+        "because   FAILED  A.qp0.wr[7] ended with WR_FLUSH_ERR; "
+        "its completion is not polled  [ev 32]",
     ]
     assert lines[4] == "           1. rem-access of A.qp0.wr[6]: the rule of rem-access"
 

@@ -85,9 +85,9 @@ def test_the_narration_of_a_walk_that_goes_back() -> None:
     while (result := walk.next_step()) is not None:
         told.append([line.strip() for line in narration(walk, result)])
     _pair, _post, _run, gone, forked, step, back, switched = told
-    assert gone == ["0.100us  goto 0.1us"]
-    assert forked == ["0.100us  post_recv B.qp0 sg=B.mr0[0:4]", "on branch-1"]
-    assert [line.split()[0] for line in step[1:]] == ["1.212us"]
+    assert gone == ["0.100 us  goto 0.1us"]
+    assert forked == ["0.100 us  post_recv B.qp0 sg=B.mr0[0:4]", "on branch-1"]
+    assert [line.split()[:2] for line in step[1:]] == [["1.212", "us"]]
     assert len(back) == 1
     assert switched[1:] == ["on main", "ok  event == 18"]
 

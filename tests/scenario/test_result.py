@@ -17,12 +17,12 @@ def test_expected_and_actual_stand_below_each_other_and_the_last_packets_follow(
     assert said(SETUP + STEP).splitlines() == [
         "FAIL x.yaml:6  step first-nak  wire line 2",
         "  expected  B->A ACKNOWLEDGE psn=0 syndrome=ACK msn=1",
-        "  actual    B->A ACKNOWLEDGE psn=0 syndrome=RNR_NAK msn=0 timer=12  [ev 17, 1.210us]",
+        "  actual    B->A ACKNOWLEDGE psn=0 syndrome=RNR_NAK msn=0 timer=12  [ev 17, 1.210 us]",
         "",
         "  last on the wire:",
-        "    0.100us A->B SEND_ONLY psn=0 64 B ack_req  (refused: no receive WQE is posted)",
-        "    1.210us B->A RNR_NAK psn=0 timer=12",
-        "    2.215us A.qp0 armed its RNR timer for 642.215us",
+        "    0.100 us A->B SEND_ONLY psn=0 64 B ack_req  (refused: no receive WQE is posted)",
+        "    1.210 us B->A RNR_NAK psn=0 timer=12",
+        "    2.215 us A.qp0 armed its RNR timer for 642.215 us",
     ]
 
 

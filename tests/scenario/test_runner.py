@@ -204,17 +204,14 @@ WALK = """\
 
 
 def test_a_walk_halts_before_notes_and_headlines() -> None:
-    walk = runner(WALK, "about: What it shows.\n")
-    assert walk.note == "What it shows."
+    walk = runner(WALK)
     assert len(walk.next_stop()) == 1
     assert len(walk.next_stop()) == 2
-    assert walk.note == "First words."
     assert walk.coming is not None
+    assert walk.coming.text == "A headline"
     assert walk.coming.is_stop
     assert len(walk.next_stop()) == 2
-    assert walk.note == "A headline"
     assert walk.next_stop() == []
-    assert runner(WALK).note == "t"
 
 
 def test_whoever_walks_may_drive_the_journeys() -> None:
@@ -295,9 +292,9 @@ def test_who_looks_back_and_returns_has_still_sent_what_he_sent() -> None:
 def test_the_tail_of_a_failure_ends_where_we_are() -> None:
     result = last(f"{DELIVERED}  - run: back 2 packet\n    expect: [now == 5]\n")
     (row,) = result.tail
-    assert row.endswith("A->B SEND_ONLY psn=0 64 B ack_req  (in flight, arrives 1.110us)")
+    assert row.endswith("A->B SEND_ONLY psn=0 64 B ack_req  (in flight, arrives 1.110 us)")
     other = last(f"{DELIVERED}{OTHER}{WROTE}")
-    assert [row.split()[2] for row in other.tail] == ["RDMA_WRITE_ONLY", "ACK"]
+    assert [row.split()[3] for row in other.tail] == ["RDMA_WRITE_ONLY", "ACK"]
 
 
 @pytest.mark.parametrize(

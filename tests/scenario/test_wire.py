@@ -16,7 +16,7 @@ from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.views import ladder
-from rdmalab.views.ladder import Fate
+from rdmalab.views.fates import Fate
 from rdmalab.views.memory import with_key
 from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY

@@ -8,6 +8,7 @@ import pytest
 from rdmalab import Lab
 from rdmalab.session import moments
 from rdmalab.session.branch import Place
+from rdmalab.session.history import History
 from rdmalab.session.replayed_records import ReplayedRecords
 from rdmalab.spec.records import RARE, Kind
 from tests.labs import everything, fingerprint, still, well
@@ -63,6 +64,25 @@ def test_every_place_is_again_what_it_was() -> None:
         lab.session.history.seek(place)
         assert lab.session.history.here == place
         assert moment(lab) == been[place], place
+
+
+def test_the_moment_of_a_snapshot_needs_no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab()
+    visited(lab)
+    history, replayed = lab.session.history, list[int]()
+    next_ = History._next
+
+    def counted(self: History, stop: int, until_ns: int | None = None) -> bool:
+        replayed.append(stop)
+        return next_(self, stop, until_ns)
+
+    monkeypatch.setattr(History, "_next", counted)
+    kept = [snapshot.place for snapshot in history.branch.snapshots]
+    for place in kept:
+        assert history.place_after(place.event) == place
+        history.seek(place)
+    assert len(kept) > 4
+    assert not replayed
 
 
 def test_the_present_is_where_it_was() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.session.run_control import DAY_NS, Idle, RunControl
+from rdmalab.session.run_control import DAY_NS, Idle, RunBounds, RunControl
 from rdmalab.spec.records import Kind, event_of, kind_of
 from tests.labs import (
     BUSY,
@@ -198,6 +198,43 @@ def test_what_repeats_for_ever_is_given_up() -> None:
     assert not travel.met
     assert travel.events == 6_000  # whole slices of 2000
     assert trip(lab, "step").met
+
+
+def bounded(*lines: str, events: int = 1_000, at_ns: int = 10**9) -> Lab:
+    """A lab after these lines, in which every run ends so many events later, and at this time."""
+    lab = lab_of(*lines)
+    event = lab.session.world.event + events
+    lab.session.bounds = RunBounds(event, at_ns, ("no more events", "no more time"))
+    return lab
+
+
+def test_runs_end_at_the_bounds_of_the_session() -> None:
+    lab = bounded(SEND, events=50)
+    last = lab.session.world.event + 50
+    travel = trip(lab, "run")
+    assert (travel.over, travel.events, travel.at_limit) == ("no more events", 50, True)
+    assert lab.session.world.event == last
+    again = trip(lab, "step")
+    assert (again.over, again.events, again.at_limit) == ("no more events", 0, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "over", "now_ns"),
+    [
+        ("run 2ms", "no more time", 1_000_000),
+        ("run 500us", "time is up", 500_000),
+        ("run", "no more time", 1_000_000),  # the ack timer is far behind the bounds
+        ("until A.cq0.count == 1 within 3ms", "no more time", 1_000_000),
+        ("until A.cq0.count == 1 within 20us", "time is up", 20_000),
+        ("step packet", "no more time", 1_000_000),
+    ],
+)
+def test_runs_end_at_the_time_of_the_bounds(line: str, over: str, now_ns: int) -> None:
+    lab = bounded("fault drop A->B", SEND, "step packet", at_ns=1_000_000)
+    begun_ns = lab.session.world.now_ns
+    assert begun_ns < 5_000
+    assert trip(lab, line).over == over
+    assert lab.session.world.now_ns - now_ns in (0, begun_ns)
 
 
 def test_what_lies_more_than_a_day_away_is_given_up_and_the_next_run_goes_there() -> None:

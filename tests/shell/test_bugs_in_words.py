@@ -88,7 +88,7 @@ def test_no_word_ends_a_session(name: str, monkeypatch: pytest.MonkeyPatch, stat
         assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
     assert everything(talk.lab) == before
     monkeypatch.undo()
-    assert talk.ask("run")[-1].startswith("2.215us after")
+    assert talk.ask("run")[-1].startswith("2.215 us after")
 
 
 @pytest.mark.parametrize("line", ["dereg_mr B.mr0", "alloc_pd A.pd7; dereg_mr A.mr0; run"])
@@ -131,7 +131,7 @@ def test_a_run_that_raises_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert talk.conversation.end is LineEnd.BUG
     assert not talk.conversation.running
     assert everything(talk.lab) == before
-    assert talk.ask("run")[-1].startswith("2.215us after")
+    assert talk.ask("run")[-1].startswith("2.215 us after")
 
 
 def test_an_answer_that_cannot_be_said_is_a_bug_too(monkeypatch: pytest.MonkeyPatch) -> None:

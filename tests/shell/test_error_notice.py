@@ -1,44 +1,121 @@
-"""Try: why is said where there is something new to complain of, and once."""
+"""What a run ended in is said in three rows, once, and the cause agrees with `why`."""
+
+import re
+
+import pytest
 
 from rdmalab.shell.error_notice import ErrorNotice
+from tests.each import each
 from tests.shell.talk import Talk
 
 _SEND = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
-_BAD = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0x64 rkey=1"
+_WRITE = "post_send A.qp0 opcode=RDMA_WRITE wr_id={} sg=A.mr0[0:5] {}"
+_BAD = _WRITE.format(7, "remote_addr=0x64 rkey=0xdead")
+_RECV = "post_recv B.qp0 sg=B.mr0[0:{}]"
 
 
-def hinted(talk: Talk, line: str) -> bool:
-    return any(row.endswith("Try: why") for row in talk.ask(line))
+def noticed(talk: Talk, line: str) -> list[str]:
+    """The rows about a new failure in the answer to a line: what, cause, next word."""
+    said = "\n".join(talk.ask(line))
+    found = re.search(r"^([✗◷] .*?)^  (cause .*?)^  (next .*?)$", said, re.DOTALL | re.MULTILINE)
+    return [" ".join(row.split()) for row in found.groups()] if found else []
 
 
-def test_a_completion_with_an_error_is_worth_a_question_once() -> None:
+def test_a_wrong_rkey_is_said_with_its_cause_and_the_next_word() -> None:
+    talk = Talk("use rc_pair", _BAD, _WRITE.format(8, "remote=B.mr0[8]"), width=100)
+    what, cause, next_word = noticed(talk, "run")
+    assert what.startswith("✗ wr7 RDMA_WRITE 5 B ended with REM_ACCESS_ERR; wr8 was flushed")
+    assert cause == "cause rkey 0xdead is the key of no MR or bound window on B [ev 18]"
+    assert next_word == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
+
+
+def test_a_request_that_waits_in_vain_is_said_where_nothing_is_planned() -> None:
+    talk = Talk("use rc_pair timeout=0", "fault drop A->B nth=1", _RECV.format(64), _SEND.format(4))
+    what, cause, next_word = noticed(talk, "run")
+    assert what.startswith("◷ A.qp0.wr[4] has no completion, and none will come without another")
+    assert cause == "cause A.qp0 was given timeout=0: no ack timer, no retransmit [ev 12]"
+    assert next_word == "next why (evidence, tested fix)"
+
+
+def test_where_there_is_room_the_states_are_said_too() -> None:
+    talk = Talk("use rc_pair", _BAD, width=100)
+    assert "REM_ACCESS_ERR. B.qp0 and A.qp0 went to ERR [ev 18]" in noticed(talk, "run")[0]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("plain", [False, True])
+def test_three_rows_at_every_width(width: int, plain: bool) -> None:
+    talk = Talk("use rc_pair", _BAD, width=width, plain=plain)
+    said = " ".join(" ".join(talk.ask("run")).split())
+    words = ("ended with REM_ACCESS_ERR", "cause rkey 0xdead", "next why (evidence")
+    assert all(word in said for word in words), said
+
+
+def test_in_ascii_the_signs_are_letters() -> None:
+    talk = Talk("use rc_pair", _BAD, ascii=True)
+    assert any(row.startswith("x wr7 RDMA_WRITE") for row in talk.ask("run"))
+
+
+@each("line", ("run", "step 9", "until A.qp0.state == ERR", "run 1s"))
+def test_every_word_that_moves_time_says_it(line: str) -> None:
+    assert noticed(Talk("use rc_pair", _BAD), line)
+
+
+def test_a_failure_is_said_once() -> None:
     talk = Talk("use rc_pair", _BAD, width=120)
-    assert not hinted(talk, "step")
-    assert hinted(talk, "run")
-    assert not hinted(talk, "run")
-    assert not hinted(talk, "step")
+    assert not noticed(talk, "step")
+    assert noticed(talk, "run")
+    assert not noticed(talk, "run")
+    assert not noticed(talk, "step")
 
 
-def test_where_all_is_well_nobody_is_sent_to_the_doctor() -> None:
-    talk = Talk("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:64]", _SEND.format(2), width=120)
-    assert not hinted(talk, "run")
+@each("status, length, setup", (
+    ("REM_INV_REQ_ERR", 64, "post_recv B.qp0 sg=B.mr0[0:4]"),
+    ("RNR_RETRY_EXC_ERR", 64, "modify_qp A.qp0 state=RTS rnr_retry=1"),
+    ("LOC_PROT_ERR", 8000, "post_recv B.qp0 sg=B.mr0[0:64]"),
+))  # fmt: skip
+def test_the_cause_is_that_of_why(status: str, length: int, setup: str) -> None:
+    send = f"post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:{length}] flags=SIGNALED"
+    talk = Talk("use rc_pair rnr_retry=1" if "RNR" in status else "use rc_pair", width=200)
+    talk.ask(*[setup][: "RNR" not in status], send)
+    what, cause, _ = noticed(talk, "run 20ms")
+    evidence = cause.removeprefix("cause ").partition(" [ev")[0]
+    assert status in what
+    assert any(evidence in row for row in talk.ask("why -v A.qp0.wr[1]"))
 
 
-def test_a_send_for_which_only_a_timer_runs_is() -> None:
+def test_where_all_is_well_nothing_is_said() -> None:
+    talk = Talk("use rc_pair", _RECV.format(64), _SEND.format(2), width=120)
+    assert not noticed(talk, "run")
+
+
+def test_a_call_that_was_refused_before_the_run_is_no_news() -> None:
+    talk = Talk("use rc_pair", _RECV.format(64), _SEND.format(2))
+    assert "EINVAL" in talk.ask("modify_qp A.qp0 state=INIT")[0]
+    assert not noticed(talk, "run")
+
+
+def test_a_thread_that_polls_in_vain_is_said_to_wait() -> None:
+    talk = Talk("use rc_pair", "program A.x lines={poll A.cq0}", width=120)
+    talk.lab.session.max_events = 9_000
+    assert noticed(talk, "run")[0].startswith("◷ A.x is in line 1: poll A.cq0, and will not get")
+
+
+def test_a_send_for_which_only_a_timer_runs_is_said_to_wait() -> None:
     talk = Talk("use rc_pair", _SEND.format(3), width=120)
-    assert not hinted(talk, "run 1us")
-    assert hinted(talk, "run 100us")
-    assert not hinted(talk, "run 10ms")
+    assert not noticed(talk, "run 1us")
+    assert noticed(talk, "run 100us")[0].startswith("◷ A.qp0.wr[3] has no completion")
+    assert not noticed(talk, "run 10ms")
 
 
 def test_going_back_is_no_news_and_another_world_has_its_own() -> None:
     talk = Talk("use rc_pair", _BAD, width=120)
-    assert hinted(talk, "run")
-    assert not hinted(talk, "back")
-    assert not hinted(talk, "run")
+    assert noticed(talk, "run")
+    assert not noticed(talk, "back")
+    assert not noticed(talk, "run")
     other = Talk("use rc_pair", _BAD, width=120)
     other.ask("run")
     trouble = talk.conversation.voice.trouble
-    assert not trouble.is_new(talk.lab.session)
-    assert trouble.is_new(other.lab.session)
-    assert ErrorNotice().is_new(other.lab.session)
+    assert not trouble.rows(talk.lab.session, 0, 80)
+    assert trouble.rows(other.lab.session, 0, 80)
+    assert ErrorNotice().rows(other.lab.session, 0, 80)

@@ -63,3 +63,15 @@ def test_a_long_line_is_shown_around_the_caret() -> None:
 def test_control_characters_are_shown_not_sent() -> None:
     said = Talk().ask("bad\x1b[31m")
     assert all("\x1b" not in row for row in said)
+
+
+def test_a_plain_page_names_the_column_and_draws_no_caret() -> None:
+    talk = Talk("use rc_pair", plain=True)
+    assert talk.ask("modify_qp A.qp0 state=INIT")[1:4] == [
+        "  modify_qp A.qp0 state=INIT",
+        "  at column 23: INIT",
+        "  RTS → INIT is not a legal transition",
+    ]
+    assert talk.ask("post_sned A.qp0")[1:] == [
+        "  post_sned A.qp0", "  at column 1: post_sned", "  did you mean post_send?",
+    ]  # fmt: skip

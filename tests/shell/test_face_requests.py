@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rdmalab.classroom.progress import done
 from rdmalab.scenario.share_text import shared
 from rdmalab.shell.face_requests import WISHES
 from rdmalab.shell.line_end import LineEnd
 from rdmalab.workbench.files import Open, Shared
+from rdmalab.workbench.settings import read
 from tests.diaries import close_all, opened
 from tests.digest import digest
 from tests.labs import RECV, SEND
@@ -36,12 +38,26 @@ def test_each_wish_is_granted() -> None:
     assert {Open, Shared} < set(WISHES)
 
 
+def test_a_folder_of_lessons_is_listed() -> None:
+    talk = Talk("use rc_pair", width=100)
+    first, *rows = talk.ask("load err")
+    assert first == "err is a folder; load one of its lessons:"
+    named = [name for row in rows for name in row.split() if name.startswith("err/")]
+    assert {"err/rnr-retry-exceeded", "err/bad-response"} <= set(named)
+    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
+    assert talk.lab.look("A.qp0.state == RTS")
+
+
+def test_a_folder_without_lessons_of_ours_is_said_to_be_one(tmp_path: Path) -> None:
+    assert "Is a directory" in Talk().ask(f"load {tmp_path}")[0]
+
+
 def test_what_one_shares_another_opens() -> None:
     one = Talk("use rc_pair", RECV, SEND, "run", "modify_qp A.qp0 state=INIT", "run 3us", width=40)
     (word,) = one.ask("share")
     assert len(word) > 40  # never folded
     other = Talk("node B", "alloc_pd A.pd3")
-    assert other.ask(f"open {word}") == ["20 steps; it is 5.215us, event 20"]
+    assert other.ask(f"open {word}") == ["20 steps; it is 5.215 us, event 20"]
     assert other.conversation.end is LineEnd.FINE
     assert world_of(other) == world_of(one)
     assert other.lab.session.default_node == "B"
@@ -51,10 +67,53 @@ def test_what_one_shares_another_opens() -> None:
 
 def test_where_there_is_a_clipboard_it_is_there_too() -> None:
     talk, copied = Talk("use rc_pair"), list[str]()
-    talk.conversation.copy = copied.append
+
+    def copy(text: str) -> str:
+        copied.append(text)
+        return "copied"
+
+    talk.conversation.copy = copy
     said = talk.ask("share")
     assert copied == [said[0]]
-    assert said[1:] == ["copied to the clipboard, if the terminal permits it (OSC 52)"]
+    assert said[1:] == ["copied"]
+
+
+def test_a_face_is_told_that_a_setting_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    talk, themes = Talk(), list[str]()
+    talk.conversation.settings_changed = lambda: themes.append(read().theme)
+    talk.ask("settings theme")
+    assert "theme = light, in " in " ".join(talk.ask("set theme light"))
+    assert themes == ["light"]
+
+
+def test_lessons_are_listed_and_those_walked_to_their_end_are_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    talk = Talk(width=100)
+    rows = talk.ask("lessons basics")
+    assert rows[3].split()[:2] == ["2", "rc/send"]
+    assert rows[1].startswith("basics: ")
+    talk.ask("load rc/send")
+    for _ in range(20):
+        assert "rc/send" not in done()
+        if "end of the lesson" in " ".join(talk.ask("next")):
+            break
+    assert done() == {"rc/send"}
+    assert talk.ask("lessons basics")[3].split()[:4] == ["2", "✓", "done", "rc/send"]
+    assert 'no lesson has "bassics"' in talk.ask("lessons bassics")[0]
+    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
+
+
+def test_a_lesson_that_fails_is_not_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    file = tmp_path / "x.rdmalab.yaml"
+    file.write_text("rdmalab: 1\ntitle: x\nsteps:\n  - do: show\n    expect: [now == 1]\n")
+    assert "failed" in " ".join(Talk().ask(f'load "{file}"; next'))
+    assert done() == frozenset()
 
 
 def test_a_damaged_text_changes_nothing() -> None:
@@ -143,3 +202,11 @@ def test_words_that_people_type_for_an_empty_world_name_it(line: str) -> None:
 def test_help_tells_the_way_to_the_beginning() -> None:
     assert any("goto start" in row for row in Talk().ask("help goto"))
     assert any("goto start" in row for row in Talk().ask("help new"))
+
+
+def test_a_request_to_the_screen_is_for_the_app_only() -> None:
+    talk = Talk("use rc_pair")
+    assert talk.ask("copy wire") == ["copy: only in the app, which is started with rdmalab"]
+    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
+    talk.conversation.screen = lambda request: f"{request.word} {request.what} {request.file}"
+    assert talk.ask("snapshot ladder file=x.svg") == ["snapshot ladder x.svg"]

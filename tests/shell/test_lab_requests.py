@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.owner import given
+from rdmalab.classroom.progress import done
 from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.styled_text import text_of
 from tests.classroom.labs import RECV, TEMPLATE
@@ -33,7 +35,7 @@ def test_a_lab_begins_with_its_tasks(talk: Talk) -> None:
     said = "\n".join(text_of(line).rstrip() for line in talk.said)
     assert "A receive before the message  (s1)" in said
     assert "LAB-ID  0 of 4 points, 1 hidden are judged by the instructor" in said
-    assert "  1. Nothing." in said
+    assert "  a) Nothing." in said
     assert "The pair still works in the other direction." in said
 
 
@@ -48,9 +50,22 @@ def test_a_student_gets_from_a_wrong_answer_to_the_submission(talk: Talk) -> Non
     assert "work.yaml: hand in this file" in typed(talk, "submit work")
     text = Path("work.yaml").read_text()
     assert "show" not in text
-    assert grade_of(Item(TEMPLATE, "x", text, "w")).score == 5
+    assert grade_of(Item(TEMPLATE, "x", text, "w", given("s1"))).score == 5
     word = typed(talk, "submit").splitlines()[-1]
-    assert grade_of(Item(TEMPLATE, "x", word, "w")).score == 5
+    assert grade_of(Item(TEMPLATE, "x", word, "w", given("s1"))).score == 5
+
+
+def test_a_lab_with_all_tasks_that_are_judged_here_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    Path("scenarios").mkdir()
+    Path("scenarios/x.lab.yaml").write_text(TEMPLATE)
+    talk = Talk("load x student=s1", "answer answer-of-b 2", width=200)
+    assert done() == frozenset()
+    typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]; run 1ms")
+    assert done() == {"x"}  # at once, not at the next task
 
 
 def test_work_that_was_handed_in_is_continued(talk: Talk) -> None:
@@ -100,13 +115,29 @@ def test_the_rules_hold_at_the_prompt(talk: Talk) -> None:
     assert talk.lab.session.world.event == before
 
 
+def test_apply_is_shut_and_a_price_is_told_before_it_is_paid(talk: Talk) -> None:
+    assert "apply is not allowed in this lab: type the lines" in typed(talk, "apply")
+    Path("y.lab.yaml").write_text(TEMPLATE.replace("rules:", "rules:\n  doctor: 1\n  apply: 2"))
+    said = typed(talk, "load y.lab.yaml student=s1")
+    assert [f"each {word} costs {cost}" in said for word, cost in (
+        ("why", "1 point"), ("checklist", "1 point"), ("apply", "2 points")
+    )] == [True] * 3  # fmt: skip
+    typed(talk, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]; run 1ms")
+    typed(talk, "why")
+    typed(talk, "apply")
+    assert "0 of 4 points" in typed(talk, "task")
+    lab = talk.conversation.exercise
+    assert lab is not None
+    assert (lab.latest.doctor, lab.latest.results[1].score) == (3, 3)
+
+
 def test_what_is_undone_is_handed_in_as_undone(talk: Talk) -> None:
     typed(talk, "modify_qp A.qp0 state=ERR")
     typed(talk, "back 1")
     typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]")
     typed(talk, "show A.qp0")
     typed(talk, "submit work.yaml")
-    assert grade_of(Item(TEMPLATE, "x", Path("work.yaml").read_text(), "w")).score == 4
+    assert grade_of(Item(TEMPLATE, "x", Path("work.yaml").read_text(), "w", given("s1"))).score == 4
 
 
 def test_wrong_words_get_one_line(talk: Talk) -> None:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from rdmalab.lab import Lab
@@ -126,9 +128,26 @@ def test_words_directions_and_scenario_files(fresh: Talk) -> None:
     assert texts(fresh, "link ")[:2] == ["up", "down"]
     assert "A->B" in texts(fresh, "fault drop ")
     assert texts(fresh, "show q")[:2] == ["qp", "qp0"]
-    assert "scenarios/rc/send.rdmalab.yaml" in texts(fresh, "load ")
+    assert "scenarios/rc/send.rdmalab.yaml" in texts(fresh, "load scen")
     assert texts(fresh, "export ") == ["pcapng"]
     assert texts(fresh, "export pcapng ") == []  # a scenario is nothing to write over
+
+
+def test_load_offers_the_lessons_before_files_and_files_of_folders_where_one_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("clone/scenarios/rc/send", "atomic/mine", "mine"):
+        path = tmp_path / f"{name}.rdmalab.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("rdmalab: 1\ntitle: A title\nsteps: []\n")
+    monkeypatch.chdir(tmp_path)
+    talk = Talk("use rc_pair")
+    found = texts(talk, "load ")
+    assert found[0] == "atomic/add"
+    assert found[-1] == "mine.rdmalab.yaml"
+    assert not [name for name in found if name.startswith(("clone", "atomic/mine"))]
+    assert texts(talk, "load atomic/m")[-1] == "atomic/mine.rdmalab.yaml"
+    assert texts(talk, "load clone")[-1] == "clone/scenarios/rc/send.rdmalab.yaml"
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,53 @@ from pathlib import Path
 import pytest
 
 from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from tests.shell.talk import Talk
+
+LESSON = "load scenarios/err/rnr-retry-exceeded.rdmalab.yaml"
 
 
 def test_a_lesson_is_walked_through() -> None:
-    talk = Talk("load scenarios/err/rnr-retry-exceeded.rdmalab.yaml")
-    first = talk.ask("")
+    talk = Talk()
+    loaded = talk.ask(LESSON)
+    assert any("Post a SEND" in row for row in loaded)
+    assert talk.ask("") == []
     assert talk.conversation.end is LineEnd.FINE
-    assert first == []
-    assert any("Post a SEND" in row for row in talk.ask("next"))
+    assert not any("Post a SEND" in row for row in talk.ask("next"))
     assert talk.lab.look("A.qp0.sq.used") == 1
     talk.ask("show")
     for _ in range(6):
         said = talk.ask("next")
-    assert "end of the scenario" in said[-1]
+    assert said[-2:] == [
+        "the next lesson: load err/retry-exceeded   all lessons: lessons",
+        "14/14  end of the lesson; the session stays open",
+    ]
+
+
+def test_a_question_is_asked_before_its_steps_run_and_answered_after_them() -> None:
+    talk = Talk(LESSON)
+    asked = talk.ask("next")
+    assert any(row.endswith("How does wr7 end?") for row in asked)
+    assert "  c) wr7 fails when the RNR timer expires. A sends no second packet." in asked
+    assert "a, b or c answers; next shows the answer" in asked[-1]
+    assert talk.lab.look("A.cq0.count") == 0
+    said = talk.ask("next")
+    answer = next(n for n, row in enumerate(said) if row.startswith("✓ b) The RNR timer expires"))
+    assert said[answer - 1].startswith("✓")
+    assert talk.lab.look("A.cq0.count") == 1
+
+
+def test_what_another_part_of_the_screen_shows_is_not_printed() -> None:
+    talk = Talk()
+    talk.conversation.voice.notes_beside = NOTE_STRIP
+    said = talk.ask(LESSON)
+    assert not any("Post a SEND" in row for row in said)
+    asked = talk.ask("next")
+    assert any("How does wr7 end?" in row for row in asked)  # it does not fit in a strip
+    talk.conversation.voice.notes_beside = NOTE_PAGE
+    said = talk.ask(LESSON, "next", "next")
+    assert not any("B never posts" in row or "wr7 end" in row or "b) " in row for row in said)
+    assert said[0] == "A SEND meets an empty receive queue"
 
 
 def test_a_file_that_is_no_scenario() -> None:
@@ -24,9 +57,6 @@ def test_a_file_that_is_no_scenario() -> None:
     said = talk.ask("load pyproject.toml")
     assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
     assert said[0].startswith("pyproject.toml")
-
-
-LESSON = "load scenarios/err/rnr-retry-exceeded.rdmalab.yaml"
 
 
 def straight() -> tuple[Talk, list[list[str]]]:
@@ -118,5 +148,25 @@ def test_at_the_end_of_a_walk_nobody_is_moved() -> None:
     while not talk.conversation.lesson or not talk.conversation.lesson.runner.over:
         talk.ask("next")
     talk.ask("goto 3")
-    assert talk.ask("next")[0].endswith("the session stays open")
+    assert talk.ask("next")[-1].endswith("the session stays open")
     assert talk.lab.session.world.event == 3
+
+
+def test_task_prints_the_notes_of_a_lesson_so_far() -> None:
+    talk = Talk(LESSON, width=100)
+    talk.ask("next")
+    said = talk.ask("task")
+    assert said[0].startswith("A SEND meets an empty receive queue  ")
+    assert any(row.endswith("How does wr7 end?") for row in said)
+    talk.ask("next")
+    assert any(row.startswith("✓ b) The RNR timer expires") for row in talk.ask("task"))
+
+
+def test_prose_is_not_indented_in_its_later_rows() -> None:
+    talk = Talk(width=60)
+    about = talk.ask(LESSON)[1:4]
+    assert about[0].startswith("B never posts a receive.")
+    assert not [row for row in about if row.startswith(" ")]
+    asked = talk.ask("next")
+    at = next(n for n, row in enumerate(asked) if row.startswith("  b) "))
+    assert asked[at + 1].startswith("     "), asked

@@ -13,10 +13,10 @@ def test_a_pair_in_sentences() -> None:
     talk = Talk("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "step")
     found = said(talk, "show A.qp0")
     assert "state RTS" in found
-    assert "A.qp0 is RC 0x11 in RTS, its peer is B.qp0" in found
+    assert "A.qp0 is RC 0x11 in RTS, its peer is B.qp0 (0x11)" in found
     assert "A.qp0 send queue: 1 of 8 slots used, 1 in progress" in found
     assert said(talk, "show link")[0].startswith("the link is up, latency 1 us, rate 100Gbps")
-    assert said(talk, "show A.mr0[0:8]")[0].startswith("A.mr0: node A, addr 0x10000000")
+    assert said(talk, "show A.mr0[0:8]")[0].startswith("A.mr0, 4096 B, at 0x10000000, lkey 0x")
     assert said(talk, "show counters")[0] == "A sent_pkts 1"
 
 
@@ -41,6 +41,6 @@ def test_a_window_in_a_sentence() -> None:
     reg = "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE|MW_BIND"
     make = "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1"
     talk = Talk("use rc_pair", reg, make, width=200, plain=True)
-    assert "bound to nothing" in talk.ask("show mw")[-1]
+    assert "B.mw0, TYPE_1, FREE" in talk.ask("show mw")[-1]
     talk.ask("bind_mw B.qp0 B.mw0 bind=B.mr1[8:64] bind_access=REMOTE_WRITE", "run")
-    assert "B.mw0 opens B.mr1[8:64]: REMOTE_WRITE, rkey 0x" in talk.ask("show mw")[-1]
+    assert "B.mr1[8:64], REMOTE_WRITE" in talk.ask("show mw")[-1]

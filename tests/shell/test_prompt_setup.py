@@ -24,7 +24,7 @@ async def test_the_prompt_is_named_after_the_default_node() -> None:
 
 def test_an_empty_line_says_where_time_stands() -> None:
     lab = Lab()
-    assert status(lab) == "t=0.000us  start  link UP  idle"
+    assert status(lab) == "t=0.000 us  start  link UP  idle"
     lab.do("use rc_pair ; post_send A.qp0 opcode=SEND")
     assert "Next: A.qp0 sends a packet of wr0" in status(lab)
 

@@ -106,7 +106,7 @@ def test_json_of_a_line_that_is_not_understood() -> None:
     assert done.returncode == 2
     (reply,) = json.loads(done.stdout)["replies"]
     assert reply["error"]["kind"] == "not understood"
-    assert reply["error"]["hint"] == "help lists the verbs"
+    assert reply["error"]["hint"] == "help all lists the verbs"
 
 
 def test_the_profile_is_that_of_the_devices() -> None:
@@ -245,6 +245,18 @@ def test_no_color_means_none(tmp_path: Path) -> None:
         screen.wait_for("nothing is called")
         assert b"\x1b[31" not in screen.raw
         assert b"\x1b[91" not in screen.raw
+
+
+@pytest.mark.parametrize("plain", ["plain=True", ""])
+def test_a_prompt_follows_the_settings_and_names_the_wrong_ones(tmp_path: Path, plain: str) -> None:
+    (tmp_path / "settings.toml").write_text("ascii = on\nwidth = 40\nmouse = perhaps\n")
+    with terminal(tmp_path, plain, RDMALAB_STATE=str(tmp_path)) as screen:
+        screen.wait_for('.toml:3: mouse: "perhaps" is not legal')
+        screen.wait_for("A> ")
+        screen.send(b"use rc_pair; show wire\r")
+        rows = [row.rstrip() for row in screen.wait_for("no packet yet")]
+        assert "".join(rows).isascii()
+        assert max(map(len, rows)) <= 43, rows  # the first rows are scrolled away
 
 
 @pytest.mark.slow

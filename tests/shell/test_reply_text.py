@@ -55,7 +55,7 @@ def test_ascii_has_no_other_letters() -> None:
 def test_a_long_run_is_told_by_its_first_events() -> None:
     talk = Talk("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
     said = talk.ask("step 50")
-    assert said[-2] == "… 30 more events: show story last=30" or said[-3].startswith("… 30 more")
+    assert "… 30 more events: show story last=30" in said
     assert sum(row.startswith("ev ") for row in said) == 20
 
 
@@ -73,8 +73,8 @@ def test_events_are_told_by_name() -> None:
     assert talk.ask("get_cq_event B.ch0")[1:] == ["B.cq0 has an event, cq_context 0"]
     assert talk.ask("get_async_event B")[1:] == ["PORT_ERR of port 1: the port left ACTIVE"]
     waiting = talk.ask("show events")
-    assert "A  PORT_ERR  A: port error" in waiting
-    assert "B  PORT_ERR  B: port error  read, not acknowledged" in waiting
+    assert "A  ! PORT_ERR  A: port error" in waiting
+    assert "B  ! PORT_ERR  B: port error  read, not acknowledged" in waiting
 
 
 def test_the_current_completion_is_told_with_what_may_be_read() -> None:
@@ -94,18 +94,18 @@ def test_the_current_completion_is_told_with_what_may_be_read() -> None:
 
 def test_a_reader_who_hears_is_told_of_arms_and_events() -> None:
     talk = Talk("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0", plain=True)
-    assert "B.cq0 is armed for any completion and notifies B.ch0" in talk.ask("show B.cq0")
+    assert "B.cq0, CQ 0 of 16, 0 so far, ARMED any, channel: ch0" in talk.ask("show B.cq0")
     talk.ask("post_send A.qp0 opcode=SEND", "run")
-    assert "B.cq0 has 1 event" in talk.ask("show B.cq0")
+    assert any(line.endswith("channel: ch0, 1 event") for line in talk.ask("show B.cq0"))
 
 
 def test_a_program_that_waits_or_failed_is_named_behind_each_journey() -> None:
     talk = Talk("use rc_pair", "program A.tx lines={wait A.cq0.count > 0}")
     talk.ask("program B.rx lines={poll_cq B.cq0 num_entries=0}", "program B.ok lines={stop}")
-    said = " ".join(talk.ask("run"))
-    assert "A.tx WAITING in line 1 since 0.000us: wait A.cq0.count > 0" in said
-    assert "B.rx FAILED in line 1 at 0.000us: poll_cq B.cq0 num_entries=0: EINVAL" in said
-    assert "B.ok DONE" not in said
+    said = " ".join(" ".join(talk.ask("run")).split())
+    assert "A.tx ◷ WAITING in line 1 since 0.000 us: wait A.cq0.count > 0" in said
+    assert "B.rx ✗ FAILED in line 1 at 0.000 us: poll_cq B.cq0 num_entries=0: EINVAL" in said
+    assert "B.ok ✓ DONE" not in said
 
 
 def test_what_is_numbered_stands_below_one_another() -> None:

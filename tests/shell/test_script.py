@@ -71,7 +71,7 @@ def test_json_of_a_word_that_leaves_the_world(capsys: pytest.CaptureFixture[str]
     assert replies[-1]["value"]["rows"] == []
     code, lab, (opened,) = told_json(capsys, f"open {replies[-3]['value']['text']}")
     assert code == 0
-    assert opened["said"] == ["15 steps; it is 0.000us, event 13"]
+    assert opened["said"] == ["15 steps; it is 0.000 us, event 13"]
     assert lab.look("A.qp0.state == RTS")
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.session_recovery import NOT_AGAIN, Reread, told_again
 from rdmalab.shell.styled_text import text_of
+from rdmalab.views import fmt
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench.recovered_sessions import LoggedLine, read, waiting
 from rdmalab.workbench.write_ahead_log import LoggedArrival, LoggedMoment, NullLog, fingerprint
@@ -84,7 +85,7 @@ def test_a_session_comes_back(tmp_path: Path) -> None:
 
 def _clock(talk: Talk) -> str:
     world = talk.lab.session.world
-    return f"{world.now_ns / 1000:.3f}us, event {world.event}"
+    return f"{fmt.clock(world.now_ns)}, event {world.event}"
 
 
 def test_it_goes_on_being_kept(tmp_path: Path) -> None:
@@ -421,7 +422,7 @@ def test_the_file_says_what_was_typed_and_not_what_was_told_again(tmp_path: Path
 
 def test_a_session_that_stands_at_the_start_says_so(tmp_path: Path) -> None:
     kept(tmp_path, "use rc_pair", "goto start")
-    assert fresh(tmp_path).ask("continue") == ["Continued: 2 lines; it is 0.000us, the start."]
+    assert fresh(tmp_path).ask("continue") == ["Continued: 2 lines; it is 0.000 us, the start."]
 
 
 # --------------------------------------------------------------------------- on one line

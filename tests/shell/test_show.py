@@ -95,5 +95,5 @@ def test_the_state_stands_in_brackets_and_what_cannot_be_in_dots(busy: Talk) -> 
 def test_a_lost_packet_never_arrives() -> None:
     talk = Talk("use rc_pair", "fault drop A->B", "post_send A.qp0 opcode=SEND", "step")
     rows = [text_of(line) for line in render(view(talk, "wire"), 80)]
-    assert "╳   ┤" in rows[0]
-    assert "▶┤" not in rows[0]
+    assert "─╳ " in rows[0]
+    assert "▶" not in rows[0].removeprefix("▶")

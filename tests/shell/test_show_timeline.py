@@ -3,9 +3,10 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.shell.show import text_lines
-from rdmalab.shell.show_timeline import HERE, bar, cells_for, drawn
+from rdmalab.shell.show import render
+from rdmalab.shell.show_timeline import HERE, drawn, event_at
 from rdmalab.shell.styled_text import in_ascii, text_of
+from rdmalab.views.columns import Meaning
 from rdmalab.views.timeline import TimelineRow, tape_row
 
 RUN = (
@@ -29,14 +30,14 @@ def test_an_empty_world() -> None:
 
 def test_commands_events_and_now() -> None:
     row = tape(*RUN)
-    assert text_of(drawn(row, 60)) == "├─●─●─●─●─●─●─●─●─●─●─●─●─●─●─●─●─┼─┼─┼─▲ now"
+    assert text_of(drawn(row, 60)) == "├─●─●─●─●─●─●─●─●─●─●─●─●─●─●─●─●───────▲ now"
     assert text_of(drawn(row, 22)) == "├●●●●●●●●●●●●●●●●───▲ now"
 
 
 def test_checkpoints_have_their_names_up_to_the_next_mark() -> None:
     marks = ("goto 4", "checkpoint first-of-all", "goto 9", "checkpoint b", "goto 12")
     row = tape(*RUN, *marks)
-    assert text_of(drawn(row, 60)) == "├─●─●─●─●─◆first-of…◆b●─●─▲─●─●─●─┼─┼─┼─┼"
+    assert text_of(drawn(row, 60)) == "├─●─●─●─●─◆first-of…◆b●─●─▲─●─●─●────────"
 
 
 def test_what_lies_ahead_is_dim() -> None:
@@ -52,18 +53,28 @@ def test_where_branches_part() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 10, 40, 80, 120, 200])
-def test_the_bar_fits_and_says_what_comes(width: int) -> None:
-    row = tape(*RUN, "goto 16", cells=cells_for(width))
-    said = text_of(bar(row, width))
-    assert len(said) <= max(width, 4)
-    assert HERE in said
-    assert ("next: " in said) == (width >= 80)
+def test_a_column_leads_to_the_event_that_is_drawn_there(width: int) -> None:
+    row = tape(*RUN, "goto 16", cells=width)
+    line = text_of(drawn(row, width))
+    assert len(line) <= max(width, 4)
+    assert event_at(row, width, 0) == -1
+    found = [event_at(row, width, at) for at in range(len(line))]
+    assert found == sorted(found)
+    assert found[line.index(HERE)] == 16 or width < 20
+    assert event_at(row, width, 500) == row.end or width < 2
+
+
+def test_troubles_are_drawn_where_they_were() -> None:
+    row = tape(*RUN)
+    line = drawn(row, 60, {17: Meaning.FAILED, 18: Meaning.LOST})
+    assert text_of(line).endswith("●───✗─╳─▲ now")
+    assert ("class:bad", "✗") in line
 
 
 def test_letters_only_tells_the_marks_apart() -> None:
     row = tape(*RUN, "goto 6", "checkpoint x", "goto 12")
     line = text_of(in_ascii(drawn(row, 60)))
-    assert line == "+-#-#-#-#-#-#-*x#-#-#-#-#-^-#-#-#-+-+-+-+"
+    assert line == "+-#-#-#-#-#-#-*x#-#-#-#-#-^-#-#-#--------"
     assert line.isascii()
 
 
@@ -72,8 +83,8 @@ def test_show_time_says_it_in_words_and_draws_it() -> None:
     for line in (*RUN, "goto 12", "checkpoint x"):
         lab.do(line)
     (view,) = [reply.value for reply in lab.do("show time")]
-    said = list(text_lines(view, 100))
-    assert said[0].startswith("ev 12 of 19, PAST, at 0.000us of ")
+    said = [text_of(line).rstrip() for line in render(view, 100)]
+    assert said[0].startswith("ev 12 of 19, PAST, at 0.000 us of ")
     assert HERE in said[1]
-    assert "@x at ev 12, 0.000us" in said
-    assert not any(HERE in line for line in text_lines(view, 50))
+    assert "@x at ev 12, 0.000 us" in said
+    assert not any(HERE in text_of(line) for line in render(view, 50))

@@ -66,7 +66,7 @@ def test_the_kind_and_the_verdicts_are_words_first_and_colours_second() -> None:
 
 def test_what_is_waited_for() -> None:
     assert texts(pending(waits=[WAITS]).rows)[1:] == [
-        "too-early: it completes at 9us",
+        f"too-early: {NAME} completes at 9us",
         "      next, at 1us: A sends",
     ]
 

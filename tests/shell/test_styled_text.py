@@ -25,6 +25,19 @@ def test_folding_keeps_styles_and_hangs() -> None:
     assert rows == [[("a", "one two")], [("", "  "), ("b", "three")]]
 
 
+@pytest.mark.parametrize("unit", ["ns", "us", "ms", "s", "B"])
+def test_a_number_and_its_unit_stay_in_one_row(unit: str) -> None:
+    rows = fold(plain(f"sends wr1 at 0.100 {unit} then waits"), 19, hang=0)
+    assert [text_of(row) for row in rows] == ["sends wr1 at", f"0.100 {unit} then waits"]
+
+
+@pytest.mark.parametrize("width", range(10, 30))
+def test_the_words_of_an_event_stay_in_one_row(width: int) -> None:
+    said = text_of(plain("A.qp0 received it [ev 25], B.qp0 refused ev 7"))
+    rows = list(map(text_of, fold(plain(said), width, hang=0)))
+    assert not [row for row in rows if row.endswith("ev")], rows
+
+
 def test_a_word_longer_than_the_line_is_cut() -> None:
     assert [text_of(row) for row in fold(plain("x" * 25), 10, 0)] == ["x" * 10, "x" * 10, "x" * 5]
 

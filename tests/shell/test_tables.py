@@ -1,5 +1,6 @@
 from rdmalab.shell.styled_text import text_of
-from rdmalab.shell.tables import bar, bracketed, cut, gauge, table
+from rdmalab.shell.tables import bar, bracketed, cut, drawn, table
+from rdmalab.views.columns import Gauge
 from rdmalab.views.queues import QueueRow
 
 
@@ -10,12 +11,14 @@ def test_columns_stand_under_each_other() -> None:
 
 
 def test_a_bar_has_a_cell_for_each_slot_or_is_scaled() -> None:
-    row = QueueRow(capacity=8, used=4, free=4, posted=9, waiting=1, on_wire=1, acked=2)
-    assert bar(row) == "■■▶▪□□□□"
-    row = QueueRow(capacity=1000, used=3, free=997, posted=3, waiting=1, on_wire=1, acked=1)
+    row = QueueRow(8, used=4, free=4, posted=9, waiting=1, on_wire=1, acked=2, failed=1, name="")
+    assert bar(row) == "✗■▶▪□□□□"
+    row = QueueRow(
+        1000, used=3, free=997, posted=3, waiting=1, on_wire=1, acked=1, failed=0, name=""
+    )
     assert bar(row) == "■▶▪" + "□" * 13
-    assert gauge(0, 4) == "□□□□"
-    assert gauge(1, 1000) == "■" + "□" * 15
+    assert drawn(Gauge(4, 0)).split()[0] == "□□□□"
+    assert drawn(Gauge(1000, 1)).split()[0] == "■" + "□" * 15
 
 
 def test_what_was_touched_is_its_own_fragment() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from tests.style.counts import File, files
 
-MOST_ANY = 150
+MOST_ANY = 160  # ten of them where C programs hand over what they like
 MOST_UNDOCUMENTED = 0
-MOST_LINES = 300
+MOST_LINES = 500
 MOST_PUBLIC_METHODS = 12
 
 

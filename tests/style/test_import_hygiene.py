@@ -33,3 +33,29 @@ def test_the_words_load_no_screen() -> None:
 def test_reading_a_table_loads_only_tables() -> None:
     rooms = {name for name in loaded_by("rdmalab.spec.opcodes") if name.startswith("rdmalab.")}
     assert {name.split(".")[1] for name in rooms} == {"spec", "version"}
+
+
+# What a first screen needs nothing of; the doctor alone takes 50 ms.
+LATER = (
+    "rdmalab.doctor.checklist", "rdmalab.doctor.log", "rdmalab.guide.explain", "rdmalab.guide.svg",
+    "rdmalab.export.ladder_svg", "rdmalab.scenario", "rdmalab.classroom", "rdmalab.sweep",
+    "rdmalab.book", "tomllib", "urllib.request", "http", "ssl", "email", "xml", "pydantic", "yaml",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("face", ["lab", "shell.conversation"])
+def test_what_no_first_screen_needs_is_loaded_later(face: str) -> None:
+    assert sorted(loaded_by(f"rdmalab.{face}") & set(LATER)) == []
+
+
+@pytest.mark.parametrize("face", ["tui.screens.main", "tui.panes.notes"])
+def test_the_main_screen_needs_no_more(face: str) -> None:
+    """asyncio has ssl, prompt_toolkit a part of xml."""
+    assert sorted(loaded_by(f"rdmalab.{face}") & {*LATER} - {"ssl", "xml"}) == []
+
+
+def test_before_the_first_frame_there_is_no_engine_and_no_prompt() -> None:
+    loaded = loaded_by("rdmalab.tui.launch")
+    assert (
+        not {"rdmalab.lab", "rdmalab.world.world", "rdmalab.views.fmt", "prompt_toolkit"} & loaded
+    )

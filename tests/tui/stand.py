@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from rdmalab.tui.launch import build
+from rdmalab.tui.launch import launched
+from rdmalab.workbench import settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -36,12 +37,12 @@ class Stand:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.grid)
+        return "\n".join(self.grid) if self.app.is_ready else ""
 
     @property
     def said(self) -> str:
         """All that the console has said, seen or not."""
-        return "\n".join(row.text for row in self.app.console_pane._transcript.rows)
+        return "\n".join(row.text for row in self.app.prompt._transcript.rows)
 
     @property
     def focused(self) -> str:
@@ -57,20 +58,20 @@ class Stand:
         await self.until(lambda: all(text in self.text for text in texts))
 
     async def settled(self) -> None:
-        console = self.app.console_pane
+        console = self.app.prompt
         await self.until(lambda: not console.busy and not console.live._said)
         await self.until(lambda: console.live.cursor() is not None)
         await self.pilot.pause()
 
     async def say(self, *lines: str) -> None:
         for line in lines:
-            said = len(self.app.console_pane._transcript.rows)
-            self.app.console_pane.say(line)
+            said = len(self.app.prompt._transcript.rows)
+            self.app.prompt.say(line)
             await self.until(lambda said=said: self._said_since(said))  # type: ignore[misc]
             await self.settled()
 
     def _said_since(self, rows: int) -> bool:
-        return len(self.app.console_pane._transcript.rows) > rows
+        return len(self.app.prompt._transcript.rows) > rows
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -78,7 +79,7 @@ class Stand:
 
     def type(self, text: str) -> None:
         for character in text:
-            self.app.console_pane.post_message(events.Key(character, character))
+            self.app.prompt.post_message(events.Key(character, character))
 
     async def resize(self, columns: int, rows: int) -> None:
         await self.pilot.resize_terminal(columns, rows)
@@ -88,8 +89,10 @@ class Stand:
 async def stand(
     size: tuple[int, int] = (80, 24), *, path: str | None = None
 ) -> AsyncIterator[Stand]:
-    app = build(path=str(ROOT / path) if path else None)
+    settings.write("theme", "dark")  # the test before may have chosen another
+    app = launched(path=str(ROOT / path) if path else None)
     async with app.run_test(size=size) as pilot:
         it = Stand(app, pilot)
+        await it.until(lambda: app.is_ready)
         await it.settled()
         yield it

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.lab import Lab
 from rdmalab.shell.styled_text import Line, text_of
 from rdmalab.tui.app_model import CARD, FIRST, AppModel
 from tests.digest import digest
@@ -53,15 +54,27 @@ async def test_what_the_face_did_first_comes_back_too(
 ) -> None:
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
     said = list[Line]()
-    scene, again = AppModel("mlx5", 4), AppModel()
+    scene, again = AppModel(Lab(profile="mlx5", seed=4)), AppModel()
     scene.begin()
     with closing(scene.keep()) as diary:
         assert diary.file is None
         await scene.evaluate("poll_cq A.cq0", said.append, pause)
-    assert scene.offer == ""
+    assert scene.offers == []
     with closing(again.keep()):
-        assert "A session of 1 line was interrupted" in again.offer
+        assert "A session of 1 line was interrupted" in again.offers[0]
         await again.evaluate("continue", said.append, pause)
         assert again.session.seed == 4
         traces = [each.session.world.trace for each in (scene, again)]
         assert digest(traces[0]) == digest(traces[1])
+
+
+async def test_tab_takes_the_line_of_the_open_task_or_what_comes_in_a_lesson(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
+    scene, said = AppModel(), list[Line]()
+    assert scene.offered == ""
+    await scene.evaluate("load rc/send", said.append, pause)
+    assert scene.offered == "post_recv B.qp0 wr_id=11 sg=B.mr0[256:512]"
+    await scene.evaluate("tour", said.append, pause)
+    assert scene.offered.startswith("modify_qp A.qp0 state=INIT")

@@ -168,7 +168,7 @@ steps:
 
 def test_a_file_opens_in_the_app(tmp_path: Path) -> None:
     with started(tmp_path, "app", SEND) as it:
-        it.wait_for("next: continues")
+        it.wait_for("send 2 of 15")
         it.send(b"quit\r")
         assert it.wait_exit() == 0
 
@@ -192,7 +192,7 @@ def test_the_app_has_a_profile_also_for_files_that_name_none(tmp_path: Path) -> 
         it.wait_until(lambda rows: "rxe" in rows[0])
         it.wait_for("A>")
         it.send(f"load {SEND}\r".encode())
-        it.wait_for("next: continues")
+        it.wait_for("send 2 of 15")
         assert "rxe" in it.screen()[0]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from textual import events
 from textual.drivers.headless_driver import HeadlessDriver
 
-from rdmalab.tui.interrupt import interrupting
+from rdmalab.tui.driver import interrupting
 
 
 class Keeping(HeadlessDriver):

@@ -1,31 +1,23 @@
-"""What all panes share: scrolling, framing, marking."""
+from textual.content import Content
 
-from rdmalab.shell.styled_text import text_of
-from rdmalab.tui.pane import marked
-from tests.tui.playing import first
-
-
-def test_it_follows_the_newest_until_somebody_looks_back() -> None:
-    _, panes = first()
-    pane = panes["log"]
-    assert pane.place is not None
-    pane.place = pane.place._replace(height=7)
-    assert "20." in text_of(pane._framed(100, 7)[5])
-    pane.action_end(-1)
-    rows = [text_of(row) for row in pane._framed(100, 7)]
-    assert "0.1" in rows[1]
-    assert "below" in rows[-1]
-    pane.action_end(1)
-    assert pane.top is None
+from rdmalab.tui.pane import fitted
+from tests.tui.stand import stand
 
 
-def test_the_frame_holds_title_and_lines() -> None:
-    _, panes = first()
-    rows = [text_of(row) for row in panes["right"]._framed(60, 9)]
-    assert rows[0].startswith("┌─ B  10.0.0.2  qp0 RC")
-    assert {len(row) for row in rows} == {60}
-    assert rows[-1].startswith("└─ ■ done")
+def test_where_room_is_short_the_lines_of_high_rank_go_and_the_order_stays() -> None:
+    lines = [(1, Content("a")), (0, Content("b")), (2, Content("c")), (1, Content("d"))]
+    assert [line.plain for line in fitted(lines, 3)] == ["a", "b", "d"]
 
 
-def test_a_marked_line_is_reverse_to_the_end() -> None:
-    assert marked([("x", "ab"), ("", "c")], 5) == [("class:marked", "abc  ")]
+async def test_a_pane_that_fails_is_reported_once_and_the_session_goes_on() -> None:
+    async with stand() as it:
+
+        def fails() -> None:
+            raise RuntimeError("of a pane")
+
+        it.app.main.query_one("#node-0").look = fails  # type: ignore[attr-defined]
+        await it.say("alloc_pd A.p1", "alloc_pd A.p2")
+        await it.until(lambda: "of a pane" in it.said)
+        assert it.said.count("of a pane") == 1
+        await it.say("show pd")
+        await it.sees("A.p2")

@@ -2,14 +2,16 @@
 
 from rdmalab.command import Noun
 from rdmalab.lab import Lab
+from rdmalab.session.names import Names
+from rdmalab.tui.app_model import AppModel
 from rdmalab.tui.world_view import REACH, WorldView
-from tests.tui.playing import Free
+from rdmalab.world.world import World
 
 
 def stage() -> tuple[Lab, WorldView]:
     lab = Lab()
     lab.do("use rc_pair")
-    return lab, WorldView(Free(lab))
+    return lab, WorldView(AppModel(lab))
 
 
 def test_a_sentence_that_means_nothing_shows_why() -> None:
@@ -67,3 +69,39 @@ def test_what_a_pane_asks_reaches_back_so_far_and_no_further() -> None:
     (reply,) = lab.do("show wire last=20")
     assert len(reply.value.rows) == 2
     assert lab.session.world.trace.reach == 0
+
+
+def test_a_question_is_asked_once_a_frame_and_reaches_back_so_far() -> None:
+    lab, it = stage()
+    asked: list[int] = []
+
+    def question(world: World, names: Names, number: int) -> int:
+        asked.append(world.trace.reach)
+        assert names is lab.session.names
+        return number + 1
+
+    with it.frame():
+        assert [it.ask(question, 1), it.ask(question, 1), it.ask(question, 2)] == [2, 2, 3]
+    assert asked == [REACH, REACH]
+    assert it.ask(question, 1) == 2
+    assert lab.session.world.trace.reach == 0
+
+
+def test_what_a_key_chose_is_meant_until_a_command_names_another() -> None:
+    lab, it = stage()
+    lab.do("use rc_pair")
+    lab.do("use rc_pair")
+
+    def meant() -> list[str]:
+        return [it.name(t) for n in "AB" if (t := it.meant(n, Noun.QP))]
+
+    assert meant() == ["A.qp2", "B.qp2"]
+    it.choose("B.qp0")
+    assert meant() == ["A.qp0", "B.qp0"]
+    lab.do("post_recv A.qp1 sg=A.mr1[0:64]")
+    assert meant() == ["A.qp1", "B.qp1"]
+    it.choose("A.qp0")
+    lab.do("destroy_qp A.qp0")
+    assert meant() == ["A.qp1", "B.qp1"]
+    it.choose("A.nothing")
+    assert meant() == ["A.qp1", "B.qp1"]

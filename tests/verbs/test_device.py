@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer, PhysState, PortState
 from tests.covers import covers
 from tests.labs import lab_of, refusal, well
@@ -67,3 +68,18 @@ def test_tables_are_read_as_they_are() -> None:
 
 def test_a_device_is_open_already() -> None:
     assert "already" in well(lab_of(), "open_device A").value
+
+
+@pytest.mark.parametrize(
+    ("profile", "state"), [("strict", PhysState.DISABLED), ("mlx5", PhysState.DISABLED),
+                           ("rxe", PhysState.POLLING)],
+)  # fmt: skip
+def test_a_port_without_a_carrier_is_in_the_physical_state_that_its_driver_reports(
+    profile: str, state: PhysState
+) -> None:
+    lab = Lab(profile=profile)
+    well(lab, "link down")
+    found = well(lab, "query_port A").value
+    assert (found["state"], found["phys_state"]) == (PortState.DOWN, state)
+    well(lab, "link up")
+    assert well(lab, "query_port A").value["phys_state"] is PhysState.LINK_UP

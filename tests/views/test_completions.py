@@ -63,7 +63,7 @@ def test_an_error_leaves_four_fields_that_mean_something() -> None:
         "opcode", "byte_len", "imm_data", "invalidated_rkey", "wc_flags", "src_qp", "slid",
         "sl", "dlid_path_bits",
     )  # fmt: skip
-    assert row.text == "wr7 RNR_RETRY_EXC_ERR"
+    assert row.text == "wr7 RNR_RETRY_EXC_ERR A.qp0 vendor_err=0x8d"
 
 
 def test_immediate_data_counts_with_its_flag_on_the_receiving_side() -> None:

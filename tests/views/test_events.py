@@ -3,6 +3,7 @@
 from rdmalab.hca import async_events, channels, lifecycle
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
+from rdmalab.views.columns import words
 from rdmalab.views.events import channel_row
 from tests.pairs import Pair
 from tests.views.looking import ask, names_of
@@ -29,7 +30,7 @@ def test_a_channel_tells_what_waits_and_who_tells_it() -> None:
     thing = names_of(pair).find("A.channel0")
     assert thing is not None
     row = channel_row(pair.world, names_of(pair), thing)
-    assert row.text == "A.channel0: 2 events wait, 1 unacked; of A.cq0"
+    assert words(row) == "A.channel0 2 events wait 1 unacked of A.cq0"
 
 
 def test_a_cq_tells_what_it_waits_for() -> None:

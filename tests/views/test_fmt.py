@@ -1,5 +1,7 @@
 """Words: every value that a record can hold can be said."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,11 +10,12 @@ from rdmalab.command import Noun, Thing, Unit
 from rdmalab.grammar.quantities import whole
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import KINDS, MEANINGS, Kind, event_of, kind_of
-from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.refusals import MALFORMED, Syndrome
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt, record_text
 from rdmalab.wire.headers import AETH
+from rdmalab.wire.roce import Reason
 from rdmalab.world.relations import exists
 from tests.pairs import Pair
 from tests.raw import BROADCAST, MAC_A, MAC_B, raw_pair, tcp_frame
@@ -29,17 +32,23 @@ def test_a_duration_has_the_unit_that_reads_best(wait_ns: int, said: str) -> Non
     assert fmt.duration(wait_ns) == said
 
 
-def test_a_moment_keeps_every_nanosecond() -> None:
-    assert fmt.clock(650_230) == "650.230us"
-    assert fmt.clock(7) == "0.007us"
-    assert fmt.clock(999_999_999) == "999999.999us"
-    assert fmt.clock(10**9) == "1.000000000s"
-    assert fmt.clock(128_443_002_315) == "128.443002315s"
+@pytest.mark.parametrize(
+    ("at_ns", "read", "exact"),
+    [(7, "0.007 us", "0.007 us"), (650_230, "650.230 us", "650.230 us"),
+     (67_753_394, "67.7534 ms", "67.753394 ms"), (655_400_000, "655.4000 ms", "655.4 ms"),
+     (10**9, "1.000 s", "1 s"), (128_443_002_315, "128.443 s", "128.443002315 s")],
+)  # fmt: skip
+def test_a_moment_is_scaled_for_reading_and_exact_on_demand(
+    at_ns: int, read: str, exact: str
+) -> None:
+    assert fmt.clock(at_ns) == read
+    assert fmt.exact(at_ns) == exact
 
 
 @given(st.integers(0, 10**14))
-def test_a_moment_can_be_typed_as_it_is_told(at_ns: int) -> None:
-    assert whole(fmt.clock(at_ns), Unit.NS) == at_ns
+def test_a_moment_can_be_typed_as_it_is_printed(at_ns: int) -> None:
+    assert whole(fmt.exact(at_ns), Unit.NS) == at_ns
+    assert abs(whole(fmt.clock(at_ns), Unit.NS) - at_ns) <= at_ns // 1_000
 
 
 @pytest.mark.parametrize(
@@ -163,3 +172,9 @@ def test_a_moment_is_an_event_or_the_start() -> None:
 
 def test_one_is_no_plural() -> None:
     assert (fmt.count(1, "line"), fmt.count(2, "line")) == ("1 line", "2 lines")
+
+
+def test_a_drop_of_a_malformed_frame_has_a_sentence() -> None:
+    assert set(MALFORMED) == set(get_args(Reason))
+    for slug, said in MALFORMED.items():
+        assert fmt.reason(f"malformed: {slug}") == said

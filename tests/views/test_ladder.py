@@ -6,7 +6,8 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import ladder, packet_facts
-from rdmalab.views.ladder import Fate, MarkerRow, PacketRow
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import MarkerRow, PacketRow
 from rdmalab.world.faults import Corrupt, Match
 from tests.pairs import Pair
 from tests.raw import BROADCAST, raw_pair, tcp_frame
@@ -136,7 +137,7 @@ def test_a_frame_stands_in_the_ladder_with_what_it_is() -> None:
     (row,) = packets_of(pair)
     assert (row.source, row.target, row.opcode, row.psn) == ("A", "B", "FRAME", None)
     assert (row.length, row.ethertype, row.dest_qp) == (len(frame), 0x800, "")
-    assert row.text == "0.100us A->B TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=5"
+    assert row.text == "0.100 us A->B TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=5"
     assert (row.fate, row.reason) == (Fate.DROPPED, "no-flow")
 
 

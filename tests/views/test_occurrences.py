@@ -97,7 +97,7 @@ def test_drops_are_counted() -> None:
     lab.do("post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
     lab.run()
     rows = texts(occurrences.of_drop(look(lab), "not-ready"))
-    assert rows[0] == "B dropped 8 packets so"
+    assert rows[0] == "B dropped 8 packets for this reason"
     assert "dropped SEND_ONLY" in rows[1]
 
 

@@ -21,7 +21,7 @@ def test_a_row_says_where_a_program_stands() -> None:
     assert (row.state, row.line, row.lines, row.doing) == (
         ProgramState.SLEEPING, 2, 8, "if A.cq0.count == 0",
     )  # fmt: skip
-    assert row.text == "A.tx SLEEPING before line 2 since 0.100us: if A.cq0.count == 0"
+    assert row.text == "A.tx SLEEPING before line 2 since 0.100 us: if A.cq0.count == 0"
     assert lab.look("A.tx.state == SLEEPING and A.tx.line == 2")
 
 
@@ -47,11 +47,11 @@ def test_who_is_stuck() -> None:
     )
     texts = [row.text for row in stuck_rows(lab.session.world, lab.session.names)]
     assert texts == [
-        "A.failed FAILED in line 1 at 0.000us: poll_cq A.cq9: nothing is called A.cq9",
-        "B.waits WAITING in line 1 since 0.000us: wait B.cq0.count > 0",
+        "A.failed FAILED in line 1 at 0.000 us: poll_cq A.cq9: nothing is called A.cq9",
+        "B.waits WAITING in line 1 since 0.000 us: wait B.cq0.count > 0",
     ]
     done = program_row(lab.session.world, lab.session.names, _thing(lab, "A.done"))
-    assert done.text == "A.done DONE at 0.000us"
+    assert done.text == "A.done DONE at 0.000 us"
     well(lab, "stop B.waits")
     assert len(stuck_rows(lab.session.world, lab.session.names)) == 1
 

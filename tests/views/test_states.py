@@ -5,6 +5,7 @@ import pytest
 from rdmalab.spec.states import QPState, QPType, after_send_error, legal_next
 from rdmalab.views import states
 from tests.pairs import Pair
+from tests.shell.talk import Talk
 from tests.views.looking import QP
 
 
@@ -36,6 +37,23 @@ def test_a_qp_just_made_came_from_nowhere() -> None:
     assert [n.to for n in row.nexts] == [QPState.RESET, QPState.INIT]
     to_init = next(n for n in row.nexts if n.to is QPState.INIT)
     assert to_init.required == ("qp_access_flags", "pkey_index", "port_num")
+
+
+@pytest.mark.parametrize(
+    ("lines", "note"),
+    [
+        ((), "queues are empty"),
+        (("post_recv A.qp0", "post_recv A.qp0"),
+         "queues are empty; 2 work requests discarded without completions"),
+    ],
+)  # fmt: skip
+def test_work_was_discarded_only_if_there_was_some(lines: tuple[str, ...], note: str) -> None:
+    talk = Talk("use rc_pair", *lines, "modify_qp A.qp0 state=RESET", width=200)
+    session = talk.lab.session
+    thing = session.names.find("A.qp0")
+    assert thing is not None
+    row = states.diagram_row(session.world, thing)
+    assert next(each.note for each in row.states if each.current) == note
 
 
 @pytest.mark.parametrize("qp_type", QPType)

@@ -3,7 +3,14 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.views.timeline import Mark, TimelineRow, cell_of, mark_rows, tape_row
+from rdmalab.views.timeline import (
+    Mark,
+    TimelineRow,
+    cell_of,
+    mark_rows,
+    tape_row,
+    trouble_events,
+)
 
 RUN = (
     "use rc_pair",
@@ -53,7 +60,7 @@ def test_the_ends_are_in_the_first_and_the_last_cell(end: int, cells: int) -> No
 def test_an_empty_world_has_a_tape() -> None:
     row = tape(Lab())
     assert (row.event, row.end, row.live, row.here) == (-1, -1, True, 0)
-    assert row.text == "start, LIVE, at 0.000us; on main; next: nothing is planned"
+    assert row.text == "start, LIVE, at 0.000 us; on main; next: nothing is planned"
 
 
 def test_the_past_knows_what_was_asked_next_and_what_is_planned() -> None:
@@ -62,7 +69,7 @@ def test_the_past_knows_what_was_asked_next_and_what_is_planned() -> None:
     it.do(f"goto {asked.event - 1}")
     row = tape(it)
     assert (row.event, row.live, row.end) == (asked.event - 1, False, it.session.history.end.event)
-    assert row.soon == "0.000us post_send again"
+    assert row.soon == "0.000 us post_send again"
     it.do("step")
     assert " A.qp0 sends" in tape(it).soon
     it.do("goto end")
@@ -91,3 +98,21 @@ def test_a_checkpoint_after_the_fork_of_a_grandchild_is_not_ours() -> None:
     it.do("checkpoint second")
     found = mark_rows(it.session.history, it.session.checkpoints)
     assert [row.name for row in found if row.mark is Mark.CHECKPOINT] == ["second"]
+
+
+def test_events_with_troubles() -> None:
+    lab = Lab()
+    for line in (
+        "use rc_pair",
+        "fault drop A->B nth=2",
+        "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=4 rkey=7",
+        "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]",
+        "run",
+    ):
+        assert not lab.do(line)[-1].failed, line
+    world, names = lab.session.world, lab.session.names
+    found = [meaning.name for _, meaning in sorted(trouble_events(world, names).items())]
+    assert found == ["LOST", "REFUSED", "FAILED"]
+    lab.do("alloc_pd A.pd9")
+    world.trace.reach = 1
+    assert trouble_events(world, names) == {}

@@ -7,7 +7,8 @@ from rdmalab.lab import Lab
 from rdmalab.shell.show_wire import ladder as drawn
 from rdmalab.spec.records import A, Kind, Record, kind_of
 from rdmalab.views import ladder
-from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import PacketRow
 from rdmalab.views.packets import decoded_row
 from rdmalab.views.transit_effects import Origin, effects_of, octets, original, troubles
 from rdmalab.wire.frame import octets_of
@@ -76,7 +77,7 @@ def test_a_copy_is_a_row_with_its_own_end() -> None:
     assert (sent.fate, copy.fate) == (Fate.RECEIVED, Fate.IN_FLIGHT)
     assert sent.arrives_ns is not None
     assert copy.arrives_ns == sent.arrives_ns + 5_000
-    assert "copied: RDMA_WRITE_ONLY" in copy.text
+    assert "copied RDMA_WRITE_ONLY" in copy.text
     well(lab, "run")
     assert rows(lab)[1].fate is Fate.RECEIVED
     assert lab.look("wire.count(origin=COPIED)") == 1
@@ -87,7 +88,7 @@ def test_the_ladder_draws_what_was_done_in_words_of_ascii() -> None:
     lab = lab_of("fault duplicate A->B nth=1", "fault delay A->B 3us nth=2", *WRITES[:2], "run")
     lines = ["".join(text for _, text in line) for line in drawn([*rows(lab)], 100)]
     assert "─ copied RDMA_WRITE_ONLY psn=0" in lines[1]
-    assert lines[2].rstrip().endswith("delayed by 3 us")
+    assert "psn=1 8 B delayed by 3 us" in lines[2]
     assert "copied" not in lines[0] + lines[2]
 
 

@@ -13,6 +13,17 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
 @each(
     "setup, line, warning",
     [
+        (
+            "",
+            "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8]",
+            "rkey is 0, and no MR has that key: remote=B.mr0[0] gives rkey and remote_addr. "
+            "A real HCA accepts this now and fails later with IBV_WC_REM_ACCESS_ERR.",
+        ),
+        ("", "post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:8]", "rkey is 0"),
+        ("", "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8]", "rkey is 0"),
+        ("", "post_send A.qp0 opcode=RDMA_WRITE", ""),
+        ("", "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]", ""),
+        ("modify_qp A.qp0 state=ERR", "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0", "WR_FLUSH_ERR"),
         ("", "post_recv B.qp0 sg=B.mr0[0:5000]", "sg reaches beyond B.mr0 (4096 bytes)."),
         ("", "post_recv B.qp0 sg={addr=0x10 length=8 lkey=0xdead}", "has lkey 0xdead"),
         ("", "post_send A.qp0 opcode=SEND sg=A.mr0[0:0]", "length 0 means 2147483648 bytes"),

@@ -34,6 +34,7 @@ _BUILT = (*_REGION, "wr_send A.qx0")
 _WINDOWED = ("alloc_mw A.mw0 pd=A.pd0 type=TYPE_2", *_REGION)
 _EX_FRAMES = _EX.replace("RC", "RAW_PACKET").replace("0x1bff", "TSO") + " max_tso_header=54"
 BEFORE: Mapping[str, tuple[str, ...]] = {
+    "poke": ("map_memory A addr=0x7f0000001000 length=4096",),
     "qp_to_qp_ex": (_EX,),
     "wr_start": (_EX,),
     "wr_set": (_EX,),
@@ -87,6 +88,7 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "bind_mw": ("alloc_mw B.mw0 pd=B.pd0 type=TYPE_1",),
     "connect": ("reset A.qp0", "reset B.qp0"),
     "to_rts": ("reset A.qp0",),
+    "modify_qp": ("reset A.qp0",),
     "destroy_ah": ("create_ah A.ah0 pd=A.pd0 to=B",),
     "attach_mcast": (_DATAGRAMS,),
     "detach_mcast": (_DATAGRAMS, "attach_mcast B.qp1 gid=224.0.0.9"),

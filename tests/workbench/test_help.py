@@ -6,11 +6,12 @@ import pytest
 
 from rdmalab.command import Command, NotUnderstood, command
 from rdmalab.guide.article import Article
+from rdmalab.guide.manual import PAGES, titles
 from rdmalab.lab import Lab
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.views.query import fields
-from rdmalab.workbench.help import TOPICS
+from rdmalab.workbench.help_pages import MOST_USED, TOPICS
 from tests.guide.saying import WORDS
 from tests.workbench.examples import check_examples, failures
 
@@ -29,10 +30,25 @@ def asked(line: str) -> Article:
     return reply.value
 
 
-def test_help_alone_names_every_word_once() -> None:
-    said = [word for s in asked("help").sections[:-2] for line in s.lines for word in line.split()]
+def test_help_all_names_every_word_once() -> None:
+    said = [word for s in asked("help all").sections for line in s.lines for word in line.split()]
     assert sorted(said) == sorted(WORDS)
-    assert len(asked("help").lines(80)) <= 42
+    assert len(asked("help all").lines(80)) <= 45
+    assert asked("help verbs") == asked("help all")
+
+
+def test_help_alone_is_one_screen_of_the_words_used_most() -> None:
+    found = asked("help")
+    assert len(found.lines(80)) <= 16
+    first = [part.split()[0] for _, text in MOST_USED for part in text.split(" · ")]
+    assert {word.rstrip(":") for word in first} <= WORDS.keys()
+    for name in (*PAGES, "help all", "help expr", "explain WORD"):
+        assert name in found.text
+
+
+def test_help_alone_has_what_a_newcomer_looks_for() -> None:
+    said = "\n".join(asked("help").lines(80))
+    assert all(word in said for word in ("lessons", "F8", "snapshot"))
 
 
 def test_help_on_a_verb_is_its_page() -> None:
@@ -61,10 +77,75 @@ def test_help_goes_on_to_explain() -> None:
     assert asked("help RNR_RETRY_EXC_ERR").kind == "completion status 13"
 
 
+@pytest.mark.parametrize(
+    ("word", "title"),
+    [
+        ("keys", "Keys"), ("search", "Long answers"), ("clipboard", "Copy"), ("enlarge", "Zoom"),
+        ("color", "Signs and colours"), ("settings", "settings"), ("how do i enlarge?", "Zoom"),
+        ("what is rnr", "rnr"), ("time", "time"), ("repl", "From a pipe or a file"),
+        ("selfcheck", "Check the installation"), ("compare", "Compare two devices"),
+    ],
+)  # fmt: skip
+def test_help_answers_about_the_program_too(word: str, title: str) -> None:
+    assert asked(f"help {word}").title == title
+
+
+def test_a_command_and_a_group_have_their_page_of_the_manual() -> None:
+    for name in ("why", "time", "programs"):
+        found = asked(f"help {name}")
+        assert titles()[name] in [section.heading for section in found.sections]
+
+
 def test_help_on_nothing_known_gives_one_suggestion() -> None:
     with pytest.raises(NotUnderstood) as caught:
         asked("help post_sned")
     assert caught.value.hint == "did you mean post_send?"
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("rnr", "did you mean explain rnr?"),
+        ("what is rnr", "did you mean explain rnr?"),
+        ("what is rnr?", "did you mean explain rnr?"),
+        ("what's an RNR NAK?", "did you mean explain RNR NAK?"),
+        ("How do I enlarge?", "did you mean help enlarge?"),
+        ("enlarge", "did you mean help enlarge?"),
+        ("what is frobnicate", "explain WORD explains a term, help WORD a command or a key"),
+        ("post_sned", "did you mean post_send?"),
+        ("post_sned A.qp0", "did you mean post_send?"),
+        ("frobnicate", "help all lists the verbs"),
+        ("1", "a number alone answers a question of a lesson, and none is open"),
+        ("what is 12?", "did you mean explain 12?"),
+        ("0x81", "did you mean explain 0x81?"),
+        ("rnr-retry-exceeded", "did you mean load err/rnr-retry-exceeded?"),
+        ("err/rnr-retry-exceeded", "did you mean load err/rnr-retry-exceeded?"),
+        ("rnr/notes", "did you mean lessons rnr?"),
+        ("struct ibv_send_wr wr = { .wr_id = 1 };",
+         "ibv_send_wr is an argument of post_send; write post_send A.qp0 wr_id=7 opcode=SEND "
+         "sg=A.mr0[0:64] flags=SIGNALED"),
+        ("struct ibv_qp_attr attr;", "ibv_qp_attr is an argument of modify_qp; write modify_qp "
+         "A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=REMOTE_WRITE"),
+        ("struct ibv_context *ctx;",
+         "C needs no declaration here: objects are made by verbs, such as create_qp"),
+        ("attr.qp_state = IBV_QPS_INIT;",
+         "this is C; a field is a key of a verb here: write modify_qp A.qp0 state=INIT …"),
+        ("wr->sg_list = &sge;",
+         "this is C; a field is a key of a verb here: write modify_qp A.qp0 state=INIT …"),
+        ("ibv_modify_qp(qp, &attr, IBV_QP_STATE);",
+         "write modify_qp A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=REMOTE_WRITE"),
+    ],
+)  # fmt: skip
+def test_a_question_typed_without_a_command_is_led_on(line: str, hint: str) -> None:
+    (reply,) = Lab().do(line)
+    assert reply.error is not None
+    assert reply.error.hint == hint
+
+
+def test_files_keep_the_hints_about_verbs() -> None:
+    (reply,) = Lab().replies("rnr", file=True)
+    assert reply.error is not None
+    assert reply.error.hint == "did you mean run?"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +157,10 @@ def test_help_on_nothing_known_gives_one_suggestion() -> None:
         ("explain queue-full", "queue-full"),
         ("explain 22", "EINVAL"),
         ("explain modify_qp INIT RTR", "INIT → RTR"),
+        ("explain PD", "pd"),
+        ("explain MR", "mr"),
+        ("explain socket", "socket"),
+        ("explain IBV_FLUSH_MR", "IBV_FLUSH_MR"),
     ],
 )
 def test_explain_takes_several_words(line: str, title: str) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from rdmalab.workbench.memory import Window
 from tests.labs import lab_of, misread, seen, well
@@ -76,3 +77,41 @@ def test_a_dump_is_a_window(where: str, start: int, stop: int) -> None:
     window = well(lab_of(), f"hexdump A.mr0{where}").value
     assert isinstance(window, Window)
     assert (window.start, window.stop) == (start, stop)
+
+
+def test_memory_is_mapped_where_a_program_has_it_and_registered_there() -> None:
+    lab = Lab()
+    lab.do("map_memory A addr=0x7f0000001000 length=5000")
+    lab.do("alloc_pd A.pd0")
+    made = lab.do("reg_mr A.mr0 pd=A.pd0 addr=0x7f0000001010 length=6000 access=LOCAL_WRITE")[-1]
+    assert not made.failed
+    lab.do('poke A addr=0x7f0000001010 text="hello"')
+    assert lab.do("read A.mr0[0:5]")[-1].value == b"hello"
+
+
+def test_neighbouring_maps_are_one() -> None:
+    lab = Lab()
+    lab.do("map_memory A addr=0x7f0000001000 length=4096")
+    lab.do("map_memory A addr=0x7f0000002000 length=4096")
+    lab.do("alloc_pd A.pd0")
+    assert not lab.do("reg_mr A.mr0 pd=A.pd0 addr=0x7f0000001000 length=8192 access=LOCAL_WRITE")[
+        -1
+    ].failed
+
+
+def test_a_buffer_of_the_lab_lies_where_it_lay_before_a_map() -> None:
+    plain, mapped = Lab(), Lab()
+    mapped.do("map_memory A addr=0x7f0000001000 length=4096")
+    for lab in (plain, mapped):
+        lab.do("use rc_pair")
+    assert plain.look("A.mr0.addr") == mapped.look("A.mr0.addr")
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ('poke A addr=0x10 text="x"', "node A has no memory at 0x10"),
+    ("map_memory A addr=0xffffffffffffffff length=2", "beyond 2^64"),
+])  # fmt: skip
+def test_what_cannot_be_mapped_or_written_is_named(line: str, said: str) -> None:
+    error = Lab().do(line)[-1].error
+    assert error is not None
+    assert said in error.message

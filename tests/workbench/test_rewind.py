@@ -87,8 +87,8 @@ def test_branches_of_branches_are_listed_with_the_checkpoints() -> None:
         "  main  20 events, 16 commands",
         "  branch-1  from main at ev 15: 17 events, 17 commands",
         "* branch-2  from branch-1 at ev 14: 16 events, 16 commands",
-        "@all  ev 19 at 2.217us on main",
-        "@mine  ev 15 at 0.000us on branch-2",
+        "@all  ev 19 at 2.217 us on main",
+        "@mine  ev 15 at 0.000 us on branch-2",
     ]
     assert {type(row) for row in view.rows} == {BranchRow, CheckpointRow}
     trip(lab, "goto start")
@@ -100,7 +100,7 @@ def test_a_checkpoint_that_is_given_again_moves() -> None:
     well(lab, "checkpoint x")
     trip(lab, "back 3")
     assert well(lab, "checkpoint x").value == (
-        "@x is event 16 at 0.100us, no longer event 19 at 2.217us"
+        "@x is event 16 at 0.100 us, no longer event 19 at 2.217 us"
     )
     trip(lab, "goto end")
     trip(lab, "goto @x")
@@ -111,7 +111,7 @@ def test_to_the_branch_one_is_on_is_to_its_end() -> None:
     lab = written()
     end = everything(lab)
     trip(lab, "goto 3")
-    assert well(lab, "switch main").value == "on main, at event 19, 2.217us"
+    assert well(lab, "switch main").value == "on main, at event 19, 2.217 us"
     assert everything(lab) == end
     error = misread(lab, "switch other")
     assert (error.message, error.hint) == ("no branch is called other", "there is: main")
@@ -121,7 +121,7 @@ def test_to_the_branch_one_is_on_is_to_its_end() -> None:
 # --------------------------------------------------------------------------- diff
 def test_what_differs_field_by_field_and_byte_by_byte() -> None:
     found = said(written(), "diff 14")
-    assert "now 0.000us → 2.217us" in found
+    assert "now 0.000 us → 2.217 us" in found
     assert "A.cq0.count 0 → 1" in found
     assert "A.cq0.last - → wr0 RDMA_WRITE SUCCESS" in found
     assert "B.mr0[100].5 bytes 00 00 00 00 00 → 68 65 6c 6c 6f" in found
@@ -189,11 +189,11 @@ def test_nothing_differs_from_itself() -> None:
 def test_before_the_first_event_is_the_start_and_no_event_has_number_minus_one() -> None:
     lab = written()
     trip(lab, "goto start")
-    assert well(lab, "checkpoint x").value == "@x is the start at 0.000us"
+    assert well(lab, "checkpoint x").value == "@x is the start at 0.000 us"
     well(lab, "alloc_pd A.other")
     assert said(lab, "branches")[1:] == [
         "* branch-1  from main at the start: 1 event, 1 command",
-        "@x  the start at 0.000us on main",
+        "@x  the start at 0.000 us on main",
     ]
 
 
@@ -202,9 +202,9 @@ def test_a_checkpoint_that_moves_to_another_branch_says_from_where() -> None:
     well(lab, "checkpoint x")
     trip(lab, "goto 13")
     well(lab, "alloc_pd A.other")
-    moved = "@x is event 14 at 0.000us, no longer event 19 of main at 2.217us"
+    moved = "@x is event 14 at 0.000 us, no longer event 19 of main at 2.217 us"
     assert well(lab, "checkpoint x").value == moved
-    assert well(lab, "checkpoint x").value == "@x is event 14 at 0.000us"
+    assert well(lab, "checkpoint x").value == "@x is event 14 at 0.000 us"
 
 
 def test_a_moment_that_is_lacking_is_asked_for_as_one_writes_it() -> None:

@@ -74,6 +74,24 @@ def test_quit_asks_to_leave() -> None:
     assert isinstance(lab().do("quit")[-1].value, Leave)
 
 
+def test_changes_name_every_field_that_differs() -> None:
+    """All that `diff` finds between the moments before and after, but what follows from it."""
+    busy = lab("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "step 5")
+    assert [row.text for row in view(busy, "changes 15").rows] == [
+        "A.qp0.wr[1].status POSTED → ON_WIRE", "A.qp0.sq.waiting 1 → 0", "A.qp0.sq.on_wire 0 → 1",
+        "A.qp0.next_psn 0 → 1", "A.qp0.ack_timer.armed no → yes",
+        "A.qp0.ack_timer.at_ns - → 67108964",
+    ]  # fmt: skip
+    for event in range(1, 20):
+        said = {row.text.partition(" ")[0] for row in view(busy, f"changes {event}").rows}
+        for row in view(busy, f"diff ev{event - 1} ev{event}").rows:
+            path = f"{row.name}.{row.field}".lstrip(".")
+            follows = path.rpartition(".")[2] in ("now", "free", "left_ns")
+            made = row.old == "(does not exist)"
+            assert path in said or follows or made or row.name, (event, row)
+    assert view(busy, "show time").rows[0].event == 19
+
+
 def test_changes_of_any_moment_and_of_what_is_still_to_come() -> None:
     busy = lab("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "step 1", "checkpoint left")
     left = [row.text for row in view(busy, "changes").rows]

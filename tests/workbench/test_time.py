@@ -17,6 +17,9 @@ from tests.labs import RECV, SEND, lab_of, misread, setting_out, well
         ("step timer", Steps(1, Kind.TIMER_FIRED)),
         ("run", Idle()),
         ("run 100us", Idle(1_100_000)),
+        ("run 100 us", Idle(1_100_000)),
+        ("run 655.4 ms", Idle(656_400_000)),
+        ("run 655.4ms", Idle(656_400_000)),
         ("run 0ns", Idle(1_000_000)),
     ],
 )
@@ -69,4 +72,4 @@ def test_a_time_may_have_a_space_before_its_unit(line: str) -> None:
 
 def test_a_checkpoint_names_this_moment() -> None:
     lab = lab_of(RECV, SEND, "step")
-    assert well(lab, "checkpoint before-nak").value == "@before-nak is event 16 at 0.100us"
+    assert well(lab, "checkpoint before-nak").value == "@before-nak is event 16 at 0.100 us"

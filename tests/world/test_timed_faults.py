@@ -122,7 +122,7 @@ def test_mistakes(line: str, under: str, message: str) -> None:
 def test_it_is_planned_and_told_by_name() -> None:
     lab = lab_of("fault kill A.qp0 at=1us")
     (row,) = well(lab, "show agenda").value.rows
-    assert row.text == "1.000us A fault 1 is applied: kill A.qp0 at=1us (planned)"
+    assert row.text == "1.000 us A fault 1 is applied: kill A.qp0 at=1us (planned)"
     well(lab, "run")
     session = lab.session
     told = story.event_row(session.world, session.names, session.world.event).text

@@ -1,6 +1,7 @@
 """Memory regions of reg_mr."""
 
 from errno import EINVAL, EOPNOTSUPP
+from functools import partial
 from weakref import WeakSet
 
 from rdmalab.command import Noun, Ref
@@ -12,13 +13,12 @@ from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.struct import expect, table
 from rdmalab.compat.pyverbs.utils import rereg_error_to_str
+from rdmalab.hca.memory import NOT_MAPPED, READ_ONLY
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.spec.access import Access, Rereg
 
 __name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names
 
-# Mapped in no node: so that reg_mr refuses what is not mapped here, after its other checks.
-_NOWHERE = (1 << 64) - (1 << 33)
 _NO_BUFFER = "The MR buffer isn't allocated or length {} is invalid"
 _ERR_CMD, _ERR_INPUT = -4, -1  # of ibv_rereg_mr_err_code
 
@@ -78,8 +78,11 @@ class MR(LabObject[MemoryRegion]):
         known = process.buffers.covering(pd.node, self._buf, length)
         where = {} if known is None else {"addr": known.addr + self._buf - known.real}
         writable = bool(access & (Access.LOCAL_WRITE | Access.MW_BIND))
-        if not self._own and not process.buffers.is_mapped(self._buf, length, writable=writable):
-            where = {"addr": _NOWHERE + self._buf % PAGE}
+        has = partial(process.buffers.is_mapped, self._buf, length)
+        if not self._own and not has(writable=writable):
+            # reg_mr refuses it there after its other checks, as the kernel does
+            area = READ_ONLY if has(writable=False) else NOT_MAPPED
+            where = {"addr": area + self._buf % PAGE}
         if iova not in (None, self._buf):
             word, where["hca_va"] = "reg_mr_iova", process.buffers.to_lab(iova)
         ref = self._made(

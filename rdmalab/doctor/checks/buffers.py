@@ -3,18 +3,17 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
+from rdmalab.doctor.case import Case, Content, Message, Send
+from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
-from rdmalab.doctor.work.content import Content
-from rdmalab.doctor.work.messages import Message, Piece, meet, piece_of
+from rdmalab.doctor.work.host_reads import early_reads, watched
+from rdmalab.doctor.work.messages import Piece, meet, piece_of
 from rdmalab.doctor.work.ownership import gathered, refills
-from rdmalab.doctor.work.send import Send
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.statuses import WCStatus
@@ -61,7 +60,7 @@ def _source(case: Case, message: Message) -> list[Piece]:
 def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int) -> list[Write]:
     """The program's writes into these bytes between two events."""
     found = []
-    for _, record in case.log.of(Kind.HOST_WROTE, node) if pieces else []:
+    for record in case.log.of(Kind.HOST_WROTE, node) if pieces else []:
         if after < event_of(record) < before:
             both = meet(pieces, [piece_of(record)])
             found += [Write(event_of(record), piece) for piece in both]
@@ -114,17 +113,40 @@ def _asked(case: Case, send: Send) -> Finding:
 
 # ------------------------------------------------------------ read-before-complete
 # read-before-complete: the program reads a buffer that a message is still being written to.
+_READ_LATER = "read a buffer only after the completion of what fills it"
+
+
 @check("read-before-complete")
 def read_before_complete(case: Case) -> Finding:
     """Whether a READ, or a receive in use, is to fill these bytes and has not completed."""
     content = case.content
+    if (early := _read_early(case)) is not None:
+        return early
     if content is None:
         return NA
     evidence = _reads(case, content) or _receives(case, content) or _writing(case, content)
     if not evidence:
         return ok("no message is on its way into these bytes")
-    program = Fix(program="read a buffer only after the completion of what fills it")
-    return warn(*evidence, cure=program if case.at_rest else Fix(["run"]))
+    return warn(*evidence, cure=Fix(program=_READ_LATER) if case.at_rest else Fix(["run"]))
+
+
+def _read_early(case: Case) -> Finding | None:
+    """Of a program, or of bytes and their message, whether a line read them before they came."""
+    found = concerning(case, early_reads)
+    if found is None:
+        return None
+    node, each = found
+    name, came = case.names.of(each.program), each.came
+    before, after = (past.octets_then(case.session, event, node, each.piece)
+                     for event in (each.event, came.event))  # fmt: skip
+    where = past.words_for(case.session, node, each.piece)
+    is_cause = case.program is not None and before != after
+    return (fail if is_cause else warn)(
+        fact(f"{name} read {where} in line {each.line.number}: {each.line.text}", each.event),
+        fact(f"{name_of(case.names, came.message.subject)} wrote these bytes later, and {name} did "
+             "not read them again", came.event),
+        cure=Fix(program=_READ_LATER),
+    )  # fmt: skip
 
 
 def _reads(case: Case, content: Content) -> list[Evidence]:
@@ -149,7 +171,7 @@ def _receives(case: Case, content: Content) -> list[Evidence]:
         pieces = messages.pieces(content.hca, wqe.sg) if wqe is not None else []
         if wqe is not None and meet([content.piece], pieces):
             found = case.log.of(Kind.RECV_TAKEN, content.node, number)
-            taken = event_of(found[-1].record) if found else 0
+            taken = event_of(found[-1]) if found else 0
             what = f"a message of {case.qp_name(qp)} is using the receive wr_id={wqe.wr.wr_id}"
             return [fact(what, taken), _come(content, pieces, taken - 1)]
     return []
@@ -223,7 +245,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
 def _of_program(case: Case) -> Finding:
     """It, or the one it talks to, is a round ahead."""
     own = case.subject.thing
-    others = [Thing(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)]
+    others = [p.thing for p in programs_of(case.world)]
     for thing in sorted(others, key=lambda each: each != own):
         early = early_waits(case, thing)
         if early and (thing == own or thing.node != own.node):
@@ -234,7 +256,9 @@ def _of_program(case: Case) -> Finding:
 def _waits_for_memory(case: Case) -> bool:
     program = case.program
     waits = program is not None and program.state is ProgramState.WAITING
-    return waits and program is not None and watched(case, program.line.question) is not None
+    return (
+        waits and program is not None and watched(case.session, program.line.question) is not None
+    )
 
 
 def _found(case: Case, early: Early, evidence: list[Evidence], cure: Fix) -> Finding:

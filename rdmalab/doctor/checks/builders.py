@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 
 from rdmalab.command import Invocation, Noun, Ref
-from rdmalab.doctor.call import Call
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Call, Case, QueuePair
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.work import batches
 from rdmalab.doctor.work.batches import Batch, Building
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.builders import UD_SETTER, qp_setter
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState
@@ -25,10 +23,9 @@ RULE = "setter-missing"
 
 
 @check("missing-setter")
-def missing_setter(case: Case) -> Finding:
+def missing_setter(case: Case, qp: QueuePair) -> Finding:
     """Whether a batch was dropped, or a message failed, for want of an address."""
-    qp = case.qp
-    if qp is None or not qp_setter(qp.qp_type):
+    if not qp_setter(qp.qp_type):
         return NA
     if case.call is not None and case.call.verb == "wr_complete":
         if case.call.refusal != RULE:

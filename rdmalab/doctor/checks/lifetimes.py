@@ -3,32 +3,30 @@
 from typing import NamedTuple
 
 from rdmalab.doctor import key_lookup
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.doctor.key_lookup import Denial, Gone
+from rdmalab.doctor.fixes.thread_order import ordered
+from rdmalab.doctor.key_lookup import Gone
 from rdmalab.doctor.work.content import Touch
-from rdmalab.doctor.work.messages import Message, Piece, arrived, meet, piece_of
-from rdmalab.doctor.work.send import Send
+from rdmalab.doctor.work.messages import Piece, arrived, meet, piece_of
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record, address_of, event_of, length_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, WROpcode
 from rdmalab.views import fmt
+from rdmalab.views.key_denials import Denial
 from rdmalab.world.relations import peer_of
 
 
 # ------------------------------------------------------------ dereg-early
 # dereg-early: memory was given back while work requests, or the peer, still meant to use it.
 @check("dereg-early")
-def dereg_early(case: Case) -> Finding:
+def dereg_early(case: Case, work: Send | Receive) -> Finding:
     """Whether a key of it, here or at the peer, was that of a region which is gone."""
-    work = case.send or case.receive
-    if work is None or work.wqe is None or _is_inline(work.wqe):
+    if work.wqe is None or _is_inline(work.wqe):
         return NA
     status = work.ending.status if work.ending is not None else None
     if status is WCStatus.REM_ACCESS_ERR and isinstance(work.wqe, SendWqe):
@@ -44,20 +42,20 @@ def dereg_early(case: Case) -> Finding:
 
 
 def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
-    work = case.send or case.receive
+    work = case.work
     assert work is not None
     assert work.ending is not None
     return fail(
         fact("it was posted", work.posted),
         *_gone(case, gone),
         fact(f"it ended with {work.ending.status.name}", work.ending.event),
-        cure=_dereg_early_cure(case), since=gone[0][1].event,
+        cure=_order(case, gone[0][1]) or _dereg_early_cure(case), since=gone[0][1].event,
     )  # fmt: skip
 
 
 def _waits(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
     """It is still to be done, and will fail."""
-    work = case.send or case.receive
+    work = case.work
     if work is None or not case.asked or not work.on_queue:
         return NA
     return warn(
@@ -77,8 +75,9 @@ def _gone(case: Case, lost: list[tuple[int, Gone]]) -> list[Evidence]:
 
 
 def _said(case: Case, gone: Gone, rest: str) -> Evidence:
-    how = "was deregistered" if gone.dead else "was registered again and has other keys"
-    return fact(f"{case.names.of(gone.thing)} {how}{rest}", gone.event)
+    how = "deregistered {}" if gone.dead else "registered {} again, which has other keys now"
+    said = how.format(case.names.of(gone.thing))
+    return fact(f"{case.log.who(gone.event)} {said}{rest}", gone.event)
 
 
 def _lent(case: Case, wqe: SendWqe) -> Finding:
@@ -99,8 +98,15 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
         _said(case, gone, ""),
         fact(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
         fact("it ended with REM_ACCESS_ERR", case.ended),
-        cure=cure, since=gone.event,
+        cure=_order(case, gone) or cure, since=gone.event,
     )  # fmt: skip
+
+
+def _order(case: Case, gone: Gone) -> Fix | None:
+    """The order of two threads, of which one posted the work and the other took the region."""
+    work = case.work
+    posted = work.posted if work is not None else None
+    return ordered(case.log, gone.event, posted, case.names.of(gone.thing))
 
 
 _ADVICE = "keep memory registered until all work that names it has completed"
@@ -153,12 +159,9 @@ class _Loan(NamedTuple):
     left: int
 
 
-@check("lent-buffer-reused")
-def lent_buffer_reused(case: Case) -> Finding:
+@check("lent-buffer-reused", asked=True)
+def lent_buffer_reused(case: Case, content: Content) -> Finding:
     """Of bytes that a READ fetched, whether their owner changed them between offer and answer."""
-    content = case.content
-    if content is None or not case.asked:
-        return NA
     loans = [loan for each in content.brought if (loan := _loan(case, *each)) is not None]
     found = next(((loan, _writes(case, loan)) for loan in loans if _writes(case, loan)), None)
     if found is None:
@@ -197,7 +200,7 @@ def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
 
 def _offered_at(case: Case, read: Send, posted: int) -> int | None:
     """The post of the last message of the owner that the reader had got before it began."""
-    taken = [r for _, r in case.log.of(Kind.RECV_TAKEN, read.node, read.number)
+    taken = [r for r in case.log.of(Kind.RECV_TAKEN, read.node, read.number)
              if event_of(r) < posted]  # fmt: skip
     if not taken:
         return None
@@ -209,7 +212,7 @@ def _writes(case: Case, loan: _Loan) -> list[Record]:
     """What the owner's program wrote there while it was lent."""
     return [
         record
-        for _, record in case.log.of(Kind.HOST_WROTE, loan.owner.node)
+        for record in case.log.of(Kind.HOST_WROTE, loan.owner.node)
         if loan.offered < event_of(record) < loan.left and meet([loan.piece], [piece_of(record)])
     ]
 
@@ -225,7 +228,7 @@ def _lent_buffer_reused_cure(case: Case, loan: _Loan) -> Fix:
 
 def _restored(case: Case, loan: _Loan) -> str:
     """The line that wrote what was offered."""
-    for _, record in reversed(case.log.of(Kind.HOST_WROTE, loan.owner.node)):
+    for record in reversed(case.log.of(Kind.HOST_WROTE, loan.owner.node)):
         if event_of(record) <= loan.offered and meet([loan.piece], [piece_of(record)]):
             invocation, _ = case.log.asked(event_of(record))
             if invocation is not None:

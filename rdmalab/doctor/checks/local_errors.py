@@ -1,18 +1,16 @@
-"""The own adapter refuses the work request: LOC_LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR."""
+"""The local adapter refuses the work request: LOC_LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR."""
 
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor import key_lookup
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, RecvWqe, Send, SendWqe
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
 from rdmalab.hca.ah import AddressHandle
-from rdmalab.hca.dma import MemoryUser
+from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
@@ -25,15 +23,14 @@ from rdmalab.world.relations import find_qp
 # ------------------------------------------------------------ loc-len
 # loc-len: a message is longer than what is there for it.
 @check("loc-len")
-def loc_len(case: Case) -> Finding:
+def loc_len(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
     """Whether the receive is shorter than its message, or a send has a length that cannot be."""
-    work, qp = case.send or case.receive, case.qp
-    if work is None or work.wqe is None or work.ending is None or qp is None:
+    if work.wqe is None:
         return NA
     if not qp.transport.connected:
         return NA
     if isinstance(work.wqe, SendWqe):
-        if work.ending.status is not WCStatus.LOC_LEN_ERR:
+        if ending.status is not WCStatus.LOC_LEN_ERR:
             return ok("its length is not refused")
         return _send(case, work.wqe, qp)
     return _receive(case, work.wqe, qp)
@@ -63,8 +60,9 @@ def _receive(case: Case, wqe: RecvWqe, qp: QueuePair) -> Finding:
     short = case.profile.refusals["receive-short"].status
     if receive.ending.status not in (WCStatus.LOC_LEN_ERR, short) or message is None:
         return ok("no message was too long for it")
-    if message.wqe.length <= wqe.length:
-        return ok("it is long enough for the message")
+    written = sum(sge.length for sge in listed(message.wqe.wr))  # without the rule of length 0
+    if min(written, message.wqe.length) <= wqe.length:
+        return ok("it is long enough for the lengths that were posted")
     sender = find_qp(case.world, *message.thing[1:])
     return fail(
         fact(f"{_name(case, qp, wqe)} has room for {wqe.length} bytes", receive.posted),
@@ -104,7 +102,7 @@ def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
 
 
 # ------------------------------------------------------------ loc-prot
-# loc-prot: the own adapter may not touch a buffer of the work request.
+# loc-prot: the local adapter may not access a buffer of the work request.
 class Memory(NamedTuple):
     """What a work request does with its buffers, and who does it."""
 
@@ -116,10 +114,12 @@ class Memory(NamedTuple):
 @check("loc-prot")
 def loc_prot(case: Case) -> Finding:
     """Which element of its list the adapter was denied, and by which test."""
-    work, qp = case.send or case.receive, case.qp
+    work, qp = case.work, case.qp
+    memory = _memory(case, qp) if qp is not None else None
+    if case.receive is not None and memory is not None and (beyond := _beyond(case, memory)):
+        return beyond
     if work is None or qp is None or work.ending is None or work.wqe is None:
         return NA
-    memory = _memory(case, qp)
     if memory is None or work.ending.status not in _statuses(case):
         return ok("the local adapter was denied no memory access")
     denials = key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights)
@@ -137,6 +137,23 @@ def loc_prot(case: Case) -> Finding:
     tests = tests or [fact("a buffer of it could not be touched then; now it could", work.posted)]
     cure = _stale(work.posted, gone) if gone else _loc_prot_cure(case, qp, memory)
     return fail(*tests, ended, cure=cure, since=since)
+
+
+def _beyond(case: Case, memory: Memory) -> Finding | None:
+    """Of a receive that has not failed: an element of its list is no good, as its post warned."""
+    receive = case.receive
+    if receive is None or not case.asked or (receive.ending and receive.ending.status):
+        return None
+    for denial in key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights):
+        gone = key_lookup.former(case, denial.node, denial.key)
+        is_open = denial.opened(case.hca) is not None
+        dead = not is_open and (gone is None or gone.event < (receive.posted or 0))
+        if dead or (is_open and denial.why is Denied.RANGE):
+            text = key_lookup.denial_text(case, denial, memory.user)
+            later = "a longer message fails with LOC_PROT_ERR"
+            cure = Fix(program="name a registered region in each element of sg_list, and end in it")
+            return warn(fact(text, receive.posted), fact(later), cure=cure)
+    return None
 
 
 def _stale(posted: int | None, gone: list[tuple[int, key_lookup.Gone]]) -> Fix | None:
@@ -187,17 +204,13 @@ def _message(case: Case) -> list[str]:
 
 
 # ------------------------------------------------------------ loc-qp-op
-# loc-qp-op: the own queue pair cannot do that: an address handle, an opcode.
+# loc-qp-op: the local queue pair cannot do that: an address handle, an opcode.
 @check("loc-qp-op")
-def loc_qp_op(case: Case) -> Finding:
+def loc_qp_op(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which part of the request the queue pair could not use."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or send.ending is None or qp is None:
-        return NA
-    if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
+    if ending.status is not WCStatus.LOC_QP_OP_ERR:
         return ok("the queue pair could do what it asks for")
-    wqe = send.wqe
-    ended = fact("it ended with LOC_QP_OP_ERR", send.ending.event)
+    ended = fact("it ended with LOC_QP_OP_ERR", ending.event)
     if wqe.work is None:
         opcode = fmt.member(wqe.wr.opcode, WROpcode)
         text = f"{case.qp_name(qp)} is {qp.qp_type.name}, and {opcode} is no operation of it here"
@@ -223,7 +236,9 @@ def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
     handle, ah = _living(case, wqe), _ah(case, wqe)
     name = case.names.of(ah)
     if handle is None:
-        return fact(f"{name} was destroyed before it was done", case.log.destroyed(ah))
+        event = case.log.destroyed(ah)
+        who = case.log.who(event) if event is not None else "a call"
+        return fact(f"{who} destroyed {name} before it was done", event)
     if handle.pd != qp.pd:
         theirs, ours = (case.name(Noun.PD, case.node, pd) for pd in (handle.pd, qp.pd))
         return fact(f"{name} is of {theirs}, {case.qp_name(qp)} of {ours}", case.log.created(ah))

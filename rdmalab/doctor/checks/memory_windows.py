@@ -4,16 +4,14 @@ from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor import key_lookup
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.mw import BindRefusal, MemoryWindow
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
-from rdmalab.spec.records import Kind, event_of, reason_of, send_wqe_of
+from rdmalab.spec.records import Kind, event_of, reason_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -23,24 +21,20 @@ from rdmalab.views import fmt
 # ------------------------------------------------------------ mw-bind
 # mw-bind: a memory window could not be bound, or made void.
 @check("mw-bind")
-def mw_bind(case: Case) -> Finding:
+def mw_bind(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which test of the bind failed, with the numbers of window, region and queue pair."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or send.ending is None or qp is None:
+    if wqe.wr.opcode not in (WROpcode.BIND_MW, WROpcode.LOCAL_INV):
         return NA
-    if send.wqe.wr.opcode not in (WROpcode.BIND_MW, WROpcode.LOCAL_INV):
-        return NA
-    refused = [r for _, r in case.log.about(Kind.WINDOW_REFUSED, case.subject.thing)
-               if send_wqe_of(r).serial == send.wqe.serial]  # fmt: skip
-    if not refused or send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
+    refused = case.log.newest_of(Kind.WINDOW_REFUSED, case.subject.thing, wqe.serial)
+    if refused is None or ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
         return ok("it was carried out")
-    reason = str(reason_of(refused[-1]))
-    cure = _mw_bind_cure(case, send.wqe, qp, reason)
+    reason = str(reason_of(refused))
+    cure = _mw_bind_cure(case, wqe, qp, reason)
     return fail(
-        fact(f"{fmt.member(send.wqe.wr.opcode, WROpcode)} was posted without an error",
+        fact(f"{fmt.member(wqe.wr.opcode, WROpcode)} was posted without an error",
              send.posted),
-        fact(f"carried out, it failed: {reason}", event_of(refused[-1])),
-        *(fact(text) for text in _facts(case, send.wqe.wr, qp)),
+        fact(f"carried out, it failed: {reason}", event_of(refused)),
+        *(fact(text) for text in _facts(case, wqe.wr, qp)),
         cure=cure,
     )  # fmt: skip
 
@@ -195,14 +189,13 @@ _BIND_CORRECTIONS: dict[str, BindFix] = {
 # ------------------------------------------------------------ rkey-rotated
 # rkey-rotated: a memory window was bound again, and the peer still uses its former rkey.
 @check("rkey-rotated")
-def rkey_rotated(case: Case) -> Finding:
+def rkey_rotated(
+    case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair, peer: QueuePair
+) -> Finding:
     """Whether the key that was denied opened a window until that was bound once more."""
-    send, qp, peer = case.send, case.qp, case.peer
-    if send is None or send.wqe is None or send.ending is None or qp is None or peer is None:
+    if ending.status is not WCStatus.REM_ACCESS_ERR:
         return NA
-    if send.ending.status is not WCStatus.REM_ACCESS_ERR:
-        return NA
-    key = send.wqe.wr.rkey
+    key = wqe.wr.rkey
     invalid = key_lookup.invalidated(case, peer.node, key)
     mw = case.world.nodes[peer.node].mws.items.get(invalid.thing.number) if invalid else None
     if invalid is None or mw is None or mw.binding is None:
@@ -210,11 +203,11 @@ def rkey_rotated(case: Case) -> Finding:
     name = case.names.of(invalid.thing)
     return fail(
         fact(
-            f"{name} was bound again: its rkey {key:#x} became {mw.binding.key:#x}", invalid.event
+            f"a bind of {name} changed its rkey {key:#x} to {mw.binding.key:#x}", invalid.event
         ),
         fact(f"the request names {key:#x}", send.posted),
-        fact("it ended with REM_ACCESS_ERR", send.ending.event),
-        cure=_rkey_rotated_cure(case, send.wqe, qp, peer, mw), since=invalid.event,
+        fact("it ended with REM_ACCESS_ERR", ending.event),
+        cure=_rkey_rotated_cure(case, wqe, qp, peer, mw), since=invalid.event,
     )  # fmt: skip
 
 

@@ -1,14 +1,18 @@
-"""Path MTUs that differ between the ends, or exceed a link."""
+"""Attributes in which two ends differ: path MTU, PSN."""
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from collections.abc import Callable
+
+from rdmalab.doctor.case import Case, QueuePair, Send, SendWqe
 from rdmalab.doctor.facts import obstacles
-from rdmalab.doctor.facts.bring_up import Ends, ends, set_at
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, set_at, stays_unanswered
 from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.facts.partners import mistaken
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
 from rdmalab.doctor.fixes import recovery, simple_fixes
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca import requester
+from rdmalab.hca.psn import diff
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of, roce_packet_of
+from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import MTU, Attr, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
@@ -19,11 +23,10 @@ from rdmalab.wire.packet import Packet, wire_length
 _REFUSED = {WCStatus.REM_INV_REQ_ERR, WCStatus.BAD_RESP_ERR}
 
 
-@check("peer-mtu")
-def peer_mtu(case: Case) -> Finding:
+@check("peer-mtu", both=ends)
+def peer_mtu(case: Case, both: Ends) -> Finding:
     """Whether packets had a length that the other end's path_mtu does not allow."""
-    both = ends(case)
-    if both is None or both.sender.path is None or both.receiver.path is None:
+    if both.sender.path is None or both.receiver.path is None:
         return NA
     if both.sender.path.mtu == both.receiver.path.mtu:
         return ok(f"both ends segment by {both.sender.path.mtu}")
@@ -59,7 +62,7 @@ def _refused(case: Case, both: Ends) -> list[Evidence]:
         return [fact(f"{case.qp_name(receiver)} answers with packets of another size",
                      send.ending.event)]  # fmt: skip
     for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED):
-        for _, r in reversed(case.log.of(kind, receiver.node, receiver.number)):
+        for r in reversed(case.log.of(kind, receiver.node, receiver.number)):
             own = sender.path is not None and roce_packet_of(r).flow.src == sender.path.flow.src
             if own and reason_of(r) == "length":
                 text = f"{case.qp_name(receiver)} refused {fmt.packet_words(packet_of(r))}"
@@ -85,11 +88,15 @@ def _peer_mtu_cure(case: Case, both: Ends) -> Fix | None:
 # ------------------------------------------------------------ link-mtu
 # link-mtu: between the ports there is a link that does not let packets of path_mtu by.
 @check("link-mtu")
-def link_mtu(case: Case) -> Finding:
-    """Of a send, whether its long packets are lost, each of them, and short ones are not."""
-    send, qp = case.send, case.qp
-    if send is None or qp is None or send.wqe is None:
-        return NA
+def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
+    """Whether the long packets of a send do not leave, or are all lost, and short ones are not."""
+    if send.on_queue and qp.path is not None and _is_stuck(case, qp, wqe):
+        set_at, limit = _link_mtu_set_at(case, qp), case.profile.caps.active_mtu
+        return hinders(
+            case, fact(f"path_mtu={qp.path.mtu} was given to {case.qp_name(qp)}", set_at),
+            fact(f"the active_mtu of the port is {limit} now: this device sends no longer packet"),
+            cure=_fitting(case, qp, wqe, limit), since=set_at,
+        )  # fmt: skip
     found = obstacles.narrow_link(case)
     if found is None or qp.path is None:
         return ok("no link on the way drops its long packets only")
@@ -111,7 +118,7 @@ def link_mtu(case: Case) -> Finding:
 
 def _link_mtu_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event of its last step to RTR, which gave it the MTU."""
-    moves = case.log.entered(Thing(Noun.QP, qp.node, qp.number), QPState.RTR)
+    moves = case.log.entered(qp.thing, QPState.RTR)
     return max(moves, default=None)
 
 
@@ -119,18 +126,132 @@ def _longest_that_came(case: Case) -> int:
     """Bytes of the longest frame that any queue pair of these nodes received."""
     assert case.send is not None
     nodes = (case.node, *(row.target for row in case.send.transmissions[:1]))
-    records = [r for node in nodes if node for _, r in case.log.of(Kind.PACKET_RECEIVED, node)]
+    records = [r for node in nodes if node for r in case.log.of(Kind.PACKET_RECEIVED, node)]
     came = map(packet_of, records)
     return max((wire_length(packet) for packet in came if isinstance(packet, Packet)), default=0)
+
+
+def _is_stuck(case: Case, qp: QueuePair, wqe: SendWqe) -> bool:
+    stalls = case.profile.stalls_above_port_mtu and wqe.serial == qp.req.serial
+    return stalls and requester.is_stuck(case.hca, qp, wqe)
 
 
 def _link_mtu_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     """The largest path_mtu whose packets get through, on both ends."""
     room = obstacles.longest_payload(case, found)
+    wqe = case.wqe
+    return _fitting(case, qp, wqe, room)
+
+
+def _fitting(case: Case, qp: QueuePair, wqe: SendWqe | None, room: int) -> Fix:
+    """The largest path_mtu that is not above `room`, on both ends, and the work once more."""
     fitting = [mtu.octets for mtu in MTU if mtu.octets <= room]
-    wqe = case.send.wqe if case.send is not None else None
     if not fitting or wqe is None or not qp.transport.connected:
         return Fix(program=f"send no more than {room:,} bytes at once, or widen the link")
     mtu = {"path_mtu": str(max(fitting))}
     lines = simple_fixes.bring_up_again(case, qp, mtu, mtu)
     return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, after_reset=True)])
+
+
+# ------------------------------------------------------------ mtu-small
+# mtu-small: a long message is cut into many more packets than the ports need.
+_FAR = 8  # times; the usual 512 on a port of 4096 is not far below it
+_MANY = 16  # packets
+
+
+@check("mtu-small")
+def mtu_small(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> Finding:
+    """A warning if path_mtu is less than an eighth of what the ports of both ends carry."""
+    if qp.path is None:
+        return NA
+    most = min(case.world.nodes[end.node].profile.caps.active_mtu for end in (qp, peer))
+    mtu, length = qp.path.mtu, wqe.length
+    if not qp.transport.connected or mtu * _FAR >= most or length < mtu * _MANY:
+        return ok(f"path_mtu is {mtu}, active_mtu {most}")
+    packets, fewer = -(-length // mtu), -(-length // most)
+    return warn(
+        fact(f"path_mtu={mtu} was given to {case.qp_name(qp)}: {length:,} bytes take {packets:,} "
+             "packets", _link_mtu_set_at(case, qp)),
+        fact(f"active_mtu is {most} on both ports: {fmt.count(fewer, 'packet')} would do"),
+        cure=Fix(program=f"connect with path_mtu={most}"),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------ psn-mismatch-ahead
+# psn-mismatch-ahead: the first packet looks as if others before it were lost.
+@check("psn-mismatch-ahead")
+def psn_mismatch_ahead(case: Case) -> Finding:
+    """Whether the peer waits for packets that were never sent."""
+    return _mismatch(case, 1, _missing)
+
+
+def _missing(case: Case, both: Ends) -> list[Evidence]:
+    """The NAK that names a PSN which was never sent."""
+    for record in reversed(case.log.about(Kind.PACKET_SENT, both.receiver.thing)):
+        packet = packet_of(record)
+        if fmt.syndrome(packet) is Syndrome.NAK_SEQUENCE:
+            text = f"{fmt.packet_words(packet)} came back: that packet was never sent"
+            return [fact(text, event_of(record))]
+    return []
+
+
+# ------------------------------------------------------------ psn-mismatch-behind
+# psn-mismatch-behind: the peer takes new packets for duplicates.
+@check("psn-mismatch-behind")
+def psn_mismatch_behind(case: Case) -> Finding:
+    """Whether the peer acknowledges it as a duplicate, and delivers nothing."""
+    return _mismatch(case, -1, _duplicates)
+
+
+def _duplicates(case: Case, both: Ends) -> list[Evidence]:
+    """How many packets the peer took for duplicates."""
+    expected = both.receiver.resp.psn
+    old = [r for r in case.log.about(Kind.PACKET_RECEIVED, both.receiver.thing)
+           if (packet := roce_packet_of(r)).opcode_row.request
+           and diff(packet.psn, expected) < 0]  # fmt: skip
+    if not old:
+        return []
+    many = fmt.count(len(old), "packet")
+    text = f"{case.qp_name(both.receiver)} treated {many} as duplicates and delivered nothing"
+    return [fact(text, event_of(old[-1]))]
+
+
+_SAID_AS = {"rq_psn": "0", "sq_psn": "0"}
+
+
+def _mismatch(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]]) -> Finding:
+    """Whether sq_psn and rq_psn differ in this direction, and the send has no answer for it.
+
+    sign: 1 if the sender is ahead of the expected PSN, -1 if it is lower. seen: the evidence.
+    """
+    send, both = case.send, ends(case)
+    if send is None or send.wqe is None or both is None or not both.sender.transport.acknowledged:
+        return NA
+    if both.receiver.path is None:
+        return NA  # it was reset: its attributes are gone
+    if mistaken(case.world, both.sender) is not None:
+        return ok("they were not connected to each other")
+    gap = psn_gap(both) * sign
+    if gap <= 0 or began_alone(case, both) is not None:
+        return ok(f"the first PSN is {_number(both.sender.attr.sq_psn)} on both ends")
+    if not stays_unanswered(case):
+        return ok("the PSNs match now")
+    return hinders(
+        case, *_first_psns(case, both), *seen(case, both)[:1],
+        cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
+        since=max((e.event for e in _first_psns(case, both) if e.event is not None), default=None),
+    )  # fmt: skip
+
+
+def _first_psns(case: Case, both: Ends) -> list[Evidence]:
+    sender, receiver = both
+    return [
+        fact(f"{case.qp_name(sender)} was given sq_psn={_number(sender.attr.sq_psn)}",
+             set_at(case, sender, Attr.SQ_PSN)),
+        fact(f"{case.qp_name(receiver)} was given rq_psn={_number(receiver.attr.rq_psn)}",
+             set_at(case, receiver, Attr.RQ_PSN)),
+    ]  # fmt: skip
+
+
+def _number(psn: int | None) -> str:
+    return fmt.number(psn or 0)

@@ -1,26 +1,28 @@
-"""Completion channels: a thread blocks in get_cq_event, and no event arrives."""
+"""Completion events and asynchronous events that a thread waits for."""
 
 from collections.abc import Iterator
 
 from rdmalab.command import Noun, Ref, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, CompletionQueue
 from rdmalab.doctor.facts import event_waiters
-from rdmalab.doctor.finding import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    check,
-    fact,
-    fail,
-    ok,
-    unknown,
-)
-from rdmalab.doctor.fixes import more_completions, recreate_cq
-from rdmalab.hca.cq import CompletionQueue
+from rdmalab.doctor.facts.event_waiters import EventWaiter
+from rdmalab.doctor.facts.thread_waits import ThreadWait, thread_wait
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
+from rdmalab.doctor.fixes import completion_queues
 from rdmalab.hca.wqe import Cqe
+from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.records import Kind, kind_of, node_of, packet_of
+from rdmalab.spec.records import (
+    Kind,
+    async_event_of,
+    event_of,
+    kind_of,
+    node_of,
+    packet_of,
+    reason_of,
+)
+from rdmalab.spec.refusals import REFUSALS
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.relations import exists
@@ -28,11 +30,10 @@ from rdmalab.world.relations import exists
 
 # ------------------------------------------------------------ cq-not-armed
 # cq-not-armed: it sleeps beside a queue that is not asked to wake anybody.
-@check("cq-not-armed")
-def cq_not_armed(case: Case) -> Finding:
+@check("cq-not-armed", waiter=event_waiters.event_waiter)
+def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a queue of its channel is not armed."""
-    waiter = event_waiters.event_waiter(case)
-    if waiter is None or not waiter.cqs:
+    if not waiter.cqs:
         return NA
     unarmed = [cq for cq in waiter.cqs if cq.armed is Arm.NONE]
     full = [cq for cq in unarmed if cq.cqes]
@@ -40,6 +41,8 @@ def cq_not_armed(case: Case) -> Finding:
         return ok(
             "a CQ of its channel is armed" if not unarmed else "no completion is on an unarmed CQ"
         )
+    if not full and event_waiters.read_by_other(case) is not None:
+        return ok("another thread read its event")
     if not event_waiters.stays(case):
         return ok("later events of this run end its wait")
     cq = (full or unarmed)[0]
@@ -54,7 +57,11 @@ def _unnotified(case: Case, cq: CompletionQueue) -> list[Evidence]:
     if not cq.cqes:
         return []
     event = event_waiters.added(case, cq, cq.cqes[0])
-    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to it and raised no event", event)]
+    raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
+    told = event is not None and event in [event_of(record) for record in raised]
+    what = "its event was read, but no poll has returned it" if told else "it raised no event"
+    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to {event_waiters.cq_name(case, cq)}: {what}",
+                 event)]  # fmt: skip
 
 
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
@@ -62,7 +69,7 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     name = event_waiters.cq_name(case, cq)
     if case.profile.arm_sees_unpolled and cq.cqes:
         return Fix([f"req_notify_cq {name}"])
-    more = more_completions.one_more(case, cq)
+    more = completion_queues.one_more(case, cq)
     if not more:
         return Fix(program=f"req_notify_cq {name} before each get_cq_event, then poll, then wait")
     return Fix([f"req_notify_cq {name}", *more])
@@ -70,11 +77,10 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
 
 # ------------------------------------------------------------ armed-after-cqe
 # armed-after-cqe: the completion came before the arming, and no poll was made in between.
-@check("armed-after-cqe")
-def armed_after_cqe(case: Case) -> Finding:
+@check("armed-after-cqe", waiter=event_waiters.event_waiter)
+def armed_after_cqe(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
-    waiter = event_waiters.event_waiter(case)
-    if waiter is None or not waiter.cqs:
+    if not waiter.cqs:
         return NA
     missed = [cq for cq in waiter.cqs if cq.cqes and cq.armed is not Arm.NONE]
     if any(event_waiters.armed(case, cq) is None for cq in missed):
@@ -86,7 +92,7 @@ def armed_after_cqe(case: Case) -> Finding:
         return ok("the next completion raises its event")
     cq = late[0]
     solicited = cq.armed is Arm.SOLICITED
-    lines = more_completions.one_more(case, cq, solicited=solicited)
+    lines = completion_queues.one_more(case, cq, solicited=solicited)
     arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
     program = "poll after req_notify_cq, until the queue is empty; only then wait"
     first = event_waiters.added(case, cq, cq.cqes[0])
@@ -108,11 +114,10 @@ def _came_first(case: Case, cq: CompletionQueue) -> bool:
 
 # ------------------------------------------------------------ solicited-only
 # solicited-only: the CQ is armed for solicited completions, and this one is not solicited.
-@check("solicited-only")
-def solicited_only(case: Case) -> Finding:
+@check("solicited-only", waiter=event_waiters.event_waiter)
+def solicited_only(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
-    waiter = event_waiters.event_waiter(case)
-    if waiter is None or not waiter.cqs:
+    if not waiter.cqs:
         return NA
     found = next(_found(case, waiter.cqs), None)
     if found is None:
@@ -161,7 +166,7 @@ def _packet(case: Case, cqe: Cqe, event: int) -> list[Evidence]:
 def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
     """The sender marks the message; or the queue is armed for any."""
     marked = not cqe.is_send and cqe.status == WCStatus.SUCCESS
-    more = more_completions.one_more(case, cq, solicited=marked)
+    more = completion_queues.one_more(case, cq, solicited=marked)
     arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
     if not more:
         return Fix(program=f"{arm}, or SOLICITED at the sender")
@@ -170,12 +175,9 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
 
 # ------------------------------------------------------------ no-channel
 # no-channel: what it arms was made without the channel on which it sleeps.
-@check("no-channel")
-def no_channel(case: Case) -> Finding:
+@check("no-channel", waiter=event_waiters.event_waiter)
+def no_channel(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether a CQ that it names has that channel."""
-    waiter = event_waiters.event_waiter(case)
-    if waiter is None:
-        return NA
     named = _named(case)
     if waiter.cqs and (not named or any(cq in waiter.cqs for cq in named)):
         return ok(f"{event_waiters.cq_name(case, waiter.cqs[0])} has that channel")
@@ -210,7 +212,7 @@ def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
     name = event_waiters.cq_name(case, cq)
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
-    event = case.log.created(Thing(Noun.CQ, cq.node, cq.number))
+    event = case.log.created(cq.thing)
     return fact(f"{name} was made {what}, not with {case.names.of(channel)}", event)
 
 
@@ -224,6 +226,111 @@ def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> 
     program = f"create_cq … channel={case.names.of(channel)}, or poll instead of waiting"
     if cq is None:
         return Fix(program=program)
-    more = more_completions.one_more(case, cq)
+    more = completion_queues.one_more(case, cq)
     arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
-    return Fix([*recreate_cq.recreate(case, cq, channel=channel.number), arm, *more])
+    return Fix([*completion_queues.recreate(case, cq, channel=channel.number), arm, *more])
+
+
+_LAST = AsyncEvent.QP_LAST_WQE_REACHED.name
+_ENDS = ("destroy_", "dealloc_", "dereg_", "close_", "modify_")
+
+
+def _for_an_event(case: Case) -> ThreadWait | None:
+    """Of a thread that waits for an asynchronous event what it waits for."""
+    waits = thread_wait(case)
+    asks = waits is not None and waits.program.line.text.startswith("get_async_event")
+    return waits if asks else None
+
+
+# ------------------------------------------------------------ event-taken
+@check("event-taken", waits=_for_an_event)
+def event_taken(case: Case, waits: ThreadWait) -> Finding:
+    """Whether an event of its device was returned to another thread since it was started."""
+    log = case.log
+    begun = log.created(waits.thing)
+    since = log.begins if begun is None else begun
+    taken = [r for r in log.of(Kind.ASYNC_TAKEN, waits.program.node) if event_of(r) >= since]
+    others = [(r, by) for r in taken if (by := log.asked(event_of(r))[1]) != waits.name]
+    if not others:
+        return ok("no other thread read an event since it was started")
+    record, by = others[0]
+    return fail(
+        fact(f"{by or 'a call'} read {async_event_of(record).name}", event_of(record)),
+        waits.words(),
+        cure=Fix(program="read asynchronous events in one thread, and notify the others"),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------ sqd-notify-missing
+@check("sqd-notify-missing", waits=_for_an_event)
+def sqd_notify_missing(case: Case, waits: ThreadWait) -> Finding:
+    """Whether a queue pair of its device has drained, and no event was raised."""
+    qps = [qp for qp in case.hca.qps.items.values() if qp.state is QPState.SQD]
+    for qp in (qp for qp in qps if qp.comp.serial == qp.req.started):
+        moved = event_of(case.log.about(Kind.STATE_CHANGED, qp.thing)[-1])
+        raised = case.log.about(Kind.ASYNC_RAISED, qp.thing)
+        since = [async_event_of(r) for r in raised if event_of(r) >= moved]
+        if AsyncEvent.SQ_DRAINED not in since:
+            name = case.names.of(qp.thing)
+            return fail(
+                fact(f"{name} was moved to SQD without en_sqd_async_notify=1", moved),
+                fact(f"{name} has drained, and no event was raised for it"), waits.words(),
+                cure=Fix(program=f"modify_qp {name} state=SQD en_sqd_async_notify=1"),
+            )  # fmt: skip
+    return ok("no queue pair of its device has drained without an event")
+
+
+# ------------------------------------------------------------ async-never
+@check("async-never", waits=_for_an_event)
+def async_never(case: Case, waits: ThreadWait) -> Finding:
+    """FAIL of a thread that waits at rest for an asynchronous event that nothing raises."""
+    if 0 in waits.program.loops:
+        return ok("it reads events in a loop without end: it may wait without limit")
+    later = next((line for line in waits.program.lines[waits.program.at + 1 :]
+                  if line.text.startswith(_ENDS)), None)  # fmt: skip
+    own, advice = list[Evidence](), "wait for an event only after a call or a state that raises it"
+    if later is not None:
+        own = [fact(f"line {later.number} of {waits.name}, {later.text}, comes after the wait")]
+        advice = f"carry out {later.text} without the wait: nothing raises an event"
+    return fail(
+        *_never_raised(case), *own, waits.words(), _last_raised(case, waits),
+        cure=Fix(program=advice), since=waits.since(),
+    )  # fmt: skip
+
+
+def _never_raised(case: Case) -> Iterator[Evidence]:
+    """The state changes and refusals on its node that raise no event, and why."""
+    device = f"profile {case.profile.name}"
+    for number, qp in case.hca.qps.items.items():
+        name = case.name(Noun.QP, case.node, number)
+        moved = case.log.entered(Thing(Noun.QP, case.node, number), QPState.ERR)
+        if qp.state is QPState.ERR and not qp.shares_receives:
+            yield fact(f"{name} entered ERR; without a shared receive queue it raises no {_LAST}",
+                       moved[-1] if moved else None)  # fmt: skip
+        elif qp.state is QPState.ERR and not case.profile.raises_last_wqe_reached:
+            yield fact(f"{name} entered ERR; {device} never raises {_LAST}",
+                       moved[-1] if moved else None)  # fmt: skip
+    for number, srq in case.hca.srqs.items.items():
+        if not srq.limit and not case.log.about(
+            Kind.ASYNC_RAISED, Thing(Noun.SRQ, case.node, number)
+        ):
+            name = case.name(Noun.SRQ, case.node, number)
+            yield fact(f"{name} has no limit armed: it raises no SRQ_LIMIT_REACHED",
+                       case.log.created(Thing(Noun.SRQ, case.node, number)))  # fmt: skip
+    refused = case.log.of(Kind.REQUEST_REFUSED, case.node)
+    found = [r for r in refused if REFUSALS[reason_of(r)].event is not None]
+    if found and not case.profile.raises_responder_events:
+        yield fact(f"{case.node} refused a request; {device} raises no event for it",
+                   event_of(found[-1]))  # fmt: skip
+
+
+def _last_raised(case: Case, waits: ThreadWait) -> Evidence:
+    """The last event that was raised on its node since the thread was started, and who read it."""
+    begun = case.log.created(waits.thing) or 0
+    raised = [r for r in case.log.of(Kind.ASYNC_RAISED, case.node) if event_of(r) > begun]
+    if not raised:
+        return fact(f"no event was raised on {case.node} since {waits.name} was started", begun)
+    name = async_event_of(raised[-1]).name
+    reads = [event_of(r) for r in case.log.of(Kind.ASYNC_TAKEN, case.node)][-1:]
+    by = case.log.who(reads[0]) if reads else "a call"
+    return fact(f"{by} read {name}, the last event raised on {case.node}", max(reads, default=None))

@@ -1,14 +1,59 @@
-"""Bytes that the adapter owns: written by the program meanwhile, or filled by two requests."""
+"""Bytes that differ from what was meant: overwritten, elsewhere, or changed by atomics."""
 
-from rdmalab.doctor.case import Case
+from typing import NamedTuple
+
+from rdmalab.doctor.case import Case, Content, Message, Sort
+from rdmalab.doctor.facts.memory_waits import concerning
+from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.subject import Sort, name_of
-from rdmalab.doctor.work import past
-from rdmalab.doctor.work.messages import Piece, meet
-from rdmalab.doctor.work.ownership import Sink, filled_twice, overwrites
+from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.subject import name_of
+from rdmalab.doctor.work import messages, past
+from rdmalab.doctor.work.content import Touch
+from rdmalab.doctor.work.host_reads import is_lost, unseen, was_seen, written_over
+from rdmalab.doctor.work.messages import Piece, meet, piece_of
+from rdmalab.doctor.work.ownership import Request, Twice, filled_twice, gathered, overwrites
+from rdmalab.hca.mr import MemoryRegion
+from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS, Op
+from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, packet_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import WROpcode
+from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import find_qp
 
 
-def _concerns(case: Case, piece: Piece, *sinks: Sink) -> bool:
+class Atomic(NamedTuple):
+    """One that was carried out. original: what it found; wrote: whether it changed the word."""
+
+    touch: Touch
+    message: Message
+    original: int
+    wrote: bool
+
+
+def atomics(content: Content) -> list[Atomic]:
+    """The newest on a word among the bytes that are asked about, oldest first."""
+    found = []
+    for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
+        message = content.message(touch) if touch.piece[1] == ATOMIC_BYTES else None
+        if message is not None and message.wqe.op in FETCHING_OPS:
+            wrote = any(kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
+            found.append(Atomic(touch, message, _original(content, touch, message), wrote))
+    return found
+
+
+def _original(content: Content, touch: Touch, message: Message) -> int:
+    """The original value in the atomic response; 0 while none was sent."""
+    for record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
+        packet = packet_of(record)
+        answer = packet.atomicacketh if isinstance(packet, Packet) else None
+        same = answer is not None and packet.psn == message.packet.psn
+        if answer is not None and same and event_of(record) >= touch.event:
+            return answer.original
+    return 0
+
+
+def _concerns(case: Case, piece: Piece, *sinks: Request) -> bool:
     """Whether bytes, or one of the requests that fill them, are what is asked about."""
     if case.content is not None:
         return bool(meet([case.content.piece], [piece]))
@@ -19,7 +64,7 @@ def _asks(case: Case) -> bool:
     return case.content is not None or case.subject.sort in (Sort.SEND, Sort.RECV)
 
 
-def _posted(case: Case, sink: Sink) -> Evidence:
+def _posted(case: Case, sink: Request) -> Evidence:
     name = name_of(case.names, sink.subject)
     return fact(f"{name} was posted, which fills these bytes", sink.posted)
 
@@ -35,27 +80,261 @@ def sink_overwritten(case: Case) -> Finding:
             where = past.words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
             ended = each.sink.ended
             over = (
-                [fact("it completed; it may have overwritten these bytes", ended)] if ended else []
+                [fact("that request completed, and may have overwritten these bytes", ended)]
+                if ended
+                else []
             )
             return fail(
                 _posted(case, each.sink), fact(f"the program wrote {where}", each.event), *over,
                 cure=Fix(program="write into a buffer before the post or after its completion"),
                 since=each.event,
             )  # fmt: skip
+    if (found := concerning(case, written_over)) is not None:
+        node, late = found
+        message = late.came.message
+        there = past.words_for(case.session, node, late.piece)
+        name = name_of(case.names, message.subject)
+        return (fail if is_lost(case.log, node, late) else warn)(
+            fact(f"{name} was posted", message.posted),
+            fact(f"the program wrote {there} before {name} came", late.event),
+            fact(f"{name} wrote these bytes again", late.came.event),
+            cure=Fix(program=f"write {there} when no message to it is under way"),
+        )
     return ok("the program wrote nothing into what a request was to fill")
+
+
+# ------------------------------------------------------------ overwritten-unread
+@check("overwritten-unread")
+def overwritten_unread(case: Case) -> Finding:
+    """The cause if a WRITE replaced what another had brought before anything read that."""
+    if not case.asked or not (case.content or case.send):
+        return NA
+    if (found := concerning(case, unseen)) is None:
+        return ok("no WRITE replaced bytes that nothing had read")
+    node, each = found
+    first, second = (name_of(case.names, subject) for subject in each.subjects)
+    return fail(
+        fact(f"{first} wrote {past.words_for(case.session, node, each.piece)}", each.first.event),
+        fact(f"{second} wrote other bytes there", each.second.event),
+        fact("no call, program line or request read them in between"),
+        cure=Fix(program="give each message bytes of its own, or wait until the peer has read the "
+                 "one before"),
+    )  # fmt: skip
+
+
+def _replaced(case: Case, each: Twice) -> bool:
+    """Whether the second request changed bytes that nothing had read since the first ended."""
+    first, second = each.first.ended or 0, each.second.ended or 0
+    if was_seen(case.log, case.node, each.piece, first, second):
+        return False
+    wrote = [(event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
+             if node_of(r) == case.node and event_of(r) <= second
+             for cut in meet([each.piece], [piece_of(r)])]  # fmt: skip
+    start = min((at for _, (at, _) in wrote), default=0)
+    stop = max((at + size for _, (at, size) in wrote), default=0)
+    times = (wrote[0][0] - 1, second) if wrote else ()
+    octets = {past.octets_then(case.session, at, case.node, (start, stop - start)) for at in times}
+    return len(octets) > 1  # asked last: it replays the session
 
 
 # ------------------------------------------------------------ same-buffer-twice
 @check("same-buffer-twice")
 def same_buffer_twice(case: Case) -> Finding:
-    """Whether what one request brought was overwritten by another before it was polled."""
+    """Whether one request overwrote what another brought, unpolled; the cause if that differed."""
     if not _asks(case):
         return NA
     for each in reversed(filled_twice(case.log, case.node)):
         if _concerns(case, each.piece, each.first, each.second):
-            return warn(
+            return (fail if _replaced(case, each) else warn)(
                 _posted(case, each.first), _posted(case, each.second),
                 fact("the second was filled before the first was polled", each.second.ended),
                 cure=Fix(program="post a buffer again only after its completion was polled"),
             )  # fmt: skip
     return ok("no two requests filled the same bytes before a poll")
+
+
+# ------------------------------------------------------------ cas-mismatch
+# cas-mismatch: a compare-and-swap ended with success, and nothing was swapped.
+_ADVICE = "compare the returned old value with the expected one: they are equal if it was swapped"
+
+
+@check("cas-mismatch")
+def cas_mismatch(case: Case) -> Finding:
+    """Whether the newest swap of this word found another value than it was to compare with."""
+    if case.content is not None:
+        return _of_bytes(case, case.content)
+    return _of_send(case) if case.asked else NA
+
+
+def _of_bytes(case: Case, content: Content) -> Finding:
+    swaps = [a for a in atomics(content) if a.message.wqe.op is Op.COMPARE_SWAP]
+    if not swaps:
+        return NA
+    newest = swaps[-1]
+    later = content.written and content.written[0].event > newest.touch.event
+    if newest.wrote or later:
+        return ok("the newest compare-and-swap did swap", newest.touch.event)
+    wr, name = newest.message.wqe.wr, case.names.of(newest.message.thing)
+    return fail(
+        fact(f"{name}.wr[{wr.wr_id}] was to swap {wr.compare_add} for {wr.swap}",
+             newest.message.posted),
+        fact(f"the word was {newest.original}: nothing was swapped", newest.touch.event),
+        fact("its completion says SUCCESS all the same, and the old value came back"),
+        cure=_cas_mismatch_cure(case, newest.message, newest.original), since=newest.touch.event,
+    )  # fmt: skip
+
+
+def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
+    """The same compare-and-swap, with the value that the word has now."""
+    qp = find_qp(case.world, *message.thing[1:])
+    if qp is None or message.wqe.wr.swap == found:
+        return Fix(program=_ADVICE)
+    return Fix([simple_fixes.post_send(case, qp, message.wqe.wr, compare_add=found)])
+
+
+def _of_send(case: Case) -> Finding:
+    """What came back."""
+    send = case.send
+    if send is None or send.wqe is None or send.wqe.op is not Op.COMPARE_SWAP:
+        return NA
+    if send.ending is None or send.ending.status is not WCStatus.SUCCESS:
+        return NA
+    wr = send.wqe.wr
+    for record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
+        answer = getattr(packet_of(record), "atomicacketh", None)
+        if answer is None or packet_of(record).psn != send.wqe.first_psn:
+            continue
+        if answer.original == wr.compare_add:
+            return ok("the old value that came back is the one to compare with", event_of(record))
+        text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
+        return warn(fact(text, event_of(record)), cure=Fix(program=_ADVICE))
+    return NA
+
+
+# ------------------------------------------------------------ atomic-mixed
+# atomic-mixed: the processor writes a word on which the adapter does atomics.
+@check("atomic-mixed")
+def atomic_mixed(case: Case, content: Content) -> Finding:
+    """Whether the program wrote the word after an atomic had changed it."""
+    changes = [atomic for atomic in atomics(content) if atomic.wrote]
+    if not changes:
+        return NA
+    writes = [w for w in content.touches(Kind.HOST_WROTE) if w.event > changes[0].touch.event]
+    if not writes:
+        return ok("only atomics have written the word since the first of them")
+    undone = [atomic for atomic in changes if atomic.touch.event < writes[-1].event][-1]
+    where = past.words_for(case.session, case.node, writes[-1].piece)
+    name = name_of(case.names, undone.message.subject)
+    return warn(
+        fact(f"the program wrote {where}, a word of atomics", writes[-1].event),
+        fact(f"this overwrote the result of {name}", undone.touch.event),
+        cure=_atomic_mixed_cure(case, undone),
+    )
+
+
+def _atomic_mixed_cure(case: Case, undone: Atomic) -> Fix | None:
+    """The atomic that was undone, once more."""
+    qp = find_qp(case.world, *undone.message.thing[1:])
+    return (
+        Fix([simple_fixes.post_send(case, qp, undone.message.wqe.wr)]) if qp is not None else None
+    )
+
+
+_NAME_THE_BYTES = "name the intended bytes in the receive, or in remote_addr and sg"
+
+
+@check("wrong-place", asked=True)
+def wrong_place(case: Case, content: Content) -> Finding:
+    """Whether bytes that never came, or came empty, have filled neighbors."""
+    if content.receives and (not content.brought):
+        return NA
+    return _left_beside(case, content) if content.brought else _landed_beside(case, content)
+
+
+def _landed_beside(case: Case, content: Content) -> Finding:
+    """Of bytes that no message wrote: where in their region the newest one went."""
+    mr = case.world.find(case.subject.thing, MemoryRegion)
+    written = case.log.of(Kind.MEMORY_WRITTEN, case.node)
+    beside = [r for r in written if meet([(mr.addr, mr.length)], [piece_of(r)])]
+    newest = _meant(case, content, beside)
+    message = _message(case, newest) if newest is not None else None
+    if newest is None or message is None or message.thing.node == case.node:
+        return ok("no message of another node was written into its region")
+    if content.filled_by_program:
+        return ok("the program itself has filled these bytes")
+    where = past.words_for(case.session, case.node, piece_of(newest))
+    return warn(
+        fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
+        fact(f"this message wrote {where}, not these bytes", event_of(newest)),
+        cure=_moved(case, message) or Fix(program=_NAME_THE_BYTES),
+    )  # fmt: skip
+
+
+def _meant(case: Case, content: Content, beside: list[Record]) -> Record | None:
+    """The newest write; of several to one place the one whose turn these bytes are the place of."""
+    if not beside:
+        return None
+    place, length = piece_of(beside[-1])
+    same = [record for record in beside if piece_of(record) == (place, length)]
+    turn, rest = divmod(content.start - place, length or 1)
+    fits = content.piece[1] <= length and not rest and 0 < turn < len(same) - 1
+    return same[turn] if fits and unseen(case.log, case.node) else beside[-1]
+
+
+def _message(case: Case, record: Record) -> Message | None:
+    where = node_of(record), object_of(record)
+    return messages.arrived(case.world, case.log, event_of(record), *where)
+
+
+def _moved(case: Case, message: Message) -> Fix | None:
+    """The same WRITE to the bytes that are asked about."""
+    sender = find_qp(case.world, *message.thing[1:])
+    if sender is None or message.wqe.wr.opcode != WROpcode.RDMA_WRITE:
+        return None
+    place = f"{case.names.of(case.subject.thing)}[{case.subject.start}]"
+    keys = {"remote": place, "remote_addr": None, "rkey": None}
+    return Fix([simple_fixes.post_send(case, sender, message.wqe.wr, **keys)])
+
+
+def _left_beside(case: Case, content: Content) -> Finding:
+    """Of bytes that were never filled where they came from: what the program filled there."""
+    touch, message = content.brought[0]
+    node, source = message.thing.node, gathered(case.world.nodes[message.thing.node], message.wqe)
+    cut = messages.part(source, message.offset + touch.at, touch.piece[1])
+    filled = _filled(case, message)
+    if not cut or case.log.begins or any(meet(cut, [piece_of(record)]) for record in filled):
+        return ok("what was sent had been filled") if cut else NA
+    other = [r for r in filled if _is_beside(case, node, source, r)]
+    if not other:
+        return ok("nothing beside it was filled")
+    last, name = other[-1], name_of(case.names, message.subject)
+    place, sent = (past.words_for(case.session, node, p) for p in (piece_of(last), source[0]))
+    return warn(
+        fact(f"the program filled {place}", event_of(last)),
+        fact(f"{name} was posted with {sent}, which was never filled", message.posted),
+        cure=_sent_from(case, message, f"{place}"),
+    )  # fmt: skip
+
+
+def _filled(case: Case, message: Message) -> list[Record]:
+    """What was written at the sender before the packet left, oldest first."""
+    node = message.thing.node
+    wrote = case.log.of(Kind.HOST_WROTE, node) + case.log.of(Kind.MEMORY_WRITTEN, node)
+    return sorted((each for each in wrote if event_of(each) < message.sent), key=event_of)
+
+
+def _is_beside(case: Case, node: str, source: list[Piece], record: Record) -> bool:
+    """Whether something was written into the region of a message, and not into its bytes."""
+    regions = case.world.nodes[node].mrs.items.values()
+    spans = [(mr.addr, mr.length) for mr in regions if meet([(mr.addr, mr.length)], source)]
+    return bool(meet(spans, [piece_of(record)])) and not meet(source, [piece_of(record)])
+
+
+def _sent_from(case: Case, message: Message, place: str) -> Fix:
+    qp = find_qp(case.world, *message.thing[1:])
+    if qp is None:
+        return Fix(program=_NAME_THE_BYTES)
+    return Fix(posted_again(case, qp, message, sg=place))
+
+
+MOST = 64  # that are looked into

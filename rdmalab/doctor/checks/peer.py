@@ -1,19 +1,49 @@
-"""The queue pair and the port at the other end."""
+"""The peer and the path to it: its state and type, lost packets, ports, hop limit."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import partners
+from rdmalab.doctor.case import Case, QueuePair, Send, SendWqe, Unanswered
+from rdmalab.doctor.facts import obstacles, partners
+from rdmalab.doctor.facts.bring_up import set_at, stays_unanswered
+from rdmalab.doctor.facts.delivery import (
+    answers,
+    by_fault,
+    by_port,
+    carried_out,
+    faults_of,
+    last_try,
+)
 from rdmalab.doctor.failed_work import failed_before_flush
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.finding import (
+    NA,
+    Evidence,
+    Finding,
+    Fix,
+    check,
+    fact,
+    fail,
+    hinders,
+    ok,
+    wait,
+    warn,
+)
+from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, once_more, receive_at, reconnect
-from rdmalab.doctor.work.unanswered_sends import Unanswered
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.records import Kind, event_of, packet_of, port_state_of
-from rdmalab.spec.states import QPState
+from rdmalab.spec.records import (
+    Kind,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+    packet_of,
+    port_state_of,
+)
+from rdmalab.spec.states import Attr, QPState
 from rdmalab.views import fmt
+from rdmalab.views.ladder import PacketRow
+from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import peer_node
 
 
@@ -33,11 +63,11 @@ def peer_state(case: Case) -> Finding:
         return ok("the peer dropped nothing because of its state")
     state, since = partners.state_at(case, peer, misses[-1].event)
     name = case.qp_name(peer)
-    if state is QPState.ERR and failed_before_flush(case.log, partners.thing_of(peer)):
+    if state is QPState.ERR and failed_before_flush(case.log, peer.thing):
         return ok(f"{name} was in ERR, for another reason", since)
     return unanswered.finding(
         fact(f"{name} was in {state.name}", since),
-        fact(f"it dropped {fmt.count(len(misses), 'request')}, the first here", misses[0].event),
+        fact(f"{name} dropped {fmt.count(len(misses), 'request')}: the first", misses[0].event),
         cure=_peer_state_cure(case, unanswered, qp, peer), since=misses[0].event,
     )  # fmt: skip
 
@@ -56,20 +86,17 @@ def _peer_state_cure(
     case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePair
 ) -> Fix | None:
     """Both ends reset and connected, the peer with the attributes of this end."""
-    if unanswered.send.wqe is None or qp.path is None:
+    if qp.path is None:
         return None
     lines = reconnect(case, qp, peer)
-    return Fix(lines + once_more(case, qp, unanswered.send.wqe.wr, peer, after_reset=True))
+    return Fix(lines + once_more(case, qp, unanswered.wqe.wr, peer, after_reset=True))
 
 
 # ------------------------------------------------------------ peer-type
 # peer-type: the two ends of a connection are of different types.
 @check("peer-type")
-def peer_type(case: Case) -> Finding:
+def peer_type(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether the peer dropped it because its opcode is of another type."""
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None or unanswered.send.wqe is None:
-        return NA
     peer, misses = partners.target(case), unanswered.because("wrong-type")
     if not misses or peer is None or partners.mistaken(case.world, qp) is not None:
         return ok("the other end has the same transport")
@@ -80,7 +107,7 @@ def peer_type(case: Case) -> Finding:
              f"{peer.qp_type.name}", since),
         fact(f"{peer.node} dropped {label} of {qp.qp_type.name}: "
              f"{fmt.count(len(misses), 'packet')}", misses[-1].event),
-        cure=_peer_type_cure(case, qp, peer, unanswered.send.wqe.wr), since=since,
+        cure=_peer_type_cure(case, qp, peer, unanswered.wqe.wr), since=since,
     )  # fmt: skip
 
 
@@ -101,10 +128,9 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
 # ------------------------------------------------------------ peer-destroyed
 # peer-destroyed: the peer was there when the connection was made, and is no more.
 @check("peer-destroyed")
-def peer_destroyed(case: Case) -> Finding:
+def peer_destroyed(case: Case, qp: QueuePair) -> Finding:
     """Whether the queue pair at the other end was destroyed while this end was connected."""
-    qp = case.qp
-    if qp is None or not qp.transport.connected or qp.path is None:
+    if not qp.transport.connected or qp.path is None:
         return NA
     node, number = peer_node(case.world, qp), qp.path.dest_qpn
     gone, set_at = partners.destroyed(case, node, number), partners.peer_set_at(case, qp)
@@ -112,7 +138,7 @@ def peer_destroyed(case: Case) -> Finding:
         return ok("the peer was not destroyed")
     evidence = [
         fact(f"{case.qp_name(qp)} was connected to {case.name(Noun.QP, node, number)}", set_at),
-        fact(f"{case.name(Noun.QP, node, number)} was destroyed", gone),
+        fact(f"{case.log.who(gone)} destroyed {case.name(Noun.QP, node, number)}", gone),
     ]
     unanswered = case.unanswered
     if unanswered is None:
@@ -138,24 +164,23 @@ def _peer_destroyed_cure(
     made = case.log.created(thing)
     invocation = case.log.asked(made)[0] if made is not None else None
     name = case.names.of(thing)
-    if unanswered.send.wqe is None or invocation is None or invocation.name != "create_qp":
+    if invocation is None or invocation.name != "create_qp":
         return Fix(program=_PROGRAM)
     if not case.names.is_free(name):
         return Fix(program=_PROGRAM)
-    wr, pd = unanswered.send.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
+    wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *join(case, qp, name)]
     if simple_fixes.needs_receive(wr) and pd is not None:
-        lines.append(receive_at(case, name, pd, unanswered.send.wqe.length, wr.wr_id))
+        lines.append(receive_at(case, name, pd, unanswered.wqe.length, wr.wr_id))
     return Fix([*lines, simple_fixes.post_send(case, qp, wr)])
 
 
 # ------------------------------------------------------------ peer-port
 # peer-port: the port at the other end is not ACTIVE.
 @check("peer-port")
-def peer_port(case: Case) -> Finding:
+def peer_port(case: Case, unanswered: Unanswered) -> Finding:
     """Whether its packets, or the answers to them, met a port of the peer that was not ACTIVE."""
-    unanswered = case.unanswered
-    if unanswered is None or case.send is None:
+    if case.send is None:
         return NA
     node, _ = partners.goes_to(case, case.send)
     misses = unanswered.because("port-down")
@@ -171,7 +196,7 @@ def peer_port(case: Case) -> Finding:
 
 def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
     """The state of the port at that event if it was not ACTIVE, and since when."""
-    changes = [r for _, r in case.log.of(Kind.PORT_CHANGED, node) if event_of(r) <= event]
+    changes = [r for r in case.log.of(Kind.PORT_CHANGED, node) if event_of(r) <= event]
     if not changes or port_state_of(changes[-1]) is PortState.ACTIVE:
         return None
     return port_state_of(changes[-1]), event_of(changes[-1])
@@ -180,10 +205,10 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
 # ------------------------------------------------------------ one-sided-connect
 # one-sided-connect: the peer is connected to another queue pair.
 @check("one-sided-connect")
-def one_sided_connect(case: Case) -> Finding:
+def one_sided_connect(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether the requests arrive, and the answers go elsewhere."""
-    unanswered, qp, peer = case.unanswered, case.qp, case.peer
-    if unanswered is None or qp is None or not qp.transport.acknowledged:
+    peer = case.peer
+    if not qp.transport.acknowledged:
         return NA
     if peer is None or peer.path is None:
         return ok("it has no peer that could answer another QP")
@@ -202,7 +227,7 @@ def one_sided_connect(case: Case) -> Finding:
         fact(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", partners.peer_set_at(case, qp)),
         fact(f"{case.qp_name(peer)} was connected to {other}", set_at),
         *_answers(case, unanswered, peer, other),
-        cure=_one_sided_connect_cure(case, unanswered, qp, peer), since=set_at,
+        cure=_peer_state_cure(case, unanswered, qp, peer), since=set_at,
     )  # fmt: skip
 
 
@@ -214,16 +239,184 @@ def _answers(case: Case, unanswered: Unanswered, peer: QueuePair, other: str) ->
     posted = unanswered.send.posted or 0
     sent = [
         event_of(r)
-        for _, r in case.log.about(Kind.PACKET_SENT, partners.thing_of(peer))
+        for r in case.log.about(Kind.PACKET_SENT, peer.thing)
         if event_of(r) > posted and getattr(packet_of(r), "aeth", None) is not None
     ]
     return [fact(f"its acknowledgements go to {other}", sent[0])] if sent else []
 
 
-def _one_sided_connect_cure(
-    case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePair
-) -> Fix | None:
-    if unanswered.send.wqe is None:
+# ------------------------------------------------------------ port-not-active
+# port-not-active: a port, or the link, does not carry packets.
+@check("port-not-active")
+def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
+    """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
+    if not qp.transport.acknowledged:
+        return NA
+    taken = [row for row in (*last_try(case), *answers(case)) if by_port(row)]
+    if not taken or not (send.retries_exhausted or send.on_queue):
+        return ok("no port or link dropped its packets")
+    if not stays_unanswered(case):
+        return ok("the ports are ACTIVE again, and it is sent again")
+    down = _went_down(case, taken[0].event)
+    lines = _up(case)
+    lines += recovery.resend(case, qp, wqe.wr) if send.ending is not None else []
+    failed = [node for node in _not_active(case) if case.world.nodes[node].unavailable_rule]
+    cure = Fix(lines or ["run"])
+    if failed:
+        cure = Fix(program=f"close_device {failed[0]} and open_device {failed[0]}, then make its "
+                           "objects and the connection again")  # fmt: skip
+    return hinders(
+        case, *down, fact(f"{taken[-1].label} psn={taken[-1].psn} "
+                          f"{_port_not_active_fate(taken[-1])}", taken[-1].event),
+        *_now(case), cure=cure, since=down[0].event if down else None,
+    )  # fmt: skip
+
+
+def _port_not_active_fate(row: PacketRow) -> str:
+    way = f"from {row.source} to {row.target} " if row.target else ""
+    return f"{way}was {row.fate_text}"
+
+
+def _went_down(case: Case, event: int) -> list[Evidence]:
+    """The last move of each port away from ACTIVE before the packet was lost."""
+    last: dict[str, Evidence] = {}
+    for record in case.log.of(Kind.PORT_CHANGED):
+        if event_of(record) <= event:
+            last.pop(node_of(record), None)
+            if port_state_of(record) is not PortState.ACTIVE:
+                text = f"the port of {node_of(record)} went {PortState(port_state_of(record)).name}"
+                if any(kind_of(r) is Kind.DEVICE_DIED for r in case.log.within(event_of(record))):
+                    text = f"the device of {node_of(record)} failed: DEVICE_FATAL"
+                last[node_of(record)] = fact(text, event_of(record))
+    return sorted(last.values(), key=lambda each: each.event or 0)
+
+
+def _now(case: Case) -> list[Evidence]:
+    dead = _not_active(case)
+    names, is_one = " and ".join(dead), len(dead) == 1
+    if dead and case.log.whole is not None:  # judged at a moment of the past
+        return [fact(f"{names} {'was' if is_one else 'were'} not ACTIVE", case.world.event)]
+    if dead:
+        return [fact(f"{names} {'is' if is_one else 'are'} not ACTIVE now")]
+    ups = case.log.of(Kind.PORT_CHANGED)[-1:]
+    return [fact("all ports are ACTIVE again since", event_of(r)) for r in ups]
+
+
+def _not_active(case: Case) -> list[str]:
+    """The nodes whose port carries nothing now."""
+    return [node for node, hca in case.world.nodes.items()
+            if hca.port_state is not PortState.ACTIVE]  # fmt: skip
+
+
+def _up(case: Case) -> list[str]:
+    if not case.world.network.cable.up:
+        return ["link up"]
+    return [f"port {node} ACTIVE" for node in _not_active(case)]
+
+
+# ------------------------------------------------------------ loss
+# loss: the cable lost what was sent, or what was answered.
+@check("loss")
+def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
+    """Whether its last try, or the answer to it, was lost on the cable."""
+    if not qp.transport.acknowledged:
+        return NA
+    if not (send.retries_exhausted or send.on_queue):
+        return ok("it does not wait for a missing answer")
+    asked = [row for row in last_try(case) if by_fault(row)]
+    harmed = [row for row in answers(case) if by_fault(row)]
+    again = not (case.over or case.at_rest) and case.future.repeats  # then retransmissions arrive
+    if not (asked or harmed) or again:
+        return _sent_again(qp, asked if again else [])
+    if obstacles.narrow_link(case) or obstacles.unrouted_address(case):
+        return ok("no random loss: every packet of its kind is lost on the way")
+    if not asked and not stays_unanswered(case) and carried_out(case) is not None:
+        return ok("the peer has done it; only the ACK is missing")
+    lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
+    more = fmt.count(len(lost) - 1, "packet")
+    return hinders(
+        case, fact(_loss_fate(lost[0]), lost[0].event),
+        *([fact(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
+                lost[-1].event)] if len(lost) > 1 else []),
+        cure=_cure(case, lost), since=_since(case, lost),
+    )  # fmt: skip
+
+
+def _sent_again(qp: QueuePair, asked: list[PacketRow]) -> Finding:
+    """No loss, or one that the ack timer makes good."""
+    if not asked or qp.timer.at_ns is None:
+        return ok("the cable lost nothing of its last try, or a retransmitted packet arrives")
+    return wait(
+        fact(_loss_fate(asked[0]), asked[0].event),
+        fact(f"the ack timer sends it again at {fmt.clock(qp.timer.at_ns)}"),
+    )
+
+
+def _loss_fate(row: PacketRow) -> str:
+    return f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}"
+
+
+def _since(case: Case, lost: list[PacketRow]) -> int | None:
+    """When the first of these faults was set."""
+    numbers = faults_of(case, lost)
+    set_ = [event_of(r) for r in case.log.of(Kind.FAULT_SET) if object_of(r) in numbers]
+    return min(set_, default=None)
+
+
+def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
+    """Without the faults that are still set; for what still waits that is all."""
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or qp is None:
         return None
-    lines = reconnect(case, qp, peer)
-    return Fix(lines + once_more(case, qp, unanswered.send.wqe.wr, peer, after_reset=True))
+    there = {fault.number for fault in case.world.network.cable.faults}
+    lines = [f"fault clear {n}" for n in faults_of(case, lost) if n in there]
+    if send.ending is not None:
+        return Fix([*lines, *recovery.resend(case, qp, send.wqe.wr)])
+    return Fix(lines or ["run"])
+
+
+# ------------------------------------------------------------ hop-limit
+# hop-limit: packets that may not pass a router. The lab has none, so they arrive.
+_FAR = 64
+_LEAVES = "its packets arrive here; the first router would drop them"
+
+
+@check("hop-limit", asked=True)
+def hop_limit(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
+    """Whether packets of the asked request, or their answers, leave with hop limit 0."""
+    if qp.transport.connected:
+        return _connection(case, qp)
+    return _handle(case, qp, wqe.wr)
+
+
+def _connection(case: Case, qp: QueuePair) -> Finding:
+    ends = [end for end in (qp, case.peer) if end is not None and _is_near(end)]
+    if not ends:
+        return ok("neither end has hop_limit=0")
+    near = [fact(f"the address in {case.qp_name(end)} has hop_limit=0", set_at(case, end, Attr.AV))
+            for end in ends]  # fmt: skip
+    return warn(*near, fact(_LEAVES))
+
+
+def _is_near(qp: QueuePair) -> bool:
+    av = qp.attr.ah_attr
+    return qp.path is not None and av is not None and bool(av.is_global) and not av.hop_limit
+
+
+def _handle(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
+    made = case.hca.ahs.items.get(wr.ah or 0)
+    if made is None:
+        return NA
+    if made.attr.hop_limit or not made.attr.is_global:
+        return ok(f"hop_limit={made.attr.hop_limit}")
+    ah = Thing(Noun.AH, case.node, made.number)
+    near = fact(f"{case.names.of(ah)} has hop_limit=0", case.log.created(ah))
+    return warn(near, fact(_LEAVES), cure=Fix(_through_another(case, qp, wr, made.attr)))
+
+
+def _through_another(case: Case, qp: QueuePair, wr: SendWR, av: AhAttr) -> list[str]:
+    """A handle that is good for routers, and the datagram once more."""
+    name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    keys = f"is_global=1 dgid={gid_text(av.dgid)} sgid_index={av.sgid_index}"
+    made = f"create_ah {name} pd={pd} {keys} hop_limit={_FAR} port_num={av.port_num}"
+    return [made, simple_fixes.post_send(case, qp, wr, ah=name)]

@@ -1,46 +1,49 @@
-"""Completions on another CQ, polled already, or with a wr_id that is not unique."""
+"""Completion queues: the wrong one polled, polled already, order, overrun, unacked events."""
+
+from collections.abc import Sequence
+from typing import TypeVar
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.call import Call
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import (
+    Call,
+    Case,
+    CompletionQueue,
+    Program,
+    QueuePair,
+    Receive,
+    Send,
+    Sort,
+    Subject,
+)
 from rdmalab.doctor.facts import event_waiters
 from rdmalab.doctor.facts.event_waiters import EventWaiter
 from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, of_program, thread_wait
-from rdmalab.doctor.finding import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    check,
-    fact,
-    fail,
-    ok,
-    unknown,
-    warn,
-)
+from rdmalab.doctor.failed_work import work_of
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown, warn
 from rdmalab.doctor.fixes import simple_fixes
+from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
 from rdmalab.doctor.future import goes_on
-from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.work.receive import Receive
-from rdmalab.doctor.work.send import CqePlace, Send
-from rdmalab.hca.cq import CompletionQueue
+from rdmalab.doctor.subject import name_of
+from rdmalab.doctor.unreported import done_unsignaled
+from rdmalab.doctor.work.polls import Orphan, Pair, alike, crossed, orphans
+from rdmalab.doctor.work.send import CqePlace
+from rdmalab.hca import async_events
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, Record, event_of, kind_of, wqe_of
+from rdmalab.spec.records import Kind, cqe_of, event_of, kind_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
-from rdmalab.world.program_state import Program
 from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import exists, find_qp
 
 
 # ------------------------------------------------------------ wrong-cq
-# wrong-cq: the completion lies on another completion queue than the one that is polled.
-@check("wrong-cq")
-def wrong_cq(case: Case) -> Finding:
+# wrong-cq: the completion is on another completion queue than the one that is polled.
+@check("wrong-cq", asked=True)
+def wrong_cq(case: Case, work: Send | Receive) -> Finding:
     """Whether others were polled since the completion came, in vain, and this one never was."""
-    work = case.send or case.receive
-    if work is None or work.added is None or not case.asked:
+    if work.added is None:
         return NA
     if work.polled is not None:
         return ok("its completion was polled", work.polled.event)
@@ -108,7 +111,7 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
 @check("already-polled")
 def already_polled(case: Case) -> Finding:
     """Whether the program that posted it still waits where another one has polled it away."""
-    work = case.send or case.receive
+    work = case.work
     if case.program is not None:
         return _taken_before(case)
     if work is None or work.polled is None or work.posted is None:
@@ -132,22 +135,49 @@ def already_polled(case: Case) -> Finding:
 
 def _taken_before(case: Case) -> Finding:
     """Of a thread that only waits, at rest, whether others took all that came to its queue."""
-    waits = thread_wait(case)
-    posts = waits is not None and any("post_" in line.text for line in waits.program.lines)
-    for cq in waits.cqs if waits is not None and not posts else ():
-        begun = case.log.created(case.subject.thing)
-        since = case.log.begins if begun is None else begun
-        taken = [event_of(r) for _, r in case.log.about(Kind.CQE_POLLED, cq) if event_of(r) > since]
-        by = [(event, case.log.asked(event)[1]) for event in taken]
-        if waits is not None and by and waits.name not in (name for _, name in by):
-            event, name = by[-1]
-            return fail(
-                fact(f"{name or 'a call'} polled the last of "
-                     f"{fmt.count(len(by), 'completion')} from {case.names.of(cq)}", event),
-                waits.words(), since=event,
-                cure=Fix(program="let one thread poll the queue, and notify the others by wr_id"),
-            )  # fmt: skip
-    return ok("no other thread polled the completion it waits for")
+    waits, event = thread_wait(case), event_waiters.read_by_other(case)
+    if waits is None:
+        return NA
+    if waits.took_the_last and _polls_too_often(case, waits):
+        cure = Fix(program=waits.one_poll_each())
+        return fail(*waits.own_poll(), waits.words(), cure=cure, since=waits.since())
+    polled = _polled_by_other(case, waits)
+    if event is None and polled is None:
+        return ok("no other thread took the completion or the event it waits for")
+    return fail(
+        *(each for each in (event, polled) if each is not None), waits.words(),
+        cure=Fix(program="let one thread poll the queue, and notify the others by wr_id"),
+        since=(polled or event or waits.words()).event,
+    )  # fmt: skip
+
+
+def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
+    """Whether a thread polls for one more completion than it can get: no work is left, and no
+    thread is to post more.
+    """
+    left = waits.outstanding or waits.providers or 0 in waits.program.loops
+    silent = any(done_unsignaled(case.log, qp) for qp in waits.feeding)
+    sleeps = event_waiters.event_waiter(case) is not None
+    return not (left or silent or sleeps)
+
+
+def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
+    """The last completion of its queues, if another thread took it: one of its own work, or all."""
+    last = waits.taken[-1] if waits.taken else None
+    if last is None or last.by == waits.name:
+        return None
+    posts = any("post_" in line.text for line in waits.program.lines)
+    if posts or any(each.by == waits.name for each in waits.taken):
+        subject = work_of(case.node, last.cqe)
+        its = Case(case.session, subject, case.log, asked=True)
+        posted = getattr(its.send or its.receive, "posted", None)
+        poster = case.log.asked(posted)[1] if posted is not None else None
+        if waits.outstanding or poster not in ("", waits.name):
+            return None
+    others = [each for each in waits.taken if each.by != waits.name]
+    names = " and ".join(case.names.of(cq) for cq in waits.cqs)
+    many = fmt.count(len(others), "completion")
+    return fact(f"{last.by or 'a call'} polled the last of {many} from {names}", last.event)
 
 
 def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
@@ -168,73 +198,11 @@ def _already_polled_cure(case: Case) -> Fix:
     return Fix(program=program)
 
 
-# ------------------------------------------------------------ wr-id-ambiguous
-# wr-id-ambiguous: several requests go by the same number, and so will their completions.
-@check("wr-id-ambiguous")
-def wr_id_ambiguous(case: Case) -> Finding:
-    """Whether other requests of its queue that are not polled yet have the same wr_id."""
-    work = case.send or case.receive
-    if work is None or work.wqe is None or work.polled is not None or not case.asked:
-        return NA
-    serials = _outstanding(case, work)
-    if len(serials) < 2:
-        return ok("no other that is outstanding has its wr_id")
-    return warn(*_evidence(case, work, serials), cure=_wr_id_ambiguous_cure(case))
-
-
-def _outstanding(case: Case, work: Send | Receive) -> list[int]:
-    """Serials of those with its wr_id that will have a completion, or whose completion waits."""
-    wr_id = case.subject.wr_id
-    waiting = {cqe.serial for cq in case.hca.cqs.items.values() for cqe in cq.cqes
-               if cqe.wr_id == wr_id and _is_of(case, cqe)}  # fmt: skip
-    return sorted(waiting | {serial for serial, named in _queued(work) if named == wr_id})
-
-
-def _queued(work: Send | Receive) -> list[tuple[int, int]]:
-    """Serial and wr_id of what is on its queue and will have a completion."""
-    if isinstance(work, Receive):
-        return [(w.serial, w.wr.wr_id) for w in (work.queue.wqes if work.queue is not None else ())]
-    if work.qp is None:
-        return []
-    done, wqes = work.qp.comp.serial, work.qp.sq.wqes.values()
-    return [(w.serial, w.wr.wr_id) for w in wqes if w.signaled and w.serial >= done]
-
-
-def _is_of(case: Case, cqe: Cqe) -> bool:
-    """It is of the same queue."""
-    if cqe.is_send is not (case.send is not None):
-        return False
-    shared = case.receive is not None and case.receive.shared
-    return (cqe.srq if shared else cqe.qp_num) == case.subject.thing.number
-
-
-def _evidence(case: Case, work: Send | Receive, serials: list[int]) -> list[Evidence]:
-    kind = Kind.SEND_POSTED if isinstance(work, Send) else Kind.RECV_POSTED
-    kind = Kind.SRQ_POSTED if isinstance(work, Receive) and work.shared else kind
-    posts: list[Record] = [r for _, r in case.log.about(kind, case.subject.thing)
-                           if wqe_of(r).serial in serials]  # fmt: skip
-    asked = fmt.wr(case.subject.wr_id)
-    many = f"{len(serials)} requests that are not polled yet have {asked}"
-    first = event_of(posts[0]) if posts else None
-    last = [fact("the newest of them was posted here", event_of(posts[-1]))] if posts else []
-    return [fact(f"{many}: a completion does not tell which", first), *last]
-
-
-def _wr_id_ambiguous_cure(case: Case) -> Fix:
-    """Wait for all of them: then it does not matter which is which."""
-    if case.at_rest:
-        return Fix(program="give each work request a wr_id of its own")
-    return Fix(["run"])
-
-
 # ------------------------------------------------------------ polled-once
 # polled-once: one poll an event, several completions an event; the others raise none.
-@check("polled-once")
-def polled_once(case: Case) -> Finding:
+@check("polled-once", waiter=event_waiters.event_waiter)
+def polled_once(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether its last poll left completions in the CQ."""
-    waiter = event_waiters.event_waiter(case)
-    if waiter is None:
-        return NA
     for cq in waiter.cqs:
         added = event_waiters.added(case, cq, cq.cqes[0]) if cq.cqes else None
         poll = _last_poll(case, cq)
@@ -248,7 +216,7 @@ def polled_once(case: Case) -> Finding:
 def _found(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
     name, many, poll = event_waiters.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
     polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
-    took = fmt.count(sum(event_of(record) == poll for _, record in polled), "completion")
+    took = fmt.count(sum(event_of(record) == poll for record in polled), "completion")
     _, who = case.log.asked(poll)
     return fail(
         fact(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
@@ -262,5 +230,215 @@ def _found(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int) -> 
 
 def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
     """The event in which a completion was handed out last."""
-    found = case.log.about(Kind.CQE_POLLED, Thing(Noun.CQ, cq.node, cq.number))
-    return event_of(found[-1].record) if found else None
+    found = case.log.about(Kind.CQE_POLLED, cq.thing)
+    return event_of(found[-1]) if found else None
+
+
+_Found = TypeVar("_Found", Pair, Orphan)
+_SORTS = (Sort.SEND, Sort.RECV, Sort.CQ, Sort.QP)
+
+
+def _newest(case: Case, found: Sequence[_Found]) -> _Found | None:
+    """The newest that concerns what is asked about."""
+    asked = case.asked and case.subject.sort in _SORTS
+    return next((f for f in reversed(found) if asked and f.concerns(case.subject)), None)
+
+
+# ------------------------------------------------------------ wr-id-ambiguous
+@check("wr-id-ambiguous")
+def wr_id_ambiguous(case: Case) -> Finding:
+    """A warning if another request of its queue was outstanding with the same wr_id."""
+    pair = _newest(case, alike(case.log, case.node))
+    if pair is None:
+        return NA if case.subject.sort not in _SORTS else ok("its wr_id was not outstanding twice")
+    polled = [each for each in (pair.first.polled, pair.second.polled) if each is not None]
+    taken = [fact("the first of their completions was polled", min(polled))] if polled else []
+    own = Fix(program="give each work request a wr_id of its own")
+    return warn(
+        fact(f"a request was posted with {fmt.wr(pair.subject.wr_id)}", pair.first.posted),
+        fact("another one with it before that was polled: a completion does not tell which",
+             pair.second.posted), *taken, cure=own if case.at_rest else Fix(["run"]),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------ cross-qp-order
+@check("cross-qp-order")
+def cross_qp_order(case: Case) -> Finding:
+    """A warning if it and a send of another queue pair completed on one CQ against their posts."""
+    pair = _newest(case, crossed(case.log, case.node))
+    if pair is None:
+        return NA if case.subject.sort not in _SORTS else ok("sends completed as they were posted")
+    first, second = (name_of(case.names, each.subject) for each in pair)
+    return warn(
+        fact(f"{first} was posted before {second}", pair.first.posted),
+        fact(f"{second} completed first, on the same queue", pair.second.ended),
+        fact(f"{first} completed after it", pair.first.ended),
+        cure=Fix(program="find the request of a completion by its qp_num and wr_id"),
+    )
+
+
+# ------------------------------------------------------------ polled-after-destroy
+@check("polled-after-destroy")
+def polled_after_destroy(case: Case) -> Finding:
+    """A warning if its completion was polled when its queue pair had been destroyed."""
+    each = _newest(case, orphans(case.log, case.node))
+    if each is None:
+        return NA if case.subject.sort not in _SORTS else ok("its queue pair was there")
+    name, cq = case.names.of(each.qp), case.names.of(each.cq)
+    return warn(
+        fact(f"{name} was destroyed, with its completions on {cq}", each.destroyed),
+        fact(f"the completion of {name_of(case.names, each.subject)} was polled only then",
+             each.polled),
+        cure=Fix(program=f"poll the completions of {name} before destroy_qp {name}"),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------ cq-overrun
+# cq-overrun: the completion came, and there was no room for it.
+@check("cq-overrun")
+def cq_overrun(case: Case) -> Finding:
+    """Whether its completion, or any on the queue, was lost because the queue was full."""
+    number, lost = _lost(case)
+    if number is None:
+        return NA
+    if lost is None:
+        return ok("no completion of it was lost")
+    found = case.log.about(Kind.CQ_OVERRUN, Thing(Noun.CQ, case.node, number))
+    name = case.name(Noun.CQ, case.node, number)
+    cq = case.hca.cqs.items.get(number)
+    evidence = [_full(case, number, event_of(found[0])), *_depth(case, cq)]
+    ids = " ".join(dict.fromkeys(fmt.wr(cqe_of(each).wr_id) for each in found[:4]))
+    more = " …" if len(found) > 4 else ""
+    many = fmt.count(len(found), "completion")
+    evidence.append(fact(f"{many} lost on {name}: {ids}{more}", event_of(found[0])))
+    if cq is not None and cq.dead:
+        evidence.append(fact(f"since then {name} is in error, and its queue pairs are in ERR"))
+    cure = _cure(case, cq, lost) if cq is not None else None
+    return fail(*evidence, cure=cure, since=event_of(found[0]))
+
+
+def _lost(case: Case) -> tuple[int | None, Cqe | None]:
+    """The CQ, and the completion that is missed there."""
+    work = case.work
+    if work is not None:
+        place = work.overrun
+        if place is not None:
+            return place.cq, place.cqe
+        return (work.added.cq, None) if work.added is not None else (None, None)
+    if case.cq is None:
+        return None, None
+    found = case.log.about(Kind.CQ_OVERRUN, case.subject.thing)
+    return case.cq.number, cqe_of(found[0]) if found else None
+
+
+def _full(case: Case, number: int, event: int) -> Evidence:
+    """What lay there when it happened."""
+    thing = Thing(Noun.CQ, case.node, number)
+    before = [event_of(r) for r in case.log.about(Kind.CQE_ADDED, thing) if event_of(r) <= event]
+    cq = case.hca.cqs.items.get(number)
+    room = f" has room for {cq.capacity}" if cq is not None else ""
+    return fact(f"{case.names.of(thing)}{room}, and was full from here",
+                before[-1] if before else event)  # fmt: skip
+
+
+def _depth(case: Case, cq: CompletionQueue | None) -> list[Evidence]:
+    if cq is None:
+        return []
+    return [fact(f"the queues that complete there have {needed(case, cq)} slots")]
+
+
+def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Fix:
+    """Make room, and let what was lost come again."""
+    qp = find_qp(case.world, cq.node, lost.qp_num)
+    name = case.name(Noun.CQ, cq.node, cq.number)
+    if qp is None:
+        return Fix(program=f"make {name} for {needed(case, cq)}, and poll in time")
+    polls = [f"poll_cq {name} num_entries={len(cq.cqes)}"] if cq.cqes else []
+    lines = recreate(case, cq, cqe=max(needed(case, cq), cq.capacity + 1)) if cq.dead else polls
+    return Fix([*lines, *_once_more(case, qp, lost, after_reset=cq.dead)])
+
+
+def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> list[str]:
+    """The work whose completion was lost."""
+    if not lost.is_send:
+        wqe = case.receive.wqe if case.receive is not None else None
+        rooms = [simple_fixes.post_recv(case, qp, wqe.wr)] if wqe is not None else []
+        again = message_again(case, qp, lost, after_reset=after_reset)
+        return [*rooms, *again[-1:]] if rooms else again
+    sent = case.log.newest_of(Kind.SEND_POSTED, qp.thing, lost.serial)
+    if sent is None:
+        return []
+    return simple_fixes.again(case, qp, send_wqe_of(sent).wr, after_reset=after_reset)
+
+
+# ------------------------------------------------------------ unacked-events
+# unacked-events: what is to be destroyed waits until its events are given back.
+_OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
+_NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
+
+
+@check("unacked-events")
+def unacked_events(case: Case) -> Finding:
+    """Of a destruction that does not come back, how many events of the object are not acked."""
+    wanted = _destroyed(case)
+    if wanted is None:
+        return NA
+    many = unacked(case, wanted)
+    if not many or not exists(case.world, wanted):
+        return ok("its events are acknowledged by now")
+    if case.program is not None and not case.at_rest and goes_on(case.session, case.subject.thing):
+        return ok("later events of this run acknowledge them")
+    evidence = [*_taken(case, wanted, many), *_call_waits(case)]
+    return fail(*evidence, cure=Fix(_acks(case, wanted, many)))
+
+
+def _destroyed(case: Case) -> Thing | None:
+    """What the program, or the call, wants to destroy and cannot."""
+    program = case.program
+    if program is not None and program.state is ProgramState.WAITING and program.wants is not None:
+        rule, thing = program.wants
+        return thing if rule in (_OF_CQ, _ASYNC) else None
+    if case.call is not None and case.call.refusal in (_OF_CQ, _ASYNC):
+        noun = _NOUNS.get(case.call.verb)
+        return Thing(noun, *case.call.thing) if noun is not None else None
+    return None
+
+
+def unacked(case: Case, thing: Thing) -> int:
+    """Events of an object that were taken and not given back."""
+    hca = case.world.nodes[thing.node]
+    raised = sum(async_events.names(each, thing.noun, thing.number) for each in hca.async_unacked)
+    cq = hca.cqs.items.get(thing.number) if thing.noun is Noun.CQ else None
+    return raised + (cq.unacked if cq is not None else 0)
+
+
+def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
+    """When they were taken, and how many are left."""
+    kinds = (Kind.CQ_EVENT_TAKEN, Kind.ASYNC_TAKEN)
+    found = case.log.in_order(kinds, thing)
+    event = event_of(found[-many]) if len(found) >= many else None
+    what = f"{fmt.count(many, 'event')} of {case.names.of(thing)}"
+    who = case.log.asked(event)[1] if event is not None else ""
+    return [
+        fact(
+            f"{what} taken{' by ' * bool(who)}{who} and not acknowledged, the first of them here",
+            event,
+        )
+    ]
+
+
+def _call_waits(case: Case) -> list[Evidence]:
+    if case.call is not None:
+        return [fact(f"{case.call.verb} would wait without end", case.call.event)]
+    waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
+    name = case.names.of(case.subject.thing)
+    text = case.program.line.text if case.program is not None else ""
+    return [fact(f"{name} waits in {text}", event_of(waits[-1]) if waits else None)]
+
+
+def _acks(case: Case, thing: Thing, many: int) -> list[str]:
+    """The calls that give them back."""
+    name = case.names.of(thing)
+    taken = case.world.find(thing, CompletionQueue).unacked if thing.noun is Noun.CQ else 0
+    acks = [f"ack_cq_events {name} nevents={taken}"] if taken else []
+    return acks + [f"ack_async_event {name}"] * (many - taken)

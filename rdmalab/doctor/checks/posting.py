@@ -1,52 +1,37 @@
 """What was never posted, or was refused when it was."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-from rdmalab.command import CallArguments, Noun, Thing
-from rdmalab.doctor.call import Call
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.finding import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    check,
-    fact,
-    fail,
-    ok,
-    unknown,
-)
-from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.command import CallArguments, Noun, RecordKind
+from rdmalab.doctor.case import Call, Case, QueuePair, Sort
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
+from rdmalab.doctor.fixes import memory_fixes, reposting, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import corrected
-from rdmalab.doctor.fixes.way_up import way_up
-from rdmalab.doctor.subject import Sort
 from rdmalab.doctor.work import attempts, batches
 from rdmalab.doctor.work.attempts import Attempt
-from rdmalab.hca.qp import QueuePair
+from rdmalab.doctor.work.send import post_kind
+from rdmalab.grammar.format import value_text
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.records import Kind, Record, event_of, new_state_of, wqe_of
 from rdmalab.spec.rules import errno_name
-from rdmalab.spec.work import WROpcode
+from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import WORK, SendFlags, WROpcode
 from rdmalab.views import fmt
-from rdmalab.world.relations import find_qp
+from rdmalab.world.relations import find_qp, peer_of
+
 
 # ------------------------------------------------------------ not-posted
 # not-posted: no call has posted it.
-_KINDS = {
-    (Sort.SEND, Noun.QP): Kind.SEND_POSTED,
-    (Sort.RECV, Noun.QP): Kind.RECV_POSTED,
-    (Sort.RECV, Noun.SRQ): Kind.SRQ_POSTED,
-}
-
-
 @check("not-posted")
 def not_posted(case: Case) -> Finding:
     """Whether no call, good or bad, ever had it."""
     subject = case.subject
-    kind = _KINDS.get((subject.sort, subject.thing.noun))
-    if kind is None or subject.serial >= 0:
+    if subject.sort not in (Sort.SEND, Sort.RECV) or subject.serial >= 0:
         return NA
     if (refused := attempts.latest(case.log, subject)) is not None:
         return ok("a call tried to post it and was refused", refused.call.event)
@@ -54,7 +39,8 @@ def not_posted(case: Case) -> Finding:
         return ok("it was built, and not posted", built.opened)
     if case.log.begins:
         return unknown("the log does not keep posts of that time")
-    posts = [record for _, record in case.log.about(kind, subject.thing)]
+    kind = post_kind(subject.thing, is_send=subject.sort is Sort.SEND)
+    posts = case.log.about(kind, subject.thing)
     return fail(*_evidence(case, posts), cure=_not_posted_cure(case, posts))
 
 
@@ -182,8 +168,8 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
 
 def _refusal_evidence(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     """Where it stood, and the answer."""
-    name, thing = case.qp_name(qp), Thing(Noun.QP, qp.node, qp.number)
-    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
+    name, thing = case.qp_name(qp), qp.thing
+    moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
     found = [fact(f"{name} went to {fmt.member(new_state_of(r), type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
@@ -209,3 +195,244 @@ def _ring(case: Case, qp: QueuePair) -> list[str]:
     if WROpcode.RDMA_WRITE not in supported_work(qp.qp_type, case.profile.lacks):
         return []
     return [simple_fixes.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
+
+
+# ------------------------------------------------------------ too-many-sges
+# too-many-sges: more pieces than a request of this queue may have.
+# Which number was too small, and who fixes it.
+_LIMITS = {
+    "send-sges": ("max_send_sge", "create_qp"),
+    "recv-sges": ("max_recv_sge", "create_qp"),
+    "srq-sges": ("max_sge", "create_srq"),
+    "read-sges": ("max_sge_rd", ""),
+}
+
+
+@check("too-many-sges", verbs=(*attempts.SENDING, *attempts.RECEIVING))
+def too_many_sges(case: Case, call: Call) -> Finding:
+    """Of a refused post, whether it had more SGEs than its queue was made for."""
+    if call.refusal not in _LIMITS:
+        return ok("its SGEs were not too many")
+    limit, maker = _LIMITS[call.refusal]
+    attempt = attempts.of_call(case.log, case.call)
+    name = f" for {fmt.wr(attempts.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
+    whose = f"{maker} fixed {limit}" if maker else f"{limit} is a number of the device"
+    return fail(
+        fact(f"{call.verb} was refused{name}: {call.message}", call.event),
+        fact(whose),
+        cure=_too_many_sges_cure(case, attempt, limit),
+    )
+
+
+def _too_many_sges_cure(case: Case, attempt: attempts.Attempt | None, limit: str) -> Fix:
+    """Pieces that touch are one; who has none of these must ask for more, or copy."""
+    rule = case.call.refusal if case.call is not None else ""
+    better = corrected(attempt.left[0], rule) if attempt is not None and attempt.left else None
+    if attempt is not None and better is not None and len(better["sg"]) <= _most(case, limit):
+        wrs = [better, *attempt.left[1:]]
+        return Fix([attempts.said_again(case.session, attempt, wrs)])
+    return Fix(program=f"ask for a larger {limit} when the queue is made, or copy the pieces "
+                        "together")  # fmt: skip
+
+
+def _most(case: Case, limit: str) -> int:
+    """How many pieces are taken."""
+    queue = attempts.queue_of(case.world, case.call)
+    holders = (getattr(queue, "cap", None), queue, case.profile.caps)
+    return next((int(getattr(each, limit)) for each in holders if hasattr(each, limit)), 0)
+
+
+# ------------------------------------------------------------ inline-too-long
+# inline-too-long: more INLINE bytes than the queue pair was made for.
+@check("inline-too-long", verbs=attempts.SENDING)
+def inline_too_long(case: Case, call: Call, qp: QueuePair) -> Finding:
+    """Of a refused post, whether its INLINE bytes were what was too much."""
+    if call.refusal != "inline-length":
+        return ok("its inline bytes were within the limit")
+    made = case.log.created(qp.thing)
+    room, used = qp.cap.max_inline_data, len(qp.sq.wqes)
+    return fail(
+        fact(f"{case.qp_name(qp)} was made with max_inline_data={room}", made),
+        fact(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case, qp)}", call.event),
+        fact(f"{used} of {fmt.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
+             "it was not full"),
+        cure=_inline_too_long_cure(case, qp), since=call.event,
+    )  # fmt: skip
+
+
+def _asked(case: Case, qp: QueuePair) -> str:
+    """`24 INLINE bytes of wr24`."""
+    attempt = attempts.of_call(case.log, case.call)
+    if attempt is None or not attempt.left:
+        return "too many INLINE bytes"
+    many = _length(case, qp, attempt)
+    name = fmt.wr(attempts.id_of(attempt.left[0]))
+    return f"{many} INLINE bytes of {name}" if many else f"the INLINE bytes of {name}"
+
+
+def _length(case: Case, qp: QueuePair, attempt: attempts.Attempt) -> int:
+    del qp
+    found = attempts.bound(case.session, attempt, attempt.left[:1])
+    return sum(sge.length for wr in found for sge in wr.sg)
+
+
+def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
+    """Without INLINE, where the adapter may read the bytes by DMA."""
+    attempt = attempts.of_call(case.log, case.call)
+    if attempt is not None and attempt.left and _registered(case, attempt):
+        plain = corrected(attempt.left[0], "inline-length") or attempt.left[0]
+        return Fix(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))
+    many = _length(case, qp, attempt) if attempt is not None else 0
+    enough = f"max_inline_data={many}" if many else "a larger max_inline_data"
+    return Fix(program=f"make the queue pair with {enough}, or register the memory and leave "
+                        "INLINE out")  # fmt: skip
+
+
+def _registered(case: Case, attempt: attempts.Attempt) -> bool:
+    """Every piece has the key of a region."""
+    found = attempts.bound(case.session, attempt, attempt.left[:1])
+    return bool(found) and all(sge.lkey in case.hca.lkeys for wr in found for sge in wr.sg)
+
+
+# ------------------------------------------------------------ inline-opcode
+# inline-opcode: INLINE goes with what is sent from the buffer, not with what is written to it.
+_RULE = "inline-opcode"
+
+
+@check("inline-opcode")
+def inline_opcode(case: Case) -> Finding:
+    """Whether a READ or an atomic was posted INLINE; some devices find that out late."""
+    if case.call is not None:
+        return _refused(case)
+    send, qp = case.send, case.qp
+    if send is None or send.wqe is None or send.ending is None or qp is None:
+        return NA
+    wr = send.wqe.wr
+    if send.wqe.inline is None or not _cannot(wr.opcode):
+        return NA
+    if send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
+        return ok("the device accepts INLINE")
+    name = fmt.member(wr.opcode, WROpcode)
+    flags = fmt.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
+    again = simple_fixes.again(case, qp, wr, after_reset=True, flags=flags)
+    return fail(
+        fact(f"{name} was posted INLINE, and this device accepted it", send.posted),
+        fact("where its answer goes lies the copied data instead of keys: it ended with "
+             f"{send.ending.status.name}", send.ending.event),
+        cure=Fix([*memory_fixes.ready_to_send(case, qp), *again]), since=send.posted,
+    )  # fmt: skip
+
+
+def _cannot(opcode: int) -> bool:
+    return opcode in tuple(WROpcode) and not WORK[WROpcode(opcode)].inline
+
+
+def _refused(case: Case) -> Finding:
+    call = case.call
+    if call is None or call.refusal != _RULE:
+        return NA
+    lists = call.invocation.arguments.get("wr", []) if call.invocation is not None else []
+    bad = [wr for wr in lists if isinstance(wr, dict) and _is_bad(wr)]
+    names = " ".join(fmt.member(wr.get("opcode", 0), WROpcode) for wr in bad)
+    text = f"{names} was posted with INLINE" if names else call.message
+    return fail(fact(text, call.event), cure=_inline_opcode_cure(case, lists))
+
+
+def _is_bad(wr: CallArguments) -> bool:
+    inline = int(wr.get("flags", 0)) & SendFlags.INLINE
+    return bool(inline) and _cannot(wr.get("opcode", 0))
+
+
+def _inline_opcode_cure(case: Case, lists: list[CallArguments]) -> Fix:
+    """The bad_wr and those after it, which were not posted, without INLINE."""
+    call = case.call
+    first = next((n for n, wr in enumerate(lists) if _is_bad(wr)), None)
+    if call is None or call.invocation is None or first is None:
+        return Fix(program="do not set INLINE on requests that write to the local buffer")
+    posted = [
+        {**wr, "flags": int(wr["flags"]) & ~int(SendFlags.INLINE)} if _is_bad(wr) else wr
+        for wr in lists[first:]
+    ]
+    return Fix([memory_fixes.rephrased(case, call.invocation, wr=posted)])
+
+
+_MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
+_SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}
+
+
+def way_up(case: Case, qp: QueuePair) -> list[str]:
+    """The lines that bring it to RTS, and its peer too if that is not up.
+
+    [] if its peer is not known.
+    """
+    if qp.state not in BRING_UP[:-1]:
+        return []
+    if not qp.transport.connected:
+        return _alone(case, qp)
+    peer = partner(case, qp)
+    if peer is None:
+        return []
+    name, other = case.qp_name(qp), case.qp_name(peer)
+    if peer.state in (QPState.RTR, QPState.RTS):
+        options = _as_peer_has_it(qp, peer)
+        return [] if options is None else [f"to_rts {name} {other}{_said(case, options)}"]
+    fresh = [f"modify_qp {n} state=RESET" for n, q in ((name, qp), (other, peer))
+             if q.state is not QPState.RESET]  # fmt: skip
+    return [*fresh, f"connect {name} {other}"]
+
+
+def partner(case: Case, qp: QueuePair) -> QueuePair | None:
+    """Its peer, the queue pair that has it as its peer, or the only unconnected one."""
+    known = peer_of(case.world, qp)
+    if known is not None:
+        return known
+    others = [q for hca in case.world.nodes.values() for q in hca.qps.items.values() if q is not qp]
+    connected_to_it = [q for q in others if peer_of(case.world, q) is qp]
+    free = [q for q in others if q.path is None and q.node != qp.node and _fits(qp, q)]
+    found = connected_to_it or free
+    return found[0] if len(found) == 1 else None
+
+
+def _fits(qp: QueuePair, other: QueuePair) -> bool:
+    """The same service, and one of the two can send what the other takes."""
+    own, theirs = TRANSPORTS[qp.qp_type], TRANSPORTS[other.qp_type]
+    return own.service is theirs.service and own.sends <= theirs.receives
+
+
+def _as_peer_has_it(qp: QueuePair, peer: QueuePair) -> dict[str, int] | None:
+    """What both ends must agree on, as to_rts takes it; None where it cannot say it."""
+    psn = peer.resp.psn
+    if qp.state is not QPState.RTR and psn != peer.req.psn:
+        return None
+    said = {"psn": psn, "path_mtu": int(peer.attr.path_mtu or 0)}
+    if peer.state is QPState.RTS:
+        said |= {name: getattr(peer.attr, name) for name in _MIRRORED}
+        said |= {own: getattr(peer.attr, theirs) for own, theirs in _SWAPPED.items()}
+    if peer.attr.qp_access_flags:
+        said["qp_access_flags"] = int(peer.attr.qp_access_flags)
+    return said
+
+
+def _said(case: Case, options: dict[str, int]) -> str:
+    """The options that differ from the defaults of to_rts."""
+    kind = next(p.kind for p in case.session.vocabulary["to_rts"].parameters if p.name == "options")
+    assert isinstance(kind, RecordKind)
+    usual = {field.name: field for field in kind.fields}
+    return "".join(
+        f" {name}={value_text(value, usual[name].kind)}"
+        for name, value in options.items()
+        if usual[name].default != value
+    )
+
+
+def _alone(case: Case, qp: QueuePair) -> list[str]:
+    """UD and RAW_PACKET, which have no peer. A missing Q_Key is that of the other queue pairs."""
+    keys = [q.attr.qkey for hca in case.world.nodes.values() for q in hca.qps.items.values()
+            if q.qp_type is qp.qp_type and q.attr.qkey]  # fmt: skip
+    changed = {"qkey": hex(qp.attr.qkey or keys[0])} if qp.attr.qkey or keys else {}
+    steps = [*pairwise(BRING_UP[BRING_UP.index(qp.state) :])]
+    required = {name for step in steps for name in fields_of(MOVES[qp.qp_type, *step].required)}
+    if "qkey" in required and not changed:
+        return []
+    plain = {"pkey_index": "0", "port_num": "1", **changed}
+    return [simple_fixes.move(case, qp, now, to, plain) for now, to in steps]

@@ -1,12 +1,14 @@
-"""The state of the own queue pair."""
+"""The state of a queue pair: not ready, drained, in ERR or SQE, reset; and the flush after it."""
 
-from rdmalab.command import Noun
-from rdmalab.doctor.case import Case
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, Send, SendWqe, Sort, Subject
 from rdmalab.doctor.facts import bring_up
-from rdmalab.doctor.facts.bring_up import entered, thing
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, entered, set_at, stays_unanswered
+from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.line import held
-from rdmalab.doctor.facts.qp_error_cause import qp_error_cause
+from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
 from rdmalab.doctor.facts.worst_case_wait import worst
+from rdmalab.doctor.failed_work import first_failed
 from rdmalab.doctor.finding import (
     NA,
     Evidence,
@@ -21,13 +23,14 @@ from rdmalab.doctor.finding import (
     warn,
 )
 from rdmalab.doctor.fixes import recovery, simple_fixes
+from rdmalab.doctor.fixes.thread_order import ordered
 from rdmalab.doctor.named import things_in
-from rdmalab.doctor.subject import Sort
 from rdmalab.hca import requester
-from rdmalab.hca.qp import QueuePair
+from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of, queue_of, slots_of
-from rdmalab.spec.states import BRING_UP, QPState
+from rdmalab.spec.records import Kind, Record, event_of, queue_of, slots_of
+from rdmalab.spec.states import BRING_UP, Attr, QPState
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.views.planned import PlannedRow, planned_rows
 from rdmalab.world.relations import find_qp
@@ -36,10 +39,9 @@ from rdmalab.world.relations import find_qp
 # ------------------------------------------------------------ too-early
 # too-early: nothing is wrong, it only takes its time.
 @check("too-early")
-def too_early(case: Case) -> Finding:
+def too_early(case: Case, work: Send | Receive) -> Finding:
     """Whether it comes to a good end if time goes on: that is tried."""
-    work = case.send or case.receive
-    if work is None or work.ending is not None or work.posted is None:
+    if work.ending is not None or work.posted is None:
         return NA
     if case.at_rest:
         return ok("no packet, timer or program is pending")
@@ -113,10 +115,9 @@ def _awaited(case: Case) -> QueuePair | None:
 # ------------------------------------------------------------ sqd
 # sqd: the queue pair was drained, and begins nothing.
 @check("sqd")
-def sqd(case: Case) -> Finding:
+def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None or not send.on_queue or send.begun:
+    if not send.on_queue or send.begun:
         return NA
     drained = entered(case, qp, QPState.SQD)
     stalled = qp.state is QPState.RTS and _is_stalled(case, qp)
@@ -133,7 +134,7 @@ def sqd(case: Case) -> Finding:
         evidence.append(fact(f"{name} is back in RTS, and nothing was posted since", back))
     if not case.profile.resumes_after_sqd:
         evidence.append(fact("this device looks at its queue only when something is posted"))
-        lines.append(recovery.ring_doorbell(case, qp, send.wqe.wr))
+        lines.append(recovery.ring_doorbell(case, qp, wqe.wr))
     return hinders(case, *evidence, cure=Fix(lines), since=drained)
 
 
@@ -150,11 +151,8 @@ def _is_stalled(case: Case, qp: QueuePair) -> bool:
 # ------------------------------------------------------------ sqe
 # sqe: a send failed on an unreliable queue pair, and no call moved it back to RTS.
 @check("sqe")
-def sqe(case: Case) -> Finding:
+def sqe(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Whether it was flushed in SQE."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or send.ending is None or qp is None:
-        return NA
     if not send.flushed:
         return ok("it was not flushed")
     error_cause = qp_error_cause(case)
@@ -166,18 +164,18 @@ def sqe(case: Case) -> Finding:
         fact(f"{name} entered SQE: {error_cause.sentence}", error_cause.event),
         fact(f"it was posted {'in SQE' if error_cause.event < (send.posted or 0) else 'before'}",
              send.posted),
-        fact("and flushed", send.ending.event),
-        cure=Fix([*back, *simple_fixes.again(case, qp, send.wqe.wr)]), since=error_cause.event,
+        fact("and flushed", ending.event),
+        cure=Fix([*back, *simple_fixes.again(case, qp, wqe.wr)]), since=error_cause.event,
     )  # fmt: skip
 
 
 # ------------------------------------------------------------ cached-state
 # cached-state: the program's copy of the state is older than the queue pair.
-@check("cached-state")
-def cached_state(case: Case) -> Finding:
+@check("cached-state", asked=True)
+def cached_state(case: Case, qp: QueuePair) -> Finding:
     """Whether the device changed the state, so that the program's copy of it is stale."""
-    qp, work = case.qp, case.send or case.receive
-    if qp is None or not case.asked or (work is None and case.subject.sort is not Sort.QP):
+    work = case.work
+    if work is None and case.subject.sort is not Sort.QP:
         return NA
     if qp.known_state is qp.state:
         return ok("the program's copy of the state is correct")
@@ -202,16 +200,15 @@ _NOUNS = {"sq": "send", "rq": "receive"}
 
 
 @check("reset-swallowed")
-def reset_swallowed(case: Case) -> Finding:
+def reset_swallowed(case: Case, work: Send | Receive, qp: QueuePair) -> Finding:
     """Whether it was neither done nor flushed when its queue pair went to RESET."""
-    work, qp = case.send or case.receive, case.qp
-    if work is None or qp is None or work.posted is None:
+    if work.posted is None:
         return NA
     if work.discarded is None:
         return ok("no RESET discarded it")
     return fail(
         fact("it was posted", work.posted),
-        fact(f"{case.qp_name(qp)} was moved to RESET", work.discarded),
+        fact(f"{case.log.who(work.discarded)} moved {case.qp_name(qp)} to RESET", work.discarded),
         *_thrown(case, work.discarded), cure=_cure(case), since=work.discarded,
     )  # fmt: skip
 
@@ -220,8 +217,8 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     """How many work requests went with it."""
     assert case.qp is not None
     queue = "sq" if case.send is not None else "rq"
-    found = case.log.about(Kind.QUEUE_DISCARDED, thing(case.qp))
-    counts = [slots_of(r) for _, r in found if event_of(r) == event and queue_of(r) == queue]
+    found = case.log.about(Kind.QUEUE_DISCARDED, case.qp.thing)
+    counts = [slots_of(r) for r in found if event_of(r) == event and queue_of(r) == queue]
     return [fact(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
             for n in counts]  # fmt: skip
 
@@ -229,8 +226,232 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
 def _cure(case: Case) -> Fix | None:
     qp, send, receive = case.qp, case.send, case.receive
     assert qp is not None
+    if send is not None and (
+        fix := ordered(case.log, send.discarded, send.posted, case.qp_name(qp))
+    ):
+        return fix
     if send is not None and send.wqe is not None:
         return Fix(recovery.resend(case, qp, send.wqe.wr))
-    if receive is not None and receive.wqe is not None:
+    if receive is not None and receive.wqe is not None and recovery.dropped_message(case, qp):
         return Fix(recovery.receive_again(case, qp, receive.wqe.wr))
-    return None
+    name = case.qp_name(qp)
+    return recovery.drain(name, f"modify_qp {name} state=RESET")
+
+
+# ------------------------------------------------------------ qp-err-flush
+# qp-err-flush: the queue pair was in ERR; what matters is what took it there.
+@check("qp-err-flush")
+def qp_err_flush(case: Case, qp: QueuePair) -> Finding:
+    """Whether the work was flushed, since when its queue pair is dead, and who did it."""
+    work = case.work
+    if work is None and case.subject.sort is not Sort.QP:
+        return NA
+    if not (_qp_err_flush_flushed(case) or _stuck(case)):
+        return ok("it was not flushed")
+    error_cause = qp_error_cause(case)
+    if error_cause is not None and error_cause.state is QPState.SQE:
+        return ok("its queue pair was in SQE")
+    evidence = []
+    if error_cause is not None and posted_in_error(case, error_cause):
+        name, asked = case.qp_name(qp), fmt.wr(case.subject.wr_id)
+        since = f"{name} has been in ERR since {fmt.ev(error_cause.event)}: {error_cause.sentence}"
+        posted = work.posted if work is not None else None
+        evidence = [fact(since, error_cause.event),
+                    fact(f"no call had reset {name} when {asked} was posted", posted)]  # fmt: skip
+    elif error_cause is not None:
+        evidence.append(
+            fact(f"{case.qp_name(qp)} {_did(case)}: {error_cause.sentence}", error_cause.event)
+        )
+    return fail(
+        *evidence,
+        _end(case),
+        cure=_qp_err_flush_cure(case),
+        since=error_cause.event if error_cause else None,
+    )
+
+
+def _did(case: Case) -> str:
+    return "stopped" if case.hca.unavailable_rule else "entered ERR"
+
+
+def _qp_err_flush_flushed(case: Case) -> bool:
+    work = case.work
+    if work is not None:
+        return work.flushed
+    return case.asked and case.qp is not None and case.qp.state is QPState.ERR
+
+
+def _stuck(case: Case) -> bool:
+    """Not even flushed: on a dead device; on Soft-RoCE, where a receive is posted in ERR."""
+    work, qp = case.work, case.qp
+    if work is None or qp is None or not work.on_queue or not case.asked:
+        return False
+    ignored = case.receive is not None and not case.profile.flushes_recvs_posted_in_err
+    own = not qp.shares_receives
+    return bool(case.hca.unavailable_rule) or (ignored and own and qp.state is QPState.ERR)
+
+
+def _end(case: Case) -> Evidence:
+    work = case.work
+    if work is None:
+        return fact("all work posted on it is flushed")
+    if work.ending is None:
+        return fact("this device does not flush it", work.posted)
+    there = "in ERR" if work.posted and work.posted > _since(case) else "before"
+    return fact(
+        f"it was posted {there}, at event {work.posted}, and was flushed", work.ending.event
+    )
+
+
+def _since(case: Case) -> int:
+    error_cause = qp_error_cause(case)
+    return error_cause.event if error_cause is not None else -1
+
+
+def _qp_err_flush_cure(case: Case) -> Fix | None:
+    """Both ends reset and connected again, and the work posted again."""
+    qp, send, receive = case.qp, case.send, case.receive
+    if qp is None:
+        return None
+    if case.hca.unavailable_rule:
+        return Fix(program="close_device, open_device, and create all objects again")
+    if send is not None and send.wqe is not None:
+        return Fix(recovery.resend(case, qp, send.wqe.wr))
+    if receive is not None and receive.wqe is not None and not receive.shared:
+        return Fix(recovery.receive_again(case, qp, receive.wqe.wr))
+    return Fix(simple_fixes.bring_up_again(case, qp)) if send is None and receive is None else None
+
+
+# ------------------------------------------------------------ own-err
+# own-err: nothing had failed; a call on this node moved the queue pair to ERR.
+@check("own-err")
+def own_err(case: Case, work: Send | Receive, qp: QueuePair, ending: Ending) -> Finding:
+    """Of flushed work, whether a modify_qp of its own side, and no failure, began it."""
+    if ending.status is not WCStatus.WR_FLUSH_ERR:
+        return ok("it was not flushed")
+    move = _error_transition(case, qp.thing, ending.event)
+    if move is not None and (work.posted or 0) > rec.event_of(move):
+        return ok("it was posted when its queue pair was in ERR already")
+    if move is None or not _by_hand(case, qp.thing, rec.event_of(move)):
+        return ok("no call on its own node moved its queue pair to ERR")
+    _, who = case.log.asked(rec.event_of(move))
+    old = rec.old_state_of(move).name
+    return fail(
+        fact(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", rec.event_of(move)),
+        fact(f"no work of {case.qp_name(qp)} had failed before"),
+        fact(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
+             ending.event),
+        cure=ordered(case.log, rec.event_of(move), work.posted, case.qp_name(qp))
+        or _own_err_cure(case, qp),
+    )  # fmt: skip
+
+
+def _error_transition(case: Case, thing: Thing, event: int) -> Record | None:
+    """Its last step to ERR before that event."""
+    moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= event]
+    return moves[-1] if moves and rec.new_state_of(moves[-1]) is QPState.ERR else None
+
+
+def _by_hand(case: Case, thing: Thing, event: int) -> bool:
+    """By a modify_qp, before which nothing had failed; SQE is such a failure."""
+    invocation, _ = case.log.asked(event)
+    if invocation is None or invocation.name != "modify_qp":
+        return False
+    first = first_failed(case.log, thing)
+    return not first or _is_flushed(case, first[0])
+
+
+def _is_flushed(case: Case, first: Subject) -> bool:
+    """Whether the first failure of a queue pair is itself a flush."""
+    other = Case(case.session, first, case.log, asked=case.asked)
+    work = other.send if first.sort is Sort.SEND else other.receive
+    return work is not None and work.ending is not None and (
+        work.ending.status is WCStatus.WR_FLUSH_ERR
+    )  # fmt: skip
+
+
+def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
+    """Nothing to do if ERR was intended; otherwise both ends are reset and connected again."""
+    send, receive = case.send, case.receive
+    lines = simple_fixes.bring_up_again(case, qp)
+    if send is not None and send.wqe is not None:
+        return Fix([*lines, *simple_fixes.again(case, qp, send.wqe.wr, after_reset=True)])
+    if receive is not None and receive.wqe is not None and not receive.shared:
+        return Fix([*lines, simple_fixes.post_recv(case, qp, receive.wqe.wr)])
+    return Fix(program="flushes at a teardown are no failure: give the buffers back, report none")
+
+
+# ------------------------------------------------------------ local-recovery-one-side
+# local-recovery-one-side: only one side was reset: its PSNs no longer match the peer's.
+@check("local-recovery-one-side", both=ends)
+def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
+    """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
+    if not both.sender.transport.acknowledged:
+        return NA
+    alone = began_alone(case, both)
+    if alone is None:
+        return ok("neither end was reset after the other was brought up")
+    sent, expected = both.sender.comp.psn, both.receiver.resp.psn
+    receives = both.receiver.state_row.receives
+    if (
+        sent == expected
+        or not receives
+        or carried_out(case) is not None
+        or not stays_unanswered(case)
+    ):
+        return ok("their packet numbers still fit")
+    reset, at = alone
+    other = both.receiver if reset is both.sender else both.sender
+    return hinders(
+        case, fact(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} was not", at),
+        fact(f"{case.qp_name(both.sender)} sends psn={sent}",
+             set_at(case, both.sender, Attr.SQ_PSN)),
+        fact(f"{case.qp_name(both.receiver)} expects psn={expected}"),
+        cure=Fix(recovery.reconnected(case, both.sender, wqe.wr)), since=at,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------ flush-only
+# flush-only: all that was seen is a flush; something else failed before it.
+@check("flush-only")
+def flush_only(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
+    """Whether another work request of the queue pair failed first, and this one was flushed."""
+    if ending.status is not WCStatus.WR_FLUSH_ERR:
+        return ok("it is no flush")
+    found = first_failed(case.log, qp.thing)
+    first = _ending(case, found[0]) if found else None
+    if first is None or first.status is WCStatus.WR_FLUSH_ERR:
+        return ok("no work request of it failed with its own error")
+    others = _flush_only_flushed(case, qp) - 1
+    more = f", and {fmt.count(others, 'other')}" if others else ""
+    return fail(
+        fact(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
+        fact(f"this one was flushed after it{more}", ending.event),
+        since=ending.event,
+    )
+
+
+def _ending(case: Case, subject: Subject) -> Ending | None:
+    sort = Send if subject.sort is Sort.SEND else Receive
+    return sort(case.session, subject, case.log).ending
+
+
+def _name(case: Case, subject: Subject) -> str:
+    what = "wr" if subject.sort is Sort.SEND else "recv_wr"
+    return f"{case.names.of(subject.thing)}.{what}[{subject.wr_id}]"
+
+
+def _flush_only_flushed(case: Case, qp: QueuePair) -> int:
+    """Of both its queues."""
+    where = (qp.node, qp.number)
+    sends = [
+        (rec.node_of(r), rec.object_of(r))
+        for r in case.log.failed_sends
+        if rec.status_of(r) == _FLUSH
+    ]
+    failed = [r for r in case.log.failed_receives if rec.cqe_of(r).status == _FLUSH]
+    receives = [(rec.node_of(r), rec.cqe_of(r).qp_num) for r in failed]
+    return (sends + receives).count(where)
+
+
+_FLUSH = WCStatus.WR_FLUSH_ERR

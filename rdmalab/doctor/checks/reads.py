@@ -1,36 +1,20 @@
 """READs, atomics and what waits for them."""
 
-from typing import NamedTuple
-
-from rdmalab.command import Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.line import held, posted, said_of
-from rdmalab.doctor.finding import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    check,
-    fact,
-    fail,
-    hinders,
-    ok,
-    warn,
-)
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
-from rdmalab.doctor.work import messages
-from rdmalab.doctor.work.messages import meet
-from rdmalab.hca.device import Hca
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.doctor.subject import name_of
+from rdmalab.doctor.work import past
+from rdmalab.doctor.work.ownership import Overtake, overtakes
+from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, send_wqe_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, SendFlags, WROpcode
+from rdmalab.spec.work import SendFlags
 from rdmalab.views import fmt
-from rdmalab.views.ladder import packet_rows
 from rdmalab.views.transit_effects import ORIGINS, Origin
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
@@ -39,11 +23,10 @@ from rdmalab.world.relations import find_qp
 # ------------------------------------------------------------ fence-wait
 # fence-wait: FENCE makes it wait for READs and atomics before it.
 @check("fence-wait")
-def fence_wait(case: Case) -> Finding:
-    """Whether it, or one before it in line, waits for answers because of FENCE."""
-    send = case.send
-    if send is None or not send.on_queue:
-        return NA
+def fence_wait(case: Case, send: Send) -> Finding:
+    """Whether it, or one before it in line, waits for answers because of FENCE, or did so."""
+    if not send.on_queue:
+        return _held_before(case, fenced=True)
     hold = held(case)
     if hold is None or hold.reason != "fence":
         return ok("it does not wait for a fence")
@@ -59,10 +42,9 @@ def fence_wait(case: Case) -> Finding:
 # ------------------------------------------------------------ rd-atomic-zero
 # rd-atomic-zero: no READ and no atomic may ever begin.
 @check("rd-atomic-zero")
-def rd_atomic_zero(case: Case) -> Finding:
+def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None or not send.on_queue:
+    if not send.on_queue:
         return NA
     hold = held(case)
     if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
@@ -71,7 +53,7 @@ def rd_atomic_zero(case: Case) -> Finding:
     return hinders(
         case, fact(f"{case.qp_name(qp)} was given max_rd_atomic=0", since),
         fact(f"{said_of(case, hold)} can never start", posted(case, hold.wqe)),
-        cure=Fix(_lines(case, qp, send.wqe.wr)), since=since,
+        cure=Fix(_lines(case, qp, wqe.wr)), since=since,
     )  # fmt: skip
 
 
@@ -93,11 +75,10 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
 # ------------------------------------------------------------ rd-atomic-depth
 # rd-atomic-depth: as many READs and atomics are under way as may be.
 @check("rd-atomic-depth")
-def rd_atomic_depth(case: Case) -> Finding:
-    """Whether a READ or an atomic is next in line, and waits for those before it."""
-    send, qp = case.send, case.qp
-    if send is None or qp is None or not send.on_queue:
-        return NA
+def rd_atomic_depth(case: Case, send: Send, qp: QueuePair) -> Finding:
+    """Whether a READ or an atomic is next in line, and waits for those before it, or did so."""
+    if not send.on_queue:
+        return _held_before(case, fenced=False)
     hold = held(case)
     if hold is None or hold.reason != "rd-atomic" or not qp.attr.max_rd_atomic:
         return ok("it does not wait for READs or atomics before it")
@@ -111,103 +92,92 @@ def rd_atomic_depth(case: Case) -> Finding:
     )  # fmt: skip
 
 
+def _held_before(case: Case, *, fenced: bool) -> Finding:
+    """Of a send that has ended well: a warning if it took nearly twice as long because of that."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None or not case.asked or not send.succeeded:
+        return NA
+    spent = TimeSpent(send)
+    held = spent.held if spent.life is not None and spent.is_fenced is fenced else None
+    if held is None or 5 * held.ns < 2 * spent.total_ns:
+        return NA
+    depth = f"{case.qp_name(qp)} was given max_rd_atomic={qp.attr.max_rd_atomic}"
+    since = fact(depth, set_at(case, qp, Attr.MAX_QP_RD_ATOMIC))
+    first = fact("it was posted with FENCE", send.posted) if fenced else since
+    return warn(first, fact(held.text, held.event), cure=Fix(program=held.advice))
+
+
 # ------------------------------------------------------------ ordering
 # ordering: a request sends what a READ before it was still to bring.
-_FENCE = int(SendFlags.FENCE)
-
-
-class Sent(NamedTuple):
-    """A request that sends from a buffer. left: the event in which it did, None: not yet."""
-
-    thing: Thing
-    wqe: SendWqe
-    posted: int
-    left: int | None
-
-
 @check("ordering")
 def ordering(case: Case) -> Finding:
     """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
-    for sent in _requests(case):
-        hca = case.world.nodes[sent.thing.node]
-        qp = find_qp(case.world, *sent.thing[1:])
-        before = _overtaken(case, sent, hca)
-        if before is not None and qp is not None:
-            return _warn(case, sent, before, qp)
-    return ok("it sends nothing that a READ before it brings") if _requests(case) else NA
+    if case.content is None and (case.send is None or not case.asked):
+        return NA
+    brought = [message for _, message in case.content.brought] if case.content is not None else []
+    for node in dict.fromkeys([case.node, *(message.thing.node for message in brought)]):
+        for each in reversed(overtakes(case.log, node)):
+            came = each.message is not None and any(
+                (m.subject, m.sent) == (each.message.subject, each.message.sent) for m in brought
+            )
+            if came or case.subject == each.send.subject:
+                return _overtaken(case, each)
+    return ok("it sends nothing that a READ before it brings")
 
 
-def _requests(case: Case) -> list[Sent]:
-    """What is asked about, or what brought these bytes."""
-    if case.content is not None:
-        found = [Sent(m.thing, m.wqe, m.posted, m.sent) for _, m in case.content.brought]
-    elif case.send is not None and case.send.wqe is not None and case.asked:
-        started = [event_of(r) for _, r in case.log.about(Kind.WQE_STARTED, case.subject.thing)
-                   if send_wqe_of(r).serial == case.subject.serial]  # fmt: skip
-        left = started[-1] if started else None
-        found = [Sent(case.subject.thing, case.send.wqe, case.send.posted or 0, left)]
-    else:
-        found = []
-    return [sent for sent in found if _gathers(sent.wqe)]
+def _overtaken(case: Case, each: Overtake) -> Finding:
+    """It is the cause if other bytes left than those that the READ brought."""
+    read, name = each.read.subject, name_of(case.names, each.send.subject)
+    same = read.thing == each.send.subject.thing
+    how = ", without FENCE," if same else ""
+    facts = [
+        fact(f"{name} sends{how} from the buffer of {name_of(case.names, read)}",
+             each.send.posted),
+        fact(f"{name_of(case.names, read)} was posted before it", each.read.posted),
+        fact("the message left before that had completed", each.message.sent)
+        if each.message is not None else fact("nothing of it has left yet"),
+    ]  # fmt: skip
+    stale = (
+        each.message is not None
+        and each.read.ended is not None
+        and (
+            past.octets_then(case.session, each.message.sent, read.thing.node, each.piece)
+            != past.octets_then(case.session, each.read.ended, read.thing.node, each.piece)
+        )
+    )
+    cure = _fenced(case, each) if same else Fix(program=f"post {name} after the completion of "
+                                                f"{name_of(case.names, read)}")  # fmt: skip
+    return (fail if stale else warn)(*facts, cure=cure)
 
 
-def _gathers(wqe: SendWqe) -> bool:
-    gathers = wqe.work is not None and wqe.work.local is Local.GATHER
-    return gathers and wqe.inline is None and not wqe.flags & _FENCE
-
-
-def _overtaken(case: Case, sent: Sent, hca: Hca) -> tuple[SendWqe, int] | None:
-    """The READ or atomic that it does not wait for, and when that was posted."""
-    own = messages.pieces(hca, sent.wqe.sg)
-    ends = case.log.about(Kind.WQE_COMPLETED, sent.thing)
-    done = {send_wqe_of(record).serial: event_of(record) for _, record in ends}
-    for _, record in reversed(case.log.about(Kind.SEND_POSTED, sent.thing)):
-        wqe: SendWqe = send_wqe_of(record)
-        if wqe.serial >= sent.wqe.serial or wqe.work is None:
-            continue
-        end = done.get(wqe.serial)
-        early = end is None or sent.left is None or end > sent.left
-        late_post = end is not None and end < sent.posted
-        if not early or late_post or wqe.work.local is not Local.SCATTER:
-            continue
-        if meet(own, messages.pieces(hca, wqe.sg)):
-            return wqe, event_of(record)
-    return None
-
-
-def _warn(case: Case, sent: Sent, before: tuple[SendWqe, int], qp: QueuePair) -> Finding:
-    wqe, posted = before
-    read, name = fmt.member(wqe.wr.opcode, WROpcode), case.qp_name(qp)
-    fenced = fmt.flags(int(sent.wqe.wr.flags) | _FENCE, SendFlags)
-    last = simple_fixes.again(case, qp, sent.wqe.wr, flags=fenced)
-    return warn(
-        fact(f"{name}.wr[{sent.wqe.wr.wr_id}] sends, without FENCE, from the buffer of {read} "
-             f"wr_id={wqe.wr.wr_id}", sent.posted),
-        fact(f"{read} was posted before it", posted),
-        fact("it left before that had completed", sent.left),
-        cure=Fix([*last[:-1], simple_fixes.post_send(case, qp, wqe.wr), last[-1]]),
-    )  # fmt: skip
+def _fenced(case: Case, each: Overtake) -> Fix | None:
+    """Both once more, the send with FENCE."""
+    qp, wqe = find_qp(case.world, *each.send.subject.thing[1:]), each.send.wqe
+    read = each.read.subject
+    posting = case.log.newest_of(Kind.SEND_POSTED, read.thing, read.serial)
+    if qp is None or posting is None or not isinstance(wqe, SendWqe):
+        return None
+    fenced = fmt.flags(int(wqe.wr.flags) | int(SendFlags.FENCE), SendFlags)
+    last = simple_fixes.again(case, qp, wqe.wr, flags=fenced)
+    return Fix([*last[:-1], simple_fixes.post_send(case, qp, send_wqe_of(posting).wr), last[-1]])
 
 
 # ------------------------------------------------------------ bad-resp
 # bad-resp: an answer came that fits no request.
 @check("bad-resp")
-def bad_resp(case: Case) -> Finding:
+def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which packet it was, and who has put it on the cable."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or send.ending is None or qp is None:
-        return NA
-    if send.ending.status is not WCStatus.BAD_RESP_ERR:
+    if ending.status is not WCStatus.BAD_RESP_ERR:
         return ok("its response matched the request")
     answer = _answer(case)
     evidence = _response_evidence(case, answer) if answer is not None else []
-    wanted = f"it asked for {send.wqe.length} bytes, from psn={send.wqe.first_psn} on"
-    again = simple_fixes.again(case, qp, send.wqe.wr, after_reset=True)
+    wanted = f"it asked for {wqe.length} bytes, from psn={wqe.first_psn} on"
+    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True)
     clear = ["fault clear"] if case.world.network.cable.faults else []
     return fail(
         *evidence,
         fact(wanted, send.posted),
-        fact("an answer that does not fit ends it with BAD_RESP_ERR", send.ending.event),
+        fact("an answer that does not fit ends it with BAD_RESP_ERR", ending.event),
         cure=Fix([*clear, *memory_fixes.ready_to_send(case, qp), *again]),
         since=evidence[0].event if evidence else None,
     )
@@ -227,11 +197,11 @@ def _answer(case: Case) -> Packet | None:
 def _response_evidence(case: Case, answer: Packet) -> list[Evidence]:
     """How it came onto the cable."""
     sent = [each for kind in ORIGINS for each in case.log.of(kind)]
-    same = [each for each in sent if packet_of(each.record) == answer]
-    found = [each for each in same if event_of(each.record) <= case.ended]
+    same = [each for each in sent if packet_of(each) == answer]
+    found = [each for each in same if event_of(each) <= case.ended]
     if not found:
         return []
-    row = packet_rows(case.world, case.names, [max(found).number])[0]
+    row = case.log.packets([max(found, key=event_of)])[0]
     how = {
         Origin.SENT: f"{row.qp} sent",
         Origin.COPIED: "a fault copied",

@@ -1,6 +1,6 @@
 """A receive that waits, and a message that does not use it."""
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
@@ -9,10 +9,10 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import past
-from rdmalab.doctor.work.content import Content, Posted, without
-from rdmalab.doctor.work.messages import Message, meet, pieces, taking
-from rdmalab.hca.qp import QueuePair
+from rdmalab.doctor.work.content import Posted, without
+from rdmalab.doctor.work.messages import meet, pieces, taking
 from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
@@ -24,10 +24,10 @@ _SHOWN = 2
 
 
 @check("no-remote-send")
-def no_remote_send(case: Case) -> Finding:
+def no_remote_send(case: Case, receive: Receive) -> Finding:
     """What the peer did instead, once it does nothing more."""
-    receive, qp = case.receive, next(iter(waiters(case)), None)
-    if receive is None or receive.shared or qp is None or receive.wqe is None:
+    qp = next(iter(waiters(case)), None)
+    if receive.shared or qp is None or receive.wqe is None:
         return NA
     peer = peer_of(case.world, qp)
     if peer is None or not is_quiet(case, qp):
@@ -38,7 +38,11 @@ def no_remote_send(case: Case) -> Finding:
     name, watching = case.qp_name(peer), watcher(case, qp)
     cure = _no_remote_send_cure(case, peer, receive.wqe.length)
     if not done:
-        return warn(fact(f"{name} has sent nothing yet", receive.posted), cure=cure)
+        took = case.log.about(Kind.RECV_TAKEN, qp.thing)
+        said = f"{name} has sent nothing yet"
+        if took:
+            said = f"earlier receives took what {name} sent, and it has sent nothing since"
+        return warn(fact(said, event_of(took[-1]) if took else receive.posted), cure=cure)
     facts = [
         fact(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
         *[fact(f"{name} did {fmt.send_wqe(each.wqe)}, which consumes no receive", each.event)
@@ -67,7 +71,7 @@ def recv_state(case: Case) -> Finding:
     if case.receive is not None:
         return _of_receive(case)
     unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None or unanswered.send.wqe is None or qp.transport.acknowledged:
+    if unanswered is None or qp is None or qp.transport.acknowledged:
         return NA
     misses, target = unanswered.because("not-ready"), partners.target(case)
     if not misses or target is None:
@@ -77,7 +81,7 @@ def recv_state(case: Case) -> Finding:
     return fail(
         fact(f"{name} was in {state.name}", since),
         fact(f"{target.node} dropped it for that", misses[-1].event),
-        cure=_recv_state_cure(case, qp, target, unanswered.send.wqe.wr), since=since,
+        cure=_recv_state_cure(case, qp, target, unanswered.wqe.wr), since=since,
     )  # fmt: skip
 
 
@@ -133,7 +137,7 @@ def _waits_for_completion(case: Case, qp: QueuePair, writes: list[Done]) -> Find
     there = f": the bytes are in the memory of {qp.node}" if _is_write(last) else ""
     facts = [
         fact(f"{name} did {fmt.send_wqe(last.wqe)}{there}", last.event),
-        fact(f"it takes no receive of {case.qp_name(qp)}, and completes at {name} only"),
+        fact(f"this consumes no receive of {case.qp_name(qp)}, and completes at {name} only"),
     ]  # fmt: skip
     cure, watching = _write_no_signal_cure(case, qp, peer, last), watcher(case, qp)
     if not watching:  # a message may follow

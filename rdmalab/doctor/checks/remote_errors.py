@@ -2,62 +2,84 @@
 
 from collections.abc import Callable
 
+from rdmalab.command import Noun
 from rdmalab.doctor import key_lookup
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.keys import region_number
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES
-from rdmalab.spec.records import Kind, Record, cqe_of, event_of, node_of, reason_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    cqe_of,
+    event_of,
+    node_of,
+    reason_of,
+    roce_packet_of,
+)
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
+from rdmalab.views import fmt, key_denials
 
 
 # ------------------------------------------------------------ rem-inv-req
 # rem-inv-req: the peer holds the request for one that it may not, or cannot, do.
 @check("rem-inv-req")
-def rem_inv_req(case: Case) -> Finding:
-    """Which test of the responder it failed."""
-    send, qp, peer = case.send, case.qp, case.peer
-    if send is None or send.wqe is None or send.ending is None or qp is None:
-        return NA
+def rem_inv_req(case: Case, ending: Ending, qp: QueuePair) -> Finding:
+    """Which test of the responder it failed, or its receive did."""
+    peer, send, wqe = case.peer, case.send, case.wqe
+    if send is None or wqe is None:
+        return _not_invalidated(case, ending, qp)
     if case.unanswered is not None and (dropped := case.unanswered.because("not-enabled")):
-        return _rem_inv_req_without_nak(case, send.wqe, dropped[-1].event)
-    if send.ending.status is not WCStatus.REM_INV_REQ_ERR:
+        if peer is None:
+            return NA
+        fix = Fix(_CURES["not-enabled"](case, wqe, qp, peer))
+        said = f"{case.qp_name(peer)} refused it: {_not_enabled(case, wqe, qp, peer)}"
+        return _without_nak(qp, ending, fact(said, dropped[-1].event), fix)
+    if ending.status is not WCStatus.REM_INV_REQ_ERR:
         return ok("the peer did not find it invalid")
     refused = _rem_inv_req_refusal(case, peer)
     naks = [row for row in send.answers if row.label == "NAK_INVALID_REQUEST"]
     evidence = [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(fact("it ended with REM_INV_REQ_ERR", send.ending.event))
+    evidence.append(fact("it ended with REM_INV_REQ_ERR", ending.event))
     if refused is None or peer is None:
         return fail(*evidence)
     name = reason_of(refused)
     tell = _DENIAL_TEXTS.get(name)
-    reason = tell(case, send.wqe, qp, peer) if tell is not None else fmt.reason(name)
-    lines = _CURES[name](case, send.wqe, qp, peer) if name in _CURES else []
+    reason = tell(case, wqe, qp, peer) if tell is not None else fmt.reason(name)
+    lines = _CURES[name](case, wqe, qp, peer) if name in _CURES else []
     text = f"{case.qp_name(peer)} refused it: {reason}"
     return fail(fact(text, event_of(refused)), *evidence, cure=Fix(lines) if lines else None)
 
 
-def _rem_inv_req_without_nak(case: Case, wqe: SendWqe, event: int) -> Finding:
-    """On UC: the responder drops the request, and its completion at the sender has SUCCESS."""
-    qp, peer, send = case.qp, case.peer, case.send
-    if qp is None or peer is None or send is None:
+def _not_invalidated(case: Case, ending: Ending, qp: QueuePair) -> Finding:
+    """A receive that a SEND with invalidate took before its key was refused."""
+    if ending.status is not WCStatus.REM_INV_REQ_ERR:
         return NA
-    reason = _not_enabled(case, wqe, qp, peer)
+    found = [r for r in case.log.about(Kind.REQUEST_REFUSED, qp.thing)
+             if reason_of(r) == "invalidate" and event_of(r) <= ending.event][-1:]  # fmt: skip
+    ieth = roce_packet_of(found[-1]).ieth if found else None
+    region = case.hca.mrs.items.get(region_number(ieth.rkey)) if ieth is not None else None
+    whose = f"the key of {case.name(Noun.MR, case.node, region.number)}" if region else "a key"
     return fail(
-        fact(f"{case.qp_name(peer)} refused it: {reason}", event),
-        fact(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
-        cure=Fix(_CURES["not-enabled"](case, wqe, qp, peer)),
-    )
+        fact(f"{case.qp_name(qp)} refused to invalidate {whose}: that is no bound type 2 window "
+             "of it", event_of(found[-1]) if found else None),
+        fact("this receive ended with REM_INV_REQ_ERR", ending.event),
+        cure=Fix(program="send with the rkey of a type 2 window that the receiver bound, or "
+                         "without invalidate"),
+    )  # fmt: skip
+
+
+def _without_nak(qp: QueuePair, ending: Ending, refusal: Evidence, cure: Fix | None) -> Finding:
+    """On UC: the responder drops the request, and its completion at the sender has SUCCESS."""
+    return fail(refusal, fact(f"{qp.qp_type.name} sends no NAK for it", ending.event), cure=cure)
 
 
 def _rem_inv_req_refusal(case: Case, peer: QueuePair | None) -> Record | None:
     """The newest one of the peer that counts as an invalid request."""
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number) if peer is not None else []
-    for _, record in reversed(found):
+    for record in reversed(found):
         valid = reason_of(record) in ("sequence-gap", "no-receive")
         if event_of(record) <= case.ended and not valid:
             return record
@@ -79,14 +101,14 @@ def _rights(lacks: int) -> str:
 
 
 def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
-    return "its max_dest_rd_atomic is 0, it serves no READ and no atomic"
+    return "its max_dest_rd_atomic is 0: no READ and no atomic is served"
 
 
 def _too_deep(case: Case, _wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> str:
     ours, theirs = qp.attr.max_rd_atomic, peer.attr.max_dest_rd_atomic
     return (
-        f"it serves {theirs} READs and atomics at a time (max_dest_rd_atomic), "
-        f"{case.qp_name(qp)} has {ours} under way (max_rd_atomic)"
+        f"max_dest_rd_atomic={theirs} of {case.qp_name(peer)} is less than "
+        f"max_rd_atomic={ours} of {case.qp_name(qp)}"
     )
 
 
@@ -126,7 +148,7 @@ def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str
     mr = case.world.nodes[peer.node].rkeys.get(wqe.wr.rkey)
     if mr is None:
         return []
-    name = f"{key_lookup.name_of(case, peer.node, mr)}[{place - mr.iova}]"
+    name = f"{key_denials.name_of(case.names, peer.node, mr)}[{place - mr.iova}]"
     named = {"remote": name, "remote_addr": None, "rkey": None}
     again = simple_fixes.again(case, qp, wqe.wr, after_reset=True, **named)
     return [*simple_fixes.bring_up_again(case, qp), *again]
@@ -162,7 +184,11 @@ def rem_access(case: Case) -> Finding:
     if send is None or send.wqe is None or send.ending is None or case.qp is None:
         return NA
     if case.unanswered is not None and (dropped := case.unanswered.because("rkey")):
-        return _rem_access_without_nak(case, send.wqe, dropped[-1].event)
+        if peer is None:
+            return NA
+        refusal = _rem_access_refusal(case, send.wqe, peer, case.qp)
+        cure = _cure(case, send.wqe, case.qp, peer)
+        return _without_nak(case.qp, send.ending, fact(refusal.text, dropped[-1].event), cure)
     if send.ending.status is not WCStatus.REM_ACCESS_ERR:
         return ok("the peer did not deny its memory")
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
@@ -178,7 +204,7 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
     if ending is None or ending.status is not WCStatus.LOC_ACCESS_ERR:
         return NA
     found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
-    events = [event_of(r) for _, r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
+    events = [event_of(r) for r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     return fail(
         fact(f"{case.qp_name(qp)} refused a WRITE with immediate: its R_Key does not allow it",
              events[-1] if events else None),
@@ -186,27 +212,14 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
     )  # fmt: skip
 
 
-def _rem_access_without_nak(case: Case, wqe: SendWqe, event: int) -> Finding:
-    """On UC: the responder drops the request, and its completion at the sender has SUCCESS."""
-    qp, peer, send = case.qp, case.peer, case.send
-    if qp is None or peer is None or send is None:
-        return NA
-    refusal = _rem_access_refusal(case, wqe, peer, qp)
-    return fail(
-        fact(refusal.text, event),
-        fact(f"{qp.qp_type.name} sends no NAK for it", send.ending.event if send.ending else None),
-        cure=_cure(case, wqe, qp, peer),
-    )
-
-
 def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-    events = [event_of(r) for _, r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
+    events = [event_of(r) for r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
     test = f"rkey {wqe.wr.rkey:#x} did not allow it then; now it does"
     if denial is not None:
         test = key_lookup.denial_text(case, denial, peer)
-    return fact(f"{case.qp_name(peer)} refused it: {test}", events[-1] if events else None)
+    return fact(test, events[-1] if events else None)
 
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
@@ -228,23 +241,20 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
         changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, correction.length)
     silent = not qp.transport.acknowledged  # then both ends are as they were
     again = simple_fixes.again(case, qp, wqe.wr, after_reset=not silent, **changed)
-    return Fix(
-        [*correction.lines, *([] if silent else memory_fixes.ready_to_send(case, qp)), *again]
-    )
+    ready = [] if silent else memory_fixes.ready_to_send(case, qp)
+    return Fix([*correction.lines, *ready, *again], note=correction.note)
 
 
 # ------------------------------------------------------------ rem-op
 # rem-op: the peer could not finish what it had accepted.
 @check("rem-op")
-def rem_op(case: Case) -> Finding:
+def rem_op(case: Case, send: Send, ending: Ending) -> Finding:
     """What went wrong at the peer, which only its own completions tell."""
-    send, peer = case.send, case.peer
-    if send is None or send.ending is None:
-        return NA
-    if send.ending.status is not WCStatus.REM_OP_ERR:
+    peer = case.peer
+    if ending.status is not WCStatus.REM_OP_ERR:
         return ok("the peer carried out what it had accepted")
     evidence = _at_peer(case, peer) if peer is not None else []
-    return fail(*evidence, fact("here it ended with REM_OP_ERR", send.ending.event))
+    return fail(*evidence, fact("here it ended with REM_OP_ERR", ending.event))
 
 
 def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
@@ -252,8 +262,8 @@ def _at_peer(case: Case, peer: QueuePair) -> list[Evidence]:
     name = case.qp_name(peer)
     refusals = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
     found = [fact(f"{name} failed it: {fmt.reason(reason_of(r))}", event_of(r))
-             for _, r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
-    for _, record in case.log.failed_receives:
+             for r in refusals if event_of(r) <= case.ended][-1:]  # fmt: skip
+    for record in case.log.failed_receives:
         cqe = cqe_of(record)
         at_peer = (node_of(record), cqe.qp_num) == (peer.node, peer.number)
         if at_peer and cqe.status is not WCStatus.WR_FLUSH_ERR:

@@ -1,30 +1,27 @@
-"""Receiver not ready: the peer has no receive for a message."""
+"""Receiver not ready, and receive queues: empty, full, or filled in the wrong place."""
 
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import partners
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Call, Case, Ending, QueuePair, Send, SendWqe, SharedReceiveQueue
+from rdmalab.doctor.facts import partners, shared
 from rdmalab.doctor.facts.bring_up import set_at
-from rdmalab.doctor.finding import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    check,
-    fact,
-    fail,
-    hinders,
-    ok,
-)
+from rdmalab.doctor.facts.full_queues import Backlog, after_polling, answer, backlog
+from rdmalab.doctor.facts.shared import source
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
-from rdmalab.doctor.work.send import MOST_PACKETS
-from rdmalab.hca.qp import QueuePair
-from rdmalab.spec.records import Kind, event_of
+from rdmalab.doctor.fixes.reconnecting import once_more, receive_at, reconnect
+from rdmalab.doctor.work import attempts
+from rdmalab.doctor.work.send import MOST_PACKETS, post_kind
+from rdmalab.hca.wr import SendWR
+from rdmalab.spec.records import Kind, cqe_of, event_of, object_of, recv_wqe_of
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.states import Attr, QPState
+from rdmalab.spec.rules import errno_name
+from rdmalab.spec.states import Attr, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS
+from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
 from rdmalab.views.ladder import PacketRow
+from rdmalab.world.relations import node_at, peer_of
 
 
 # ------------------------------------------------------------ rnr-infinite
@@ -34,7 +31,9 @@ def rnr_infinite(case: Case) -> Finding:
     """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
     qp = case.qp
     if qp is None or qp.attr.rnr_retry != INFINITE_RETRIES:
-        return NA if qp is None else ok("no RNR NAK is answered without end")
+        return (
+            NA if qp is None else ok(f"rnr_retry is {qp.attr.rnr_retry}: the retries are limited")
+        )
     since = set_at(case, qp, Attr.RNR_RETRY)
     return _unready(
         case, fact(f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit", since)
@@ -46,7 +45,7 @@ def rnr_wait(case: Case) -> Finding:
     """Whether it waits for a receive of the peer, with a limited number of retries."""
     qp = case.qp
     if qp is None or qp.attr.rnr_retry == INFINITE_RETRIES:
-        return NA if qp is None else ok("RNR NAKs are answered without end")
+        return NA if qp is None else ok("rnr_retry is 7 (no limit): see rnr-infinite")
     used, most = qp.comp.rnr_retried, qp.attr.rnr_retry
     return _unready(case, fact(f"no receive is posted for it: RNR retry {used} of {most}"))
 
@@ -61,15 +60,26 @@ def _unready(case: Case, first: Evidence) -> Finding:
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     if not naks:
         return ok("no RNR NAK has come for it")
-    if peer is None or peer.source.wqes:
+    if peer is None or source(case, peer).wqes:
         return ok("a receive waits for it now")
+    srq, name = case.shared_by(peer), case.qp_name(peer)
+    empty = f"{name} had no receive for it"
+    if srq is not None:
+        own = case.name(Noun.SRQ, srq.node, srq.number)
+        empty = f"{own} was empty; {name} takes its receives from {own}"
     return hinders(
-        case, first, fact(f"{case.qp_name(peer)} had no receive for it", naks[0].event),
+        case, first,
+        fact(f"{empty}{_kept(naks)}", naks[0].event),
         fact(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
              naks[-1].event),
         *_next(case), cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
         since=naks[0].event,
     )  # fmt: skip
+
+
+def _kept(naks: list[PacketRow]) -> str:
+    """Of very many NAKs the first is not known."""
+    return "" if len(naks) < MOST_PACKETS else " (the first NAK that is still kept)"
 
 
 def _many(naks: list[PacketRow]) -> str:
@@ -93,24 +103,23 @@ _USUAL = 12
 
 
 @check("rnr-slow")
-def rnr_slow(case: Case) -> Finding:
+def rnr_slow(case: Case, send: Send, qp: QueuePair, peer: QueuePair) -> Finding:
     """Whether it waits out a long min_rnr_timer, and a receive is there by now."""
-    send, qp, peer = case.send, case.qp, case.peer
-    if send is None or qp is None or peer is None or not send.on_queue or not send.begun:
+    if not send.on_queue or not send.begun:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     until_ns = qp.comp.rnr_until_ns
     if until_ns is None or not naks or naks[-1].timer is None:
         return ok("it does not wait for the receiver")
     code, wait_ns = naks[-1].timer, RNR_NS[naks[-1].timer]
-    if wait_ns < LONG_NS or not peer.source.wqes:
+    if wait_ns < LONG_NS or not source(case, peer).wqes:
         return ok(f"the receiver asked for {fmt.duration(wait_ns)} only")
     rows = set_at(case, peer, Attr.MIN_RNR_TIMER)
     return hinders(
         case, fact(f"{case.qp_name(peer)} was given min_rnr_timer={code}: "
                    f"{fmt.duration(wait_ns)}{', not none' if code == 0 else ''}", rows),
         fact(f"{case.qp_name(peer)} had no receive, and asked for that wait", naks[-1].event),
-        fact(f"a receive is there; the next try is at {fmt.clock(until_ns)}"),
+        fact(f"a receive is posted, and the wait ends at {fmt.clock(until_ns)}"),
         cure=_rnr_slow_cure(case, peer), since=rows,
     )  # fmt: skip
 
@@ -125,29 +134,23 @@ def _rnr_slow_cure(case: Case, peer: QueuePair) -> Fix | None:
 # ------------------------------------------------------------ rnr-retry-exc
 # rnr-retry-exc: the peer had no receive, as often as rnr_retry allows.
 @check("rnr-retry-exc")
-def rnr_retry_exc(case: Case) -> Finding:
+def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     """How many RNR NAKs came, and how many the requester puts up with."""
-    send, qp = case.send, case.qp
-    if send is None or send.ending is None or qp is None:
-        return NA
-    if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
+    if ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
         return ok("it did not fail for want of a receive")
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     many = f"{fmt.count(len(naks), 'RNR NAK')} came"
     evidence = [fact(f"{many}, this was the last", row.event) for row in naks[-1:]]
     count = f"rnr_retry={qp.attr.rnr_retry} is used up: RNR_RETRY_EXC_ERR"
-    return fail(*evidence, fact(count, send.ending.event), since=send.ending.event)
+    return fail(*evidence, fact(count, ending.event), since=ending.event)
 
 
 # ------------------------------------------------------------ no-rr
 # no-rr: a message came, and no receive was posted for it.
 @check("no-rr")
-def no_rr(case: Case) -> Finding:
+def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Whether it found the receive queue of its target empty, and is lost or was given up."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None:
-        return NA
-    target = partners.target(case)
+    target = partners.target(case) if send.wqe is not None else case.peer
     if target is None or target.shares_receives:
         return NA
     found = (
@@ -157,7 +160,8 @@ def no_rr(case: Case) -> Finding:
     )
     if not found:
         return ok("it found a receive, or needed none")
-    return fail(*found, cure=_no_rr_cure(case, qp, target), since=found[0].event)
+    cure = _no_rr_cure(case, send.wqe, qp, target) if send.wqe is not None else None
+    return fail(*found, cure=cure, since=found[0].event)
 
 
 def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
@@ -166,8 +170,11 @@ def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
     if send is None or send.ending is None:
         return []
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
-    if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR or not naks:
+    if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
         return []
+    if not naks:  # the log no longer has them
+        said = f"each try of it got an RNR NAK: {case.qp_name(target)} had no receive"
+        return [fact(said, send.ending.event)]
     many = fmt.count(len(naks), "RNR NAK")
     return [
         *_last_taken(case, target, naks[0].event),
@@ -181,8 +188,8 @@ def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
     misses = case.unanswered.because("no-receive") if case.unanswered is not None else []
     if not misses:
         return []
-    posts = case.log.about(Kind.RECV_POSTED, partners.thing_of(target))
-    later = [r for _, r in posts if event_of(r) > misses[0].event]
+    posts = case.log.about(Kind.RECV_POSTED, target.thing)
+    later = [r for r in posts if event_of(r) > misses[0].event]
     name = case.qp_name(target)
     return [
         *_last_taken(case, target, misses[0].event),
@@ -193,17 +200,204 @@ def _dropped(case: Case, target: QueuePair) -> list[Evidence]:
 
 def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """When its receive queue became empty."""
-    taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(target))
-    earlier = [event_of(r) for _, r in taken if event_of(r) < event]
+    taken = case.log.about(Kind.RECV_TAKEN, target.thing)
+    earlier = [event_of(r) for r in taken if event_of(r) < event]
     name = case.qp_name(target)
     return [fact(f"{name} consumed its last receive", earlier[-1])] if earlier else []
 
 
-def _no_rr_cure(case: Case, qp: QueuePair, target: QueuePair) -> Fix | None:
-    wqe = case.send.wqe if case.send is not None else None
-    if wqe is None:
-        return None
+def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:
     if not qp.transport.acknowledged:
         return Fix(once_more(case, qp, wqe.wr, target))
     lines = reconnect(case, qp, target)
     return Fix(lines + once_more(case, qp, wqe.wr, target, after_reset=True))
+
+
+# ------------------------------------------------------------ srq-vs-rq
+# srq-vs-rq: the receive went to another queue than the one that messages are taken from.
+
+
+@check("srq-vs-rq")
+def srq_vs_rq(case: Case) -> Finding:
+    """Of a refused post_recv, whether its queue pair has an SRQ; of a send that finds no receive,
+    whether receives were posted to an SRQ that the peer does not take them from."""
+    if case.call is not None and case.call.verb == "post_recv" and case.qp is not None:
+        return _of_call(case, case.call, case.qp)
+    send, peer = case.send, case.peer
+    if send is None or send.wqe is None or peer is None or not case.asked:
+        return NA
+    if not shared.lacks_receive(case, peer):
+        return NA
+    misplaced_receive = shared.misplaced_receive(case, peer)
+    if not misplaced_receive:
+        return ok("no receive for the peer was posted to another queue")
+    cure = _where_it_is_taken(case, peer, send.wqe)
+    return fail(
+        *misplaced_receive, _no_receive(case, peer), cure=cure, since=misplaced_receive[0].event
+    )
+
+
+def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
+    """A receive on the right queue; where the send has ended, a new connection and the send."""
+    srq = case.shared_by(peer)
+    lines = [simple_fixes.room(case, peer, wqe.length)]
+    if srq is not None:
+        pd = Thing(Noun.PD, srq.node, srq.pd)
+        name = case.name(Noun.SRQ, srq.node, srq.number)
+        lines = [receive_at(case, name, pd, wqe.length, srq.posted + 1)]
+    qp = case.qp
+    if qp is None or case.send is None or case.send.ending is None:
+        return Fix(lines)
+    again = simple_fixes.post_send(case, qp, wqe.wr)
+    connect = reconnect(case, qp, peer)
+    return Fix([*lines, *connect, again] if srq is not None else [*connect, *lines, again])
+
+
+def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
+    if call.refusal != shared.RULE:
+        return ok("it was posted to the right queue")
+    attempt, srq = attempts.of_call(case.log, case.call), case.name(Noun.SRQ, qp.node, qp.srq)
+    wrs = attempts.bound(case.session, attempt, attempt.left) if attempt is not None else []
+    answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
+    made = case.log.created(qp.thing)
+    lines = [simple_fixes.post_recv(case, qp, wr) for wr in wrs]
+    return fail(
+        fact(f"{case.qp_name(qp)} was made with srq={srq}", made),
+        fact(answer, call.event),
+        cure=Fix(lines) if lines else None,
+        since=call.event,
+    )
+
+
+def _no_receive(case: Case, peer: QueuePair) -> Evidence:
+    """The message that found none."""
+    found = case.log.about(Kind.REQUEST_REFUSED, peer.thing)
+    return fact("a message found no receive", event_of(found[0]) if found else None)
+
+
+# ------------------------------------------------------------ recv-before-send
+# recv-before-send: the answer is here, and was taken for the completion of the request.
+@check("recv-before-send", asked=True, found=backlog)
+def recv_before_send(case: Case, found: Backlog, call: Call) -> Finding:
+    """Of a post that found no slot, whether it followed the peer's answer and not a completion."""
+    if not found.all_under_way:
+        return ok("some of what held its slots was done")
+    message = answer(case, found)
+    if message is None:
+        return ok("no message was taken for their completion")
+    last, cqe = found.sends[-1], cqe_of(message)
+    lines = after_polling(case, found)
+    return fail(
+        _state(last, call.event),
+        fact(f"the peer's message was polled ({fmt.wr(cqe.wr_id)} of the receives), "
+             "which frees no slot", event_of(message)),
+        fact(f"{call.verb} followed at once", call.event),
+        cure=Fix(lines) if lines else None, since=last.posted,
+    )  # fmt: skip
+
+
+def _state(send: Send, event: int) -> Evidence:
+    """The newest request, and where its acknowledgement was then."""
+    name = fmt.wr(send.subject.wr_id)
+    acks = [row for row in send.answers if row.event <= event]
+    if not acks:
+        return fact(f"{name} was posted, and not yet acknowledged", send.posted)
+    return fact(f"{name} was posted, and its {acks[-1].label}, which left at "
+                f"{fmt.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
+
+
+# ------------------------------------------------------------ rq-full
+# rq-full: as many receives are posted as the queue holds.
+Queue = QueuePair | SharedReceiveQueue
+
+
+@check("rq-full", asked=True, verbs=attempts.RECEIVING)
+def rq_full(case: Case, call: Call) -> Finding:
+    """Of a receive that found no slot, whether all slots held receives that no message took."""
+    queue = attempts.queue_of(case.world, case.call)
+    if queue is None:
+        return NA
+    if call.refusal != "queue-full":
+        return ok("the receive queue was not full")
+    thing = _thing(queue)
+    name, many = case.names.of(thing), _capacity(queue)
+    if _waiting(case, queue, thing, call.event) < many:
+        return ok("messages had taken some of its receives")
+    posted = [event_of(r) for r in case.log.about(post_kind(thing), thing)
+              if event_of(r) <= call.event]  # fmt: skip
+    return fail(
+        fact(f"{fmt.count(many, 'receive')} are all that {name} holds, and no message had taken "
+             "one of them", posted[-many] if len(posted) >= many else None),
+        fact(f"{call.verb} returned {errno_name(call.errno)}, and did not set errno", call.event),
+        cure=_cure(case, queue), since=call.event,
+    )  # fmt: skip
+
+
+def _thing(queue: Queue) -> Thing:
+    return Thing(Noun.QP if isinstance(queue, QueuePair) else Noun.SRQ, queue.node, queue.number)
+
+
+def _capacity(queue: Queue) -> int:
+    return queue.rq.capacity if isinstance(queue, QueuePair) else queue.capacity
+
+
+def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
+    """How many receives waited in that event: what waits now, less what came and went since."""
+    now = len(queue.rq.wqes if isinstance(queue, QueuePair) else queue.wqes)
+    shared = thing.number if thing.noun is Noun.SRQ else 0
+    taken = sum(
+        event_of(r) > event
+        and recv_wqe_of(r).srq == shared
+        and (shared > 0 or object_of(r) == thing.number)
+        for r in case.log.of(Kind.RECV_TAKEN, thing.node)
+    )
+    posted = sum(event_of(r) > event for r in case.log.about(post_kind(thing), thing))
+    return int(now + taken - posted)
+
+
+# --------------------------------------------------------------------------- the cure
+def _cure(case: Case, queue: Queue) -> Fix:
+    """A message takes the oldest of them, and its polled completion gives the slot back."""
+    attempt = attempts.of_call(case.log, case.call)
+    users = case.world.nodes[queue.node].qps.items.values()
+    takers = [queue] if isinstance(queue, QueuePair) else [
+        qp for qp in users if qp.srq == queue.number
+    ]  # fmt: skip
+    for qp in takers:
+        message = _message(case, qp)
+        if message and attempt is not None and qp.recv_cq:
+            cq = case.name(Noun.CQ, qp.node, qp.recv_cq)
+            again = attempts.said_again(case.session, attempt, attempt.left)
+            return Fix([message, "run", f"poll_cq {cq}", again])
+    return Fix(program="count the receives that are posted, or ask for a longer queue when it is "
+                        "made")  # fmt: skip
+
+
+def _message(case: Case, qp: QueuePair) -> str:
+    """An empty message to this queue pair, from its peer or from a datagram's sender."""
+    wr = SendWR(opcode=WROpcode.SEND, flags=SendFlags.SIGNALED)
+    peer = peer_of(case.world, qp)
+    if peer is not None and peer.state is QPState.RTS:
+        return simple_fixes.post_send(case, peer, wr, wr_id=None)
+    for hca in case.world.nodes.values():
+        for other in hca.qps.items.values():
+            ah = _handle(case, other, qp)
+            if ah and other.state is QPState.RTS and qp.qp_type is QPType.UD:
+                wr.ah, wr.remote_qpn, wr.remote_qkey = ah, qp.number, qp.attr.qkey or 0
+                return simple_fixes.post_send(
+                    case, other, wr, wr_id=None, remote_qpn=case.qp_name(qp)
+                )
+    return ""
+
+
+def _handle(case: Case, sender: QueuePair, receiver: QueuePair) -> int:
+    """The number of an address handle of a UD queue pair that leads there; 0: it has none."""
+    handles = case.world.nodes[sender.node].ahs.items.values()
+    if sender.qp_type is not QPType.UD or sender is receiver:
+        return 0
+    leads = (
+        ah.number
+        for ah in handles
+        if ah.pd == sender.pd and node_at(case.world, sender.node, ah.attr) == receiver.node
+    )
+    return next(leads, 0)

@@ -3,17 +3,13 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.call import Call
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe
 from rdmalab.doctor.facts import full_queues
-from rdmalab.doctor.facts.backlog import after_polling, answer, backlog, gets_on
+from rdmalab.doctor.facts.full_queues import Backlog, after_polling, answer, backlog, gets_on
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.attempts import Attempt
-from rdmalab.doctor.work.send import Send
-from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, cqe_of, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
@@ -24,24 +20,31 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ unsignaled
 # unsignaled: it was carried out, and it is not signaled.
-@check("unsignaled")
-def unsignaled(case: Case) -> Finding:
+@check("unsignaled", asked=True)
+def unsignaled(case: Case, send: Send, wqe: SendWqe) -> Finding:
     """Of a send that is done, whether it was to have a completion at all."""
-    send = case.send
-    if send is None or send.wqe is None or not case.asked or case.arrival:
+    if case.arrival:
         return NA
-    if send.wqe.signaled:
+    if wqe.signaled:
         return ok("it asks for a completion", send.posted)
     if send.ending is None or send.ending.status is not WCStatus.SUCCESS:
         return ok("an error would have a completion all the same")
-    wr, qp = send.wqe.wr, send.qp
-    flags = SendFlags(wr.flags) | SendFlags.SIGNALED
-    lines = simple_fixes.again(case, qp, wr, flags=fmt.flags(flags, SendFlags)) if qp else []
     return fail(
         fact("posted without IBV_SEND_SIGNALED, and the queue pair has sq_sig_all=0", send.posted),
         fact("carried out with success", send.ending.event),
-        cure=Fix(lines) if lines else None,
+        cure=_signaled(case, send),
     )
+
+
+def _signaled(case: Case, send: Send) -> Fix:
+    """The flag that the post lacks. Nothing is broken, so nothing is posted again."""
+    assert send.wqe is not None
+    wr, said = send.wqe.wr, f"post {fmt.wr(send.wqe.wr.wr_id)} with flags=SIGNALED"
+    if send.qp is None or send.posted is None:
+        return Fix(program=said)
+    flags = fmt.flags(SendFlags(wr.flags) | SendFlags.SIGNALED, SendFlags)
+    line = simple_fixes.post_send(case, send.qp, wr, flags=flags)
+    return Fix([line], program=said, before=send.posted)
 
 
 # ------------------------------------------------------------ sq-full-of-unsignaled
@@ -86,12 +89,9 @@ def _cure(case: Case, qp: QueuePair) -> Fix | None:
 
 # ------------------------------------------------------------ sq-too-small
 # sq-too-small: all that holds the send queue is still under way; the queue is too short for it.
-@check("sq-too-small")
-def sq_too_small(case: Case) -> Finding:
+@check("sq-too-small", found=backlog)
+def sq_too_small(case: Case, found: Backlog, call: Call) -> Finding:
     """Of a post that found no slot, whether polling could not have helped."""
-    found, call = backlog(case), case.call
-    if found is None or call is None:
-        return NA
     if not found.all_under_way:
         return ok("some of what held its slots was done")
     if not found.signaled:
@@ -143,7 +143,7 @@ def _on_cq(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
     _, many, _ = full_queues.unpolled(case, qp, is_send=is_send)
     oldest = next(c for c in cq.cqes if c.qp_num == qp.number and c.is_send is is_send)
     entries = case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, qp.node, cq.number))
-    added = [event_of(r) for _, r in entries if cqe_of(r) is oldest]
+    added = [event_of(r) for r in entries if cqe_of(r) is oldest]
     what = f"{fmt.count(many, 'completion')} of {case.qp_name(qp)} on {name}"
     polls = [c for c in case.log.calls("poll_cq", qp.node) if c.thing[1] == cq.number]
     if polls:
@@ -222,6 +222,6 @@ def _begins_with(case: Case, call: Call, first: Attempt) -> bool:
 
 def _is_one(case: Case, found: _Again) -> bool:
     """Whether the send that is asked about is among those that were posted twice."""
-    same = Thing(Noun.QP, found.qp.node, found.qp.number) == case.subject.thing
+    same = found.qp.thing == case.subject.thing
     ids = [attempts.id_of(wr) for wr in found.first.wrs[: found.first.posted]]
     return same and case.subject.wr_id in ids

@@ -2,21 +2,18 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.doctor.work import messages
-from rdmalab.doctor.work.content import Content
-from rdmalab.doctor.work.messages import Message, meet
+from rdmalab.doctor.work.messages import meet
+from rdmalab.doctor.work.ownership import fills
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind, event_of, node_of, object_of, packet_of
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local
 from rdmalab.views import fmt
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
@@ -25,7 +22,7 @@ from rdmalab.world.relations import find_qp
 # ------------------------------------------------------------ overlap-sges
 # overlap-sges: two elements of a list that is written to name the same bytes.
 class Scattered(NamedTuple):
-    """A work request that writes into the own buffers. message: what a receive took."""
+    """A work request that writes into local buffers. message: what a receive took."""
 
     posted: int | None
     wqe: SendWqe | RecvWqe
@@ -54,16 +51,10 @@ def overlap_sges(case: Case) -> Finding:
 
 
 def _of_work(case: Case) -> list[Scattered]:
-    work = case.send or case.receive
-    if work is None or work.wqe is None or not _scatters(work.wqe):
+    work = case.work
+    if work is None or work.wqe is None or not fills(work.wqe):
         return []
     return [Scattered(work.posted, work.wqe, case.qp, case.message)]
-
-
-def _scatters(wqe: SendWqe | RecvWqe) -> bool:
-    if isinstance(wqe, RecvWqe):
-        return True
-    return wqe.work is not None and wqe.work.local is Local.SCATTER
 
 
 def _of_bytes(case: Case) -> list[Scattered]:
@@ -110,10 +101,9 @@ def _apart(sg: list[SGE]) -> list[SGE]:
 # ------------------------------------------------------------ sge-zero
 # sge-zero: an element of length 0, which the documents and the drivers read differently.
 @check("sge-zero")
-def sge_zero(case: Case) -> Finding:
+def sge_zero(case: Case, work: Send | Receive) -> Finding:
     """Whether an element has length 0, and for how many bytes that stands here."""
-    work = case.send or case.receive
-    if work is None or work.wqe is None:
+    if work.wqe is None:
         return NA
     failed = work.ending is not None and work.ending.status is not WCStatus.SUCCESS
     inline = isinstance(work.wqe, SendWqe) and work.wqe.inline is not None
@@ -193,7 +183,7 @@ def _for(case: Case, content: Content) -> list[Message]:
 
 def _empty_writes(case: Case, content: Content) -> list[Message]:
     found = []
-    for _, record in case.log.of(Kind.PACKET_RECEIVED, case.node):
+    for record in case.log.of(Kind.PACKET_RECEIVED, case.node):
         packet = packet_of(record)
         reth = packet.reth if isinstance(packet, Packet) else None
         write = isinstance(packet, Packet) and packet.opcode_row.op is Op.RDMA_WRITE

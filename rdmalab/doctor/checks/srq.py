@@ -1,24 +1,29 @@
-"""Receives of a shared receive queue."""
+"""Shared receive queues: empty, taken by others, in error; XRC."""
 
 from typing import NamedTuple
 
 from rdmalab.command import Noun
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair, Receive, RecvWqe, Send, SendWqe, SharedReceiveQueue
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.facts.shared import Refused, misplaced_receive, refused
 from rdmalab.doctor.facts.undelivered import users_of
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.facts.waiting import watcher
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import piece, reconnect
-from rdmalab.doctor.work.receive import Receive
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.doctor.fixes.reconnecting import (
+    create_like,
+    join,
+    piece,
+    reconnect,
+    room,
+    some_message,
+)
 from rdmalab.hca.wr import SGE
 from rdmalab.hca.xrcd import named_srq
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Kind
+from rdmalab.spec.records import Kind, async_event_of, event_of
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
@@ -26,11 +31,11 @@ from rdmalab.world.relations import peer_of
 
 # ------------------------------------------------------------ srq-stolen
 # srq-stolen: a shared receive went to another queue pair than the one it was posted for.
-@check("srq-stolen")
-def srq_stolen(case: Case) -> Finding:
+@check("srq-stolen", asked=True)
+def srq_stolen(case: Case, receive: Receive) -> Finding:
     """Whether one queue pair took it, and then another one of the SRQ found none."""
-    receive, taker = case.receive, case.qp
-    if receive is None or not receive.shared or not case.asked or receive.taking is None:
+    taker = case.qp
+    if not receive.shared or receive.taking is None:
         return NA
     event = rec.event_of(receive.taking)
     left_out = [
@@ -55,11 +60,11 @@ def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
     found = [
         rec.event_of(r)
         for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
-        for _, r in case.log.about(kind, partners.thing_of(qp))
+        for r in case.log.about(kind, qp.thing)
         if rec.reason_of(r) == "no-receive" and rec.event_of(r) > since
     ]
-    taken = case.log.about(Kind.RECV_TAKEN, partners.thing_of(qp))
-    return found[0] if found and not any(rec.event_of(r) > found[-1] for _, r in taken) else None
+    taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
+    return found[0] if found and not any(rec.event_of(r) > found[-1] for r in taken) else None
 
 
 def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
@@ -105,13 +110,13 @@ def _limit(case: Case, found: Refused) -> Limit | None:
     """The last time that SRQ_LIMIT_REACHED was raised."""
     raised = [
         rec.event_of(r)
-        for _, r in case.log.about(Kind.ASYNC_RAISED, found.thing)
+        for r in case.log.about(Kind.ASYNC_RAISED, found.thing)
         if rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED
     ]
     if not raised or raised[-1] > found.events[-1]:
         return None
     settings = case.log.about(Kind.SRQ_SET, found.thing)
-    armed = [record for _, record in settings if rec.srq_field_of(record) == "srq_limit"]
+    armed = [record for record in settings if rec.srq_field_of(record) == "srq_limit"]
     pending = (AsyncEvent.SRQ_LIMIT_REACHED, found.srq.number)
     waits = pending in case.world.nodes[found.srq.node].async_events
     return Limit(raised[-1], rec.srq_value_of(armed[-1]) if armed else 0, taken=not waits)
@@ -128,7 +133,7 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     """Who took the last receive."""
     taken = [
         r
-        for _, r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
+        for r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
         if rec.recv_wqe_of(r).srq == found.srq.number and rec.event_of(r) < found.events[0]
     ]
     if not taken:
@@ -165,26 +170,26 @@ def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> st
 # ------------------------------------------------------------ xrc-srqn
 # xrc-srqn: an XRC message names a shared receive queue that the peer's domain does not have.
 @check("xrc-srqn")
-def xrc_srqn(case: Case) -> Finding:
+def xrc_srqn(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether the peer refused it because of its remote_srqn."""
-    send, qp, peer = case.send, case.qp, case.peer
-    if send is None or send.wqe is None or qp is None or not qp.transport.names_srq:
+    peer = case.peer
+    if not qp.transport.names_srq:
         return NA
     if send.ending is None or send.ending.status is not WCStatus.REM_INV_REQ_ERR or peer is None:
         return ok("the peer knows the SRQ that it names")
     refused = [
         rec.event_of(r)
-        for _, r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
+        for r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
         if rec.reason_of(r) == "wrong-srq"
         and (send.posted or 0) < rec.event_of(r) <= send.ending.event
     ]
     if not refused:
         return ok("it was refused for another reason")
     return fail(
-        fact(f"it names remote_srqn={send.wqe.wr.remote_srqn:#x}", send.posted),
+        fact(f"it names remote_srqn={wqe.wr.remote_srqn:#x}", send.posted),
         fact(f"{case.qp_name(peer)} refused it: its domain has no such SRQ", refused[-1]),
         *_known(case, peer),
-        cure=_xrc_srqn_cure(case, qp, peer, send.wqe),
+        cure=_xrc_srqn_cure(case, qp, peer, wqe),
     )
 
 
@@ -213,3 +218,150 @@ def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> 
         receives = [simple_fixes.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
     again = simple_fixes.post_send(case, qp, wqe.wr, remote_srqn=name)
     return Fix([*reconnect(case, qp, peer), *receives, again])
+
+
+# ------------------------------------------------------------ srq-error
+# srq-error: the shared receive queue broke, and gives no receive any more.
+_MOST = 4
+
+
+@check("srq-error")
+def srq_error(case: Case) -> Finding:
+    """Of a send that found no receive, a receive that waits, or a call that was refused."""
+    if case.send is not None:
+        return _of_send(case)
+    srq = _asked_about(case)
+    if srq is None:
+        return NA
+    if not srq.dead:
+        return ok("the shared receive queue works")
+    broke = _broke(case, srq)
+    left = fmt.count(len(srq.lost), "receive")
+    return fail(*broke, fact(f"the SRQ gives out none of its {left}"),
+                cure=Fix(program=_SRQ_ERROR_PROGRAM))  # fmt: skip
+
+
+_SRQ_ERROR_PROGRAM = (
+    "make a new SRQ and queue pairs on it when IBV_EVENT_SRQ_ERR comes; this one is lost"
+)
+
+
+def _asked_about(case: Case) -> SharedReceiveQueue | None:
+    receive, call = case.receive, case.call
+    if receive is not None and receive.shared and case.asked and receive.ending is None:
+        found = receive.queue
+        return found if isinstance(found, SharedReceiveQueue) else None
+    if call is not None and call.refusal == "srq-error":
+        return case.world.nodes[call.thing[0]].srqs.items.get(call.thing[1])
+    return None
+
+
+def _of_send(case: Case) -> Finding:
+    found = refused(case)
+    if found is None:
+        return NA
+    if not found.srq.dead:
+        return ok("the shared receive queue works")
+    kept = fmt.count(len(found.srq.lost), "receive")
+    return fail(
+        *_broke(case, found.srq),
+        fact(
+            f"the SRQ gives out none of its {kept}; {case.qp_name(found.target)} finds none",
+            found.events[0],
+        ),
+        cure=_srq_error_cure(case, found),
+    )
+
+
+def _broke(case: Case, srq: SharedReceiveQueue) -> list[Evidence]:
+    return [
+        fact(f"{case.names.of(srq.thing)} broke", event_of(r))
+        for r in case.log.about(Kind.SRQ_FAILED, srq.thing)[:1]
+    ]
+
+
+def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
+    """A new SRQ, a new queue pair on it, the receives that are stuck, and the message again."""
+    send, qp, target = case.send, case.qp, found.target
+    if send is None or qp is None or send.wqe is None or not target.srq:
+        return Fix(program=_SRQ_ERROR_PROGRAM)
+    queue, name = (simple_fixes.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
+    pd = case.name(Noun.PD, target.node, found.srq.pd)
+    sizes = {"pd": pd, "max_wr": found.srq.capacity, "max_sge": found.srq.max_sge}
+    stuck = list(found.srq.lost)[:_MOST]
+    return Fix([
+        simple_fixes.line("create_srq", queue, sizes),
+        create_like(case, target, name, srq=queue),
+        *join(case, qp, name),
+        _restocked(case, queue, target.node, stuck) if stuck
+        else room(case, target, send.wqe.wr, send.wqe.length),
+        simple_fixes.post_send(case, qp, send.wqe.wr),
+    ])  # fmt: skip
+
+
+def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
+    """What the broken queue keeps, posted to the new one."""
+    said_ = [
+        f"wr={{wr_id={wqe.wr.wr_id} "
+        f"sg={','.join(simple_fixes.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
+        for wqe in stuck
+    ]
+    return " ".join(["post_srq_recv", name, *said_])
+
+
+# ------------------------------------------------------------ srq-qp-err-no-flush
+# srq-qp-err-no-flush: a queue pair died, and the receives of its SRQ are not flushed.
+_SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
+    "count no flushes of an SRQ: wait for QP_LAST_WQE_REACHED, its receives serve others"
+)
+
+
+@check("srq-qp-err-no-flush", asked=True)
+def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
+    """Of a receive that waits on an SRQ, whether a queue pair that used it is in ERR."""
+    if not receive.shared or receive.queue is None:
+        return NA
+    if not receive.on_queue:
+        return NA
+    users = users_of(case, case.subject.thing)
+    dead = [qp for qp in users if qp.state is QPState.ERR]
+    if not dead:
+        return ok("no queue pair of the SRQ is in ERR")
+    qp, name = dead[0], case.names.of(case.subject.thing)
+    facts = [
+        fact(f"{case.qp_name(qp)} entered ERR", partners.entered(case, qp, QPState.ERR)),
+        fact(f"{name} still has {fmt.count(len(receive.queue.wqes), 'receive')}: they are its "
+             "own, and are not flushed"),
+        _last_event(case, qp),
+    ]  # fmt: skip
+    cure = _srq_qp_err_no_flush_cure(
+        case, users, receive.wqe.length if receive.wqe is not None else 0
+    )
+    watching = watcher(case, qp)
+    if not watching:  # others may use it up
+        return warn(*facts, cure=cure)
+    return fail(*facts, fact(f"{watching} waits"), cure=cure)
+
+
+def _last_event(case: Case, qp: QueuePair) -> Evidence:
+    """The event that comes instead of flushes."""
+    raised = [
+        event_of(r)
+        for r in case.log.about(Kind.ASYNC_RAISED, qp.thing)
+        if async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED
+    ]
+    if raised:
+        return fact("QP_LAST_WQE_REACHED reports that it consumes no more", raised[-1])
+    return fact("this device raises no QP_LAST_WQE_REACHED either")
+
+
+def _srq_qp_err_no_flush_cure(case: Case, users: list[QueuePair], length: int) -> Fix:
+    """The next message through another queue pair takes it."""
+    for qp in users:
+        peer = peer_of(case.world, qp)
+        if qp.state is QPState.RTS and peer is not None and peer.state is QPState.RTS:
+            return Fix([some_message(case, peer, min(length, _BYTES))])
+    return Fix(program=_SRQ_QP_ERR_NO_FLUSH_PROGRAM)
+
+
+_BYTES = 8

@@ -1,6 +1,6 @@
 """The ACK timeout and the retries after it."""
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
 from rdmalab.doctor.finding import (
@@ -19,13 +19,14 @@ from rdmalab.doctor.finding import (
 from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.future import LONG_WAIT_NS, look_ahead
 from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.work.send import Send
+from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.spec.records import at_ns_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views import fmt
-from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import PacketRow
 
 # ------------------------------------------------------------ timeout-zero
 # timeout-zero: a packet was lost, and timeout=0 waits without limit.
@@ -34,10 +35,9 @@ _TIMEOUT_ZERO_CURE = {"timeout": "14"}
 
 
 @check("timeout-zero")
-def timeout_zero(case: Case) -> Finding:
+def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether it waits for an answer, without a timer, that cannot come any more."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None or not qp.transport.acknowledged:
+    if not qp.transport.acknowledged:
         return NA
     if not send.on_queue or not send.begun or qp.attr.timeout or qp.comp.rnr_until_ns is not None:
         return ok("it does not wait without a timer")
@@ -47,8 +47,9 @@ def timeout_zero(case: Case) -> Finding:
     since = set_at(case, qp, Attr.TIMEOUT)
     lost = [fact(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
             for row in gone[:2]]  # fmt: skip
-    lines = recovery.reconnected(case, qp, send.wqe.wr, _TIMEOUT_ZERO_CURE, _TIMEOUT_ZERO_CURE)
-    return hinders(case, *_timeout_zero_evidence(case, since), *lost, cure=Fix(lines), since=since)
+    lines = recovery.reconnected(case, qp, wqe.wr, _TIMEOUT_ZERO_CURE, _TIMEOUT_ZERO_CURE)
+    return hinders(case, *_timeout_zero_evidence(case, since), *lost,
+                   cure=Fix(lines, note="timeout becomes 14"), since=since)  # fmt: skip
 
 
 def _careless(case: Case) -> Finding:
@@ -68,11 +69,19 @@ def _timeout_zero_evidence(case: Case, since: int | None) -> list[Evidence]:
 # ------------------------------------------------------------ timeout-huge
 # timeout-huge: it will be retransmitted, but only after a very long time.
 _TIMEOUT_HUGE_CURE = {"timeout": "14"}
+_SECOND_NS = 1_000_000_000  # after so long a failure is reported late: with 14 and 7 it is 0.5 s
 
 
 @check("timeout-huge")
 def timeout_huge(case: Case) -> Finding:
-    """Whether all that is wrong is how long it waits before it is sent again."""
+    """The cause if all that is wrong is how long it waits, or waited, before it is sent again."""
+    if case.send is not None and case.send.retries_exhausted:
+        return _took_long(case, case.send)
+    return _waits_long(case)
+
+
+def _waits_long(case: Case) -> Finding:
+    """Of a send that has no answer yet."""
     send, qp = case.send, case.qp
     if send is None or send.wqe is None or qp is None or not send.on_queue or not send.begun:
         return NA
@@ -99,6 +108,18 @@ def timeout_huge(case: Case) -> Finding:
     return hinders(case, *evidence, cure=Fix(lines), since=since)
 
 
+def _took_long(case: Case, send: Send) -> Finding:
+    """Of a send that failed for want of an answer: whether that was reported after a long time."""
+    took_ns, qp = TimeSpent(send).total_ns, case.qp
+    if took_ns < _SECOND_NS or qp is None:
+        return ok(f"it failed {fmt.duration(took_ns)} after its post")
+    return warn(
+        fact(f"it failed {fmt.duration(took_ns)} after its post", case.ended),
+        fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout} and "
+             f"retry_cnt={qp.attr.retry_cnt}", set_at(case, qp, Attr.TIMEOUT)),
+    )  # fmt: skip
+
+
 def _waited_ns(case: Case) -> int:
     posting = case.send.posting if case.send is not None else None
     return case.world.now_ns - (at_ns_of(posting) if posting is not None else 0)
@@ -107,12 +128,11 @@ def _waited_ns(case: Case) -> int:
 # ------------------------------------------------------------ timeout-short
 # timeout-short: each try was given up while it, or its answer, was on the way.
 @check("timeout-short")
-def timeout_short(case: Case) -> Finding:
+def timeout_short(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Whether it was given up although nothing was lost, and the link is slower than the timer."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or send.ending is None or qp is None or qp.path is None:
+    if qp.path is None:
         return NA
-    if send.ending.status is not WCStatus.RETRY_EXC_ERR:
+    if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
     way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, qp.path.answer_ns
     gone = [row for row in (*send.transmissions, *send.answers) if row.fate in _GONE]
@@ -125,8 +145,8 @@ def timeout_short(case: Case) -> Finding:
         fact(f"{case.qp_name(qp)} was given timeout={qp.attr.timeout}: it waits "
              f"{fmt.duration(wait_ns)} for an answer", since),
         fact(f"the round trip takes {fmt.duration(way_ns)}"),
-        fact("nothing was lost, and it failed with RETRY_EXC_ERR", send.ending.event),
-        cure=Fix(recovery.reconnected(case, qp, send.wqe.wr, longer, longer)), since=since,
+        fact("nothing was lost, and it failed with RETRY_EXC_ERR", ending.event),
+        cure=Fix(recovery.reconnected(case, qp, wqe.wr, longer, longer)), since=since,
     )  # fmt: skip
 
 
@@ -136,20 +156,19 @@ _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 
 @check("retry7-rxe")
-def retry7_rxe(case: Case) -> Finding:
+def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether it is retransmitted without limit, with no answer, as the device does not count."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None or not send.on_queue:
+    if not send.on_queue:
         return NA
     if not case.profile.retry_cnt_7_is_infinite:
         return NA
     endless = qp.attr.retry_cnt == INFINITE_RETRIES and qp.comp.rnr_until_ns is None
-    tries = [row for row in send.transmissions if row.psn == send.wqe.first_psn]
+    tries = [row for row in send.transmissions if row.psn == wqe.first_psn]
     if not endless or len(tries) <= INFINITE_RETRIES or case.future.settled:
         return ok("it is not sent again without end")
     since = set_at(case, qp, Attr.RETRY_CNT)
     last = last_try(case)[-1]
-    lines = recovery.reconnected(case, qp, send.wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
+    lines = recovery.reconnected(case, qp, wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
     return hinders(
         case, fact(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
                    "on this device", since),
@@ -165,19 +184,16 @@ SHOWN = 3  # transmissions that are listed one by one, the last among them
 
 
 @check("retry-exc")
-def retry_exc(case: Case) -> Finding:
+def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     """What became of each transmission."""
-    send, qp = case.send, case.qp
-    if send is None or send.ending is None or qp is None:
-        return NA
-    if send.ending.status is not WCStatus.RETRY_EXC_ERR:
+    if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
     rows = send.transmissions
     tries = [
         _retry_exc_evidence(row) for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])
     ]
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
-    return fail(*tries, fact(count, send.ending.event), since=send.ending.event)
+    return fail(*tries, fact(count, ending.event), since=ending.event)
 
 
 def _retry_exc_evidence(row: PacketRow) -> Evidence:
@@ -187,10 +203,9 @@ def _retry_exc_evidence(row: PacketRow) -> Evidence:
 # ------------------------------------------------------------ ack-delayed
 # ack-delayed: the peer has it all, only the ACK has not come.
 @check("ack-delayed")
-def ack_delayed(case: Case) -> Finding:
+def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Whether it was carried out, and its ACK is late or lost."""
-    send, qp = case.send, case.qp
-    if send is None or qp is None or not send.on_queue or not qp.transport.acknowledged:
+    if not send.on_queue or not qp.transport.acknowledged:
         return NA
     if not _is_acknowledged_only(send):
         return NA
@@ -222,3 +237,22 @@ def _then(case: Case, row: PacketRow) -> list[Evidence]:
         return []
     text = f"the ack timer asks again at {fmt.clock(case.future.end_ns)} at the latest"
     return [fact(text)]
+
+
+@check("slow")
+def slow(send: Send, ending: Ending) -> Finding:
+    """A warning if waits made it five times as long as it takes on an unloaded link."""
+    if ending.status is not WCStatus.SUCCESS:
+        return NA
+    spent = TimeSpent(send)
+    if spent.life is None:
+        return NA
+    if not spent.is_late:
+        return ok(f"it took {fmt.duration(spent.total_ns)}")
+    total, rest = fmt.duration(spent.total_ns), fmt.duration(spent.unloaded_ns)
+    advice = next((wait.advice for wait in spent.waits if wait.advice), "")
+    return warn(
+        *(fact(wait.text, wait.event) for wait in spent.waits),
+        fact(f"{total} in all, {rest} without these waits"),
+        cure=Fix(program=advice) if advice else None,
+    )

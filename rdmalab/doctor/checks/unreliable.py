@@ -1,33 +1,34 @@
 """Datagrams and unreliable connections: what does not fit or is lost is not reported."""
 
-from rdmalab.doctor.case import Case
+from itertools import pairwise
+
+from rdmalab.doctor.case import Call, Case, Content, QueuePair, RecvWqe, Send, SendWqe, Unanswered
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
 from rdmalab.doctor.work import messages
-from rdmalab.doctor.work.content import Content
 from rdmalab.doctor.work.messages import meet
-from rdmalab.doctor.work.unanswered_sends import Miss, Unanswered, sent_as
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.hca.wr import SGE, RecvWR
+from rdmalab.doctor.work.unanswered_sends import Miss, is_request, sent_as
+from rdmalab.hca.groups import groups_of
+from rdmalab.hca.psn import diff
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec import records as rec
-from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.records import Kind, Record, event_of, roce_packet_of
+from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import Attr, QPState, QPType
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.wire.headers import GRH
-from rdmalab.world.faults import Corrupt, Drop
+from rdmalab.wire.packet import is_multicast
+from rdmalab.world.faults import Corrupt, Drop, Reorder
 
 
 # ------------------------------------------------------------ ud-qkey
 # ud-qkey: the datagram's Q_Key is not that of the queue pair it came to.
 @check("ud-qkey")
-def ud_qkey(case: Case) -> Finding:
+def ud_qkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether it was dropped for its Q_Key."""
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None or unanswered.send.wqe is None or qp.transport.connected:
+    if qp.transport.connected:
         return NA
     misses = unanswered.because("qkey")
     target = _met(case, misses[-1]) if misses else None
@@ -39,8 +40,19 @@ def ud_qkey(case: Case) -> Finding:
         fact(f"it was sent with Q_Key {said_key:#x}", unanswered.send.posted),
         fact(f"{case.qp_name(target)} has Q_Key {wanted:#x}: dropped, and counted in "
              "qkey_viol_cntr", misses[-1].event),
-        cure=Fix(once_more(case, qp, unanswered.send.wqe.wr, target, remote_qkey=hex(wanted))),
+        cure=_ud_qkey_cure(case, qp, unanswered.wqe.wr, target),
     )  # fmt: skip
+
+
+def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> Fix:
+    """The datagram once more with the right key, unless the next receive has no room for it."""
+    key, receives = hex(target.attr.qkey or 0), list(target.source.wqes)
+    needed = sum(sge.length for sge in wr.sg) + GRH.LENGTH
+    if not receives or receives[0].length >= needed:
+        return Fix(once_more(case, qp, wr, target, remote_qkey=key))
+    name, has = fmt.wr(receives[0].wr.wr_id), receives[0].length
+    room = f"receives of {needed} bytes on {case.qp_name(target)} ({name} has {has}; GRH takes"
+    return Fix(program=f"send with remote_qkey={key}, and post {room} {GRH.LENGTH})")
 
 
 def _met(case: Case, miss: Miss) -> QueuePair | None:
@@ -56,7 +68,7 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """When the target got the key that it has."""
     found = [
         rec.event_of(r)
-        for _, r in case.log.about(Kind.ATTRIBUTES_SET, partners.thing_of(target))
+        for r in case.log.about(Kind.ATTRIBUTES_SET, target.thing)
         if int(rec.attr_mask_of(r)) & Attr.QKEY and rec.event_of(r) < event
     ]
     return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
@@ -66,26 +78,53 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 # ud-40-bytes: a receive of a datagram has no room for the 40 bytes before it.
 @check("ud-40-bytes")
 def ud_40_bytes(case: Case) -> Finding:
-    """Of a receive that a datagram has broken, whether the header is what did not fit.
+    """Whether a datagram and the header before it did not fit into a receive.
 
     Of bytes that one has filled, whether they are the room for that header.
     """
     if case.content is not None:
         return _in_header(case, case.content)
     receive, qp = case.receive, case.qp
-    if receive is None or qp is None or qp.transport.connected or receive.wqe is None:
+    if qp is None or qp.transport.connected:
         return NA
-    if receive.ending is None or receive.ending.status is WCStatus.SUCCESS:
-        return ok("no datagram was too long for it")
+    if case.unanswered is not None:
+        return _dropped_for_room(case, case.unanswered)
+    if receive is None or receive.wqe is None:
+        return NA
     refused = _refusal(case, qp)
     if refused is None:
-        return ok("its length is not the reason of the failure")
-    length, wqe = len(rec.packet_of(refused).payload), receive.wqe
+        return ok("no datagram was too long for it")
+    said = f"the receive has {receive.wqe.length} bytes"
+    return _no_room(case, qp, receive.wqe, refused, fact(said, receive.posted))
+
+
+def _dropped_for_room(case: Case, unanswered: Unanswered) -> Finding:
+    """Of a datagram, whether the oldest receive of its target was too short for it."""
+    misses = unanswered.because("receive-short")
+    target = _met(case, misses[-1]) if misses else None
+    refused = _short(case, target, misses[-1].event) if target is not None else None
+    if target is None or refused is None or not target.source.wqes:
+        return ok("no receive was too short for it")
+    wqe, name = target.source.wqes[0], case.qp_name(target)
+    said = f"{fmt.wr(wqe.wr.wr_id)}, the oldest receive of {name}, has {wqe.length} bytes"
+    if wqe.length >= len(misses[-1].packet.payload) + GRH.LENGTH:  # it was another one then
+        said = f"the receive of {name} that it came to was shorter"
+    return _no_room(case, target, wqe, refused, fact(said, misses[-1].event))
+
+
+def _no_room(
+    case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record, receive: Evidence
+) -> Finding:
+    """The finding about a receive, and the record of the datagram that did not fit into it."""
+    length, event = len(rec.packet_of(refused).payload), rec.event_of(refused)
+    drops = rec.kind_of(refused) is Kind.PACKET_DROPPED
+    rest = [fact("this device drops such a datagram, and the receive waits on; another one "
+                 "completes the receive with LOC_LEN_ERR")]  # fmt: skip
     return fail(
-        fact(f"the receive has {wqe.length} bytes", receive.posted),
+        receive,
         fact(f"{length} bytes came, and {GRH.LENGTH} of routing header before them: "
-             f"{length + GRH.LENGTH}", receive.ending.event),
-        cure=_ud_40_bytes_cure(case, qp, wqe, refused), since=receive.posted,
+             f"{length + GRH.LENGTH}", event), *(rest if drops else []),
+        cure=_ud_40_bytes_cure(case, qp, wqe, refused), since=receive.event or event,
     )  # fmt: skip
 
 
@@ -111,15 +150,28 @@ def _in_header(case: Case, content: Content) -> Finding:
 
 
 def _refusal(case: Case, qp: QueuePair) -> Record | None:
-    """What is kept of the datagram that was too long."""
-    receive = case.receive
-    if receive is None or receive.ending is None:
+    """The record of the newest datagram that was too long for a receive."""
+    receive, oldest = case.receive, qp.source.wqes[0] if qp.source.wqes else None
+    if receive is None or receive.wqe is None:
         return None
-    for record in case.log.within(receive.ending.event):
-        refused = rec.kind_of(record) is Kind.REQUEST_REFUSED and rec.object_of(record) == qp.number
-        if refused and rec.reason_of(record) == "receive-short":
-            return record
-    return None
+    if receive.ending is not None:
+        return _short(case, qp, receive.ending.event)
+    if oldest is None or oldest.serial != receive.wqe.serial:
+        return None
+    taken = case.log.about(Kind.RECV_TAKEN, qp.thing)[-1:]
+    since = max(receive.posted or 0, *(rec.event_of(r) for r in taken), 0)
+    return _short(case, qp, since, case.log.event)
+
+
+def _short(case: Case, qp: QueuePair, first: int, last: int | None = None) -> Record | None:
+    """The newest record between two events of a datagram that had no room; None without one."""
+    found = (
+        r for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
+        for r in reversed(case.log.about(kind, qp.thing))
+        if rec.reason_of(r) == "receive-short"
+        and first <= rec.event_of(r) <= (first if last is None else last)
+    )  # fmt: skip
+    return next(found, None)
 
 
 def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
@@ -128,6 +180,8 @@ def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) 
     wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
     lines = simple_fixes.bring_up_again(case, qp)
     lines.append(simple_fixes.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
+    rest = [] if qp.shares_receives else [w.wr for w in qp.rq.wqes if w.serial != wqe.serial]
+    lines += [simple_fixes.post_recv(case, qp, wr) for wr in rest]
     return Fix(lines + _again(case, refused))
 
 
@@ -154,14 +208,13 @@ def _again(case: Case, refused: Record) -> list[str]:
 # ------------------------------------------------------------ ud-too-long
 # ud-too-long: a datagram is one packet, and this one is longer than the port takes.
 @check("ud-too-long")
-def ud_too_long(case: Case) -> Finding:
+def ud_too_long(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether a datagram never left because it is longer than the port's MTU."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None or qp.qp_type is not QPType.UD:
+    if qp.qp_type is not QPType.UD:
         return NA
-    if send.ending is None or not case.asked or send.wqe.header is not None:
+    if send.ending is None or not case.asked or wqe.header is not None:
         return NA
-    mtu, length = case.profile.caps.active_mtu, send.wqe.length
+    mtu, length = case.profile.caps.active_mtu, wqe.length
     if length <= mtu:
         return ok(f"it has {length} bytes, the MTU is {mtu}")
     if send.transmissions:
@@ -169,7 +222,7 @@ def ud_too_long(case: Case) -> Finding:
     return fail(
         fact(f"it has {length} bytes, and the port's MTU is {mtu}", send.posted),
         fact(f"it ended with {send.ending.status.name}, and no packet left", send.ending.event),
-        cure=_ud_too_long_cure(case, qp, send.wqe, mtu),
+        cure=_ud_too_long_cure(case, qp, wqe, mtu),
         since=send.posted,
     )
 
@@ -208,33 +261,38 @@ def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
 
 # ------------------------------------------------------------ uc-loss
 # uc-loss: a packet of an unreliable message was lost, and it is not retransmitted.
+_GAP = "rest-of-message"
 _OF_CABLE = ("fault", "the link is down", "malformed")
 
 
 @check("uc-loss")
-def uc_loss(case: Case) -> Finding:
-    """Which packets of it the cable lost, and what the responder dropped because of that."""
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None or qp.transport.acknowledged or unanswered.send.wqe is None:
+def uc_loss(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
+    """Which packets of it the cable lost or reordered, and what the responder dropped for that."""
+    if qp.transport.acknowledged:
         return NA
     lost = [miss for miss in unanswered.misses if miss.reason.startswith(_OF_CABLE)]
-    if not lost:
-        return ok("the cable lost nothing of it")
+    late = [(a, b) for a, b in pairwise(unanswered.misses)
+            if a.reason == b.reason == _GAP and diff(b.packet.psn, a.packet.psn) < 0]  # fmt: skip
+    if not lost and not late:
+        return ok("the cable lost and reordered nothing of it")
     target = partners.target(case)
+    order = [fact(f"packet psn={b.packet.psn} came after psn={a.packet.psn}", b.event)
+             for a, b in late[:1] if not lost]  # fmt: skip
+    lost = lost or [late[0][0]]
     return unanswered.finding(
         fact(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
              "no answer", unanswered.send.ending.event if unanswered.send.ending else None),
-        *[fact(f"packet psn={miss.packet.psn} was lost: {miss.reason}", miss.event)
-          for miss in lost[:2]],
+        *(order or [fact(f"packet psn={miss.packet.psn} was lost: {miss.reason}", miss.event)
+                    for miss in lost[:2]]),
         *_dropped(case, unanswered, target),
-        cure=Fix([*_faults(case, lost), *once_more(case, qp, unanswered.send.wqe.wr, target)]),
+        cure=Fix([*_faults(case, lost), *once_more(case, qp, unanswered.wqe.wr, target)]),
         since=lost[0].event,
     )  # fmt: skip
 
 
 def _dropped(case: Case, unanswered: Unanswered, target: QueuePair | None) -> list[Evidence]:
     """The rest of the message, which does not follow without a gap any more."""
-    rest = [miss for miss in unanswered.misses if miss.reason == "rest-of-message"]
+    rest = [miss for miss in unanswered.misses if miss.reason == _GAP]
     if not rest or target is None:
         return []
     many = fmt.count(len(rest), "packet")
@@ -242,22 +300,161 @@ def _dropped(case: Case, unanswered: Unanswered, target: QueuePair | None) -> li
 
 
 def _faults(case: Case, lost: list[Miss]) -> list[str]:
-    """The faults that would lose it once more."""
+    """The faults that would lose or reorder it once more."""
     named = {miss.reason.split(":")[0] for miss in lost}
     return [
         f"fault clear {fault.number}"
         for fault in case.world.network.cable.faults
-        if isinstance(fault, Drop | Corrupt) and _name(fault) in named and not _is_over(fault)
+        if isinstance(fault, _FAULTS) and _name(fault) in named and not _is_over(fault)
     ]
 
 
-def _name(fault: Drop | Corrupt) -> str:
-    """The reason in the log for the loss of a packet; it does not say which fault corrupted it."""
-    return f"fault {fault.number}" if isinstance(fault, Drop) else "malformed"
+_FAULTS = Drop | Corrupt | Reorder
 
 
-def _is_over(fault: Drop | Corrupt) -> bool:
+def _name(fault: Drop | Corrupt | Reorder) -> str:
+    """The reason in the log for the loss of a packet; it does not say which fault spoiled it."""
+    others = {Corrupt: "malformed", Reorder: _GAP}
+    return others.get(type(fault), f"fault {fault.number}")
+
+
+def _is_over(fault: Drop | Corrupt | Reorder) -> bool:
     """It has met all the packets that it will ever meet."""
     match = fault.match
     counted = match.count is not None and match.met >= match.count
     return counted or (match.every is None and match.nth is not None and match.seen >= match.nth)
+
+
+# ------------------------------------------------------------ mcast
+# mcast: a datagram went to a multicast group in which the one who waits is not.
+@check("mcast")
+def mcast(case: Case) -> Finding:
+    """A send to a group without an attached QP, a receive that it misses, a refused attach."""
+    if case.call is not None:
+        return _of_call(case)
+    if case.receive is not None:
+        return _of_receive(case)
+    return _of_send(case) if case.send is not None else NA
+
+
+def _of_call(case: Case) -> Finding:
+    call = case.call
+    if call is None or call.verb != "attach_mcast":
+        return NA
+    if call.refusal != "mcast-gid":
+        return ok("the address is one of a group")
+    return fail(fact(f"attach_mcast was refused: {call.message}", call.event),
+                cure=Fix(program="attach to an address of 224.0.0.0/4 or ff00::/8"))  # fmt: skip
+
+
+# ------------------------------------------------------------ mcast-type
+# mcast-type: a queue pair of a connected service cannot join a group.
+@check("mcast-type", verbs=("attach_mcast",))
+def mcast_type(case: Case, call: Call, qp: QueuePair) -> Finding:
+    """Of a refused attach_mcast, whether it named a queue pair of another service."""
+    if call.refusal != "mcast-type":
+        return ok("it is a UD queue pair")
+    made = case.log.created(qp.thing)
+    return fail(
+        fact(f"{case.qp_name(qp)} was made with qp_type={qp.qp_type.name}", made),
+        fact(f"attach_mcast returned {errno_name(call.errno)}: {call.message}", call.event),
+        cure=Fix(program="make a UD queue pair for the group, and attach that"), since=call.event,
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------- of a send
+def _of_send(case: Case) -> Finding:
+    unanswered, send, qp = case.unanswered, case.send, case.qp
+    if unanswered is None or send is None or qp is None or send.wqe is None:
+        return NA
+    group = partners.group_of(case, send)
+    if not group:
+        return NA
+    misses = unanswered.because("no-group")
+    if not misses:
+        return ok("a QP is attached to the group")
+    unattached = _meant(case, send.wqe)
+    return unanswered.finding(
+        fact(f"it was sent to the group {partners.gid_words(group)}", send.posted),
+        fact(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
+        *_elsewhere(case, unattached),
+        cure=_cure(case, qp, send.wqe, unattached, group),
+    )
+
+
+def _meant(case: Case, wqe: SendWqe) -> QueuePair | None:
+    """Who may have been meant: the Q_Key fits; first those that are in another group, and wait."""
+    found = [
+        qp
+        for node in case.world.nodes
+        if node != case.node
+        for qp in partners.listeners(case.world, node, wqe.wr.remote_qkey)
+    ]
+    nodes = case.world.nodes
+    return min(found, key=lambda qp: (not groups_of(nodes[qp.node], qp), not qp.source.wqes),
+               default=None)  # fmt: skip
+
+
+def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
+    """In which groups it is instead."""
+    if qp is None:
+        return []
+    groups = groups_of(case.world.nodes[qp.node], qp)
+    joined = case.log.about(Kind.GROUP_JOINED, qp.thing)
+    if not groups:
+        return [fact(f"{case.qp_name(qp)} is in no group")]
+    names = " ".join(partners.gid_words(gid) for gid in groups)
+    return [fact(f"{case.qp_name(qp)} is in {names}", event_of(joined[-1]) if joined else None)]
+
+
+def _cure(
+    case: Case, qp: QueuePair, wqe: SendWqe, unattached: QueuePair | None, group: int
+) -> Fix | None:
+    if unattached is None:
+        return None
+    join = f"attach_mcast {case.qp_name(unattached)} gid={partners.gid_words(group)}"
+    return Fix([join, *once_more(case, qp, wqe.wr, unattached)])
+
+
+# --------------------------------------------------------------------------- of a receive
+def _of_receive(case: Case) -> Finding:
+    receive, qp = case.receive, case.qp
+    if receive is None or qp is None or qp.qp_type is not QPType.UD or not case.asked:
+        return NA
+    if not receive.on_queue or receive.posted is None:
+        return ok("a message has taken it")
+    record = _passed_by(case, qp, receive.posted)
+    if record is None:
+        return ok("it missed no datagram for a group")
+    group, hearer = roce_packet_of(record).flow.dst, case.world.nodes[qp.node]
+    others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
+    return fail(
+        fact(
+            f"a datagram for the group {partners.gid_words(group)} came to {others}",
+            event_of(record),
+        ),
+        fact(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
+        cure=_joined(case, qp, record, group),
+    )
+
+
+def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
+    """The last datagram with its Q_Key for a group that only other QPs here are attached to."""
+    hca = case.world.nodes[qp.node]
+    for record in reversed(case.log.of(Kind.PACKET_RECEIVED, qp.node)):
+        packet = roce_packet_of(record)
+        if event_of(record) < since:
+            return None
+        if not is_request(packet) or packet.deth is None or not is_multicast(packet.flow.dst):
+            continue
+        member = qp.number in hca.groups.get(packet.flow.dst, [])
+        if packet.deth.qkey == qp.attr.qkey and not member:
+            return record
+    return None
+
+
+def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Fix | None:
+    sent = sent_as(case.log, record)
+    if sent is None or not case.lives(sent[0]):
+        return None
+    return _cure(case, case.world.find(sent[0], QueuePair), sent[1], qp, group)

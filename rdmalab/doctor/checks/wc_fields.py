@@ -3,14 +3,12 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.call import Call
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Call, Case, Message, Program, Sort, Subject
 from rdmalab.doctor.facts import taken
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.what_if import attempt
-from rdmalab.doctor.work.messages import Message, taking
+from rdmalab.doctor.work.messages import taking
 from rdmalab.hca.wqe import Cqe
 from rdmalab.hca.wr import SendWR, swap_octets
 from rdmalab.spec.completions import READS
@@ -19,7 +17,6 @@ from rdmalab.spec.records import Kind, Record, cqe_of, event_of, recv_wqe_of, se
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
 from rdmalab.views import fmt
-from rdmalab.world.program_state import Program
 from rdmalab.world.relations import find_qp
 
 # ------------------------------------------------------------ status-ignored
@@ -27,12 +24,9 @@ from rdmalab.world.relations import find_qp
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
 
 
-@check("status-ignored")
-def status_ignored(case: Case) -> Finding:
+@check("status-ignored", asked=True)
+def status_ignored(case: Case, program: Program) -> Finding:
     """Of a program, whether it never asks for a status, and had one to ask for."""
-    program = case.program
-    if program is None or not case.asked:
-        return NA
     if _looks(program):
         return ok("it asks for the status of completions")
     taken = _taken(case)
@@ -61,7 +55,7 @@ def _then(case: Case, later: list[Call]) -> Evidence:
     if later:
         return fact(f"it continued with {later[0].verb}", later[0].event)
     ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
-    return fact("it ended without an error", event_of(ends[-1].record) if ends else None)
+    return fact("it ended without an error", event_of(ends[-1]) if ends else None)
 
 
 def _looks(program: Program) -> bool:
@@ -72,8 +66,8 @@ def _looks(program: Program) -> bool:
 
 def _taken(case: Case) -> list[Record]:
     """The completions that the program polled, oldest first."""
-    ran = {event_of(r) for _, r in case.log.about(Kind.PROGRAM_RAN, case.subject.thing)}
-    return [r for _, r in case.log.of(Kind.CQE_POLLED, case.node) if event_of(r) in ran]
+    ran = {event_of(r) for r in case.log.about(Kind.PROGRAM_RAN, case.subject.thing)}
+    return [r for r in case.log.of(Kind.CQE_POLLED, case.node) if event_of(r) in ran]
 
 
 def _flushes(bad: list[Record], flushed: int) -> list[Evidence]:
@@ -87,12 +81,11 @@ def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
     qp = find_qp(case.world, case.node, cqe.qp_num)
     if qp is None or not cqe.is_send or not qp.transport.connected:
         return Fix(program=_LOOK)
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    lost = [send_wqe_of(r) for _, r in case.log.about(Kind.WQE_COMPLETED, thing) if status_of(r)]
+    lost = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing) if status_of(r)]
     lines = simple_fixes.bring_up_again(case, qp)
     for wqe in lost:
         lines += simple_fixes.again(case, qp, wqe.wr, after_reset=True)
-    works = attempt(case.session, lines, Subject(Sort.SEND, thing, lost[-1].serial,
+    works = attempt(case.session, lines, Subject(Sort.SEND, qp.thing, lost[-1].serial,
                                                  lost[-1].wr.wr_id)).works  # fmt: skip
     return Fix(lines) if works else Fix(program=_LOOK)
 
@@ -129,21 +122,21 @@ def error_field_read(case: Case) -> Finding:
 def _queue(case: Case) -> Thing | None:
     if case.cq is not None:
         return case.subject.thing
-    work = case.send or case.receive
+    work = case.work
     if work is None or work.added is None:
         return None
     return Thing(Noun.CQ, case.node, work.added.cq)
 
 
 def _concerns(case: Case, cqe: Cqe) -> bool:
-    work = case.send or case.receive
+    work = case.work
     return work is None or (work.added is not None and work.added.cqe == cqe)
 
 
 def _readings(case: Case, thing: Thing) -> list[Reading]:
     """What was read of completions in error, and is undefined there."""
     seen = [r for kind in (Kind.POLL_STARTED, Kind.POLL_ADVANCED)
-            for _, r in case.log.about(kind, thing)]  # fmt: skip
+            for r in case.log.about(kind, thing)]  # fmt: skip
     found = []
     for call in case.log.calls("wc_read", thing.node) if seen else []:
         before = [record for record in seen if event_of(record) < call.event]
@@ -175,7 +168,7 @@ def imm_endian(case: Case) -> Finding:
     if not _looks_swapped(cqe.imm_data):
         return ok("its immediate data look as if htonl had been used", event)
     message = _message(case, cqe)
-    posted = [fact(f"{case.names.of(message.thing)} posted it so", message.posted)
+    posted = [fact(f"{case.names.of(message.thing)} posted it in this form", message.posted)
               for _ in [0] if message is not None]  # fmt: skip
     return warn(
         fact(_swapped_text(cqe.imm_data), event), *posted, cure=_imm_endian_cure(case, message)
@@ -188,7 +181,7 @@ def _looks_swapped(value: int) -> bool:
 
 def _swapped_text(value: int) -> str:
     swapped = swap_octets(value)
-    return f"imm_data={value} lies in memory; who reads it by ntohl gets {swapped:#010x}, {swapped}"
+    return f"imm_data={value} in memory; ntohl of it is {swapped:#010x}, {swapped}"
 
 
 def _sent(case: Case) -> Finding:
@@ -212,7 +205,7 @@ def _received(case: Case) -> tuple[int, Cqe] | None:
         return (added.event, added.cqe) if _has_imm(added.cqe) else None
     if case.cq is None:
         return None
-    for _, record in reversed(case.log.about(Kind.CQE_ADDED, case.subject.thing)):
+    for record in reversed(case.log.about(Kind.CQE_ADDED, case.subject.thing)):
         if _has_imm(cqe_of(record)):
             return event_of(record), cqe_of(record)
     return None
@@ -224,7 +217,7 @@ def _has_imm(cqe: Cqe) -> bool:
 
 
 def _message(case: Case, cqe: Cqe) -> Message | None:
-    for _, record in reversed(case.log.of(Kind.RECV_TAKEN, case.node)):
+    for record in reversed(case.log.of(Kind.RECV_TAKEN, case.node)):
         if (recv_wqe_of(record).serial, recv_wqe_of(record).srq) == (cqe.serial, cqe.srq):
             number = 0 if cqe.srq else cqe.qp_num
             return taking(case.world, case.log, case.node, number, recv_wqe_of(record))

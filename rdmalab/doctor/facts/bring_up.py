@@ -2,10 +2,8 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.hca.psn import diff
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, attr_mask_of, event_of
 from rdmalab.spec.states import Attr, QPState
 
@@ -18,27 +16,22 @@ class Ends(NamedTuple):
 
 
 def ends(case: Case) -> Ends | None:
-    """The direction it is about: of a send the own one, of a receive that of the peer."""
-    qp, peer, work = case.qp, case.peer, case.send or case.receive
+    """The direction it is about: of a send that from here, of a receive that from the peer."""
+    qp, peer, work = case.qp, case.peer, case.work
     if qp is None or peer is None or work is None:
         return None
     return Ends(qp, peer) if case.send is not None else Ends(peer, qp)
 
 
-def thing(qp: QueuePair) -> Thing:
-    """A queue pair as the log names it."""
-    return Thing(Noun.QP, qp.node, qp.number)
-
-
 def set_at(case: Case, qp: QueuePair, attr: Attr) -> int | None:
     """The event in which an attribute got the value it has; None where that is not kept."""
-    found = case.log.about(Kind.ATTRIBUTES_SET, thing(qp))
-    return next((event_of(r) for _, r in reversed(found) if int(attr_mask_of(r)) & attr), None)
+    found = case.log.about(Kind.ATTRIBUTES_SET, qp.thing)
+    return next((event_of(r) for r in reversed(found) if int(attr_mask_of(r)) & attr), None)
 
 
 def entered(case: Case, qp: QueuePair, *states: QPState) -> int | None:
     """The event in which it last went into one of these states."""
-    return max(case.log.entered(thing(qp), *states), default=None)
+    return max(case.log.entered(qp.thing, *states), default=None)
 
 
 def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:

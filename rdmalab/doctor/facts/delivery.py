@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.hca.psn import diff
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of
-from rdmalab.views.ladder import Fate, PacketRow, packet_rows
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import PacketRow
 from rdmalab.wire.packet import Packet
 from rdmalab.world.faults import Corrupt
-from rdmalab.world.network import NEVER_LEFT, NO_HOP
+from rdmalab.world.network import NEVER_LEFT
 
 _DONE = (Kind.MEMORY_WRITTEN, Kind.RECV_TAKEN, Kind.MEMORY_FLUSHED)
-_PORTS = (*(reason for reason in NEVER_LEFT if reason != NO_HOP), "the link is down")
+_PORTS = (*NEVER_LEFT, "the link is down")
 _FAULT = "fault "
 _HARMED = "malformed"
 
@@ -53,22 +52,21 @@ def last_try(case: Case) -> list[PacketRow]:
 
 def _last_back(case: Case) -> int:
     found = case.log.about(Kind.WENT_BACK, case.subject.thing)
-    return event_of(found[-1].record) if found else -1
+    return event_of(found[-1]) if found else -1
 
 
 def answers(case: Case) -> list[PacketRow]:
     """What was sent to the queue pair since the last try, and would have answered it."""
-    send, wqe = case.send, case.send.wqe if case.send is not None else None
+    send, wqe = case.send, case.wqe
     if send is None or wqe is None or not (tried := last_try(case)):
         return []
     gids = {gid for gid in case.hca.gids if gid}
-    numbers = [
-        number
-        for number, r in case.log.since(tried[0].event, Kind.PACKET_SENT)
-        if isinstance(packet := packet_of(r), Packet) and packet.dest_qp == send.number
+    found = [
+        record for record in case.log.since(tried[0].event, Kind.PACKET_SENT)
+        if isinstance(packet := packet_of(record), Packet) and packet.dest_qp == send.number
         and packet.flow.dst in gids and _answers(packet, wqe.first_psn)
     ]  # fmt: skip
-    return packet_rows(case.world, case.names, numbers[-8:])
+    return case.log.packets(found[-8:])
 
 
 def _answers(packet: Packet, psn: int) -> bool:
@@ -82,8 +80,7 @@ def carried_out(case: Case) -> int | None:
     wqe = send.wqe if send is not None else None
     if send is None or wqe is None or peer is None or send.since is None:
         return None
-    thing = Thing(Noun.QP, peer.node, peer.number)
-    for _, record in case.log.about(Kind.PACKET_RECEIVED, thing):
+    for record in case.log.about(Kind.PACKET_RECEIVED, peer.thing):
         packet, event = packet_of(record), int(event_of(record))
         own = event > send.since and packet.psn == wqe.last_psn and _is_from(packet, case)
         if own and (wqe.length == 0 or _does(case, peer, event)):

@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, CompletionQueue
 from rdmalab.doctor.facts.thread_waits import things_of
 from rdmalab.doctor.finding import Evidence, fact
 from rdmalab.doctor.future import goes_on
 from rdmalab.hca import channels
-from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.wqe import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, cqe_of, event_of
+from rdmalab.spec.records import Kind, cqe_of, event_of, object_of
 from rdmalab.views.record_text import ARMS
 
 RULE = "cq-event-none"
@@ -38,7 +37,7 @@ def event_waiter(case: Case) -> EventWaiter | None:
     if case.call is not None:
         return EventWaiter(case.call.verb, channel, cqs, case.call.event)
     waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
-    since = event_of(waits[-1].record) if waits else None
+    since = event_of(waits[-1]) if waits else None
     return EventWaiter(case.names.of(case.subject.thing), channel, cqs, since)
 
 
@@ -54,6 +53,21 @@ def _channel(case: Case) -> Thing | None:
         return wants[1] if wants is not None and wants[0] == RULE else None
     things = things_of(case, program) if case.at_rest else []
     return next((thing for thing in things if thing.noun is Noun.CHANNEL), None)
+
+
+def read_by_other(case: Case) -> Evidence | None:
+    """The last completion event of its queues, if another thread read it since it was started."""
+    waiter = event_waiter(case) if case.program is not None else None
+    if waiter is None:
+        return None
+    begun, log = case.log.created(case.subject.thing) or 0, case.log
+    queues = [cq.thing for cq in waiter.cqs]
+    reads = log.in_order([Kind.CQ_EVENT_TAKEN], *queues)
+    event = event_of(reads[-1]) if reads else -1
+    if event <= begun or log.who(event) == waiter.name:
+        return None
+    cq = case.name(Noun.CQ, case.node, object_of(reads[-1]))
+    return fact(f"{log.who(event)} read the last completion event of {cq}", event)
 
 
 def stays(case: Case) -> bool:
@@ -75,11 +89,11 @@ def cq_name(case: Case, cq: CompletionQueue) -> str:
     return case.name(Noun.CQ, cq.node, cq.number)
 
 
-# --------------------------------------------------------------------------- what lies on a queue
+# --------------------------------------------------------------------------- what is in a queue
 def added(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
     """The event in which a completion came onto a queue."""
     key = _key(cqe)
-    for _, record in reversed(case.log.about(Kind.CQE_ADDED, Thing(Noun.CQ, cq.node, cq.number))):
+    for record in reversed(case.log.about(Kind.CQE_ADDED, cq.thing)):
         if _key(cqe_of(record)) == key:
             return int(event_of(record))
     return None
@@ -91,8 +105,8 @@ def _key(cqe: Cqe) -> tuple[int, int, bool, int]:
 
 def armed(case: Case, cq: CompletionQueue) -> int | None:
     """The event in which it was armed last."""
-    found = case.log.about(Kind.CQ_ARMED, Thing(Noun.CQ, cq.node, cq.number))
-    return event_of(found[-1].record) if found else None
+    found = case.log.about(Kind.CQ_ARMED, cq.thing)
+    return event_of(found[-1]) if found else None
 
 
 def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
@@ -111,6 +125,6 @@ def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
         )
     if cq.armed is not Arm.NONE:
         return fact(f"{name} was armed for {ARMS[cq.armed]}", event)
-    raised = case.log.about(Kind.CQ_EVENT_RAISED, Thing(Noun.CQ, cq.node, cq.number))
-    spent = event_of(raised[-1].record) if raised else event
+    raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
+    spent = event_of(raised[-1]) if raised else event
     return fact(f"{name} was armed at event {event}; the event it raised disarmed it", spent)

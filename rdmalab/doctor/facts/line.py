@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, SendWqe
 from rdmalab.hca import requester
-from rdmalab.hca.wqe import SendWqe
-from rdmalab.spec.records import Kind, event_of, send_wqe_of
+from rdmalab.spec.records import Kind
 from rdmalab.views import fmt
 
 
@@ -44,6 +43,4 @@ def said_of(case: Case, hold: Hold) -> str:
 
 def posted(case: Case, wqe: SendWqe) -> int | None:
     """The event of its post."""
-    found = case.log.about(Kind.SEND_POSTED, case.subject.thing)
-    same = (event_of(r) for _, r in reversed(found) if send_wqe_of(r).serial == wqe.serial)
-    return next(same, None)
+    return case.log.event_of(Kind.SEND_POSTED, case.subject.thing, wqe.serial)

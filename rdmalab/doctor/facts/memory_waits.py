@@ -1,15 +1,16 @@
 """Programs that wait for a value in their memory: when each wait was over, and if too early."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Log
+from rdmalab.doctor.work.host_reads import EarlyRead, Unseen, WrittenOver, watched
 from rdmalab.doctor.work.messages import Piece, meet, piece_of
-from rdmalab.grammar.nodes import Index, Node
 from rdmalab.grammar.program import Line
-from rdmalab.grammar.trees import paths
 from rdmalab.spec.records import Kind, event_of, line_number_of
+
+_Found = TypeVar("_Found", EarlyRead, Unseen, WrittenOver)
 
 
 class Passed(NamedTuple):
@@ -34,6 +35,19 @@ class Early(NamedTuple):
     came: int | None
 
 
+def concerning(
+    case: Case, find: Callable[[Log, str], Sequence[_Found]]
+) -> tuple[str, _Found] | None:
+    """The newest of the facts that concerns the bytes or the subject asked about, and its node."""
+    for node in case.world.nodes if case.asked else ():
+        of_bytes = case.content is not None and node == case.node
+        for each in reversed(find(case.log, node)):
+            met = of_bytes and case.content and meet([case.content.piece], [each.piece])
+            if met or case.subject in each.subjects:
+                return node, each
+    return None
+
+
 def early_waits(case: Case, thing: Thing) -> list[Early]:
     """The waits of a program that were over at once, oldest first."""
     found: list[Early] = []
@@ -50,28 +64,19 @@ def early_waits(case: Case, thing: Thing) -> list[Early]:
     return found
 
 
-def watched(case: Case, question: Node | None) -> Piece | None:
-    """The bytes of a region that a question looks at, by their address."""
-    for path in paths(question) if question is not None else ():
-        node, *rest = path.steps
-        thing = case.names.find(f"{node}.{rest[0]}") if len(rest) == 2 else None
-        index = rest[-1] if rest else None
-        if thing is not None and thing.noun is Noun.MR and isinstance(index, Index):
-            mr = case.world.nodes[thing.node].mrs.items.get(thing.number)
-            stop = index.start + 1 if index.stop is None else index.stop
-            return (mr.addr + index.start, stop - index.start) if mr is not None else None
-    return None
-
-
 def _passed(case: Case, thing: Thing) -> Iterator[Passed]:
     """Its waits for memory that are over, in their order."""
     program = case.world.nodes[thing.node].tables[Noun.PROGRAM].items.get(thing.number)
     lines = {line.number: line for line in (program.lines if program is not None else ())}
-    slept = [event_of(r) for _, r in case.log.about(Kind.PROGRAM_WAITED, thing)]
-    woken = [event_of(r) for _, r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
-    for _, record in case.log.about(Kind.PROGRAM_RAN, thing):
+    slept = [event_of(r) for r in case.log.about(Kind.PROGRAM_WAITED, thing)]
+    woken = [event_of(r) for r in case.log.about(Kind.PROGRAM_WOKEN, thing)]
+    for record in case.log.about(Kind.PROGRAM_RAN, thing):
         line, begun = lines.get(line_number_of(record)), event_of(record)
-        piece = watched(case, line.question) if line is not None and line.word == "wait" else None
+        piece = (
+            watched(case.session, line.question)
+            if line is not None and line.word == "wait"
+            else None
+        )
         if line is None or piece is None:
             continue
         over = begun if begun not in slept else next((e for e in woken if e >= begun), None)
@@ -83,9 +88,9 @@ def _arrivals(case: Case, thing: Thing, piece: Piece) -> list[int]:
     """The events in which a message or another thread wrote these bytes."""
     started = case.log.created(thing)
     own = case.names.of(thing)
-    found = [event_of(r) for _, r in case.log.of(Kind.MEMORY_WRITTEN, thing.node)
+    found = [event_of(r) for r in case.log.of(Kind.MEMORY_WRITTEN, thing.node)
              if meet([piece], [piece_of(r)])]  # fmt: skip
-    for _, record in case.log.of(Kind.HOST_WROTE, thing.node):
+    for record in case.log.of(Kind.HOST_WROTE, thing.node):
         event = event_of(record)
         if (started is None or event > started) and meet([piece], [piece_of(record)]):
             found += [event] if case.log.asked(event)[1] != own else []

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rdmalab.command import CallArguments
-from rdmalab.doctor.call import Call
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.bring_up import thing
+from rdmalab.doctor.case import Call, Case, QueuePair
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.attributes import AhAttr
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, event_of, new_state_of
 from rdmalab.spec.states import (
@@ -26,15 +23,9 @@ from rdmalab.spec.states import (
     fields_of,
     legal_next,
 )
+from rdmalab.verbs.suggestions import USUAL
 from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp, partner_of
-
-USUAL: dict[str, str] = {
-    "pkey_index": "0", "port_num": "1", "qp_access_flags": "0", "path_mtu": "512", "rq_psn": "0",
-    "sq_psn": "0", "max_dest_rd_atomic": "1", "min_rnr_timer": "12", "timeout": "14",
-    "retry_cnt": "7", "rnr_retry": "7", "max_rd_atomic": "1",
-}  # fmt: skip
-"""The values that the bring-up document recommends for attributes that were not given."""
 
 _OF_MOVE = ("attr-missing", "attr-surplus")
 _NEVER = ("cur_qp_state", "alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "cap")
@@ -57,7 +48,7 @@ def asked_of(case: Case, call: Call) -> ModifyCall | None:
     if call.invocation is None or qp is None:
         return None
     given = dict(call.invocation.arguments.get("attr") or {})
-    moves = [new_state_of(r) for _, r in case.log.about(Kind.STATE_CHANGED, thing(qp))
+    moves = [new_state_of(r) for r in case.log.about(Kind.STATE_CHANGED, qp.thing)
              if event_of(r) < call.event]  # fmt: skip
     now = moves[-1] if moves else QPState.RESET
     if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):

@@ -7,12 +7,12 @@ drop of every packet of a kind is a property of the network.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Send
 from rdmalab.doctor.finding import Evidence, Finding, Fix, Verdict
-from rdmalab.doctor.work.send import Send
 from rdmalab.spec.records import roce_packet_of
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views.ladder import Fate, PacketRow
+from rdmalab.views.fates import Fate
+from rdmalab.views.ladder import PacketRow
 from rdmalab.wire.packet import Packet, wire_length
 from rdmalab.world.faults import Drop, Match
 

@@ -1,21 +1,14 @@
 """Which queue pair sends to which: where packets go, which QP expects them, and since when."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.work.send import Send
+from rdmalab.doctor.case import Case, QueuePair, Send
 from rdmalab.hca.attributes import AhAttr
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.records import Kind, event_of, new_state_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.packet import gid_text, is_multicast
 from rdmalab.world.relations import find_qp, node_at, peer_node, peer_of, peer_thing
 from rdmalab.world.world import World
-
-
-def thing_of(qp: QueuePair) -> Thing:
-    """The queue pair as the log knows it."""
-    return Thing(Noun.QP, qp.node, qp.number)
 
 
 # --------------------------------------------------------------------------- where packets go
@@ -140,7 +133,7 @@ def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
 # --------------------------------------------------------------------------- since when
 def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
     """The event of its last step into a state."""
-    return max(case.log.entered(thing_of(qp), state), default=None)
+    return max(case.log.entered(qp.thing, state), default=None)
 
 
 def peer_set_at(case: Case, qp: QueuePair) -> int | None:
@@ -150,8 +143,8 @@ def peer_set_at(case: Case, qp: QueuePair) -> int | None:
 
 def state_at(case: Case, qp: QueuePair, event: int) -> tuple[QPState, int | None]:
     """The state in which it was then, and since which event."""
-    moves = case.log.about(Kind.STATE_CHANGED, thing_of(qp))
-    earlier = [r for _, r in moves if event_of(r) < event]
+    moves = case.log.about(Kind.STATE_CHANGED, qp.thing)
+    earlier = [r for r in moves if event_of(r) < event]
     return (new_state_of(earlier[-1]), event_of(earlier[-1])) if earlier else (QPState.RESET, None)
 
 

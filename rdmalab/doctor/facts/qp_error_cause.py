@@ -33,20 +33,31 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
         return None
     if case.hca.unavailable_rule and not case.over:
         return _device(case)
-    work = case.send or case.receive
+    work = case.work
     until = case.world.event if work is None or work.ending is None else work.ending.event
-    thing = Thing(Noun.QP, qp.node, qp.number)
-    moves = [r for _, r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= until]
+    moves = [r for r in case.log.about(Kind.STATE_CHANGED, qp.thing) if rec.event_of(r) <= until]
     if not moves or rec.new_state_of(moves[-1]) not in _ERROR_STATES:
         return None
-    return _explained(case, thing, moves[-1])
+    return _explained(case, qp.thing, moves[-1])
+
+
+def posted_in_error(case: Case, error_cause: ErrorCause) -> bool:
+    """True if work was posted in SQE, or in ERR after the program had polled the failure."""
+    work = case.work
+    if work is None or work.posted is None or error_cause.event >= work.posted:
+        return False
+    if error_cause.state is QPState.SQE:
+        return True
+    polls = (r for r in case.log.of(Kind.CQE_POLLED, case.node))
+    told = (rec.cqe_of(r) for r in polls if error_cause.event < rec.event_of(r) < work.posted)
+    return case.qp is not None and any(c.qp_num == case.qp.number and c.status for c in told)
 
 
 def _device(case: Case) -> ErrorCause | None:
     """An unavailable device: it changes no QP state and flushes nothing."""
     kinds = {Kind.DEVICE_DIED: "failed (DEVICE_FATAL)", Kind.DEVICE_CLOSED: "was closed"}
     found = [(rec.event_of(r), word) for kind, word in kinds.items()
-             for _, r in case.log.of(kind, case.node)]  # fmt: skip
+             for r in case.log.of(kind, case.node)]  # fmt: skip
     event, word = max(found, default=(0, ""))
     return ErrorCause(QPState.ERR, event, f"the device of {case.node} {word}") if word else None
 
@@ -113,7 +124,7 @@ def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
     """It sent its peer a fatal NAK, which moved it to ERR."""
     found = case.log.about(Kind.REQUEST_REFUSED, thing)
     until = rec.event_of(records[0])
-    fatal = [r for _, r in found if rec.event_of(r) <= until and REFUSALS[rec.reason_of(r)].fatal]
+    fatal = [r for r in found if rec.event_of(r) <= until and REFUSALS[rec.reason_of(r)].fatal]
     if not fatal:
         return None
     record = fatal[-1]

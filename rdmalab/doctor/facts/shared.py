@@ -3,12 +3,10 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair, SharedReceiveQueue
 from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.partners import thing_of
 from rdmalab.doctor.finding import Evidence, fact
-from rdmalab.hca.qp import QueuePair, RecvQueue
-from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.qp import RecvQueue
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
@@ -26,7 +24,7 @@ class Refused(NamedTuple):
     @property
     def thing(self) -> Thing:
         """The SRQ."""
-        return Thing(Noun.SRQ, self.srq.node, self.srq.number)
+        return self.srq.thing
 
 
 def refused(case: Case) -> Refused | None:
@@ -35,7 +33,7 @@ def refused(case: Case) -> Refused | None:
     target = partners.target(case)
     if send is None or qp is None or target is None or not target.shares_receives:
         return None
-    srq = shared_by(case, target)
+    srq = case.shared_by(target)
     if srq is None:
         return None
     if not qp.transport.acknowledged:
@@ -45,14 +43,6 @@ def refused(case: Case) -> Refused | None:
         return None
     naks = [row.event for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     return Refused(target, srq, naks) if naks else None
-
-
-def shared_by(case: Case, target: QueuePair) -> SharedReceiveQueue | None:
-    """The SRQ of the target; of an XRC message the one that it names."""
-    number = target.srq
-    if not number and case.send is not None and case.send.wqe is not None:
-        number = case.send.wqe.wr.remote_srqn
-    return case.world.nodes[target.node].srqs.items.get(number)
 
 
 def stays_without_receive(case: Case, srq: SharedReceiveQueue) -> bool:
@@ -72,20 +62,20 @@ def lacks_receive(case: Case, peer: QueuePair) -> bool:
         return False
     if send.ending is not None:
         return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
-    return send.on_queue and not _source(case, peer).wqes
+    return send.on_queue and not source(case, peer).wqes
 
 
-def _source(case: Case, peer: QueuePair) -> RecvQueue | SharedReceiveQueue:
+def source(case: Case, peer: QueuePair) -> RecvQueue | SharedReceiveQueue:
     """Where a message of the send takes its receive from."""
-    return shared_by(case, peer) or peer.source
+    return case.shared_by(peer) or peer.source
 
 
 def misplaced_receive(case: Case, peer: QueuePair) -> list[Evidence]:
     """The receive that was posted, or was to be posted, to another queue than the one it is of."""
-    srq = shared_by(case, peer)
-    own = Thing(Noun.SRQ, peer.node, srq.number) if srq else thing_of(peer)
+    srq = case.shared_by(peer)
+    own = (srq or peer).thing
     name = case.names.of(own) if srq else "its own receive queue"
-    filled = [event_of(r) for _, r in case.log.about(
+    filled = [event_of(r) for r in case.log.about(
         Kind.SRQ_POSTED if srq else Kind.RECV_POSTED, own)]  # fmt: skip
     refused_ = [call for call in case.log.refused()
                 if call.refusal == RULE and call.thing == (peer.node, peer.number)]  # fmt: skip
@@ -96,8 +86,8 @@ def misplaced_receive(case: Case, peer: QueuePair) -> list[Evidence]:
     pd = srq.pd if srq else peer.pd
     for number, other in case.world.nodes[peer.node].srqs.items.items():
         posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))
-        first = next((event_of(r) for _, r in posts if event_of(r) > max(filled, default=-1)), None)
-        if other is not _source(case, peer) and other.wqes and other.pd == pd and first:
+        first = next((event_of(r) for r in posts if event_of(r) > max(filled, default=-1)), None)
+        if other is not source(case, peer) and other.wqes and other.pd == pd and first:
             got = f"{case.name(Noun.SRQ, peer.node, number)} got a receive"
             return [fact(got, first), fact(f"{takes}, which is empty")]
     return []

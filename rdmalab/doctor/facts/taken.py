@@ -1,10 +1,8 @@
 """A message once more, into the receive that took it the first time."""
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, Message, QueuePair, RecvWqe
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.work.messages import Message, arrived
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import RecvWqe
+from rdmalab.doctor.work.messages import arrived
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, recv_wqe_of
 from rdmalab.wire.packet import Packet
@@ -12,7 +10,7 @@ from rdmalab.wire.packet import Packet
 
 def receive_of(case: Case, message: Message) -> tuple[QueuePair, RecvWqe] | None:
     """The receive that a message took, and whose it is."""
-    for _, record in reversed(case.log.of(Kind.RECV_TAKEN)):
+    for record in reversed(case.log.of(Kind.RECV_TAKEN)):
         node, number = node_of(record), object_of(record)
         if event_of(record) <= message.posted:
             break

@@ -1,15 +1,12 @@
 """Messages that were for a queue pair, or may have been, and did not get there."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.partners import thing_of
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.case import Case, QueuePair, Sort, Subject
 from rdmalab.doctor.work.unanswered_sends import is_request, posted_as, sender_of
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.qp import QueuePair
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record
@@ -18,19 +15,20 @@ from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_node
 
 MOST = 3
-"""The number of them that are examined, the newest first."""
+"""The number of them that are examined; the first lost datagrams, or what was sent again last."""
 
 
 def undelivered_sends(case: Case, qp: QueuePair) -> list[Subject]:
     """The sends to a queue pair that were dropped or lost since its last message."""
-    taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
+    taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
     in_use = qp.resp.recv is not None  # of its message the beginning has come
-    since = rec.event_of(taken[-1].record) if taken and not in_use else -1
+    since = rec.event_of(taken[-1]) if taken and not in_use else -1
     if not qp.transport.acknowledged:  # what came since does not make good what was lost before
         since = min(since, _waits_since(case))
     found: dict[Subject, None] = {}
-    for record in _missed(case, qp):
-        if rec.event_of(record) < since or len(found) == MOST:
+    missed = list(takewhile(lambda record: rec.event_of(record) >= since, _missed(case, qp)))
+    for record in missed if qp.transport.acknowledged else reversed(missed):
+        if len(found) == MOST:
             break
         sender = sender_of(case.world, record)
         if sender is None or not _may_be_for(case, qp, record, sender):
@@ -53,10 +51,10 @@ def _missed(case: Case, qp: QueuePair) -> Iterator[Record]:
     lost = [
         each
         for each in case.log.of(Kind.PACKET_LOST)
-        if isinstance(packet := rec.packet_of(each.record), Packet)
+        if isinstance(packet := rec.packet_of(each), Packet)
         and case.world.network.target_of(packet.flow) in (qp.node, "")
     ]
-    for _, record in sorted(dropped + lost, reverse=True, key=lambda each: each.number):
+    for record in sorted(dropped + lost, reverse=True, key=rec.event_of):
         if is_request(rec.packet_of(record)):
             yield record
 
@@ -81,12 +79,14 @@ def users_of(case: Case, srq: Thing) -> list[QueuePair]:
 # --------------------------------------------------------------------------- bytes
 def for_bytes(case: Case) -> list[Subject]:
     """What was to bring bytes: sends that write there, receives that name them."""
+    if not case.lives(case.subject.thing):
+        return []
     node, mr = case.node, case.world.find(case.subject.thing, MemoryRegion)
     span = range(case.subject.start, case.subject.stop)
     found: list[Subject] = []
     for kind, names in ((Kind.SEND_POSTED, _sinks), (Kind.SEND_POSTED, _writes),
                         (Kind.RECV_POSTED, _names)):  # fmt: skip
-        newest = (record for _, record in reversed(case.log.of(kind)))
+        newest = (record for record in reversed(case.log.of(kind)))
         here = (r for r in newest if (rec.node_of(r) == node) is (names is not _writes))
         found += [_posted(kind, r) for r in islice((r for r in here if names(r, mr, span)), MOST)]
     return found

@@ -3,13 +3,10 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.partners import entered, thing_of
+from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, SendWqe
+from rdmalab.doctor.facts.partners import entered
 from rdmalab.doctor.facts.thread_waits import cqs_of, looked_at
 from rdmalab.doctor.facts.undelivered import waiting_qps
-from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of, send_wqe_of, status_of
 from rdmalab.spec.states import QPState
@@ -76,13 +73,13 @@ def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
     if peer is None:
         return []
     since = entered(case, qp, QPState.RTR) or -1
-    ended = case.log.about(Kind.WQE_COMPLETED, thing_of(peer))
+    ended = case.log.about(Kind.WQE_COMPLETED, peer.thing)
     done = [
         Done(send_wqe_of(record), event_of(record))
-        for _, record in ended
+        for record in ended
         if status_of(record) == WCStatus.SUCCESS and event_of(record) > since
     ]
-    taken = case.log.about(Kind.RECV_TAKEN, thing_of(qp))
+    taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
     messages = [number for number, each in enumerate(done) if each.takes_receive]
-    arrived = sum(event_of(record) > since for _, record in taken)
+    arrived = sum(event_of(record) > since for record in taken)
     return done[messages[-1] + 1 :] if messages and len(messages) <= arrived else done

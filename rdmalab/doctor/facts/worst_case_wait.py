@@ -1,7 +1,6 @@
 """The longest time until a send has either an answer or an error."""
 
-from rdmalab.doctor.case import Case
-from rdmalab.hca.qp import QueuePair
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 from rdmalab.views import fmt
 

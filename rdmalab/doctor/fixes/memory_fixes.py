@@ -8,28 +8,31 @@ from typing import NamedTuple
 
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.doctor import key_lookup
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.key_lookup import Denial
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, KeyTarget, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access, Rereg, needs_local_write
 from rdmalab.spec.states import QPState
-from rdmalab.views import fmt
+from rdmalab.views import fmt, key_denials
+from rdmalab.views.key_denials import Denial
 from rdmalab.world.relations import peer_of
 
 
 class MemoryFix(NamedTuple):
-    """The lines to carry out first, the address and key to use instead, and its bytes."""
+    """The lines to carry out first, the address and key to use instead, and its bytes.
+
+    note: how that differs from what the program wanted.
+    """
 
     lines: list[str]
     said: str
     length: int
+    note: str = ""
 
 
 # --------------------------------------------------------------------------- names, queue pairs
@@ -83,7 +86,7 @@ def a_message(case: Case, qp: QueuePair, length: int) -> list[str]:
     return []
 
 
-# --------------------------------------------------------------------------- the own memory
+# --------------------------------------------------------------------------- local memory
 def corrected(
     case: Case, user: MemoryUser, hca: Hca, wr: SendWR | RecvWR, rights: int
 ) -> MemoryFix | None:
@@ -125,7 +128,7 @@ def _unlock(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix
 def _find(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
     """The key is wrong: the address may tell which region was meant, or bytes of no region."""
     hca = case.world.nodes[denial.node]
-    mr = key_lookup.other_use(hca, denial)
+    mr = key_denials.other_use(hca, denial)
     if mr is None or not _holds(mr, sge.addr, sge.length):
         mr = _region(hca, user.pd, denial.rights, lambda mr: _holds(mr, sge.addr, sge.length))
     if mr is not None and mr.pd == user.pd and mr.access & denial.rights == denial.rights:
@@ -201,7 +204,7 @@ def target(case: Case, peer: QueuePair, wr: SendWR, denial: Denial) -> MemoryFix
             return _at(case, hca, opened, wr.remote_addr, denial, lines)
     elif opened is not None and denial.why is Denied.RANGE:
         return _in_window(case, hca, opened, denial)
-    mr = key_lookup.other_use(hca, denial)
+    mr = key_denials.other_use(hca, denial)
     if mr is None or not _opens(mr, peer.pd, denial):
         mr = _region(hca, peer.pd, denial.rights, lambda mr: _opens(mr, peer.pd, denial))
     if mr is not None:
@@ -212,16 +215,31 @@ def target(case: Case, peer: QueuePair, wr: SendWR, denial: Denial) -> MemoryFix
 def _in_window(case: Case, hca: Hca, opened: KeyTarget, denial: Denial) -> MemoryFix:
     """As much of it as the window has; from its beginning, if it begins outside."""
     start = denial.addr - opened.iova
-    start = start if 0 <= start < opened.length else 0
-    name = key_lookup.name_of(case, hca.node, opened)
-    return MemoryFix([], f"{name}[{start}]", min(denial.length, opened.length - start))
+    moved = not 0 <= start < opened.length
+    start = 0 if moved else start
+    name = key_denials.name_of(case.names, hca.node, opened)
+    length = min(denial.length, opened.length - start)
+    note = _moved(hca, denial, f"lies outside {name}") if moved else _cut(name, length, denial)
+    return MemoryFix([], f"{name}[{start}]", length, note)
+
+
+def _moved(hca: Hca, denial: Denial, why: str) -> str:
+    return f"the target changes: {denial.addr:#x} {why or f'lies in no region of {hca.node}'}"
+
+
+def _cut(name: str, length: int, denial: Denial) -> str:
+    """What a fix says that transfers fewer bytes than were asked for."""
+    if length >= denial.length:
+        return ""
+    return f"shortened to {length} bytes, which is what {name} has there; or register more"
 
 
 def _at(case: Case, hca: Hca, mr: MemoryRegion, addr: int, denial: Denial,
         lines: list[str]) -> MemoryFix:  # fmt: skip
     start = addr - mr.iova
-    name = case.name(Noun.MR, hca.node, mr.number)
-    return MemoryFix(lines, f"{name}[{start}]", min(denial.length, mr.length - start))
+    name, length = case.name(Noun.MR, hca.node, mr.number), min(denial.length, mr.length - start)
+    note = _cut(name, length, denial) if addr == denial.addr else _moved(hca, denial, "")
+    return MemoryFix(lines, f"{name}[{start}]", length, note)
 
 
 def first_bytes(case: Case, wr: SendWR, length: int) -> str:

@@ -5,10 +5,9 @@ from functools import reduce
 from operator import or_
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.simple_fixes import Attributes
-from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import BRING_UP_MOVES, MOVES, QPState, fields_of

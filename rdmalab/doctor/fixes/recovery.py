@@ -3,14 +3,15 @@
 from itertools import pairwise
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.failed_work import flushed_receives
+from rdmalab.doctor.finding import Fix
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.simple_fixes import Attributes
-from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.spec.records import Kind, packet_of, send_wqe_of
+from rdmalab.spec.records import Kind, event_of, packet_of, send_wqe_of, status_of
 from rdmalab.spec.states import BRING_UP, QPState
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp, partner_of, peer_of
@@ -53,6 +54,32 @@ def _is_met(case: Case, peer: QueuePair) -> bool:
     return bool(peer.source.wqes if peer.shares_receives else lost_receives(case, peer))
 
 
+def reposted(case: Case) -> list[str]:
+    """Work that was flushed posted again, where its queue pair was brought up and works since."""
+    qp, work = case.qp, case.work
+    if qp is None or work is None or not work.flushed or not _works(case, qp):
+        return []
+    return simple_fixes.once_more(case, after_reset=False)
+
+
+def flushed_sends(case: Case) -> list[SendWR]:
+    """The other sends that were flushed in the present life of a queue pair, oldest first."""
+    qp = case.qp
+    if case.send is None or qp is None:
+        return []
+    born = max(case.log.entered(qp.thing, QPState.RESET), default=-1)
+    found = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing)
+             if event_of(r) > born and status_of(r) == WCStatus.WR_FLUSH_ERR]  # fmt: skip
+    return [wqe.wr for wqe in found if wqe.serial != case.subject.serial]
+
+
+def _works(case: Case, qp: QueuePair) -> bool:
+    peer = peer_of(case.world, qp)
+    if case.send is not None:
+        return is_well(case, qp)
+    return qp.state_row.receives and (peer is None or is_well(case, peer))
+
+
 # --------------------------------------------------------------------------- receives
 def restock(case: Case, qp: QueuePair) -> list[str]:
     """Post the receives again that a reset takes, or that were flushed, in their order."""
@@ -63,17 +90,15 @@ def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
     """What waits on the queue of a QP, and what was flushed from it."""
     if qp.shares_receives:
         return []
-    flushed = flushed_receives(case.log, Thing(Noun.QP, qp.node, qp.number))
+    flushed = flushed_receives(case.log, qp.thing)
     using = [qp.resp.recv] if qp.resp.recv is not None else []
     return [wqe.wr for wqe in (*flushed, *using, *qp.rq.wqes)]
 
 
 def receive_again(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
-    """The same receive once more, where it is needed on a new connection, and a message for it."""
-    peer = partner_of(case.world, qp)
-    well = qp.state_row.receives and (peer is None or is_well(case, peer))
-    lines = [] if well else simple_fixes.bring_up_again(case, qp)
-    return [*lines, simple_fixes.post_recv(case, qp, wr), *message_for(case, qp)]
+    """The same receive once more, where it is needed on a new connection, and its lost message."""
+    lines = [] if _works(case, qp) else simple_fixes.bring_up_again(case, qp)
+    return [*lines, simple_fixes.post_recv(case, qp, wr), *dropped_message(case, qp)]
 
 
 def receives_reposted(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
@@ -84,15 +109,35 @@ def receives_reposted(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
 
 def message_for(case: Case, qp: QueuePair) -> list[str]:
     """The last message that a queue pair could not take, once more; else a small one."""
-    dropped = [packet_of(r) for _, r in case.log.of(Kind.PACKET_DROPPED, qp.node, qp.number)]
-    for packet in reversed(dropped):
-        if isinstance(packet, Packet) and (found := _posted(case, qp, packet)) is not None:
-            return [simple_fixes.post_send(case, *found)]
+    if dropped := dropped_message(case, qp):
+        return dropped
     peer = partner_of(case.world, qp)
     if peer is None or not peer.transport.sends:
         return []
     piece = _few_bytes(case, peer)
     return [simple_fixes.post_send(case, peer, SendWR(opcode=WROpcode.SEND, sg=piece), wr_id=None)]
+
+
+def dropped_message(case: Case, qp: QueuePair) -> list[str]:
+    """The last message that a queue pair dropped, once more; nothing if it dropped none.
+
+    A fix is of now: what was dropped after the visited moment counts as well.
+    """
+    log = case.log.whole or case.log
+    dropped = [packet_of(r) for r in log.of(Kind.PACKET_DROPPED, qp.node, qp.number)]
+    for packet in reversed(dropped):
+        if isinstance(packet, Packet) and (found := _posted(case, qp, packet)) is not None:
+            return [simple_fixes.post_send(case, *found)]
+    return []
+
+
+def drain(name: str, call: str, waiter: str = "") -> Fix:
+    """Advice for receives that a call throws away: only ERR gives them back.
+
+    waiter: the thread that polls for them, if that is another one than the thread of the call.
+    """
+    polls = f"{f'let {waiter} ' if waiter else ''}poll the WR_FLUSH_ERR completion of each request"
+    return Fix(program=f"modify_qp {name} state=ERR, {polls}, only then {call}")
 
 
 def _posted(case: Case, qp: QueuePair, packet: Packet) -> tuple[QueuePair, SendWR] | None:
@@ -104,7 +149,7 @@ def _posted(case: Case, qp: QueuePair, packet: Packet) -> tuple[QueuePair, SendW
     if sender is None:
         return None
     thing = Thing(Noun.QP, node, number)
-    for _, record in reversed(case.log.about(Kind.SEND_POSTED, thing)):
+    for record in reversed((case.log.whole or case.log).about(Kind.SEND_POSTED, thing)):
         if send_wqe_of(record).first_psn == packet.psn:
             return sender, send_wqe_of(record).wr
     return None

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 
 from rdmalab.command import CallArguments
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import with_flags
 from rdmalab.doctor.work import attempts, batches
 from rdmalab.doctor.work.attempts import Attempt
-from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.work import SendFlags
 from rdmalab.world.relations import peer_of

@@ -9,9 +9,8 @@ from operator import or_
 from typing import Any
 
 from rdmalab.command import CallArguments, Noun
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.hca.attributes import AhAttr, ah_attr_of
-from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, BRING_UP_MOVES, MOVES, MTU, QPState, QPType, fields_of
@@ -36,8 +35,8 @@ def sge_words(case: Case, node: str, sge: SGE) -> str:
 
 def post_recv(case: Case, qp: QueuePair, wr: RecvWR, **changed: object) -> str:
     """Post this receive (once more) on a queue pair, or on the SRQ that it takes them from."""
-    if qp.srq:
-        return post_srq_recv(case, qp.node, qp.srq, wr, **changed)
+    if (srq := case.shared_by(qp)) is not None:
+        return post_srq_recv(case, qp.node, srq.number, wr, **changed)
     said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(case, qp.node, s) for s in wr.sg)}
     return line("post_recv", case.qp_name(qp), {**said, **changed})
 
@@ -250,21 +249,22 @@ def _receive_for(case: Case, peer: QueuePair, length: int) -> str:
 
 
 def room(case: Case, qp: QueuePair, length: int) -> str:
-    """Post a receive of so many bytes, in the first region of the QP's domain that takes it."""
+    """Post a receive of so many bytes, in the first region of its queue's domain that takes it."""
+    pd = (case.shared_by(qp) or qp).pd
     for mr in case.world.nodes[qp.node].mrs.items.values():
-        if mr.pd == qp.pd and mr.access & Access.LOCAL_WRITE and mr.length >= length:
+        if mr.pd == pd and mr.access & Access.LOCAL_WRITE and mr.length >= length:
             piece = SGE(mr.iova, length or 1, mr.lkey)
             return post_recv(case, qp, RecvWR(sg=[piece]), wr_id=None)
     return post_recv(case, qp, RecvWR())
 
 
-def once_more(case: Case) -> list[str]:
-    """What was only flushed is posted again."""
-    work, qp = case.send or case.receive, case.qp
+def once_more(case: Case, *, after_reset: bool = True) -> list[str]:
+    """What was only flushed is posted again; after_reset: as for `again`."""
+    work, qp = case.work, case.qp
     ending = work.ending if work is not None else None
     if qp is None or ending is None or ending.status is not WCStatus.WR_FLUSH_ERR:
         return []
     if case.send is not None and case.send.wqe is not None:
-        return again(case, qp, case.send.wqe.wr, after_reset=True)
+        return again(case, qp, case.send.wqe.wr, after_reset=after_reset)
     wqe = case.receive.wqe if case.receive is not None else None
     return [post_recv(case, qp, wqe.wr)] if wqe is not None else []

@@ -7,11 +7,10 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.call import Call
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.hca.extended import DROPPED, POSTED, UNOPENED
+from rdmalab.hca.extended import ABORTED, DROPPED, POSTED, UNOPENED
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.builders import DATA_SETTERS
-from rdmalab.spec.records import Kind, ending_of, event_of, kind_of, send_wr_of, setter_of
-from rdmalab.world.trace import Numbered
+from rdmalab.spec.records import Kind, Record, ending_of, event_of, kind_of, send_wr_of, setter_of
 
 _KINDS = (
     Kind.REGION_OPENED, Kind.WR_BUILT, Kind.WR_FILLED, Kind.BATCH_FAILED, Kind.REGION_CLOSED,
@@ -71,14 +70,13 @@ def batches(log: Log, thing: Thing) -> list[Batch]:
     if thing.noun is not Noun.QP or not log.about(Kind.REGION_OPENED, thing):
         return []
     found: list[Batch] = []
-    for each in sorted(each for kind in _KINDS for each in log.about(kind, thing)):
+    for each in log.in_order(_KINDS, thing):
         _take(found, each, thing)
     return found
 
 
-def _take(found: list[Batch], numbered: Numbered, thing: Thing) -> None:
+def _take(found: list[Batch], record: Record, thing: Thing) -> None:
     """One record more, of the newest region."""
-    record = numbered.record
     kind, event = kind_of(record), event_of(record)
     if kind is Kind.REGION_OPENED:
         found.append(Batch(thing, event))
@@ -109,6 +107,13 @@ def latest(log: Log, subject: Subject) -> Batch | None:
         if batch.ending != POSTED and batch.find(subject.wr_id) is not None:
             return batch
     return None
+
+
+def given_up(log: Log, qp: Thing) -> Batch | None:
+    """The newest region of a queue pair if it was aborted, and nothing was posted there since."""
+    newest = [each for each in batches(log, qp)[-1:] if each.built and each.ending == ABORTED]
+    posts = [event_of(record) for record in log.about(Kind.SEND_POSTED, qp)[-1:]]
+    return next((each for each in newest if not posts or posts[0] < each.opened), None)
 
 
 def closed_by(log: Log, call: Call) -> Batch | None:

@@ -55,7 +55,7 @@ class Content:
     def touches(self, kind: Kind) -> list[Touch]:
         """Records of access to these bytes, oldest first."""
         found = []
-        for _, record in self.log.of(kind, self.node):
+        for record in self.log.of(kind, self.node):
             if meet([self.piece], [piece_of(record)]):
                 by_host = kind is Kind.HOST_WROTE
                 at = 0 if by_host else self._place_in_packet(record)
@@ -85,6 +85,16 @@ class Content:
             left = without(left, touch.piece)
         return found
 
+    @property
+    def filled_by_program(self) -> int | None:
+        """The event in which the program wrote all of these bytes last, if it did no mere clear."""
+        own = [touch for touch in self.written if not touch.qp]
+        left = [self.piece]
+        for touch in own:
+            left = without(left, touch.piece)
+        octets = self.hca.memory.read(*self.piece)
+        return own[0].event if own and not left and len(set(octets)) > 1 else None
+
     def message(self, touch: Touch) -> Message | None:
         """What brought, or fetched, these bytes."""
         if not touch.qp:
@@ -102,7 +112,7 @@ class Content:
         """Receives that were posted over these bytes, the newest first."""
         found = []
         for kind in (Kind.RECV_POSTED, Kind.SRQ_POSTED):
-            for _, record in self.log.of(kind, self.node):
+            for record in self.log.of(kind, self.node):
                 if meet([self.piece], messages.pieces(self.hca, rec.recv_wqe_of(record).sg)):
                     qp = rec.object_of(record) if kind is Kind.RECV_POSTED else 0
                     found.append(Posted(rec.event_of(record), qp, rec.recv_wqe_of(record)))

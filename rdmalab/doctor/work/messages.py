@@ -10,7 +10,7 @@ from rdmalab.hca.psn import MASK
 from rdmalab.hca.wqe import RecvWqe, SendWqe
 from rdmalab.hca.wr import SGE
 from rdmalab.spec import records as rec
-from rdmalab.spec.opcodes import OPCODES
+from rdmalab.spec.opcodes import OPCODES, Service
 from rdmalab.spec.records import Kind, Record
 from rdmalab.wire.packet import Packet
 from rdmalab.world.world import World
@@ -21,7 +21,8 @@ Piece = tuple[int, int]  # address in the host's memory, bytes
 class Message(NamedTuple):
     """A packet that arrived, and the send it belongs to.
 
-    packet: as it left; sent: the event in which it did; offset: of its payload in the message.
+    packet: as it left; sent: the event in which it did; offset: of the first byte that it wrote in
+    the message, negative of a datagram: its address comes first.
     """
 
     thing: Thing
@@ -66,7 +67,19 @@ def _message(world: World, log: Log, received: Record) -> Message | None:
     if posting is None or (row.request and left is None):
         return None
     wqe = rec.send_wqe_of(posting)
-    return Message(thing, wqe, rec.event_of(posting), packet, sent, offset_in(wqe, packet))
+    offset = offset_in(wqe, packet) - _before_payload(log, received, packet)
+    return Message(thing, wqe, rec.event_of(posting), packet, sent, offset)
+
+
+def _before_payload(log: Log, received: Record, packet: Packet) -> int:
+    """How many bytes a packet wrote before its payload: those of a datagram's address."""
+    if packet.opcode_row.service is not Service.UD:
+        return 0
+    wrote = [r for r in log.within(rec.event_of(received))
+             if rec.kind_of(r) is Kind.MEMORY_WRITTEN
+             and rec.node_of(r) == rec.node_of(received)
+             and rec.object_of(r) == rec.object_of(received)]  # fmt: skip
+    return max(sum(map(rec.length_of, wrote)) - len(packet.payload), 0)
 
 
 def offset_in(wqe: SendWqe, packet: Packet) -> int:
@@ -80,7 +93,7 @@ def _leaving(world: World, log: Log, received: Record) -> Record | None:
     """The record of the same packet leaving."""
     packet = rec.roce_packet_of(received)
     origin = world.network.origin_of(packet.flow)
-    for _, record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
+    for record in reversed(log.of(Kind.PACKET_SENT, origin) if origin else []):
         if rec.event_of(record) < rec.event_of(received) and rec.packet_of(record) == packet:
             return record
     return None
@@ -88,7 +101,7 @@ def _leaving(world: World, log: Log, received: Record) -> Record | None:
 
 def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
     """The post of the newest send of a queue pair that has this PSN, as it was in an event."""
-    for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
+    for record in reversed(log.about(Kind.SEND_POSTED, thing)):
         wqe = rec.send_wqe_of(record)
         if rec.event_of(record) <= event and wqe.has_psn(psn):
             return record
@@ -98,7 +111,7 @@ def posting_of(log: Log, thing: Thing, psn: int, event: int) -> Record | None:
 # --------------------------------------------------------------------------- receives
 def taking(world: World, log: Log, node: str, number: int, wqe: RecvWqe) -> Message | None:
     """The message that took a receive. number: of its queue pair, 0 of a shared one."""
-    for _, record in reversed(log.of(Kind.RECV_TAKEN, node)):
+    for record in reversed(log.of(Kind.RECV_TAKEN, node)):
         taken = rec.recv_wqe_of(record)
         if (taken.serial, taken.srq) == (wqe.serial, wqe.srq) and number in (
             0,
@@ -150,8 +163,4 @@ def meet(one: list[Piece], other: list[Piece]) -> list[Piece]:
 
 def post_of(log: Log, thing: Thing, serial: int) -> int | None:
     """The event in which a send was posted."""
-    for _, record in reversed(log.about(Kind.SEND_POSTED, thing)):
-        if rec.send_wqe_of(record).serial == serial:
-            event: int = rec.event_of(record)
-            return event
-    return None
+    return log.event_of(Kind.SEND_POSTED, thing, serial)

@@ -5,26 +5,22 @@ from functools import cached_property
 from rdmalab.command import Noun
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
-from rdmalab.doctor.work.send import CqePlace, Ending, completion
+from rdmalab.doctor.work.send import Ending, WorkRequest
 from rdmalab.hca.qp import QueuePair, RecvQueue
 from rdmalab.hca.srq import SharedReceiveQueue
 from rdmalab.hca.wqe import RecvWqe
 from rdmalab.session.session import Session
-from rdmalab.spec.records import Kind, Record, event_of, object_of, recv_wqe_of
-from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.records import Kind, Record, object_of, recv_wqe_of
 
 
-class Receive:
+class Receive(WorkRequest):
     """One receive work request, on a queue pair's own queue or on a shared one.
 
     qp: the queue pair whose queue it is on, or that took it; queue: where it waits.
     """
 
     def __init__(self, session: Session, subject: Subject, log: Log) -> None:
-        self.session = session
-        self.subject = subject
-        self.log = log
+        super().__init__(session, subject, log)
         self.shared = subject.thing.noun is Noun.SRQ
 
     @cached_property
@@ -44,19 +40,6 @@ class Receive:
         return qps.get(object_of(self.taking)) if self.taking is not None else None
 
     @cached_property
-    def posting(self) -> Record | None:
-        """The record of its post."""
-        kind = Kind.SRQ_POSTED if self.shared else Kind.RECV_POSTED
-        found = self.log.about(kind, self.subject.thing)
-        serial = self.subject.serial
-        return next((r for _, r in reversed(found) if recv_wqe_of(r).serial == serial), None)
-
-    @property
-    def posted(self) -> int | None:
-        """The event of its post."""
-        return event_of(self.posting) if self.posting is not None else None
-
-    @cached_property
     def wqe(self) -> RecvWqe | None:
         """What it became on the queue."""
         waiting = self.queue.wqes if self.queue is not None else ()
@@ -73,44 +56,15 @@ class Receive:
     def taking(self) -> Record | None:
         """The record of the message that took it; its object is the queue pair."""
         thing, serial = self.subject.thing, self.subject.serial
-        for _, record in reversed(self.log.of(Kind.RECV_TAKEN, thing.node)):
+        for record in reversed(self.log.of(Kind.RECV_TAKEN, thing.node)):
             wqe = recv_wqe_of(record)
             own = wqe.srq == thing.number if self.shared else object_of(record) == thing.number
             if own and wqe.serial == serial and bool(wqe.srq) is self.shared:
                 return record
         return None
 
-    # ------------------------------------------------------------------ its completion
-    @cached_property
-    def added(self) -> CqePlace | None:
-        """Where its completion came to lie."""
-        return completion(self.log, Kind.CQE_ADDED, self.subject, is_send=False)
-
-    @cached_property
-    def polled(self) -> CqePlace | None:
-        """Who took it."""
-        return completion(self.log, Kind.CQE_POLLED, self.subject, is_send=False)
-
-    @cached_property
-    def overrun(self) -> CqePlace | None:
-        """Its completion found its CQ full and is lost."""
-        return completion(self.log, Kind.CQ_OVERRUN, self.subject, is_send=False)
-
     @property
     def ending(self) -> Ending | None:
         """How it was completed."""
         place = self.added or self.overrun
         return Ending(place.cqe.status, place.event) if place is not None else None
-
-    @property
-    def flushed(self) -> bool:
-        """No message ever took it: its queue was dead."""
-        return self.ending is not None and self.ending.status is WCStatus.WR_FLUSH_ERR
-
-    @cached_property
-    def discarded(self) -> int | None:
-        """The event in which a RESET threw it away before it was done."""
-        if self.posted is None or self.ending is not None or self.on_queue or self.shared:
-            return None
-        later = self.log.entered(self.subject.thing, QPState.RESET, after=self.posted)
-        return later[0] if later else None

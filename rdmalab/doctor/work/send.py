@@ -1,11 +1,11 @@
-"""The facts of a send: when it was posted, what left for it, what was answered, how it ended."""
+"""The facts of a request and of a send: its post, what left for it, what was answered, its end."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.command import Noun
+from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log, Work
-from rdmalab.doctor.subject import Subject
+from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.wqe import Cqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
@@ -13,7 +13,7 @@ from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views.ladder import PacketRow, packet_rows
+from rdmalab.views.ladder import PacketRow
 from rdmalab.wire.packet import Packet
 
 if TYPE_CHECKING:
@@ -38,28 +38,105 @@ class CqePlace(NamedTuple):
     program: str = ""
 
 
-class Send:
-    """One send work request. A fact is None or empty if it does not hold or is not kept."""
+class WorkRequest:
+    """One work request. A fact is None or empty if it does not hold or is not kept."""
+
+    shared = False
+    """Whether it is on a queue that several queue pairs take from."""
 
     def __init__(self, session: Session, subject: Subject, log: Log) -> None:
         self.session = session
         self.subject = subject
         self.log = log
-        self.node = subject.thing.node
-        self.number = subject.thing.number
-        self.qp: QueuePair | None = session.world.nodes[self.node].qps.items.get(self.number)
+        self._is_send = subject.sort is Sort.SEND
+
+    def _newest(self, kind: Kind) -> Record | None:
+        return self.log.newest_of(kind, self.subject.thing, self.subject.serial)
 
     @cached_property
     def posting(self) -> Record | None:
         """The record of its post."""
-        serial = self.subject.serial
-        found = self.log.about(Kind.SEND_POSTED, self.subject.thing)
-        return next((r for _, r in reversed(found) if rec.send_wqe_of(r).serial == serial), None)
+        return self._newest(post_kind(self.subject.thing, is_send=self._is_send))
 
     @property
     def posted(self) -> int | None:
         """The event of its post."""
         return rec.event_of(self.posting) if self.posting is not None else None
+
+    @property
+    def on_queue(self) -> bool:
+        """It is not done yet; no message has taken it."""
+        raise NotImplementedError
+
+    @property
+    def ending(self) -> Ending | None:
+        """How it was completed; a flush is a completion too."""
+        raise NotImplementedError
+
+    def _ended_with(self, status: WCStatus) -> bool:
+        return self.ending is not None and self.ending.status is status
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended with SUCCESS."""
+        return self._ended_with(WCStatus.SUCCESS)
+
+    @property
+    def flushed(self) -> bool:
+        """It was never looked at: its queue was dead."""
+        return self._ended_with(WCStatus.WR_FLUSH_ERR)
+
+    @cached_property
+    def discarded(self) -> int | None:
+        """The event in which a RESET threw it away before it was done."""
+        if self.posted is None or self.ending is not None or self.on_queue or self.shared:
+            return None
+        later = self.log.entered(self.subject.thing, QPState.RESET, after=self.posted)
+        return later[0] if later else None
+
+    # ------------------------------------------------------------------ its completion
+    @cached_property
+    def added(self) -> CqePlace | None:
+        """Where its completion came to lie."""
+        return self._place(Kind.CQE_ADDED)
+
+    @cached_property
+    def polled(self) -> CqePlace | None:
+        """Who took it."""
+        return self._place(Kind.CQE_POLLED)
+
+    @cached_property
+    def overrun(self) -> CqePlace | None:
+        """Its completion found its CQ full and is lost."""
+        return self._place(Kind.CQ_OVERRUN)
+
+    def _place(self, kind: Kind) -> CqePlace | None:
+        """The newest record of this kind about its completion."""
+        (_, node, number), log = self.subject.thing, self.log
+        srq, qpn = (number, 0) if self.shared else (0, number)
+        work = Work(node, self._is_send, srq, qpn, self.subject.serial)
+        record = log.completion(kind, work)
+        if record is None:
+            return None
+        program = log.asked(rec.event_of(record))[1] if kind is Kind.CQE_POLLED else ""
+        return CqePlace(rec.object_of(record), rec.event_of(record), rec.cqe_of(record), program)
+
+
+def post_kind(thing: Thing, *, is_send: bool = False) -> Kind:
+    """The kind of the records of posts on a queue pair or a shared receive queue."""
+    if thing.noun is Noun.SRQ:
+        return Kind.SRQ_POSTED
+    return Kind.SEND_POSTED if is_send else Kind.RECV_POSTED
+
+
+class Send(WorkRequest):
+    """One send work request."""
+
+    def __init__(self, session: Session, subject: Subject, log: Log) -> None:
+        super().__init__(session, subject, log)
+        self.node = subject.thing.node
+        self.number = subject.thing.number
+        self.qp: QueuePair | None = session.world.nodes[self.node].qps.items.get(self.number)
 
     @property
     def since(self) -> int | None:
@@ -89,49 +166,15 @@ class Send:
     @cached_property
     def ending(self) -> Ending | None:
         """How it was completed; a flush is a completion too."""
-        serial = self.subject.serial
-        found = self.log.about(Kind.WQE_COMPLETED, self.subject.thing)
-        for _, record in reversed(found):
-            if rec.send_wqe_of(record).serial == serial:
-                return Ending(WCStatus(rec.status_of(record)), rec.event_of(record))
-        return None
+        record = self._newest(Kind.WQE_COMPLETED)
+        if record is None:
+            return None
+        return Ending(WCStatus(rec.status_of(record)), rec.event_of(record))
 
     @property
     def retries_exhausted(self) -> bool:
         """Whether it ended with RETRY_EXC_ERR: no answer after all retransmits."""
-        return self.ending is not None and self.ending.status is WCStatus.RETRY_EXC_ERR
-
-    @property
-    def flushed(self) -> bool:
-        """It was never looked at: its queue was dead."""
-        return self.ending is not None and self.ending.status is WCStatus.WR_FLUSH_ERR
-
-    @cached_property
-    def discarded(self) -> int | None:
-        """The event in which a RESET threw it away before it was done."""
-        if self.posted is None or self.ending is not None or self.on_queue:
-            return None
-        later = self.log.entered(self.subject.thing, QPState.RESET, after=self.posted)
-        return later[0] if later else None
-
-    # ------------------------------------------------------------------ its completion
-    @cached_property
-    def added(self) -> CqePlace | None:
-        """Where its completion came to lie."""
-        return self._place(Kind.CQE_ADDED)
-
-    @cached_property
-    def polled(self) -> CqePlace | None:
-        """Who took it."""
-        return self._place(Kind.CQE_POLLED)
-
-    @cached_property
-    def overrun(self) -> CqePlace | None:
-        """Its completion found its CQ full and is lost."""
-        return self._place(Kind.CQ_OVERRUN)
-
-    def _place(self, kind: Kind) -> CqePlace | None:
-        return completion(self.log, kind, self.subject, is_send=True)
+        return self._ended_with(WCStatus.RETRY_EXC_ERR)
 
     # ------------------------------------------------------------------ on the wire
     @cached_property
@@ -141,17 +184,16 @@ class Send:
         if wqe is None or since is None:
             return []
         sent = self.log.about(Kind.PACKET_SENT, self.subject.thing)
-        later = ((n, rec.packet_of(r)) for n, r in sent if rec.event_of(r) >= since)
-        numbers = [
-            number
-            for number, packet in later
-            if isinstance(packet, Packet)  # a frame has no PSN
+        found = [
+            record for record in sent
+            if rec.event_of(record) >= since
+            and isinstance(packet := rec.packet_of(record), Packet)  # a frame has no PSN
             and _is_request(packet) and wqe.has_psn(packet.psn)
         ]  # fmt: skip
         half = MOST_PACKETS // 2
-        if len(numbers) > MOST_PACKETS:
-            numbers = numbers[:half] + numbers[-half:]
-        return packet_rows(self.session.world, self.session.names, numbers)
+        if len(found) > MOST_PACKETS:
+            found = found[:half] + found[-half:]
+        return self.log.packets(found)
 
     @cached_property
     def answers(self) -> list[PacketRow]:
@@ -159,30 +201,16 @@ class Send:
         wqe, since = self.wqe, self.since
         if wqe is None or since is None:
             return []
-        world, names = self.session.world, self.session.names
-        gids = {gid for gid in world.nodes[self.node].gids if gid}
-        sent = self.log.since(since, Kind.PACKET_SENT)
-        numbers = [
-            number
-            for number, packet in ((number, rec.packet_of(record)) for number, record in sent)
-            if packet.dest_qp == self.number
+        gids = {gid for gid in self.session.world.nodes[self.node].gids if gid}
+        found = [
+            record for record in self.log.since(since, Kind.PACKET_SENT)
+            if (packet := rec.packet_of(record)).dest_qp == self.number
             and isinstance(packet, Packet) and packet.flow.dst in gids
             and not _is_request(packet) and wqe.has_psn(packet.psn)
         ]  # fmt: skip
-        return packet_rows(world, names, numbers[-MOST_PACKETS:])
+        return self.log.packets(found[-MOST_PACKETS:])
 
 
 def _is_request(packet: object) -> bool:
     row = OPCODES.get(packet.opcode) if isinstance(packet, Packet) else None
     return row is None or row.request
-
-
-def completion(log: Log, kind: Kind, subject: Subject, *, is_send: bool) -> CqePlace | None:
-    """The newest record of this kind about the completion of a work request."""
-    thing = subject.thing
-    srq, qpn = (thing.number, 0) if thing.noun is Noun.SRQ else (0, thing.number)
-    record = log.completion(kind, Work(thing.node, is_send, srq, qpn, subject.serial))
-    if record is None:
-        return None
-    program = log.asked(rec.event_of(record))[1] if kind is Kind.CQE_POLLED else ""
-    return CqePlace(rec.object_of(record), rec.event_of(record), rec.cqe_of(record), program)

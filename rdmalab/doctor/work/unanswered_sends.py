@@ -39,8 +39,9 @@ class Unanswered:
     removed.
     """
 
-    def __init__(self, send: Send, misses: list[Miss], *, final: bool) -> None:
+    def __init__(self, send: Send, wqe: SendWqe, misses: list[Miss], *, final: bool) -> None:
         self.send = send
+        self.wqe = wqe
         self.misses = misses
         self.final = final
 
@@ -80,15 +81,14 @@ def unanswered(session: Session, send: Send, *, asked: bool) -> Unanswered | Non
     if not acknowledged and (not asked or ending is None):
         return None
     final = ending is not None or session.world.agenda.next_ns() is None
-    return Unanswered(send, _misses(session.world, send, wqe), final=final)
+    return Unanswered(send, wqe, _misses(session.world, send, wqe), final=final)
 
 
 def _misses(world: World, send: Send, wqe: SendWqe) -> list[Miss]:
     """Oldest first."""
-    found = sorted(send.log.of(Kind.PACKET_DROPPED) + send.log.of(Kind.PACKET_LOST))
     return [
         Miss(rec.event_of(record), rec.reason_of(record), packet, *rec.place_of(record))
-        for record, packet in ((r, rec.packet_of(r)) for _, r in found)
+        for record, packet in ((r, rec.packet_of(r)) for r in send.log.missed)
         if isinstance(packet, Packet) and is_request(packet) and wqe.has_psn(packet.psn)
         and rec.event_of(record) >= (send.since or 0)
         and sender_of(world, record) == send.subject.thing

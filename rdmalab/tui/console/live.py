@@ -2,30 +2,104 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from prompt_toolkit.application import create_app_session
+from prompt_toolkit.application import Application, application, create_app_session
 from prompt_toolkit.data_structures import Point, Size
 from prompt_toolkit.document import Document
+from prompt_toolkit.input import DummyInput
 from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.mouse_events import MouseButton, MouseEvent, MouseEventType
+from prompt_toolkit.output import ColorDepth, DummyOutput
 
-from rdmalab.shell.prompt import colour_wanted, converse, echoed
-from rdmalab.tui.console.bridge import EventInput, PaneOutput, SigwinchGuard
+from rdmalab.shell.prompt import Emit, Evaluate, colour_wanted, converse, echoed
 from rdmalab.tui.console.paint import Paint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.application import Application
+    from prompt_toolkit.styles import BaseStyle
+    from textual.app import App
     from textual.strip import Strip
 
-    from rdmalab.shell.prompt import Emit, Evaluate
 
 _MENU_ROWS_MAX = 8
+_POSTPONED_S = 0.02
+
+
+# A pane gets its size from Textual. prompt_toolkit would take SIGWINCH from it with each prompt
+# and leave the default behind, after which no resize would be noticed.
+vars(application)["attach_winch_signal_handler"] = lambda _handler: nullcontext()
+
+
+class PaneInput(DummyInput):
+    """A queue of key presses; they are kept while no prompt is active. It never ends."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.waiting: list[KeyPress] = []
+        self._listener: Callable[[], None] | None = None
+
+    def feed(self, presses: Iterable[KeyPress]) -> None:
+        """Queue key presses and notify the active prompt, if any."""
+        self.waiting += presses
+        if self._listener is not None:
+            self._listener()
+
+    def read_keys(self) -> list[KeyPress]:
+        """Remove and return all queued key presses."""
+        presses, self.waiting = self.waiting, []
+        return presses
+
+    @contextmanager
+    def attach(self, input_ready_callback: Callable[[], None]) -> Iterator[None]:
+        """Notify this prompt of key presses inside the context, also of those already queued."""
+        self._listener = input_ready_callback
+        if self.waiting:
+            asyncio.get_running_loop().call_soon(input_ready_callback)
+        try:
+            yield
+        finally:
+            self._listener = None
+
+
+class PaneOutput(DummyOutput):
+    """The pane as an output device: a size, the rows taken by the transcript, a bell."""
+
+    def __init__(self, app: Callable[[], App[object]], erase: Callable[[], None]) -> None:
+        self.size = Size(rows=10, columns=80)
+        self.rows_above = 0
+        self._app = app  # at construction there is none yet
+        self._erase = erase
+
+    def get_size(self) -> Size:
+        """Rows and columns of the pane."""
+        return self.size
+
+    def get_rows_below_cursor_position(self) -> int:
+        """Rows left below the transcript; NotImplementedError with fewer than 3."""
+        if self.size.rows < 3:
+            # An unknown height hides the toolbar, which would leave no row for the prompt.
+            raise NotImplementedError
+        return max(1, self.size.rows - self.rows_above)
+
+    def get_default_color_depth(self) -> ColorDepth:
+        """Always 24 bits; the pane reduces colours where needed."""
+        return ColorDepth.DEPTH_24_BIT
+
+    def bell(self) -> None:
+        """Ring the bell of the pane."""
+        self._app().bell()
+
+    def erase_screen(self) -> None:
+        """Clear the transcript (^L)."""
+        self._erase()  # Ctrl-L
 
 
 class LivePrompt:
@@ -35,28 +109,29 @@ class LivePrompt:
         self,
         make_session: Callable[..., PromptSession[str]],
         output: PaneOutput,
-        guard: SigwinchGuard,
         rendered: Callable[[], None],
     ) -> None:
         self.output = output
         self.busy = False
-        self._guard = guard
-        self._keys = EventInput(guard)
+        self._keys = PaneInput()
         self._said: deque[str] = deque()
         self._draft = Document()
         self._menu_met = False
         with create_app_session(input=self._keys, output=output):
             self.session = make_session(input=self._keys, output=output, embedded=True)
-        self.paint = Paint(self.session.app.renderer.style, colour=colour_wanted())
-        self._tune(rendered)
-
-    def _tune(self, rendered: Callable[[], None]) -> None:
         app = self.session.app
-        app.max_render_postpone_time = None
+        self.paint = Paint(app.renderer.style, colour=colour_wanted())
+        app.max_render_postpone_time = _POSTPONED_S  # of keys that come together
         app.terminal_size_polling_interval = None
         app.timeoutlen, app.ttimeoutlen = 0.25, 0.05
         app.before_render += self._before_render
         app.after_render += lambda _: rendered()
+
+    def dye(self, styles: BaseStyle) -> None:
+        """Draw in these styles from now on."""
+        self.session.style = styles
+        self.paint = Paint(styles, colour=colour_wanted())
+        self.redraw()
 
     async def converse(self, evaluate: Evaluate, emit: Emit) -> None:
         """Read lines and evaluate them until the prompt is closed; output goes to `emit`."""
@@ -70,24 +145,32 @@ class LivePrompt:
 
         with create_app_session(input=self._keys, output=self.output):
             await converse(
-                self.session,
-                busily,
-                emit,
-                echo=lambda text: emit(echoed(self.session, text)),
-                pre_run=self._begin,
-                handle_sigint=False,
-                set_exception_handler=False,
-            )
+                self.session, busily, emit, echo=lambda text: emit(echoed(self.session, text)),
+                pre_run=self._begin, handle_sigint=False, set_exception_handler=False,
+            )  # fmt: skip
 
     # ---- what goes in -------------------------------------------------------------------------
 
     def feed(self, presses: list[KeyPress]) -> None:
         """Send key presses to the prompt."""
+        self.session.complete_while_typing = True
         self._keys.feed(presses)
 
+    @property
+    def typed_ahead(self) -> str:
+        """What is typed while a line is evaluated, and is read after it."""
+        signs = {Keys.ControlM: "⏎ ", Keys.ControlJ: "⏎ "}
+        return "".join(
+            signs.get(each.key, each.data) if isinstance(each.key, Keys) else each.data
+            for each in self._keys.waiting
+            if each.key in signs or each.data.isprintable()
+        )
+
     def paste(self, text: str) -> None:
-        """Insert a pasted text; each line end becomes a newline."""
-        self.feed([KeyPress(Keys.BracketedPaste, text.replace("\r\n", "\n").replace("\r", "\n"))])
+        """Insert a pasted text; each line end becomes a newline. No menu covers it."""
+        self.session.complete_while_typing = False
+        lines = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._keys.feed([KeyPress(Keys.BracketedPaste, lines)])
 
     def say(self, line: str) -> None:
         """Evaluate a line as if it had been typed; what is being typed stays as it is."""
@@ -123,6 +206,11 @@ class LivePrompt:
         self.session.app.invalidate()
 
     @property
+    def has_more(self) -> bool:
+        """Whether something waits to be evaluated, or is typed."""
+        return bool(self._said or self._keys.waiting or self.session.default_buffer.text)
+
+    @property
     def menu_is_open(self) -> bool:
         return self.session.default_buffer.complete_state is not None
 
@@ -133,13 +221,9 @@ class LivePrompt:
         screen = self.session.app.renderer.last_rendered_screen
         if screen is None:
             return []
-        columns = self.output.size.columns
-        return [
-            self.paint.row(
-                screen.data_buffer[y], columns, cursor.x if cursor and cursor.y == y else None
-            )
-            for y in range(screen.height)
-        ]
+        columns, at = self.output.size.columns, {cursor.y: cursor.x} if cursor else {}
+        cells = screen.data_buffer
+        return [self.paint.row(cells[y], columns, at.get(y)) for y in range(screen.height)]
 
     def cursor(self) -> Point | None:
         """The position of the cursor in the rendered rows; None before the first render."""
@@ -148,7 +232,6 @@ class LivePrompt:
         return screen.cursor_positions.get(app.layout.current_window) if screen else None
 
     def _before_render(self, app: Application[str]) -> None:
-        self._guard.restore()  # prompt_toolkit has just taken the signal
         self.session.reserve_space_for_menu = self._menu_space()
         # The prompt would never shrink again if the renderer remembered its last height;
         # asking for the rows below pins the toolbar to the bottom of the pane.

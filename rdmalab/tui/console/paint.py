@@ -13,7 +13,6 @@ from textual.strip import Strip
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.layout.screen import Char
     from prompt_toolkit.styles import BaseStyle
 
@@ -56,11 +55,11 @@ class Paint:
             self._known[words] = self._translate(words)
         return self._known[words]
 
-    def line(self, fragments: StyleAndTextTuples) -> Strip:
+    def line(self, fragments: Iterable[tuple[str, str]]) -> Strip:
         """One line of formatted text."""
         return Strip(
             Segment(harmless(text), self.style(words))
-            for words, text, *_ in fragments
+            for words, text in fragments
             if "[ZeroWidthEscape]" not in words
         )
 

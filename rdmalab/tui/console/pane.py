@@ -1,30 +1,33 @@
-"""The console pane: transcript above, live prompt below, both in one scrolling view."""
+"""The console pane: transcript above, live prompt below; keys of Textual for the prompt."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Self, cast
 
 from prompt_toolkit.data_structures import Point
-from prompt_toolkit.formatted_text import split_lines, to_formatted_text
+from prompt_toolkit.formatted_text import AnyFormattedText, split_lines, to_formatted_text
+from prompt_toolkit.input.ansi_escape_sequences import REVERSE_ANSI_SEQUENCES
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.mouse_events import MouseButton, MouseEventType
+from textual import events, on
 from textual.geometry import Offset, Size
+from textual.keys import key_to_character
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rdmalab.shell.styled_text import harmless_line
-from rdmalab.tui.console.bridge import PaneOutput, SigwinchGuard
-from rdmalab.tui.console.keymap import key_presses
-from rdmalab.tui.console.live import LivePrompt
+from rdmalab.shell.styled_text import Line, Row, harmless_line
+from rdmalab.tui.console.live import LivePrompt, PaneOutput
 from rdmalab.tui.console.paint import plain
 from rdmalab.tui.console.transcript import Transcript
+from rdmalab.tui.scrolled import LineView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.formatted_text import AnyFormattedText
-    from textual import events
+    from prompt_toolkit.styles import BaseStyle
     from textual.selection import Selection
 
     from rdmalab.shell.prompt import Evaluate
@@ -34,18 +37,31 @@ TRANSCRIPT_LINES_MAX = 5000
 _PAGES = {"pageup": -1, "shift+pageup": -1, "pagedown": 1, "shift+pagedown": 1}
 
 
-class Console(ScrollView, can_focus=True):
-    """A prompt_toolkit session in a pane. `leave_keys` are never swallowed by the prompt."""
+_ESCAPE = KeyPress(Keys.Escape, "\x1b")
+_BY_NAME = {key.value: key for key in Keys}
+_META = frozenset({"alt", "meta", "super"})
+_FUNCTION_KEY = re.compile(r"f(\d+)")
 
-    DEFAULT_CSS = """
-    Console {
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
-    }
-    """
+# Only what is called differently on the two sides; all other names can be computed.
+_SAME_KEY = {
+    "enter": Keys.ControlM, "newline": Keys.ControlJ, "ctrl+enter": Keys.ControlJ,
+    "tab": Keys.ControlI, "backspace": Keys.ControlH, "shift+backspace": Keys.ControlH,
+    "ctrl+backspace": Keys.ControlW, "ctrl+at": Keys.ControlAt, "ctrl+space": Keys.ControlAt,
+    "ctrl+backslash": Keys.ControlBackslash, "ctrl+underscore": Keys.ControlUnderscore,
+    "ctrl+right_square_bracket": Keys.ControlSquareClose, "ctrl+slash": Keys.ControlUnderscore,
+    "ctrl+circumflex_accent": Keys.ControlCircumflex,
+}  # fmt: skip
+_MOUSE = {
+    events.MouseDown: MouseEventType.MOUSE_DOWN, events.MouseUp: MouseEventType.MOUSE_UP,
+    events.MouseScrollUp: MouseEventType.SCROLL_UP,
+    events.MouseScrollDown: MouseEventType.SCROLL_DOWN,
+}  # fmt: skip
+
+
+class Console(LineView, can_focus=True):
+    """A prompt_toolkit session in a pane. LEAVE_KEYS are never swallowed by the prompt."""
+
+    DEFAULT_CSS = "Console { height: 1fr; overflow: hidden scroll; scrollbar-size: 0 0; }"
 
     class Closed(Message):
         """The session ended: ^D, or `evaluate` returned False."""
@@ -57,31 +73,31 @@ class Console(ScrollView, can_focus=True):
         self,
         make_session: Callable[..., PromptSession[str]],
         evaluate: Evaluate,
-        *,
-        leave_keys: frozenset[str] = LEAVE_KEYS,
         id: str | None = None,  # noqa: A002 (Textual's word)
     ) -> None:
         super().__init__(id=id)
-        self.leave_keys = leave_keys
         self._evaluate = evaluate
-        self._transcript = Transcript(TRANSCRIPT_LINES_MAX)
+        self._transcript = Transcript(
+            TRANSCRIPT_LINES_MAX, lambda line: self.live.paint.line(harmless_line(line))
+        )
         self._live_rows: list[Strip] = []
         self._following = True
         self.live = LivePrompt(
             make_session,
-            PaneOutput(bell=self._bell, erase=self.clear),
-            SigwinchGuard(wanted=lambda: self.app.is_running),
+            PaneOutput(lambda: self.app, erase=self.clear),
             # In our own turn, not in prompt_toolkit's: there asyncio would swallow an exception.
             rendered=lambda: self.call_next(self._show_prompt),
         )
-
-    def _bell(self) -> None:
-        self.app.bell()  # not at construction: then there is no application yet
 
     @property
     def busy(self) -> bool:
         """A line is being evaluated."""
         return self.live.busy
+
+    @property
+    def has_more(self) -> bool:
+        """Further lines or keys wait to be read."""
+        return self.live.has_more
 
     def on_mount(self) -> None:
         """Start to read and evaluate lines in a worker."""
@@ -93,11 +109,10 @@ class Console(ScrollView, can_focus=True):
 
     # ---- what the application says ------------------------------------------------------------
 
-    def write(self, fragments: AnyFormattedText) -> None:
+    def write(self, fragments: AnyFormattedText | Line) -> None:
         """Add lines to the transcript, in prompt_toolkit's formatted text."""
-        said = to_formatted_text(fragments)
-        lines = split_lines(harmless_line((part[0], part[1]) for part in said))
-        gone = sum(self._transcript.append(self.live.paint.line(line)) for line in lines)
+        lines: list[Line] = [fragments] if isinstance(fragments, Row) else _lines(fragments)
+        gone = sum(map(self._transcript.append, lines))
         self._settle()
         if gone and not self._following:
             self.scroll_to(y=self.scroll_y - gone, animate=False, force=True)
@@ -111,6 +126,12 @@ class Console(ScrollView, can_focus=True):
         self.refresh()
         self.live.redraw()
 
+    def dye(self, styles: BaseStyle) -> None:
+        """Draw the prompt and all printed lines in these styles."""
+        self.live.dye(styles)
+        self._transcript.redraw()
+        self.refresh()
+
     def say(self, line: str) -> None:
         """Evaluate a line as if it had been typed, for a key that runs a command."""
         self.live.say(line)
@@ -122,10 +143,6 @@ class Console(ScrollView, can_focus=True):
     def press(self, key: str) -> None:
         """Press a key of the prompt, as Textual names it."""
         self.live.feed(key_presses(key, None))
-
-    def redraw_prompt(self) -> None:
-        """The message or the toolbar would say something else now."""
-        self.live.redraw()
 
     # ---- what is seen -------------------------------------------------------------------------
 
@@ -162,27 +179,15 @@ class Console(ScrollView, can_focus=True):
         """Row `y` of the visible part, with the selection marked."""
         width = self.scrollable_content_region.width
         y += self.scroll_offset.y
-        row = self._row(y).crop_extend(0, width, None)
-        row = self._with_selection(row, y)
+        row = self.selected(self._row(y).crop_extend(0, width, None), y)
         if self.live.paint.colour:
             row = row.apply_style(self.rich_style)
         return row.apply_offsets(0, y)
 
     def _row(self, y: int) -> Strip:
         written = self._transcript.rows
-        if y < len(written):
-            return written[y]
-        y -= len(written)
-        return self._live_rows[y] if y < len(self._live_rows) else Strip([])
-
-    def _with_selection(self, row: Strip, y: int) -> Strip:
-        selection = self.text_selection
-        span = selection.get_span(y) if selection is not None else None
-        if span is None:
-            return row
-        start, end = span[0], row.cell_length if span[1] == -1 else span[1]
-        chosen = row.crop(start, end).apply_style(self.live.paint.style("reverse"))
-        return Strip.join([row.crop(0, start), chosen, row.crop(end, row.cell_length)])
+        rows, y = (written, y) if y < len(written) else (self._live_rows, y - len(written))
+        return rows[y] if y < len(rows) else Strip([])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text and a newline as its separator."""
@@ -192,19 +197,24 @@ class Console(ScrollView, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Scroll a page, interrupt the run (^C), or send the key to the prompt."""
-        if event.key in self.leave_keys or (event.key == "ctrl+c" and self._has_selection()):
+        if event.key in LEAVE_KEYS or (event.key == "ctrl+c" and self._has_selection()):
             return
         if event.key in _PAGES:
-            self._turn_page(_PAGES[event.key])
+            rows = max(1, self.scrollable_content_region.height - 1)
+            self.scroll_relative(y=_PAGES[event.key] * rows, animate=False, force=True)
         elif event.key == "ctrl+c" and self.busy:
             self.post_message(self.Interrupted())
-        elif presses := key_presses(event.key, event.character):
-            self._return_to_prompt()
-            self.live.feed(presses)
-        else:
+        elif not self.take_key(event.key, event.character):
             return
         event.stop()
         event.prevent_default()
+
+    def take_key(self, key: str, character: str | None) -> bool:
+        """Send a key to the prompt; False if the prompt knows none of this name."""
+        if presses := key_presses(key, character):
+            self._return_to_prompt()
+            self.live.feed(presses)
+        return bool(presses)
 
     def on_paste(self, event: events.Paste) -> None:
         """Scroll to the prompt and insert the text."""
@@ -215,10 +225,6 @@ class Console(ScrollView, can_focus=True):
 
     def _has_selection(self) -> bool:
         return bool(self.screen.get_selected_text())  # ^C then copies, which is the screen's work
-
-    def _turn_page(self, direction: int) -> None:
-        rows = max(1, self.scrollable_content_region.height - 1)
-        self.scroll_relative(y=direction * rows, animate=False, force=True)
 
     def _return_to_prompt(self) -> None:
         self.screen.clear_selection()
@@ -233,44 +239,84 @@ class Console(ScrollView, can_focus=True):
         self.refresh()
         self.live.resize(region.width, region.height)
 
-    def on_focus(self) -> None:
-        """Redraw the prompt with its cursor."""
-        self.live.redraw()  # the cursor is part of the picture
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Take the focus at once: Textual's own comes after the keys that are typed meanwhile."""
+        self.screen.set_focus(self, scroll_visible)
+        return self
 
-    def on_blur(self) -> None:
-        """Redraw the prompt without its cursor."""
+    def on_focus(self) -> None:
+        """Redraw the prompt: the cursor is a part of it."""
         self.live.redraw()
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Send a press on the prompt's rows to the prompt."""
-        self._mouse(event, MouseEventType.MOUSE_DOWN)
+    on_blur = on_focus
 
-    def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Send a release to the prompt, unless text is selected."""
-        if not self._has_selection():
-            self._mouse(event, MouseEventType.MOUSE_UP)
+    def _row_at(self, event: events.MouseEvent) -> tuple[int, int]:
+        """The row under the pointer, and the column; row -1 if there is none."""
+        at = event.get_content_offset(self)  # event.x counts the border, the rows do not
+        return (at.y + self.scroll_offset.y, at.x) if at is not None else (-1, 0)
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll the completion menu up if the pointer is on it, else the transcript."""
-        self._wheel(event, MouseEventType.SCROLL_UP)
+    def text_at(self, event: events.MouseEvent) -> tuple[str, int]:
+        """The printed row under the pointer, and the column; empty if there is none."""
+        (y, x), rows = self._row_at(event), self._transcript.rows
+        return (rows[y].text, x) if 0 <= y < len(rows) else ("", 0)
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll the completion menu down if the pointer is on it, else the transcript."""
-        self._wheel(event, MouseEventType.SCROLL_DOWN)
-
-    def _wheel(self, event: events.MouseEvent, kind: MouseEventType) -> None:
-        """The wheel turns the menu when it is open and under the pointer, else the transcript."""
-        if self.live.menu_is_open and self._mouse(event, kind, MouseButton.NONE):
+    @on(events.MouseDown)
+    @on(events.MouseUp)
+    @on(events.MouseScrollUp)
+    @on(events.MouseScrollDown)
+    def _mouse(self, event: events.MouseEvent) -> None:
+        """Send to the prompt what happens on its rows: the wheel only turns its open menu."""
+        y, x = self._row_at(event)
+        y -= len(self._transcript.rows)
+        turns = isinstance(event, events.MouseScrollUp | events.MouseScrollDown)
+        selects = isinstance(event, events.MouseUp) and self._has_selection()
+        if selects or (turns and not self.live.menu_is_open) or not 0 <= y < len(self._live_rows):
+            return
+        button = MouseButton.NONE if turns else MouseButton.LEFT
+        if self.live.mouse(Point(x=x, y=y), _MOUSE[type(event)], button) and turns:
             event.stop()
             event.prevent_default()
 
-    def _mouse(
-        self, event: events.MouseEvent, kind: MouseEventType, button: MouseButton = MouseButton.LEFT
-    ) -> bool:
-        at = event.get_content_offset(self)  # event.x counts the border, the prompt does not
-        if at is None:
-            return False
-        y = at.y + self.scroll_offset.y - len(self._transcript.rows)
-        if not 0 <= y < len(self._live_rows):
-            return False
-        return self.live.mouse(Point(x=at.x, y=y), kind, button)
+
+def _lines(fragments: AnyFormattedText | Line) -> list[Line]:
+    """Formatted text as lines."""
+    said = to_formatted_text(cast("AnyFormattedText", fragments))
+    return [[(style, text) for style, text, *_ in line] for line in split_lines(said)]
+
+
+def key_presses(key: str, character: str | None) -> list[KeyPress]:
+    """Nothing for a key that prompt_toolkit has no name for."""
+    *modifiers, base = key.rsplit("+", key.count("+")) if key != "+" else ["+"]
+    held = set(modifiers)
+    if base == "enter" and "shift" in held:  # a terminal that tells them apart means: new line
+        held = {"alt"}
+    prefix = [_ESCAPE] if held & _META else []
+    held -= _META
+    named = _named_key(held, base)
+    if named is not None:
+        return [*prefix, _press(named)]
+    text = None if "ctrl" in held else _text(held, base, character)
+    return [*prefix, KeyPress(text)] if text else []
+
+
+def _named_key(held: set[str], base: str) -> Keys | None:
+    order = [name for name in ("ctrl", "shift") if name in held]
+    if same := _SAME_KEY.get("+".join([*order, base])):
+        return same
+    if "shift" in held and (function := _FUNCTION_KEY.fullmatch(base)):
+        # prompt_toolkit counts on where terminals do: Shift+F1 is F13.
+        base, order = f"f{int(function[1]) + 12}", [name for name in order if name != "shift"]
+    if "ctrl" in held and len(base) == 1 and base.isalpha():
+        order = ["ctrl"]
+    return _BY_NAME.get("-".join([*(name[0] for name in order), base.lower() if order else base]))
+
+
+def _text(held: set[str], base: str, character: str | None) -> str | None:
+    if character is not None and len(character) == 1 and character.isprintable():
+        return character
+    typed = key_to_character(base)
+    return typed.upper() if typed and "shift" in held else typed
+
+
+def _press(key: Keys) -> KeyPress:
+    return KeyPress(key, REVERSE_ANSI_SEQUENCES.get(key, key.value))

@@ -1,164 +1,163 @@
-"""Memory: bytes of one region a node, touched bytes in brackets, and the owner of each range."""
+"""Memory: the bytes of a region of each node, those that were used last marked, and their owner."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.visual import Visual
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.shell.tables import DIM, NAME, WARN
-from rdmalab.tui.frame import cropped, width_of
-from rdmalab.tui.hexview import hex_lines, per_row
+from rdmalab.tui.content import click, dim, filled, first_fit, hex_line, linked, piece
 from rdmalab.tui.pane import Pane
+from rdmalab.views import fmt
+from rdmalab.views.columns import Meaning
 from rdmalab.views.memory import READS, WRITES, HexRow, MrRow, OwnedRow, touched
+from rdmalab.views.memory_use import Use, latest_use
 
 if TYPE_CHECKING:
-    from rdmalab.shell.styled_text import Line
-    from rdmalab.tui.pane import Appearance
+    from textual.strip import Strip
+
     from rdmalab.tui.world_view import WorldView
 
-_ROW = 16
+_NOTHING = "no memory region: reg_mr A.mr0 pd=A.pd0 length=4096 access=0"
+_BETWEEN = dim(" │ ")
+_WIDTHS = {16: 69, 8: 37, 4: 21}  # columns of a line of so many bytes
+_HEAD = 3  # rows above the bytes, which stay
+_ROW = 16  # bytes of a row of the view
 
 
-class MemoryPane(Pane):
-    """`positions`: which nodes it shows, side by side."""
+class MemoryPane(ScrollView, Pane, can_focus=True):
+    """Regions side by side, or the one used last. Of the bytes only those on the screen are read.
 
-    def __init__(
-        self, name: str, stage: WorldView, look: Appearance, positions: tuple[int, ...]
-    ) -> None:
-        super().__init__(name, stage, look)
-        self.positions = positions
+    chosen: regions that were chosen with a key, by node.
+    """
+
+    ALLOW_MAXIMIZE: ClassVar[bool] = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "other(0)", "Other region", tooltip="Another region of the left node"),
+        Binding("right", "other(-1)", "Other region", tooltip="Another region of the right node"),
+        Binding("f", "follow", "Follow", tooltip="Follow the bytes that are used last"),
+    ]
+    DEFAULT_CSS = "MemoryPane { overflow-x: hidden; scrollbar-gutter: stable; }"
+
+    def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
+        super().__init__(id=id)
+        self.view = view
         self.chosen: dict[str, Thing] = {}
-        self.start: int | None = None  # None: where the last event was
+        self._uses: list[Use] = []
+        self._heads: list[list[Content]] = []
+
+    @property
+    def twin(self) -> str:
+        """The command that prints the same."""
+        return f"show {self.view.name(self._uses[0].region)}" if self._uses else "show mr"
 
     # ---- which bytes ----------------------------------------------------------------------------
 
-    def region_of(self, node: str) -> Thing | None:
-        """The chosen MR of a node, else a default one; None if the node has none."""
-        things = self.stage.things(node, Noun.MR)
-        chosen = self.chosen.get(node)
-        return chosen if chosen in things else self.stage.meant(node, Noun.MR)
-
-    def _regions(self) -> list[Thing]:
-        nodes = [self.stage.node(position) for position in self.positions]
-        return [region for node in nodes if node and (region := self.region_of(node)) is not None]
-
-    def action_other(self, noun: str, direction: int) -> None:
-        """Show the next (1) or previous (-1) MR of each node."""
-        del noun
-        for position in self.positions:
-            node = self.stage.node(position)
-            things, now = self.stage.things(node, Noun.MR), self.region_of(node)
-            if now in things:
-                self.chosen[node] = things[(things.index(now) + direction) % len(things)]
-        self.redraw()
-
-    def action_move(self, rows: int) -> None:
-        """Move the first byte shown by `rows` rows of bytes."""
-        longest = max((self._length(region) for region in self._regions()), default=0)
-        last = max(0, (longest - 1) // _ROW)
-        now = (self.start or 0) // _ROW
-        self.start = _ROW * max(0, min(last, now + rows))
-        self.redraw()
-
-    def escape(self) -> bool:
-        """Follow the last event again; False if the pane follows it already."""
-        was, self.start = self.start, None
-        return was is not None
-
-    def _length(self, region: Thing) -> int:
-        return int(self.stage.session.world.find(region, MemoryRegion).length)
-
-    def _window(self, region: Thing, rows: int) -> tuple[int, int]:
-        """Bytes to show: those that were chosen, else the first, else where the last event was."""
-        count = max(1, rows) * _ROW
-        start = self.start
-        if start is None:
-            world = self.stage.session.world
-            first = min((at for at, _ in touched(world, region, READS + WRITES)), default=0)
-            start = 0 if first < self._seen(rows) else first - first % _ROW
-        start = min(start, max(0, self._length(region) - 1) // _ROW * _ROW)
-        return start, min(start + count, self._length(region))
-
-    def _seen(self, rows: int) -> int:
-        """How many bytes surely are on the screen: owners, and a head, take rows as well."""
-        share = self._share(self.place.width - 2 if self.place else 80, len(self.positions))
-        return max(1, rows - rows // 3 - 1) * per_row(share)
-
-    def _share(self, width: int, columns: int) -> int:
-        return (width - 3 * (columns - 1)) // columns
-
-    def sentences(self) -> list[str]:
-        """A `show` command for the visible bytes of each MR."""
-        rows = max(1, self.body_height)
+    def _find(self) -> list[Use]:
+        """For each node the chosen region, the one used last, or the one that is meant."""
         found = []
-        for region in self._regions():
-            start, stop = self._window(region, rows)
-            found.append(f"show {self.stage.name(region)}[{start}:{stop}]")
-        return found
+        for node in filter(None, map(self.view.node, (0, 1))):
+            use, chosen = self.view.ask(latest_use, node), self.chosen.get(node)
+            if chosen not in self.view.things(node, Noun.MR):
+                chosen = use.region if use is not None else self.view.meant(node, Noun.MR)
+            if chosen is not None:
+                found.append(use if use and use.region == chosen else Use(chosen, 0, -1))
+        both = 2 * _WIDTHS[8] + len(_BETWEEN)
+        return found if self._width >= both else sorted(found, key=lambda use: use.event)[-1:]
 
-    # ---- drawing --------------------------------------------------------------------------------
+    def action_other(self, side: int) -> None:
+        """Show the next region of the left (0) or right (-1) of the nodes that are shown."""
+        if self._uses:
+            shown = self._uses[side].region
+            things = self.view.things(shown.node, Noun.MR)
+            self.chosen[shown.node] = things[(things.index(shown) + 1) % len(things)]
+            self.look_if_seen()
 
-    def title(self) -> Line:
-        """Name and attributes of the MR; empty if the pane shows two nodes."""
-        line: Line = []
-        if len(self.positions) == 1:
-            for region in self._regions():
-                row: MrRow = self.stage.look(f"show {self.stage.name(region)}").rows[0]
-                line += [("", "Memory "), *_about(row, self.place.width - 16 if self.place else 80)]
-        return line
+    def action_follow(self) -> None:
+        """Show what is used last."""
+        self._uses, self.chosen = [], {}
+        self.look_if_seen()
 
-    def hint(self) -> str:
-        """The keys of this pane."""
-        return "j k: bytes  o: other region  Esc: follow"
+    # ---- what is drawn --------------------------------------------------------------------------
 
-    def lines(self, width: int, height: int) -> list[Line]:
-        """The bytes of each MR, side by side; a hint if there is no MR."""
-        regions = self._regions()
-        if not regions:
-            return [[(DIM, "no memory region yet: reg_mr A.mr0 pd=A.pd0 length=4096 access=0")]]
-        share = self._share(width, len(regions))
-        columns = [self._column(region, share, height) for region in regions]
-        return [self._beside(columns, at, share) for at in range(max(map(len, columns)))]
+    @property
+    def _width(self) -> int:
+        return self.scrollable_content_region.width
 
-    def _beside(self, columns: list[list[Line]], at: int, share: int) -> Line:
-        line: Line = []
-        for number, column in enumerate(columns):
-            part = cropped(column[at], share) if at < len(column) else []
-            line += [(DIM, " │ ")] if number else []
-            line += [*part, ("", " " * (share - width_of(part)))]
-        return line
+    @property
+    def _share(self) -> tuple[int, int]:
+        """Columns of one region, and bytes in its lines."""
+        many = max(1, len(self._uses))
+        width = (self._width - len(_BETWEEN) * (many - 1)) // many
+        return width, next((count for count, least in _WIDTHS.items() if width >= least), 4)
 
-    def _column(self, region: Thing, width: int, height: int) -> list[Line]:
-        start, stop = self._window(region, height)
-        rows = self.stage.look(f"show {self.stage.name(region)}[{start}:{stop}]").rows
-        owners = [row for row in rows if isinstance(row, OwnedRow)]
-        head = self._head(rows[0], width) if len(self.positions) > 1 else []
-        told = self._owners(owners, height - len(head))
-        room = max(1, height - len(head) - len(told))
-        octets = [row for row in rows if isinstance(row, HexRow)]
-        lines = [
-            line
-            for row in octets[: 1 + room * per_row(width) // _ROW]
-            for line in hex_lines(row, width)
-        ]
-        return [*head, *lines[:room], *told]
+    def look(self) -> None:
+        """Find the regions; scroll to the bytes that were used if others are used now."""
+        before, self._uses = self._uses, self._find()
+        (width, count), rows = self._share, [self._row(use) for use in self._uses]
+        self._heads = [self._head(row, width) for row in rows]
+        longest = max((-(-row.length // count) for row in rows), default=0)
+        self.virtual_size = Size(self._width, longest + _HEAD)
+        if self._uses and self._uses != before:
+            newest = max(self._uses, key=lambda use: use.event).start // count
+            self.scroll_to(y=newest - (self.size.height - _HEAD) // 2, animate=False)
+        self.refresh()
 
-    def _head(self, row: MrRow, width: int) -> list[Line]:
-        return [cropped(_about(row, width), width)]
+    def _row(self, use: Use) -> MrRow:
+        row: MrRow = self.view.look(f"show {self.view.name(use.region)}[0:0]").rows[0]
+        return row
 
-    def _owners(self, owners: list[OwnedRow], height: int) -> list[Line]:
-        if not owners:
-            return [[(DIM, "owner: the application")]] if height > 4 else []
-        room = max(0, min(len(owners), height // 3))
-        told: list[Line] = [[(WARN, f"! {row.text}")] for row in owners[:room]]
-        if room < len(owners) and room:
-            told[-1] = [(WARN, f"! {len(owners) - room + 1} parts more belong to the HCA")]
-        return told
+    def _head(self, row: MrRow, width: int) -> list[Content]:
+        """Name and size, keys and what the last event touched, and the owner of the bytes."""
+        session, about = self.view.session, click("type_in", f"show {row.name}")
+        region = session.names.find(row.name)
+        marks = [Content.styled(f"{word} [{start}:{stop}] ev {session.world.event}", "$busy")
+                 for word, kinds in (("read", READS), ("written", WRITES)) if region is not None
+                 for start, stop in touched(session.world, region, kinds)]  # fmt: skip
+        name, keys = Content.styled(row.name, f"bold {about}"), (row.rkey, row.lkey)
+        named = (dim(f"{word} {key:#x}") for word, key in zip(("rkey", "lkey"), keys, strict=True))
+        rows = self.view.look(f"show {row.name}[0:0]").rows
+        owners = [each for each in rows if isinstance(each, OwnedRow)]
+        return [filled(width, [name, Content(f"{row.length} B"), dim(f"at {row.addr:#x}")]),
+                linked(filled(width, [*named, *marks])), _owner(owners, width)]  # fmt: skip
+
+    def render_line(self, y: int) -> Strip:
+        """The head, or a row of bytes."""
+        parts = [Content(_NOTHING if y == 0 else "")]
+        if self._uses:
+            with self.view.frame():
+                parts = [self._part(index, y) for index in range(len(self._uses))]
+        width = self._share[0] if self._uses else self._width
+        padded = (part.pad_right(max(0, width - part.cell_length)) for part in parts)
+        line, look = _BETWEEN.join(padded), self.visual_style
+        strips = Visual.to_strips(self, line, self._width, 1, look, apply_selection=False)
+        return strips[0].apply_offsets(0, y)
+
+    def _part(self, index: int, y: int) -> Content:
+        """Line `y` of one region."""
+        if y < _HEAD:
+            return self._heads[index][y]
+        row, count = self._row(self._uses[index]), self._share[1]
+        start = (y - _HEAD + self.scroll_offset.y) * count
+        if start >= row.length:
+            return Content()
+        first = start // _ROW * _ROW
+        rows = self.view.look(f"show {row.name}[{first}:{min(row.length, first + _ROW)}]").rows
+        octets = next(each for each in rows if isinstance(each, HexRow))
+        return hex_line(octets, start - first, count)
 
 
-def _about(row: MrRow, width: int) -> Line:
-    said = f"  {row.length} B at {row.addr:#x}"
-    keys = f"  lkey {row.lkey:#x} rkey {row.rkey:#x}"
-    fits = len(row.name + said + keys) <= width
-    return [(NAME, row.name), (DIM, said + keys if fits else said)]
+def _owner(rows: list[OwnedRow], width: int) -> Content:
+    """The bytes that the application must leave alone, and until when."""
+    if not rows:
+        return dim("owner: the application")
+    row, more = rows[0], f"  {len(rows) - 1} more" if len(rows) > 1 else ""
+    about = click("ask", f"{row.qp}.{'wr' if row.queue == 'sq' else 'recv_wr'}[{row.wr_id}]")
+    span, name = f"[{row.start}:{row.stop}]", fmt.wr(row.wr_id)
+    forms = (row.text, f"{span} HCA until {name} completes", f"{span} until {name}", span)
+    return first_fit(width, *(piece(form + more, Meaning.ATTENTION, about) for form in forms))

@@ -1,260 +1,229 @@
-"""A node: one QP with its state machine and queues, a CQ, a memory region, and the other QPs."""
+"""A node: its queue pair that is meant, with states, queues, completions and memory, as a card."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca.mr import MemoryRegion
 from rdmalab.hca.qp import QueuePair
-from rdmalab.shell import show_objects, show_qp
 from rdmalab.shell.show import render_rows
-from rdmalab.shell.styled_text import fold
-from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, NUMBER, WARN, gauge
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.tui import diagram, node_sections
-from rdmalab.tui.hexview import hex_lines
-from rdmalab.tui.overflow import ALWAYS, HEAD, MORE, REST, USEFUL, fitted, numbered, with_room
-from rdmalab.tui.pane import Pane
-from rdmalab.views.completions import CqRow, WcRow
-from rdmalab.views.memory import HexRow, MrRow
-from rdmalab.views.ports import PortRow
+from rdmalab.spec.limits import PortState
+from rdmalab.spec.programs import ProgramState
+from rdmalab.tui import node_card as card
+from rdmalab.tui.content import Ranked, click, content, dim, filled, piece
+from rdmalab.tui.node_card import sends
+from rdmalab.tui.pane import Card, look_all
+from rdmalab.views.columns import Meaning
+from rdmalab.views.memory import HexRow
+from rdmalab.views.memory_use import latest_use
+from rdmalab.views.ports import DeviceRow, PortRow
 from rdmalab.views.queues import QpRow
+from rdmalab.views.receive_need import need_row
+from rdmalab.views.stalled import failure_row, stalled_rows
 from rdmalab.views.states import DiagramRow
 from rdmalab.views.wqes import RecvRow, WqeRow
 
 if TYPE_CHECKING:
-    from rdmalab.shell.styled_text import Line
-    from rdmalab.tui.overflow import RankedLine
-    from rdmalab.tui.pane import Appearance
     from rdmalab.tui.world_view import WorldView
 
-_MANY_ROWS = 13  # from here on the state machine is drawn in boxes
-_WIDE = 50  # columns; from here on numbers are told that one can do without
-_SHORT_BAR = 8  # cells of a CQ that has something else to say
-_CORNERS = 6  # columns of a border beside its title
-_ROOMY = 20  # from here on there are blank lines between the parts
-
-_LEGEND = ("■ done", "▶ under way", "▪ waiting", "□ free")
+_TALL = 20  # lines; from here on there are blank lines between the parts
+_OTHERS = {"program": card.IDLE, "channel": card.OBJECTS, "srq": card.OBJECTS,
+           "mw": card.IDLE, "ah": card.OBJECTS, "flow": card.OBJECTS}  # fmt: skip
+_STUCK = (ProgramState.WAITING, ProgramState.FAILED)
 
 
-class NodePane(Pane):
-    """`position`: 0 is the node on the left."""
+class NodePane(Card, can_focus=True):
+    """The last digit of the id is the position of the node: 0 is the left one."""
 
-    def __init__(self, name: str, stage: WorldView, look: Appearance, position: int) -> None:
-        super().__init__(name, stage, look)
-        self.position = position
-        self.chosen: dict[Noun, Thing] = {}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "other(-1)", "QP before", tooltip="The queue pair before, and its peer"),
+        Binding("down", "other(1)", "Next QP", tooltip="The next queue pair, and its peer"),
+        Binding("enter", "details", "Details", tooltip="All that show prints"),
+    ]
 
-    # ---- which things ---------------------------------------------------------------------------
+    def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
+        super().__init__(view, id=id)
+        self.position = int(id[-1])
+        self._title = Content()
+
+    # ---- what is shown --------------------------------------------------------------------------
 
     @property
     def node(self) -> str:
-        return self.stage.node(self.position)
+        """The name of the node; empty if there is none at this position."""
+        return self.view.node(self.position)
 
-    def thing(self, noun: Noun) -> Thing | None:
-        """The object chosen with a key, else the current one."""
-        things = self.stage.things(self.node, noun)
-        chosen = self.chosen.get(noun)
-        if chosen in things:
-            return chosen
-        if noun is Noun.CQ:
-            return self._cq_of_qp() or self.stage.meant(self.node, noun)
-        return self.stage.meant(self.node, noun)
+    @property
+    def qp(self) -> Thing | None:
+        """The queue pair that is shown; None if the node has none."""
+        return self.view.meant(self.node, Noun.QP) if self.node else None
 
-    def _cq_of_qp(self) -> Thing | None:
-        """Its CQ; of an XRC_RECV queue pair, which has none, that of an SRQ of its domain."""
-        qp = self.thing(Noun.QP)
-        if qp is None:
-            return None
-        world = self.stage.session.world
-        it = world.find(qp, QueuePair)
-        fed = [s.cq for s in world.nodes[qp.node].srqs.items.values() if s.xrcd == it.xrcd and s.cq]
-        number = it.send_cq or next(iter(fed), None)
-        found = [t for t in self.stage.things(self.node, Noun.CQ) if t.number == number]
-        return found[0] if found else None
+    @property
+    def twin(self) -> str:
+        """The command that prints the same."""
+        return f"show {self.view.name(self.qp) if self.qp else self.node}"
 
-    def action_other(self, noun: str, direction: int) -> None:
-        """Show the next (1) or previous (-1) object of a noun; an empty noun means QP."""
-        of = Noun(noun or Noun.QP)
-        things = self.stage.things(self.node, of)
-        if things:
-            now = self.thing(of)
-            at = things.index(now) if now in things else 0
-            self.chosen[of] = things[(at + direction) % len(things)]
-        self.redraw()
+    def action_other(self, step: int) -> None:
+        """Choose the next (1) or previous (-1) queue pair; the card of the peer follows."""
+        things = self.view.things(self.node, Noun.QP) if self.node else []
+        if self.qp in things:
+            self.action_choose(self.view.name(things[(things.index(self.qp) + step) % len(things)]))
 
-    def breakpoint(self) -> str:
-        """A `watch` command for the state of the QP; empty if there is no QP."""
-        qp = self.thing(Noun.QP)
-        return f"watch {self.stage.name(qp)}.state" if qp is not None else ""
+    def action_choose(self, name: str) -> None:
+        """Choose a queue pair by its name."""
+        self.view.choose(name)
+        look_all(self.screen)
 
-    def action_move(self, rows: int) -> None:
-        """Show the next or previous QP if `rows` is 1 or -1; else scroll."""
-        if abs(rows) == 1:
-            self.action_other("", rows)
-        else:
-            super().action_move(rows)
-
-    def sentences(self) -> list[str]:
-        """A `show` command for each object in the pane; for the node if it has no QP."""
-        wanted = (Noun.QP, Noun.CQ, Noun.MR)
-        if self.thing(Noun.QP) is None:
-            return [f"show {self.node}"]
-        found = [thing for noun in wanted if (thing := self.thing(noun)) is not None]
-        return [f"show {self.stage.name(thing)}" for thing in found]
+    def action_details(self) -> None:
+        """Open all that `show` prints."""
+        self.act("open", self.twin)
 
     # ---- what is drawn --------------------------------------------------------------------------
 
-    def title(self) -> Line:
-        """Node, address, QP with type, number and peer, and its position among the QPs."""
-        line: Line = [(CURRENT, self.node)]
-        if self.place and self.place.width > 52 and self.node:
-            rows = self.stage.look("show link").rows
-            gid = next(r.gid for r in rows if isinstance(r, PortRow) and r.node == self.node)
-            line.append((DIM, f"  {gid.rpartition(':')[2]}"))
-        qp = self.thing(Noun.QP)
-        if qp is None:
-            return line
-        row: QpRow = next(r for r in self._rows_of(qp) if isinstance(r, QpRow))
-        peer = f" → {row.peer}" if row.peer else ""
-        own = self.stage.name(qp).partition(".")[2]
-        line.append(("", f"  {own} {row.qp_type.name} {row.qp_num:#x}{peer}"))
-        count = len(self.stage.things(self.node, Noun.QP))
-        if count > 1:
-            at = self.stage.things(self.node, Noun.QP).index(qp) + 1
-            room = self.place.width - _CORNERS if self.place else 0
-            line = with_room(line, [(DIM, f"  {at} of {count}")], room)
-        return line
+    def look(self) -> None:
+        """Draw the lines, and the title, which is outside of them."""
+        title = self.title(self.content_size.width)
+        if not title.is_same(self._title):
+            self._title = title
+            self.border_title = title
+        super().look()
 
-    def foot(self) -> Line:
-        """The legend of the bars; with the focus, the keys."""
-        if self.has_focus:
-            return [(DIM, "j k: other QP  c: CQ  m: memory")]
-        narrow = self.place is not None and self.place.width < 46
-        legend = (part.replace(" ", "", 1) for part in _LEGEND) if narrow else _LEGEND
-        return [(DIM, (" " if narrow else "  ").join(legend))]
+    def title(self, width: int) -> Content:
+        """`A  10.0.0.1  qp0 0x11 RC ⇄ B.qp0  3 of 40`."""
+        parts, roomy = [Content.styled(self.node or "no node", "bold")], width >= card.ROOMY
+        if (port := self._port) is not None and roomy:
+            parts.append(Content(port.gid.rpartition(":")[2]))
+        for row in self._rows(self.qp):
+            if isinstance(row, QpRow):
+                number, peer = f" {row.qp_num:#x}" * roomy, f" ⇄ {row.peer}" * bool(row.peer)
+                parts.append(Content(f"{card.own(row.name)}{number} {row.qp_type.name}{peer}"))
+        things = self.view.things(self.node, Noun.QP) if self.node else []
+        if len(things) > 1 and self.qp is not None:
+            parts.append(Content(f"{things.index(self.qp) + 1} of {len(things)}"))
+        return filled(max(width - 4, 8), parts)
 
-    def _rows_of(self, thing: Thing) -> list[object]:
-        return self.stage.look(f"show {self.stage.name(thing)}").rows
+    @property
+    def _port(self) -> PortRow | None:
+        rows = self.view.look("show link").rows
+        return next((r for r in rows if isinstance(r, PortRow) and r.node == self.node), None)
 
-    def lines(self, width: int, height: int) -> list[Line]:
-        """State, queues, CQ, memory and attributes; the least important are dropped to fit."""
+    def _rows(self, thing: Thing | None) -> list[object]:
+        return self.view.look(f"show {self.view.name(thing)}").rows if thing is not None else []
+
+    def lines(self, width: int, height: int) -> Ranked:
+        """States, troubles, queues, completions, memory, other objects, numbers."""
         if not self.node:
-            return [[(DIM, "there is no second node")]]
-        qp = self.thing(Noun.QP)
-        if qp is None:
-            return [*_EMPTY, *render_rows(self.stage.look(f"show {self.node}").rows, width)]
-        rows = self._rows_of(qp)
-        there = self.stage.look(f"show {self.node}").rows
-        ranked = node_sections.troubles(self.stage, self.node, there, width)
-        ranked += self._machine(rows, width, height)
-        ranked += self._others(width)
-        gap: list[RankedLine] = [(REST + 40, [[]])] if height > _ROOMY else []
-        ranked += gap + self._queues(rows, width)
-        ranked += self._cq(width)
-        ranked += self._memory(width)
-        ranked += node_sections.windows(there, width)
-        ranked += node_sections.ways(there, rows, width)
-        ranked += node_sections.others(there, rows, width)
-        ranked += node_sections.programs(there, width)
-        ranked += gap + self._attributes(rows, width)
-        return fitted(ranked, height)
-
-    def _machine(self, rows: list[object], width: int, height: int) -> list[RankedLine]:
-        event = self.stage.session.world.event
-        for row in rows:
-            if isinstance(row, DiagramRow):
-                if height >= _MANY_ROWS and width >= diagram.BOXES_WIDTH:
-                    return [(ALWAYS, diagram.boxes(row, width, event))]
-                return [(ALWAYS, [diagram.one_line(row, event)])]
-        return []
-
-    def _queues(self, rows: list[object], width: int) -> list[RankedLine]:
-        row = next((row for row in rows if isinstance(row, QpRow)), None)
-        if row is None:
-            return []
-        work = render_rows([r for r in rows if isinstance(r, WqeRow)], width - 3)
-        receives = render_rows([r for r in rows if isinstance(r, RecvRow)], width - 3)
-        ranked: list[RankedLine] = [(ALWAYS, [line]) for line in show_qp.send_lines(row)]
-        ranked += numbered(USEFUL + 2, work) + node_sections.region(row, width)
-        shared = node_sections.shared(self.stage, row, width)
-        if shared:
-            return ranked + shared
-        ranked += [(ALWAYS, [line]) for line in show_qp.receive_lines(row, "! EMPTY")]
-        return ranked + numbered(USEFUL + 4, receives)
-
-    def _attributes(self, rows: list[object], width: int) -> list[RankedLine]:
-        row = next((row for row in rows if isinstance(row, QpRow)), None)
-        if row is None:
-            return []
-        ranked: list[RankedLine] = []
-        for number, line in enumerate(show_qp.settings(row)):
-            ranked.append((MORE + number, fold(line, width, 2)))
-        return ranked
-
-    def _cq(self, width: int) -> list[RankedLine]:
-        cq = self.thing(Noun.CQ)
-        if cq is None:
-            return []
-        rows = self._rows_of(cq)
-        row = next(row for row in rows if isinstance(row, CqRow))
-        own = row.name.partition(".")[2]
-        waking = show_objects.arm_line(row)
-        bar = (_SHORT_BAR,) if waking and width <= _WIDE else ()
-        line: Line = [
-            ("", f"CQ {gauge(row.count, row.capacity, *bar)} "),
-            (NUMBER, f"{row.count}/{row.capacity}"),
-            ("", f"  {own}"),
-            (WARN, "  ! OVERRUN" if row.dead else ""),
+            return [(0, dim("there is no second node"))]
+        rows = self._rows(self.qp)
+        qp = next((row for row in rows if isinstance(row, QpRow)), None)
+        parts = [self._states(rows, width)]
+        if qp is not None and self.qp is not None:
+            parts += self._work_queues(self.qp, qp, rows, width)
+        parts += [
+            *self._completions(qp, width),
+            self._memory(width, height),
+            self._others(qp, width),
         ]
-        so_far: Line = [(DIM, f"  {row.total} so far")] if width > _WIDE else []
-        line = with_room(line, [*waking, *so_far], width)
-        cqes = [r for r in rows if isinstance(r, WcRow)]
-        ranked: list[RankedLine] = [(ALWAYS, [line])]
-        for number, wc in enumerate(cqes):
-            ranked.append((HEAD if number == 0 else USEFUL + 5 + number, [_cqe(wc, number, width)]))
-        return ranked
+        if qp is not None:
+            parts.append(card.numbers(qp, width))
+            others = (
+                row
+                for row in self.view.look("show qp").rows
+                if isinstance(row, QpRow) and row.node == self.node and row.name != qp.name
+            )
+            parts.append(card.pair_lines(others, width) if height >= _TALL else [])  # fmt: skip
+        gap: Ranked = [(card.BLANK, Content())] if height >= _TALL else []
+        return [line for part in parts if part for line in (*part, *gap)]
 
-    def _memory(self, width: int) -> list[RankedLine]:
-        mr = self.thing(Noun.MR)
-        if mr is None:
+    def _states(self, rows: list[object], width: int) -> Ranked:
+        """The states or what to type, what is wrong with the node, and all its queue pairs."""
+        view, verb = self.view, ("use rc_pair", f"bold $event {click('type_in', 'use rc_pair')}")
+        row = next((row for row in rows if isinstance(row, DiagramRow)), None)
+        empty = Content.assemble("no queue pair: type ", verb)
+        line = card.state_line(row, width) if row is not None else empty
+        note = (
+            next((each.note for each in row.states if each.current), "") if row is not None else ""
+        )
+        found = [(card.STATES, line), *((card.BLANK - 1, part) for part in dim(note).wrap(width))]
+        devices, events = (view.look(f"show {what}").rows for what in ("device", "events"))
+        closed = (row.state for row in devices if isinstance(row, DeviceRow)
+                  if row.node == self.node and row.state != "open")  # fmt: skip
+        found += [(card.TROUBLE, piece(f"device {state}", Meaning.FAILED)) for state in closed]
+        if (port := self._port) is not None and port.state is not PortState.ACTIVE:
+            about = click("explain", "port")
+            found.append((card.TROUBLE, piece(f"port {port.state.name}", Meaning.ATTENTION, about)))
+        if waiting := [row for row in events if row.node == self.node and not row.taken]:
+            found.append((card.TROUBLE, card.pending(waiting, width)))
+        things, world = view.things(self.node, Noun.QP), view.session.world
+        if len(things) > 1:
+            states = [(view.name(each), world.find(each, QueuePair).state) for each in things]
+            found.append((card.PAIRS, card.pairs_line(states, width)))
+        return found
+
+    def _work_queues(self, thing: Thing, qp: QpRow, rows: list[object], width: int) -> list[Ranked]:
+        view = self.view
+        stalled = next((row for row in view.ask(stalled_rows) if row.qp == qp.name), None)
+        has_failed = card.CHIPS.get(qp.state) == "bad"
+        failure = view.ask(failure_row, thing) if has_failed else None
+        work = [row for row in rows if isinstance(row, WqeRow)]
+        parts, need = [sends(qp, work, stalled, failure, width)], view.ask(need_row, thing)
+        queues = [view.look(f"show {name}").rows for name in self._sources(qp)]
+        queues = queues or [[qp, *(row for row in rows if isinstance(row, RecvRow))]]
+        return [*parts, *(card.receives(each[0], each[1:], need, width) for each in queues)]
+
+    def _sources(self, qp: QpRow) -> list[str]:
+        """The shared receive queues of a queue pair: its own, or all of its XRC domain."""
+        found = self.view.look("show srq").rows if qp.xrcd and not qp.send_cq else []
+        shared = [row.name for row in found if row.node == qp.node and row.xrcd == qp.xrcd]
+        return [qp.srq] if qp.srq else shared
+
+    def _completions(self, qp: QpRow | None, width: int) -> list[Ranked]:
+        """The CQs of a queue pair, of an XRC one those of its SRQs; without one all of the node."""
+        if qp is None:
+            things = self.view.things(self.node, Noun.CQ)
+            roles = dict.fromkeys(map(self.view.name, things), "")
+        elif qp.send_cq != qp.recv_cq and qp.send_cq and qp.recv_cq:
+            roles = {qp.send_cq: "sends", qp.recv_cq: "receives"}
+        else:
+            shared = (self.view.look(f"show {name}").rows[0].cq for name in self._sources(qp))
+            roles = dict.fromkeys([qp.send_cq] if qp.send_cq else shared, "")
+        views = ((self.view.look(f"show {name}").rows, role) for name, role in roles.items())
+        name = qp.name if qp is not None else ""
+        return [card.completions(rows[0], rows[1:], name, role, width) for rows, role in views]
+
+    def _memory(self, width: int, height: int) -> Ranked:
+        """The region that was used last, else one; with a queue pair only those of its PD."""
+        world = self.view.session.world
+        pd = world.find(self.qp, QueuePair).pd if self.qp is not None else None
+        use = self.view.ask(latest_use, self.node, pd)
+        regions = [
+            thing for thing in self.view.things(self.node, Noun.MR)
+            if pd in (None, world.find(thing, MemoryRegion).pd)
+        ]  # fmt: skip
+        meant = self.view.meant(self.node, Noun.MR)
+        others = [meant] if meant in regions else regions
+        region = use.region if use is not None else next(iter(others), None)
+        if region is None:
             return []
-        rows = self._rows_of(mr)
-        octets = [row for row in rows if isinstance(row, HexRow)]
-        head = next(row for row in rows if isinstance(row, MrRow))
-        own = head.name.partition(".")[2]
-        ranked: list[RankedLine] = []
-        if octets:
-            (first, *_) = hex_lines(octets[0], width - len(own) - 1, text=width > 50)
-            ranked.append((HEAD + 1, [[(NAME, own), ("", " "), *first]]))
-        (told,) = show_objects.mr_table([head])
-        return [*ranked, (REST, fold(told, width, 2))]
+        name, start = self.view.name(region), use.start if use is not None else 0
+        head, first = self.view.look(f"show {name}[0:0]").rows[0], start // 16 * 16
+        stop = min(head.length, first + (16 if height < _TALL else 128))
+        rows = self.view.look(f"show {name}[{first}:{stop}]").rows
+        return card.memory(head, [r for r in rows if isinstance(r, HexRow)], start, width)
 
-    def _others(self, width: int) -> list[RankedLine]:
-        """The other QPs of the node, in a line."""
-        things = self.stage.things(self.node, Noun.QP)
-        if len(things) < 2:
-            return []
-        world = self.stage.session.world
-        shown = self.thing(Noun.QP)
-        line: Line = [(DIM, "QPs ")]
-        for thing in sorted(things, key=lambda thing: thing != shown):  # it must not be cut off
-            own = self.stage.name(thing).partition(".")[2]
-            word = f"{own} {world.find(thing, QueuePair).state.name}"
-            line.append((CURRENT, f"[{word}] ") if thing == shown else ("", f"{word}  "))
-        first, *more = fold(line, width - 2, 4)
-        goes_on: Line = [(DIM, " …")] if more else []
-        return [(HEAD, [[*first, *goes_on]]), *((REST, [part]) for part in more)]
-
-
-def _cqe(row: WcRow, number: int, width: int) -> Line:
-    good = row.status == WCStatus.SUCCESS
-    mark = "▸" if number == 0 else " "
-    vendor = f"  vendor_err={row.vendor_err:#x}" if not good and width > 50 else ""
-    return [("", f" {mark} "), (GOOD if good else WARN, row.text), (DIM, f"  {row.qp}{vendor}")]
-
-
-_EMPTY: list[Line] = [
-    [(DIM, "no queue pair yet")],
-    [("", "type "), (NAME, "use rc_pair"), ("", ": it makes two, connected")],
-]
+    def _others(self, qp: QpRow | None, width: int) -> Ranked:
+        """Programs, channels, windows and so on, as `show` prints them; a blocked program first."""
+        shown = self._sources(qp) if qp is not None else []
+        rows = ((rank, row) for what, rank in _OTHERS.items()
+                for row in self.view.look(f"show {what}").rows
+                if row.node == self.node and row.name not in shown)  # fmt: skip
+        found: Ranked = []
+        for rank, row in rows:
+            first = card.WAITS if getattr(row, "state", None) in _STUCK else rank
+            lines = enumerate(render_rows([row], width))
+            found += [(first if at == 0 else card.BLANK - 1, content(line)) for at, line in lines]
+        return found

@@ -1,78 +1,85 @@
-"""Notes: the loaded scenario with its note, next step and failure; or the tasks of a lab."""
+"""The text of a lesson or a lab: a strip above the nodes, or a page beside the wire."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmalab.shell.lab_requests import goal_lines, standing, task_lines
-from rdmalab.shell.styled_text import fold, paragraphs, shown
-from rdmalab.shell.tables import CURRENT, DIM, GOOD, NAME, WARN
-from rdmalab.tui.pane import Pane
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from rdmalab.shell.styled_text import Line, fold, text_of
+from rdmalab.shell.tables import NOTE, PROSE
+from rdmalab.tui.content import contents, linked
+from rdmalab.tui.pane import Card, Pane
 
 if TYPE_CHECKING:
-    from rdmalab.scenario.runner import Runner
-    from rdmalab.shell.styled_text import Line
+    from textual.app import ComposeResult
+
+    from rdmalab.tui.world_view import WorldView
+
+_HANG = 2
 
 
-class NotesPane(Pane):
-    """The pane of a loaded scenario."""
+class StripPane(Card, can_focus=False):
+    """Two rows for where the notes have no place of their own."""
 
-    def title(self) -> Line:
-        """The position in the loaded scenario, the points of a lab; empty if none is loaded."""
-        if (lab := self.stage.exercise) is not None:
-            return [(NAME, f"{lab.lab.document.id} {standing(lab)}")]
-        walk = self.stage.walk
-        return [(NAME, _place(walk))] if walk is not None else []
+    def lines(self, width: int, height: int) -> list[tuple[int, Content]]:
+        """What was seen, what comes; a third row is the note where there is room."""
+        del height
+        if self.view.model.walk is None and self.view.model.exercise is None:
+            return []
+        from rdmalab.tui.guidance import strip  # with pydantic, half of the start
 
-    def lines(self, width: int, height: int) -> list[Line]:
-        """The current note and step of the scenario, or the tasks; a hint if none is loaded."""
-        walk, lab = self.stage.walk, self.stage.exercise
-        told = _NOTHING if walk is None else _walked(walk)
-        if lab is not None:
-            goals = [] if lab.lab.document.guided else [[], *goal_lines(lab)]
-            told = [*task_lines(lab, lab.latest), *goals]
-        lines: list[Line] = []
-        for line in told:
-            lines += fold(line, width, 2)
-        if len(lines) > height:
-            lines = [line for line in lines if line]
-        return self.filter.lines(lines)
+        return list(enumerate(contents([line]) for line in strip(self.view, width)))
 
 
-_NOTHING: list[Line] = [
-    [("", "No scenario is loaded.")],
-    [
-        ("", "type "),
-        (NAME, "load FILE"),
-        ("", " steps through one; F8 continues to its next note."),
-    ],
-]
+class NotesPane(VerticalScroll, Pane):
+    """The page: it follows the session into the past, and shows how much is done."""
+
+    ALLOW_MAXIMIZE = True
+
+    def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
+        super().__init__(id=id)
+        self.view = view
+        self.shown = Content()
+
+    @property
+    def twin(self) -> str:
+        """The command that prints the tasks of a lab, or the notes of a lesson."""
+        return "task"
+
+    def text(self) -> str:
+        """The whole page."""
+        from rdmalab.tui.guidance import page
+
+        return "\n".join(map(text_of, page(self.view)[0]))
+
+    def compose(self) -> ComposeResult:
+        """One text."""
+        yield Static()
+
+    def look(self) -> None:
+        """Draw what differs; the newest note is seen from its beginning."""
+        from rdmalab.tui.guidance import page
+
+        lines, newest = page(self.view, lecture=self.has_class("-lecture"))
+        folded = [fold(line, max(20, self._width), _hang(line)) for line in lines]
+        found = linked(contents(row for rows in folded for row in rows))
+        if not found.is_same(self.shown):
+            self.shown = found
+            self.query_one(Static).update(found)
+            row = sum(map(len, folded[:newest])) if newest else 0
+            self.call_after_refresh(self.scroll_to, y=row, animate=False)
+
+    @property
+    def _width(self) -> int:
+        """Columns of the text, whether the scrollbar is there or not: its place stays free."""
+        around = self.styles.gutter.width + self.styles.scrollbar_size_vertical
+        return self.outer_size.width - around
 
 
-def _place(walk: Runner) -> str:
-    return f"step {walk.position}/{len(walk.scenario.steps)}"
-
-
-def _walked(walk: Runner) -> list[Line]:
-    lines: list[Line] = [[(CURRENT, shown(walk.scenario.title))], []]
-    lines += [[("class:note", shown(line))] for line in paragraphs(walk.note.strip())]
-    lines.append([])
-    lines += _failure(walk)
-    coming = walk.coming
-    if coming is not None:
-        text = coming.line or coming.step.note or coming.step.name or ""
-        first = shown(next(iter(paragraphs(text.strip())), ""))
-        key = "next (F8): " if walk.session.history.live else "next: "
-        lines.append([(DIM, key), ("", first)])
-    elif walk.ok:
-        steps = [result.step.step for result in walk.results]
-        asked = sum(len(step.expect or ()) + len(step.wire or ()) for step in steps)
-        lines.append([(GOOD, "The end."), ("", f" {asked} expectations were met.")])
-    return lines
-
-
-def _failure(walk: Runner) -> list[Line]:
-    if walk.ok:
-        return []
-    text = walk.results[-1].text(walk.scenario.path)
-    return [[(WARN, shown(line))] for line in text.splitlines()]
+def _hang(line: Line) -> int:
+    """Prose is not indented; a line to type, or beside a key, is."""
+    is_labelled = len(line) > 1 and line[0][0] not in ("", NOTE, PROSE)
+    return _HANG if is_labelled or text_of(line).startswith("    ") else 0

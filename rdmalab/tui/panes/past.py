@@ -2,43 +2,122 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from rdmalab.shell.show import render, render_rows
-from rdmalab.shell.styled_text import fold
-from rdmalab.tui.pane import Pane
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.shell.show_why import tagged
+from rdmalab.shell.styled_text import Line, plain, shown
+from rdmalab.tui.content import contents, style
+from rdmalab.tui.list_pane import ListPane
+from rdmalab.views import fmt
+from rdmalab.views.caption import caption, meaning_of
+from rdmalab.views.story import EventRow, StoryRow
 
 if TYPE_CHECKING:
-    from rdmalab.shell.styled_text import Line
-    from rdmalab.tui.pane import Appearance
-    from rdmalab.tui.world_view import WorldView
+    from textual.app import ComposeResult
+    from textual.content import Content
+
+    from rdmalab.views.columns import Meaning
+
 
 _LAST = 400  # how far back one can scroll
 _ROOMY = 56  # with fewer columns the times are left out
-_ENDLESS = 100_000
+_LOUD = (Tone.BAD, Tone.ODD)  # such rows are coloured from end to end
 
 
-class PastPane(Pane):
-    """`what`: story or log."""
+class Ask(ModalScreen[str | None]):
+    """Its result is the text; None after Esc."""
 
-    follows = True
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Back")]
 
-    def __init__(self, name: str, stage: WorldView, look: Appearance, what: str) -> None:
-        super().__init__(name, stage, look)
-        self.what = what
+    def __init__(self, title: str, text: str = "") -> None:
+        super().__init__()
+        self._title, self._text = title, text
 
-    def sentences(self) -> list[str]:
-        """Only the visible rows, unless scrolled back."""
-        reads_back = self.has_focus or self.top is not None or self.filter.pattern
-        last = _LAST if reads_back else max(10, self.body_height)
-        return [f"show {self.what} last={last}"]
+    def compose(self) -> ComposeResult:
+        """The line."""
+        asked = Input(self._text, placeholder=self._title, compact=True)
+        asked.border_title = self._title
+        yield asked
 
-    def lines(self, width: int, height: int) -> list[Line]:
-        """The story or the log; in a narrow pane each row is shortened and wrapped."""
-        del height
-        view = self.stage.look(self.sentences()[0])
-        if width >= _ROOMY or not view.rows:
-            return self.filter.lines(render(view, width))
-        whole = [render_rows([row], _ENDLESS)[0] for row in view.rows]
-        brief = [[line[0], ("", " "), *line[2:]] for line in whole]
-        return self.filter.lines([part for line in brief for part in fold(line, width, 2)])
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter."""
+        self.dismiss(event.value)
+
+
+class StoryPane(ListPane):
+    """The newest events, one sentence each. pattern: only rows that contain it; empty: all."""
+
+    what: ClassVar[str] = "story"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Filter")]
+    pattern = ""
+    _events: tuple[int, ...] = ()
+    _looked: object = None
+
+    @property
+    def twin(self) -> str:
+        """The command that prints the same rows."""
+        reads_back = self.has_focus or self.pattern
+        return f"show {self.what} last={_LAST if reads_back else max(10, self.size.height)}"
+
+    def look(self) -> None:
+        """Draw the rows, and stay at the newest unless an older one is marked."""
+        world, history = self.view.session.world, self.view.session.history
+        size = self.row_width, self.twin, self.pattern
+        looked = world, history.branch.name, world.event, len(world.trace.records), *size
+        if looked == self._looked:
+            return
+        self._looked = looked
+        rows = [row for row in self.view.look(self.twin).rows if self.pattern in row.text.lower()]
+        follows = not self.has_focus or self.highlighted in (None, len(self._events) - 1)
+        self._events = tuple(row.event for row in rows)
+        drawn = [self._drawn(row, self.row_width) for row in rows]
+        if not rows:
+            drawn = [
+                contents(
+                    [plain(f"no row contains {self.pattern}" if self.pattern else "…", "$dim")]
+                )
+            ]
+        self.fill(drawn, len(drawn) - 1 if follows else None)
+
+    def _drawn(self, row: EventRow | StoryRow, width: int) -> Content:
+        """Time, sign, sentence, event."""
+        look = LOOKS[meaning := self._meaning(row)]
+        clock = "" if row.at_ns is None or width < _ROOMY else fmt.clock(row.at_ns)
+        start = f"{clock:>12} " if width >= _ROOMY else ""
+        line: Line = [
+            ("$dim", start), (style(meaning), f"{look.sign or ' '} "),
+            (style(meaning) if look.tone in _LOUD else "", shown(row.text)),
+        ]  # fmt: skip
+        return contents(tagged(line, row.event, width, len(start.lstrip()) + 2))
+
+    def _meaning(self, row: EventRow | StoryRow) -> Meaning:
+        return caption(self.view.session.world, self.view.session.names, row.event).meaning
+
+    def open_row(self, index: int) -> None:
+        """Show what happened in the event."""
+        if index < len(self._events):
+            self.act("event", self._events[index])
+
+    def action_filter(self) -> None:
+        """Ask for a text; only rows that contain it stay."""
+        self.app.push_screen(Ask("Only rows that contain", self.pattern), self._filter)
+
+    def _filter(self, pattern: str | None) -> None:
+        if pattern is not None:
+            self.pattern = pattern.lower()
+            self.look_if_seen()
+
+
+class LogPane(StoryPane):
+    """The newest records."""
+
+    what = "log"
+
+    def _meaning(self, row: EventRow | StoryRow) -> Meaning:
+        assert isinstance(row, StoryRow)
+        return meaning_of(self.view.session.world.trace.records[row.number])

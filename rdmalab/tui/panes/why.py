@@ -1,218 +1,285 @@
-"""Why: the reply to the last question, for the current world; its rows link to their events."""
+"""Why: the answer to the last question, for the current world; its rows lead to their events."""
 
 from __future__ import annotations
 
-import re
 import time
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from textual.binding import Binding, BindingType
+
 from rdmalab.doctor.report import Report
-from rdmalab.doctor.rows import RowPart
-from rdmalab.shell.show_why import row_lines
-from rdmalab.shell.styled_text import fold, plain
-from rdmalab.shell.tables import DIM, NAME, WARN
-from rdmalab.spec.rules import ERRNO_NAMES
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.tui.pane import Pane, marked
+from rdmalab.doctor.rows import Row, RowPart, meaning
+from rdmalab.render.meanings import LOOKS
+from rdmalab.shell.show_why import tagged
+from rdmalab.shell.styled_text import Line, plain, shown
+from rdmalab.tui.content import contents, style
+from rdmalab.tui.list_pane import ListPane
+from rdmalab.tui.screens.answers import why_keys
+from rdmalab.tui.screens.checklist import Checklist
 from rdmalab.views import fmt
+from rdmalab.views.columns import Meaning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual.content import Content
     from textual.timer import Timer
 
-    from rdmalab.doctor.rows import Row
-    from rdmalab.session.session import Session
-    from rdmalab.shell.styled_text import Line
-    from rdmalab.tui.pane import Appearance
-    from rdmalab.tui.world_view import WorldView
+    from rdmalab.tui.screens.page import PageKey
+    from rdmalab.tui.world_view import Moment, WorldView
 
 _QUICK_S = 0.03  # an answer that took longer waits until nothing has moved for a while
 _QUIET_S = 0.25
+_ROOMY = 60  # columns from which the labels have a column of their own
+_COLUMN = 12
 _LAST = (RowPart.RULED_OUT, RowPart.UNKNOWN)
-_TOLD = re.compile(rf"\b({'|'.join([*WCStatus.__members__, *ERRNO_NAMES.values()])})\b")
+_LABELS = {
+    RowPart.EVIDENCE: "evidence", RowPart.SYMPTOM: "effect", RowPart.WAIT: "waits",
+    RowPart.UNKNOWN: "unknown", RowPart.ASK: "ask", RowPart.LINE: "",
+}  # fmt: skip
 
 
-class _Moment(NamedTuple):
-    """A place in time; the same one has the same answer."""
+class Entry(NamedTuple):
+    """A row of the answer.
 
-    session: Session
-    branch: str
-    event: int
-    at_ns: int
-
-
-class WhyPane(Pane):
-    """`answer`: a report, or why there is none, as it was `as_of`; `at`: the marked row.
-
-    After a jump to an event that the answer names, the answer stays.
+    label: the word at its left, empty where that above holds. event: the one at its right.
     """
 
-    OWN_KEYS: ClassVar = {"Enter": "Go there", "a": "Apply", "e": "Explain", "c": "Checklist"}
+    label: str
+    text: str
+    row: Row
+    meaning: Meaning = Meaning.PLAIN
+    event: int | None = None
 
-    def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
-        super().__init__(name, stage, look)
+
+def entries(report: Report) -> Iterator[Entry]:
+    """Verdict, cause, evidence, rule, effect, warnings, fix; then what was ruled out."""
+    for part, group in groupby(_causes_apart(report), key=lambda row: row.part):
+        rows = list(group)
+        if part is RowPart.CAUSE:
+            yield from _cause(rows)
+            continue
+        for at, row in enumerate(rows):
+            label = _LABELS.get(part, row.lead.strip(" :"))
+            text = f"{row.lead}{row.text}" if part is RowPart.WAIT else row.text
+            is_first = at == 0 or part not in (RowPart.EVIDENCE, RowPart.LINE)
+            yield Entry(label if is_first else "", text, row, meaning(row), row.event)
+
+
+def _order(entry: Entry) -> int:
+    """Verdict, cause, fix, then what speaks for the cause."""
+    if entry.row.part in (RowPart.STANDING, RowPart.WARNING):
+        return 0
+    if entry.label == "cause":
+        return 1
+    return 2 if entry.row.part in (RowPart.FIX, RowPart.LINE) else 3
+
+
+def _causes_apart(report: Report) -> Iterator[Row]:
+    """The rows of an answer; the evidence of a cause counts as a part of the cause."""
+    is_cause = False
+    for row in sorted(report.rows, key=lambda row: row.part in _LAST):
+        is_cause = row.part is RowPart.CAUSE or (is_cause and row.part is RowPart.EVIDENCE)
+        yield row._replace(part=RowPart.CAUSE) if is_cause else row
+
+
+def _cause(rows: list[Row]) -> Iterator[Entry]:
+    """Each cause: the first fact that shows it, more facts, the rule."""
+    for row, *facts in _split(rows):
+        about, _, rule = row.text.partition(": ")
+        first = facts[0] if facts else row._replace(text=rule)
+        yield Entry("cause", f"{first.text}  ({row.lead}{about})", row, Meaning.NAME, first.event)
+        for at, fact in enumerate(facts[1:]):
+            yield Entry("" if at else "evidence", fact.text, fact, event=fact.event)
+        if facts:
+            yield Entry("rule", rule, row, Meaning.DIM)
+
+
+def _split(rows: list[Row]) -> Iterator[list[Row]]:
+    """The rows of each cause: those of its evidence have no number."""
+    starts = [at for at, row in enumerate(rows) if row.number]
+    yield from (rows[start:stop] for start, stop in zip_longest(starts, starts[1:]))
+
+
+def drawn(entry: Entry, width: int) -> Content:
+    """An entry in its lines; later lines are indented."""
+    look = LOOKS[entry.meaning]
+    label = f"{look.sign} {entry.label}" if look.sign else entry.label
+    label_style = style(entry.meaning if look.sign else Meaning.EVENT)
+    text_style = style(entry.meaning) if entry.meaning in (Meaning.DIM, Meaning.NAME) else ""
+    narrow = min(_COLUMN, len(label) + (2 if label else 3))
+    gap = max(_COLUMN if width >= _ROOMY else narrow, len(label) + 1)
+    line: Line = [(label_style, label.ljust(gap)), (text_style, shown(entry.text))]
+    hang = (_COLUMN if width >= _ROOMY else 3) if label else 2
+    return contents(tagged(line, entry.event, width, hang))
+
+
+class WhyPane(ListPane):
+    """`answer`: a report, or why there is none, as it was `as_of`.
+
+    After a visit to an event that the answer names, the answer stays.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g", "use('g')", "Go to event"),
+        Binding("a", "use('a')", "Apply the fix"),
+        Binding("c", "use('c')", "Checklist"),
+        Binding("e", "use('e')", "Explain"),
+    ]
+
+    def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
+        super().__init__(view, id=id)
         self.answer: Report | str = ""
-        self.as_of: _Moment | None = None
-        self.at = 0
+        self.as_of: Moment | None = None
+        self.entries: list[Entry] = []
         self._given: Report | None = None  # by the prompt, and seen here
+        self._told: tuple[str, int | None] | None = None  # the failure that `why` alone found first
         self._visited: int | None = None  # the event that somebody went to from here
-        self._spans: list[tuple[Row, int, int]] = []
+        self._offered: list[str] = []
         self._took_s = 0.0
+        self._awaited: Moment | None = None  # asked about when the timer ends
         self._timer: Timer | None = None
 
     # ---- the answer -----------------------------------------------------------------------------
 
-    def title(self) -> Line:
-        """The question, and the event of the reply if it is not the current one."""
-        self.look_into()
-        question = self._question
-        line: Line = [(NAME, question)] if question else []
-        if self.as_of is not None and self.as_of != self._now():
-            gap = "  " if line else ""
-            line.append((WARN, f"{gap}as of {fmt.ev(self.as_of.event, 'the start')}"))
-        return line
-
     @property
-    def _question(self) -> str:
-        asked = self.stage.diagnosis
+    def question(self) -> str:
+        """What was asked last; empty: what is wrong at all."""
+        asked = self.view.model.diagnosis
         return asked.question if asked is not None else ""
 
-    def sentences(self) -> list[str]:
+    def text(self) -> str:
+        """The whole answer, for the present world."""
+        found = self.view.consult(self.question)
+        return found if isinstance(found, str) else found.text
+
+    @property
+    def twin(self) -> str:
         """The `why` command that prints the same reply."""
-        return [f"why {self._question}".strip()]
+        return f"why {self.question}".strip()
 
-    def _now(self) -> _Moment:
-        session = self.stage.session
-        return _Moment(
-            session, session.history.branch.name, session.world.event, session.world.now_ns
-        )
+    def look(self) -> None:
+        """Ask again if the world or the question has changed, and draw the answer."""
+        if not self.view.model.busy:
+            self._ask_if_changed()
+        if isinstance(self.answer, Report):
+            self.entries = sorted(entries(self.answer), key=_order)
+            if self.as_of is not None and self.as_of != self.view.moment:
+                at = fmt.ev(self.as_of.event, "the start")
+                here = fmt.ev(self.view.moment.event, "the start")
+                told = f"an earlier answer: it is about {at}, and the world is at {here}"
+                row = Row(RowPart.WARNING, told)
+                self.entries.insert(0, Entry(f"as of {at}", row.text, row, Meaning.ATTENTION))
+            self.fill([drawn(entry, self.row_width) for entry in self.entries])
+            if self.has_focus and self.highlighted is None:
+                self.highlighted = 0
+        else:
+            self.entries = []
+            self.fill([contents([plain(self.answer or "…", "$dim")])])
+        self.border_title = f"Why  {self.question}".rstrip().replace("[", r"\[")
+        self._offer_keys()
 
-    def look_into(self) -> None:
-        """Evaluate again, if the world or the question has changed."""
-        given, now = self.stage.diagnosis, self._now()
-        if self.stage.busy:
-            return
+    def _offer_keys(self) -> None:
+        """Only the keys that apply; the footer is made again only if they differ."""
+        keys = [*self.keys]
+        if self.has_focus and keys != self._offered:
+            self._offered = keys
+            self.refresh_bindings()
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Another row may have other keys."""
+        self._offer_keys()
+
+    def _ask_if_changed(self) -> None:
+        given, now = self.view.model.diagnosis, self.view.moment
         if given is not self._given:
-            self._given, self._visited, self.at, self.top = given, None, 0, None
-            self.as_of = None
+            self._given, self._visited, self.as_of, self.highlighted = given, None, None, None
+            self._told = None
             if given is not None and given.event == now.event:
-                self.answer, self.as_of = given, now
+                self.answer, self.as_of, self._told = given, now, _failure(given)
         if self.as_of is None:
             self._ask(now)
         elif now != self.as_of and not self._is_visit(now):
             self._ask_when_quiet(now)
 
-    def _is_visit(self, now: _Moment) -> bool:
-        """Whether the user jumped from here to an event and is still there."""
+    def _is_visit(self, now: Moment) -> bool:
+        """Whether the user went from here to an event and is still there."""
         asked = self.as_of
         return asked is not None and now[:2] == asked[:2] and now.event == self._visited
 
-    def _ask_when_quiet(self, now: _Moment) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        if self._took_s < _QUICK_S or not self.is_running:
+    def _ask_when_quiet(self, now: Moment) -> None:
+        if self._took_s < _QUICK_S:
             self._ask(now)
-        else:
-            self._timer = self.set_timer(_QUIET_S, self._ask_now)
+        elif now != self._awaited:  # the world has changed again: wait once more
+            if self._timer is not None:
+                self._timer.stop()
+            self._awaited, self._timer = now, self.set_timer(_QUIET_S, self._ask_now)
 
     def _ask_now(self) -> None:
-        self._took_s = 0.0
-        self.redraw()
+        self._took_s, self._awaited = 0.0, None
+        self.look_if_seen()
 
-    def _ask(self, now: _Moment) -> None:
+    def _ask(self, now: Moment) -> None:
         started = time.perf_counter()
-        self.answer, self.as_of, self._visited = self.stage.consult(self._question), now, None
+        self.answer, self.as_of, self._visited = self.view.consult(self.question), now, None
+        told = _failure(self.answer)
+        if told is not None and told == self._told:  # a fix posts the request again, as wr7 too
+            newer = self.view.consult(told[0])
+            self.answer = newer if isinstance(newer, Report) else self.answer
+        self._told = self._told or told
         self._took_s = time.perf_counter() - started
 
     # ---- keys -----------------------------------------------------------------------------------
 
-    def own_keys(self) -> list[tuple[str, str]]:
-        """Only keys that apply."""
-        return [pair for pair in self.OWN_KEYS.items() if self._sentence(pair[0].lower())]
-
-    def says(self, key: str) -> str:
-        """The command of a key; after Enter the answer stays while the user is at the event."""
-        row = self._row
-        self._visited = row.event if key == "enter" and row is not None else None
-        return self._sentence(key)
-
-    def _sentence(self, key: str) -> str:
-        report, row = self.answer, self._row
-        if not isinstance(report, Report):
-            return ""
-        if key == "enter" and row is not None and row.event is not None:
-            return "goto start" if row.event < 0 else f"goto {row.event}"
-        if key == "a" and _has_lines(report) and self.as_of == self._now():
-            return report.apply
-        if key == "e" and (word := _word_of(report, row)):
-            return f"explain {word}"
-        if key == "c":
-            return f"checklist {_list_for(report)} {report.question}".strip()
-        return ""
+    @property
+    def entry(self) -> Entry | None:
+        """The marked entry; without a mark the verdict."""
+        at = self.highlighted or 0
+        return self.entries[at] if at < len(self.entries) else None
 
     @property
-    def rows(self) -> list[Row]:
-        """As the prompt has them, but the fix before all that it is not: there is little room."""
-        rows = self.answer.rows if isinstance(self.answer, Report) else []
-        return sorted(rows, key=lambda row: row.part in _LAST)
+    def keys(self) -> dict[str, PageKey]:
+        """The keys that apply to the marked entry; a fix only while the answer is that of now."""
+        report, entry = self.answer, self.entry
+        if not isinstance(report, Report) or entry is None:
+            return {}
+        found = {key.letter: key for key in why_keys(report, entry.event, report.word(entry.row))}
+        return {key: found[key] for key in found if key != "a" or self.as_of == self.view.moment}
 
-    @property
-    def _row(self) -> Row | None:
-        rows = self.rows
-        return rows[min(self.at, len(rows) - 1)] if rows else None
+    def open_row(self, index: int) -> None:
+        """What happened in the event of the row; of a row without one, what it means."""
+        event = self.entries[index].event if index < len(self.entries) else None
+        if event is not None and event >= 0:
+            self.act("event", event)
+        elif index < len(self.entries) and self.entries[index].row.part is RowPart.ASK:
+            self.act("say", self.entries[index].text.strip().partition("   ")[0])
+        elif "e" in self.keys:
+            self.action_use("e")
 
-    def action_move(self, rows: int) -> None:
-        """Move the mark by `rows` rows and keep it visible; scroll if no row has a mark."""
-        count = len(self._spans)
-        if not count:
-            super().action_move(rows)
-            return
-        self.at = max(0, min(count - 1, self.at + rows))
-        _, start, stop = self._spans[self.at]
-        top = self.top or 0
-        self.top = max(0, min(max(top, stop - self.body_height), start))
-        self.redraw()
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only the keys that apply are offered."""
+        if action == "use":
+            return parameters[0] in self.keys
+        return super().check_action(action, parameters)
 
-    def on_blur(self) -> None:
-        """Follow the world again when another pane gets the focus."""
-        if self.app.app_focus:
-            self.at, self.top = 0, None
-
-    # ---- drawing --------------------------------------------------------------------------------
-
-    def lines(self, width: int, height: int) -> list[Line]:
-        """The rows of the report, the marked one in reverse; a text if there is no report."""
-        del height
-        self.look_into()
-        if not isinstance(self.answer, Report):
-            return [plain(self.answer or "…", DIM)]
-        lines: list[Line] = []
-        self._spans = []
-        for at, row in enumerate(self.rows):
-            drawn = self.filter.lines(_drawn(row, width))
-            is_chosen = self.has_focus and at == self.at
-            self._spans.append((row, len(lines), len(lines) + len(drawn)))
-            lines += [marked(line, width) for line in drawn] if is_chosen else drawn
-        return lines
+    def action_use(self, key: str) -> None:
+        """Carry out what a key stands for; at the event of a row the answer stays."""
+        report, line = self.answer, self.keys[key].line
+        if key == "c" and isinstance(report, Report):
+            walk = self.view.checklist(report.checklist, report.question or report.name)
+            self.app.push_screen(Checklist(walk))
+        elif key == "e":
+            self.act("open", line)
+        else:
+            self._visited = self.entry.event if key == "g" and self.entry is not None else None
+            self.act("say", line)
 
 
-def _drawn(row: Row, width: int) -> list[Line]:
-    """A pane is not copied by line: a fix is cut here like all else."""
-    return [part for line in row_lines(row, width) for part in fold(line, width, 2)]
-
-
-def _word_of(report: Report, row: Row | None) -> str:
-    """What can be explained about a row: its check, a status or errno it names; else the cause."""
-    if row is not None and row.slug:
-        return f"cause {row.slug}"
-    if row is not None and (told := _TOLD.search(row.text)):
-        return told[1]
-    return f"cause {report.chain[0].check.slug}" if report.chain else ""
-
-
-def _has_lines(report: Report) -> bool:
-    return report.remedy is not None and bool(report.remedy.cure.lines)
-
-
-def _list_for(report: Report) -> str:
-    return "no-receive" if ".recv_wr[" in report.name else "no-completion"
+def _failure(answer: Report | str) -> tuple[str, int | None] | None:
+    """What `why` alone has found, and where; None if something was named, or nothing failed."""
+    if not isinstance(answer, Report) or answer.question:
+        return None
+    if not (answer.name and answer.is_trouble):
+        return None
+    return answer.name, answer.standing.event

@@ -1,178 +1,407 @@
-"""The wire: packets as arrows, timers, the future dashed; Enter decodes the marked packet."""
+"""The wire: a ladder of packets and timers; find, filter, and the mark of one packet."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from rdmalab.shell import show_wire
-from rdmalab.shell.styled_text import text_of
-from rdmalab.shell.tables import DIM
-from rdmalab.tui.pane import Pane, marked
-from rdmalab.views.ladder import PacketRow
-from rdmalab.views.packets import DecodedRow, decoded_row
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from rdmalab.command import NotUnderstood
+from rdmalab.export.ladder_columns import LadderRow, Room
+from rdmalab.export.ladder_text import TextLadder, fitted
+from rdmalab.tui.content import click, linked
+from rdmalab.tui.filters import ascii_wanted
+from rdmalab.tui.pane import look_all
+from rdmalab.tui.scrolled import Scrolled
+from rdmalab.views.ladder import MarkerRow, PacketRow
+from rdmalab.views.packet_filter import Wanted, packet_filter
 from rdmalab.views.planned import PlannedRow
 
 if TYPE_CHECKING:
-    from rdmalab.shell.show_wire import LadderRow
-    from rdmalab.shell.styled_text import Line
-    from rdmalab.tui.pane import Appearance
+    from collections.abc import Sequence
+
+    from textual import events
+
+    from rdmalab.export.ladder_canvas import Piece
     from rdmalab.tui.world_view import WorldView
 
 _LAST = 200  # rows of the past that can be scrolled
-_APART = 8  # rows that a packet taken apart has at least
-_ROOMY = 18  # with so many rows the packet is taken apart below the list, always
+_HEADED = 9  # rows of the pane from which the columns have a heading
+_KEYS = {"find": "n next  N previous  Esc ends", "filter": "f change  Esc all"}
 
 
-class WirePane(Pane):
-    """`marked`: the record of the chosen packet; None: the newest."""
+class PacketSearch:
+    """use: `find` marks packets, `filter` leaves out all others. text: what was typed last.
 
-    follows = True
+    asks: it is typed now. mistake: why the text is not understood, empty if it is.
+    """
 
-    def __init__(self, name: str, stage: WorldView, look: Appearance) -> None:
-        super().__init__(name, stage, look)
-        self.marked: int | None = None
-        self._marked_text = ""  # on another branch of time the record may be another packet
-        self.opened = False
+    def __init__(self) -> None:
+        self.use = "find"
+        self.text = ""
+        self.asks = False
+        self.mistake = ""
+        self._wanted: Wanted | None = None
 
-    def title(self) -> Line:
-        """A label while one packet fills the pane, else empty."""
-        if self.opened and not self._is_roomy(self.body_height):
-            return [(DIM, "one packet")]
-        return []
+    @property
+    def is_on(self) -> bool:
+        """Whether there is anything to find, or to filter by."""
+        return bool(self.text) and not self.mistake
 
-    def sentences(self) -> list[str]:
-        """The `show wire` command with the number of rows."""
-        reads_back = self.filter.pattern or self.marked is not None
-        last = _LAST if reads_back else max(20, self.body_height)
-        return [f"show wire last={last}"]
+    @property
+    def shown(self) -> tuple[str, str]:
+        """What decides which rows are shown."""
+        return (self.use, self.text) if self.is_on else ("", "")
 
-    def hint(self) -> str:
-        """What Enter does now."""
-        return "Enter: back" if self.opened else "Enter: take it apart"
+    def ask(self, use: str) -> None:
+        """Begin to type; the last text is there again."""
+        self.use, self.asks = use, True
 
-    def action_inspect(self) -> None:
-        """Show the headers of the marked packet, or all packets again."""
-        self.opened = not self.opened
-        self.top = 0 if self.opened else None
-        self.redraw()
+    def take(self, key: str, character: str | None) -> bool:
+        """Handle a key while the text is typed; False for a key that is none of it."""
+        if key == "enter":
+            self.asks = False
+        elif key == "escape":
+            self.end()
+        elif key in ("backspace", "ctrl+h"):
+            self._set(self.text[:-1])
+        elif key == "ctrl+u":
+            self._set("")
+        elif character is not None and character.isprintable():
+            self._set(self.text + character)
+        else:
+            return False
+        return True
 
-    def escape(self) -> bool:
-        """Close the decoded packet; False if none was open."""
-        was, self.opened, self.top = self.opened, False, None
+    def _set(self, text: str) -> None:
+        self.text, self.mistake, self._wanted = text, "", None
+        try:
+            self._wanted = packet_filter(text.strip())
+        except NotUnderstood as wrong:
+            self.mistake = f"{wrong.message}: {wrong.hint}" if wrong.hint else wrong.message
+
+    def end(self) -> bool:
+        """End find and filter; False if there was none."""
+        was = self.asks or bool(self.text)
+        self.asks = False
+        self._set("")
         return was
 
-    def on_blur(self) -> None:
-        """Follow the newest packet again when another pane gets the focus."""
-        if self.app.app_focus:
-            self.marked = None
+    def finds(self, row: LadderRow, drawn: str = "") -> bool:
+        """Whether a row is meant. drawn: its text as it is seen. Fields mean packets only."""
+        if not self.is_on:
+            return False
+        if self._wanted is not None:
+            return isinstance(row, PacketRow) and self._wanted(row)
+        return self.text.strip().lower() in (drawn or row.text).lower()
 
-    def breakpoint(self) -> str:
-        """A `break` command for the opcode of the marked packet; empty without a packet."""
-        chosen = self._chosen(self.stage.look(self.sentences()[0]).rows)
-        return f"break wire.last.opcode == {chosen.opcode}" if chosen is not None else ""
+    def lets_pass(self, row: LadderRow, drawn: str = "") -> bool:
+        """Whether a filter shows a row."""
+        return self.use != "filter" or not self.is_on or self.finds(row, drawn)
+
+    def told(self, found: int) -> str:
+        """`find: psn >= 3▏ 2 found`."""
+        cursor = "▏" if self.asks else ""
+        said = self.mistake or f"{found} found"
+        keys = "Enter keeps  Esc ends" if self.asks else _KEYS[self.use]
+        return f"{self.use}: {self.text}{cursor}  {said}  {keys}"
+
+
+def _key(key: str, action: str, label: str, told: str, *, show: bool = False) -> Binding:
+    sign = "/" if key == "slash" else None
+    return Binding(key, action, label, show=show, tooltip=told, key_display=sign)
+
+
+class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
+    """marked: the record of the chosen item; None follows the newest. to_scale: rows follow time.
+
+    follows: the name of the queue pair that alone is shown; empty for all of them.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key("enter", "open", "Open", "The fields and bytes of the marked packet", show=True),
+        _key("slash", "search('find')", "Find", "Find a text, opcode=ACK, psn >= 3", show=True),
+        _key("f", "search('filter')", "Filter", "Show only what is found", show=True),
+        _key("n", "next(1)", "Next", "The next packet that is found"),
+        _key("N", "next(-1)", "Previous", "The previous packet that is found"),
+        _key("q", "follow_pair", "One QP", "One queue pair alone; again: all", show=True),
+        _key("t", "scale", "Scale", "To the scale of time; again: waits compressed", show=True),
+        _key("b", "halt", "Break", "Halt at the next packet of this kind", show=True),
+        _key("up,k", "move(-1)", "Up", "The packet before"),
+        _key("down,j", "move(1)", "Down", "The packet after"),
+        _key("pageup", "move(-8)", "Page up", "Eight packets back"),
+        _key("pagedown", "move(8)", "Page down", "Eight packets on"),
+        _key("home", f"move(-{_LAST})", "Oldest", "The oldest packet"),
+        _key("end", "newest", "Newest", "Follow the newest packet again"),
+        _key("escape", "close", "Close", "End find or filter, then the mark, then leave"),
+    ]
+
+    def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)
+        super().__init__(view, id=id)
+        self.border_title = "Wire"
+        self.search = PacketSearch()
+        self.marked: int | None = None
+        self.follows = ""
+        self.to_scale = False
+        self.rows: list[LadderRow] = []
+        self.ladder = TextLadder([], Room(80, 1, ["A", "B"]))
+        self._marked_text = ""  # on another branch of time the record may be another packet
+        self._marked_at = -1
+        self._reads_back = False
+        self._hint = ""
+        self._seen: object = None
+        self._owner = view.session
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether a find or a filter is typed."""
+        return self.search.asks
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a find, a filter, one queue pair alone, or a mark."""
+        has_mark = self.marked is not None or self._reads_back
+        return bool(self.search.text or self.follows or has_mark)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No key of the pane while letters are text."""
+        return not self.search.asks and super().check_action(action, parameters)
+
+    @property
+    def twin(self) -> str:
+        """The command that prints the same rows."""
+        reads_back = self.marked is not None or self._reads_back or self.search.is_on
+        last = _LAST if reads_back or self.follows else max(20, self.size.height)
+        return f"show wire last={last}"
+
+    # ---- reading --------------------------------------------------------------------------------
+    def look(self) -> None:
+        """Read the rows, and lay them out again if they differ."""
+        world = self.view.session.world
+        if self.marked is not None and not self.has_focus and world.event != self._marked_at:
+            self.marked = None  # the newest packet is what the last command has sent
+        if self._owner is not self.view.session:  # nothing of another world is kept
+            self._owner, self.follows, self.marked = self.view.session, "", None
+            self.search.end()
+        view = self.view.look(self.twin)
+        now = world.event, world.now_ns
+        told = [(row.text, getattr(row, "end_event", 0)) for row in view.rows]
+        size = self.scrollable_content_region.size
+        state = (told, now, size, self.to_scale, self.follows, self.search.shown)
+        if state != self._seen and size.width:
+            self._seen, self._hint = state, view.hint
+            self.rows = self._wanted(view.rows)
+            room = Room(size.width, 1, list(world.nodes), now, ascii_wanted())
+            self.ladder = fitted(self.rows, room, size.height, to_scale=self.to_scale)
+            passing = [row for row in self.rows if self.search.lets_pass(row, self._seen_text(row))]
+            if len(passing) < len(self.rows):  # what is found is what was drawn
+                self.rows = passing
+                self.ladder = fitted(self.rows, room, size.height, to_scale=self.to_scale)
+            self._redraw()
+
+    @property
+    def rows_drawn(self) -> int:
+        """Rows of the drawing."""
+        return self.ladder.height
+
+    def _wanted(self, rows: Sequence[LadderRow]) -> list[LadderRow]:
+        """Without arrivals whose arrow is drawn, and what a filter or a queue pair leaves out."""
+        drawn = {row.number for row in rows if isinstance(row, PacketRow)}
+        found = [r for r in rows if not (isinstance(r, PlannedRow) and r.number in drawn)]
+        if self.follows:
+            found = [r for r in found if self.follows in (r.qp, getattr(r, "dest_qp", ""))]
+        return found
+
+    def _seen_text(self, row: LadderRow) -> str:
+        """The text of a row as it is seen."""
+        lines = (self.ladder.line(number) for number in self.ladder.rows_of(row))
+        return " ".join(text for line in lines for text, _ in line)
+
+    @property
+    def _hits(self) -> list[PacketRow | MarkerRow]:
+        """The items that are found."""
+        return [row for row in self._items if self.search.finds(row, self._seen_text(row))]
+
+    def _redraw(self) -> None:
+        self.redraw()
+        title = f"Wire  {'to scale' if self.to_scale else 'waits compressed'} (t)"
+        if self.border_title != title:
+            self.border_title = title
+        if (row := self._chosen) is not None:
+            rows = self.ladder.rows_of(row)
+            self.show_lines(rows.start, rows.stop)
+        elif not self._reads_back:  # the newest row, and some of what is planned
+            past = self.ladder.past
+            planned = min(self.ladder.height - past, max(1, self.body // 3))
+            self.go_to(past + planned - self.body)
 
     # ---- the mark -------------------------------------------------------------------------------
+    @property
+    def _items(self) -> list[PacketRow | MarkerRow]:
+        return [row for row in self.rows if isinstance(row, PacketRow | MarkerRow)]
 
-    def action_move(self, rows: int) -> None:
-        """Move the mark by `rows` packets; at the last one it follows the newest."""
-        if self.opened and not self._is_roomy(self.body_height):
-            super().action_move(rows)
-            return
-        packets = self._packets()
-        if not packets:
-            return
-        at = next((n for n, row in enumerate(packets) if self._is_marked(row)), None)
-        at = len(packets) - 1 if at is None else at
-        at = max(0, min(len(packets) - 1, at + rows))
-        self.marked = None if at == len(packets) - 1 and rows > 0 else packets[at].number
-        self._marked_text = packets[at].text
-        self.redraw()
+    @property
+    def _chosen(self) -> PacketRow | MarkerRow | None:
+        """The marked item; None if nothing is marked, or it is not shown."""
+        return next((row for row in self._items if self._is_marked(row)), None)
 
-    def _is_marked(self, row: PacketRow) -> bool:
+    @property
+    def _meant(self) -> PacketRow | None:
+        """The marked packet; if nothing is marked the newest."""
+        if (chosen := self._chosen) is not None:
+            return chosen if isinstance(chosen, PacketRow) else None
+        packets = [row for row in self._items if isinstance(row, PacketRow)]
+        return packets[-1] if packets else None
+
+    def _is_marked(self, row: LadderRow) -> bool:
         return row.number == self.marked and row.text == self._marked_text
 
-    def _packets(self) -> list[PacketRow]:
-        rows = self.stage.look(f"show wire last={_LAST}").rows
-        return [row for row in rows if isinstance(row, PacketRow) and self._is_wanted(row)]
+    def _mark(self, row: PacketRow | MarkerRow) -> None:
+        """Mark an item; a packet is also what the packet pane shows."""
+        self.marked, self._marked_text = row.number, row.text
+        self._marked_at = self.view.session.world.event
+        if isinstance(row, PacketRow):
+            self.view.packet = row.number
+        look_all(self.screen)
+        self._redraw()
 
-    def _is_wanted(self, row: LadderRow) -> bool:
-        return self.filter.has(f"{row.text} {getattr(row, 'fate_text', '')}")
+    def action_move(self, step: int) -> None:
+        """Mark an item before or after the marked one; after the last one, follow the newest."""
+        items, chosen = self._items, self._chosen
+        at = items.index(chosen) if chosen is not None else len(items)
+        if chosen is not None and step > 0 and at == len(items) - 1:
+            self.action_newest()
+        elif items:
+            self._mark(items[max(0, min(len(items) - 1, at + step))])
 
-    def _chosen(self, rows: list[LadderRow]) -> PacketRow | None:
-        packets = [row for row in rows if isinstance(row, PacketRow)]
-        marked_rows = [row for row in packets if self._is_marked(row)]
-        return next(iter(marked_rows), packets[-1] if packets else None)
+    def action_newest(self) -> None:
+        """Take the mark away, and show the newest packet."""
+        self.marked, self._reads_back, self._seen = None, False, None
+        self.look_if_seen()
+
+    def action_open(self) -> None:
+        """Show the fields of the marked packet, or of the newest; of a timer its event."""
+        if (row := self._meant) is not None:
+            self.view.packet = row.number
+            self.act("packet", row.event)
+        elif (timer := self._chosen) is not None:
+            self.act("event", timer.event)
+
+    def action_halt(self) -> None:
+        """Set a breakpoint at packets of the marked one's kind."""
+        if (row := self._meant) is not None:
+            self.act("say", f"break wire.last.opcode == {row.label}")
+
+    def action_scale(self) -> None:
+        """Rows to the scale of time, or waits compressed."""
+        self.to_scale = not self.to_scale
+        self.look_if_seen()
+
+    def action_follow_pair(self) -> None:
+        """Show the queue pair of the marked packet alone, or all of them again."""
+        row = self._chosen or self._meant
+        self.follows = "" if self.follows or row is None else row.qp
+        self.look_if_seen()
+
+    # ---- find and filter ------------------------------------------------------------------------
+    def action_search(self, use: str) -> None:
+        """Ask for what shall be found (`find`) or shown alone (`filter`)."""
+        self.search.ask(use)
+        self._redraw()
+        self.refresh_bindings()
+
+    def action_next(self, step: int) -> None:
+        """Mark the next packet that is found; after the last one, the first."""
+        hits, chosen = self._hits, self._chosen
+        on = [r for r in hits if chosen is not None and (r.number - chosen.number) * step > 0]
+        if found := on or hits:
+            self._mark(found[0] if step > 0 else found[-1])
+
+    def on_key(self, event: events.Key) -> None:
+        """While a find or a filter is typed, keys are its letters."""
+        if not self.search.asks or not self.search.take(event.key, event.character):
+            return
+        event.stop()
+        event.prevent_default()
+        self.look_if_seen()
+        if event.key == "enter" and self.search.use == "find" and (hits := self._hits):
+            self._mark(hits[-1])
+        self._redraw()
+        self.refresh_bindings()
+
+    def action_close(self) -> None:
+        """End one thing: find or filter, the queue pair, the mark; without any of them leave."""
+        if self.search.end():
+            pass
+        elif self.follows:
+            self.follows = ""
+        elif self.marked is not None or self._reads_back:
+            self.action_newest()
+        else:
+            self.act("leave")
+        self.look_if_seen()
+        self._redraw()
+
+    # ---- the mouse ------------------------------------------------------------------------------
+    def on_click(self, event: events.Click) -> None:
+        """Mark the item; twice: open it. Events and reasons have actions of their own."""
+        offset = event.get_content_offset(self)
+        if offset is None or "@click" in event.style.meta:
+            return
+        row = self.ladder.item(self.line_at(offset.y))
+        if isinstance(row, PacketRow | MarkerRow):
+            self._mark(row)
+            if event.chain == 2:
+                self.action_open()
+
+    def text_select_all(self) -> None:
+        """Nothing: two clicks open the packet."""
+
+    def on_mouse_scroll_up(self) -> None:
+        """Read back: more of the past is loaded, and what comes does not move it."""
+        if not self._reads_back:
+            self._reads_back = True
+            self.look_if_seen()
+
+    def on_mouse_scroll_down(self) -> None:
+        """At the end, follow the newest packet again."""
+        if self._reads_back and self.scroll_y >= self.max_scroll_y - 1:
+            self.action_newest()
 
     # ---- drawing --------------------------------------------------------------------------------
+    @property
+    def lines(self) -> int:
+        """Rows of the ladder."""
+        return self.ladder.height
 
-    def lines(self, width: int, height: int) -> list[Line]:
-        """Packets as arrows, and the headers of the marked one if there is room or it is opened."""
-        view = self.stage.look(self.sentences()[0])
-        rows = [row for row in view.rows if self._is_wanted(row)]
-        if not rows:
-            hint = "no row matches the filter" if self.filter.pattern else view.hint
-            return [[(DIM, hint)]]
-        chosen = self._chosen(rows)
-        if chosen is not None and self._is_roomy(height):
-            return self._both(rows, chosen, width, height)
-        if chosen is not None and self.opened:
-            return self._taken_apart(chosen, width)
-        drawn = self._ladder(rows, chosen, width, height)
-        return drawn if chosen is None else self._filled(drawn, chosen, width, height)
+    def line(self, number: int) -> Content:
+        """A row of the ladder; where there is none, why."""
+        if self.rows:
+            return _content(self.ladder.line(number))
+        hint = "no packet matches" if self.search.is_on or self.follows else self._hint
+        return Content.styled(f"  {hint}" if number == 0 else "", "$dim")
 
-    def _filled(self, drawn: list[Line], chosen: PacketRow, width: int, height: int) -> list[Line]:
-        """Where the list leaves room, what the marked packet says of RDMA stands at the bottom."""
-        apart = self._taken_apart(chosen, width)
-        names = [text_of(line[:1]).strip() for line in apart]
-        first = names.index("BTH") if "BTH" in names else 0
-        said = [line for line in apart[first:] if not text_of(line).startswith("+")]
-        spare = height - len(drawn) - len(said) - 1
-        if spare < 0:
-            return drawn
-        return [*drawn, *[[] for _ in range(spare)], _rule(chosen, width), *said]
+    def heading(self) -> Content | None:
+        """The names of the columns, where there is room."""
+        is_headed = self.size.height >= _HEADED
+        return linked(_content(self.ladder.pen.header())) if is_headed else None
 
-    def _is_roomy(self, height: int) -> bool:
-        return height >= _ROOMY
+    def status(self) -> Content | None:
+        """What is found, or left out."""
+        said = [f"only {self.follows}, q: all"] if self.follows else []
+        if self.search.is_on or self.search.asks:
+            said.insert(0, self.search.told(len(self._hits)))
+        text = f" {'  '.join(said)}".ljust(self.scrollable_content_region.width)
+        return Content.styled(text, "$on on $event") if said else None
 
-    def _ladder(
-        self, rows: list[LadderRow], chosen: PacketRow | None, width: int, height: int
-    ) -> list[Line]:
-        """As many rows as fit: around the mark, else the newest with what is planned."""
-        event = self.stage.session.world.event
-        drawn = show_wire.ladder(rows, width, event)
-        at = next((n for n, row in enumerate(rows) if row is chosen), len(rows) - 1)
-        if chosen is not None and (self.has_focus or self.marked is not None):
-            drawn[at] = marked(drawn[at], width)
-        if self.marked is not None:
-            start = max(0, min(at - height // 2, len(rows) - height))
-        else:
-            planned = sum(isinstance(row, PlannedRow) for row in rows)
-            past = len(rows) - planned
-            kept = min(planned, max(1, height // 3), height - 1) if past else planned
-            start = max(0, past + kept - height)
-        return drawn[start : start + height]
-
-    def _both(
-        self, rows: list[LadderRow], chosen: PacketRow, width: int, height: int
-    ) -> list[Line]:
-        """The list above, the marked packet below."""
-        apart = self._taken_apart(chosen, width)
-        room = max(height // 3, min(len(rows), height - _APART), height - len(apart) - 1)
-        above = self._ladder(rows, chosen, width, room)
-        above += [[] for _ in range(room - len(above))]
-        return [*above, _rule(chosen, width), *apart][:height]
-
-    def _taken_apart(self, chosen: PacketRow, width: int) -> list[Line]:
-        row: DecodedRow | None = decoded_row(self.stage.session.world, chosen.number)
-        return show_wire.decoded(row, width) if row is not None else []
-
-    def text(self) -> str:
-        """All rows, as text."""
-        rows = self.stage.look(f"show wire last={_LAST}").rows
-        rows = [row for row in rows if self._is_wanted(row)]
-        event = self.stage.session.world.event
-        return "\n".join(text_of(line).rstrip() for line in show_wire.ladder(rows, 100, event))
+    def is_marked_at(self, number: int) -> bool:
+        """Whether a row of the ladder belongs to the marked item."""
+        item = self.ladder.item(number)
+        return item is not None and self._is_marked(item)
 
 
-def _rule(chosen: PacketRow, width: int) -> Line:
-    return [(DIM, f"── taken apart: ev {chosen.event} {chosen.label} ".ljust(width, "─"))]
+def _content(pieces: list[Piece]) -> Content:
+    styles = (f"{'bold ' * ink.bold}${ink.tone} {click(*ink.click) if ink.click else ''}"
+              for _, ink in pieces)  # fmt: skip
+    return Content.assemble(*zip((text for text, _ in pieces), styles, strict=True))

@@ -15,8 +15,10 @@ from rdmalab.compat.pyverbs.cq import CQ
 from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.mr import MR
 from rdmalab.compat.pyverbs.pd import PD
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
 from rdmalab.compat.pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from rdmalab.compat.pyverbs.wr import SGE, SendWR
+from rdmalab.doctor.consultation import consult
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import QPType
 from rdmalab.spec.statuses import WCStatus
@@ -162,6 +164,30 @@ def test_a_device_keeps_the_pages_that_a_program_unmaps(ends: tuple[End, End], l
     assert at_both_ends(READ) == [(WCStatus.SUCCESS, b"other")] * 2
     target.close()
     pd.close()
+    _KEPT.append(memory)
+
+
+@pytest.mark.parametrize(
+    ("protection", "slug", "said"),
+    [
+        (mmap.PROT_READ, "mr-read-only", "mapped without write permission, which LOCAL_WRITE"),
+        (0, "unmapped", "nothing is mapped at the address that the program gave"),
+    ],
+)
+def test_why_tells_memory_that_may_not_be_written_from_memory_that_is_not_there(
+    ends: tuple[End, End], protection: int, slug: str, said: str
+) -> None:
+    memory = mmap.mmap(-1, PAGE)
+    addr = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    ctypes.CDLL(None).mprotect(ctypes.c_void_p(addr), ctypes.c_size_t(PAGE), protection)
+    if protection:
+        MR(ends[0].pd, PAGE, 0, address=addr).close()
+    with pytest.raises(PyverbsRDMAError, match="Bad address"):
+        MR(ends[0].pd, PAGE, ALL, address=addr)
+    report = consult(process.here().session)
+    assert report.slug == slug
+    assert said in report.text
+    assert "0xff" not in report.text
     _KEPT.append(memory)
 
 

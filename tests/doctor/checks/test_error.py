@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.doctor.finding import Verdict
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
-from tests.doctor.asking import cured, failing, findings, lab_on, pair, told, verdict, why
+from tests.doctor.asking import cured, failing, findings, lab_on, pair, played, told, verdict, why
 from tests.labs import well
 
 SENT = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
@@ -64,7 +64,7 @@ def test_the_shared_receive_that_was_too_short_is_found_by_its_queue() -> None:
     ("made", "sg", "told_"),
     [
         ((), "{addr=0x10000000 length=8 lkey=0xbad}", "is the key of no MR on A"),
-        ((), "A.mr0[4090:4100]", "opens bytes 0..4096 of A.mr0, it names bytes 4090..4100"),
+        ((), "A.mr0[4090:4100]", "opens bytes 0..4096 of A.mr0; bytes 4090..4100 were named"),
         (("alloc_pd A.pd1", "reg_mr A.mr1 pd=A.pd1 length=64 access=LOCAL_WRITE"),
          "A.mr1[0:8]", "opens A.mr1 in A.pd1, A.qp0 is in A.pd0"),
     ],
@@ -232,3 +232,13 @@ def test_a_receive_that_a_write_with_immediate_by_a_bad_key_took() -> None:
     assert failing(lab, "B.qp0.recv_wr[2]") == ["rem-access"]
     assert "ended with LOC_ACCESS_ERR" in told(lab, "B.qp0.recv_wr[2]", "rem-access")
     assert why(lab, "A.qp0.wr[1]").slug == "rem-access"
+
+
+def test_a_receive_whose_invalidation_was_refused_is_a_failure_and_names_the_key() -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=31 sg=B.mr0[0:64]",
+                 "post_send A.qp0 wr_id=32 opcode=SEND_WITH_INV sg=A.mr0[0:8]"
+                 " invalidate_rkey=B.mr0 flags=SIGNALED", "run", "poll_cq B.cq0")  # fmt: skip
+    for question in ("", "B.qp0.recv_wr[31]"):
+        report = why(lab, question)
+        assert (report.slug, report.is_trouble) == ("rem-inv-req", True)
+        assert "B.qp0 refused to invalidate the key of B.mr0" in report.text

@@ -4,7 +4,8 @@ import pytest
 
 from rdmalab.doctor.report import Report
 from rdmalab.lab import Lab
-from tests.doctor.asking import played, why
+from tests.doctor.asking import chain, played, why
+from tests.doctor.tidying import destroy_all
 from tests.labs import RECV, SEND
 
 _CALLS = [
@@ -84,3 +85,25 @@ def test_work_that_a_destruction_took_names_it(post: str, destroy: str, what: st
     assert report.causes[0].finding.evidence[-1].event == lab.session.world.event
     lab = played("use rc_pair", RECV, SEND, "run", "poll_cq A.cq0", "poll_cq B.cq0", destroy)
     assert why(lab, what).slug != "destroyed-with-work"
+
+
+def test_a_refused_destroy_stands_after_what_failed_before_it() -> None:
+    lab = played("use rc_pair", "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8]"
+                 " remote_addr=0x777000 rkey=0x77 flags=SIGNALED", "run", "poll_cq A.cq0",
+                 "dealloc_pd A.pd0")  # fmt: skip
+    assert chain(lab) == ["rem-access", "in-use"]
+
+
+def test_a_channel_that_an_unacknowledged_event_keeps_in_use_stands_after_the_event() -> None:
+    lab = played("use rc_pair channel=1", "create_cq B.cq1 cqe=8 channel=B.ch0",
+                 "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq1 recv_cq=B.cq1 max_send_wr=4"
+                 " max_recv_wr=4",
+                 "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=4"
+                 " max_recv_wr=4", "connect A.qp1 B.qp1", "req_notify_cq B.cq0",
+                 "req_notify_cq B.cq1",
+                 "post_send B.qp1 wr_id=1 opcode=RDMA_WRITE sg=B.mr0[0:8] remote=A.mr0[0]"
+                 " flags=SIGNALED", "run", "get_cq_event B.ch0", "ack_cq_events B.cq0")  # fmt: skip
+    destroy_all(lab.session)
+    report = why(lab)
+    assert chain(lab) == ["unacked-events", "in-use"]
+    assert "B.cq1" in report.text

@@ -24,7 +24,7 @@ def test_what_is_on_its_way_says_what_comes_next_and_how_long_it_takes_at_the_wo
     lab = lab_of(RECV, SEND, pair="use rc_pair timeout=14 retry_cnt=3")
     assert verdict(lab, _WR, "too-early") is Verdict.WAIT
     said = evidence(lab, _WR, "too-early")
-    assert "next, at 0.100us: A.qp0 sends a packet of wr1 SEND 64 B" in said
+    assert "next, at 0.100 us: A.qp0 sends a packet of wr1 SEND 64 B" in said
     assert "RETRY_EXC_ERR after 4 * 67.11 ms = 268.4 ms" in said
 
 

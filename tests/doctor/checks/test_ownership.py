@@ -59,3 +59,20 @@ def test_two_messages_in_one_buffer_are_told_apart_from_one_after_the_other() ->
     assert warning(lab, "B.mr0[0:8]") == ["same-buffer-twice"]
     lab = played("use rc_pair", recv, send, "run", "poll_cq B.cq0", recv, send, "run")
     assert warning(lab, "B.mr0[0:8]") == []
+
+
+@pytest.mark.parametrize(("second", "is_lost"), [("512", True), ("0", False)])
+def test_a_read_into_the_buffer_of_a_receive_that_was_not_polled(
+    second: str, is_lost: bool
+) -> None:
+    """A failure if the bytes were others, and no call was typed in between: none looked at them."""
+    read = "post_send A.qp0 wr_id=3 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[{}] flags=SIGNALED"
+    lab = played("use rc_pair", 'write B.mr0[0:4] "mail"', 'write B.mr0[512:516] "read"',
+                 "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]",
+                 f"program A.app lines={{sleep 9us; {read.format(second)}; sleep 9us;"
+                 " poll A.cq0}",
+                 "post_send B.qp0 wr_id=2 opcode=SEND sg=B.mr0[0:8] flags=SIGNALED",
+                 "run")  # fmt: skip
+    for question in ("", "A.mr0[0:4]"):
+        assert why(lab, question).is_trouble is is_lost
+    assert "same-buffer-twice" in why(lab, "A.mr0[0:4]").text

@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.doctor.finding import Verdict
 from rdmalab.lab import Lab
-from tests.doctor.asking import blamed, evidence, findings, verdict, why
+from tests.doctor.asking import blamed, evidence, findings, played, verdict, why
 from tests.labs import RECV, SEND, lab_of, refusal, well
 
 _WR = "A.qp0.wr[1]"
@@ -263,3 +263,36 @@ def test_a_peer_that_was_told_an_address_of_nobody_has_the_wrong_address() -> No
     assert blamed(lab, _WR) == ["wrong-gid"]
     assert "B.qp0 was given the peer address 10.0.0.7" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)
+
+
+def test_a_device_that_failed_is_named_and_not_its_port() -> None:
+    lab = played("use rc_pair timeout=8 retry_cnt=1", "device_fatal B",
+                 "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]"
+                 " flags=SIGNALED", "run")  # fmt: skip
+    for question in ("", "A.qp0.wr[4]"):
+        report = why(lab, question)
+        assert report.slug == "port-not-active"
+        assert "the device of B failed: DEVICE_FATAL" in report.text
+        assert "change the program: close_device B and open_device B" in report.text
+
+
+def test_between_infiniband_ports_the_lid_is_named() -> None:
+    made = [
+        line.format(n) for n in "AB" for line in
+        ("port {0} link_layer=InfiniBand", "alloc_pd {0}.pd0", "create_cq {0}.cq0 cqe=8",
+         "reg_mr {0}.mr0 pd={0}.pd0 length=64 access=LOCAL_WRITE|REMOTE_WRITE",
+         "create_qp {0}.qp0 pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0 max_send_wr=4"
+         " max_recv_wr=4",
+         "modify_qp {0}.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_WRITE")
+    ]  # fmt: skip
+    up = ("modify_qp {}.qp0 state=RTR path_mtu=512 dest_qp_num={}.qp0 rq_psn=0 max_dest_rd_atomic=1"
+          " min_rnr_timer=12 ah_attr={{dlid=2 port_num=1}}")  # fmt: skip
+    lab = played(*made, up.format("A", "B"), up.format("B", "A"),
+                 "modify_qp A.qp0 state=RTS timeout=8 retry_cnt=1 rnr_retry=7 sq_psn=0"
+                 " max_rd_atomic=1",
+                 "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]"
+                 " flags=SIGNALED", "run")  # fmt: skip
+    report = why(lab, "A.qp0.wr[7]")
+    assert report.slug == "wrong-gid"
+    assert "A.qp0 sends to LID 2, which is A" in report.text
+    assert "B has LID 4 and LID 5" in report.text

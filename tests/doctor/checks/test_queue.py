@@ -22,9 +22,9 @@ def only(lab: Lab, slug: str, asked: str = "B.rx") -> bool:
     return failing == ([slug] if slug else [])
 
 
-def works(lab: Lab, asked: str) -> bool:
+def helps(lab: Lab, asked: str) -> bool:
     remedy = why(lab, asked).remedy
-    return remedy is not None and bool(remedy.works)
+    return remedy is not None and remedy.helps
 
 
 # --------------------------------------------------------------------------- wrong-cq
@@ -97,7 +97,7 @@ def test_a_thread_that_waits_for_work_that_is_still_to_come_is_fine() -> None:
 def test_asked_about_the_thread_that_waits_the_answer_is_the_same() -> None:
     lab = _two_threads("sleep 5us", "poll A.cq0")
     assert chain(lab, "A.main") == ["already-polled"]
-    assert works(lab, "A.qp0.wr[4]")
+    assert helps(lab, "A.qp0.wr[4]")
 
 
 def test_who_polled_his_own_completion_has_it() -> None:
@@ -162,7 +162,7 @@ def test_a_sleeper_who_never_armed_is_not_woken_by_what_comes() -> None:
     lab = lab_of(RECV, program("B.rx", *_SLEEP), SEND, "run", pair=_CHANNEL)
     assert only(lab, "cq-not-armed")
     assert "never armed" in finding(lab, "B.rx", "cq-not-armed").evidence[0].text
-    assert works(lab, "B.rx")
+    assert helps(lab, "B.rx")
 
 
 def test_a_program_that_sleeps_beside_an_unarmed_queue_is_told_with_and_without_its_name() -> None:
@@ -199,14 +199,14 @@ def test_a_lost_wake_up_is_repaired_by_the_next_message_of_a_connection() -> Non
     late = program("B.rx", "sleep 3us", "req_notify_cq B.cq0", *_SLEEP)
     lab = lab_of(RECV, late, SEND, "run", pair=_CHANNEL)
     assert only(lab, "armed-after-cqe")
-    assert works(lab, "B.rx")
+    assert helps(lab, "B.rx")
 
 
 def test_armed_late_for_solicited_only_is_armed_late_all_the_same() -> None:
     late = program("B.rx", "sleep 3us", "req_notify_cq B.cq0 solicited_only=1", *_SLEEP)
     lab = lab_of(RECV, late, SEND.replace("SIGNALED", "SIGNALED|SOLICITED"), "run", pair=_CHANNEL)
     assert only(lab, "armed-after-cqe")
-    assert works(lab, "B.rx")
+    assert helps(lab, "B.rx")
 
 
 def test_a_solicited_message_wakes_who_waits_for_it() -> None:
@@ -221,7 +221,7 @@ def test_a_send_is_never_solicited_and_wakes_nobody_who_waits_for_that() -> None
                   "get_cq_event A.ch0", "ack_cq_events A.cq0", "poll_cq A.cq0")  # fmt: skip
     lab = lab_of(arm, "run", pair=_CHANNEL)
     assert only(lab, "solicited-only", "A.tx")
-    assert works(lab, "A.tx")
+    assert helps(lab, "A.tx")
 
 
 def test_on_strict_devices_an_error_wakes_even_who_waits_for_solicited() -> None:
@@ -269,7 +269,7 @@ def test_a_send_whose_completion_was_lost_is_told_of_it_after_the_cure(profile: 
     lost = [r[A].wr_id for r in lab.session.world.trace.records if kind_of(r) is Kind.CQ_OVERRUN]
     last = max(lost)
     assert chain(lab, f"A.qp0.wr[{last}]")[0] == "cq-overrun"
-    assert works(lab, f"A.qp0.wr[{last}]")
+    assert helps(lab, f"A.qp0.wr[{last}]")
 
 
 def test_work_flushed_by_a_dead_queue_leads_to_the_overrun() -> None:

@@ -11,7 +11,7 @@ def test_bytes_beside_those_that_a_write_filled_are_told_where_it_went() -> None
     lab = played("use rc_pair", 'write A.mr0[0:6] "result"', _WRITE, "run")
     report = why(lab, "B.mr0[0:6]")
     assert report.slug == "wrong-place"
-    assert any("it wrote B.mr0[64:70]" in line for line in report.lines)
+    assert any("this message wrote B.mr0[64:70]" in line for line in report.lines)
     assert why(lab, "B.mr0[64:70]").slug == "well"
 
 

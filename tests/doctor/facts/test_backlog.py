@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.backlog import Backlog, after_polling, answer, backlog, gets_on
+from rdmalab.doctor.facts.full_queues import Backlog, after_polling, answer, backlog, gets_on
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression

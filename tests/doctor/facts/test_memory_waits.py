@@ -1,9 +1,10 @@
 """Waits for a value in memory: which were over at once, and on what."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.memory_waits import Early, early_waits, watched
+from rdmalab.doctor.facts.memory_waits import Early, early_waits
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.work.host_reads import watched
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of
@@ -67,10 +68,10 @@ def test_bytes_are_looked_at_where_a_question_names_them() -> None:
     mr = lab.session.world.nodes["B"].mrs.items[1]
 
     def looked_at(text: str) -> object:
-        return watched(case_of(lab), parse_expression(text, "B").node)
+        return watched(lab.session, parse_expression(text, "B").node)
 
     assert looked_at("B.mr0[8] == 1") == (mr.addr + 8, 1)
     assert looked_at("now > 5 and B.mr0[0:4] == 1") == (mr.addr, 4)
     assert looked_at("B.cq0.count == 1") is None
     assert looked_at("B.qp0.wr[1].status == 1") is None
-    assert watched(case_of(lab), None) is None
+    assert watched(lab.session, None) is None

@@ -37,10 +37,10 @@ def test_a_message_that_came_closes_the_past() -> None:
     assert misplaced_receive(lab) == []
 
 
-def test_each_message_is_named_once_and_the_newest_first() -> None:
+def test_each_message_without_acknowledgement_is_named_once_and_the_first_first() -> None:
     long = SEND.replace("[0:64]", "[0:2000]")
     lab = lab_of(long, long.replace("=1 ", "=5 "), "run", RECV, pair="use uc_pair")
-    assert misplaced_receive(lab) == [("A.qp0", 5), ("A.qp0", 1)]
+    assert misplaced_receive(lab) == [("A.qp0", 1), ("A.qp0", 5)]
 
 
 def test_a_datagram_for_nobody_may_have_been_for_who_has_its_key() -> None:
@@ -109,3 +109,21 @@ def test_bytes_wait_while_their_write_is_on_the_wire() -> None:
     assert answer(lab, "why B.mr0[0:64]").standing.kind is Status.PENDING
     lab.do("run")
     assert answer(lab, "why B.mr0[0:64]").standing.kind is Status.WELL
+
+
+def test_the_first_lost_datagram_is_named() -> None:
+    send = ("post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:128] ah=A.ah1 remote_qpn=0xffffff "
+            "remote_qkey=0x11111111 flags=SIGNALED")  # fmt: skip
+    lab = played(
+        "use ud_pair", "create_ah A.ah1 pd=A.pd0 is_global=1 dgid=224.1.2.3 sgid_index=1 "
+        "hop_limit=1 port_num=1", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:168]",
+        *(send.format(wr_id) for wr_id in (1, 2, 3, 4, 5)), "run",
+    )  # fmt: skip
+    for question in ("why", "why B.qp0.recv_wr[1]"):
+        cause = answer(lab, question).causes[0]
+        assert (cause.check.slug, cause.name) == ("mcast", "A.qp0.wr[1]")
+
+
+def test_bytes_of_a_region_that_is_gone_and_never_had_them_are_no_bug() -> None:
+    lab = lab_of("reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE", "dereg_mr B.mr1")
+    assert lab.do("why B.mr1[1024:112]")[-1].error is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.fixes import more_completions
+from rdmalab.doctor.fixes import completion_queues
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well
@@ -18,7 +18,7 @@ def one_more(lab: Lab, name: str, *, solicited: bool = False) -> int:
     case = case_of(lab, name)
     assert case.cq is not None
     before = case.cq.total
-    for line in more_completions.one_more(case, case.cq, solicited=solicited):
+    for line in completion_queues.one_more(case, case.cq, solicited=solicited):
         well(lab, line)
     lab.run()
     return case.cq.total - before
@@ -49,4 +49,4 @@ def test_where_nothing_ever_came_nobody_knows_how() -> None:
     lab = lab_of()
     case = case_of(lab, "A.cq0")
     assert case.cq is not None
-    assert more_completions.one_more(case, case.cq) == []
+    assert completion_queues.one_more(case, case.cq) == []

@@ -1,7 +1,7 @@
 """A refused call said once more, with other arguments."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.fixes.rephrase_call import arguments, beyond, otherwise, with_at_most
+from rdmalab.doctor.fixes.changed_calls import arguments, beyond, otherwise, with_at_most
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression

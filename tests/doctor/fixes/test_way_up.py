@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.fixes.way_up import partner, way_up
+from rdmalab.doctor.checks.posting import partner, way_up
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from rdmalab.world.relations import find_qp

@@ -1,6 +1,6 @@
 """Atomics on a word, and what each found there."""
 
-from rdmalab.doctor.work.atomics import atomics
+from rdmalab.doctor.checks.ownership import atomics
 from tests.doctor.asking import pair
 from tests.doctor.work.test_content import content
 

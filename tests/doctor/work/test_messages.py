@@ -23,7 +23,7 @@ def octets(pieces: list[Piece]) -> list[int]:
 def arrivals(lab: Lab) -> list[tuple[str, int, int]]:
     """Node, serial and offset of the send of every packet that was received."""
     log, world, found = Log(lab.session), lab.session.world, []
-    for _, record in log.of(Kind.PACKET_RECEIVED):
+    for record in log.of(Kind.PACKET_RECEIVED):
         message = messages.arrived(world, log, event_of(record), node_of(record), object_of(record))
         assert message is not None
         found.append((message.thing.node, message.wqe.serial, message.offset))
@@ -33,7 +33,7 @@ def arrivals(lab: Lab) -> list[tuple[str, int, int]]:
 def test_every_packet_of_a_busy_pair_that_loses_some_is_traced_to_its_send() -> None:
     lab = lab_of(*BUSY, "run")
     log = Log(lab.session)
-    for _, record in log.of(Kind.PACKET_RECEIVED):
+    for record in log.of(Kind.PACKET_RECEIVED):
         message = messages.arrived(
             lab.session.world, log, event_of(record), node_of(record), object_of(record)
         )
@@ -51,7 +51,7 @@ def test_packets_of_two_pairs_are_told_apart() -> None:
     ]
     lab = pair("use rc_pair", "link latency=5us", *writes)
     log = Log(lab.session)
-    for _, record in log.of(Kind.PACKET_RECEIVED, "B"):
+    for record in log.of(Kind.PACKET_RECEIVED, "B"):
         message = messages.arrived(lab.session.world, log, event_of(record), "B", object_of(record))
         assert message is not None
         assert lab.session.names.of(message.thing) == f"A.qp{message.wqe.wr.wr_id}"
@@ -70,8 +70,8 @@ def test_a_receive_knows_its_message_and_one_that_waits_has_none() -> None:
     lab = lab_of("post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]",
                  "post_send A.qp0 wr_id=9 opcode=SEND sg=A.mr0[0:8]", "run")  # fmt: skip
     log, world = Log(lab.session), lab.session.world
-    taken, waits = [record[A] for _, record in log.of(Kind.RECV_POSTED)]
-    number = object_of(log.of(Kind.RECV_POSTED)[0].record)
+    taken, waits = [record[A] for record in log.of(Kind.RECV_POSTED)]
+    number = object_of(log.of(Kind.RECV_POSTED)[0])
     message = messages.taking(world, log, "B", number, taken)
     assert message is not None
     assert message.subject.wr_id == 9

@@ -11,7 +11,7 @@ from rdmalab.doctor.work.send import Send
 from rdmalab.lab import Lab
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views.ladder import Fate
+from rdmalab.views.fates import Fate
 from tests.labs import RECV, SEND, lab_of
 
 

@@ -31,7 +31,7 @@ def test_a_late_send_says_where_the_time_went(lines: tuple[str, ...], text: str,
     assert [wait.text for wait in spent(lab).waits] == [text]
     report = why(lab, "A.qp0.wr[7]")
     assert (report.standing.kind, report.slug) == (Status.LATE, slug)
-    assert not report.is_trouble
+    assert report.is_trouble
     assert text in report.text
 
 

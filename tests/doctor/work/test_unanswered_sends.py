@@ -91,7 +91,7 @@ def test_neither_are_those_of_other_messages_of_its_own_queue_pair() -> None:
 def test_a_dropped_packet_is_known_by_its_sender_even_when_its_post_is_long_ago() -> None:
     lab = lab_of(SEND, "run", pair="use uc_pair")
     log = Log(lab.session)
-    record = log.of(Kind.PACKET_DROPPED)[0].record
+    record = log.of(Kind.PACKET_DROPPED)[0]
     assert sender_of(lab.session.world, record) == _A
     trace = lab.session.world.trace
     trace.forget(trace.latest + 1)
@@ -101,7 +101,7 @@ def test_a_dropped_packet_is_known_by_its_sender_even_when_its_post_is_long_ago(
 def test_a_packet_leads_to_the_newest_work_request_with_its_number() -> None:
     lab = lab_of(SEND, SEND.replace("=1 ", "=8 "), "run", pair="use uc_pair")
     log = Log(lab.session)
-    dropped = [record for _, record in log.of(Kind.PACKET_DROPPED)]
+    dropped = log.of(Kind.PACKET_DROPPED)
     found = [posted_as(log, _A, record) for record in dropped]
     assert [wqe.wr.wr_id for wqe in found if wqe is not None] == [1, 8]
     assert posted_as(log, _A, (0, *dropped[0][1:])) is None

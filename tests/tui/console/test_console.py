@@ -1,5 +1,7 @@
 """The console as a person meets it."""
 
+import asyncio
+
 import pytest
 from textual import events
 from textual.geometry import Offset
@@ -199,3 +201,13 @@ async def test_a_fault_in_painting_reaches_textual(monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(ZeroDivisionError):
         await paint()
+
+
+async def test_no_menu_covers_a_pasted_text_and_the_next_key_brings_it() -> None:
+    async with bench() as it:
+        it.console.post_message(events.Paste("post_recv\nstep\npo"))
+        await it.sees("A> post_recv", "step", "po")
+        await asyncio.sleep(0.2)
+        assert not it.console.live.menu_is_open
+        it.type("l")
+        await it.until(lambda: it.console.live.menu_is_open)

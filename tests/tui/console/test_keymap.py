@@ -1,7 +1,7 @@
 import pytest
 from prompt_toolkit.keys import Keys
 
-from rdmalab.tui.console.keymap import key_presses
+from rdmalab.tui.console.pane import key_presses
 
 ESC = Keys.Escape
 

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import create_app_session
+from prompt_toolkit.application import application, create_app_session
 from prompt_toolkit.data_structures import Point
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.layout.mouse_handlers import MouseHandlers
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 LIVE = ROOT / "rdmalab" / "tui" / "console" / "live.py"
 INTERNALS = re.compile(
     r"mouse_handlers|last_rendered_screen|app\.context\b|data_buffer|cursor_positions\b"
-    r"|renderer\.re\w+"
+    r"|renderer\.re\w+|attach_winch"
 )
 
 
@@ -43,6 +43,12 @@ def test_the_renderer_is_as_the_live_prompt_expects_it() -> None:
         assert all(p.name == "self" or p.default is not p.empty for p in required), name
     at = Point(3, 2)
     assert MouseHandlers().mouse_handlers[at.y][at.x](None) is NotImplemented  # type: ignore[arg-type]
+
+
+def test_the_signal_of_a_resize_is_taken_where_the_live_prompt_prevents_it() -> None:
+    source = inspect.getsource(application.Application.run_async)
+    assert "attach_winch_signal_handler(self._on_resize)" in source
+    assert "attach_winch_signal_handler" in vars(application)
 
 
 def test_a_running_application_has_a_context_and_a_screen() -> None:

@@ -12,7 +12,7 @@ async def test_a_resize_cuts_the_transcript_anew() -> None:
         it.console.write([("", "w" * 90)])
         await it.sees("w" * 90)
         await it.pilot.resize_terminal(60, 24)
-        await it.until(lambda: "w" * 57 in it.rows() and "w" * 33 in it.rows())
+        await it.until(lambda: "w" * 58 in it.rows() and "w" * 32 in it.rows())
         await it.pilot.resize_terminal(110, 30)
         await it.sees("w" * 90)
         it.type("still")

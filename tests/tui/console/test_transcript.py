@@ -1,15 +1,16 @@
 import pytest
-from rich.segment import Segment
-from textual.strip import Strip
+from prompt_toolkit.styles import Style
 
+from rdmalab.tui.console.paint import Paint
 from rdmalab.tui.console.transcript import Transcript
 
 
 def written(*lines: str, width: int = 10, limit: int = 100) -> Transcript:
-    transcript = Transcript(limit)
+    paint = Paint(Style([]), colour=True)
+    transcript = Transcript(limit, paint.line)
     transcript.wrap(width)
     for line in lines:
-        transcript.append(Strip([Segment(line)]))
+        transcript.append([("", line)])
     return transcript
 
 
@@ -41,7 +42,7 @@ def test_no_character_is_lost_and_no_row_is_too_wide(width: int) -> None:
 
 def test_the_oldest_lines_go() -> None:
     transcript = written("a" * 25, "b", limit=2)
-    assert transcript.append(Strip([Segment("c")])) == 3
+    assert transcript.append([("", "c")]) == 3
     assert rows(transcript) == ["b", "c"]
     transcript.clear()
     assert rows(transcript) == []

@@ -1,54 +1,124 @@
-"""The notes of a scenario."""
+"""The page and the strip of a lesson: both follow the session, neither says too much."""
 
-from rdmalab.classroom.lab_session import LabSession
-from rdmalab.lab import Lab
-from rdmalab.scenario.runner import StepOutcome
-from rdmalab.shell.styled_text import text_of
-from rdmalab.vocabulary import VOCABULARY
-from tests.classroom.labs import TEMPLATE
-from tests.tui.playing import Free, first, panes_of, playing
+from pathlib import Path
 
+import pytest
 
-def test_without_a_scenario_it_says_how_to_load_one() -> None:
-    _, panes = first()
-    assert "load FILE" in panes["notes"].text()
+from rdmalab.tui.panes.notes import NotesPane, StripPane
+from rdmalab.tui.world_view import WorldView
+from rdmalab.workbench.user_paths import STATE
+from tests.tui.pane_host import hosted
 
-
-def test_note_and_next_step() -> None:
-    scene, panes = playing("rc/send")
-    scene.walk.next_stop()
-    scene.walk.next_stop()
-    text = panes["notes"].text()
-    assert "B posts a buffer first." in text
-    assert "next (F8): A sends 64 bytes" in text
-    assert text_of(panes["notes"].title()) == "step 4/15"
+LESSON = "load err/rnr-retry-exceeded"
+INIT = "modify_qp {}.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
 
 
-def test_lines_of_the_file_are_folded_to_the_width_of_the_pane() -> None:
-    scene, _ = playing("err/rnr-retry-exceeded")
-    notes = panes_of(scene, columns=80)["notes"]
-    rows = [row.strip(" │") for row in notes.text().splitlines()]
-    at = next(n for n, row in enumerate(rows) if row.endswith("retried once"))
-    assert rows[at + 1].startswith("after 0.64 ms, and then completes with")
+def page(view: WorldView) -> NotesPane:
+    return NotesPane(view, id="notes")
 
 
-def test_an_open_lab_shows_its_tasks_and_goals() -> None:
-    lab = LabSession(TEMPLATE, "x.lab.yaml", VOCABULARY, "s1")
-    panes = panes_of(Free(Lab(), exercise=lab))
-    text = panes["notes"].text()
-    assert "0 of 4 points, 1 hidden are judged by the instructor" in text
-    assert "1. Nothing." in text
-    assert 'not yet  deliver: B.mr0[0:5] == "hello"' in text
-    lab.answers["answer-of-b"] = "2"
-    lab.grade()
-    text = panes["notes"].text()
-    assert "1/1  done" in text
-    assert text_of(panes["notes"].title()) == "LAB-ID 1 of 4"
+def strip(view: WorldView) -> StripPane:
+    return StripPane(view, id="strip")
 
 
-def test_the_end_and_what_went_wrong() -> None:
-    scene, panes = playing("rc/send")
-    scene.walk.run()
-    assert "The end." in panes["notes"].text()
-    scene.walk.results[-1].outcome = StepOutcome.FAILED
-    assert "The end." not in panes["notes"].text()
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(STATE, str(tmp_path))
+
+
+async def test_the_page_follows_the_session_into_the_past() -> None:
+    async with hosted(page, LESSON, "next", "next") as it:
+        assert "step 9 of 14" in it.text
+        assert "b) The RNR timer expires" in it.text
+        assert "F8 runs  post_send A.qp0 opcode=SEND wr_id=8" in it.text
+        await it.do("back 5")
+        assert "How does wr7 end?" in it.text
+        assert "c) wr7 fails when the RNR timer expires." in it.text
+        assert "step 7 of 14" in it.text
+        assert "b) The RNR timer expires" not in it.text
+        assert "goto end returns to the lesson" in it.text
+
+
+async def test_a_lesson_that_failed_says_what_was_expected(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.rdmalab.yaml"
+    file.write_text(
+        "rdmalab: 1\ntitle: t\nsteps:\n  - note: n\n"
+        "  - do: alloc_pd A.pd0\n    expect: [now == 5]\n"
+    )
+    async with hosted(page, f'load "{file}"', "next") as it:
+        assert "now == 5" in it.text
+        assert "The end." not in it.text
+    async with hosted(strip, f'load "{file}"', "next", size=(80, 2)) as it:
+        assert it.text.startswith("failed")
+
+
+async def test_the_end_offers_the_next_lesson_and_the_list() -> None:
+    ends = ("load loss/corrupted", *["next"] * 9)
+    async with hosted(page, *ends) as it:
+        assert "✓ The end." in it.text
+        row = next(n for n, line in enumerate(it.text.splitlines()) if line.startswith("next"))
+        await it.pilot.click(offset=(12, row))
+        assert it.asked == ["say load time/there-and-back"]
+        await it.pilot.click(offset=(it.text.splitlines()[row].index("lessons") + 1, row))
+        assert it.asked[-1] == "lessons"
+    async with hosted(strip, *ends, size=(80, 2)) as it:
+        assert "load time/there-and-back  or  lessons" in it.text
+
+
+async def test_the_strip_says_what_was_seen_and_what_comes() -> None:
+    async with hosted(strip, LESSON, size=(80, 2)) as it:
+        seen, comes = it.text.splitlines()
+        assert seen.startswith("seen    B never posts a receive.")
+        assert comes == "F8      Nothing is posted on B. Post a SEND on A."
+        await it.do("next")
+        assert it.text.splitlines()[1] == "asked   How does wr7 end? a, b or c answers, F8 goes on"
+        await it.do("next", "back 5")
+        assert it.text.splitlines()[1] == "now     How does wr7 end?"
+
+
+async def test_a_note_that_is_too_long_for_the_strip_says_so() -> None:
+    async with hosted(strip, LESSON, "next", "next", size=(30, 2)) as it:
+        assert it.text.rstrip().endswith("…")
+        assert max(map(len, it.text.splitlines())) <= 30
+
+
+async def test_the_strip_of_the_tour_has_the_task_and_the_line_for_tab() -> None:
+    async with hosted(strip, "tour", size=(80, 2)) as it:
+        assert it.text.splitlines() == [
+            "task    0 %  ●·······  1. RESET to INIT", f"Tab     {INIT.format('A')}"
+        ]  # fmt: skip
+        await it.do(INIT.format("A"))
+        assert it.text.splitlines()[1] == f"Tab     {INIT.format('B')}"
+        await it.do(INIT.format("B"))
+        assert "12 %  ✓●······  2. A receive for B" in it.text
+
+
+async def test_the_page_of_the_tour_ticks_the_tasks() -> None:
+    async with hosted(page, "tour", *map(INIT.format, "AB")) as it:
+        assert "1 of 8 tasks" in it.text
+        assert "✓ 1. RESET to INIT" in it.text
+        assert "● 2. A receive for B" in it.text
+        assert "· 3. INIT to RTR: ready to receive" in it.text
+        assert "Tab writes  post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]" in it.text
+
+
+async def test_a_wrong_answer_has_its_sign_and_its_words() -> None:
+    async with hosted(page, "tour", size=(100, 40)) as it:
+        for _ in range(12):
+            await it.do(it.model.offered or "step")
+        await it.do("answer no-receive 1")
+        assert "✗ 6. A message without a receive" in it.text
+        assert "An ACK came for the first message." in it.text
+
+
+async def test_a_lab_shows_its_points_and_goals() -> None:
+    async with hosted(page, "load labs/sq-full student=s1") as it:
+        assert "sq-full  0 of 7 points, 3 hidden" in it.text
+        assert "not yet  deliver:" in it.text
+
+
+async def test_without_a_lesson_the_page_says_how_to_load_one() -> None:
+    async with hosted(page) as it:
+        assert "load NAME loads a lesson" in it.text
+    async with hosted(strip, size=(80, 2)) as it:
+        assert it.text.strip() == ""

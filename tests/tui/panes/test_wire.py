@@ -1,68 +1,298 @@
-"""The wire pane."""
+"""The wire pane: what is seen at which size, keys, clicks, find, filter, selection."""
 
-from rdmalab.shell.styled_text import text_of
+from __future__ import annotations
+
+import pytest
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from rdmalab.lab import Lab
 from rdmalab.tui.panes.wire import WirePane
-from tests.tui.playing import first
+from rdmalab.views.ladder import PacketRow
+from tests.export.ladder_stories import played
+from tests.labs import well
+from tests.tui.panes.alone import Bench, alone
 
-SEND = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]"
-
-
-def wire(*lines: str) -> WirePane:
-    _, panes = first(*lines)
-    pane = panes["wire"]
-    assert isinstance(pane, WirePane)
-    return pane
+SIZES = ((78, 6), (72, 14), (92, 24))
 
 
-def drawn(pane: WirePane, width: int, height: int) -> list[str]:
-    return [text_of(line).rstrip() for line in pane.lines(width, height)]
+def wire(view):  # type: ignore[no-untyped-def]
+    return WirePane(view, id="pane")
 
 
-def test_now_and_the_future_are_both_seen_in_a_small_pane() -> None:
-    rows = drawn(wire(SEND, "step 3"), 78, 4)
-    assert any(row.startswith("▶") for row in rows)
-    assert any("planned" in row for row in rows)
+def pane_of(bench: Bench) -> WirePane:
+    assert isinstance(bench.pane, WirePane)
+    return bench.pane
 
 
-def test_where_there_is_room_the_packet_is_taken_apart() -> None:
-    text = "\n".join(drawn(wire(), 78, 12))
-    assert "taken apart: ev 19 ACK" in text
-    assert "AETH" in text
-    assert "Ethernet" not in text
-    assert "Ethernet" in "\n".join(drawn(wire(), 78, 26))
+def marked(bench: Bench) -> list[str]:
+    """The rows that have the bar of the mark."""
+    return [line for line in bench.grid if line.startswith("▌")]
 
 
-def test_the_mark_goes_through_the_packets_and_back_to_the_newest() -> None:
-    pane = wire()
-    pane.action_move(-1)
-    assert pane.marked is not None
-    pane.action_inspect()
-    assert "SEND_ONLY" in drawn(pane, 78, 6)[0]
-    assert pane.escape()
-    pane.action_move(1)
-    assert pane.marked is None
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_newest_packet_and_its_reason_are_seen(
+    size: tuple[int, int],
+) -> None:
+    async with alone(wire, size, played("wrong-rkey")) as bench:
+        assert "NAK_REMOTE_ACCESS psn=0" in bench.text
+        assert "! refused: rkey 0xdead is the key" in bench.text
+        assert all(len(line) == size[0] for line in bench.grid)
 
 
-def test_the_filter_keeps_what_fits() -> None:
-    pane = wire()
-    pane.filter.pattern = "ack psn"
-    assert len(pane.text().splitlines()) == 1
-    pane.filter.pattern = "nothing like it"
-    assert drawn(pane, 78, 5) == ["no row matches the filter"]
+async def test_more_rows_are_used_where_there_is_room() -> None:
+    lab = played("send-and-ack")
+    for size, rows in (((78, 6), 1), ((72, 14), 2), ((92, 24), 3), ((92, 12), 2), ((62, 30), 1)):
+        async with alone(wire, size, lab) as bench:
+            assert pane_of(bench).ladder.room.tall == rows, size
+            assert ("time" in bench.grid[0]) is (size[1] >= 9)
 
 
-def test_a_mark_does_not_jump_to_another_packet_of_another_branch() -> None:
-    lab, panes = first("post_recv B.qp0 sg=B.mr0[0:64]")
-    lab.do("post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64]; step")
-    pane = panes["wire"]
-    pane.action_move(-1)
-    pane.action_move(1)
-    lab.do("step 10")
-    pane.action_move(-1)
-    pane.action_move(-1)
-    marked = pane.breakpoint()
-    assert marked == "break wire.last.opcode == ACKNOWLEDGE"
-    lab.do("goto 18")
-    lab.do("post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0]; run")
-    newest = lab.look("wire.last.opcode")
-    assert pane.breakpoint() == f"break wire.last.opcode == {newest}"
+async def test_up_and_down_move_the_mark_and_the_end_follows_again() -> None:
+    async with alone(wire, (72, 14), played("wrong-rkey")) as bench:
+        pane_of(bench).focus()
+        await bench.press("up")
+        assert "NAK_REMOTE_ACCESS" in marked(bench)[0]
+        await bench.press("up", "up", "up")
+        assert "RDMA_WRITE_ONLY psn=0" in marked(bench)[0]
+        assert pane_of(bench).view.packet == pane_of(bench).marked
+        await bench.press("down")
+        assert "RDMA_WRITE_ONLY psn=1" in marked(bench)[0]
+        await bench.press("end")
+        assert (marked(bench), pane_of(bench).marked) == ([], None)
+        await bench.press("up", "down")
+        assert pane_of(bench).marked is None
+
+
+async def test_enter_opens_the_packet_and_of_a_timer_its_event() -> None:
+    async with alone(wire, (72, 20), played("rnr-wait")) as bench:
+        pane_of(bench).focus()
+        await bench.press("enter", "up", "up", "enter", "up", "enter")
+        assert bench.app.asked == [("packet", 23), ("packet", 21), ("event", 20)]
+
+
+async def test_a_click_marks_and_two_clicks_open() -> None:
+    async with alone(wire, (72, 14), played("wrong-rkey")) as bench:
+        await bench.click("RDMA_WRITE_ONLY psn=1")
+        assert "RDMA_WRITE_ONLY psn=1" in marked(bench)[0]
+        assert bench.app.asked == []
+        assert bench.app.focused is None  # a click does not take the keys from the prompt
+    async with alone(wire, (72, 14), played("wrong-rkey")) as bench:
+        await bench.click("RDMA_WRITE_ONLY psn=0", times=2)
+        assert bench.app.asked == [("packet", 16)]
+        assert not bench.app.screen.selections
+
+
+async def test_events_and_reasons_can_be_clicked() -> None:
+    async with alone(wire, (72, 14), played("wrong-rkey")) as bench:
+        await bench.click("ev 20")
+        await bench.click("! refused")
+        await bench.click("✗ wr7")
+        assert bench.app.asked == [("event", 20), ("explain", "refusal rkey"), ("event", 21)]
+        assert pane_of(bench).marked is None
+
+
+async def test_find_marks_the_newest_and_n_goes_on() -> None:
+    async with alone(wire, (92, 24), played("two-queue-pairs")) as bench:
+        pane_of(bench).focus()
+        await bench.press("slash")
+        await bench.type("psn >= 3")
+        assert "find: psn >= 3▏  4 found" in bench.grid[-1]
+        await bench.press("enter")
+        assert "ACK psn=3" in marked(bench)[0]
+        await bench.press("N", "N")
+        assert "RDMA_WRITE_LAST psn=3" in marked(bench)[0]
+        await bench.press("n")
+        assert "RDMA_WRITE_LAST psn=3" not in marked(bench)[0]
+        await bench.press("n", "n")  # after the newest comes the oldest
+        assert "RDMA_WRITE_LAST psn=3" in marked(bench)[0]
+
+
+async def test_a_filter_leaves_out_what_is_not_meant_and_esc_closes_in_order() -> None:
+    async with alone(wire, (92, 24), played("two-queue-pairs")) as bench:
+        pane = pane_of(bench)
+        pane.focus()
+        await bench.press("f")
+        await bench.type("opcode=ACK")
+        await bench.press("enter")
+        assert [row.label for row in pane.rows if isinstance(row, PacketRow)] == ["ACK", "ACK"]
+        await bench.press("up", "q")
+        assert pane.follows == "B.qp1"
+        assert "filter: opcode=ACK  1 found" in bench.grid[-1]
+        assert "only B.qp1" in bench.grid[-1]
+        await bench.press("escape")
+        assert (pane.search.text, pane.follows) == ("", "B.qp1")
+        await bench.press("escape")
+        assert (pane.follows, pane.marked is None) == ("", False)
+        await bench.press("escape")
+        assert (pane.marked, bench.app.asked) == (None, [])
+        await bench.press("escape")
+        assert bench.app.asked == [("leave", "")]
+
+
+async def test_a_packet_that_was_opened_stays_while_the_filter_changes() -> None:
+    """The packet has a pane of its own: a filter of the wire does not touch it."""
+    async with alone(wire, (92, 24), played("two-queue-pairs")) as bench:
+        pane = pane_of(bench)
+        pane.focus()
+        await bench.press("up", "up", "up", "enter")
+        opened = pane.view.packet
+        await bench.press("slash")
+        await bench.type("NAK")
+        assert "0 found" in bench.grid[-1]
+        await bench.press("enter", "escape", "escape")
+        assert pane.view.packet == opened
+        assert bench.app.asked == [("packet", pane.ladder.placed[-3].item.event)]  # type: ignore[union-attr]
+
+
+async def test_a_mistake_in_a_filter_is_named_and_nothing_is_left_out() -> None:
+    async with alone(wire, (92, 24), played("two-queue-pairs")) as bench:
+        pane = pane_of(bench)
+        pane.focus()
+        await bench.press("f")
+        await bench.type("opcode=FOO")
+        assert 'no opcode is called "FOO"' in bench.grid[-1]
+        assert len(pane.rows) == 10
+        await bench.press("ctrl+u")
+        await bench.type("reason")
+        assert "1 found" not in bench.grid[-1]
+
+
+async def test_letters_of_a_filter_are_no_commands() -> None:
+    async with alone(wire, (92, 24), played("send-and-ack")) as bench:
+        pane = pane_of(bench)
+        pane.focus()
+        await bench.press("slash")
+        await bench.type("tqbnf")
+        assert (pane.search.text, pane.to_scale, pane.follows) == ("tqbnf", False, "")
+        await bench.press("backspace", "escape")
+        assert (pane.search.text, pane.search.asks) == ("", False)
+
+
+async def test_one_queue_pair_can_be_followed() -> None:
+    async with alone(wire, (92, 30), played("two-queue-pairs")) as bench:
+        pane = pane_of(bench)
+        pane.focus()
+        await bench.press("q")
+        assert {row.qp for row in pane.rows} == {"A.qp1", "B.qp1"}
+        await bench.press("q")
+        assert len(pane.rows) == 10
+
+
+async def test_t_draws_to_scale_and_back() -> None:
+    async with alone(wire, (92, 24), played("send-and-ack")) as bench:
+        pane = pane_of(bench)
+        pane.focus()
+        before = bench.text
+        await bench.press("t")
+        assert pane.ladder.placed[0].end == 4
+        assert str(pane.border_title).startswith("Wire  to scale")
+        await bench.press("t")
+        assert bench.text == before
+
+
+async def test_b_halts_at_the_next_packet_of_this_kind() -> None:
+    async with alone(wire, (92, 24), played("send-and-ack")) as bench:
+        pane_of(bench).focus()
+        await bench.press("up", "up", "b")
+        assert bench.app.asked == [("say", "break wire.last.opcode == SEND_ONLY")]
+
+
+async def test_what_the_world_does_is_drawn_and_the_mark_is_left_then() -> None:
+    lab = played("send-and-ack")
+    async with alone(wire, (72, 14), lab) as bench:
+        await bench.click("SEND_ONLY")
+        assert marked(bench)
+        write = "post_send A.qp0 opcode=RDMA_WRITE wr_id=8 sg=A.mr0[8:16] remote=B.mr0[8]"
+        await bench.say(write, "step packet")
+        assert "RDMA_WRITE_ONLY psn=1" in bench.text
+        assert not marked(bench)
+        await bench.say("back 2")
+        assert "RDMA_WRITE_ONLY" not in bench.text
+
+
+async def test_reading_back_does_not_move_when_packets_come() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"):
+        well(lab, line)
+    well(lab, "until now >= 20ms")
+    async with alone(wire, (72, 14), lab) as bench:
+        pane = pane_of(bench)
+        pane.on_mouse_scroll_up()
+        pane.go_to(3)
+        await bench.pilot.pause()
+        before = bench.grid[1:]
+        await bench.say("step 1")
+        assert bench.grid[1:4] == before[:3]
+        pane.action_newest()
+        await bench.pilot.pause()
+        assert bench.grid[1:] != before
+
+
+async def test_a_long_run_is_read_only_as_far_as_it_can_be_scrolled() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"):
+        well(lab, line)
+    well(lab, "step 20000")
+    async with alone(wire, (72, 14), lab) as bench:
+        pane = pane_of(bench)
+        assert len(pane.rows) <= 22
+        pane.focus()
+        await bench.press("home")
+        assert 100 < len(pane.rows) <= 202
+        assert "sent again" in pane.shown.plain  # how often is not known
+
+
+async def test_a_selection_gives_the_drawn_text() -> None:
+    async with alone(wire, (72, 14), played("send-and-ack")) as bench:
+        pane = pane_of(bench)
+        whole = Selection(None, None)
+        assert pane.get_selection(whole) == (pane.shown.plain, "\n")
+        x, y = bench.place("SEND_ONLY")
+        part = Selection(Offset(x, y), Offset(x + 9, y))
+        assert pane.get_selection(part) == ("SEND_ONLY", "\n")
+        bench.app.screen.selections = {pane: part}
+        await bench.pilot.pause()
+        strip = pane.render_line(y)
+        assert [s.text for s in strip if s.style is not None and s.style.reverse] == ["SEND_ONLY"]
+
+
+async def test_without_a_packet_the_pane_says_what_to_type() -> None:
+    async with alone(wire, (72, 14), Lab()) as bench:
+        assert "no packet yet" in bench.text
+        pane_of(bench).focus()
+        await bench.press("up", "enter", "b", "q", "n", "t", "home", "end")
+        assert bench.app.asked == []
+
+
+async def test_the_twin_prints_the_same_rows() -> None:
+    async with alone(wire, (72, 14), played("wrong-rkey")) as bench:
+        pane = pane_of(bench)
+        printed = [row for row in pane.view.look(pane.twin).rows if isinstance(row, PacketRow)]
+        assert [row.number for row in printed] == [row.number for row in pane.rows]
+
+
+@pytest.mark.parametrize(
+    ("lines", "seen"),
+    [
+        (("use ud_pair", "post_recv B.qp0 sg=B.mr0[0:64]",
+          "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x5",
+          "run"), "Q_Key 0x5"),
+        (("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:64]", "fault duplicate A->B nth=1",
+          "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "run"), "copied"),
+    ],
+)  # fmt: skip
+async def test_accident_22_a_filter_finds_what_is_drawn(lines: tuple[str, ...], seen: str) -> None:
+    lab = Lab()
+    for line in lines:
+        well(lab, line)
+    async with alone(wire, (92, 24), lab) as bench:
+        pane = pane_of(bench)
+        pane.focus()
+        assert seen in bench.text
+        await bench.press("f")
+        for letter in seen.lower():
+            assert pane.search.take(letter, letter)
+        pane.look_if_seen()
+        assert pane.rows, bench.text
+        assert all(seen in pane._seen_text(row) for row in pane.rows)

@@ -1,0 +1,169 @@
+"""Load a course file: its labs and its roster, and all mistakes with their places."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaml.nodes import Node, ScalarNode
+
+from rdmalab import disk
+from rdmalab.classroom import lab_file
+from rdmalab.classroom.attempts import Terms
+from rdmalab.classroom.course_model import Course
+from rdmalab.classroom.model import LabDocument
+from rdmalab.classroom.roster import Roster, roster_of
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.document import shaped
+from rdmalab.scenario.files import of_instructor, read
+from rdmalab.scenario.planner import Vocabulary
+from rdmalab.scenario.source import FileError, Source, together
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A lab of a course. works: the folder, which need not exist yet. text: of the lab's file."""
+
+    document: LabDocument
+    path: str
+    text: str
+    works: Path
+    terms: Terms
+    weight: int
+
+    @property
+    def id(self) -> str:
+        """The id of the lab."""
+        return self.document.id
+
+
+@dataclass(frozen=True, slots=True)
+class CourseFile:
+    """A course. warnings: folders of works that do not exist, as errors with their places."""
+
+    document: Course
+    folder: Path
+    roster: Roster
+    assignments: tuple[Assignment, ...]
+    warnings: tuple[FileError, ...]
+
+    @property
+    def out(self) -> Path:
+        """The folder for grades, gradebook and reports."""
+        return self.folder / self.document.out
+
+    @property
+    def remarks(self) -> Path:
+        """The table of remarks."""
+        return self.folder / self.document.remarks
+
+
+def load(path: str, vocabulary: Vocabulary) -> CourseFile:
+    """The course in a file; raises FileError with all mistakes, those of its labs included."""
+    return _Loader(Source(path, read(path)), vocabulary).loaded()
+
+
+class _Loader:
+    """Loads one file. wrong: the mistakes so far. warnings: see CourseFile."""
+
+    def __init__(self, source: Source, vocabulary: Vocabulary) -> None:
+        self.source = source
+        self.vocabulary = vocabulary
+        self.root = yaml_tree.compose(source)
+        self.folder = Path(source.path).parent
+        self.wrong: list[FileError] = []
+        self.warnings: list[FileError] = []
+        self.labs: dict[int, tuple[str, str, LabDocument]] = {}
+
+    def loaded(self) -> CourseFile:
+        """The course; raises FileError."""
+        document = None
+        try:
+            with shaped(self.source, self.root, document=Course):
+                document = Course.model_validate(yaml_tree.plain(self.root))
+        except FileError as wrong:
+            self.wrong += wrong.all
+        roster = self._roster()
+        self._open_labs()
+        if self.wrong or document is None:
+            raise together(self.wrong)
+        assignments = []
+        for number, each in enumerate(document.labs):
+            path, text, lab = self.labs[number]
+            penalty = document.penalty if each.penalty is None else each.penalty
+            terms = Terms(each.keep or document.keep, each.due, penalty)
+            works = self.folder / each.works
+            assignments.append(Assignment(lab, path, text, works, terms, each.weight))
+        return CourseFile(document, self.folder, roster, tuple(assignments), tuple(self.warnings))
+
+    # ------------------------------------------------------------------ what it names
+    def _texts(self, *path: int | str) -> Iterator[tuple[str, Node]]:
+        """The text at a path, with its place; none if there is no text."""
+        above, node = (yaml_tree.find(self.root, each) for each in (path[:-1], path))
+        if node is not above and isinstance(node, ScalarNode) and node.value.strip():
+            yield node.value, node
+
+    def _roster(self) -> Roster:
+        """The roster; mistakes in it are noted at the key that names it."""
+        for name, node in self._texts("roster"):
+            path = self.folder / name
+            try:
+                roster = roster_of(disk.read(path).decode("utf-8-sig"))
+            except FileNotFoundError:
+                self.wrong.append(self._missing(node, name, "file"))
+            except (OSError, UnicodeDecodeError) as wrong:
+                why = getattr(wrong, "strerror", None) or "it is not UTF-8"
+                self.wrong.append(self._at(node, f"{quoted(name)} cannot be read: {why}"))
+            else:
+                self.wrong += [self._at(node, f"{name}: {each}") for each in roster.wrong]
+                if not roster:
+                    hint = "write one id a line, or a table with a column id"
+                    self.wrong.append(self._at(node, f"{name} names no student", hint))
+                return roster
+        return Roster()
+
+    def _open_labs(self) -> None:
+        tree = yaml_tree.plain(self.root)
+        labs = tree.get("labs") if isinstance(tree, dict) else None
+        salts = [text for text, _ in self._texts("salt")]
+        ids: dict[str, int] = {}
+        for number in range(len(labs) if isinstance(labs, list) else 0):
+            for name, node in self._texts("labs", number, "lab"):
+                self._open_lab(number, name, node, next(iter(salts), ""))
+            if number in self.labs:
+                own = self.labs[number][2].id
+                if own in ids:
+                    message = f"labs {ids[own] + 1} and {number + 1} are both {own}"
+                    node = yaml_tree.find(self.root, ("labs", number, "lab"))
+                    self.wrong.append(self._at(node, message, "leave one out"))
+                ids.setdefault(own, number)
+            for name, node in self._texts("labs", number, "works"):
+                if not (self.folder / name).is_dir():
+                    self.warnings.append(self._missing(node, name, "folder"))
+
+    def _open_lab(self, number: int, name: str, node: Node, salt: str) -> None:
+        own = self.folder / name
+        path = str(own) if own.is_file() else of_instructor(name)
+        if not Path(path).is_file():
+            self.wrong.append(self._missing(node, name, "lab"))
+            return
+        try:
+            text = read(path)
+            lab = lab_file.loads(text, path, self.vocabulary, student="1", salt=salt)
+        except FileError as wrong:
+            self.wrong += wrong.all
+        else:
+            self.labs[number] = (path, text, lab.document)
+
+    def _missing(self, node: Node, name: str, what: str) -> FileError:
+        """The error of a name that nothing has; a hint names what is similar."""
+        place = self.folder / name
+        try:
+            beside = [each.name for each in place.parent.iterdir()]
+        except OSError:
+            beside = []
+        hint = suggest(place.name, beside) if beside else f"paths begin at {self.folder}"
+        return self._at(node, f"no {what} {quoted(name)}", hint)
+
+    def _at(self, node: Node, message: str, hint: str = "") -> FileError:
+        return self.source.error(message, hint, yaml_tree.place_of(node))

@@ -1,0 +1,30 @@
+"""The line that a student can take next, from what the open task and its hints show."""
+
+import re
+
+from rdmalab.classroom.lab_session import LabSession
+
+_TO_TYPE = re.compile(r"(?: {2}|Type: )\s*(\S.*)")
+
+
+def next_line(lab: LabSession) -> str:
+    """The next line that the open task shows; empty if there is none.
+
+    The lines are those of a taken hint, in a guided lab of its first hint, else of the task.
+    """
+    task = lab.open_task
+    if task is None:
+        return ""
+    texts = [task.ask or "", *(hint.text for hint in task.hints)]
+    known = sum(name.startswith(f"{task.id}.") for name in lab.hints) or lab.lab.document.guided
+    lines = next(filter(None, map(_lines_in, reversed(texts[: known + 1]))), [])
+    begun = [at for at, line in enumerate(lab.typed) if lines[:1] == [line]]
+    for line in lab.typed[begun[-1] :] if begun else ():
+        if lines[:1] == [line]:
+            del lines[0]
+    return next(iter(lines), "")
+
+
+def _lines_in(text: str) -> list[str]:
+    """The lines to type in a text: those that are indented or begin with `Type: `."""
+    return [found[1] for line in text.splitlines() if (found := _TO_TYPE.match(line))]

@@ -1,0 +1,167 @@
+"""The lines of a student's work: all that were typed, and those of the branch on which it stands.
+
+What was undone by `back` or `goto` is on another branch, and is not handed in. A run in which the
+branch was left is handed in up to that moment.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby, takewhile
+from typing import NamedTuple
+
+from rdmalab.classroom.rules import Rulebook
+from rdmalab.command import TimeMove, Unit
+from rdmalab.grammar.quantities import spelled
+from rdmalab.session.branch import Place
+from rdmalab.session.lines import Reply
+from rdmalab.session.run_control import STOPPED
+from rdmalab.session.session import Session
+from rdmalab.session.visits import read_only_visit
+
+_STEPS = re.compile(r"step(?: (\d+))?")
+_SETTINGS = ("node", "break", "watch", "delete")  # they hold on all branches
+
+
+class Typed(NamedTuple):
+    """A command that was carried out. line: the number of its line. branch: where it ended.
+
+    undoes: it went to another moment, or again over time that is in the work already. shows: time
+    ran, or the call was refused: so that a cause can be seen.
+    """
+
+    line: int
+    text: str
+    name: str
+    branch: str
+    start: Place
+    end: Place
+    undoes: bool
+    shows: bool
+
+
+class WorkLines:
+    """Follows the commands of a session from this moment on."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.commands: list[Typed] = []
+        self._at = self.session.history.here
+        self._line = 0
+        self._follows = False  # the newest command is in the work, and its short form may go on
+
+    def follow(self, reply: Reply, rules: Rulebook) -> None:
+        """Take in a command whose run is over; one that only looks is left out."""
+        said = reply.invocation
+        if reply.depth:
+            self._extend()
+        elif said is not None and reply.error is None:
+            self._follows = rules.counts(said)
+            text = _as_it_ended(reply, self._at, self.session) if self._follows else ""
+            if text:
+                moves = rules.moves(said)
+                undoes = moves or (reply.travel is not None and reply.travel.replays)
+                here, branch = self.session.history.here, self.session.history.branch.name
+                shows = reply.refusal is not None or (reply.travel is not None and not moves)
+                self.commands.append(
+                    Typed(self._line, text, said.name, branch, self._at, here, undoes, shows)
+                )
+            self._follows = self._follows and bool(text)
+        self._at = self.session.history.here
+
+    def end_line(self) -> None:
+        """The typed line is over."""
+        self._extend()
+        self._follows = False
+        self._line += 1
+
+    @property
+    def newest(self) -> list[Typed]:
+        """The commands of the line that has ended last; empty if it only looked."""
+        found = takewhile(lambda each: each.line == self._line - 1, reversed(self.commands))
+        return list(found)[::-1]
+
+    def _extend(self) -> None:
+        """The newest command has gone on to here."""
+        history = self.session.history
+        if self._follows and self.commands:
+            last = self.commands[-1]._replace(branch=history.branch.name, end=history.here)
+            self.commands[-1] = last
+        self._at = history.here
+
+    @property
+    def all(self) -> list[str]:
+        """Every line, also those that were undone: the session can be made again from them."""
+        return _joined((each.line, each.text) for each in self.commands)
+
+    @property
+    def surviving(self) -> list[str]:
+        """The lines that lead to this moment."""
+        return _joined(self._surviving())
+
+    def is_step(self, text: str) -> bool:
+        """Whether a line adds to the newest one: both are steps."""
+        newest = (self.surviving or [""])[-1]
+        return _STEPS.fullmatch(text) is not None and _STEPS.fullmatch(newest) is not None
+
+    def _surviving(self) -> Iterator[tuple[int, str]]:
+        limits = _way_here(self.session)
+        forward = {name: command.facts.moves_time is TimeMove.FORWARD
+                   for name, command in self.session.vocabulary.items()}  # fmt: skip
+        for each in self.commands:
+            limit = limits.get(each.branch)
+            if each.name in _SETTINGS:
+                yield each.line, each.text
+            elif each.undoes or limit is None:
+                continue
+            elif each.end <= limit:
+                yield each.line, each.text
+            elif each.start < limit and forward[each.name]:
+                yield each.line, self._up_to(limit, each.start)
+            elif each.start < limit:
+                yield each.line, f"{each.text}; back {each.end.event - limit.event}"
+
+    def _up_to(self, limit: Place, start: Place) -> str:
+        """The commands that run from a moment to a later one."""
+        history = self.session.history
+        with read_only_visit(history):
+            history.seek(Place(limit.event, 0))
+            event_ns = max(history.here.at_ns, start.at_ns)
+        events, wait_ns = limit.event - start.event, limit.at_ns - event_ns
+        wait = f"run {spelled(wait_ns, Unit.NS)}" if wait_ns > 0 else ""
+        return "; ".join(filter(None, (f"step {events}" if events else "", wait)))
+
+
+def _as_it_ended(reply: Reply, start: Place, session: Session) -> str:
+    """The text of a command; of a run that ^C or a limit ended, one that ends there, too."""
+    travel = reply.travel
+    if travel is None or not (travel.over == STOPPED or travel.at_limit):
+        return reply.text
+    here, bounds = session.history.here, session.bounds
+    if travel.at_bounds and bounds is not None and here.at_ns == bounds.at_ns:
+        return f"run {spelled(here.at_ns - start.at_ns, Unit.NS)}"
+    return f"step {travel.events}" if travel.events else ""
+
+
+def _way_here(session: Session) -> dict[str, Place]:
+    """The branches that lead to this moment, and up to which moment each of them does."""
+    history = session.history
+    branch, limit = history.branch, history.here
+    limits = {branch.name: limit}
+    while branch.parent:
+        limit = min(limit, branch.forked)
+        branch = history.branches[branch.parent]
+        limits[branch.name] = limit
+    return limits
+
+
+def _joined(commands: Iterable[tuple[int, str]]) -> list[str]:
+    """The commands of each line in one; successive steps are one line of so many."""
+    lines: list[str] = []
+    for _, group in groupby(commands, lambda each: each[0]):
+        line = "; ".join(text for _, text in group if text)
+        steps, before = _STEPS.fullmatch(line), _STEPS.fullmatch(lines[-1] if lines else "")
+        if steps and before:
+            lines[-1] = f"step {int(before[1] or 1) + int(steps[1] or 1)}"
+        elif line:
+            lines.append(line)
+    return lines

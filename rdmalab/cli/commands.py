@@ -1,0 +1,59 @@
+"""All subcommands of `rdmalab`: importing their modules adds them to the program."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from rdmalab.cli import (
+    book,
+    checking,
+    compare,
+    course,
+    grading,
+    labs,
+    lessons,
+    reference_commands,
+    scenarios,
+    selfcheck,
+    session_commands,
+    settings,
+    sweep,
+)
+from rdmalab.cli.exits import Exit
+from rdmalab.cli.program import program
+
+__all__ = [
+    "book",
+    "checking",
+    "compare",
+    "course",
+    "grading",
+    "labs",
+    "lessons",
+    "program",
+    "reference_commands",
+    "run",
+    "scenarios",
+    "selfcheck",
+    "session_commands",
+    "settings",
+    "sweep",
+]
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run one command line, None: that of this process; returns the exit code.
+
+    Errors of usage are printed; any other exception is the caller's.
+    """
+    try:
+        code = program.main(args=arguments, prog_name="rdmalab", standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as wrong:
+        wrong.show(sys.stderr)
+        return Exit.USAGE
+    except click.Abort:
+        return Exit.INTERRUPTED
+    return int(code) if isinstance(code, int) else Exit.WELL

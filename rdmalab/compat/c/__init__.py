@@ -1,0 +1,1 @@
+"""Compiled programs that use libibverbs, on the nodes of a lab."""

@@ -1,0 +1,311 @@
+"""Programs on the nodes of one lab: their handles, their memory, and their calls as commands."""
+
+import errno
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdmalab.command import Invocation, New, Noun, Ref, Refused, Thing
+from rdmalab.compat.c.memory import Mirrors
+from rdmalab.compat.c.source_lines import Site, Sites
+from rdmalab.hca.memory import PAGE
+from rdmalab.lab import Lab
+from rdmalab.spec import records as rec
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.work import WROpcode
+from rdmalab.wire.packet import Packet
+from rdmalab.world.event_queue import Door
+
+CALL_NS = 100
+"""Virtual time that a call takes."""
+_FILLS = frozenset({
+    WROpcode.RDMA_READ, WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD,
+})  # fmt: skip
+_FILLED = 16  # so many equal bytes become `fill`, not `write`
+_DISTANCE = 1 << 48  # above all addresses of user space
+DESTROYS = {
+    Noun.QP: "destroy_qp", Noun.FLOW: "destroy_flow", Noun.AH: "destroy_ah", Noun.MW: "dealloc_mw",
+    Noun.SRQ: "destroy_srq", Noun.MR: "dereg_mr", Noun.CQ: "destroy_cq",
+    Noun.CHANNEL: "destroy_comp_channel", Noun.XRCD: "close_xrcd", Noun.PD: "dealloc_pd",
+}  # fmt: skip
+"""The verb that ends each kind of object, in the order of the kernel when a process ends."""
+
+Handle = tuple[str, Noun, int]
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A process. node: its letter; empty: it sees all devices. own: what it has made and not ended.
+
+    empty_polls: how many in a row found nothing. asleep_in: the call in which it blocks, and of
+    what; None: it does not.
+    heard_s: real time of its last word. refusals: how many calls in a row were refused alike.
+    looked_at: the queue that it polled last. polled: the queues of which an empty poll is in the
+    journal since the last other call.
+    """
+
+    pid: int
+    node: str
+    name: str
+    memory: Mirrors
+    sites: Sites
+    own: list[Handle] = field(default_factory=list)
+    regions: dict[Handle, tuple[int, int]] = field(default_factory=dict)
+    empty_polls: int = 0
+    asleep_in: tuple[str, Ref] | None = None
+    heard_s: float = 0.0
+    refusals: int = 0
+    refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno
+    looked_at: Ref | None = None
+    polled: set[str] = field(default_factory=set)
+
+    def active(self) -> None:
+        """It does something else than to look for completions."""
+        self.empty_polls, self.asleep_in = 0, None
+        self.polled.clear()
+
+    def answered(self, word: str, error: int) -> None:
+        """A call has ended with this errno; polls between refused calls do not count."""
+        if error and self.refused == (word, error):
+            self.refusals += 1
+        elif error:
+            self.refused, self.refusals = (word, error), 1
+        elif word == self.refused[0]:
+            self.refused, self.refusals = ("", 0), 0
+
+
+def bad_handle() -> OSError:
+    """EINVAL: in C a wild pointer, or an object that was destroyed."""
+    return OSError(errno.EINVAL, "no object has this handle")
+
+
+class Calls:
+    """The session, and the programs that act in it; all of them one after the other."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.session = lab.session
+        self.world = lab.session.world
+        self.nodes = list(self.world.nodes)
+        self.programs: list[Program] = []
+        self.names: dict[Handle, Ref] = {}
+        self.files: dict[tuple[int, int], int] = {}  # device and inode → fd of open_xrcd
+        self.site: tuple[Site, ...] = ()  # of the call that is carried out now, and of its caller
+        self.sites: dict[int, tuple[Site, ...]] = {}  # event → where the program has caused it
+        self._numbers: dict[tuple[str, Noun], int] = {}
+        self._copied = self.world.trace.latest + 1  # records up to here are copied to programs
+        self._homes: dict[str, int] = {}  # programs that each node has had
+
+    # ------------------------------------------------------------------ programs
+    def join(self, pid: int, node: str, name: str) -> Program:
+        """A process has opened its connection."""
+        home = node or self.nodes[0]
+        place = self._homes[home] = self._homes.get(home, -1) + 1
+        program = Program(pid, node, name, Mirrors(pid, place * _DISTANCE), Sites(pid))
+        self.programs.append(program)
+        return program
+
+    def leave(self, program: Program, *, keeps_objects: bool = False) -> None:
+        """A process has ended: what it has left goes in the order of the kernel.
+
+        keeps_objects: it was ended from outside; the objects stay as they are, to be looked at.
+        """
+        self.publish()
+        self.programs.remove(program)
+        if keeps_objects:
+            return
+        for noun, verb in DESTROYS.items():
+            for handle in [own for own in program.own if own[1] is noun]:
+                self._end(handle, verb)
+
+    def _end(self, handle: Handle, verb: str) -> None:
+        ref = self.names.pop(handle, None)
+        if ref is None:
+            return
+        first = self.session.vocabulary[verb].parameters[0].name
+        try:
+            if handle[1] is Noun.CQ and (unread := self.find(ref).unacked):
+                self.perform("ack_cq_events", cq=ref, nevents=unread)
+            self.perform(verb, **{first: ref})
+        except Refused:
+            return  # another process still uses it, as a shared XRC queue pair
+
+    # ------------------------------------------------------------------ commands
+    def perform(self, word: str, **arguments: object) -> Any:
+        """One command; raises Refused as the lab refuses it, NotUnderstood for senseless values."""
+        self.let_pass(self.world.now_ns + CALL_NS)
+        outcome = self.session.perform(Invocation(word, arguments))
+        if self.site and outcome.event is not None:
+            self.sites[outcome.event] = self.site
+        if outcome.refusal is not None:
+            raise outcome.refusal
+        return outcome.value
+
+    def make(self, program: Program, word: str, noun: Noun, node: str, **arguments: object) -> Any:
+        """Perform a command that creates an object; returns the object."""
+        number = self._numbers.get((node, noun), 0)
+        while self.session.names.find(f"{node}.{noun}{number}") is not None:
+            number += 1
+        name = f"{noun}{number}"
+        first = self.session.vocabulary[word].parameters[0].name
+        self.perform(word, **{first: New(noun, node, name)}, **arguments)
+        self._numbers[node, noun] = number + 1
+        ref = Ref(node, name)
+        made = self.find(ref)
+        self.names[node, noun, made.number] = ref
+        program.own.append((node, noun, made.number))
+        return made
+
+    def unmake(self, program: Program, noun: Noun, node: str, number: int) -> None:
+        """Perform the command that ends an object, and discard its handle."""
+        handle = (node, noun, number)
+        ref, word = self.ref(*handle), DESTROYS[noun]
+        self.perform(word, **{self.session.vocabulary[word].parameters[0].name: ref})
+        self.names.pop(handle, None)
+        if handle in program.own:
+            program.own.remove(handle)
+        if handle in program.regions:
+            program.memory.remove(*program.regions.pop(handle))
+
+    def ref(self, node: str, noun: Noun, number: int) -> Ref:
+        """The name of a handle's object; OSError with EINVAL if there is none."""
+        found = self.names.get((node, noun, number))
+        if found is None:
+            raise bad_handle()
+        return found
+
+    def given(self, node: str, **handles: tuple[Noun, int]) -> dict[str, Ref]:
+        """The names of those handles that are not 0."""
+        return {
+            name: self.ref(node, noun, number) for name, (noun, number) in handles.items() if number
+        }
+
+    def find(self, ref: Ref) -> Any:
+        """The object of a name."""
+        thing = self.session.names.find(str(ref))
+        return self.world.find(thing if thing is not None else Thing(Noun.NODE, "", 0), object)
+
+    # ------------------------------------------------------------------ memory
+    def map(self, program: Program, node: str, addr: int, length: int) -> int:
+        """Give a node the memory that a process has at an address; returns the node's address."""
+        place = addr + program.memory.distance
+        if not self.world.nodes[node].memory.is_mapped(place, length):
+            first = place & ~(PAGE - 1)
+            last = (place + length + PAGE - 1) & ~(PAGE - 1)
+            self.perform("map_memory", node=Ref(node), addr=first, length=last - first)
+        return place
+
+    def lend(self, program: Program, node: str, addr: int, octets: bytes) -> int:
+        """Bytes that a call copies at once (INLINE): the node has them at the same address."""
+        place = self.map(program, node, addr, max(len(octets), 1))
+        if octets and self.world.nodes[node].memory.read(place, len(octets)) != octets:
+            text = octets.decode("latin-1")
+            self.perform("poke", node=Ref(node), addr=place, text=text)
+        return place
+
+    def publish(self) -> None:
+        """Copy what the programs have written to the nodes, as far as the next event needs it."""
+        for program in self.programs:
+            for addr, octets in program.memory.changes():
+                self._written(program, addr, octets)
+        if any(program.memory.has_long for program in self.programs):
+            for node, addr, length in self._next_reads():
+                self._publish_long(node, addr, length)
+
+    def _publish_long(self, node: str, addr: int, length: int) -> None:
+        for program in self.programs:
+            if program.node in (node, ""):
+                first = addr - program.memory.distance
+                for start, octets in program.memory.changes_in(first, length):
+                    self._written(program, start, octets)
+
+    def publish_sges(self, node: str, sges: Iterable[Mapping[str, int]]) -> None:
+        """Copy what a request will read or fill, before it is posted: it was written before."""
+        if any(program.memory.has_long for program in self.programs):
+            for sge in sges:
+                for place in self._translated(node, sge["addr"], sge["length"]):
+                    self._publish_long(*place)
+
+    def _written(self, program: Program, addr: int, octets: bytes) -> None:
+        place, text = addr + program.memory.distance, octets.decode("latin-1")
+        is_fill = len(octets) > _FILLED and not octets.strip(octets[:1])
+        for (node, noun, number), (start, length) in program.regions.items():
+            if noun is Noun.MR and start <= addr and addr + len(octets) <= start + length:
+                name = self.names[node, noun, number].name
+                where = Ref(node, name, addr - start, addr - start + len(octets))
+                if is_fill:
+                    self.session.perform(Invocation("fill", {"where": where, "byte": octets[0]}))
+                else:
+                    self.session.perform(Invocation("write", {"where": where, "text": text}))
+                return
+        node = program.node or self.nodes[0]
+        if self.world.nodes[node].memory.is_mapped(place, len(octets)):
+            given = {"node": Ref(node), "addr": place, "text": text}
+            self.session.perform(Invocation("poke", given))
+
+    def _next_reads(self) -> Iterator[tuple[str, int, int]]:
+        """Which memory the next event will read: node, address, length."""
+        heap = self.world.agenda.heap
+        if not heap:
+            return
+        _, _, door, node, argument, _ = heap[0]
+        if door is Door.PORT:
+            yield from self._next_packets(node)
+        elif isinstance(argument, Packet) and argument.opcode_row.op is Op.RDMA_READ_REQUEST:
+            if argument.reth is not None:
+                yield from self._translated(node, argument.reth.va, argument.reth.dma_length)
+        elif isinstance(argument, Packet) and argument.atomiceth is not None:
+            yield from self._translated(node, argument.atomiceth.va, 8)
+
+    def _next_packets(self, node: str) -> Iterator[tuple[str, int, int]]:
+        """The bytes of the packet that each request in a send queue will send next."""
+        for qp in self.world.nodes[node].qps.items.values():
+            mtu = 128 << int(qp.attr.path_mtu or 5)
+            for wqe in qp.sq.wqes.values():
+                if wqe.inline is not None or wqe.wr.opcode in _FILLS:
+                    continue
+                at = ((qp.req.psn - wqe.first_psn) & 0xFFFFFF) * mtu
+                left = mtu
+                for sge in wqe.sg:
+                    if at < sge.length and left:
+                        length = min(left, sge.length - at)
+                        yield from self._translated(node, sge.addr + at, length)
+                        left -= length
+                    at = max(at - sge.length, 0)
+
+    def _translated(self, node: str, va: int, length: int) -> Iterator[tuple[str, int, int]]:
+        """By each MR that has this address: where its bytes lie in the node."""
+        for mr in self.world.nodes[node].mrs.items.values():
+            if mr.iova <= va < mr.iova + mr.length:
+                yield node, mr.addr + va - mr.iova, length
+
+    def copy_back(self) -> list[Record]:
+        """Copy what the devices have written to the programs; returns the new records."""
+        trace = self.world.trace
+        records = list(trace.since(self._copied))
+        self._copied = trace.latest + 1
+        for record in records:
+            if rec.kind_of(record) is Kind.MEMORY_WRITTEN:
+                node, addr = rec.node_of(record), rec.address_of(record)
+                self._received(node, addr, rec.length_of(record))
+        return records
+
+    def _received(self, node: str, addr: int, length: int) -> None:
+        octets = self.world.nodes[node].memory.read(addr, length)
+        for program in self.programs:
+            if program.node in (node, ""):
+                program.memory.receive(addr - program.memory.distance, octets)
+
+    # ------------------------------------------------------------------ time
+    def step(self, until_ns: int | None = None) -> bool:
+        """The next event; False if none is due until then."""
+        self.publish()
+        return self.world.step(until_ns)
+
+    def let_pass(self, until_ns: int) -> None:
+        """Virtual time goes on to this, with what is due before."""
+        while (due := self.world.agenda.next_ns()) is not None and due <= until_ns:
+            self.step(until_ns)
+        self.publish()
+        self.world.advance(until_ns)

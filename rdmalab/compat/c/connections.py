@@ -1,0 +1,378 @@
+"""The connection manager of the hosts: rdma_cm's ids, listeners, events and private data.
+
+Its state is the hosts'. Nothing of it reaches the adapters: queue pairs are moved by the programs
+through ibv_modify_qp, and no MADs are on the cable. 10.0.0.N is the address of the N-th node; any
+other address stands for the node of the program that binds it, and for the listener at the
+port where it is resolved: programs on one machine find each other by 127.0.0.1 and by its name.
+"""
+
+import errno
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import count
+from socket import AF_INET
+
+from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.wire import Ask
+from rdmalab.compat.c.words import NOTHING, Answer, Fields
+
+Handler = Callable[["Connections", Program, Ask, bytes], Answer]
+HANDLERS: dict[str, Handler] = {}
+UDP_SPACE, IPOIB_SPACE = 0x0111, 0x0002
+UDP_QKEY = 0x01234567
+GROUP_QPN = 0xFFFFFF
+NO_NODE = 0xFF
+_MAPPED = 0xFFFF << 32  # the upper part of ::ffff:a.b.c.d
+_FIRST_PORT = 40_000
+_NO_LISTENER, _BY_PROGRAM = 8, 28  # reasons of a reject: IB_CM_REJ_INVALID_SERVICE_ID, _CONSUMER_…
+# Bytes of private data that a program sees: as many as the message has room for.
+_REQ, _REP, _REJ, _SIDR_REQ, _SIDR_REP = 56, 196, 148, 180, 136
+
+
+class Event(IntEnum):
+    """`rdma_cm_event_type`."""
+
+    (ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR, CONNECT_REQUEST, CONNECT_RESPONSE,
+     CONNECT_ERROR, UNREACHABLE, REJECTED, ESTABLISHED, DISCONNECTED, DEVICE_REMOVAL,
+     MULTICAST_JOIN, MULTICAST_ERROR, ADDR_CHANGE, TIMEWAIT_EXIT) = range(16)  # fmt: skip
+
+
+class State(IntEnum):
+    """How far an id has come."""
+
+    IDLE, LISTENING, CONNECTING, REQUESTED, ACCEPTED, CONNECTED, DISCONNECTED = range(7)
+
+
+Address = dict[str, int]
+NOWHERE: Address = {"family": 0, "port": 0, "ip": 0}
+
+
+@dataclass(slots=True, eq=False)
+class Id:
+    """An `rdma_cm_id`. promise: what its side offers; peer: the id at the other end."""
+
+    number: int
+    program: Program
+    channel: int
+    space: int
+    node: str = ""
+    source: Address = field(default_factory=lambda: dict(NOWHERE))
+    destination: Address = field(default_factory=lambda: dict(NOWHERE))
+    state: State = State.IDLE
+    peer: "Id | None" = None
+    promise: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_datagram(self) -> bool:
+        """Whether its queue pair is of type UD."""
+        return self.space in (UDP_SPACE, IPOIB_SPACE)
+
+    @property
+    def psn(self) -> int:
+        """The PSN with which its queue pair begins to send."""
+        return (0x1000 + 0x100 * self.number) & 0xFFFFFF
+
+
+@dataclass(slots=True, eq=False)
+class EventChannel:
+    """An `rdma_event_channel`. notify: reports one more event to the program."""
+
+    program: Program
+    notify: Callable[[], None]
+    events: deque[tuple[Ask, bytes]] = field(default_factory=deque)
+
+
+def word(handler: Handler) -> Handler:
+    """The handler of the word `cm` and its name."""
+    HANDLERS[f"cm{handler.__name__}"] = handler
+    return handler
+
+
+class Connections:
+    """All ids and channels of a lab."""
+
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        self.ids: dict[int, Id] = {}
+        self.channels: dict[int, EventChannel] = {}
+        self._numbers, self._ports = count(1), count(_FIRST_PORT)
+        self.home = {_MAPPED | 0x0A000000 | n: node for n, node in enumerate(calls.nodes, 1)}
+        self.address = {node: ip for ip, node in self.home.items()}
+
+    def open_channel(self, program: Program, notify: Callable[[], None]) -> int:
+        """A new event channel; returns its number."""
+        number = next(self._numbers)
+        self.channels[number] = EventChannel(program, notify)
+        return number
+
+    def leave(self, program: Program) -> None:
+        """A program has ended: its peers get their events."""
+        for each in [each for each in self.ids.values() if each.program is program]:
+            del self.ids[each.number]
+            self.part(each)
+        for number in [n for n, each in self.channels.items() if each.program is program]:
+            del self.channels[number]
+
+    def of(self, program: Program, number: int) -> Id:
+        """The id of a handle; OSError with EINVAL if the program has none of this number."""
+        found = self.ids.get(number)
+        if found is None or found.program is not program:
+            raise OSError(errno.EINVAL, "no rdma_cm_id has this handle")
+        return found
+
+    def new(self, program: Program, channel: int, space: int) -> Id:
+        """A new id in this port space; its events go into this channel."""
+        made = Id(next(self._numbers), program, channel, space)
+        self.ids[made.number] = made
+        return made
+
+    def part(self, gone: Id) -> None:
+        """Send the peer of an id the event of its end."""
+        peer, gone.peer = gone.peer, None
+        if peer is None or peer.number not in self.ids:
+            return
+        peer.peer = None
+        if peer.state is State.CONNECTED:
+            peer.state = State.DISCONNECTED
+            self.report(peer, Event.DISCONNECTED)
+        elif peer.state is State.CONNECTING:
+            peer.state = State.IDLE
+            self.report(peer, Event.REJECTED, status=_BY_PROGRAM, data=bytes(_REJ))
+
+    def report(
+        self, id_: Id, event: Event, *, status: int = 0, listener: Id | None = None,
+        data: bytes = b"", **other: object,
+    ) -> None:  # fmt: skip
+        """Put an event into the channel of an id, or of the listener that it came to."""
+        channel = self.channels.get((listener or id_).channel)
+        if channel is None:
+            return
+        peer = id_.peer
+        fields: Ask = {
+            "id": id_.number, "listen_id": listener.number if listener else 0, "event": event,
+            "status": status, "node": self._index(id_), "is_datagram": id_.is_datagram,
+            "qkey": UDP_QKEY, "own_psn": id_.psn, "source": id_.source,
+            "destination": id_.destination, "gid": self._gid(peer), "promise": {},
+        }  # fmt: skip
+        if peer is not None:
+            fields["promise"] = peer.promise | {"psn": peer.psn}
+        channel.events.append((fields | other, data))
+        channel.notify()
+
+    def _gid(self, peer: Id | None) -> int:
+        return self.calls.world.nodes[peer.node].gids[1] if peer is not None and peer.node else 0
+
+    def _index(self, id_: Id) -> int:
+        return self.calls.nodes.index(id_.node) if id_.node else NO_NODE
+
+    def own_node(self, program: Program, ip: int) -> str:
+        """The node of a program that an address stands for."""
+        node = self.home.get(ip, "")
+        if node and program.node in ("", node):
+            return node
+        return program.node or self.calls.nodes[0]
+
+    def placed(self, id_: Id) -> Answer:
+        """The fields that say where an id is."""
+        return {"node": self._index(id_), "source": id_.source, "destination": id_.destination}
+
+    def at(self, node: str, port: int) -> Address:
+        """The address of a node, with a port."""
+        return {"family": AF_INET, "port": port, "ip": self.address[node]}
+
+    def next_port(self) -> int:
+        """A port that no id has been given yet."""
+        return next(self._ports)
+
+
+def _padded(data: bytes, id_: Id, connected: int, datagram: int) -> bytes:
+    """Private data as the peer sees it; OSError with EINVAL if the message has no room for it."""
+    room = datagram if id_.is_datagram else connected
+    if len(data) > room:
+        raise OSError(errno.EINVAL, "too much private data")
+    return data.ljust(room, b"\0")
+
+
+# --------------------------------------------------------------------------- words
+@word
+def _create_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    if ask["channel"] not in cm.channels:
+        raise OSError(errno.EINVAL, "no such event channel")
+    return {"handle": cm.new(program, ask["channel"], ask["port_space"]).number}
+
+
+@word
+def _destroy_id(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    gone = cm.of(program, ask["handle"])
+    del cm.ids[gone.number]
+    cm.part(gone)
+    return NOTHING
+
+
+@word
+def _bind_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    id_, asked = cm.of(program, ask["handle"]), ask["source"]
+    port = asked["port"] or cm.next_port()
+    is_any = asked["ip"] in (0, _MAPPED)
+    node = "" if is_any else cm.own_node(program, asked["ip"])
+    for other in cm.ids.values():
+        nodes = other.node or other.program.node, node or program.node
+        is_same = not all(nodes) or nodes[0] == nodes[1]
+        if _listens(other, id_.space, port) and is_same:
+            raise OSError(errno.EADDRINUSE, "another id listens at this port")
+    id_.node = node
+    id_.source = cm.at(node, port) if node else {**asked, "family": AF_INET, "port": port}
+    return cm.placed(id_)
+
+
+@word
+def _resolve_addr(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    id_ = cm.of(program, ask["handle"])
+    node = id_.node or cm.own_node(program, ask["source"]["ip"])
+    id_.node = node
+    id_.source = cm.at(node, id_.source["port"] or ask["source"]["port"] or cm.next_port())
+    id_.destination = dict(ask["destination"])
+    cm.report(id_, Event.ADDR_RESOLVED)
+    return cm.placed(id_)
+
+
+@word
+def _resolve_route(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    cm.report(cm.of(program, ask["handle"]), Event.ROUTE_RESOLVED)
+    return NOTHING
+
+
+@word
+def _listen(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    id_ = cm.of(program, ask["handle"])
+    if not id_.source["port"]:
+        id_.source = {"family": AF_INET, "port": cm.next_port(), "ip": _MAPPED}
+    id_.state = State.LISTENING
+    return NOTHING
+
+
+def _listener(cm: Connections, id_: Id) -> tuple[Id | None, str]:
+    """Who listens where an id wants to go, and on which node."""
+    wanted = cm.home.get(id_.destination["ip"], "")
+    for each in cm.ids.values():
+        home = each.node or each.program.node
+        is_there = wanted in ("", home or wanted)
+        if is_there and _listens(each, id_.space, id_.destination["port"]):
+            return each, home or wanted or cm.calls.nodes[0]
+    return None, ""
+
+
+def _listens(id_: Id, space: int, port: int) -> bool:
+    return id_.state is State.LISTENING and (id_.space, id_.source["port"]) == (space, port)
+
+
+@word
+def _connect(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
+    id_ = cm.of(program, ask["handle"])
+    padded = _padded(data, id_, _REQ, _SIDR_REQ)
+    id_.promise = ask["promise"]
+    listener, node = _listener(cm, id_)
+    if listener is None:
+        cm.report(id_, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED,
+                status=-errno.ETIMEDOUT if id_.is_datagram else _NO_LISTENER,
+                data=bytes(0 if id_.is_datagram else _REJ))  # fmt: skip
+        return {"psn": id_.psn}
+    made = cm.new(listener.program, listener.channel, id_.space)
+    made.node, made.source = node, cm.at(node, listener.source["port"])
+    made.destination, made.state = id_.source, State.REQUESTED
+    made.peer, id_.peer, id_.state = id_, made, State.CONNECTING
+    cm.report(made, Event.CONNECT_REQUEST, listener=listener, data=padded)
+    return {"psn": id_.psn}
+
+
+@word
+def _accept(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
+    id_ = cm.of(program, ask["handle"])
+    padded = _padded(data, id_, _REP, _SIDR_REP)
+    if id_.peer is None or id_.state is not State.REQUESTED:
+        raise OSError(errno.EINVAL, "no request to accept")
+    id_.promise, id_.state = ask["promise"], State.ACCEPTED
+    if id_.is_datagram:
+        cm.report(id_.peer, Event.ESTABLISHED, data=padded)
+    else:
+        cm.report(id_.peer, Event.CONNECT_RESPONSE, data=padded)
+    return {"psn": id_.psn}
+
+
+@word
+def _establish(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    id_ = cm.of(program, ask["handle"])
+    if id_.peer is None or id_.peer.state is not State.ACCEPTED:
+        raise OSError(errno.EINVAL, "the peer has not accepted")
+    id_.state = id_.peer.state = State.CONNECTED
+    cm.report(id_.peer, Event.ESTABLISHED)
+    return NOTHING
+
+
+@word
+def _reject(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
+    id_ = cm.of(program, ask["handle"])
+    peer = id_.peer
+    if peer is None or id_.state is not State.REQUESTED:
+        raise OSError(errno.EINVAL, "no request to reject")
+    padded = _padded(data, id_, _REJ, _SIDR_REP)
+    cm.report(peer, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED, status=_BY_PROGRAM,
+            data=padded)  # fmt: skip
+    id_.peer = peer.peer = None
+    id_.state = peer.state = State.IDLE
+    return {"psn": 0}
+
+
+@word
+def _disconnect(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    id_ = cm.of(program, ask["handle"])
+    if id_.is_datagram:
+        raise OSError(errno.EINVAL, "a datagram id has no connection")
+    for each in (id_, id_.peer):
+        if each is not None and each.state in (State.CONNECTED, State.ACCEPTED):
+            each.state = State.DISCONNECTED
+            cm.report(each, Event.DISCONNECTED)
+    return NOTHING
+
+
+@word
+def _join(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    """RoCE v2 over IPv4: the GID of a group is its IPv4 address, mapped (cma_iboe_set_mgid)."""
+    id_ = cm.of(program, ask["handle"])
+    promise = {"qp_num": GROUP_QPN}
+    cm.report(id_, Event.MULTICAST_JOIN, gid=ask["group"]["ip"], promise=promise, is_datagram=True)
+    return NOTHING
+
+
+@word
+def _leave(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    cm.of(program, ask["handle"])
+    return NOTHING
+
+
+@word
+def _migrate(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer:
+    id_, to = cm.of(program, ask["handle"]), cm.channels.get(ask["channel"])
+    if to is None:
+        raise OSError(errno.EINVAL, "no such event channel")
+    before = cm.channels.get(id_.channel)
+    id_.channel = ask["channel"]
+    moved = [each for each in before.events if each[0]["id"] == id_.number] if before else []
+    for each in moved:  # what was not read yet moves with it
+        if before is not None:
+            before.events.remove(each)
+        to.events.append(each)
+        to.notify()
+    return NOTHING
+
+
+def take_event(cm: Connections, program: Program, number: int) -> tuple[Fields, bytes]:
+    """The oldest event of a channel: fields and private data; OSError with EAGAIN without one."""
+    channel = cm.channels.get(number)
+    if channel is None or channel.program is not program:
+        raise OSError(errno.EINVAL, "no such event channel")
+    if not channel.events:
+        raise OSError(errno.EAGAIN, "no event")
+    return channel.events.popleft()

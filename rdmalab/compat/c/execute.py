@@ -1,0 +1,140 @@
+"""Start programs on the nodes of a lab, and hold the lab until they have ended."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdmalab.compat.c.building import library
+from rdmalab.compat.c.server import Server
+from rdmalab.compat.c.threads import sleeps_without_end
+from rdmalab.compat.c.trouble import Tell
+from rdmalab.lab import Lab
+
+_ADDR_NO_RANDOMIZE = 0x0040000
+_NICE = 10  # programs that spin leave the lab its processor
+_LOOK_S = 0.05  # between two looks at the program that was started last
+_PATIENCE_S = 5.0  # for it to wait for somebody: the first is mostly a server
+_CALM = 3
+_END_S = 2.0  # for a program that was asked to end
+_libc = ctypes.CDLL(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program and its arguments. node: where it runs; empty: it sees all devices."""
+
+    words: tuple[str, ...]
+    node: str
+
+
+def _prepare() -> None:
+    """In the new process, before the program: the same addresses in each run, and less priority."""
+    os.nice(_NICE)
+    _libc.personality(_ADDR_NO_RANDOMIZE)
+
+
+class Execution:
+    """Programs that run on a lab. codes: their exit codes, in the order of the commands."""
+
+    def __init__(self, lab: Lab, commands: Sequence[Command], tell: Tell) -> None:
+        self.lab = lab
+        self.commands = commands
+        self.tell = tell
+        self.codes: dict[int, int] = {}
+        self.folder = tempfile.TemporaryDirectory(prefix="rdmalab-c-")  # mode 0700
+        self.path = Path(self.folder.name) / "lab"
+        self.preload = library()
+        self.server = Server(lab, self.path, tell, expected=len(commands))
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
+        self.calm = 0  # so many looks in a row have found it waiting
+
+    def run(self, *, limit_s: float | None = None, end_stuck: bool = False) -> int:
+        """Start all and serve them until they have ended; returns the largest exit code.
+
+        limit_s: real time after which they are ended, None: never. end_stuck: end them also when
+        nothing can happen any more. A program that a signal has ended counts as 128 + its number.
+        """
+        began = time.monotonic()
+        try:
+            while len(self.codes) < len(self.commands) or self.server.calls.programs:
+                self._start_next(time.monotonic())
+                self.server.turn()
+                self._collect()
+                is_over = limit_s is not None and time.monotonic() - began > limit_s
+                if is_over or (end_stuck and self.server.trouble.stuck):
+                    self._end("the time is over" if is_over else "they hang")
+        finally:
+            self._end("")
+            self.server.close()
+            self.folder.cleanup()
+        return max(self.codes.values(), default=0)
+
+    def _start_next(self, now_s: float) -> None:
+        """Start the next program as soon as the one before it waits for something."""
+        number = len(self.started)
+        if number >= len(self.commands) or now_s < self.look_s:
+            return
+        self.look_s = now_s + _LOOK_S
+        if number and now_s < self.newest_s + _PATIENCE_S:
+            self.calm = self.calm + 1 if self._is_calm(self.started[-1].pid, now_s) else 0
+            if self.calm < _CALM:
+                return
+        self.newest_s, self.calm = now_s, 0
+        command = self.commands[number]
+        self.started.append(
+            subprocess.Popen(
+                command.words,
+                env=self.environment(command.node),
+                preexec_fn=_prepare,  # noqa: PLW1509
+            )
+        )
+
+    def _is_calm(self, pid: int, now_s: float) -> bool:
+        """Whether a process waits, and not for an answer of the lab."""
+        heard_s = [each.heard_s for each in self.server.calls.programs if each.pid == pid]
+        return now_s - max(heard_s, default=0.0) > _CALM * _LOOK_S and sleeps_without_end(pid)
+
+    def environment(self, node: str) -> dict[str, str]:
+        """What a program needs to find the lab."""
+        before = os.environ.get("LD_PRELOAD")
+        preload = f"{self.preload}:{before}" if before else str(self.preload)
+        return os.environ | {
+            "LD_PRELOAD": preload, "RDMALAB_SOCKET": str(self.path), "RDMALAB_NODE": node,
+        }  # fmt: skip
+
+    def _collect(self) -> None:
+        for number, process in enumerate(self.started):
+            if number in self.codes or (code := process.poll()) is None:
+                continue
+            self.codes[number] = code if code >= 0 else 128 - code
+            if code < 0:
+                self.tell(f"rdmalab: {self.commands[number].words[0]} was ended by "
+                          f"{signal.Signals(-code).name}")  # fmt: skip
+            if process.pid not in self.server.seen:
+                self.server.excuse()
+
+    def _end(self, reason: str) -> None:
+        """End what still runs, and what was not started yet."""
+        running = [process for process in self.started if process.poll() is None]
+        if reason and running:
+            self.tell(f"rdmalab: the programs are ended: {reason}")
+            self.server.keeps_objects = True
+        for process in running:
+            process.terminate()
+        until_s = time.monotonic() + _END_S
+        for process in running:
+            try:
+                process.wait(max(0.0, until_s - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for number in range(len(self.started), len(self.commands)):
+            self.codes[number] = 1
+        self._collect()

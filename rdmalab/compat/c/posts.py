@@ -1,0 +1,199 @@
+"""Words that post: lists of work requests, and those that the builders of `ibv_qp_ex` made."""
+
+import errno
+from collections.abc import Callable, Iterator
+
+from rdmalab.command import NotUnderstood, Noun, Ref
+from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.wire import RECEIVE, SEND, SGE, Ask, Layout, Setter
+from rdmalab.compat.c.words import HANDLERS, NOTHING, Answer, Call, Fields, word
+from rdmalab.spec.work import SendFlags, WROpcode
+
+__all__ = ["HANDLERS"]  # of all words, with those below
+
+_REMOTE = frozenset({
+    WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM, WROpcode.RDMA_READ,
+    WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD,
+})  # fmt: skip
+_IMMEDIATE = frozenset({WROpcode.SEND_WITH_IMM, WROpcode.RDMA_WRITE_WITH_IMM})
+_INVALIDATES = frozenset({WROpcode.SEND_WITH_INV, WROpcode.LOCAL_INV})
+
+
+class _Reader:
+    """Records of a tail, one after the other; OSError with EINVAL where it is too short."""
+
+    def __init__(self, octets: memoryview) -> None:
+        self.octets = octets
+        self.at = 0
+
+    def take(self, length: int) -> memoryview:
+        if length > len(self.octets) - self.at:
+            raise OSError(errno.EINVAL, "the message is too short")
+        self.at += length
+        return self.octets[self.at - length : self.at]
+
+    def record(self, layout: Layout) -> Ask:
+        found: Ask = layout.unpack(self.take(layout.size))
+        return found
+
+
+def _sges(calls: Calls, node: str, reader: _Reader, count: int) -> list[Ask]:
+    if count * SGE.size > len(reader.octets) - reader.at:
+        raise OSError(errno.EINVAL, "the message is too short")
+    sges = [reader.record(SGE) for _ in range(count)]
+    calls.publish_sges(node, sges)
+    return sges
+
+
+def _named(calls: Calls, node: str, sge: Ask) -> Ref | Ask:
+    """`A.mr0[0:64]` where the region of this lkey holds all of it, else the three numbers."""
+    mr = calls.world.nodes[node].lkeys.get(sge["lkey"])
+    first, last = sge["addr"], sge["addr"] + sge["length"]
+    name = calls.names.get((node, Noun.MR, getattr(mr, "number", 0)))
+    if mr is None or name is None or not (mr.iova <= first and last <= mr.iova + mr.length):
+        return sge
+    return Ref(node, name.name, first - mr.iova, last - mr.iova)
+
+
+def _local(calls: Calls, program: Program, node: str, wr: Fields, reader: _Reader) -> list[Ask]:
+    """The pieces of local memory of a request; bytes of INLINE are in the node afterwards."""
+    sges = _sges(calls, node, reader, wr["num_sge"])
+    if wr["send_flags"] & SendFlags.INLINE or wr["setter"] >= Setter.INLINE_DATA:
+        for sge in sges:
+            octets = bytes(reader.take(sge["length"]))
+            sge["addr"] = calls.lend(program, node, sge["addr"], octets)
+    return sges
+
+
+@word
+def _post_send(call: Call) -> Answer:
+    reader, wrs = _Reader(call.tail), []
+    for _ in range(call.ask["count"]):
+        wr = reader.record(SEND)
+        sges = _local(call.calls, call.program, call.node, wr, reader)
+        is_inline = wr["send_flags"] & SendFlags.INLINE
+        named = sges if is_inline else [_named(call.calls, call.node, each) for each in sges]
+        wrs.append({"opcode": wr["opcode"], "sg": named, **_operands(wr)})
+    call.perform("post_send", qp=call.ref(Noun.QP), wr=wrs)
+    return NOTHING
+
+
+def _operands(wr: Fields) -> Ask:
+    """The members of `ibv_send_wr` that mean something by its opcode, without those that are 0."""
+    opcode = wr["opcode"]
+    found = {
+        "wr_id": wr["wr_id"], "flags": wr["send_flags"], "ah": wr["ah"],
+        "remote_qpn": wr["remote_qpn"], "remote_qkey": wr["remote_qkey"],
+        "remote_srqn": wr["remote_srqn"], "compare_add": wr["compare_add"], "swap": wr["swap"],
+        "mss": wr["mss"], "hdr_sz": wr["hdr_sz"],
+    }  # fmt: skip
+    found = {name: value for name, value in found.items() if value}
+    if opcode in _REMOTE and not wr["ah"]:
+        found |= {"remote_addr": wr["remote_addr"], "rkey": wr["rkey"]}
+    if opcode in _IMMEDIATE:
+        found["imm_data"] = wr["imm_data"]
+    if opcode in _INVALIDATES:
+        found["invalidate_rkey"] = wr["imm_data"]
+    if opcode == WROpcode.BIND_MW:
+        found |= {"mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None}
+        found |= {f"bind_{name}": wr[f"bind_{name}"] for name in ("addr", "length", "access")}
+    return found
+
+
+def _receives(calls: Calls, node: str, count: int, tail: memoryview) -> list[Ask]:
+    reader, wrs = _Reader(tail), []
+    for _ in range(count):
+        wr = reader.record(RECEIVE)
+        sges = _sges(calls, node, reader, wr["num_sge"])
+        wrs.append({"wr_id": wr["wr_id"], "sg": [_named(calls, node, each) for each in sges]})
+    return wrs
+
+
+@word
+def _post_recv(call: Call) -> Answer:
+    wrs = _receives(call.calls, call.node, call.ask["count"], call.tail)
+    call.perform("post_recv", qp=call.ref(Noun.QP), wr=wrs)
+    return NOTHING
+
+
+@word
+def _post_srq_recv(call: Call) -> Answer:
+    wrs = _receives(call.calls, call.node, call.ask["count"], call.tail)
+    call.perform("post_srq_recv", srq=call.ref(Noun.SRQ), wr=wrs)
+    return NOTHING
+
+
+# --------------------------------------------------------------------------- builders
+_BUILDERS: dict[int, tuple[str, Callable[[Fields], Ask]]] = {
+    WROpcode.SEND: ("wr_send", lambda _: {}),
+    WROpcode.SEND_WITH_IMM: ("wr_send_imm", lambda wr: {"imm_data": wr["imm_data"]}),
+    WROpcode.SEND_WITH_INV: ("wr_send_inv", lambda wr: {"invalidate_rkey": wr["imm_data"]}),
+    WROpcode.LOCAL_INV: ("wr_local_inv", lambda wr: {"invalidate_rkey": wr["imm_data"]}),
+    WROpcode.RDMA_READ: ("wr_rdma_read", lambda wr: {"target": _target(wr)}),
+    WROpcode.RDMA_WRITE: ("wr_rdma_write", lambda wr: {"target": _target(wr)}),
+    WROpcode.RDMA_WRITE_WITH_IMM: (
+        "wr_rdma_write_imm", lambda wr: {"target": _target(wr), "imm_data": wr["imm_data"]},
+    ),
+    WROpcode.ATOMIC_CMP_AND_SWP: (
+        "wr_atomic_cmp_swp",
+        lambda wr: {
+            "operands": _target(wr) | {"compare": wr["compare_add"], "swap": wr["swap"]}
+        },
+    ),
+    WROpcode.ATOMIC_FETCH_AND_ADD: (
+        "wr_atomic_fetch_add", lambda wr: {"operands": _target(wr) | {"add": wr["compare_add"]}},
+    ),
+    WROpcode.BIND_MW: (
+        "wr_bind_mw",
+        lambda wr: {"info": {
+            "mw": wr["mw"], "mw_rkey": wr["bind_rkey"], "bind_mr": wr["bind_mr"] or None,
+            "bind_addr": wr["bind_addr"], "bind_length": wr["bind_length"],
+            "bind_access": wr["bind_access"],
+        }},
+    ),
+}  # fmt: skip
+
+
+def _target(wr: Fields) -> Ask:
+    return {"remote_addr": wr["remote_addr"], "rkey": wr["rkey"]}
+
+
+@word
+def _wr_complete(call: Call) -> Answer:
+    """All calls from wr_start on: in between the program did nothing that the lab can observe."""
+    qp, reader = call.ref(Noun.QP), _Reader(call.tail)
+    call.perform("wr_start", qp=qp)
+    try:
+        for _ in range(call.ask["count"]):
+            wr = reader.record(SEND)
+            sges = _local(call.calls, call.program, call.node, wr, reader)
+            builder, operands = _BUILDERS[wr["opcode"]]
+            qpx = {"wr_id": wr["wr_id"], "wr_flags": wr["send_flags"]}
+            call.perform(builder, qp=qp, qpx=qpx, **operands(wr))
+            for setter, arguments in _setters(call.calls, call.node, wr, sges):
+                call.perform(setter, qp=qp, **arguments)
+    except (OSError, NotUnderstood, KeyError):
+        call.perform("wr_abort", qp=qp)
+        raise
+    call.perform("wr_abort" if call.ask["is_aborted"] else "wr_complete", qp=qp)
+    return NOTHING
+
+
+def _setters(calls: Calls, node: str, wr: Fields, sges: list[Ask]) -> Iterator[tuple[str, Ask]]:
+    if wr["remote_srqn"]:
+        yield "wr_set_xrc_srqn", {"remote_srqn": wr["remote_srqn"]}
+    if wr["ah"] or wr["remote_qpn"]:
+        given = {"ah": wr["ah"] or None}
+        given |= {name: wr[name] for name in ("remote_qpn", "remote_qkey")}
+        yield "wr_set_ud_addr", given
+    buffers = [{"addr": sge["addr"], "length": sge["length"]} for sge in sges]
+    named = [_named(calls, node, sge) for sge in sges]
+    match Setter(wr["setter"]):
+        case Setter.SGE:
+            yield "wr_set_sge", {"sg": named[0]}
+        case Setter.SGE_LIST:
+            yield "wr_set_sge_list", {"sg": named}
+        case Setter.INLINE_DATA:
+            yield "wr_set_inline_data", {"buf": buffers[0]}
+        case Setter.INLINE_DATA_LIST:
+            yield "wr_set_inline_data_list", {"buf": buffers}

@@ -1,0 +1,385 @@
+"""The lab's end of the connections of programs, and the loop in which virtual time passes."""
+
+import errno
+import os
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rdmalab.command import NotUnderstood, Noun, Ref, Refused
+from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
+from rdmalab.compat.c.connections import Connections, take_event
+from rdmalab.compat.c.pace import CIRCLE_CALLS, EMPTY_POLLS, HOLD_S, STILL_S, Pace
+from rdmalab.compat.c.posts import HANDLERS
+from rdmalab.compat.c.threads import sleeps_without_end
+from rdmalab.compat.c.trouble import Tell, Trouble
+from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS, Ask, Word
+from rdmalab.compat.c.words import NOTHING, Answer, Call, completion
+from rdmalab.lab import Lab
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, Record
+
+_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
+_CHUNK = 1 << 16
+_SEND_S = 5.0  # a program that does not read its answer for so long has lost its connection
+_STREAMS = ("create_comp_channel", "open_async", "cm_open_channel")
+_POLLS = ("poll_cq", "start_poll")
+_LOOK_S = 0.25  # between two looks at the states of the processes
+_NO_ENTRY = errno.ENOENT
+
+
+class ProtocolError(Exception):
+    """Raised for bytes that no library of ours sends; the connection is closed."""
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """A socket. program: who speaks on it; None: not known yet, or the lab writes events to it.
+
+    node, channel: of a stream; channel None: its asynchronous events.
+    """
+
+    sock: socket.socket
+    pid: int
+    program: Program | None = None
+    is_stream: bool = False
+    node: str = ""
+    channel: int | None = None
+    received: bytearray = field(default_factory=bytearray)
+
+
+@dataclass(slots=True)
+class Held:
+    """A poll that found nothing, and is answered later. deadline_s: at the latest."""
+
+    word: Word
+    node: str
+    ask: Ask
+    deadline_s: float
+
+
+class Server:
+    """One lab and the programs on it. expected: how many programs are still to come.
+
+    While one is expected, no timer strikes early and nothing is called stuck.
+    """
+
+    def __init__(self, lab: Lab, path: Path, tell: Tell, *, expected: int = 0) -> None:
+        self.calls = Calls(lab)
+        self.world = lab.session.world
+        self.hosts = Connections(self.calls)
+        self.trouble = Trouble(self.calls, tell)
+        self.tell = tell
+        self.expected = expected
+        self.pace = Pace(time.monotonic(), self.world.now_ns)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(64)
+        self.listener.setblocking(False)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.listener, selectors.EVENT_READ)
+        self.connections: list[Connection] = []
+        self.held: dict[int, tuple[Connection, Held]] = {}
+        self.seen: set[int] = set()
+        self.keeps_objects = False  # of programs that end from now on
+        self._looked_s = 0.0  # when the states of the processes were read last
+
+    def close(self) -> None:
+        """End all connections: every later verb of a program returns EIO."""
+        for connection in list(self.connections):
+            self._drop(connection)
+        self.selector.unregister(self.listener)
+        self.listener.close()
+        self.selector.close()
+
+    # ------------------------------------------------------------------ the loop
+    def turn(self) -> None:
+        """Listen; answer who has spoken, else let the next event happen if it may."""
+        due_ns, now_s = self.world.agenda.next_ns(), time.monotonic()
+        all_wait = self._all_wait()
+        wait_s = self.pace.wait_s(now_s, self.world.now_ns, due_ns, all_wait=all_wait)
+        if self.held:
+            first = min(held.deadline_s for _, held in self.held.values())
+            wait_s = min(wait_s, max(0.0, first - now_s))
+        ready = self.selector.select(wait_s)
+        for key, _ in ready:
+            if key.fileobj is self.listener:
+                self._welcome()
+            else:
+                self._read(key.data)
+        now_s = time.monotonic()
+        if not ready and self.pace.is_due(
+            now_s, self.world.now_ns, self.world.agenda.next_ns(), all_wait=self._all_wait()
+        ):
+            self.calls.step()
+            self.pace.quiet_events += 1
+            self._happened()
+        self._answer_held()
+        self._look_for_stuck(time.monotonic())
+
+    def _look_for_stuck(self, now_s: float) -> None:
+        if self.trouble.stuck or self.expected or now_s - self._looked_s < _LOOK_S:
+            return
+        self._looked_s = now_s
+        programs = self.calls.programs
+        for program in programs:
+            if program.refusals >= CIRCLE_CALLS:
+                self.trouble.hangs(f"a call of {program.name} is refused again and again")
+                return
+        hang = any(map(_waits, programs)) and all(
+            program.empty_polls >= EMPTY_POLLS
+            or (
+                (_waits(program) or now_s - program.heard_s > STILL_S)
+                and sleeps_without_end(program.pid)
+            )
+            for program in programs
+        )
+        due_ns = self.world.agenda.next_ns()
+        if sentence := self.pace.stuck(now_s, due_ns, all_wait=hang):
+            self.trouble.hangs(sentence)
+
+    def _all_wait(self) -> bool:
+        programs = self.calls.programs
+        return bool(programs) and not self.expected and all(map(_waits, programs))
+
+    def _happened(self) -> None:
+        """Something has changed: programs get their bytes and their events."""
+        for record in self.calls.copy_back():
+            kind = rec.kind_of(record)
+            if kind in (Kind.CQE_ADDED, Kind.ASYNC_RAISED):
+                self.pace.news()
+            if kind in (Kind.CQ_EVENT_RAISED, Kind.ASYNC_RAISED):
+                self._tell_event(record, kind)
+        self.pace.happened(time.monotonic(), self.world.now_ns)
+
+    def _tell_event(self, record: Record, kind: Kind) -> None:
+        channel = rec.channel_of(record) if kind is Kind.CQ_EVENT_RAISED else None
+        for connection in self.connections:
+            source = connection.node, connection.channel
+            if connection.is_stream and source == (rec.node_of(record), channel):
+                _notify(connection)
+
+    # ------------------------------------------------------------------ connections
+    def _welcome(self) -> None:
+        sock, _ = self.listener.accept()
+        credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, uid, _ = _CREDENTIALS.unpack(credentials)
+        if uid != os.getuid():
+            sock.close()
+            return
+        sock.settimeout(_SEND_S)
+        connection = Connection(sock, pid)
+        self.connections.append(connection)
+        self.selector.register(sock, selectors.EVENT_READ, connection)
+
+    def _drop(self, connection: Connection) -> None:
+        if connection not in self.connections:
+            return
+        self.connections.remove(connection)
+        self.selector.unregister(connection.sock)
+        self.held.pop(id(connection), None)
+        connection.sock.close()
+        if connection.program is not None:
+            self.hosts.leave(connection.program)
+            self.calls.leave(connection.program, keeps_objects=self.keeps_objects)
+            self._happened()
+
+    def _read(self, connection: Connection) -> None:
+        try:
+            octets = connection.sock.recv(_CHUNK, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            octets = b""
+        connection.received += octets
+        try:
+            while connection in self.connections and (message := self._message(connection)):
+                self._serve(connection, *message)
+        except ProtocolError:
+            octets = b""
+        if not octets:
+            self._drop(connection)
+
+    def _message(self, connection: Connection) -> tuple[Word, str, bytes] | None:
+        """The next whole message, taken out of what was received; None: it is not there yet."""
+        received = connection.received
+        if len(received) < HEAD.size:
+            return None
+        length, number, node, *returns = HEAD.unpack_from(received)
+        word = WORDS.get(number)
+        if word is None or not word.asks.size <= length <= LONGEST or node >= len(self.calls.nodes):
+            raise ProtocolError
+        if len(received) < HEAD.size + length:
+            return None
+        body = bytes(received[HEAD.size : HEAD.size + length])
+        del received[: HEAD.size + length]
+        program = connection.program
+        found = [] if program is None else [program.sites.at(each) for each in returns if each]
+        self.calls.site = tuple(each for each in found if each is not None)
+        return word, self.calls.nodes[node], body
+
+    def _reply(self, connection: Connection, error: int, octets: bytes = b"", bad: int = 0) -> None:
+        try:
+            connection.sock.sendall(ANSWER.pack(len(octets), error, bad) + octets)
+        except OSError:
+            self._drop(connection)
+
+    # ------------------------------------------------------------------ words
+    def _serve(self, connection: Connection, word: Word, node: str, body: bytes) -> None:
+        ask = word.asks.unpack(body)
+        if word.name == "hello":
+            self._hello(connection, word, ask)
+            return
+        if word.name in _STREAMS:
+            self._open_stream(connection, word, node, ask)
+            return
+        program = connection.program
+        if program is None or (program.node and program.node != node):
+            raise ProtocolError
+        program.heard_s = time.monotonic()
+        if word.name in _POLLS:
+            self._poll(connection, program, Held(word, node, ask, 0.0))
+            return
+        program.active()
+        tail = memoryview(body)[word.asks.size :]
+        self._perform(connection, word, lambda: self._done(word, program, node, ask, tail))
+
+    def _done(self, word: Word, program: Program, node: str, ask: Ask, tail: memoryview) -> Answer:
+        if word.name == "cm_get_event":
+            fields, private_data = take_event(self.hosts, program, ask["handle"])
+            return word.answers.pack(fields) + private_data
+        if word.name in CM_HANDLERS:
+            return CM_HANDLERS[word.name](self.hosts, program, ask, bytes(tail))
+        return HANDLERS[word.name](Call(self.calls, program, node, ask, tail))
+
+    def _perform(self, connection: Connection, word: Word, action: Callable[[], Answer]) -> None:
+        """Do it and answer: with its fields, or with the errno of a refusal."""
+        error, bad, octets = 0, 0, b""
+        try:
+            answer: Answer = action()
+            octets = answer if isinstance(answer, bytes) else word.answers.pack(answer or NOTHING)
+        except Refused as refusal:
+            error, bad = refusal.errno, refusal.bad_wr or 0
+        except NotUnderstood as senseless:
+            error = errno.EINVAL
+            self.tell(f"rdmalab: {word.name}: {senseless.message}")
+        except (OSError, KeyError, ValueError) as wrong:
+            error = getattr(wrong, "errno", None) or errno.EINVAL
+        self._happened()
+        if connection.program is not None:
+            connection.program.answered(word.name, error)
+        self._reply(connection, error, octets, bad)
+
+    def _hello(self, connection: Connection, word: Word, ask: Ask) -> None:
+        nodes = {0: "", **{ord(node): node for node in self.calls.nodes}}
+        if connection.program is not None or ask["node"] not in nodes:
+            raise ProtocolError
+        wanted = nodes[ask["node"]]
+        name = _called(connection.pid)
+        connection.program = self.calls.join(connection.pid, wanted, name)
+        if connection.pid not in self.seen:
+            self.seen.add(connection.pid)
+            self.excuse()
+        first = self.calls.nodes.index(wanted) if wanted else 0
+        count = 1 if wanted else len(self.calls.nodes)
+        self._reply(connection, 0, word.answers.pack({"first": first, "count": count}))
+
+    def excuse(self) -> None:
+        """One program fewer is to come."""
+        self.expected = max(0, self.expected - 1)
+
+    def _open_stream(self, connection: Connection, word: Word, node: str, ask: Ask) -> None:
+        """A second connection of a program, for a channel or for asynchronous events."""
+        del ask
+        program = next((p for p in self.calls.programs if p.pid == connection.pid), None)
+        if program is None or connection.program is not None:
+            raise ProtocolError
+
+        def open_() -> Answer:
+            connection.is_stream = True
+            if word.name == "cm_open_channel":
+                return {"handle": self.hosts.open_channel(program, lambda: _notify(connection))}
+            if word.name == "create_comp_channel":
+                made = self.calls.make(program, word.name, Noun.CHANNEL, node)
+                connection.channel = made.number
+            connection.node = node
+            return {"handle": connection.channel or 0}
+
+        self._perform(connection, word, open_)
+
+    # ------------------------------------------------------------------ polls
+    def _poll(self, connection: Connection, program: Program, held: Held) -> None:
+        """Answer with completions; an empty one after EMPTY_POLLS in a row is answered later."""
+        try:
+            queue = self.calls.ref(held.node, Noun.CQ, held.ask["handle"])
+        except OSError as wrong:
+            self._reply(connection, wrong.errno or errno.EINVAL)
+            return
+        if self.calls.find(queue).cqes:
+            program.active()
+            program.looked_at = None
+            self._perform(connection, held.word, lambda: self._completions(program, queue, held))
+            return
+        program.empty_polls += 1
+        program.looked_at = queue
+        if str(queue) not in program.polled and held.word.name == "poll_cq":
+            program.polled.add(str(queue))
+            self._perform(connection, held.word, lambda: self._completions(program, queue, held))
+        elif program.empty_polls < EMPTY_POLLS:
+            self._reply(connection, _NO_ENTRY if held.word.name == "start_poll" else 0)
+        else:
+            held.deadline_s = time.monotonic() + HOLD_S
+            self.held[id(connection)] = (connection, held)
+
+    def _completions(self, program: Program, queue: Ref, held: Held) -> Answer:
+        if held.word.name != "poll_cq":
+            call = Call(self.calls, program, held.node, held.ask, memoryview(b""))
+            answer = HANDLERS[held.word.name](call)
+            if not isinstance(answer, bytes):
+                self.trouble.polled(program, held.node, answer["wc"])
+            return answer
+        found = self.calls.perform("poll_cq", cq=queue, num_entries=held.ask["num_entries"])
+        for cqe in found:
+            self.trouble.polled(program, held.node, cqe)
+        return b"".join(map(completion, found))
+
+    def _answer_held(self) -> None:
+        now_s = time.monotonic()
+        for key, (connection, held) in list(self.held.items()):
+            program = connection.program
+            queue = self.calls.names.get((held.node, Noun.CQ, held.ask["handle"]))
+            if program is None or queue is None:
+                del self.held[key]
+                self._reply(connection, errno.EINVAL)
+            elif self.calls.find(queue).cqes:
+                del self.held[key]
+                self._poll(connection, program, held)
+            elif now_s >= held.deadline_s:
+                del self.held[key]
+                self._reply(connection, _NO_ENTRY if held.word.name == "start_poll" else 0)
+
+
+def _notify(connection: Connection) -> None:
+    """One byte for one event; a program that has closed its end gets none."""
+    with suppress(OSError):
+        connection.sock.send(b"e", socket.MSG_DONTWAIT)
+
+
+def _waits(program: Program) -> bool:
+    """Whether it does nothing but wait for the lab."""
+    return program.asleep_in is not None or program.empty_polls >= EMPTY_POLLS
+
+
+def _called(pid: int) -> str:
+    """The name of a process: `ibv_rc_pingpong (4711)`."""
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        name = "a program"
+    return f"{name} ({pid})"

@@ -1,0 +1,40 @@
+"""What the threads of another process do, as Linux shows it in /proc."""
+
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+# System calls of x86-64 that return after a time: number → which argument has it, and
+# the value that means no end. None: always.
+_NO_END_MS, _NO_TIME = 0xFFFFFFFF, 0
+_TIMED: dict[int, tuple[int, int] | None] = {
+    35: None, 230: None,  # nanosleep, clock_nanosleep
+    7: (2, _NO_END_MS), 232: (3, _NO_END_MS), 281: (3, _NO_END_MS),  # poll, epoll_wait, epoll_pwait
+    23: (4, _NO_TIME), 270: (4, _NO_TIME), 271: (2, _NO_TIME), 202: (3, _NO_TIME),  # select … futex
+}  # fmt: skip
+_KNOWN = platform.machine() == "x86_64"
+
+
+def sleeps_without_end(pid: int) -> bool:
+    """Whether each thread of a process sleeps, and none will wake up because its time is over.
+
+    A process that has ended sleeps. Where the kernel does not tell the system call, or on another
+    machine than x86-64, a sleep counts as one without end.
+    """
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        with suppress(OSError):  # it has ended meanwhile
+            state = (task / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
+            if state not in "SDTt" or (_KNOWN and _is_timed(task)):
+                return False
+    return True
+
+
+def _is_timed(task: Path) -> bool:
+    try:
+        words = (task / "syscall").read_text("ascii").split()
+    except OSError:
+        return False
+    if not words[0].isdigit() or int(words[0]) not in _TIMED:
+        return False
+    row = _TIMED[int(words[0])]
+    return row is None or int(words[1 + row[0]], 16) & (_NO_END_MS if row[1] else -1) != row[1]

@@ -1,0 +1,404 @@
+"""What each word of a program does: fields → command of the lab → fields."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdmalab.command import Noun, Ref
+from rdmalab.compat.c import memory
+from rdmalab.compat.c.calls import Calls, Handle, Program, bad_handle
+from rdmalab.compat.c.wire import WC, Ask
+from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
+from rdmalab.hca.wqe import Cqe
+from rdmalab.spec.access import Access
+from rdmalab.spec.states import ATTRIBUTES
+
+Fields = Mapping[str, Any]
+Answer = Fields | bytes
+"""Fields; or, as bytes, fields and tail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A word of a program. tail: what follows its fields."""
+
+    calls: Calls
+    program: Program
+    node: str
+    ask: Ask
+    tail: memoryview
+
+    def ref(self, noun: Noun, field: str = "handle") -> Ref:
+        """The name of the object whose handle is in this field; OSError with EINVAL if none is."""
+        return self.calls.ref(self.node, noun, self.ask[field])
+
+    def perform(self, command: str, **arguments: object) -> Any:
+        """One command of the lab, as `Calls.perform`."""
+        return self.calls.perform(command, **arguments)
+
+    def make(self, command: str, noun: Noun, **arguments: object) -> Any:
+        """One command that creates an object on this node, as `Calls.make`."""
+        return self.calls.make(self.program, command, noun, self.node, **arguments)
+
+
+Handler = Callable[[Call], Answer]
+
+HANDLERS: dict[str, Handler] = {}
+NOTHING: Fields = {}
+_EVENT_NOUNS = {Noun.CQ: 1, Noun.QP: 2, Noun.SRQ: 3}  # as `enum noun` of library/lab.h
+_CM_ID = 4
+_NOUN_OF = {number: noun for noun, number in _EVENT_NOUNS.items()}
+
+
+def word(handler: Handler) -> Handler:
+    """The handler of the word of its name, without the underscore."""
+    HANDLERS[handler.__name__.removeprefix("_")] = handler
+    return handler
+
+
+# --------------------------------------------------------------------------- devices
+@word
+def _query_device(call: Call) -> Answer:
+    found = call.perform("query_device_ex", device=Ref(call.node))
+    numbers = {name: value for name, value in found.items() if isinstance(value, int)}
+    guid = int.from_bytes(call.calls.world.nodes[call.node].mac.to_bytes(8, "big"), "little")
+    # vendor_id 0: perftest takes another way for the devices of some vendors.
+    attr = numbers | {
+        "fw_ver": found["fw_ver"], "node_guid": guid, "sys_image_guid": guid, "vendor_id": 0,
+        "max_sge": min(numbers["max_send_sge"], numbers["max_recv_sge"]),
+    }  # fmt: skip
+    return {**numbers, "attr": attr}
+
+
+@word
+def _query_port(call: Call) -> Answer:
+    found = call.perform("query_port", device=Ref(call.node), port_num=call.ask["port_num"])
+    return {"attr": {name: value for name, value in found.items() if isinstance(value, int)}}
+
+
+@word
+def _query_gid(call: Call) -> Answer:
+    call.perform(
+        "query_gid", device=Ref(call.node), port_num=call.ask["port_num"], index=call.ask["index"]
+    )
+    gids = call.calls.world.nodes[call.node].gids
+    return {"gid": gids[call.ask["index"]] if call.ask["index"] < len(gids) else 0}
+
+
+@word
+def _query_pkey(call: Call) -> Answer:
+    found = call.perform(
+        "query_pkey", device=Ref(call.node), port_num=call.ask["port_num"], index=call.ask["index"]
+    )
+    return {"pkey": int(found["pkey"], 16)}
+
+
+@word
+def _clock(call: Call) -> Answer:
+    return {"ns": call.calls.world.now_ns}
+
+
+# --------------------------------------------------------------------------- objects
+def _destroyer(name: str, noun: Noun) -> None:
+    def handler(call: Call) -> Answer:
+        call.calls.unmake(call.program, noun, call.node, call.ask["handle"])
+        return NOTHING
+
+    HANDLERS[name] = handler
+
+
+for _name, _noun in {
+    "dealloc_pd": Noun.PD, "dereg_mr": Noun.MR, "dealloc_mw": Noun.MW,
+    "destroy_comp_channel": Noun.CHANNEL, "destroy_cq": Noun.CQ, "destroy_qp": Noun.QP,
+    "destroy_srq": Noun.SRQ, "close_xrcd": Noun.XRCD, "destroy_ah": Noun.AH,
+}.items():  # fmt: skip
+    _destroyer(_name, _noun)
+
+
+@word
+def _alloc_pd(call: Call) -> Answer:
+    return {"handle": call.make("alloc_pd", Noun.PD).number}
+
+
+def _place(calls: Calls, program: Program, node: str, ask: Fields) -> int:
+    """Where the node has the memory of a registration: what the process has not mapped, nowhere."""
+    writable = bool(ask["access"] & Access.LOCAL_WRITE)
+    addr: int = ask["addr"]
+    length: int = ask["length"]
+    if not length or not memory.is_mapped(program.pid, addr, length, writable=False):
+        return NOT_MAPPED + addr % PAGE
+    if writable and not memory.is_mapped(program.pid, addr, length, writable=True):
+        return READ_ONLY + addr % PAGE
+    return calls.map(program, node, addr, length)
+
+
+@word
+def _reg_mr(call: Call) -> Answer:
+    place = _place(call.calls, call.program, call.node, call.ask)
+    at = {} if call.ask["iova"] == place else {"hca_va": call.ask["iova"]}
+    verb = "reg_mr_iova" if at else "reg_mr"
+    pd = call.ref(Noun.PD, "pd")
+    mr = call.make(verb, Noun.MR, pd=pd, length=call.ask["length"], access=call.ask["access"],
+        addr=place, **at,
+    )  # fmt: skip
+    call.program.regions[call.node, Noun.MR, mr.number] = (call.ask["addr"], call.ask["length"])
+    call.program.memory.add(call.ask["addr"], call.ask["length"])
+    return {"handle": mr.number, "lkey": mr.lkey, "rkey": mr.rkey}
+
+
+@word
+def _rereg_mr(call: Call) -> Answer:
+    handle: Handle = (call.node, Noun.MR, call.ask["handle"])
+    given: Ask = call.calls.given(call.node, pd=(Noun.PD, call.ask["pd"]))
+    if moves := call.ask["flags"] & 1:  # IBV_REREG_MR_CHANGE_TRANSLATION
+        given |= {
+            "addr": _place(call.calls, call.program, call.node, call.ask),
+            "length": call.ask["length"],
+        }
+    ref = call.calls.ref(*handle)
+    call.perform("rereg_mr", mr=ref, flags=call.ask["flags"], access=call.ask["access"], **given)
+    if moves and handle in call.program.regions:
+        call.program.memory.remove(*call.program.regions[handle])
+        call.program.regions[handle] = (call.ask["addr"], call.ask["length"])
+        call.program.memory.add(call.ask["addr"], call.ask["length"])
+    mr = call.calls.find(ref)
+    return {"lkey": mr.lkey, "rkey": mr.rkey}
+
+
+@word
+def _alloc_mw(call: Call) -> Answer:
+    pd = call.ref(Noun.PD, "pd")
+    mw = call.make("alloc_mw", Noun.MW, pd=pd, type=call.ask["type"])
+    return {"handle": mw.number, "rkey": mw.rkey}
+
+
+@word
+def _bind_mw(call: Call) -> Answer:
+    window = call.ref(Noun.MW, "mw")
+    asked = {
+        "wr_id": call.ask["wr_id"], "flags": call.ask["flags"], "bind_mr": call.ask["mr"] or None,
+        **{f"bind_{name}": call.ask[name] for name in ("addr", "length", "access")},
+    }  # fmt: skip
+    call.perform("bind_mw", qp=call.ref(Noun.QP, "qp"), mw=window, asked=asked)
+    return {"rkey": call.calls.find(window).rkey}
+
+
+# --------------------------------------------------------------------------- completions
+@word
+def _create_cq(call: Call) -> Answer:
+    given: Ask = call.calls.given(call.node, channel=(Noun.CHANNEL, call.ask["channel"]))
+    verb = "create_cq_ex" if call.ask["is_extended"] else "create_cq"
+    if call.ask["is_extended"]:
+        given["wc_flags"] = call.ask["wc_flags"]
+    cqe, vector = _signed(call.ask["cqe"]), _signed(call.ask["comp_vector"])
+    made = call.make(verb, Noun.CQ, cqe=cqe, comp_vector=vector, **given)
+    return {"handle": made.number, "cqe": made.capacity}
+
+
+def _signed(value: int) -> int:
+    """A C int that travelled as 32 bits."""
+    return value - (1 << 32) if value >> 31 else value
+
+
+@word
+def _resize_cq(call: Call) -> Answer:
+    ref = call.ref(Noun.CQ)
+    call.perform("resize_cq", cq=ref, cqe=_signed(call.ask["cqe"]))
+    return {"cqe": call.calls.find(ref).capacity}
+
+
+def completion(cqe: Cqe) -> bytes:
+    """A completion as it travels."""
+    return WC.pack(cqe)
+
+
+@word
+def _req_notify_cq(call: Call) -> Answer:
+    ref = call.ref(Noun.CQ)
+    call.perform("req_notify_cq", cq=ref, solicited_only=bool(call.ask["solicited_only"]))
+    return NOTHING
+
+
+@word
+def _get_cq_event(call: Call) -> Answer:
+    channel = call.ref(Noun.CHANNEL)
+    return {"cq": call.perform("get_cq_event", channel=channel).cq.number}
+
+
+@word
+def _ack_cq_events(call: Call) -> Answer:
+    ref = call.ref(Noun.CQ)
+    call.perform("ack_cq_events", cq=ref, nevents=call.ask["nevents"])
+    return NOTHING
+
+
+@word
+def _get_async_event(call: Call) -> Answer:
+    report = call.perform("get_async_event", node=Ref(call.node))
+    if report.thing is None:
+        return {"event": report.event, "number": report.port_num or 0}
+    noun = _EVENT_NOUNS[report.thing.noun]
+    return {"event": report.event, "noun": noun, "number": report.thing.number}
+
+
+@word
+def _ack_async_event(call: Call) -> Answer:
+    noun = _NOUN_OF.get(call.ask["noun"])
+    what = Ref(call.node) if noun is None else call.calls.ref(call.node, noun, call.ask["number"])
+    call.perform("ack_async_event", what=what, event=call.ask["event"])
+    return NOTHING
+
+
+@word
+def _sleep(call: Call) -> Answer:
+    """The call.program blocks from now on, in get_cq_event of a channel or in get_async_event."""
+    if call.ask["noun"] == _CM_ID:
+        call.program.asleep_in = ("rdma_get_cm_event", Ref(call.node))
+    elif call.ask["noun"]:
+        channel = call.ref(Noun.CHANNEL, "number")
+        call.program.asleep_in = ("get_cq_event", channel)
+    else:
+        call.program.asleep_in = ("get_async_event", Ref(call.node))
+    return NOTHING
+
+
+@word
+def _start_poll(call: Call) -> Answer:
+    return _look(call.calls, call.node, call.ask["handle"], "start_poll")
+
+
+@word
+def _next_poll(call: Call) -> Answer:
+    return _look(call.calls, call.node, call.ask["handle"], "next_poll")
+
+
+def _look(calls: Calls, node: str, number: int, verb: str) -> Answer:
+    ref = calls.ref(node, Noun.CQ, number)
+    calls.perform(verb, cq=ref)
+    queue = calls.find(ref)
+    cqe = queue.cqes[queue.reading - 1]
+    return {"wc": cqe, "completion_ts": cqe.at_ns}
+
+
+@word
+def _end_poll(call: Call) -> Answer:
+    call.perform("end_poll", cq=call.ref(Noun.CQ))
+    return NOTHING
+
+
+# --------------------------------------------------------------------------- queue pairs
+@word
+def _create_qp(call: Call) -> Answer:
+    init: Ask = dict(call.calls.given(
+        call.node, send_cq=(Noun.CQ, call.ask["send_cq"]), recv_cq=(Noun.CQ, call.ask["recv_cq"]),
+        srq=(Noun.SRQ, call.ask["srq"]), xrcd=(Noun.XRCD, call.ask["xrcd"]),
+    ))  # fmt: skip
+    init |= {
+        "qp_type": call.ask["qp_type"],
+        "sq_sig_all": call.ask["sq_sig_all"],
+        "cap": call.ask["cap"],
+    }
+    pd = call.calls.given(call.node, pd=(Noun.PD, call.ask["pd"]))
+    if call.ask["max_tso_header"]:
+        init["max_tso_header"] = call.ask["max_tso_header"]
+    if call.ask["is_extended"]:
+        init |= {"send_ops_flags": call.ask["send_ops_flags"], **pd}
+        qp = call.make("create_qp_ex", Noun.QP, init_attr=init)
+        call.perform("qp_to_qp_ex", qp=call.calls.ref(call.node, Noun.QP, qp.number))
+    else:
+        qp = call.make("create_qp", Noun.QP, init_attr=init, **pd)
+    return {"handle": qp.number, "cap": qp.told_cap}
+
+
+@word
+def _modify_qp(call: Call) -> Answer:
+    mask, attr = call.ask["mask"], call.ask["attr"]
+    given = {name: attr.get(name, 0) for name, row in ATTRIBUTES.items() if mask & row.mask}
+    for path in ("ah_attr", "alt_ah_attr"):
+        if path in given:
+            given[path] = address(given[path])
+    call.perform("modify_qp", qp=call.ref(Noun.QP), attr=given,
+                  attr_mask=mask)  # fmt: skip
+    return NOTHING
+
+
+def address(attr: Fields) -> Ask:
+    """An `ibv_ah_attr` without the members that are 0."""
+    return {name: value for name, value in attr.items() if value}
+
+
+@word
+def _query_qp(call: Call) -> Answer:
+    found = call.perform("query_qp", qp=call.ref(Noun.QP))
+    return {"attr": found, "sq_sig_all": found.init_attr.sq_sig_all}
+
+
+@word
+def _create_srq(call: Call) -> Answer:
+    attr, kind = call.ask["attr"], call.ask["srq_type"]
+    given = call.calls.given(
+        call.node,
+        pd=(Noun.PD, call.ask["pd"]),
+        xrcd=(Noun.XRCD, call.ask["xrcd"]),
+        cq=(Noun.CQ, call.ask["cq"]),
+    )
+    if kind:
+        init = {**given, "attr": attr, "srq_type": kind}
+        srq = call.make("create_srq_ex", Noun.SRQ, init_attr=init)
+    elif "pd" in given:
+        srq = call.make("create_srq", Noun.SRQ, pd=given["pd"], attr=attr)
+    else:
+        raise bad_handle()
+    ref = call.calls.ref(call.node, Noun.SRQ, srq.number)
+    number = call.perform("get_srq_num", srq=ref) if kind else 0
+    return {
+        "handle": srq.number,
+        "number": number,
+        "attr": call.perform("query_srq", srq=ref),
+    }
+
+
+@word
+def _modify_srq(call: Call) -> Answer:
+    named = {1: "max_wr", 2: "srq_limit"}
+    attr = {name: call.ask[name] for bit, name in named.items() if call.ask["mask"] & bit}
+    srq = call.ref(Noun.SRQ)
+    call.perform("modify_srq", srq=srq, attr=attr, srq_attr_mask=call.ask["mask"])
+    return NOTHING
+
+
+@word
+def _query_srq(call: Call) -> Answer:
+    return {"attr": call.perform("query_srq", srq=call.ref(Noun.SRQ))}
+
+
+@word
+def _open_xrcd(call: Call) -> Answer:
+    descriptor = call.ask["fd"]
+    if descriptor >= 0:  # processes share a domain by the inode of its file
+        status = os.stat(f"/proc/{call.program.pid}/fd/{descriptor}")  # noqa: PTH116
+        descriptor = call.calls.files.setdefault(
+            (status.st_dev, status.st_ino), len(call.calls.files)
+        )
+    made = call.make("open_xrcd", Noun.XRCD, fd=descriptor, oflag=call.ask["oflag"])
+    return {"handle": made.number}
+
+
+@word
+def _create_ah(call: Call) -> Answer:
+    pd = call.ref(Noun.PD, "pd")
+    made = call.make("create_ah", Noun.AH, pd=pd, attr=address(call.ask["attr"]))
+    return {"handle": made.number}
+
+
+@word
+def _attach_mcast(call: Call) -> Answer:
+    call.perform("attach_mcast", qp=call.ref(Noun.QP, "qp"), gid=call.ask["gid"])
+    return NOTHING
+
+
+@word
+def _detach_mcast(call: Call) -> Answer:
+    call.perform("detach_mcast", qp=call.ref(Noun.QP, "qp"), gid=call.ask["gid"])
+    return NOTHING

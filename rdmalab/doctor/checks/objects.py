@@ -1,0 +1,413 @@
+"""Calls about objects that were refused: limits of the device, objects in use, pointers."""
+
+import re
+
+from rdmalab.command import CallArguments, Noun, Ref, Thing
+from rdmalab.doctor.case import Call, Case, QueuePair, Receive, Send
+from rdmalab.doctor.facts.modified import ModifyCall, asked_of, corrected, takes
+from rdmalab.doctor.facts.thread_waits import cqs_of
+from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
+from rdmalab.doctor.fixes.changed_calls import arguments, beyond, otherwise, with_at_most
+from rdmalab.doctor.fixes.thread_order import ordered
+from rdmalab.doctor.named import gone_in
+from rdmalab.doctor.refused_calls import OF_USE
+from rdmalab.doctor.thrown_away import cq_of
+from rdmalab.hca.attributes import Capacity
+from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
+from rdmalab.hca.mr import pages_bytes
+from rdmalab.hca.qp_lifecycle import QP_LIMITS
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind, event_of, noun_of, wqe_of
+from rdmalab.spec.rules import RULES
+from rdmalab.spec.states import QPState
+from rdmalab.views import fmt
+from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import VERBS, exists, users_of
+
+# ------------------------------------------------------------ bring-up-attr
+# bring-up-attr: modify_qp was refused for what it was given, or was not.
+_OF_MODIFY = (
+    "transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
+    "mask-mismatch", "draining", "ah-port", "alt-path",
+)  # fmt: skip
+
+
+@check("bring-up-attr", verbs=("modify_qp",))
+def bring_up_attr(case: Case, call: Call) -> Finding:
+    """Which attribute of which move was wrong."""
+    qp = case.qp
+    if call.refusal not in _OF_MODIFY:
+        return ok("its attributes are not the reason")
+    asked = asked_of(case, call)
+    if asked is None or qp is None:
+        return fail(fact(call.message, call.event))
+    lines = corrected(case, qp, asked)
+    return fail(
+        fact(f"{case.qp_name(qp)}, {_move(asked)}: {call.message}", call.event),
+        *_law(case, asked, call.refusal), cure=Fix(lines) if lines else None,
+    )  # fmt: skip
+
+
+def _move(asked: ModifyCall) -> str:
+    return f"{asked.now.name} to {fmt.member(asked.to, QPState)}"
+
+
+def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
+    """What would have been right."""
+    return [fact(text) for text in takes(case, asked, rule)]
+
+
+# ------------------------------------------------------------ beyond-device
+# beyond-device: more was asked for than this device has.
+# By rule: each argument, and the number of the device that it may not exceed.
+_LIMITS: dict[str, dict[str, str]] = {
+    "qp-cap": {**QP_LIMITS, "max_tso_header": "max_tso_header"},
+    "qp-memory": {},
+    "cqe-range": {"cqe": "max_cqe"},
+    "srq-range": {"max_wr": "max_srq_wr", "max_sge": "max_srq_sge"},
+    "mr-length": {"length": "max_mr_size"},
+    "limit": {},
+}
+_COUNTED = re.compile(r"max_(\w+)=\d+$")  # the limit of objects of a noun
+_MAKING = (
+    "create_qp", "create_qp_ex", "create_cq", "create_cq_ex", "resize_cq", "create_srq",
+    "create_srq_ex", "modify_srq", "reg_mr", "reg_mr_iova", "alloc_pd", "alloc_mw", "create_ah",
+)  # fmt: skip
+
+
+@check("beyond-device", verbs=_MAKING)
+def beyond_device(case: Case, call: Call) -> Finding:
+    """Of a refused call that makes something, whether a number of the device was the reason."""
+    if call.refusal not in _LIMITS:
+        return ok("it asked for no more than the device has")
+    given = arguments(case, _MAKING)
+    caps = case.profile.caps
+    most = {name: int(getattr(caps, cap)) for name, cap in _LIMITS[call.refusal].items()}
+    over = beyond(given, most)
+    if most and not over:
+        return ok("it asked for too little, not for too much")
+    asked = ", ".join(over) if over else call.message
+    if counted := _COUNTED.search(call.message):
+        return _all_in_use(case, call, Noun(counted[1]))
+    return fail(
+        fact(f"{call.verb} asked the device of {case.node} for too much: {asked}", call.event),
+        cure=_beyond_device_cure(case, given, most),
+    )
+
+
+def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
+    """The objects that hold all that the device has of a noun, and who made them."""
+    things = [Thing(noun, case.node, number) for number in case.hca.tables[noun].items]
+    if not things:
+        return ok(f"no {noun.upper()} of {case.node} exists any more")
+    gone = sum(noun_of(r) == noun for r in case.log.of(Kind.DESTROYED, case.node))
+    idle = [case.names.of(it) for it in things if not any(users_of(case.world, it))]
+    verb, made = VERBS[noun], case.log.created(things[0])
+    maker = case.log.asked(made)[1] if made is not None else ""
+    by = f", made by {maker}" if maker else ""
+    first = f"{case.names.of(things[0])} to {case.names.of(things[-1])}"
+    unused = f"; the oldest that nothing uses is {idle[0]}" if idle else ""
+    return fail(
+        fact(f"{call.verb}: {call.message}", call.event),
+        fact(f"{fmt.count(len(things), noun.upper())} of {case.node} exist, {first}{by}; "
+             f"{gone or 'none'} ended by {verb}", made),
+        cure=Fix(program=f"{verb} what is no longer needed before the next {call.verb}{unused}"),
+        since=call.event,
+    )  # fmt: skip
+
+
+def _beyond_device_cure(case: Case, given: CallArguments, most: dict[str, int]) -> Fix:
+    """The same with what the device has."""
+    changed = with_at_most(given, most) if most else _smaller(case, given)
+    if not changed or changed == given:
+        return Fix(program="ask for no more than query_device reports")
+    return Fix(otherwise(case, changed))
+
+
+def _smaller(case: Case, given: CallArguments) -> CallArguments:
+    """As many sends as fit into the memory of a send queue, where each number alone is allowed."""
+    init = given.get("init_attr", {})
+    cap = init.get("cap", {})
+    room = case.profile.caps.max_sq_bytes // Capacity(**cap).wqe_bytes
+    if room >= cap.get("max_send_wr", 0):
+        return {}
+    return given | {"init_attr": init | {"cap": cap | {"max_send_wr": room}}}
+
+
+# ------------------------------------------------------------ memlock
+# memlock: the process may not lock so much memory.
+_MEMLOCK_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
+
+
+@check("memlock", verbs=_MEMLOCK_VERBS)
+def memlock(case: Case, call: Call) -> Finding:
+    """Of a refused registration, whether RLIMIT_MEMLOCK was the reason."""
+    if call.refusal != "mr-memlock":
+        return ok("the limit of locked memory was not the reason")
+    limit, given = case.profile.caps.memlock_limit, arguments(case, _MEMLOCK_VERBS)
+    held = {n: pages_bytes(mr.addr, mr.length) for n, mr in case.hca.mrs.items.items()}
+    names = " ".join(case.name(Noun.MR, case.node, number) for number in held)
+    length = given.get("length")
+    asked = f"{length:,} bytes" if length is not None else "memory"
+    evidence = [
+        fact(f"{call.verb} would lock {asked}; all regions together may have {limit:,} "
+             f"(RLIMIT_MEMLOCK of the process on {case.node})", call.event),
+    ]  # fmt: skip
+    if held:
+        made = [event_of(r) for r in case.log.of(Kind.CREATED, case.node)
+                if noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
+        total = f"{sum(held.values()):,} bytes are locked for {names}"
+        evidence.append(fact(total, made[-1] if made else None))
+    return fail(*evidence, cure=_memlock_cure(case, limit - sum(held.values())), since=call.event)
+
+
+def _memlock_cure(case: Case, room: int) -> Fix:
+    """What still may be locked; more is a matter of the system."""
+    given = arguments(case, ("reg_mr", "reg_mr_iova"))
+    length = room // PAGE * PAGE - (given.get("addr") or 0) % PAGE
+    if not given or not 0 < length < given["length"]:
+        raised = "raise the limit before it starts (ulimit -l, LimitMEMLOCK), or register less"
+        return Fix(program=raised)
+    return Fix(otherwise(case, {"length": length}))
+
+
+# ------------------------------------------------------------ unmapped
+# unmapped: what was to be registered is not memory of the process, or not all of it.
+_UNMAPPED_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
+
+
+@check("unmapped", verbs=_UNMAPPED_VERBS)
+def unmapped(case: Case, call: Call) -> Finding:
+    """Of a refused registration, how many bytes are mapped from its address on."""
+    if call.refusal != "mr-unmapped":
+        return ok("all of it is memory of the process")
+    given = arguments(case, _UNMAPPED_VERBS)
+    addr, length = given.get("addr"), given.get("length")
+    if addr is None or length is None:
+        return fail(fact(f"{call.verb}: {call.message}", call.event))
+    place = f"at {addr:#x}" if addr < READ_ONLY else "at the address that the program gave"
+    evidence = [fact(f"{call.verb} was given {length:,} bytes {place}", call.event)]
+    buffer = _around(case, addr)
+    if buffer is None:
+        evidence.append(fact(f"nothing is mapped {place}"))
+        return fail(*evidence, cure=Fix(program="register memory that the process has"))
+    left = buffer.addr + buffer.length - addr
+    evidence.append(
+        fact(f"the buffer there has {buffer.length:,} bytes from {buffer.addr:#x}: {left:,} from "
+             f"{addr:#x} on")
+    )  # fmt: skip
+    return fail(*evidence, cure=Fix(otherwise(case, {"length": left})))
+
+
+def _around(case: Case, addr: int) -> Buffer | None:
+    """The buffer in which an address lies."""
+    buffers = [*case.hca.memory.buffers, *case.hca.memory.chosen]
+    return next((b for b in buffers if b.addr <= addr < b.addr + b.length), None)
+
+
+_MOST, _LISTED = 3, 8  # users with a line of their own; those in the line after them
+
+
+@check("in-use")
+def in_use(case: Case, call: Call) -> Finding:
+    """Of a refused destroy call, which objects use the thing, and the calls that made them."""
+    if call.refusal not in OF_USE or call.invocation is None:
+        return NA
+    named = [value for value in call.invocation.arguments.values() if isinstance(value, Ref)]
+    thing = case.names.find(str(named[0])) if named else None
+    if thing is None or not exists(case.world, thing):
+        return ok("it has been destroyed since")
+    users = [user for user, _ in users_of(case.world, thing)]
+    if not users:
+        return ok("nothing uses it now")
+    name = case.names.of(thing)
+    others = [case.names.of(user) for user in users[_MOST:]]
+    rest = [fact(f"{name} is also used by {fmt.listed(others, _LISTED)}")] if others else []
+    return fail(
+        *[_held(case, user, name) for user in users[:_MOST]], *rest,
+        cure=Fix([*_release(case, thing), *otherwise(case, {})]), since=call.event,
+    )  # fmt: skip
+
+
+def _held(case: Case, user: Thing, name: str) -> Evidence:
+    """`A.qp0, made by A.main, uses A.cq0`, and the event in which it was made."""
+    event = case.log.created(user)
+    maker = case.log.asked(event)[1] if event is not None else ""
+    by = f", made by {maker}," if maker else ""
+    return fact(f"{case.names.of(user)}{by} uses {name}", event)
+
+
+def _release(case: Case, thing: Thing) -> list[str]:
+    """The lines that destroy all users of a thing, those of the users first."""
+    lines: dict[str, None] = {}
+    for user, verb in users_of(case.world, thing):
+        lines |= dict.fromkeys(_release(case, user))
+        lines[f"{verb} {case.names.of(user)}"] = None
+    return list(lines)
+
+
+# ------------------------------------------------------------ destroyed-with-work
+@check("destroyed-with-work")
+def destroyed_with_work(case: Case, work: Send | Receive) -> Finding:
+    """FAIL of work that had not ended, or was not polled for, when its queue was destroyed."""
+    thing = case.subject.thing
+    if work.posted is None:
+        return NA
+    unpolled = case.profile.reset_purges_cqes and work.added is not None and work.polled is None
+    if case.lives(thing) or (work.ending is not None and not unpolled):
+        return ok("its queue was not destroyed before it was done")
+    event, name = case.log.destroyed(thing), case.names.of(thing)
+    if event is None:
+        return NA
+    before = "before it was done"
+    if work.added is not None:
+        cq = case.name(Noun.CQ, thing.node, work.added.cq)
+        before = f"before a poll: this device removed its completion from {cq}"
+    call = f"destroy_{thing.noun} {name}"
+    poll = Fix(program=f"poll its completion before {call}")
+    poll = ordered(case.log, event, work.posted, name) or poll
+    waits = case.receive is not None and thing.noun is Noun.QP  # a message may never come for it
+    return fail(
+        fact("it was posted", work.posted),
+        fact(f"{case.log.who(event)} destroyed {name} {before}", event),
+        cure=recovery.drain(name, call, _waiter(case, event)) if waits else poll, since=event,
+    )  # fmt: skip
+
+
+def _waiter(case: Case, event: int) -> str:
+    """The other thread that waits for a receive of a destroyed queue pair; empty if none."""
+    cq = cq_of(case.session, case.log, case.subject.thing, "recv_cq")
+    waiting = [case.name(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)
+               if p.state not in (ProgramState.DONE, ProgramState.FAILED)
+               and cq in cqs_of(case, p)]  # fmt: skip
+    return next((name for name in waiting if name != case.log.who(event)), "")
+
+
+# ------------------------------------------------------------ segfault-class
+# segfault-class: in C the program would have crashed; here the call was refused.
+CRASHES = frozenset(
+    rule for rule, row in RULES.items()
+    if rule.startswith("crash-") and rule != "crash-deadlock"
+) | {"use-after-destroy"}  # fmt: skip
+ADVICE = {
+    "crash-next": "clear each request before you fill it in; next=NULL in the last of a list",
+    "crash-bad-wr": "pass a pointer for bad_wr, and read it when the call returns an error",
+    "crash-ah": "name an address handle in each datagram",
+    "crash-ah-pointer": "let ah point to an address handle that create_ah made",
+    "crash-mw": "name a memory window in each bind",
+    "crash-inline": "let INLINE copy from memory of the program only",
+    "crash-hdr": "let hdr point to the headers of the segments",
+    "crash-wc-read": "ask for the field in wc_flags of create_cq_ex, or do not read it",
+    "crash-builder": "name the operation in send_ops_flags of create_qp_ex",
+    "crash-setter": "call only the setters that this type of queue pair has",
+    "crash-sg": "let sg_list point to as many elements as num_sge counts",
+    "use-after-destroy": "set a pointer to NULL when its object is destroyed",
+}
+
+
+@check("segfault-class")
+def segfault_class(case: Case, call: Call) -> Finding:
+    """FAIL of a refused call in whose place C follows a pointer to nowhere."""
+    if call.refusal not in CRASHES:
+        return ok("C would have returned an error, too")
+    if (used := _used_after(case, call)) is not None:
+        return used
+    return fail(*_evidence(call), cure=_cure(case, call), since=call.event)
+
+
+def _evidence(call: Call) -> list[Evidence]:
+    line = call.invocation.line if call.invocation is not None else ""
+    return [fact(line or call.verb, call.event), fact(call.message)]
+
+
+def _used_after(case: Case, call: Call) -> Finding | None:
+    """Who destroyed the object, and who used it then; between threads the cure is an order."""
+    gone = gone_in(case.session, call.invocation) if call.refusal == "use-after-destroy" else []
+    event = case.log.destroyed(gone[0]) if gone else None
+    if event is None:
+        return None
+    name, owner, user = case.names.of(gone[0]), case.log.who(event), call.program or "a call"
+    line = call.invocation.line if call.invocation is not None else call.verb
+    return fail(
+        fact(f"{owner} destroyed {name}", event),
+        fact(f"{user} used {name} after that: {line}", call.event),
+        cure=_order(case, name, event, call), since=call.event,
+    )  # fmt: skip
+
+
+def _order(case: Case, name: str, destroyed: int, call: Call) -> Fix:
+    """For two threads an order; a pointer to NULL within one thread."""
+    owner, user = case.log.who(destroyed), call.program or "a call"
+    if owner != user and call.verb.startswith(("destroy_", "dealloc_", "dereg_", "close_")):
+        return Fix(program=f"let only one of {owner} and {user} destroy {name}")
+    order = ordered(case.log, destroyed, call.event, name)
+    return order or Fix(program=ADVICE[call.refusal])
+
+
+def _cure(case: Case, call: Call) -> Fix:
+    lines = []
+    if call.refusal in ("crash-sg", "crash-inline"):
+        lines = _with_memory(case, call)
+    elif call.refusal == "crash-bad-wr":
+        lines = _with_room(case, call)
+    elif call.refusal in ("crash-ah", "crash-ah-pointer"):
+        lines = _with_handle(case, call)
+    return Fix(lines) if lines else Fix(program=ADVICE[call.refusal])
+
+
+def _requests(call: Call) -> list[CallArguments]:
+    """The work requests that were given."""
+    found = call.invocation.arguments.get("wr") if call.invocation is not None else None
+    return [dict(wr) for wr in found if isinstance(wr, dict)] if isinstance(found, list) else []
+
+
+def _with_memory(case: Case, call: Call) -> list[str]:
+    """The same with the buffers of the last request that was good, or with some."""
+    requests, qp = _requests(call), case.qp
+    if qp is None or len(requests) != 1 or call.invocation is None:
+        return []
+    wr = {key: value for key, value in requests[0].items() if key != "num_sge"}
+    sends = call.verb == "post_send"
+    kind = Kind.SEND_POSTED if sends else Kind.RECV_POSTED
+    wqes = [wqe_of(r) for r in case.log.of(kind, qp.node, qp.number)]
+    posted = [wqe for wqe in wqes if wqe.wr.sg]
+    if posted:
+        wr["sg"] = [memory_fixes.region_ref(text) for text in
+                    (simple_fixes.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
+                    if not text.startswith("{")]  # fmt: skip
+    else:
+        wr["sg"] = [memory_fixes.region_ref(text) for text in _any(case, qp)]
+    return [memory_fixes.rephrased(case, call.invocation, wr=[wr])] if wr["sg"] else []
+
+
+def _any(case: Case, qp: QueuePair) -> list[str]:
+    """A few bytes of a region in the domain of the queue pair."""
+    for number, mr in case.world.nodes[qp.node].mrs.items.items():
+        if mr.pd == qp.pd:
+            return [f"{case.name(Noun.MR, qp.node, number)}[0:{min(8, mr.length)}]"]
+    return []
+
+
+def _with_room(case: Case, call: Call) -> list[str]:
+    """The call has an error to tell because a queue is full: make room, and post once more."""
+    qp, invocation, peer = case.qp, call.invocation, case.peer
+    if qp is None or invocation is None or "full" not in call.message:
+        return []
+    again = memory_fixes.rephrased(case, invocation, bad_wr=None)
+    if call.verb == "post_send":
+        return [f"poll_cq {case.name(Noun.CQ, qp.node, qp.send_cq)} num_entries=16", again]
+    message = memory_fixes.a_message(case, peer, 1) if peer is not None else []
+    return [*message, "run", f"poll_cq {case.name(Noun.CQ, qp.node, qp.recv_cq)}", again]
+
+
+def _with_handle(case: Case, call: Call) -> list[str]:
+    """A datagram needs an address handle: one of the queue pair's domain."""
+    requests, qp = _requests(call), case.qp
+    if qp is None or len(requests) != 1 or call.invocation is None:
+        return []
+    for number, handle in case.world.nodes[qp.node].ahs.items.items():
+        if handle.pd == qp.pd:
+            name = memory_fixes.ref(case.name(Noun.AH, qp.node, number))
+            return [memory_fixes.rephrased(case, call.invocation, wr=[{**requests[0], "ah": name}])]
+    return []

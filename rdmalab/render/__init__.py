@@ -1,0 +1,1 @@
+"""Rows as cells, and what each meaning looks like. No screen is known here."""

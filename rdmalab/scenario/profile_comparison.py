@@ -1,0 +1,258 @@
+"""Play a scenario on two device models, and find the first event that differs and the cause.
+
+The cause is a cell of the profile table. A profile that notes which of its cells the engines read
+narrows the search; then the scenario is played again with single cells of the other profile. What
+is named is proved: with these cells, and not with fewer, the event is as on the other device.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+
+from rdmalab.doctor.report import Report
+from rdmalab.scenario.loader import Scenario
+from rdmalab.scenario.profile_cells import (
+    PARTS,
+    Cause,
+    Cell,
+    Reading,
+    cause,
+    changed,
+    copied,
+    differing,
+    plain,
+    watching,
+)
+from rdmalab.scenario.runner import OpenSession, Through
+from rdmalab.session.session import Session
+from rdmalab.spec.profiles import PROFILES, Profile
+from rdmalab.spec.records import at_ns_of, event_of, kind_of, packet_of
+from rdmalab.views import fmt, packets, record_text, story
+from rdmalab.views.packets import CARRIES
+from rdmalab.wire.links import encode
+from rdmalab.wire.packet import Packet
+
+_NOTHING = ("no such event",)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first event that differs; if none does, the first step that ends differently.
+
+    Events are compared by their sentences, and if all are equal by the bytes of packets.
+    event: None: no event differs. step: its number, from 1. line: its command. left, right: what
+    happened. causes: none: no cells of the table explain it.
+    """
+
+    event: int | None
+    step: int
+    line: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    causes: tuple[Cause, ...] = ()
+
+
+@dataclass(slots=True)
+class _Play:
+    """A scenario played to its end.
+
+    By event: its time and sentences, what its command returned, the bytes of its packets.
+    """
+
+    runner: Through
+    asked: dict[str, Reading]
+    events: dict[int, list[object]] = field(default_factory=dict)
+    answers: dict[int, list[str]] = field(default_factory=dict)
+    octets: dict[int, list[bytes]] = field(default_factory=dict)
+
+    @property
+    def session(self) -> Session:
+        return self.runner.session
+
+
+class ProfilePair:
+    """Plays one scenario under two profiles, by name, and compares the plays.
+
+    ignored: names of cells, or of parts of a profile, in which both have the value of the right
+    one. Raises KeyError for a name that is neither.
+    """
+
+    def __init__(
+        self, scenario: Scenario, open_session: OpenSession, left: str, right: str,
+        ignored: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        for name in ignored:
+            if name.partition("[")[0].partition(".")[0] not in PARTS:
+                raise KeyError(name)
+        self._scenario = scenario
+        self._open_session = open_session
+        self._left, self._right = left, right
+        self._differing = list(differing(PROFILES[left], PROFILES[right]))
+        self._ignored = [cell for cell in self._differing if {cell.text, cell.part} & {*ignored}]
+        self._plays = self._play(left, self._ignored, is_watched=True), self._play(right, ())
+        self._reads_bytes = False  # those of packets, too
+
+    def difference(self) -> Difference | None:
+        """The first difference; None: there is none."""
+        one, other = self._plays
+        self._reads_bytes = False
+        event = self._first_difference(one)
+        if event is None and (step := _step_difference(one, other)) is not None:
+            return step
+        if event is None:
+            self._reads_bytes = True
+            event = self._first_difference(one)
+        if event is None:
+            return None
+        number, line = _step_of(one if event in one.events else other, event)
+        return Difference(event, number, line, *_told(one, other, event), self._causes(event))
+
+    def _play(self, name: str, cells: Sequence[Cell], *, is_watched: bool = False) -> _Play:
+        """cells: that have the values of the right profile."""
+        asked: dict[str, Reading] = {}
+        sessions: list[Session] = []
+        watched = watching(asked, lambda: sessions[0].world.event if sessions else -1)
+
+        def opened(profiles: Mapping[str, Profile], **more: int) -> Session:
+            right = PROFILES[self._right]
+            made = {node: changed(each, cells, right) for node, each in profiles.items()}
+            if is_watched:
+                made = {node: copied(watched, each, {}) for node, each in made.items()}
+            sessions.append(self._open_session(made, **more))
+            return sessions[-1]
+
+        play = _Play(Through(self._scenario, opened, profile=name), asked)
+        while not play.runner.over:
+            for reply in play.runner.replies():
+                if reply.travel is None and not isinstance(reply.value, Report):
+                    event = play.session.world.event if reply.event is None else reply.event
+                    returned = _flat(reply.text.split()[0], reply.value)
+                    play.answers.setdefault(event, []).extend(returned)
+        return _read(play)
+
+    # ------------------------------------------------------------------ causes
+    def _causes(self, event: int) -> tuple[Cause, ...]:
+        """The smallest set of cells with which left does in this event as right.
+
+        First of those that left has read: up to this event both have done the same, so that right
+        has read no other ones.
+        """
+        notes = self._plays[0].asked
+        differing = [cell for cell in self._differing if cell not in self._ignored]
+        read = [c for c in differing if c.part in notes and notes[c.part].event <= event]
+        for cells in (read, differing):
+            if self._explain(event, cells):
+                found = self._fewest(event, cells)
+                return tuple(cause(self._left, self._right, cell, notes) for cell in found)
+        return ()
+
+    def _fewest(self, event: int, cells: list[Cell]) -> list[Cell]:
+        """The cells without those that are not needed: first whole parts, then single entries."""
+        needed = cells
+        groups = [[c for c in cells if c.part == part] for part in {c.part: 0 for c in cells}]
+        for some in (*groups, *([cell] for cell in cells)):
+            fewer = [cell for cell in needed if cell not in some]
+            if len(fewer) < len(needed) and self._explain(event, fewer):
+                needed = fewer
+        return needed
+
+    def _explain(self, event: int, cells: Sequence[Cell]) -> bool:
+        """Whether left with these cells does as right up to this event."""
+        if not cells:
+            return False
+        found = self._first_difference(self._play(self._left, [*self._ignored, *cells]))
+        return found is None or found > event
+
+    def _first_difference(self, one: _Play) -> int | None:
+        """The first event that is not the same as under the right profile; None: all are."""
+        other = self._plays[1]
+        ours, theirs = (each.octets if self._reads_bytes else each.events for each in (one, other))
+        numbers = sorted(ours.keys() | theirs.keys())
+        return next((n for n in numbers if ours.get(n) != theirs.get(n)), None)
+
+
+# --------------------------------------------------------------------------- events
+def _read(play: _Play) -> _Play:
+    """The play with its events filled in."""
+    world, names = play.session.world, play.session.names
+    for record in world.trace.records:
+        event = event_of(record)
+        subject = record_text.subject(names, record)
+        sentence = record_text.sentence(world, names, record)
+        play.events.setdefault(event, []).append((at_ns_of(record), subject, sentence))
+        if kind_of(record) in CARRIES:
+            carried = packet_of(record)
+            octets = encode(carried) if isinstance(carried, Packet) else carried.octets
+            play.octets.setdefault(event, []).append(octets)
+    for event, answers in play.answers.items():
+        play.events.setdefault(event, []).extend(answers)
+    return play
+
+
+def _flat(name: str, value: object) -> Iterator[str]:
+    """A value that a command returned, as `wc_flags = GRH` for each of its parts."""
+    if isinstance(value, Enum | int | str | bytes | None):
+        yield f"{name} = {plain(value)}"
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from _flat(f"{name}[{number}]", item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _flat(f"{name}.{key}", item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for each in fields(value):
+            yield from _flat(f"{name}.{each.name}", getattr(value, each.name))
+
+
+def _told(one: _Play, other: _Play, event: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The event in both plays: in a sentence, else by its records, else by fields of its packet."""
+    for tell in (_sentences, _records, _answers, _packet_fields):
+        left, right = tell(one, event), tell(other, event)
+        if left != right:
+            both = [row for row in left if row in right]
+            cut = [tuple(row for row in rows if row not in both) for rows in (left, right)]
+            return (cut[0] or _NOTHING, cut[1] or _NOTHING)
+    return _NOTHING, _NOTHING
+
+
+def _sentences(play: _Play, event: int) -> list[str]:
+    if event not in play.events:
+        return []
+    row = story.event_row(play.session.world, play.session.names, event)
+    return [f"{fmt.clock(row.at_ns)}  {row.text}" if row.at_ns is not None else row.text]
+
+
+def _records(play: _Play, event: int) -> list[str]:
+    rows = story.record_rows(play.session.world, play.session.names, event)
+    return [f"{row.subject} {row.sentence}" for row in rows]
+
+
+def _answers(play: _Play, event: int) -> list[str]:
+    return play.answers.get(event, [])
+
+
+def _packet_fields(play: _Play, event: int) -> list[str]:
+    decoded = packets.of_event(play.session.world, event)
+    layers = decoded.layers if decoded is not None else []
+    return [f"{layer.name} {row.name} {row.text}" for layer in layers for row in layer.fields]
+
+
+# --------------------------------------------------------------------------- steps
+def _step_of(play: _Play, event: int) -> tuple[int, str]:
+    """The number and the command of the step in which an event happened; 0: before the first."""
+    results = play.runner.results
+    found = next(
+        (each for each in results if each.event >= event), results[-1] if results else None
+    )
+    return (found.number, found.step.line or "") if found is not None else (0, "")
+
+
+def _step_difference(one: _Play, other: _Play) -> Difference | None:
+    """The first step with another outcome although no event differs."""
+    path = one.runner.scenario.path
+    for left, right in zip(one.runner.results, other.runner.results, strict=False):
+        texts = [each.text(path) or str(each.outcome) for each in (left, right)]
+        if texts[0] != texts[1]:
+            said = [tuple(text.splitlines()) for text in texts]
+            return Difference(None, left.number, left.step.line or "", said[0], said[1])
+    return None

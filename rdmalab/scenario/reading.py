@@ -1,0 +1,154 @@
+"""What a person reads in a scenario: notes, questions with choices, and the answers to them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.files import read
+from rdmalab.scenario.planned_step import PlannedStep
+from rdmalab.scenario.source import Source
+
+if TYPE_CHECKING:
+    from rdmalab.scenario.runner import Runner
+
+LETTERS = "abcdefghi"
+"""Of the answers that a question offers."""
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
+_RIGHT = re.compile(r"\s*([a-i])\) ")
+
+
+class Reading(NamedTuple):
+    """What there is to read at a moment.
+
+    about: what the scenario shows, until its first stop runs. revealed: answers to the question of
+    the stop before. before: that stop; None if there is none. stop: the note, question or headline;
+    None before the first. after: answers to this question that were reached. reached: steps done.
+    """
+
+    about: str
+    revealed: tuple[str, ...]
+    before: PlannedStep | None
+    stop: PlannedStep | None
+    after: tuple[str, ...]
+    reached: int
+
+
+def choices(step: PlannedStep) -> Iterator[tuple[str, str]]:
+    """The answers to choose from, each with its letter; none if the step does not ask."""
+    yield from zip(LETTERS, step.step.choices or (), strict=False)
+
+
+def right_letter(reveal: str) -> str:
+    """The letter of the right choice, with which an answer begins; empty if it names none."""
+    found = _RIGHT.match(reveal)
+    return found[1] if found else ""
+
+
+def question(step: PlannedStep) -> tuple[str, str]:
+    """What is read before the question, and the question: the last sentence; both may be empty."""
+    if step.step.predict is None:
+        return step.text, ""
+    text = step.text.rstrip()
+    last = last_sentence(text)
+    return text.removesuffix(last).rstrip(), " ".join(last.split())
+
+
+def last_sentence(text: str) -> str:
+    """The last sentence of a text, with its line breaks."""
+    return _SENTENCE.split(text.rstrip())[-1]
+
+
+def open_letters(runner: "Runner") -> str:
+    """The letters that answer the question which `next` reveals; empty if none is asked."""
+    step = runner.coming
+    return "" if step is None else "".join(letter for letter, _ in choices(step))
+
+
+def right_ahead(runner: "Runner") -> str:
+    """The right letter of the open question; empty if the scenario names none."""
+    ahead = runner.scenario.steps[runner.position :]
+    return right_letter(next((step.step.reveal for step in ahead if step.step.reveal), ""))
+
+
+def note_events(runner: "Runner") -> list[int]:
+    """The events at which the notes of the lesson are read that were reached, on its branch.
+
+    -1 is the moment before the first event.
+    """
+    results = runner.results
+    events = [-1, *(result.event for result in results)]
+    branches = [results[-1].branch if results else "", *(result.branch for result in results)]
+    steps = runner.scenario.steps[: len(events)]
+    found = zip(steps, events, branches, strict=False)
+    return sorted({event for step, event, name in found if step.is_stop and name == branches[-1]})
+
+
+def read_in(step: PlannedStep) -> Iterator[str]:
+    """The texts of a step for a person: its note, question or answer, and the choices."""
+    text = step.step.note or step.step.predict or step.step.reveal
+    if text:
+        yield text.strip()
+    yield from (f"{letter}) {choice.strip()}" for letter, choice in choices(step))
+
+
+def about(file: str) -> str:
+    """What a scenario file or a lab says about itself, or empty; raises FileError."""
+    root = yaml_tree.composed(Source(file, read(file)))
+    given = yaml_tree.plain(root)
+    text = given.get("about") if isinstance(given, dict) else None
+    return text.strip() if isinstance(text, str) else ""
+
+
+def reading(runner: "Runner") -> Reading:
+    """What there is to read at the moment where the session of a runner stands, in the past too."""
+    steps, reached = runner.scenario.steps, _reached(runner)
+    ahead = reached + (reached < len(steps) and steps[reached].is_stop)  # it is read before it runs
+    stop = _stop_before(steps, ahead)
+    before = None if stop is None else _stop_before(steps, stop)
+    about = ""
+    if before is None and not any(step.line for step in steps[stop or reached : reached]):
+        about = (runner.scenario.document.about or runner.scenario.title).strip()
+    if stop is None:
+        return Reading(about, (), None, None, (), reached)
+    earlier = None if before is None else steps[before]
+    revealed = () if before is None else _answers(steps[before:stop])
+    after = _answers(steps[stop:ahead])
+    return Reading(about, revealed, earlier, steps[stop], after, reached)
+
+
+def _stop_before(steps: Sequence[PlannedStep], number: int) -> int | None:
+    """The last stop among the steps before a number; None if there is none."""
+    return next((each for each in reversed(range(number)) if steps[each].is_stop), None)
+
+
+def _answers(steps: Iterable[PlannedStep]) -> tuple[str, ...]:
+    return tuple(step.step.reveal.strip() for step in steps if step.step.reveal is not None)
+
+
+def _reached(runner: "Runner") -> int:
+    """The number of steps that were done at the moment where the session stands."""
+    results, session = runner.results, runner.session
+    branch, event = session.history.branch.name, session.world.event
+    if not results or branch != results[-1].branch or event >= results[-1].event:
+        return len(results)
+    done = [r.number for r in results if r.branch == branch and r.event <= event]
+    return max(done, default=0)
+
+
+def unanswered(steps: Iterable[PlannedStep]) -> Iterator[tuple[PlannedStep, str, str]]:
+    """Each question without an answer and each answer without a question: step, message, hint."""
+    no_answer = "this question has no answer before the next note"
+    write = "write reveal: after the steps that show it"
+    asked: PlannedStep | None = None
+    for step in steps:
+        if step.is_stop:
+            if asked is not None:
+                yield asked, no_answer, write
+            asked = step if step.step.predict is not None else None
+        elif step.step.reveal is not None:
+            if asked is None:
+                yield step, "this reveal answers no question", "write predict: above it"
+            asked = None
+    if asked is not None:
+        yield asked, no_answer, write

@@ -1,0 +1,269 @@
+"""Labs whose work is kept in the state directory, so that it goes on another day; also the tour.
+
+Each time a lab is opened, its work goes to a file with the next number: a session that is restored
+after a crash finds the file with which it began as it was. The first line of a file says what the
+offer at the start needs, so that no YAML is read then.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rdmalab import disk
+from rdmalab.grammar.hints import quoted
+from rdmalab.grammar.text import in_quotes
+from rdmalab.shell.lab_requests import TOUR, enter_lab, open_lab
+from rdmalab.shell.lab_text import standing
+from rdmalab.shell.styled_text import Line, plain
+from rdmalab.shell.tables import DIM, WARN
+from rdmalab.views import fmt
+from rdmalab.workbench.files import Load
+from rdmalab.workbench.lab_words import ReturnToLab, Tour
+from rdmalab.workbench.user_paths import state_path
+
+if TYPE_CHECKING:
+    from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.shell.conversation import Conversation, Emit, Pause
+
+_KEPT = 8  # older files of a lab, with which a session may have begun that is restored later
+_LABS = 20  # labs that are kept, each of one student
+_HEAD = 2_000  # bytes that its first line has at most
+_ODD = re.compile(r"[^A-Za-z0-9.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLab:
+    """The newest work of a student in a lab.
+
+    path: of the lab. name: for `load`. standing: `3 of 10 points`. is_open: something is left.
+    """
+
+    file: Path
+    path: str
+    name: str
+    student: str
+    standing: str
+    is_open: bool
+
+    @property
+    def title(self) -> str:
+        """`labs/sq-full (s1), 3 of 10 points`."""
+        student = f" ({self.student})" if self.student else ""
+        return f"{self.name}{student}, {self.standing}"
+
+
+# --------------------------------------------------------------------------- the words
+async def tour(talk: "Conversation", wish: Tour, emit: "Emit", _pause: "Pause") -> None:
+    """Open the tour with the newest work that is kept and not finished."""
+    from rdmalab.scenario.files import found
+
+    open_kept(talk, Load(found(TOUR), again=wish.again), found(TOUR), emit)
+
+
+async def return_to_lab(
+    talk: "Conversation", wish: ReturnToLab, emit: "Emit", _pause: "Pause"
+) -> None:
+    """Open the newest lab that is kept, or that of a name and a student."""
+    if talk.exercise is not None and not wish.name:
+        talk.report_error("a lab is open: task lists its tasks", emit)
+        return
+    labs = kept()
+    same = [
+        each for each in labs
+        if wish.name in ("", each.name, each.name.rpartition("/")[2])
+        and wish.student in ("", each.student)
+    ]  # fmt: skip
+    recorded = talk.diary.path("")  # of a session that is restored
+    if not same and not recorded:
+        known = "; ".join(each.title for each in labs)
+        what = f"no work in a lab {quoted(wish.name)} is kept" if wish.name else "no lab is kept"
+        hint = f"kept: {known}" if known else "load labs/by-hand student=ID opens one"
+        talk.report_error(f"{what}. {hint}", emit)
+        return
+    path = recorded or same[0].path
+    open_kept(talk, Load(path, student=same[0].student if same else ""), path, emit)
+
+
+def open_kept(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
+    """Open a lab with the work of this student that is kept, else at its beginning; and keep it."""
+    from rdmalab.classroom.lab_session import WrongWork
+    from rdmalab.classroom.playing import BrokenLab
+    from rdmalab.scenario.source import FileError
+
+    path = talk.diary.path(path)
+    try:
+        folder = state_path()
+        lab, work = _found_work(talk, wish, path, folder)
+        newer = _next_file(folder, path, lab)
+        _write(lab, newer)  # another process that opens this lab takes the next number
+    except (FileError, BrokenLab, WrongWork) as error:
+        talk.report_error(str(error), emit)
+        return
+    except OSError as wrong:
+        talk.tell([plain(f"the lab is not kept: {wrong.strerror or wrong}", WARN)], emit)
+        open_lab(talk, wish, path, emit)
+        return
+    if enter_lab(talk, lab, [(path, lab.text), (str(work), _text(work))], emit):
+        lab.autosave = lambda: _kept(lab, newer)
+        talk.tell(list(_goes_on_from(lab)), emit)
+
+
+def _goes_on_from(lab: "LabSession") -> Iterator[Line]:
+    """How much was done already, and how to begin again; nothing of a tour, which shows it."""
+    if lab.work.commands and not lab.lab.document.guided:
+        name, student = _name(lab.lab.source.path), _student(lab)
+        again = f"load {in_quotes(name) if ' ' in name else name} again"
+        again += f" student={student}" if student else ""
+        count = fmt.count(len(lab.lines), "line")
+        yield plain(f"Your work of {count} goes on. To begin again: {again}", DIM)
+
+
+# --------------------------------------------------------------------------- what is kept
+def kept() -> list[KeptLab]:
+    """The labs that are kept, newest first."""
+    found: dict[str, KeptLab] = {}
+    with suppress(OSError):
+        for file in sorted(_files(state_path()), key=_used_ns, reverse=True):
+            stem = file.stem.rpartition("-")[0]
+            if stem not in found and (lab := _read(file)) is not None:
+                found[stem] = lab
+    return list(found.values())
+
+
+def offer() -> str:
+    """The message about the newest work that is not finished; empty if there is none."""
+    lab = next((each for each in kept() if each.is_open), None)
+    if lab is None:
+        return ""
+    if lab.name == TOUR:
+        return f"The tour is kept, {lab.standing}: tour goes on there."
+    return f"Your work in {lab.title}, is kept: lab goes on there."
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    yield from folder.glob(f"{TOUR}-*.yaml")
+    yield from folder.glob("lab-*.yaml")
+
+
+def _used_ns(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _read(file: Path) -> KeptLab | None:
+    """The work of which the first line of a file speaks; None if it is none of ours."""
+    try:
+        head = json.loads(disk.beginning(file, _HEAD).split(b"\n")[0].removeprefix(b"# "))
+        path, name, student, points = (
+            str(head[key]) for key in ("path", "name", "student", "standing")
+        )
+        return KeptLab(file, path, name, student, points, bool(head["open"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+# --------------------------------------------------------------------------- files
+def _name(path: str) -> str:
+    from rdmalab.scenario.files import short_name
+
+    return short_name(path)
+
+
+def _stem(path: str, student: str) -> str:
+    """How the files of a lab and a student begin."""
+    if _name(path) == TOUR and not student:
+        return TOUR
+    label = _ODD.sub("_", f"{Path(_name(path)).name.partition('.')[0]}-{student}")[:40]
+    digest = sha256(f"{Path(path).absolute()}\0{student}".encode()).hexdigest()
+    return f"lab-{label}-{digest[:8]}"
+
+
+def _number(file: Path) -> int:
+    number = file.stem.rpartition("-")[2]
+    return int(number) if number.isdecimal() else -1
+
+
+def _text(file: Path) -> str:
+    from rdmalab.scenario.loader import read
+
+    return read(str(file))
+
+
+def _found_work(
+    talk: "Conversation", wish: Load, path: str, folder: Path
+) -> "tuple[LabSession, Path]":
+    """The lab with the work that is named, else the newest that is kept, else a new one."""
+    from rdmalab.classroom.lab_session import WrongWork
+    from rdmalab.scenario.source import FileError
+
+    if named := talk.diary.path(wish.work, 1):  # also that of a session that is restored
+        return _opened(talk, path, wish.student, Path(named)), Path(named)
+    files = folder.glob(f"{_stem(path, wish.student)}-*.yaml")
+    newest = None if wish.again else max(files, key=_used_ns, default=None)
+    if newest is not None:
+        with suppress(FileError, WrongWork):
+            lab = _opened(talk, path, wish.student, newest)
+            if lab.open_task is not None or not lab.lab.document.guided:
+                return lab, newest
+            lab.session.dispose()
+    lab = _opened(talk, path, wish.student, None)
+    work = _next_file(folder, path, lab)
+    _write(lab, work)
+    return lab, work
+
+
+def _next_file(folder: Path, path: str, lab: "LabSession") -> Path:
+    """The next file of a lab; the oldest are removed."""
+    stem = _stem(path, _student(lab))
+    files = sorted(folder.glob(f"{stem}-*.yaml"), key=_number)
+    for old in files[:-_KEPT]:
+        old.unlink(missing_ok=True)
+    labs = sorted(folder.glob("lab-*.yaml"), key=_used_ns, reverse=True)
+    for other in list(dict.fromkeys(each.stem.rpartition("-")[0] for each in labs))[_LABS:]:
+        for old in folder.glob(f"{other}-*.yaml"):
+            old.unlink(missing_ok=True)
+    return folder / f"{stem}-{_number(files[-1]) + 1 if files else 0}.yaml"
+
+
+def _student(lab: "LabSession") -> str:
+    from rdmalab.classroom.lab_session import ANYONE
+
+    return "" if lab.student == ANYONE else lab.student
+
+
+def _opened(talk: "Conversation", path: str, student: str, work: Path | None) -> "LabSession":
+    from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.scenario.loader import read
+
+    given = _text(work) if work is not None else ""
+    vocabulary = talk.lab.session.vocabulary
+    return LabSession.begun(read(path), path, vocabulary, student, given, str(work))
+
+
+def _write(lab: "LabSession", file: Path) -> None:
+    from rdmalab.classroom import submission
+
+    path, unit = lab.lab.source.path, "tasks" if lab.lab.document.guided else "points"
+    is_begun = bool(lab.work.commands or lab.answers or lab.hints)
+    head = json.dumps({
+        "path": str(Path(path).absolute()), "name": _name(path), "student": _student(lab),
+        "standing": f"{standing(lab)} {unit}", "open": is_begun and lab.open_task is not None,
+    })  # fmt: skip
+    text = f"# {head}\n{submission.written(lab.kept)}"
+    disk.write(str(file), text.encode(), submission.is_one)
+
+
+def _kept(lab: "LabSession", file: Path) -> str:
+    """Keep the work; returns why that failed, empty if it did not."""
+    try:
+        _write(lab, file)
+    except OSError as wrong:
+        return f"the lab is not kept any more: {wrong.strerror or wrong}"
+    return ""

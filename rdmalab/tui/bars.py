@@ -1,0 +1,214 @@
+"""The bars of the main screen: where we are in time, what has just happened, and the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from textual.content import Content
+from textual.widget import Widget
+
+from rdmalab.render.meanings import LOOKS
+from rdmalab.shell import show_timeline
+from rdmalab.shell.styled_text import shown
+from rdmalab.spec.states import QPState
+from rdmalab.tui.content import Ranked, click, content, dim, filled, piece, style
+from rdmalab.tui.pane import Card
+from rdmalab.views import fmt, timeline
+from rdmalab.views.caption import caption
+from rdmalab.views.columns import Meaning
+from rdmalab.views.planned import Plan
+from rdmalab.views.ports import LinkRow
+from rdmalab.views.programs import stuck_rows
+from rdmalab.views.stalled import stalled_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual import events
+    from textual.app import App
+    from textual.binding import Binding
+
+
+class Bar(Card, can_focus=False):
+    """One line, or few; it is no pane."""
+
+    ALLOW_MAXIMIZE = False
+
+
+class Head(Bar):
+    """Clock, event, what failed, what is next, lesson, cable if it is not as usual.
+
+    What says least goes where there is no room.
+    """
+
+    def lines(self, width: int, height: int) -> Ranked:
+        """One line."""
+        del height
+        parts = [
+            *self._time(),
+            self._failed(),
+            self._coming(),
+            self._lesson(),
+            *self._settings(width),
+        ]
+        return [(0, filled(width, parts))]
+
+    def _time(self) -> Iterator[Content]:
+        """`4.427 us`, `ev 24 of 31  PAST`, the branch."""
+        history = self.view.session.history
+        here, many = history.here, len(history.branches)
+        chip, clock = (" rdmalab ", "bold $on on $event"), (fmt.duration(here.at_ns), "bold")
+        yield Content.assemble(chip, " ", clock)
+        about = click("event", here.event) if here.event >= 0 else ""
+        end = "" if history.live else f" of {history.end.event}"
+        word = (" LIVE", "bold $good") if history.live else (" PAST ", "bold $on on $odd")
+        yield Content.assemble((f"{fmt.ev(here.event, 'start')}{end} ", f"$event {about}"), word)
+        yield Content(f"{history.branch.name} of {many}" if many > 1 else "")
+
+    def _failed(self) -> Content:
+        """`✗ A.qp0 B.qp0 in ERR`, `✗ 3 QPs in ERR`."""
+        world, names = self.view.session.world, self.view.session.names
+        found = [qp for hca in world.nodes.values() for qp in hca.qps.items.values()
+                 if qp.state in _ERRORS]  # fmt: skip
+        named = " ".join(fmt.qp_name(names, qp.node, qp.number) for qp in found[:_NAMED])
+        states = "/".join(dict.fromkeys(qp.state.name for qp in found))
+        word = named if len(found) <= _NAMED else f"{len(found)} QPs"
+        about = click("open", "show qp")
+        return piece(f"{word} in {states}", Meaning.FAILED, about) if found else Content()
+
+    def _coming(self) -> Content:
+        """What runs, what is next, or what waits although nothing is."""
+        if self.view.model.conversation.running:
+            doing = "SEARCHING" if self.view.model.conversation.searching else "RUNNING"
+            return Content.styled(f" {doing}: F9 stops ", "bold $on on $busy")
+        if rows := self.view.look("show agenda").rows:
+            row, about = rows[0], click("open", "show agenda")
+            what = f"{row.qp or row.node} {_PLANS[row.plan]} at {fmt.duration(row.at_ns)}"
+            return Content.assemble(("next: ", "$dim"), (what, about))
+        stalled = sorted(self.view.ask(stalled_rows), key=lambda row: row.state is not None)
+        if stalled:
+            row, about = stalled[0], click("ask", stalled[0].name)
+            if row.state is None:
+                return piece(f"dead: {row.text}", Meaning.FAILED, about)
+            return Content.styled(f"idle: {row.text}", f"{style(Meaning.WAITING)} {about}")
+        stuck = [f"{row.name} {row.state.name}" for row in self.view.ask(stuck_rows)]
+        return dim(f"idle: {', '.join(stuck) or 'nothing is pending'}")
+
+    def _lesson(self) -> Content:
+        """`lost-packet 7 of 9`."""
+        if (walk := self.view.model.walk) is None:
+            return Content()
+        name = walk.scenario.path.rpartition("/")[2].partition(".")[0]
+        place = f" {walk.position} of {len(walk.scenario.steps)}"
+        return Content.assemble((shown(name), "$event"), place)
+
+    def _settings(self, width: int) -> Iterator[Content]:
+        """The cable if it is down or has faults, breakpoints, devices that are not the usual."""
+        session = self.view.session
+        link = next(row for row in self.view.look("show link").rows if isinstance(row, LinkRow))
+        about = click("open", "show link")
+        yield Content() if link.up else piece("link DOWN", Meaning.FAILED, about)
+        stops, faults = len(session.breakpoints.by_number), len(link.faults)
+        yield Content.styled(fmt.count(faults, "fault") if faults else "", about)
+        yield Content(fmt.count(stops, "breakpoint") if stops else "")
+        names = "/".join(dict.fromkeys(hca.profile.name for hca in session.world.nodes.values()))
+        yield dim(f"profile {names}" if names != "strict" or width >= _ROOMY else "")
+
+
+_ERRORS, _NAMED = (QPState.ERR, QPState.SQE), 2
+_PLANS = {
+    Plan.ARRIVAL: "packet arrives", Plan.SEND: "sends", Plan.LOCAL: "executes",
+    Plan.RNR_TIMER: "RNR timer", Plan.ACK_TIMER: "ack timer", Plan.LINE: "program",
+    Plan.ACCIDENT: "fault",
+}  # fmt: skip
+_ROOMY = 100  # columns; from here on the usual is shown as well
+
+
+class Tape(Bar):
+    """This branch of time; a click goes to the event under the pointer."""
+
+    def lines(self, width: int, height: int) -> Ranked:
+        """One line."""
+        del height
+        troubles = self.view.ask(timeline.trouble_events)
+        columns = width - _AFTER
+        return [(0, content(show_timeline.drawn(self._row(columns), columns, troubles)))]
+
+    def _row(self, columns: int) -> timeline.TimelineRow:
+        session = self.view.session
+        return timeline.tape_row(session.history, session.names, session.checkpoints, columns)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the event under the pointer."""
+        columns = self.content_size.width - _AFTER
+        at = show_timeline.event_at(self._row(columns), columns, event.x - self.gutter.left)
+        self.act("say", f"goto {at}" if at >= 0 else "goto start")
+
+
+_AFTER = 5  # columns of ` now`
+
+
+class CaptionBar(Bar):
+    """One sentence about the last event, on the colour of how it ended."""
+
+    def lines(self, width: int, height: int) -> list[tuple[int, Content]]:
+        """The sentence, in as many rows as there are."""
+        session = self.view.session
+        event = session.world.event
+        told = caption(session.world, session.names, event)
+        look = LOOKS[told.meaning]
+        self.set_classes(f"-{look.tone}")
+        text = f"{look.sign or ' '} {told.text}"
+        line = Content.styled(text, f"bold {click('event', event)}" if event >= 0 else "bold")
+        if height < 2:
+            return [(0, line.truncate(width, ellipsis=True))]
+        return list(enumerate(line.wrap(width)[:height]))
+
+
+class Keys(Widget, can_focus=False):
+    """The keys that act now; the last ones go where room is short, none is cut in its middle.
+
+    Textual's Footer makes a widget of each key with each change of the focus: measured, a
+    fifth of the time from the first frame to the prompt.
+    """
+
+    DEFAULT_CSS = "Keys { dock: bottom; height: 1; }"
+
+    def on_mount(self) -> None:
+        """Draw them again when others act."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self.refresh())
+
+    @property
+    def link_style(self) -> Style:
+        """None: a key has its own colours."""
+        return Style()
+
+    def render(self) -> Content:
+        """The keys that fit, and the palette at the right."""
+        active = self.screen.active_bindings
+        shown: dict[str, Content] = {}
+        for each in active.values():
+            if each.binding.show and each.enabled:
+                shown.setdefault(each.binding.action, _key(self.app, each.binding))
+        finder = active.get(self.app.COMMAND_PALETTE_BINDING)
+        palette = _key(self.app, finder.binding) if finder is not None else Content()
+        width, line = self.size.width - 1, Content()
+        gap = (
+            "  "
+            if sum(each.cell_length + 2 for each in (*shown.values(), palette)) <= width
+            else " "
+        )
+        for key in shown.values():
+            if line.cell_length + key.cell_length + palette.cell_length + 1 > width:
+                break
+            line += key + gap
+        return line.pad_right(max(0, width - line.cell_length - palette.cell_length)) + palette
+
+
+def _key(app: App[object], binding: Binding) -> Content:
+    """A key and what it does; a click presses it."""
+    press = f"@click=app.simulate_key({binding.key!r})"
+    return Content.assemble(
+        (app.get_key_display(binding), f"bold $event {press}"), " ", (binding.description, press)
+    )

@@ -1,0 +1,184 @@
+"""The prompt of the main screen: a Console, help in its frame, and the colours of the theme."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from prompt_toolkit.styles import BaseStyle, merge_styles
+from prompt_toolkit.styles import Style as Sheet
+from textual.color import Color
+
+from rdmalab.shell.prompt import Evaluate, colour_wanted
+from rdmalab.shell.prompt_setup import ask_session
+from rdmalab.shell.signature import signature
+from rdmalab.shell.styles import look
+from rdmalab.tui.console.pane import Console
+from rdmalab.tui.content import STYLES
+from rdmalab.tui.keys import AT_PROMPT, bindings
+from rdmalab.views import fmt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import History
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
+    from textual import events
+    from textual.binding import BindingType
+    from textual.timer import Timer
+
+    from rdmalab.tui.app import Rdmalab
+    from rdmalab.tui.app_model import AppModel
+
+_EVENT = re.compile(r"\bev (\d+)")
+_SOON_S = 0.05  # the frame is no part of what one waits for after a key
+
+
+_MENU, _CHOSEN = "noreverse $plain on $panel", "noreverse bold $on on $busy"
+_PROMPT = {
+    "note": "noitalic",
+    "prompt": "bold $event", "prompt.continuation": "$dim", "auto-suggestion": "italic $dim",
+    "completion-menu": _MENU, "completion-menu.completion": _MENU,
+    "completion-menu.completion.current": _CHOSEN, "completion-menu.meta.completion": _MENU,
+    "completion-menu.meta.completion.current": _CHOSEN, "scrollbar.background": _MENU,
+    "completion-menu.multi-column-meta": _MENU, "scrollbar.button": _CHOSEN,
+    "completion-menu.completion fuzzymatch.outside": "$plain",
+    "completion-menu.completion.current fuzzymatch.outside": "$on",
+    "completion-menu.completion.current fuzzymatch.inside": "bold $on",
+}  # fmt: skip
+_NAMES = {"default": "", "white": "ansigray", "brightwhite": "ansiwhite"}
+
+
+class Prompt(Console):
+    """The console of a model. Its lower border explains the argument at the cursor."""
+
+    app: Rdmalab
+    ALLOW_MAXIMIZE = True
+    BORDER_TITLE = "Prompt"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(AT_PROMPT)]
+
+    def __init__(self, model: AppModel, evaluate: Evaluate, history: History) -> None:
+        self._model = model
+        self._history = history
+        self._timer: Timer | None = None
+        super().__init__(self._session, evaluate, id="prompt")
+
+    def _session(self, *, input: Input, output: Output, embedded: bool) -> PromptSession[str]:  # noqa: A002
+        session = ask_session(
+            self._model.lab, history=self._history, input=input, output=output, embedded=embedded
+        )
+        session.bottom_toolbar = None  # the frame says it
+        return session
+
+    def on_mount(self) -> None:
+        """Take the colours of the theme; keep the frame up to date."""
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._dye())
+        self._dye()
+        self.live.session.app.after_render += lambda _: self._frame_soon()
+        self.watch(self, "scroll_y", lambda _: self._frame_soon(), init=False)
+
+    def _dye(self) -> None:
+        self.dye(sheet(self.app.theme_variables, colour=colour_wanted()))
+
+    @property
+    def text(self) -> str:
+        """What is typed."""
+        return self.live.session.default_buffer.text
+
+    def take_key(self, key: str, character: str | None) -> bool:
+        """As Console; what is typed while a line is evaluated is seen in the frame."""
+        took = super().take_key(key, character)
+        if self.busy:
+            self._frame_soon()
+        return took
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on an event opens what happened in it."""
+        text, column = self.text_at(event)
+        for found in _EVENT.finditer(text):
+            if found.start() <= column < found.end():
+                self.app.action_event(int(found[1]))
+
+    def action_press(self, key: str) -> None:
+        """Press a key of the prompt: a click in the footer."""
+        if key != "tab" or not self._take_offer():
+            self.press(key)
+
+    def on_key(self, event: events.Key) -> None:
+        """Tab at an empty prompt takes the line that the lesson or the task has next."""
+        if event.key == "tab" and self._take_offer():
+            event.stop()
+            event.prevent_default()
+
+    def _take_offer(self) -> bool:
+        line = "" if self.busy or self.text.strip() else self._model.offered
+        self.type_in(line)
+        return bool(line)
+
+    # ---- the frame ----------------------------------------------------------------------------
+
+    def _frame_soon(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_SOON_S, self._frame)
+
+    def _frame(self) -> None:
+        title, told = self._title(), self._help().replace("[", r"\[")
+        is_short = title.partition("  ")[2].startswith("PgUp")  # it says least
+        title = f"Prompt  {told}" if told and is_short else f"{title}  {told}".rstrip()
+        if title != self.border_title:
+            self.border_title = title
+
+    def _title(self) -> str:
+        above = int(self.scroll_y)
+        if self._model.conversation.running:
+            doing = "searching" if self._model.conversation.searching else "running"
+            return f"Prompt  {doing}, ^C or F9 stops"
+        if above and self.scroll_y < self.max_scroll_y:
+            return f"Prompt  {fmt.count(above, 'row')} above, typing shows the end"
+        return f"Prompt  PgUp: {fmt.count(above, 'row')} above" if above else "Prompt"
+
+    def _help(self) -> str:
+        """What the argument at the cursor can be."""
+        if self.busy:
+            typed = self.live.typed_ahead
+            return f"after the run: {typed}" if typed else ""
+        buffer = self.live.session.default_buffer
+        text = buffer.text
+        if not text.strip() or "\n" in text:
+            again = f"Enter: {self._model.repeated}" if self._model.repeated else ""
+            offer = "Tab: the line that comes next" if self._model.offered and not text else ""
+            return "   ".join(filter(None, (offer, again)))
+        return signature(self._model.session, text, buffer.cursor_position)
+
+
+def sheet(variables: Mapping[str, str], *, colour: bool) -> BaseStyle:
+    """The style sheet of the prompt. variables: of the theme; colour: False if none is wanted."""
+    if not colour:
+        return look()
+    rules = {name: _rule(markup, variables) for name, markup in {**STYLES, **_PROMPT}.items()}
+    return merge_styles([look(), Sheet.from_dict(rules)])
+
+
+def _rule(markup: str, variables: Mapping[str, str]) -> str:
+    """`bold $on on $busy` as prompt_toolkit writes it: `bold #0e1420 bg:#70b7ff`."""
+    words: list[str] = []
+    ground = ""
+    for word in markup.split():
+        if word == "on":
+            ground = "bg:"
+            continue
+        said = _colour(variables.get(word[1:], "")) if word.startswith("$") else word
+        words += [ground + said] if said else ["reverse"] if ground else []
+    return " ".join(words)
+
+
+def _colour(text: str) -> str:
+    """A colour of the theme; empty for the terminal's own ground."""
+    name = text.partition(" ")[0]  # those of the terminal may have an opacity behind them
+    if name.startswith("ansi_"):
+        word = name.removeprefix("ansi_").replace("_", "")
+        return _NAMES.get(word, f"ansi{word}")
+    return Color.parse(name).hex6.lower() if name else ""

@@ -1,0 +1,190 @@
+"""What a lesson or a lab says beside the wire: as a strip of two rows, or as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdmalab.classroom.next_line import next_line
+from rdmalab.scenario.reading import last_sentence, open_letters, question, reading
+from rdmalab.shell.lab_text import (
+    asked_lines,
+    goal_lines,
+    how_to_answer,
+    overview,
+    standing,
+    task_lines,
+    wrong_answer,
+)
+from rdmalab.shell.lesson import answered, coming_text, following_lesson, read_so_far
+from rdmalab.shell.output_format import NOTE_MARGIN
+from rdmalab.shell.styled_text import Line, fold, paragraphs, plain, shown, text_of
+from rdmalab.tui.content import click, style
+from rdmalab.views import fmt
+from rdmalab.views.columns import Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdmalab.classroom.lab_session import LabSession
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.tui.world_view import WorldView
+
+_DIM, _VERB, _STRONG = style(Meaning.DIM), style(Meaning.EVENT), "bold"
+_GOOD, _BAD, _NOW = style(Meaning.OK), style(Meaning.FAILED), style(Meaning.CURRENT)
+_BAR = 16  # cells of the bar of progress
+
+
+# --------------------------------------------------------------------------- the strip
+def strip(view: WorldView, width: int) -> list[Line]:
+    """Two rows: what was seen and what F8 does next, or the open task and the line for Tab."""
+    if (lab := view.model.exercise) is not None:
+        return _task_strip(lab, width)
+    if (walk := view.model.walk) is None:
+        return []
+
+    page = reading(walk)
+    answers = " ".join([*page.revealed, *page.after])
+    seen = answers or (page.before.text if page.before else page.about)
+    if not walk.ok:
+        text = walk.results[-1].text(walk.scenario.path)
+        return _rows("failed", _BAD, text.replace("\n", "  "), width)
+    if walk.over and walk.session.history.live:
+        last = page.stop.text if page.stop else ""
+        return [*_rows("seen", _DIM, " ".join(page.after) or last, width, 1), _end(walk)]
+    label = "F8" if walk.session.history.live else "now"
+    text = page.stop.text if page.stop else page.about
+    if page.stop is not None and page.stop.step.choices:  # the prompt has the whole question
+        text = question(page.stop)[1]
+        if letters := open_letters(walk) if walk.session.history.live else "":
+            label, text = "asked", f"{text}  {fmt.either(letters)} answers, F8 goes on"
+    read = _rows(label, _VERB, text, width)
+    return [*_rows("seen", _DIM, seen, width, 1), *read] if len(read) < 2 and seen else read
+
+
+def _rows(label: str, look: str, text: str, width: int, most: int = 2) -> list[Line]:
+    """The text in rows beside its label; the last one says if more would follow."""
+    room = max(8, width - NOTE_MARGIN)
+    rows = fold(plain(" ".join(text.split())), room, 0)
+    if len(rows) > most:
+        rows = [*rows[: most - 1], [("", text_of(rows[most - 1])[: room - 2] + " …")]]
+    gap = " " * NOTE_MARGIN
+    return [
+        [(look, (gap if at else label.ljust(NOTE_MARGIN))), *row] for at, row in enumerate(rows)
+    ]
+
+
+def _task_strip(lab: LabSession, width: int) -> list[Line]:
+    task = lab.open_task
+    if task is None:
+        last = (paragraphs(lab.lab.document.after or "") or ["All tasks are done."])[-1]
+        title = f"{standing(lab)}.  {shown(lab.lab.document.title)}"
+        return [*_rows("done", _GOOD, title, width, 1), *_rows("next", _GOOD, last, width, 1)]
+    line = next_line(lab)
+    first = next(iter(paragraphs(task.ask or "")), "")
+    if task.is_asked:
+        first = f"{last_sentence(first)}  {how_to_answer(task)}"
+    below = ("Tab", _VERB, line) if line else ("asked", _VERB, first)
+    done = [(_VERB, "task".ljust(NOTE_MARGIN)), *overview(lab, width - NOTE_MARGIN)]
+    return [done, *_rows(*below, width, 1)]
+
+
+# --------------------------------------------------------------------------- the page
+def page(view: WorldView, *, lecture: bool = False) -> tuple[list[Line], int]:
+    """All that there is to read, not folded, and the number of the line where the newest begins.
+
+    lecture: its keys are named, because nothing can be typed.
+    """
+    if (lab := view.model.exercise) is not None:
+        return list(_tasks(lab)), 0
+    if (walk := view.model.walk) is None:
+        tour = "tour shows all in ten minutes, load NAME loads a lesson; F8 goes through it."
+        return [[("", "No lesson is loaded.")], [("", tour)]], 0
+    reached, total = reading(walk).reached, len(walk.scenario.steps)
+    head: list[Line] = [
+        [(_STRONG, shown(walk.scenario.title))],
+        _bar(reached, total, f"step {reached} of {total}"),
+    ]
+    notes, newest = read_so_far(walk)
+    end = _lecture_outlook(walk) if lecture and walk.ok else _outlook(walk)
+    return [*head, *notes, [], *end], len(head) + newest
+
+
+def _outlook(walk: Runner) -> Iterator[Line]:
+    """How to go on, or what has failed."""
+    if not walk.ok:
+        failure = walk.results[-1].text(walk.scenario.path)
+        yield from ([(_BAD, shown(row))] for row in failure.splitlines())
+    elif not walk.session.history.live:
+        yield [(_VERB, "F8 steps  "), ("", "through the past; goto end returns to the lesson")]
+    elif letters := open_letters(walk):
+        yield [(_VERB, f"{fmt.either(letters)}  "), ("", "answers, F8 goes on")]
+    elif walk.coming is not None:
+        yield [(_VERB, "F8 runs  "), ("", shown(coming_text(walk)))]
+    else:
+        yield _met(walk)
+        yield _end(walk)
+
+
+def _lecture_outlook(walk: Runner) -> Iterator[Line]:
+    """What PgDn does."""
+    live, name = walk.session.history.live, following_lesson(walk.scenario.path)
+    if live and walk.coming is None:
+        yield _met(walk)
+        yield [(_VERB, "PgDn  "), ("", f"the next lesson: {name}")] if name else []
+        return
+    does = "the answer" if open_letters(walk) else f"runs {coming_text(walk)}"
+    yield [(_VERB, "PgDn  "), ("", shown(does if live else "the next note"))]
+
+
+def _met(walk: Runner) -> Line:
+    steps = [result.step.step for result in walk.results]
+    count = sum(len(step.expect or ()) + len(step.wire or ()) for step in steps)
+    return [(_GOOD, "✓ The end. "), ("", f"{fmt.count(count, 'expectation')} met.")]
+
+
+def _end(walk: Runner) -> Line:
+    """The way on from the end of a lesson."""
+    name = following_lesson(walk.scenario.path)
+    on: Line = [(_VERB, "next".ljust(NOTE_MARGIN))]
+    if name:
+        on += [(f"{_VERB} {click('say', f'load {name}')}", f"load {name}"), ("", "  or  ")]
+    return [*on, (f"{_VERB} {click('lessons')}", "lessons"), ("", " lists them all")]
+
+
+def _tasks(lab: LabSession) -> Iterator[Line]:
+    document, results = lab.lab.document, lab.latest.results
+    done = sum(result.passed is True for result in results)
+    yield [(_STRONG, shown(document.title))]
+    if document.guided:
+        yield _bar(done, len(results), f"{done} of {len(results)} tasks")
+        yield from [[], *_guided(lab)]
+    else:
+        first, *rest = task_lines(lab, lab.latest)
+        yield _bar(lab.latest.score, lab.latest.of, text_of(first))
+        yield from [[], *rest, [], *goal_lines(lab)]
+
+
+def _guided(lab: LabSession) -> Iterator[Line]:
+    """What the open task asks, then all tasks with their signs."""
+    document, current = lab.lab.document, lab.open_task
+    if current is None:
+        yield from answered(document.after or "All tasks are done.")
+    for task, result in zip(document.tasks, lab.latest.results, strict=True):
+        if task is current:
+            if task.id in lab.answers:
+                yield from wrong_answer(result)
+            yield [(_STRONG, shown(task.title or task.id))]
+            yield from asked_lines(task)
+            if line := next_line(lab):
+                yield [(_VERB, "  Tab writes  "), ("", shown(line))]
+    yield []
+    for task, result in zip(document.tasks, lab.latest.results, strict=True):
+        is_wrong = result.passed is False and task.id in lab.answers
+        sign, look = ("●", _NOW) if task is current else ("·", _DIM)
+        sign, look = ("✗", _BAD) if is_wrong else ("✓", _GOOD) if result.passed else (sign, look)
+        yield [(look, f"{sign} "), (_DIM, shown(task.title or task.id))]
+
+
+def _bar(done: float, total: int, text: str) -> Line:
+    full = int(_BAR * done / max(1, total))
+    return [(_GOOD, "█" * full), (_DIM, "░" * (_BAR - full)), ("", f"  {text}")]

@@ -1,0 +1,1 @@
+"""Screens: the start, the main screen, and pages over it."""

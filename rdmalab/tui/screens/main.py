@@ -1,0 +1,395 @@
+"""The main screen: two nodes, the wire between them, tabs, and the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Tab, Tabs
+
+from rdmalab.command import Noun
+from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
+from rdmalab.shell.styled_text import Line, plain, rows, shown
+from rdmalab.tui.app_model import CARD, AppModel
+from rdmalab.tui.bars import CaptionBar, Head, Keys, Tape
+from rdmalab.tui.console.prompt import Prompt
+from rdmalab.tui.pane import Pane, look_all
+from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
+from rdmalab.tui.screens.page import TextScreen
+from rdmalab.tui.world_view import WorldView
+from rdmalab.views import packets
+from rdmalab.workbench.bug_reports import called, report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prompt_toolkit.history import History
+    from textual import events
+    from textual.app import ComposeResult
+
+    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.report import Report
+    from rdmalab.tui.app import Rdmalab
+
+    News = tuple[object, Report | None, Walk | None]  # the lesson or lab, answers of why, checklist
+
+_NARROW, _MEDIUM, _WIDE = 60, 110, 170  # as the breakpoints of the App
+_LOW, _TALL, _HIGH = 18, 34, 50
+_LEAST, _LEAST_WIRE = (
+    7,
+    2,
+)  # rows of the prompt in a small terminal (a lesson takes one), of the wire
+_SIDE = 4  # columns that the frame of the prompt takes
+_FIRST, _SIDE_AFTER_S = 2, 0.5  # of the first frames the side pane is none: a first line is first
+_SOON_S = 0.001  # the prompt first, then the panes
+FRAME_S = 0.1  # not more often
+_LONGEST_S = 1.0  # and not less often, however long a frame takes
+_SHARE = 0.1  # of the processor time of the run that drawing may take
+_KEYS_S = 0.02  # keys are read so often
+_HOPS = 12  # turns of the loop that a key needs from the terminal to its handler
+
+
+class Pacing:
+    """The frames of one run. Measured: without it 100,000 events take 3.5 s instead of 1.5 s."""
+
+    def __init__(self, frame: Callable[[], None]) -> None:
+        self._frame = frame
+        self.begin()
+
+    def begin(self) -> None:
+        """A run begins."""
+        self._since, self._drawing_s = time.process_time(), 0.0
+        self._drawn_at = self._read_at = time.monotonic()
+
+    async def pause(self) -> None:
+        """Between two slices of a run: draw if it is time, and handle keys."""
+        now, cpu = time.monotonic(), time.process_time()
+        is_cheap = self._drawing_s < _SHARE * (cpu - self._since)
+        if now >= self._drawn_at + (FRAME_S if is_cheap else _LONGEST_S):
+            self._drawn_at = now
+            self._frame()
+        elif now - self._read_at < _KEYS_S:
+            return
+        for _ in range(_HOPS):
+            await asyncio.sleep(0)
+        self._read_at = time.monotonic()
+        self._drawing_s += time.process_time() - cpu
+
+
+class TabRow(Tabs):
+    """The tabs; they cannot be enlarged."""
+
+    ALLOW_MAXIMIZE = False
+
+
+class Main(Screen[None]):
+    """In each frame the panes that are seen read the world again."""
+
+    app: Rdmalab
+
+    def __init__(self, model: AppModel, history: History, script: Iterable[str]) -> None:
+        super().__init__()
+        self.model = model
+        self.view = WorldView(model)
+        self.prompt = Prompt(model, self._evaluate, history)
+        self._script = list(script)
+        self._pacing = Pacing(self.frame)
+        self._met = self._news()
+        self._told: set[str] = set()  # bugs of panes
+        self._said: list[Line] = []  # by the line that is carried out
+        self.answer: list[Line] = []  # of the last line that does not copy
+        self._was_beside = self._is_due = self._is_why_over = False
+        self.frames = 0  # drawn so far
+        self.wanted = ""  # the pane that gets the focus when it is there
+
+    def compose(self) -> ComposeResult:
+        """Each part is placed by the style sheet."""
+        self._was_beside = self.is_beside
+        # Textual sets these after the first layout, which would be one for another size.
+        for most, points in zip(self.app.size, self.app.breakpoints, strict=True):
+            self.add_class(next(name for least, name in reversed(points) if most >= least))
+        self.set_class(not self.is_beside, "-wire-in-front")
+        yield Head(self.view, id="head")
+        yield Tape(self.view, id="tape")
+        yield CaptionBar(self.view, id="caption")
+        yield made("strip", self.view)
+        with Container(id="body"):
+            yield made("node-0", self.view)
+            yield made("node-1", self.view)
+            with Container(id="middle"):
+                tabs = [Tab(label, id=f"tab-{name}") for name, label in TABS.items()]
+                tabs[0].set_class(self.is_beside, "-hidden")  # as Tabs.hide does
+                yield TabRow(*tabs, active=f"tab-{self._first_tab}")
+                yield made(WIRE, self.view)
+                yield ContentSwitcher(id="side")  # its panes are made when they are asked for
+        with Container(id="bottom"):
+            yield self.prompt
+        yield Keys()
+
+    def on_mount(self) -> None:
+        """Focus the prompt, say the first lines."""
+        self.prompt.focus()
+        for typed in self._script:
+            self.prompt.say(typed)
+        offers = [plain(each, "class:dim") for each in self.model.offers]
+        card = [] if self._script else [*CARD[: len(CARD) - len(offers) - 1], CARD[-1]]
+        for line in [*card, *offers]:
+            for row in rows(line, self.text_width):
+                self.prompt.write(row)
+        self.frame_soon()
+
+    # ---- the conversation -----------------------------------------------------------------------
+
+    @property
+    def text_width(self) -> int:
+        """Columns of the lines of the prompt."""
+        return max(20, self.prompt.scrollable_content_region.width or self.size.width - _SIDE)
+
+    async def _evaluate(self, text: str) -> bool:
+        self.model.resize(self.text_width, self._note_rows(text))
+        self._said = []
+        before = self.view.moment
+        self._pacing.begin()
+        if isinstance(page := self.app.screen, TextScreen):
+            page.leave()  # a key has said this line: the page is about an older one
+        try:
+            return await self.model.evaluate(text, self._emit, self._pacing.pause)
+        finally:
+            was, self._met = self._met, self._news()
+            is_change = before != self.view.moment
+            self.set_timer(
+                _SOON_S, partial(self._settle, text, self._said, was, self._met, is_change)
+            )
+
+    def _note_rows(self, text: str) -> int:
+        """Rows in which the notes of a lesson are seen after this line."""
+        opens = text.split()[:1] in (["load"], ["tour"])
+        if self.is_beside:
+            return NOTE_PAGE if opens or self.tab == NOTES else 0
+        is_small = self.app.size.width < _NARROW or self.app.size.height < _LOW
+        return 0 if is_small else NOTE_STRIP
+
+    def _emit(self, line: Line) -> None:
+        self._said.append(line)
+        self.prompt.write(line)
+
+    def _settle(
+        self, text: str, said: list[Line], before: News, now: News, is_change: bool
+    ) -> None:
+        """After a line: new content needs its pane, a long answer its page; all panes are drawn."""
+        if not self.app.is_running:
+            return
+        if not text.startswith(("copy", "snapshot")):
+            self.answer = said
+        walk, answer, checklist = now
+        self._choose_shown(text)
+        self.set_class(walk is not None, "-lesson")
+        self._mark_covered()
+        self.query_one(Head).look_if_seen()  # the end of a run is seen before the panes
+        self.frame_soon()
+        is_why = answer is not before[1] and answer is not None
+        if walk is not before[0] and walk is not None:
+            self.bring(NOTES if self.is_beside else WIRE)  # a strip has the notes otherwise
+        elif self.is_beside and is_why:
+            self.bring(WHY)
+            self._is_why_over = self.model.exercise is not None
+        elif self._is_why_over and self.tab == WHY:
+            self._is_why_over = False
+            self.bring(NOTES)  # the answer was read: the tasks are what one goes on with
+        elif checklist is not before[2] and checklist is not None:
+            from rdmalab.tui.screens.checklist import Checklist
+
+            self.call_after_refresh(self._open, Checklist(checklist), said)
+        elif self._is_page(len(said), is_change):
+            from rdmalab.tui.screens.answers import answer_page  # not for the first frame
+
+            page = answer_page(text, said, answer if is_why else None, self.size.height)
+            self.call_after_refresh(self._open, page, said)
+
+    def _is_page(self, rows: int, is_change: bool) -> bool:
+        """Whether an answer of so many rows opens a page.
+
+        Events are seen in the wire, too, and tasks in the strip: they cover nothing unless they
+        take half of the screen. A lesson that goes on, or a run that the user stops, shows the end.
+        """
+        talk, is_led = self.model.conversation, self._news()[0] is not None
+        if talk.has_run and (is_led or talk.stopped_after is not None):
+            return False
+        is_seen = talk.has_run or (is_led and is_change)
+        least = self.app.size.height // 2 if is_seen else 0
+        return rows >= max(self.prompt.size.height, least)
+
+    def _choose_shown(self, text: str) -> None:
+        """The cards follow `show` of a queue pair."""
+        verb, _, name = text.partition(" ")
+        thing = self.view.session.names.find(name.strip()) if verb == "show" else None
+        if thing is not None and thing.noun is Noun.QP:
+            self.choose(name.strip())
+
+    def choose(self, name: str) -> None:
+        """Show a queue pair and its peer in the cards of the nodes."""
+        self.view.choose(name)
+        self.frame_soon()
+
+    def _open(self, page: TextScreen, said: list[Line]) -> None:
+        """Show a page, unless the user has gone on typing, or another line is carried out."""
+        if said is self._said and not self.prompt.has_more and self.app.screen is self:
+            self.app.push_screen(page)
+
+    def _news(self) -> News:
+        talk = self.model.conversation
+        return self.model.exercise or self.model.walk, self.model.diagnosis, talk.checklist
+
+    def frame_soon(self) -> None:
+        """Draw once after the next refresh, however often that is asked for."""
+        if not self._is_due:
+            self._is_due = True
+            self.call_after_refresh(self.frame)
+
+    def frame(self) -> None:
+        """Draw what differs. During a search the panes would need a replay for each moment."""
+        self._is_due = False
+        if not self.is_mounted:
+            return
+        screens = () if self.model.conversation.searching else self.app.screen_stack
+        self.frames += 1
+        with self.view.frame():
+            self.query_one(Head).look_if_seen()
+            for screen in screens:
+                look_all(screen)
+        self._share_rows()
+
+    def _share_rows(self) -> None:
+        """Where room is short, the prompt gets the rows of the wire that are empty."""
+        bottom, wire = self.query_one("#bottom"), self.query_one(f"#{WIRE}", Pane)
+        has_few = _LOW <= self.app.size.height < _TALL and self.app.size.width >= _NARROW
+        if not has_few or self.tab != WIRE or self.maximized:
+            bottom.styles.clear_rule("height")
+            return
+        least = _LEAST - self.has_class("-lesson")
+        both = bottom.size.height + wire.size.height
+        rows = max(least, both - max(_LEAST_WIRE, wire.rows_drawn + 1))
+        has = bottom.styles.height
+        if wire.size.height and (has is None or has.value != rows):
+            bottom.styles.height = rows
+
+    def tell_bug(self, bug: Exception) -> None:
+        """A pane has failed: each bug is reported once, and the session goes on."""
+        if (said := called(bug)) not in self._told:
+            self._told.add(said)
+            self.prompt.write(plain(shown(f"{said}; {report(bug)}"), "class:error"))
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The tab in front has the colour of the focus while its pane has the keys."""
+        around = {each.id for each in event.widget.ancestors_with_self}
+        is_wire = WIRE in around and not self.is_beside
+        self.set_class("side" in around or is_wire, "-side-focus")
+
+    def on_console_interrupted(self) -> None:
+        """Stop the run after ^C at the prompt."""
+        self.model.stop()
+
+    def on_console_closed(self) -> None:
+        """Exit with status 0 when the session has ended (^D or a command)."""
+        self.app.exit(0)
+
+    # ---- what is where --------------------------------------------------------------------------
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the wire has a place of its own, beside the tabs."""
+        return self.app.size.width >= _MEDIUM and self.app.size.height >= _TALL
+
+    def on_resize(self) -> None:
+        """The style sheet places all but the wire, which is a tab only where room is short."""
+        self.call_after_refresh(self._arrange)
+
+    def _arrange(self) -> None:
+        if self.is_beside != self._was_beside:
+            self._was_beside, tabs = self.is_beside, self.query_one(TabRow)
+            (tabs.hide if self.is_beside else tabs.show)(f"tab-{WIRE}")
+            if not self.is_beside or self.tab == WIRE:
+                tabs.active = f"tab-{self._first_tab}"
+            self._front(self.tab)
+        size = self.app.size
+        if size.width >= _WIDE and size.height >= _HIGH and not self.query("#apart"):
+            apart = made("apart", self.view)
+            apart.border_title = "Packet"
+            self.query_one("#bottom").mount(apart)
+        self.frame_soon()
+
+    @property
+    def _first_tab(self) -> str:
+        """The tab in front, where none was chosen."""
+        return WIRE if not self.is_beside else NOTES if self._news()[0] else WHY
+
+    @property
+    def tab(self) -> str:
+        """The name of the tab in front."""
+        return (self.query_one(TabRow).active or f"tab-{WIRE}").removeprefix("tab-")
+
+    def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
+        """A click on a tab, or `bring`."""
+        event.stop()
+        if self.is_mounted:
+            self._front(self.tab)
+
+    def _front(self, name: str) -> None:
+        self.set_class(name == WIRE and not self.is_beside, "-wire-in-front")
+        self._mark_covered()
+        if name != WIRE:
+            later = _SOON_S if self.frames > _FIRST else _SIDE_AFTER_S
+            self.set_timer(later, lambda: self.app.run_worker(self._switch(name), group="tabs"))
+        self.frame_soon()
+
+    def _mark_covered(self) -> None:
+        """Where another tab covers the tasks of a lab, the strip has them."""
+        is_covered = self.is_beside and self.tab != NOTES and self.model.exercise is not None
+        self.set_class(is_covered, "-tasks-covered")
+
+    async def _switch(self, name: str) -> None:
+        """Make the pane of a tab when it is asked for the first time.
+
+        Another tab may have come to the front meanwhile: its pane is not to be covered.
+        """
+        switcher = self.query_one("#side", ContentSwitcher)
+        if not switcher.query(f"#{name}"):
+            pane = made(name, self.view)
+            pane.display = False
+            await switcher.mount(pane)
+        if not switcher.query(f"#{name}") or name != self.tab:  # the app may have been left
+            return
+        switcher.current = name
+        self.frame_soon()
+        self.call_after_refresh(self._focus, name)
+
+    def show_packet(self, event: int) -> None:
+        """Show the packet of an event: in the pane that is there, else in its tab."""
+        chosen = self.view.packet
+        row = None if chosen is None else packets.decoded_row(self.view.session.world, chosen)
+        if row is None or row.event != event:
+            found = packets.of_event(self.view.session.world, event)
+            self.view.packet = None if found is None else found.number
+        if not self.query("#apart"):
+            self.bring(PACKET, focus=True)
+        self.frame()
+
+    def bring(self, name: str, *, focus: bool = False) -> None:
+        """Show a pane that has a tab."""
+        if name != WIRE or not self.is_beside:
+            self.query_one(TabRow).active = f"tab-{name}"
+        self.wanted = name if focus else ""
+        self.call_after_refresh(self._focus, name)
+
+    def _focus(self, name: str) -> None:
+        """Focus a pane that was asked for, once it is there."""
+        if name != self.wanted:
+            return
+        found = [*self.query(f"#{name}"), *self.query(f"#{name} *")]
+        if (first := next((each for each in found if each.focusable), None)) is not None:
+            self.wanted = ""
+            self.set_focus(first)

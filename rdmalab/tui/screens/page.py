@@ -1,0 +1,240 @@
+"""A page: a text that is read from its beginning, with what can be done about it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from rdmalab.shell.styled_text import Line, relaid, text_of
+from rdmalab.tui.bars import Keys
+from rdmalab.tui.content import content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from rdmalab.tui.app import Rdmalab
+
+
+_WIDEST = 110  # columns of the text as a copy
+
+
+class PageKey(NamedTuple):
+    """A key of one page. line: the command that it carries out; opens: its answer is a page.
+
+    letter: its key in a pane, where no line is typed.
+    """
+
+    label: str
+    line: str
+    opens: bool = False
+    letter: str = ""
+
+    @property
+    def action(self) -> str:
+        """What the key does, as Textual writes it."""
+        return f"carry_out({self.line!r}, {self.opens})"
+
+
+class Sheet(VerticalScroll, can_focus=False):
+    """The text of a page."""
+
+    def on_resize(self) -> None:
+        """Other rows are seen."""
+        self.call_after_refresh(self.screen.place)  # type: ignore[attr-defined]
+
+
+class TextScreen(ModalScreen[None]):
+    """A screen on which a letter begins the next command at the prompt.
+
+    So no line loses its beginning. Its own keys are digits: no command begins with one.
+    """
+
+    app: Rdmalab
+    _is_left = False  # what is typed now belongs to the prompt
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter without a meaning here begins a command."""
+        is_bound = event.key in self._bindings.key_to_bindings
+        if self._is_left or (event.is_printable and not is_bound and not self.is_typing):
+            self.leave()
+            self.app.prompt.take_key(event.key, event.character)
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A pasted text is for the prompt."""
+        if not self.is_typing:
+            self.leave()
+            self.app.prompt.on_paste(event)
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether a text is typed here."""
+        return isinstance(self.focused, Input)
+
+    def leave(self) -> None:
+        """Close the screen; this key and all later ones belong to the prompt."""
+        if not self._is_left:
+            self._is_left = True
+            self.dismiss()
+            self.app.prompt.focus()
+
+
+class Page(TextScreen):
+    """lines: of the shell; they are folded for the width of the page."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,f1", "dismiss", "Back"),
+        *(
+            Binding(key, f"scroll('{way}')", way, show=False)
+            for way, keys in {
+                "up": "up", "down": "down", "home": "home", "end": "end",
+                "page_up": "pageup", "page_down": "pagedown,space",
+            }.items()
+            for key in keys.split(",")
+        ),
+    ]  # fmt: skip
+
+    def __init__(self, title: str, lines: Iterable[Line], keys: Iterable[PageKey] = ()) -> None:
+        super().__init__()
+        self.heading = title
+        self.lines = list(lines)
+        acts = [*((each.action, each.label) for each in keys), ("copy", "Copy")]
+        for number, (action, label) in enumerate(acts, 1):
+            self._bindings.bind(str(number), action, label)
+        self._bindings.bind("slash", "find", "Find")
+        self._rows: list[Content] = []
+        self._wanted = ""
+        self._at = -1  # the row that was found
+
+    def compose(self) -> ComposeResult:
+        """The text, and the line in which one types what is sought."""
+        with Sheet(id="sheet") as sheet:
+            sheet.border_title = Content(self.heading)
+            yield Static(id="text")
+        yield Input(placeholder="find", compact=True, id="sought")
+        yield Keys()
+
+    def on_mount(self) -> None:
+        """Say which rows are seen."""
+        self.query_one("#sought").display = False
+        self.watch(self._sheet, "scroll_y", self.place, init=False)
+
+    def on_resize(self) -> None:
+        """Fold the lines for the new width."""
+        self.call_after_refresh(self._draw)
+
+    @property
+    def _sheet(self) -> VerticalScroll:
+        return self.query_one("#sheet", VerticalScroll)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "\n".join(map(text_of, relaid(self.lines, _WIDEST)))
+
+    def _draw(self) -> None:
+        if not self.is_current:  # it was left before this refresh
+            return
+        width = self._sheet.scrollable_content_region.width
+        self._rows = [content(row) for row in relaid(self.lines, width)]
+        self._show()
+
+    def _show(self) -> None:
+        rows = self._rows
+        if self._wanted:
+            rows = [_marked(row, self._wanted, at == self._at) for at, row in enumerate(rows)]
+        self.query_one("#text", Static).update(Content("\n").join(rows))
+        self.call_after_refresh(self.place)
+
+    def place(self) -> None:
+        """Say which rows are seen."""
+        if not self.is_current:
+            return
+        sheet = self._sheet
+        first, count = int(sheet.scroll_y), len(self._rows)
+        last = min(count, first + sheet.scrollable_content_region.height)
+        whole_page = not first and last == count
+        place = "" if whole_page else f"rows {first + 1} to {last} of {count}   "
+        sheet.border_subtitle = f"{place}letters go to the prompt"
+
+    # ---- find -----------------------------------------------------------------------------------
+
+    def action_find(self) -> None:
+        """Type what is sought."""
+        sought = self.query_one("#sought", Input)
+        sought.display = True
+        sought.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Mark it while it is typed."""
+        self._wanted, self._at = event.value, -1
+        self.action_find_next(1)
+
+    def on_input_submitted(self) -> None:
+        """Enter: the next one."""
+        self.action_find_next(1)
+
+    def action_find_next(self, step: int) -> None:
+        """Go to the next row that has it, around the end."""
+        found = [at for at, row in enumerate(self._rows) if _has(row, self._wanted)]
+        if found:
+            later = [at for at in found if (at - self._at) * step > 0]
+            self._at = (later or found)[0 if step > 0 else -1]
+            self._sheet.scroll_to(y=max(0, self._at - 3), animate=False)
+        elif self._wanted:
+            self.notify(f"nothing here has {self._wanted!r}", timeout=2)
+        self._show()
+
+    # ---- keys -----------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Up, Down and Esc of the line of what is sought; else as all such screens."""
+        if not self.is_typing or event.key not in ("up", "down", "escape"):
+            super().on_key(event)
+            return
+        if event.key == "escape":
+            sought = self.query_one("#sought", Input)
+            sought.value, sought.display = "", False
+            self.set_focus(None)
+        else:
+            self.action_find_next(1 if event.key == "down" else -1)
+        event.stop()
+        event.prevent_default()
+
+    def action_scroll(self, way: str) -> None:
+        """Scroll the text."""
+        getattr(self._sheet, f"scroll_{way}")(animate=False)
+
+    def action_copy(self) -> None:
+        """Copy the whole text."""
+        self.notify(self.app.deliver(self.text), title="Copy", timeout=4)
+
+    def action_carry_out(self, line: str, opens: bool) -> None:
+        """Leave the page for a command."""
+        self.dismiss()
+        self.app.call_later(self.app.action_open if opens else self.app.say, line)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the sheet leaves the page."""
+        if event.widget is self:
+            self.dismiss()
+
+
+def _has(row: Content, wanted: str) -> bool:
+    return bool(wanted) and wanted.lower() in row.plain.lower()
+
+
+def _marked(row: Content, wanted: str, is_here: bool) -> Content:
+    """The row with each place marked where it has the text."""
+    style = "bold $on on $busy" if is_here else "bold reverse"
+    return row.highlight_regex(re.compile(re.escape(wanted), re.IGNORECASE), style=style)

@@ -1,0 +1,79 @@
+"""The screen for lectures: caption, wire and notes, large; a clicker goes on and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Static
+
+from rdmalab.tui.bars import CaptionBar
+from rdmalab.tui.pane_table import NOTES, WIRE, made
+from rdmalab.tui.screens.page import Page
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from rdmalab.shell.styled_text import Line
+    from rdmalab.tui.app import Rdmalab
+
+# The keys of a clicker are PgDn and PgUp. Keys, action, label in the footer, meaning.
+_KEYS = (
+    ("pagedown,space,right,n,f8", "next_note", "PgDn", "next", "the answer or the next note"),
+    ("pageup,left,b,f7", "previous_note", "PgUp", "back", "the note before"),
+    ("escape,q", "dismiss", "Esc", "leave", "the lecture; the prompt is there again"),
+    ("f1,question_mark,h", "lecture_help", "F1", "keys", "this page"),
+)
+_FOOTER = "   ".join(
+    f"[bold $event @click=screen.{action}]{key}[/] {word}" for _, action, key, word, _ in _KEYS
+)
+_HELP: list[Line] = [
+    [("bold", "PgDn runs a lesson from note to note; PgUp returns to the note before.")],
+    [("", "At the end PgDn loads the next lesson. Without a lesson the keys step and go back.")],
+    [],
+    *([("bold", f"  {keys.replace(',', ' '):<30}"), ("", f"{word}: {meaning}")]
+      for keys, _, _, word, meaning in _KEYS),
+]  # fmt: skip
+
+
+class Presenter(Screen[None]):
+    """Its panes are drawn with each frame of the main screen, which is below it."""
+
+    # Before the panes and the app: there is nothing to type, and these keys always act.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(keys, action, word, priority=True) for keys, action, _, word, _ in _KEYS
+    ]
+
+    REPLACED = ("help", "go_on", "say")
+    """Actions of the app whose keys are here for something else."""
+
+    app: Rdmalab
+
+    def compose(self) -> ComposeResult:
+        """What a class looks at; no pane takes the keys."""
+        view = self.app.main.view
+        yield CaptionBar(view, id="caption")
+        with Container(id="stage"):
+            for name in (WIRE, NOTES):
+                pane = made(name, view)
+                pane.can_focus = False
+                yield pane.add_class("-lecture")
+        yield Static(_FOOTER, id="clicker")
+
+    def action_next_note(self) -> None:
+        """Go on: to the answer or the next note."""
+        self._say(self.app.main.model.note_command(1))
+
+    def action_previous_note(self) -> None:
+        """Go back to the note before."""
+        self._say(self.app.main.model.note_command(-1))
+
+    def _say(self, line: str) -> None:
+        if line:
+            self.app.say(line)
+
+    def action_lecture_help(self) -> None:
+        """Say what the keys do."""
+        self.app.push_screen(Page("Lecture", _HELP))

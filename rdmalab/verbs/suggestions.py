@@ -1,0 +1,233 @@
+"""One suggestion after a verb was refused, from the tables; empty if none is certain."""
+
+import re
+from collections.abc import Callable
+
+from rdmalab.command import Invocation, Noun, Thing
+from rdmalab.grammar.keys import keys_of_command
+from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.send_checks import is_stuck
+from rdmalab.session.lines import Reply
+from rdmalab.session.session import Session
+from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of, legal_next
+from rdmalab.verbs.object_suggestions import WAYS_OUT, object_name, qp_of, with_words
+from rdmalab.world.relations import exists, users_of
+
+_MASK = re.compile(r"\battr_mask=\S+")
+_WORD = re.compile(r"\w+=[\w|]+")  # one legal argument
+_CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
+_UP = dict(BRING_UP_MOVES)
+USUAL: dict[str, str] = {
+    "pkey_index": "0", "port_num": "1", "qp_access_flags": "0", "path_mtu": "512", "rq_psn": "0",
+    "sq_psn": "0", "max_dest_rd_atomic": "1", "min_rnr_timer": "12", "timeout": "14",
+    "retry_cnt": "7", "rnr_retry": "7", "max_rd_atomic": "1",
+}  # fmt: skip
+"""The values that the bring-up document recommends for attributes that were not given."""
+_GIVEN = {"qp_access_flags": "REMOTE_WRITE", "qkey": "0x11111111"}
+
+
+def suggestion(session: Session, reply: Reply) -> str:
+    """A line that is legal now and has the intended effect; empty if none is known."""
+    refusal, invocation = reply.refusal, reply.invocation
+    if refusal is None or invocation is None or refusal.permanent:
+        return ""
+    find = _REMEDIES.get(refusal.rule)
+    if find is None and _WORD.fullmatch(refusal.legal):
+        return with_words(invocation.line, [refusal.legal])
+    return find(session, invocation) if find is not None else ""
+
+
+def _next_move(session: Session, invocation: Invocation) -> str:
+    """The next transition towards RTS, with its required attributes."""
+    qp = qp_of(session, invocation)
+    if qp is None:
+        return ""
+    nexts = legal_next(qp.qp_type, qp.state)
+    to = _UP.get(qp.state, QPState.RESET)
+    if to not in nexts:
+        return ""
+    words = [f"modify_qp {object_name(session, invocation)} state={to.name}"]
+    return " ".join(
+        words + _given(session, qp, fields_of(MOVES[qp.qp_type, qp.state, to].required))
+    )
+
+
+def _given(session: Session, qp: QueuePair, names: tuple[str, ...]) -> list[str]:
+    peer = next((node for node in session.world.nodes if node != qp.node), qp.node)
+    peers = [name for name in session.names.all(Noun.QP) if name.startswith(f"{peer}.")]
+    said = []
+    for name in names:
+        if name == "ah_attr":
+            said.append(f"ah={peer}")
+        elif name == "dest_qp_num":
+            said.append(f"dest_qp_num={peers[0] if peers else '…'}")
+        else:
+            said.append(f"{name}={(USUAL | _GIVEN).get(name, '…')}")
+    return said
+
+
+def _asked_move(
+    session: Session, invocation: Invocation
+) -> tuple[QueuePair, dict[str, object], Move] | None:
+    """The QP, the given attributes and the legal transition; None if there is none."""
+    qp = qp_of(session, invocation)
+    attr = invocation.arguments.get("attr")
+    if qp is None or not isinstance(attr, dict):
+        return None
+    move = MOVES.get((qp.qp_type, qp.state, attr.get("qp_state", qp.state)))
+    return None if move is None else (qp, attr, move)
+
+
+def _with_the_missing(session: Session, invocation: Invocation) -> str:
+    """The line with the missing keys, and an attr_mask with all required bits."""
+    asked = _asked_move(session, invocation)
+    if asked is None:
+        return ""
+    qp, attr, move = asked
+    said = {*attr, *(["ah_attr"] if "ah" in attr else [])}
+    lacking = tuple(name for name in fields_of(move.required) if name not in said)
+    line, mask = invocation.line, invocation.arguments.get("attr_mask")
+    if mask is not None:
+        whole = "|".join(bit.name or "" for bit in mask | move.required)
+        line = _MASK.sub(f"attr_mask={whole}", line)
+    return " ".join([line, *_given(session, qp, lacking)])
+
+
+def _without_surplus(session: Session, invocation: Invocation) -> str:
+    """The line without attributes that the transition does not take; empty if none is left."""
+    asked = _asked_move(session, invocation)
+    if asked is None:
+        return ""
+    qp, attr, move = asked
+    taken = {"qp_state", *fields_of(move.required | move.optional)}
+    kept = {"ah_attr" if name == "ah" else name for name in attr} & taken
+    if attr.get("qp_state", qp.state) == qp.state and kept <= _CHANGE_NOTHING:
+        return ""
+    command = session.vocabulary[invocation.name]
+    paths = {key: slot.path for key, slot in keys_of_command(command.parameters).by_key.items()}
+    words = []
+    for word in invocation.line.split():
+        path = paths.get(word.partition("=")[0], ()) if "=" in word else ()
+        name = "ah_attr" if path[1:2] == ("ah",) else path[1] if len(path) > 1 else "qp_state"
+        if name in taken:
+            words.append(word)
+    return " ".join(words)
+
+
+def _bring_up(session: Session, invocation: Invocation) -> str:
+    qp = qp_of(session, invocation)
+    if qp is None or qp.state not in _UP:
+        return ""
+    name = object_name(session, invocation)
+    peers = [n for n in session.names.all(Noun.QP) if not n.startswith(f"{qp.node}.")]
+    return f"to_rts {name} {peers[0]}" if peers else _next_move(session, invocation)
+
+
+def _make_room(session: Session, invocation: Invocation) -> str:
+    """Poll, which frees slots; run if there is no completion yet. Empty if none will come."""
+    if invocation.name == "post_srq_recv":
+        return _poll_shared(session, invocation)
+    qp = qp_of(session, invocation)
+    if qp is None:
+        return ""
+    number = qp.recv_cq if invocation.name == "post_recv" else qp.send_cq
+    cq = session.world.nodes[qp.node].cqs.items[number]
+    name = session.names.of(Thing(Noun.CQ, qp.node, number))
+    if any(cqe.qp_num == qp.number for cqe in cq.cqes):
+        return f"poll_cq {name} num_entries={len(cq.cqes)}"
+    if invocation.name == "post_send" and is_stuck(session.world.nodes[qp.node], qp):
+        return ""
+    if session.world.agenda.next_ns() is not None:
+        return "run"
+    return f"show sq {object_name(session, invocation)}"
+
+
+def _poll_shared(session: Session, invocation: Invocation) -> str:
+    """Poll a CQ that has a completion of a receive of this SRQ."""
+    name = object_name(session, invocation)
+    thing = session.names.find(name)
+    if thing is None:
+        return ""
+    for cq in session.world.nodes[thing.node].cqs.items.values():
+        if any(cqe.srq == thing.number for cqe in cq.cqes):
+            cq_name = session.names.of(Thing(Noun.CQ, thing.node, cq.number))
+            return f"poll_cq {cq_name} num_entries={len(cq.cqes)}"
+    return f"show {name}"
+
+
+def _to_srq(session: Session, invocation: Invocation) -> str:
+    """The same receives, posted on the SRQ of this queue pair."""
+    qp = qp_of(session, invocation)
+    if qp is None:
+        return ""
+    name = session.names.of(Thing(Noun.SRQ, qp.node, qp.srq))
+    return invocation.line.replace("post_recv", "post_srq_recv", 1).replace(
+        object_name(session, invocation), name, 1
+    )
+
+
+def _destroy_users(session: Session, invocation: Invocation) -> str:
+    """Destroy the first object that still uses it."""
+    thing = session.names.find(object_name(session, invocation))
+    users = users_of(session.world, thing) if thing is not None else ()
+    return next((f"{verb} {session.names.of(user)}" for user, verb in users), "")
+
+
+def _wake(session: Session, invocation: Invocation) -> str:
+    """Poll if the CQ has a completion, arm if it is not armed, else run."""
+    thing = session.names.find(object_name(session, invocation))
+    if thing is None or not exists(session.world, thing):
+        return ""
+    cqs = [cq for cq in session.world.nodes[thing.node].cqs.items.values()
+           if cq.channel == thing.number]  # fmt: skip
+    for cq in cqs:
+        name = session.names.of(Thing(Noun.CQ, thing.node, cq.number))
+        if cq.cqes:
+            return f"poll_cq {name} num_entries={len(cq.cqes)}"
+        if not cq.armed:
+            return f"req_notify_cq {name}"
+    return "run" if cqs and session.world.agenda.next_ns() is not None else ""
+
+
+def _acknowledge(session: Session, invocation: Invocation) -> str:
+    thing = session.names.find(object_name(session, invocation))
+    if thing is None or thing.noun is not Noun.CQ:
+        return ""
+    cq = session.world.find(thing, CompletionQueue)
+    return f"ack_cq_events {object_name(session, invocation)} nevents={cq.unacked}"
+
+
+def _acknowledge_other(session: Session, invocation: Invocation) -> str:
+    """The same for the first CQ of the node that has unacknowledged events."""
+    node = object_name(session, invocation).partition(".")[0]
+    for cq in session.world.nodes[node].cqs.items.values():
+        if cq.unacked:
+            return f"ack_cq_events {session.names.of(Thing(Noun.CQ, node, cq.number))}"
+    return ""
+
+
+def _acknowledge_async(session: Session, invocation: Invocation) -> str:
+    return f"ack_async_event {object_name(session, invocation)}"
+
+
+def _end_poll(session: Session, invocation: Invocation) -> str:
+    return f"end_poll {object_name(session, invocation)}"
+
+
+_REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
+    "transition": _next_move,
+    "attr-missing": _with_the_missing,
+    "attr-surplus": _without_surplus,
+    "send-state": _bring_up,
+    "recv-shared": _to_srq,
+    "recv-state": _next_move,
+    "queue-full": _make_room,
+    "in-use": _destroy_users,
+    "cq-event-none": _wake,
+    "cq-events-ack": _acknowledge_other,
+    "cq-events-unacked": _acknowledge,
+    "async-unacked": _acknowledge_async,
+    "poll-open": _end_poll,
+    **WAYS_OUT,
+}

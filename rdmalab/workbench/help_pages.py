@@ -1,0 +1,218 @@
+"""The pages of help and explain, and the hint for a line that is a question."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from rdmalab.command import Command, NotUnderstood, UnknownVerb
+from rdmalab.doctor.article import SUSPICIONS
+from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.guide import manual, usage
+from rdmalab.guide.article import Article, Row, article
+from rdmalab.guide.explain import answer, lookup
+from rdmalab.guide.questions import asked
+from rdmalab.guide.structs import structs_of
+from rdmalab.session.session import Session
+from rdmalab.spec.programs import FREE, WORDS
+from rdmalab.views.query import fields
+from rdmalab.workbench.session_examples import with_session
+
+_NEAR = "did you mean"
+
+
+def page(session: Session, text: str) -> Article:
+    """What help answers about these words; raises NotUnderstood if nothing is known."""
+    name = " ".join(asked(text).words)
+    if not name:
+        return _contents(session)
+    if name in TOPICS:
+        return TOPICS[name](session)
+    known = session.vocabulary.get(name.removeprefix("ibv_"))
+    if known is not None:
+        return _with_manual(usage.page(known), name)
+    if name in _rooms(session):
+        return _with_manual(_group(session, name), name)
+    if places := manual.find(name):
+        return manual.article(places)
+    return _or_explained(session, name)
+
+
+def explained(session: Session, text: str) -> Article:
+    """What explain answers, with the values in this session; raises NotUnderstood."""
+    found = answer(text, session.vocabulary, SUSPICIONS)
+    return with_session(session, found.article, found.entry.about)
+
+
+def _or_explained(session: Session, name: str) -> Article:
+    """What explain has about a word without help; NotUnderstood, with a hint, if nothing."""
+    try:
+        return answer(name, session.vocabulary, SUSPICIONS).article
+    except NotUnderstood as unknown:
+        legal = [*session.vocabulary, *_rooms(session), *TOPICS, *manual.words()]
+        near = suggest(name, legal)
+        hint = near if near.startswith(_NEAR) else unknown.hint
+        raise NotUnderstood(f"there is no help on {quoted(name)}", hint=hint) from None
+
+
+def meant(session: Session, wrong: NotUnderstood) -> str:
+    """The hint for a line such as `rnr` or `what is rnr`; empty if the line is no question.
+
+    A word that explain or help knows goes before a verb with a similar name.
+    """
+    if c := _of_c(session, wrong):
+        return c
+    words, is_question = asked(wrong.line)
+    is_question = is_question and wrong.line.split()[0] not in session.vocabulary
+    if not is_question and not (len(words) == 1 and isinstance(wrong, UnknownVerb)):
+        return ""
+    if words[0].isdecimal() and not is_question:
+        return "a number alone answers a question of a lesson, and none is open"
+    texts = dict.fromkeys((" ".join(words), *words))
+    found = next(filter(None, (_known(session, text) for text in texts)), "")
+    return found or (
+        "explain WORD explains a term, help WORD a command or a key" if is_question else ""
+    )
+
+
+def _known(session: Session, text: str) -> str:
+    """The hint for a word that explain, help or load knows; empty for any other."""
+    if lookup(text, session.vocabulary, SUSPICIONS):
+        return f"{_NEAR} explain {text}?"
+    return f"{_NEAR} help {text}?" if text in TOPICS or manual.find(text) else _lesson(text)
+
+
+def _lesson(word: str) -> str:
+    """The hint for the name of a lesson, or for a word with a slash; empty if it is neither."""
+    from rdmalab.scenario import files, lessons
+
+    path = files.found(word)
+    if path != word and not files.is_folder(path):
+        return f"{_NEAR} load {files.short_name(path)}?"
+    parts = (part for part in re.split(r"[/-]", word) if "/" in word)
+    known = lessons.catalogue() if "/" in word else []
+    part = next((part for part in parts if part and lessons.sought(known, part)), "")
+    return f"{_NEAR} lessons {part}?" if part else ""
+
+
+_STRUCT = re.compile(r"\s*(?:const\s+|static\s+)?(?:struct|enum)\s+(\w+)")
+_OF_C = re.compile(
+    r"\s*(?:\w+(?:\.|->)[\w.\[\]]+\s*=[^=].*|#\s*include.*|(?:if|for|while|return|int|uint\d+_t|void)\b.*"
+    r"|.*;\s*$)"
+)
+
+
+def _of_c(session: Session, wrong: NotUnderstood) -> str:
+    """The hint for a pasted line of C that is no call: the verb that takes the struct, if any."""
+    if not isinstance(wrong, UnknownVerb):
+        return ""
+    if declared := _STRUCT.match(wrong.line):
+        struct = structs_of(session.vocabulary).get(declared[1])
+        verb = session.vocabulary[struct.verbs[0]] if struct is not None else None
+        if struct is None or verb is None or not verb.examples:
+            return "C needs no declaration here: objects are made by verbs, such as create_qp"
+        return f"{struct.name} is an argument of {verb.name}; write {verb.examples[0]}"
+    if _OF_C.match(wrong.line):
+        return "this is C; a field is a key of a verb here: write modify_qp A.qp0 state=INIT …"
+    return ""
+
+
+# --------------------------------------------------------------------------- pages
+def _rooms(session: Session) -> dict[str, list[Command]]:
+    """The commands by group, in the order of the vocabulary."""
+    rooms: dict[str, list[Command]] = {}
+    for each in session.vocabulary.values():
+        rooms.setdefault(each.room, []).append(each)
+    return rooms
+
+
+MOST_USED: tuple[tuple[str, str], ...] = (
+    ("begin", "tour: a guided start · lessons · load err/rnr-retry-exceeded · use rc_pair"),
+    ("work", "post_send · post_recv · poll_cq · modify_qp"),
+    ("time", "step (F8) · run (F9) · back (F7) · until QUESTION · goto"),
+    ("look", "show · show wire · show A.qp0 · changes · hexdump B.mr0[0:64]"),
+    ("reason", "why · apply · checklist"),
+    ("disturb", "fault drop A->B nth=1 · link · port"),
+    ("keep", "save FILE · share · copy · snapshot · continue · new · quit"),
+    ("learn", "explain WORD: a status, state, attribute, errno, packet, flag, line of a log"),
+)
+
+
+def _contents(session: Session) -> Article:
+    """One screen: the words used most, and where all others are."""
+    del session
+    rows: list[Row] = [
+        *MOST_USED,
+        ("manual", "help TOPIC: " + " ".join(manual.PAGES)),
+        ("more", "help all: every command · help VERB or GROUP · help keys · " + _topics()),
+    ]
+    return article("help", "the words used most", rows)
+
+
+def _topics() -> str:
+    return " · ".join(f"help {topic}" for topic in TOPICS if topic not in _LISTS)
+
+
+def _with_manual(said: Article, name: str) -> Article:
+    """The article, and what the manual has about the same word."""
+    if places := manual.find(name):
+        more = manual.article(places)
+        more.sections[0].heading, more.sections[0].is_apart = more.title, True
+        said.sections += more.sections
+        said.see_also += more.see_also
+    return said
+
+
+def _all(session: Session) -> Article:
+    rows: list[Row] = [
+        (room, " ".join(each.name for each in commands))
+        for room, commands in _rooms(session).items()
+    ]
+    return article("help", "all commands by group", rows, ["help VERB", "help GROUP"])
+
+
+def _group(session: Session, room: str) -> Article:
+    commands = _rooms(session)[room]
+    rows: list[Row] = [
+        ("", commands[0].room_summary),
+        *((each.name, each.summary) for each in commands),
+    ]
+    return article(room, "group of commands", rows, ["help VERB"])
+
+
+def _expr(session: Session) -> Article:
+    del session
+    rows: list[Row] = [
+        ("", "Compare with == != < <= > >=, join with and, or, not; enum names as words."),
+        ("", "Compute with + - * // (whole numbers). Filters of counts: key=value, key!=value."),
+        ("", "since=@NAME counts what came after a checkpoint, since=120 after that event,"),
+        ("", "since=10us after that time; @start: the checkpoint start, else the beginning."),
+        ("", "In any(), all(), count() A.qp stands for every queue pair of A."),
+        *((row.path, f"{row.type}: {row.sentence}") for row in fields()),
+    ]
+    return article("expr", "the expressions of until, break and expect", rows, ["help until"])
+
+
+def _examples(session: Session) -> Article:
+    rows: list[Row] = [
+        (each.name, usage.docstring(each).examples) for each in session.vocabulary.values()
+    ]
+    return article("examples", "one line for each command", rows)
+
+
+def _lines(session: Session) -> Article:
+    del session
+    rows: list[Row] = [
+        ("", "Verbs and other commands that change the world; default node: that of the program."),
+        *((row.usage, row.sentence) for row in WORDS.values()),
+        ("", f"{', '.join(FREE[:-1])} and {FREE[-1]} take no time, all others one pace."),
+        ("", "A QUESTION is about the current state; a program cannot read the log."),
+    ]
+    return article("lines", "the lines of a program", rows, ["help program", "help expr"])
+
+
+_LISTS = ("all", "verbs")
+TOPICS: Mapping[str, Callable[[Session], Article]] = {
+    **dict.fromkeys(_LISTS, _all),
+    "expr": _expr,
+    "lines": _lines,
+    "examples": _examples,
+}

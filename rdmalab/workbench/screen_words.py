@@ -1,0 +1,77 @@
+"""Commands of the screen: copy, snapshot, zoom, pane."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from rdmalab.command import Facts, OneOf, Recovery, command
+from rdmalab.session.session import Session
+
+PANES = ("wire", "why", "notes", "packet", "memory", "cq", "story", "log", "left", "right")
+_FACTS = Facts(recovery=Recovery.SKIP)
+What = Annotated[str, OneOf(("screen", "ladder", "answer", *PANES))]
+
+
+@dataclass(slots=True)
+class ScreenRequest:
+    """Request to the app. word: the command. what: its object. file: where it is written."""
+
+    word: str
+    what: str = ""
+    file: str = ""
+
+
+@command(_FACTS)
+def copy(session: Session, what: What = "answer") -> ScreenRequest:
+    """Copy the last answer, a pane, the ladder or the screen as text.
+
+    The text is sent to the terminal (OSC 52), which may refuse it, and is written to a file.
+
+    Example: copy wire
+    """
+    del session
+    return ScreenRequest("copy", what)
+
+
+@command(_FACTS)
+def snapshot(session: Session, what: What = "screen", file: str = "") -> ScreenRequest:
+    """Write the screen, a pane or the ladder to a file: SVG, PNG or text, by its suffix.
+
+    Without a name the file is an SVG in the current directory. PNG needs rsvg-convert, inkscape or
+    magick.
+
+    Example: snapshot ladder ladder.svg
+    """
+    del session
+    return ScreenRequest("snapshot", what, file)
+
+
+@command(_FACTS)
+def zoom(
+    session: Session, what: Annotated[str, OneOf(("prompt", *PANES))] = "prompt"
+) -> ScreenRequest:
+    """Enlarge the prompt or a pane (F5); Esc makes it small again.
+
+    Example: zoom wire
+    """
+    del session
+    return ScreenRequest("zoom", what)
+
+
+@command(_FACTS)
+def pane(session: Session, what: Annotated[str, OneOf(PANES)]) -> ScreenRequest:
+    """Show a pane (F6, and the keys 1 to 8 in a pane).
+
+    Example: pane memory
+    """
+    del session
+    return ScreenRequest("pane", what)
+
+
+@command(_FACTS)
+def present(session: Session) -> ScreenRequest:
+    """Show only the caption, the wire and the notes, for a lecture: PgDn, PgUp, Esc.
+
+    Example: present
+    """
+    del session
+    return ScreenRequest("present")

@@ -1,0 +1,19 @@
+"""Answers: numbers by value, words without regard to case and prefix."""
+
+from rdmalab.classroom.answers import same_answer
+from tests.each import each
+
+
+@each(
+    "given, right, same",
+    [
+        ("ENOMEM", "12", True), ("12", "ENOMEM", True), ("enomem", "ENOMEM", True),
+        ("0x10", "16", True), ("IBV_WC_SUCCESS", "SUCCESS", True), ("success ", "SUCCESS", True),
+        ("IBV_QPS_ERR", "ERR", True), ("rnr-infinite", "rnr-infinite", True),
+        ('"hello"', "hello", True),
+        ("", "", False), (" ", "0", False), ("16.0", "16", True), ("SUCCES", "SUCCESS", False),
+        ("EINVAL", "ENOMEM", False), ("-1", "1", False),
+    ],
+)  # fmt: skip
+def test_an_answer_is_the_same_or_not(given: str, right: str, same: bool) -> None:
+    assert same_answer(given, right) is same

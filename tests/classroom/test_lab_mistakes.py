@@ -1,0 +1,94 @@
+"""All mistakes of a lab at once, each at its place: shape, words, names, tasks, causes."""
+
+import os
+
+import pytest
+
+from rdmalab.classroom.lab_mistakes import LabChecker
+from rdmalab.lab import open_session
+from rdmalab.vocabulary import VOCABULARY
+from tests.classroom.labs import FOLDER, TEMPLATE, loaded
+from tests.each import SEED
+from tests.scenario.campaign import LABS, tally
+
+CHECKER = LabChecker(VOCABULARY, open_session)
+
+
+def found(text: str) -> list[str]:
+    """`LINE message (hint)` of each mistake."""
+    errors = CHECKER.mistakes(text, "x.lab.yaml")
+    return [f"{e.place.line if e.place else 0} {e.message} ({e.hint})" for e in errors]
+
+
+def line_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n") + 1
+
+
+def test_labs_have_no_mistakes() -> None:
+    for path in sorted(FOLDER.glob("*.lab.yaml")):
+        assert CHECKER.mistakes(path.read_text(), str(path)) == [], path
+    assert found(TEMPLATE) == []
+
+
+CHANGES = [
+    ("rdmalab: 1", "rdmlab: 1", "the first key is not rdmalab"),
+    ("level: 1", "levle: 1", 'no key "levle" here (did you mean level?)'),
+    ("params:", "parms:", 'no key "parms" here (did you mean params?)'),
+    ("choose: [16, 32, 64]", "chose: [16, 32, 64]", "a parameter of a lab is drawn in one way"),
+    ("setup:", "setups:", 'no key "setups" here (did you mean setup?)'),
+    ("- use rc_pair", "- ues rc_pair", 'no verb "ues"'),
+    ('write A.mr0[0:5] "hello"', 'write A.mr7[0:5] "hello"', "nothing is called A.mr7"),
+    ("tasks:", "task:", 'no key "task" here (did you mean tasks?)'),
+    ("points: 3", "pionts: 3", 'no key "pionts" here (did you mean points?)'),
+    ("points: 3", "points: many", '"many" is not a number'),
+    ("right: true", "right: perhaps", "true or false is required here"),
+    ('B.mr0[0:5] == "hello"', 'B.mr8[0:5] == "hello"', "nothing is called B.mr8"),
+    ("status=SUCCESS, byte_len", "status=SUCESS, byte_len", 'no WCStatus is called "SUCESS"'),
+    ("rnr-infinite: B has", "rnr-infinte: B has",
+     "no cause is called rnr-infinte (did you mean rnr-infinite?)"),
+    ("needs: [deliver]", "needs: [delivr]", "both-ways needs delivr, which is no task above it"),
+    ("post_recv A.qp0 sg=A.mr0[100:164]", "post_recv A.qp6 sg=A.mr0[100:164]",
+     "nothing is called A.qp6"),
+    ("answers: {answer-of-b: 1}", "answers: {answer-of-a: 1}",
+     "no task has the id answer-of-a (did you mean answer-of-b?)"),
+    ("cause: rnr-infinite", "cause: rnr-never", "no cause is called rnr-never"),
+    ("aim: A SEND", "aims: A SEND", 'no key "aims" here (did you mean aim?)'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "wrong"), CHANGES)
+def test_a_mistake_is_named_with_its_place(old: str, new: str, wrong: str) -> None:
+    text = TEMPLATE.replace(old, new, 1)
+    errors = found(text)
+    assert any(wrong in each for each in errors), errors
+
+
+def test_mistakes_of_every_kind_are_reported_together() -> None:
+    chosen = [CHANGES[n] for n in (1, 6, 8, 10, 11, 12, 13, 16, 18)]
+    text = TEMPLATE
+    for old, new, _ in chosen:
+        text = text.replace(old, new, 1)
+    errors = found(text)
+    for _, new, wrong in chosen:
+        assert any(wrong in each for each in errors), (wrong, errors)
+        assert any(each.startswith(f"{line_of(text, new)} ") for each in errors), (new, errors)
+
+
+def test_a_lab_for_students_has_no_solutions_to_know_names_from() -> None:
+    text = TEMPLATE[: TEMPLATE.index("solutions:")].replace("B.mr0[0:5] ==", "B.mine[0:5] ==")
+    assert found(text) == []
+    assert loaded(text)
+
+
+def test_a_setup_that_is_refused_is_a_mistake() -> None:
+    text = TEMPLATE.replace("- use rc_pair", "- use rc_pair\n  - modify_qp A.qp0 state=INIT")
+    (error,) = found(text)
+    assert error.startswith(f"{line_of(text, 'modify_qp')} the setup fails here: EINVAL")
+
+
+def test_mutated_labs() -> None:
+    """The claims of tests/scenario/mutations.py; pytest prints the seed."""
+    seed = int(os.environ[SEED])
+    result = tally(seed, 60, LABS)
+    assert not result.wrong, seed
+    assert result.complete >= result.several - 2, seed

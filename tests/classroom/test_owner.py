@@ -1,0 +1,67 @@
+"""Who handed in a file: roster, folder and name of the file; the text of the file never alone."""
+
+import pytest
+
+from rdmalab.classroom.owner import given, owner_of
+from rdmalab.classroom.roster import roster_of
+
+ROSTER = roster_of(
+    "Identifier,Full name,ID number,Email address\n"
+    "Participant 12345,Jane Doe,s001,jane.doe@uni.edu\n"
+    "Participant 777,Bob Roe,s002,bob@uni.edu\n"
+)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "Jane Doe_12345_assignsubmission_file_/s002.yaml",  # the name of the file is the student's
+        "Jane Doe_9_assignsubmission_onlinetext_/onlinetext.html",
+        "Participant_12345_assignsubmission_file_/work.yaml",
+        "Jane Doe_9_assignsubmission_file_work.yaml",
+        "doejane_4711_8888_work.yaml",
+        "doejane_LATE_4711_8888_work.yaml",
+        "s001.yaml",
+        "S001_by-hand.yaml",
+        "by-hand-s001.yaml",
+        "s001/s002.yaml",
+        "group 3/jane.doe@uni.edu.yaml",
+    ],
+)
+def test_the_roster_knows_whom_a_path_names(path: str) -> None:
+    owner = owner_of(path, ROSTER)
+    assert owner.id == "s001"
+    for named in ("s001", "S001", "jane.doe", "JaneDoe"):
+        assert not owner.refusal(named)
+    assert "names s002, and was handed in by s001" in owner.refusal("s002")
+    assert "loaded without student=ID" in owner.refusal("anonymous")
+
+
+def test_a_path_that_names_no_student_is_not_replaced_by_the_text() -> None:
+    owner = owner_of("work.yaml", ROSTER)
+    assert not owner.id
+    assert owner.refusal("s001") == (
+        "neither file nor folder names a student of the roster; the work names s001"
+    )
+    assert not owner_of("s001_s002.yaml", ROSTER).id  # two of them
+
+
+def test_without_a_roster_folder_or_file_must_agree_with_the_text() -> None:
+    assert not owner_of("s001.yaml", None).refusal("s001")
+    assert not owner_of("s001/work.yaml", None).refusal("s001")
+    assert owner_of("s002/s001.yaml", None).refusal("s001")
+    assert owner_of("work.yaml", None).refusal("s001") == (
+        "the work names s001, and was handed in by work; a roster, or a file of that name, "
+        "confirms a student"
+    )
+    moodle = owner_of("Jane Doe_12345_assignsubmission_file_/s001.yaml", None)
+    assert moodle.refusal("s001")
+    assert not moodle.refusal("jane.doe")
+    assert moodle.folder == "Jane Doe_12345_assignsubmission_file_"
+
+
+def test_the_command_line_can_name_the_student() -> None:
+    assert given("s1").id == "s1"
+    assert not given("s1").refusal("S1")
+    assert not given("s1").refusal("anonymous")
+    assert given("s1").refusal("s2")

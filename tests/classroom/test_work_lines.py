@@ -1,0 +1,89 @@
+"""What is handed in are the lines that lead to the moment at which the work stands."""
+
+import pytest
+
+from rdmalab.classroom.lab_session import LabSession
+from rdmalab.classroom.playing import play
+from rdmalab.vocabulary import VOCABULARY
+from tests.classroom.labs import RECV, SEND, loaded, text_of
+from tests.shell.talk import Talk
+
+TASKS = "  - {id: a, points: 1, goal: [B.cq0.total(status=SUCCESS) == 1]}\n"
+LIMITS = "rules: {limits: {lines: 5, events: 300, time: 1ms}}\n"
+FEW_EVENTS = "rules: {limits: {events: 300}}\n"
+
+
+def opened(*lines: str, more: str = "") -> tuple[Talk, LabSession]:
+    """A lab with a connected pair, after these lines."""
+    talk = Talk(width=200)
+    lab = LabSession(text_of(TASKS, more), "x", VOCABULARY, "s1")
+    talk.conversation.start_over(lab.session)
+    talk.conversation.exercise = lab
+    talk.ask(*lines)
+    return talk, lab
+
+
+@pytest.mark.parametrize(
+    ("lines", "left"),
+    [
+        ([RECV, SEND, "run"], [RECV, SEND, "run"]),
+        ([RECV, "show A.qp0", SEND, "why"], [RECV, SEND]),
+        (["modify_qp A.qp0 state=ERR", "back 1", RECV], [RECV]),
+        (["checkpoint here", SEND, "run 1ms", "goto @here", RECV], ["checkpoint here", RECV]),
+        ([RECV, "checkpoint here", SEND, "goto @here"], [RECV, "checkpoint here"]),
+        ([RECV, SEND, "back 1", "goto end"], [RECV, SEND]),
+        ([RECV, "step", SEND, *["step"] * 3], [RECV, "step", SEND, "step 3"]),
+        ([SEND, "step 2", "step", "step packet", "step"], [SEND, "step 3", "step packet", "step"]),
+        ([f"{RECV}; {SEND}; run 1us"], [f"{RECV}; {SEND}; run 1us"]),
+        ([f"{RECV}; {SEND}", "back 1", "run"], [f"{RECV}; {SEND}"]),  # over known time again
+        (["node B", RECV, "back 1"], ["node B"]),
+        ([f"{RECV}; post_send A.qp9 opcode=SEND"], [RECV]),  # the part that ran counts
+    ],
+)
+def test_undone_lines_are_left_out(lines: list[str], left: list[str]) -> None:
+    assert opened(*lines)[1].lines == left
+
+
+def test_a_run_that_was_left_in_its_middle_is_handed_in_up_to_there() -> None:
+    _, lab = opened(RECV, SEND, "run 5us", "goto 2us", RECV)
+    first, second, run, third = lab.lines
+    assert (first, second, third) == (RECV, SEND, RECV)
+    played = play(loaded(text_of(TASKS, "rules: {settle: run 1ns}\n")), [first, second, run])
+    assert played.session.history.here.at_ns == 2_001
+    calls = lab.session.journal
+    assert calls[len(calls) - 1].at_ns == 2_000
+
+
+def test_every_line_stays_for_another_day() -> None:
+    _, lab = opened("modify_qp A.qp0 state=ERR", "back 1", RECV)
+    assert lab.kept.lines == ["modify_qp A.qp0 state=ERR", "back 1", RECV]
+    assert lab.so_far().lines == [RECV]
+
+
+def test_a_run_ends_at_the_limit_of_the_lab_and_says_so_at_once() -> None:
+    """What was undone then costs nothing: the way back is told, and taken."""
+    talk, lab = opened("checkpoint ready", SEND, more=FEW_EVENTS)
+    said = " ".join(talk.ask("run"))
+    assert "stopped at the limit of this lab: 300 events after the setup" in said
+    assert lab.session.world.event == lab.played.start.event + 300
+    refused = " ".join(talk.ask(RECV))
+    assert "this lab allows 300 events, and all are used; back and goto undo lines" in refused
+    talk.ask("goto @ready", RECV, SEND, "run 100us")
+    assert lab.lines == ["checkpoint ready", RECV, SEND, "run 100us"]
+    assert [each.passed for each in lab.grade().results] == [True]
+
+
+def test_a_run_ends_at_the_time_of_the_lab() -> None:
+    talk, lab = opened(RECV, more=LIMITS)
+    assert "stopped at the limit of this lab: 1 ms of virtual time" in " ".join(talk.ask("run 2s"))
+    assert lab.lines == [RECV, "run 1ms"]
+    assert "this lab allows 1 ms of virtual time" in " ".join(talk.ask("step"))
+    assert lab.grade().verdict == "graded"
+
+
+def test_more_lines_than_the_lab_allows_are_refused_until_some_are_undone() -> None:
+    talk, lab = opened(*[RECV] * 5, *["show A.qp0"] * 3, more=LIMITS)
+    assert "this lab allows 5 lines, and all are used" in " ".join(talk.ask(SEND))
+    talk.ask("back 2", SEND, *["step"] * 30)
+    assert lab.lines == [*[RECV] * 3, SEND, f"step {30}"]
+    assert lab.grade().verdict == "graded"

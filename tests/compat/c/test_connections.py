@@ -1,0 +1,177 @@
+"""rdma_cm of the hosts, without programs: who gets which event."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from rdmalab.compat.c.calls import Calls
+from rdmalab.compat.c.connections import HANDLERS, UDP_SPACE, Connections, Event, take_event
+from rdmalab.lab import Lab
+
+TCP_SPACE = 0x0106
+A_ADDRESS, LOOPBACK = 0xFFFF0A000001, 0xFFFF7F000001
+NOWHERE = {"family": 0, "port": 0, "ip": 0}
+
+
+class Hosts:
+    """Two programs with a channel each; `said` counts the notices of each."""
+
+    def __init__(self) -> None:
+        self.calls = Calls(Lab())
+        self.cm = Connections(self.calls)
+        self.said = {"A": 0, "B": 0}
+        self.program = {n: self.calls.join(ord(n), n, n) for n in "AB"}
+        self.channel = {
+            n: self.cm.open_channel(self.program[n], partial(self.count, n)) for n in "AB"
+        }
+
+    def count(self, node: str) -> None:
+        self.said[node] += 1
+
+    def do(self, node: str, word: str, data: bytes = b"", **ask: Any) -> Any:
+        return HANDLERS[f"cm_{word}"](self.cm, self.program[node], ask, data)
+
+    def id(self, node: str, space: int = TCP_SPACE) -> int:
+        made = self.do(node, "create_id", channel=self.channel[node], port_space=space)
+        number: int = made["handle"]
+        return number
+
+    def event(self, node: str) -> tuple[Event, dict[str, Any], bytes]:
+        fields, data = take_event(self.cm, self.program[node], self.channel[node])
+        return Event(fields["event"]), dict(fields), data
+
+    def listener(self, space: int = TCP_SPACE, port: int = 7000) -> int:
+        number = self.id("A", space)
+        self.do("A", "bind_addr", handle=number, source=NOWHERE | {"family": 2, "port": port})
+        self.do("A", "listen", handle=number, backlog=1)
+        return number
+
+    def resolved(self, space: int = TCP_SPACE, ip: int = LOOPBACK, port: int = 7000) -> int:
+        number = self.id("B", space)
+        to = {"family": 2, "port": port, "ip": ip}
+        self.do("B", "resolve_addr", handle=number, source=NOWHERE, destination=to)
+        self.do("B", "resolve_route", handle=number)
+        assert [self.event("B")[0] for _ in range(2)] == [Event.ADDR_RESOLVED, Event.ROUTE_RESOLVED]
+        return number
+
+
+OFFER = {"qp_num": 17, "responder_resources": 1, "initiator_depth": 1, "retry_count": 7,
+         "rnr_retry_count": 7, "flow_control": 0, "srq": 0}  # fmt: skip
+
+
+def test_a_connection_is_made_and_ended() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    asking = hosts.resolved()
+    hosts.do("B", "connect", b"hi", handle=asking, promise=OFFER)
+    kind, request, data = hosts.event("A")
+    assert (kind, data[:2], len(data)) == (Event.CONNECT_REQUEST, b"hi", 56)
+    assert request["promise"]["qp_num"] == 17
+    hosts.do("A", "accept", b"yes", handle=request["id"], promise=OFFER | {"qp_num": 18})
+    kind, response, data = hosts.event("B")
+    assert (kind, data[:3], response["promise"]["qp_num"]) == (Event.CONNECT_RESPONSE, b"yes", 18)
+    hosts.do("B", "establish", handle=asking)
+    assert hosts.event("A")[0] is Event.ESTABLISHED
+    hosts.do("B", "disconnect", handle=asking)
+    assert [hosts.event(n)[0] for n in "AB"] == [Event.DISCONNECTED] * 2
+
+
+def test_nobody_listens() -> None:
+    hosts = Hosts()
+    hosts.do("B", "connect", handle=(number := hosts.resolved()), promise=OFFER)
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["id"], fields["status"]) == (Event.REJECTED, number, 8)
+
+
+def test_a_request_is_rejected_with_private_data() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    hosts.do("B", "connect", handle=hosts.resolved(), promise=OFFER)
+    request = hosts.event("A")[1]
+    hosts.do("A", "reject", b"no", handle=request["id"], promise=OFFER)
+    kind, fields, data = hosts.event("B")
+    assert (kind, fields["status"], data[:2]) == (Event.REJECTED, 28, b"no")
+
+
+def test_a_datagram_id_gets_what_it_needs_to_send() -> None:
+    hosts = Hosts()
+    hosts.listener(UDP_SPACE)
+    hosts.do("B", "connect", handle=hosts.resolved(UDP_SPACE, A_ADDRESS), promise=OFFER)
+    request = hosts.event("A")[1]
+    hosts.do("A", "accept", handle=request["id"], promise=OFFER | {"qp_num": 18})
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["promise"]["qp_num"], fields["qkey"]) == (
+        Event.ESTABLISHED,
+        18,
+        0x01234567,
+    )
+    assert fields["gid"] == A_ADDRESS
+
+
+def test_a_program_that_ends_disconnects_its_peer() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    asking = hosts.resolved()
+    hosts.do("B", "connect", handle=asking, promise=OFFER)
+    hosts.do("A", "accept", handle=hosts.event("A")[1]["id"], promise=OFFER)
+    hosts.event("B")
+    hosts.do("B", "establish", handle=asking)
+    hosts.event("A")
+    hosts.cm.leave(hosts.program["B"])
+    assert hosts.event("A")[0] is Event.DISCONNECTED
+
+
+def test_a_group_has_the_gid_of_its_address() -> None:
+    hosts = Hosts()
+    number, group = hosts.resolved(UDP_SPACE), {"family": 2, "port": 0, "ip": 0xFFFFEF010101}
+    hosts.do("B", "join", handle=number, group=group)
+    kind, fields, _ = hosts.event("B")
+    assert (kind, fields["gid"], fields["promise"]["qp_num"]) == (
+        Event.MULTICAST_JOIN, 0xFFFFEF010101, 0xFFFFFF,
+    )  # fmt: skip
+
+
+def test_each_event_is_notified_once() -> None:
+    hosts = Hosts()
+    hosts.resolved()
+    assert hosts.said == {"A": 0, "B": 2}
+
+
+def test_unread_events_move_with_their_id() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    asking = hosts.resolved()
+    hosts.do("B", "connect", handle=asking, promise=OFFER)
+    other = hosts.cm.open_channel(hosts.program["A"], lambda: hosts.count("A"))
+    request = hosts.event("A")[1]
+    hosts.do("A", "accept", handle=request["id"], promise=OFFER)
+    hosts.do("B", "establish", handle=asking)
+    hosts.do("A", "migrate", handle=request["id"], channel=other)
+    with pytest.raises(OSError, match="no event"):
+        hosts.event("A")
+    hosts.channel["A"] = other
+    assert hosts.event("A")[0] is Event.ESTABLISHED
+
+
+@pytest.mark.parametrize(("word", "ask"), [
+    ("accept", {"promise": OFFER}), ("reject", {"promise": OFFER}), ("establish", {}),
+])  # fmt: skip
+def test_an_answer_without_a_request_is_einval(word: str, ask: dict[str, Any]) -> None:
+    hosts = Hosts()
+    with pytest.raises(OSError, match=r"request|accepted"):
+        hosts.do("A", word, handle=hosts.id("A"), **ask)
+
+
+def test_a_port_is_listened_at_once() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    with pytest.raises(OSError, match="another id listens"):
+        hosts.listener()
+
+
+def test_too_much_private_data_is_einval() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    with pytest.raises(OSError, match="too much private data"):
+        hosts.do("B", "connect", bytes(57), handle=hosts.resolved(), promise=OFFER)

@@ -1,0 +1,88 @@
+"""Wrong C programs: the cause is told while they run, and is the same of what was saved."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.compat.c.running import execute, pair
+from tests.tools import needs
+
+
+class Case(NamedTuple):
+    """A program; the word of its cause, and what the evidence has; whether it hangs."""
+
+    program: str
+    cause: str
+    evidence: str
+    hangs: bool = False
+
+
+CASES = [
+    Case("wrong_rkey", "rem-access", "is the key of no MR or bound window on A"),
+    Case("lkey_for_rkey", "rem-access", "is the lkey of A.mr0, whose rkey is"),
+    Case("no_receive", "rnr-infinite", "rnr_retry=7", hangs=True),
+    Case("rnr_retry", "no-rr", "A.qp0 had no receive"),
+    Case("unsignaled", "unsignaled", "sq_sig_all=0", hangs=True),
+    Case("arm_race", "armed-after-cqe", "get_cq_event on A.channel0 would block", hangs=True),
+    Case("after_dereg", "loc-prot", "was that of B.mr0, which was deregistered"),
+    Case("full_queue", "sq-full-of-unsignaled", "none of them signaled", hangs=True),
+    Case("freed_buffer", "dereg-early", "deregistered A.mr1"),
+    Case("peer_crash", "peer-destroyed", "destroyed A.qp0"),
+    Case("deadlock", "no-remote-send", "has sent nothing yet", hangs=True),
+]
+REFUSED = [
+    Case("wrong_order", "bring-up-attr", "not a legal"),
+    Case("wrong_gid", "ah-sgid-empty", "GID table entry 6 is"),
+]  # told by `why`: the program itself sees the errno
+
+
+@needs("gcc")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
+def test_the_cause_is_told_while_the_program_runs_and_of_what_it_left(
+    case: Case, tmp_path: Path
+) -> None:
+    saved = str(tmp_path / "saved.rdmalab.yaml")
+    ended = execute("--save", saved, *pair(case.program, tmp_path))
+    said = " ".join(ended.err.split())
+    assert case.cause in said
+    assert " ".join(case.evidence.split()) in said
+    assert ("they hang" in said) == case.hangs
+    if case.program != "deadlock":  # nobody sends: nothing is wrong with the adapters
+        assert case.cause in why(saved)
+
+
+@needs("gcc")
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.program)
+def test_a_refused_call_is_told_at_the_end(case: Case, tmp_path: Path) -> None:
+    ended = execute("--why", *pair(case.program, tmp_path))
+    assert ended.code
+    said = " ".join(ended.err.split())
+    assert case.cause in said
+    assert case.evidence in said
+
+
+@needs("gcc")
+def test_a_right_program_ends_well(tmp_path: Path) -> None:
+    saved = str(tmp_path / "saved.rdmalab.yaml")
+    ended = execute("--why", "--save", saved, *pair("right", tmp_path))
+    assert (ended.code, ended.out.count("success")) == (0, 3)
+    assert "WELL" in ended.err
+    done = subprocess.run(
+        [sys.executable, "-m", "rdmalab", "run", saved], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@needs("gcc")
+def test_why_gives_the_exit_code_where_the_programs_ended_well(tmp_path: Path) -> None:
+    assert execute(*pair("wrong_rkey", tmp_path)).code == 0
+    assert execute("--why", *pair("wrong_rkey", tmp_path)).code == 1
+
+
+def why(file: str) -> str:
+    words = [sys.executable, "-m", "rdmalab", "why", file]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.stdout

@@ -1,0 +1,189 @@
+"""The server's socket: messages that no library of ours sends, and programs that vanish."""
+
+import os
+import random
+import socket
+import struct
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rdmalab.compat.c import wire
+from rdmalab.compat.c.server import Server
+from rdmalab.lab import Lab
+from tests.each import ALL
+
+MESSAGES = 100_000 if os.environ.get(ALL) else 2_000
+NUMBERS = wire.NUMBERS
+
+
+OPEN: list[socket.socket] = []  # sockets of the test that runs
+
+
+class Peer:
+    """A program by hand."""
+
+    def __init__(self, server: Server, path: Path) -> None:
+        self.server = server
+        self.sock = socket.socket(socket.AF_UNIX)
+        OPEN.append(self.sock)
+        self.sock.connect(str(path))
+        self.sock.settimeout(5)
+        self.turn()
+
+    def turn(self, times: int = 4) -> None:
+        for _ in range(times):
+            self.server.turn()
+
+    def say(self, word: str, at: int = 0, tail: bytes = b"", **fields: int) -> None:
+        row = wire.WORDS[NUMBERS[word]]
+        body = row.asks.pack(fields) + tail
+        self.sock.sendall(wire.HEAD.pack(len(body), row.number, at, 0, 0) + body)
+
+    def ask(self, word: str, at: int = 0, tail: bytes = b"", **fields: int) -> tuple[int, bytes]:
+        """The errno and the fields of the answer."""
+        self.say(word, at, tail, **fields)
+        self.turn()
+        length, error, _ = wire.ANSWER.unpack(self.sock.recv(wire.ANSWER.size))
+        return error, self.sock.recv(length) if length else b""
+
+    def hello(self, node: str = "A") -> None:
+        assert self.ask("hello", pid=os.getpid(), node=ord(node))[0] == 0
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[Server, Path]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lab"
+        made = Server(Lab(), path, lambda _: None)
+        yield made, path
+        made.close()
+        while OPEN:
+            OPEN.pop().close()
+
+
+def test_a_program_says_hello_and_makes_an_object(server: tuple[Server, Path]) -> None:
+    peer = Peer(*server)
+    peer.hello()
+    error, octets = peer.ask("alloc_pd")
+    assert (error, struct.unpack("<I", octets)) == (0, (1,))
+    assert peer.server.calls.session.names.find("A.pd0") is not None
+
+
+def test_a_program_that_vanishes_leaves_nothing(server: tuple[Server, Path]) -> None:
+    peer = Peer(*server)
+    peer.hello()
+    peer.ask("alloc_pd")
+    peer.sock.close()
+    other = Peer(*server)
+    other.hello()
+    assert not other.server.world.nodes["A"].pds.items
+    assert len(other.server.calls.programs) == 1
+
+
+@pytest.mark.parametrize("octets", [
+    wire.HEAD.pack(0, 999, 0, 0, 0),
+    wire.HEAD.pack(wire.LONGEST + 1, NUMBERS["alloc_pd"], 0, 0, 0),
+    wire.HEAD.pack(0, NUMBERS["reg_mr"], 0, 0, 0),
+    wire.HEAD.pack(0, NUMBERS["alloc_pd"], 7, 0, 0),
+], ids=["an unknown word", "too long", "too short", "no such node"])  # fmt: skip
+def test_what_no_library_sends_closes_the_line(server: tuple[Server, Path], octets: bytes) -> None:
+    peer = Peer(*server)
+    peer.hello()
+    peer.sock.sendall(octets)
+    peer.turn()
+    assert peer.sock.recv(1) == b""
+    other = Peer(*server)
+    other.hello()  # the lab lives
+
+
+def test_the_first_word_is_hello(server: tuple[Server, Path]) -> None:
+    peer = Peer(*server)
+    peer.say("alloc_pd")
+    peer.turn()
+    assert peer.sock.recv(1) == b""
+
+
+def test_a_message_may_come_in_pieces(server: tuple[Server, Path]) -> None:
+    peer = Peer(*server)
+    peer.hello()
+    whole = wire.HEAD.pack(0, NUMBERS["alloc_pd"], 0, 0, 0)
+    for octet in whole:
+        peer.sock.sendall(bytes([octet]))
+        peer.turn(1)
+    peer.turn()
+    assert wire.ANSWER.unpack(peer.sock.recv(wire.ANSWER.size))[1] == 0
+
+
+def test_a_number_that_is_no_handle_is_einval(server: tuple[Server, Path]) -> None:
+    peer = Peer(*server)
+    peer.hello()
+    assert peer.ask("dealloc_pd", handle=77)[0] == 22
+    assert peer.ask("post_recv", handle=77, count=1)[0] == 22
+    assert peer.ask("cm_connect", handle=77)[0] == 22
+
+
+def test_a_program_reaches_only_its_own_node(server: tuple[Server, Path]) -> None:
+    peer = Peer(*server)
+    peer.hello("A")
+    peer.say("alloc_pd", at=1)
+    peer.turn()
+    assert peer.sock.recv(1) == b""
+
+
+def test_fuzzed_messages_leave_the_lab_alive(server: tuple[Server, Path]) -> None:
+    """Real words with random fields and tails, random words and bytes: no exception, no hang."""
+    chance = random.Random(int(os.environ.get("RDMALAB_SEED", "1")))
+    peer = Peer(*server)
+    peer.hello()
+    for _ in range(MESSAGES):
+        if chance.random() < 0.02:
+            peer.sock.close()
+            peer = Peer(*server)
+            peer.hello()
+        with suppress(OSError):
+            peer.sock.sendall(fuzzed(chance))
+            peer.turn(1)
+            peer.sock.settimeout(0)
+            peer.sock.recv(1 << 16)
+    other = Peer(*server)
+    other.hello()
+    assert other.ask("clock")[0] == 0
+
+
+def fuzzed(chance: random.Random) -> bytes:
+    if chance.random() < 0.05:
+        return chance.randbytes(chance.randrange(40))
+    row = wire.WORDS[chance.choice(sorted(wire.WORDS))]
+    small = chance.random() < 0.7
+    body = b"".join(
+        (chance.randrange(4) if small else chance.getrandbits(32)).to_bytes(4, "little")
+        for _ in range(row.asks.size // 4 + 1)
+    )[: row.asks.size]
+    tail = chance.randbytes(chance.randrange(200)) if chance.random() < 0.3 else b""
+    head = len(body + tail), row.number, chance.randrange(2), chance.getrandbits(64), 1
+    return wire.HEAD.pack(*head) + body + tail
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_a_foreign_user_is_not_let_in(server: tuple[Server, Path]) -> None:
+    made, path = server
+    path.parent.chmod(0o755)
+    path.chmod(0o777)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        with suppress(OSError):
+            os.setuid(65534)
+            sock = socket.socket(socket.AF_UNIX)
+            sock.connect(str(path))
+            sock.settimeout(5)
+            code = 0 if sock.recv(1) == b"" else 1
+        os._exit(code)
+    for _ in range(20):
+        made.turn()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert not made.connections

@@ -1,0 +1,55 @@
+"""What the C library and the lab exchange."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmalab.compat.c import wire
+from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
+from rdmalab.compat.c.posts import HANDLERS
+
+_SPECIAL = {"hello", "open_async", "create_comp_channel", "cm_open_channel", "poll_cq",
+            "cm_get_event"}  # fmt: skip
+LAYOUTS = [*wire.STRUCTURES.values(), *wire.PLAIN.values()]
+BITS = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "gid": 128}
+
+
+def values(layout: wire.Layout) -> st.SearchStrategy[dict[str, int]]:
+    numbers = {
+        field.name: st.integers(0, (1 << BITS[field.type]) - 1)
+        for field in layout.fields
+        if field.type in BITS
+    }
+    return st.fixed_dictionaries(numbers)
+
+
+def test_each_word_has_one_that_carries_it_out() -> None:
+    names = {word.name for word in wire.WORDS.values()}
+    assert names == set(HANDLERS) | set(CM_HANDLERS) | _SPECIAL
+
+
+@given(st.data())
+def test_what_is_packed_is_unpacked(data: st.DataObject) -> None:
+    layout = data.draw(st.sampled_from(LAYOUTS))
+    flat = data.draw(values(layout))
+    nested: dict[str, object] = {}
+    for name, value in flat.items():
+        *outer, last = name.split(".")
+        into: dict[str, object] = nested
+        for each in outer:
+            into = into.setdefault(each, {})  # type: ignore[assignment]
+        into[last] = value
+    octets = layout.pack(nested)
+    assert len(octets) == layout.size
+    found = layout.unpack(octets)
+    for name, value in flat.items():
+        here: object = found
+        for each in name.split("."):
+            here = here[each]  # type: ignore[index]
+        assert here == value
+
+
+def test_the_header_has_a_structure_of_each_word() -> None:
+    text = wire.header()
+    for word in wire.WORDS.values():
+        assert f"WORD_{word.name.upper()} = {word.number}," in text
+        assert f"struct ask_{word.name} {{" in text

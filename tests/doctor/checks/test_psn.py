@@ -1,0 +1,34 @@
+"""Numbers that do not agree are a cause only while they matter."""
+
+from rdmalab.doctor.checks.mtu import psn_mismatch_ahead as ahead
+from rdmalab.doctor.checks.mtu import psn_mismatch_behind as behind
+from rdmalab.doctor.finding import Verdict
+from tests.doctor.asking import case_of
+from tests.labs import SEND, lab_of
+
+_WR = "A.qp0.wr[1]"
+_BEGUN = ("reset A.qp0", "to_rts A.qp0 B.qp0 psn=9", SEND, "run 10us")
+
+
+def test_only_the_side_that_was_asked_about_is_blamed() -> None:
+    case = case_of(lab_of(*_BEGUN), _WR)
+    assert ahead.examine(case).verdict is Verdict.FAIL
+    assert behind.examine(case).verdict is Verdict.OK
+
+
+def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
+    case = case_of(lab_of(*_BEGUN), _WR)
+    finding = ahead.examine(case)
+    texts = [each.text for each in finding.evidence]
+    assert texts[:2] == ["A.qp0 was given sq_psn=9", "B.qp0 was given rq_psn=0"]
+    assert finding.origin == finding.evidence[0].event
+
+
+def test_of_a_peer_that_was_reset_nobody_knows_what_it_was_told() -> None:
+    case = case_of(lab_of(*_BEGUN, "reset B.qp0"), _WR)
+    assert ahead.examine(case).verdict is Verdict.NA
+
+
+def test_an_unreliable_receiver_takes_any_first_number() -> None:
+    lab = lab_of("reset A.qp0", "to_rts A.qp0 B.qp0 psn=9", SEND, pair="use uc_pair")
+    assert ahead.examine(case_of(lab, _WR)).verdict is Verdict.NA

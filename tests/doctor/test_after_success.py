@@ -1,0 +1,377 @@
+"""SUCCESS does not end a question: what waited, what was ambiguous, lost or read too early."""
+
+import pytest
+
+from rdmalab.doctor.outcome import Status
+from tests.doctor.asking import played, why
+
+_PAIR = "use rc_pair"
+_READ = (
+    "post_send A.qp0 wr_id={n} opcode=RDMA_READ sg=A.mr0[{at}:{end}] remote=B.mr0[{at}]"
+    " flags=SIGNALED"
+)
+_READS = [_READ.format(n=n, at=512 * n, end=512 * n + 512) for n in range(6)]
+_SEND = "post_send A.qp0 wr_id={n} opcode=SEND sg=A.mr0[0:16] flags=SIGNALED"
+_RECV = "post_recv B.qp0 wr_id={n} sg=B.mr0[{at}:{end}]"
+_LONG = "post_send A.qp0 wr_id=1 opcode={} sg=A.mr0[0:{}] remote=B.mr0[0] flags=SIGNALED"
+_GONE = ("destroy_qp A.qp0", "destroy_qp B.qp0")
+
+
+# --------------------------------------------------------------------------- it took long
+@pytest.mark.parametrize("tidy", [(), _GONE])
+def test_reads_that_waited_for_each_other_are_late_by_an_unloaded_link(
+    tidy: tuple[str, ...],
+) -> None:
+    slow = ("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=4us", *_READS)
+    lab = played(*slow, "run", "poll_cq A.cq0 num_entries=6", *tidy)
+    for report in (why(lab, "A.qp0.wr[5]"), why(lab)):
+        assert (report.standing.kind, report.slug) == (Status.LATE, "rd-atomic-depth")
+        assert report.is_trouble
+        assert "after 49.51 us in all, 8.382 us without these waits" in report.text
+        assert "max_rd_atomic=1" in report.text
+        assert report.remedy is not None
+        assert "up to 16" in report.remedy.cure.program
+
+
+def test_a_read_that_waited_for_two_others_is_not_late_and_says_so() -> None:
+    lab = played("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=6us",
+                 *_READS[:3], "run", "poll_cq A.cq0 num_entries=3")  # fmt: skip
+    for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
+        assert (report.standing.good, report.is_trouble) == (True, False)
+        assert report.warnings[0].check.slug == "rd-atomic-depth"
+        assert "us on the send queue after wr1" in report.text
+
+
+def test_reads_that_do_not_wait_and_writes_that_fill_the_link_are_not_late() -> None:
+    deep = ("use rc_pair max_rd_atomic=16 max_dest_rd_atomic=16", "link latency=4us", *_READS)
+    assert not why(played(*deep, "run", "poll_cq A.cq0 num_entries=6")).is_trouble
+    write = (
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:60000] remote=B.mr0[0] flags=SIGNALED"
+    )
+    lab = played("use rc_pair length=65536", "link rate=1Gbps", *[write] * 8, "run")
+    assert why(lab, "A.qp0.wr[1]").standing.kind is Status.COMPLETED
+    assert not why(lab).is_trouble
+
+
+@pytest.mark.parametrize("question", ["A.qp0.wr[1]", ""])
+def test_a_send_that_waited_for_a_receive_is_late_and_told_what_to_change(question: str) -> None:
+    late = (_SEND.format(n=1), "run 10us", _RECV.format(n=2, at=0, end=16), "run", "poll_cq A.cq0")
+    report = why(played("use rc_pair min_rnr_timer=20", *late), question)
+    assert (report.standing.kind, report.is_trouble) == (Status.LATE, True)
+    assert report.remedy is not None
+    assert "post a receive on B.qp0 before A.qp0 sends" in report.remedy.cure.program
+    long = why(played("use rc_pair min_rnr_timer=31", *late), question)
+    assert (long.slug, long.is_trouble) == ("rnr-slow", True)
+    assert "after 491.5 ms in all, 4.4" in long.text
+    assert "the next try is at" not in long.text
+
+
+def test_packets_far_below_the_mtu_of_the_link_are_told() -> None:
+    read = (
+        "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:40000] remote=B.mr0[0] flags=SIGNALED"
+    )
+    lab = played("use rc_pair path_mtu=256 length=65536", read, "run", "poll_cq A.cq0")
+    for report in (why(lab), why(lab, "A.qp0.wr[1]")):
+        assert (report.warnings[0].check.slug, report.is_trouble) == ("mtu-small", False)
+        assert "path_mtu=256" in report.text
+        assert "active_mtu is 4096" in report.text
+    assert "mtu-small" in str(lab.do("checklist slow A.qp0.wr[1]")[-1].value.text)
+    healthy = played("use rc_pair length=65536", read, "run", "poll_cq A.cq0")
+    assert not why(healthy).warnings
+
+
+def test_a_send_is_late_whose_packets_were_delayed_and_what_waited_for_it() -> None:
+    lab = played(_PAIR, "fault rate A->B 1Mbps", _LONG.format("RDMA_WRITE", 4096), "run")
+    for report in (why(lab, "A.qp0.wr[1]"), why(lab)):
+        assert (report.standing.kind, report.is_trouble) == (Status.LATE, True)
+        assert "36.61 ms on the way: RDMA_WRITE_LAST from A was delayed" in report.text
+    fenced = ("post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[512]"
+              " flags=SIGNALED|FENCE")  # fmt: skip
+    lab = played(_PAIR, "fault delay A->B 300us", _LONG.format("RDMA_READ", 64), fenced, "run")
+    for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
+        assert (report.slug, report.is_trouble) == ("fence-wait", True)
+
+
+def test_a_failure_that_was_reported_after_seconds_says_so_beside_its_cause() -> None:
+    write = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+    lab = played("use rc_pair timeout=18", "port A down", write, "run", "poll_cq A.cq0")
+    for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
+        assert report.slug == "port-not-active"
+        assert "timeout-huge" in [cause.check.slug for cause in report.warnings]
+        assert "A.qp0.wr[2] failed 8.59" in report.text
+
+
+def test_a_fenced_write_says_that_it_waited_when_it_is_done() -> None:
+    fenced = ("post_send A.qp0 wr_id=6 opcode=RDMA_WRITE sg=A.mr0[64:128] remote=B.mr0[512]"
+              " flags=SIGNALED|FENCE")  # fmt: skip
+    lab = played(_PAIR, "link latency=400us", _LONG.format("RDMA_READ", 64), fenced, "run")
+    for report in (why(lab, "A.qp0.wr[6]"), why(lab)):
+        assert report.warnings[0].check.slug == "fence-wait"
+        assert not report.is_trouble
+
+
+# --------------------------------------------------------------------------- what a poll returned
+_CASES = {
+    "wr-id-ambiguous": (
+        (
+            _PAIR, _RECV.format(n=42, at=0, end=16), _RECV.format(n=42, at=16, end=32),
+            _SEND.format(n=1), _SEND.format(n=2), "run", "poll_cq B.cq0 num_entries=2",
+        ),
+        ("B.qp0.recv_wr[42]", "B.cq0"),
+    ),
+    "cross-qp-order": (
+        (
+            "use srq_pair",
+            "post_send A.qp0 wr_id=100 opcode=RDMA_READ sg=A.mr0[0:4096] remote=B.mr0[0]"
+            " flags=SIGNALED",
+            "post_send A.qp1 wr_id=101 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[0]"
+            " flags=SIGNALED",
+            "run", "poll_cq A.cq0 num_entries=2",
+        ),
+        ("A.cq0", "A.qp0.wr[100]", "A.qp1.wr[101]"),
+    ),
+    "polled-after-destroy": (
+        (
+            _PAIR, _RECV.format(n=21, at=0, end=16), _SEND.format(n=22), "run",
+            "destroy_qp B.qp0", "poll_cq B.cq0",
+        ),
+        ("B.qp0.recv_wr[21]", "B.cq0", "B.qp0"),
+    ),
+    "loc-prot": (
+        (
+            _PAIR, "post_recv B.qp0 wr_id=12 sg=B.mr0[4000:4200]", _SEND.format(n=13), "run",
+            "poll_cq B.cq0",
+        ),
+        ("B.qp0.recv_wr[12]", "B.qp0"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("slug", _CASES)
+def test_what_was_known_at_a_poll_is_told_afterwards(slug: str) -> None:
+    lines, questions = _CASES[slug]
+    lab = played(*lines)
+    for question in (*questions, ""):
+        report = why(lab, question)
+        assert [cause.check.slug for cause in report.warnings][:1] == [slug], question
+        assert not report.is_trouble, question
+    lab = played(*lines, "destroy_qp A.qp0", "run 5us")
+    for question in (questions[0], questions[1], ""):
+        assert slug in [cause.check.slug for cause in why(lab, question).warnings], question
+
+
+@pytest.mark.parametrize(
+    ("use", "post", "queue", "taken"),
+    [
+        ("use srq_pair", "post_srq_recv B.srq0", "B.srq0", True),
+        (_PAIR, "post_recv B.qp0", "B.qp0", True),
+        (_PAIR, "post_recv B.qp0", "B.qp0", False),
+    ],
+)
+def test_a_receive_with_a_dead_key_is_told_before_and_after_a_short_message(
+    use: str, post: str, queue: str, *, taken: bool
+) -> None:
+    lab = played(
+        use, "reg_mr B.mr9 pd=B.pd0 length=64 access=LOCAL_WRITE", "dereg_mr B.mr9",
+        f"{post} wr_id=3 sg=B.mr0[0:64],{{addr=0x20101000 length=64 lkey=0x4c3}}",
+        *((_SEND.format(n=1), "run", "poll_cq B.cq0") if taken else ()),
+    )  # fmt: skip
+    for question in (queue, f"{queue}.recv_wr[3]"):
+        report = why(lab, question)
+        assert "loc-prot" in [cause.check.slug for cause in report.warnings], question
+        assert not report.is_trouble
+
+
+def test_no_poll_is_ambiguous_where_each_request_was_polled_before_the_next() -> None:
+    lab = played(
+        _PAIR, *[line for n in (1, 2) for line in (_RECV.format(n=5, at=0, end=16),
+                 _SEND.format(n=4), "run", "poll_cq A.cq0", "poll_cq B.cq0")],
+    )  # fmt: skip
+    assert not why(lab).warnings
+    assert not why(lab, "B.qp0.recv_wr[5]").warnings
+
+
+# --------------------------------------------------------------------------- stale bytes
+_STALE = 'write B.mr0[0:4] "new!"', 'write A.mr0[0:4] "old!"'
+_FETCH = "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:4] remote=B.mr0[0] flags=SIGNALED"
+_PASS_ON = (
+    "post_send A.{qp} wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0[512] flags={flags}"
+)
+
+
+@pytest.mark.parametrize("qp", ["qp0", "qp1"])
+def test_stale_bytes_that_were_delivered_are_a_failure(qp: str) -> None:
+    use = "use srq_pair" if qp == "qp1" else _PAIR
+    lab = played(use, *_STALE, _FETCH, _PASS_ON.format(qp=qp, flags="SIGNALED"), "run",
+                 "poll_cq A.cq0 num_entries=2")  # fmt: skip
+    assert lab.look('B.mr0[512:516] == "old!"')
+    for question in ("", f"A.{qp}.wr[2]", "B.mr0[512:516]"):
+        report = why(lab, question)
+        assert (report.slug, report.is_trouble) == ("ordering", True), question
+
+
+@pytest.mark.parametrize("flags", ["SIGNALED", "SIGNALED|FENCE"])
+def test_bytes_that_are_the_same_before_and_after_are_not_stale(flags: str) -> None:
+    lab = played(_PAIR, _FETCH, _PASS_ON.format(qp="qp0", flags=flags), "run", "poll_cq A.cq0")
+    report = why(lab)
+    assert not report.is_trouble
+    assert bool(report.warnings) is ("FENCE" not in flags)
+
+
+# ---------------------------------------------------------------------- read, unread, written over
+_TX = (
+    "program A.tx lines={post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64]"
+    " remote=B.mr0[64] flags=SIGNALED; poll A.cq0}"
+)
+_READER = (
+    'program B.user lines={{sleep {ns}ns; if B.mr0[64] == 1; write B.mr0[900:901] "\\x01"; else;'
+    ' write B.mr0[900:901] "\\x02"; end}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("ns", "byte", "wrong"), [(500, 1, True), (9000, 1, False), (500, 0, False)]
+)
+def test_bytes_that_were_read_before_they_came(ns: int, byte: int, *, wrong: bool) -> None:
+    write = f'write A.mr0[0:1] "\\x0{byte}"'
+    lab = played(_PAIR, write, _TX, _READER.format(ns=ns), "run")
+    for question in ("", "B.user"):
+        report = why(lab, question)
+        assert report.is_trouble is wrong
+        if wrong:
+            assert report.slug == "read-before-complete"
+            assert "B.user read B.mr0[64:65] in line 2: if B.mr0[64] == 1" in report.text
+            assert "A.qp0.wr[1] wrote these bytes later" in report.text
+    for question in ("B.mr0[64:65]", "A.qp0.wr[1]"):
+        report = why(lab, question)
+        warned = [cause.check.slug for cause in report.warnings]
+        assert ("read-before-complete" in warned) is (ns == 500)
+        assert not report.is_trouble
+
+
+_CREDITS = [f'write A.mr0[{16 * n}:{16 * n + 2}] "c{n}"' for n in range(3)]
+_TO_ONE_PLACE = [
+    f"post_send A.qp0 wr_id={10 + n} opcode=RDMA_WRITE sg=A.mr0[{16 * n}:{16 * n + 16}]"
+    f" remote=B.mr0[256] flags={'SIGNALED' if n == 2 else 0}" for n in range(3)
+]  # fmt: skip
+
+
+def test_a_write_that_nothing_read_before_the_next_one() -> None:
+    lab = played(_PAIR, *_CREDITS, *_TO_ONE_PLACE, "run", "poll_cq A.cq0")
+    for question in ("", "B.mr0[256:272]", "A.qp0.wr[12]"):
+        report = why(lab, question)
+        assert (report.slug, report.is_trouble) == ("overwritten-unread", True), question
+    assert "overwritten-unread" in [c.check.slug for c in why(lab, "A.qp0.wr[10]").causes]
+    beside = why(lab, "B.mr0[272:288]")
+    assert beside.remedy is not None
+    assert beside.remedy.cure.lines == [
+        "post_send A.qp0 wr_id=11 opcode=RDMA_WRITE sg=A.mr0[16:32] remote=B.mr0[272]"
+    ]
+
+
+@pytest.mark.parametrize("between", ["run", "same"])
+def test_a_write_that_a_call_may_have_read_or_that_brought_the_same(between: str) -> None:
+    lines = [
+        each for line in _TO_ONE_PLACE for each in ((line, "run") if between == "run" else (line,))
+    ]
+    lab = played(_PAIR, *(_CREDITS if between == "run" else ()), *lines, "run", "poll_cq A.cq0")
+    assert not why(lab).warnings
+
+
+def test_a_message_that_lands_after_the_program_has_cleared_its_bytes() -> None:
+    send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8]"
+    clear = "sleep 1us; fill B.mr0[0:64] 0x00; sleep 9us"
+    start = (_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
+             f"program A.tx lines={{{send}}}")  # fmt: skip
+    waits = played(*start, f"program B.reset lines={{{clear}; wait B.mr0[8] == 0}}", "run")
+    for question in ("", "B.reset"):
+        report = why(waits, question)
+        assert (report.slug, report.is_trouble) == ("condition-false", True)
+        assert "A.qp0.wr[4] wrote B.mr0[8:9]" in report.text
+        assert "B.reset had written them while that was under way" in report.text
+    late = f"sleep 8us; {clear}; wait B.mr0[8] == 5"
+    assert (
+        "B.reset wrote them again"
+        in why(played(*start, f"program B.reset lines={{{late}}}", "run"), "B.reset").text
+    )
+    assert why(waits, "B.mr0[8:9]").warnings[0].check.slug == "sink-overwritten"
+    assert not why(waits, "B.mr0[8:9]").is_trouble
+    lost = played(*start, f"program B.reset lines={{{clear}}}", "run")
+    for question in ("", "B.mr0[8:9]"):
+        report = why(lost, question)
+        assert (report.slug, report.is_trouble) == ("sink-overwritten", True)
+        assert "the program wrote B.mr0[8:9] before A.qp0.wr[4] came" in report.text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "fill B.mr0[8:16] 0x00; wait B.mr0[8] == 5",  # the program waits for what came
+        "fill B.mr0[8:16] 0x00; sleep 9us; if B.mr0[8] == 5; sleep 1us; end",
+        'write B.mr0[8:9] "\\x05"',  # the same value
+        "fill B.mr0[8:16] 0x00; if B.mr0[8] == 0; sleep 9us; end; if B.mr0[8] == 5; end",
+    ],
+)
+def test_a_message_that_lands_on_cleared_bytes_and_is_meant_to_is_no_trouble(
+    lines: str,
+) -> None:
+    send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8] flags=SIGNALED"
+    lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
+                 f"program A.tx lines={{{send}; poll A.cq0}}",
+                 f"program B.rx lines={{sleep 1us; {lines}}}", "run")  # fmt: skip
+    for question in ("", "B.mr0[8:9]"):
+        assert not why(lab, question).is_trouble
+    assert [c.check.slug for c in why(lab, "B.mr0[8:9]").warnings] == ["sink-overwritten"]
+
+
+def test_a_program_that_looked_before_it_wrote_and_is_over_does_not_read_what_came() -> None:
+    send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8] flags=SIGNALED"
+    lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
+                 f"program A.tx lines={{{send}; poll A.cq0}}",
+                 "program B.x lines={if B.mr0[8] == 0; sleep 1us; end; fill B.mr0[8:16] 0x01}",
+                 "run")  # fmt: skip
+    assert (why(lab).slug, why(lab).is_trouble) == ("sink-overwritten", True)
+
+
+# --------------------------------------------------------------------------- nothing is wrong
+def test_bytes_that_the_program_filled_itself_wait_for_no_message() -> None:
+    lab = played(
+        _PAIR, "post_recv A.qp0 wr_id=1 sg=A.mr0[256:264]", 'write A.mr0[0:8] "question"',
+        "post_send B.qp0 wr_id=2 opcode=SEND sg=B.mr0[0:8] flags=SIGNALED", "run", "poll_cq A.cq0",
+    )  # fmt: skip
+    report = why(lab, "A.mr0[0:8]")
+    assert (report.standing.kind, report.is_trouble) == (Status.WELL, False)
+    assert not report.warnings
+    assert "the program has filled these bytes" in report.text
+    cleared = played(_PAIR, "fill B.mr0[0:6] 0x00", 'write A.mr0[0:6] "result"',
+                     "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:6] remote=B.mr0[64]",
+                     "run")  # fmt: skip
+    report = why(cleared, "B.mr0[0:6]")
+    assert (report.slug, report.is_trouble) == ("wrong-place", True)
+
+
+# --------------------------------------------------------------------------- places
+def test_the_40_bytes_before_a_datagram_count_in_questions_about_its_payload() -> None:
+    send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[{}] ah=A.ah0 remote_qpn=B.qp0"
+    post = f"{send} remote_qkey=0x11111111 flags=SIGNALED"
+    lab = played(
+        "use ud_pair", "link rate=1Gbps", 'write A.mr0[0:4] "1111"',
+        "post_recv B.qp0 wr_id=1 sg=B.mr0[0:1000]", "post_recv B.qp0 wr_id=2 sg=B.mr0[1000:1100]",
+        f"program A.p lines={{{post.format(1, '500:1300')}; {post.format(2, '0:4')};"
+        ' write A.mr0[0:4] "2222"; poll A.cq0; poll A.cq0}', "run",
+    )  # fmt: skip
+    assert lab.look('B.mr0[1040:1044] == "2222"')
+    for question in ("", "B.mr0[1040:1044]", "B.mr0[1042:1044]"):
+        report = why(lab, question)
+        assert (report.slug, report.is_trouble) == ("buffer-reused-early", True), question
+    assert not why(lab, "B.mr0[40:60]").is_trouble
+    assert why(lab, "B.mr0[1020:1040]").slug == "ud-40-bytes"
+
+
+def test_a_queue_pair_without_receives_names_the_send_that_waits_for_one() -> None:
+    lab = played(_PAIR, _SEND.format(n=1), "run 100us")
+    report = why(lab, "B.qp0")
+    assert (report.slug, report.name, report.is_trouble) == ("rnr-infinite", "A.qp0.wr[1]", True)
+    assert "B.qp0 had no receive" in report.text
+    assert not why(played(_PAIR, _RECV.format(n=1, at=0, end=16)), "B.qp0").is_trouble
+    assert not why(played(_PAIR), "B.qp0").is_trouble

@@ -1,0 +1,103 @@
+"""A fact about a destroyed thing is taken at the moment of its failure, never at its destroy."""
+
+import pytest
+
+from rdmalab.doctor.outcome import Status
+from tests.doctor.asking import answer, played
+
+PROTECTED = (
+    "use rc_pair", "reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE",
+    "post_send A.qp0 wr_id=5 opcode=SEND sg={addr=0x10101020 length=64 lkey=A.mr1} flags=SIGNALED",
+    "run", "poll_cq A.cq0", "dereg_mr A.mr1", "destroy_qp A.qp0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("question", ["why", "why A.qp0", "why A.qp0.wr[5]"])
+def test_a_region_that_was_deregistered_later_is_not_the_reason(question: str) -> None:
+    report = answer(played(*PROTECTED), question)
+    assert report.slug == "loc-prot"
+    assert "opens bytes 0..64 of A.mr1; bytes 32..96 were named" in report.text
+    assert "deregistered" not in report.text
+
+
+def test_bytes_are_not_judged_before_they_were_written() -> None:
+    lab = played(
+        "use rc_pair", "post_recv A.qp0 wr_id=1 sg=A.mr0[2048:2112]",
+        "program B.p lines={post_send B.qp0 wr_id=2 opcode=SEND sg=B.mr0[0:8]; sleep 4us; "
+        "post_send B.qp0 wr_id=3 opcode=RDMA_WRITE sg=B.mr0[8:24] remote=A.mr0[100] "
+        "flags=SIGNALED; poll B.cq0}",
+        "program A.p lines={poll A.cq0}", "run", "destroy_qp A.qp0", "destroy_qp B.qp0",
+        "dereg_mr A.mr0",
+    )  # fmt: skip
+    report = answer(lab, "why A.mr0[100:116]")
+    assert (report.standing.kind, report.chain, report.warnings) == (Status.WELL, [], [])
+
+
+def test_a_queue_pair_that_a_call_moved_to_err_before_it_was_destroyed() -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=3 sg=B.mr0[0:64]",
+                 "modify_qp B.qp0 state=ERR")  # fmt: skip
+    assert answer(lab, "why B.qp0").slug == "own-err"
+    lab.do("destroy_qp B.qp0")
+    assert answer(lab, "why B.qp0").slug == "own-err"
+    assert answer(lab, "why").warnings == []
+
+
+def test_a_reset_of_the_past_is_not_the_reason_for_err() -> None:
+    lab = played(
+        "use rc_pair", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0",
+        "post_send A.qp0 wr_id=9 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[4096] flags=SIGNALED",
+        "run", "poll_cq A.cq0",
+    )  # fmt: skip
+    assert answer(lab, "why B.qp0").slug == "rem-access"
+
+
+def test_a_receive_that_waits_behind_another_is_told_what_came() -> None:
+    lab = played(
+        "use rc_pair", "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}",
+        "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "run",
+    )  # fmt: skip
+    text = answer(lab, "why B.qp0.recv_wr[2]").text
+    assert "earlier receives took what A.qp0 sent, and it has sent nothing since" in text
+
+
+def test_the_peer_of_a_failure_is_told_the_rights_of_then() -> None:
+    lab = played(
+        "use rc_pair", "reg_mr B.mr5 pd=B.pd0 length=64 access=LOCAL_WRITE|REMOTE_READ",
+        "post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr5[0] flags=SIGNALED",
+        "run", "poll_cq A.cq0", "dereg_mr B.mr5", "destroy_qp B.qp0",
+    )  # fmt: skip
+    for question in ("why", "why B.qp0", "why A.qp0.wr[5]"):
+        report = answer(lab, question)
+        assert report.slug == "rem-access"
+        assert "opens B.mr5 for LOCAL_WRITE|REMOTE_READ; REMOTE_WRITE is missing" in report.text
+
+
+def test_a_queue_pair_below_rts_is_not_well() -> None:
+    report = answer(played("use rc_pair", "reset B.qp0"), "why B.qp0")
+    assert (report.slug, report.standing.kind) == ("qp-not-rts", Status.NEVER)
+
+
+def test_a_thread_that_is_done_has_no_cause() -> None:
+    lab = played(
+        "use rc_pair timeout=4", "fault drop A->B count=1", "post_recv B.qp0 sg=B.mr0[0:8]",
+        "program A.engine lines={post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED; "
+        "poll A.cq0}",
+        "run", "destroy_qp A.qp0", "destroy_qp B.qp0",
+    )  # fmt: skip
+    report = answer(lab, "why A.engine")
+    assert (report.standing.kind, report.causes, report.is_trouble) == (Status.WELL, [], False)
+
+
+def test_a_region_below_a_window_is_told_the_rights_of_then() -> None:
+    lab = played(
+        "use rc_pair", "reg_mr B.mr2 pd=B.pd0 length=128 access=LOCAL_WRITE|REMOTE_READ|MW_BIND",
+        "alloc_mw B.mw3 pd=B.pd0 type=TYPE_1",
+        "bind_mw B.qp0 B.mw3 wr_id=1 bind=B.mr2[0:128] bind_access=REMOTE_READ flags=SIGNALED",
+        "run", "poll_cq B.cq0",
+        "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:16] remote=B.mw3[0] flags=SIGNALED",
+        "run", "poll_cq A.cq0", "dealloc_mw B.mw3", "destroy_qp A.qp0", "destroy_qp B.qp0",
+    )  # fmt: skip
+    for question in ("why", "why A.qp0", "why B.qp0", "why B.mw3", "why B.mr2"):
+        text = answer(lab, question).text
+        assert "opens B.mw3 for REMOTE_READ; REMOTE_WRITE is missing" in text, question
+        assert "invalid" not in text

@@ -1,0 +1,107 @@
+"""What a fix says of itself: what it changes, what it leaves out, whose fix it is."""
+
+import pytest
+
+from rdmalab.doctor.finding import Fix
+from rdmalab.doctor.report import Report, TriedFix
+from tests.doctor.asking import played, why
+
+_WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:5] {} flags=SIGNALED"
+_BEYOND = _WRITE.format(3, "remote_addr=0x20000ffe rkey=B.mr0")
+_GOOD = _WRITE.format(4, "remote=B.mr0[0]")
+
+
+def _fix(report: Report) -> str:
+    return next(row.line for row in report.rows if row.lead == "fix: ")
+
+
+def test_a_fix_that_shortens_the_request_says_so_and_posts_the_flushed_ones_again() -> None:
+    lab = played("use rc_pair", _BEYOND, _GOOD, "run")
+    report = why(lab, "A.qp0.wr[3]")
+    assert "shortened to 2 bytes, which is what B.mr0 has there; or register more" in _fix(report)
+    for line in ("apply A.qp0.wr[3]", "run"):
+        lab.do(line)
+    assert lab.look("A.cq0.total(wr_id=3, status=SUCCESS)") == 1
+    assert lab.look("A.cq0.total(wr_id=4, status=SUCCESS)") == 1
+    assert not why(lab).is_trouble
+
+
+def test_a_fix_names_the_flushed_sends_that_it_leaves_out() -> None:
+    """Those that take a receive, and all after the fourth."""
+    bad = _WRITE.format(1, "remote_addr=0x20000010 rkey=0xdead")
+    send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:5] flags=SIGNALED"
+    good = [_WRITE.format(n, "remote=B.mr0[0]") for n in range(3, 6)]
+    receive = "post_recv B.qp0 wr_id=9 sg=B.mr0[64:128]"
+    lab = played("use rc_pair max_send_wr=16", receive, bad, send, *good, "run")
+    assert "flushed sends that it does not post again: wr2)" in _fix(why(lab))
+    more = [_WRITE.format(n, "remote=B.mr0[0]") for n in range(6, 10)]
+    lab = played("use rc_pair max_send_wr=16", receive, bad, send, *good, *more, "run")
+    assert "flushed sends that it does not post again: wr2, wr7, wr8 and 1 more" in _fix(why(lab))
+    lab = played("use rc_pair", receive, bad, *good, "run")
+    assert "does not post again" not in _fix(why(lab))
+
+
+def test_a_fix_that_writes_elsewhere_says_so() -> None:
+    bad = _WRITE.format(3, "remote_addr=0x100000 rkey=0xdead")
+    said = _fix(why(played("use rc_pair", bad, "run")))
+    assert "the target changes: 0x100000 lies in no region of B" in said
+
+
+def test_a_fix_of_a_wrong_key_keeps_the_address() -> None:
+    bad = _WRITE.format(3, "remote_addr=0x20000010 rkey=0xdead")
+    report = why(played("use rc_pair", bad, "run"))
+    assert report.remedy is not None
+    assert report.remedy.cure.lines[-1].endswith("remote=B.mr0[16]")
+    assert "target changes" not in _fix(report)
+
+
+@pytest.mark.parametrize("bad", ["remote_addr=0x100000 rkey=0xdead", "remote=B.mr0[0] rkey=1"])
+def test_after_a_fix_no_wr_id_is_ambiguous(bad: str) -> None:
+    lab = played("use rc_pair", _WRITE.format(3, bad), "run", "apply", "run")
+    assert [cause.check.slug for cause in why(lab).warnings] == []
+
+
+@pytest.mark.parametrize("many", [1, 8])
+def test_an_unsignaled_request_is_not_posted_again(many: int) -> None:
+    write = "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0]"
+    report = why(played("use rc_pair", *[write] * many, "run"), "A.qp0.wr[7]")
+    remedy = report.remedy
+    assert remedy is not None
+    assert not report.has_lines
+    assert remedy.cure.program.startswith("post wr7 with flags=SIGNALED")
+    assert f"after event {12 + many} this works: " in remedy.cure.program
+
+
+def test_a_changed_timeout_is_said() -> None:
+    lab = played("use rc_pair timeout=0 retry_cnt=2", "fault drop A->B nth=1", _GOOD, "run")
+    report = why(lab)
+    assert report.slug == "timeout-zero"
+    assert "timeout becomes 14" in _fix(report)
+
+
+def test_a_fix_that_is_not_sufficient_is_neither_offered_nor_carried_out() -> None:
+    report = why(played("use rc_pair", _BEYOND, "run"))
+    assert report.can_apply
+    report.remedy = TriedFix(Fix(["run"]), works=False, failure="it has no completion")
+    assert report.has_lines
+    assert not report.can_apply
+
+
+def test_ports_that_are_active_again_were_not_active_then() -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "link down",
+                 "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED",
+                 "run 300ms", "link up", "run")  # fmt: skip
+    said = "\n".join(why(lab, "A.qp0.wr[1]").lines)
+    assert "not ACTIVE now" not in said
+    assert "A and B were not ACTIVE" in said
+
+
+def test_the_fix_of_a_datagram_with_a_wrong_key_has_a_receive_with_room_for_the_grh() -> None:
+    lab = played("use ud_pair", "post_recv B.qp0 wr_id=4 sg=B.mr0[0:64]",
+                 "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn=B.qp0"
+                 " remote_qkey=0x1 flags=SIGNALED", "run")  # fmt: skip
+    report = why(lab, "B.qp0.recv_wr[4]")
+    assert report.standing.kind.name == "NEVER"
+    assert report.slug == "ud-qkey"
+    fix = report.remedy
+    assert fix is None or fix.works or "LOC_LEN_ERR" not in fix.failure

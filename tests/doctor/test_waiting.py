@@ -1,0 +1,335 @@
+"""Threads that wait: who took what they wait for, what is never raised, what a fix does to all."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.report import Report
+from rdmalab.lab import Lab
+from rdmalab.session.session import Session
+from tests.doctor.asking import played, why
+from tests.doctor.tidying import destroy_all, drain
+
+_PAIR = "use rc_pair"
+_CHANNEL = "use rc_pair channel=1"
+
+
+def program(name: str, *lines: str) -> str:
+    return f"program {name} lines={{{'; '.join(lines)}}}"
+
+
+def send(node: str, wr_id: int, flags: str = " flags=SIGNALED") -> str:
+    return f"post_send {node}.qp0 wr_id={wr_id} opcode=SEND sg={node}.mr0[0:8]{flags}"
+
+
+def evidence(report: Report) -> str:
+    return "\n".join(each.text for each in report.causes[0].finding.evidence)
+
+
+# --------------------------------------------------------------------------- completion events
+_WRITE = "post_send B.qp0 wr_id=40 opcode=RDMA_WRITE sg=B.mr0[64:96] remote=A.mr0[64]"
+_TAKES_ONE = ("get_cq_event B.ch0", "ack_cq_events B.cq0")
+
+
+def waiting_twice(*between: str) -> Lab:
+    """B waits for a second message, after an unsignaled WRITE; A sends one."""
+    recv = "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}"
+    loop = program("B.loop", _WRITE, *_TAKES_ONE, *between, "poll_cq B.cq0", *_TAKES_ONE)
+    tx = program("A.tx", send("A", 30), "poll A.cq0")
+    return played(_CHANNEL, recv, "req_notify_cq B.cq0", loop, tx, "run")
+
+
+def test_an_old_unsignaled_send_is_not_what_a_thread_waits_for() -> None:
+    for asked in ("B.loop", ""):
+        report = why(waiting_twice("req_notify_cq B.cq0"), asked)
+        assert (report.slug, report.standing.kind) == ("silent-peer", Status.NEVER)
+        assert "unsignaled" not in [cause.check.slug for cause in report.chain]
+
+
+def test_a_queue_that_was_not_armed_again_stands_before_an_unsignaled_send() -> None:
+    for asked in ("B.loop", ""):
+        report = why(waiting_twice(), asked)
+        assert report.slug == "cq-not-armed"
+        assert "unsignaled" not in [cause.check.slug for cause in report.chain]
+
+
+def test_a_thread_that_waits_for_the_send_that_it_posted_last_is_told_so() -> None:
+    lab = played(_CHANNEL, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", "req_notify_cq B.cq0",
+                 program("B.loop", _WRITE, *_TAKES_ONE), "run")  # fmt: skip
+    assert why(lab, "B.loop").slug == "unsignaled"
+
+
+def test_who_took_the_completion_event_is_named() -> None:
+    recv = "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}"
+    waits = [program(f"B.{name}", "get_cq_event B.ch0", "ack_cq_events B.cq0", "poll_cq B.cq0")
+             for name in ("one", "two")]  # fmt: skip
+    lab = played(_CHANNEL, recv, "req_notify_cq B.cq0", *waits, send("A", 1), "run")
+    report = why(lab, "B.two")
+    assert report.slug == "already-polled"
+    assert "B.one" in evidence(report)
+    assert "event" in evidence(report)
+
+
+# --------------------------------------------------------------------------- completions
+def test_a_thread_that_took_its_own_completion_is_told_so() -> None:
+    read = "post_send A.qp0 wr_id=8 opcode=RDMA_READ sg=A.mr0[0:32] remote=B.mr0[0] flags=SIGNALED"
+    lab = played(_PAIR, program("A.main", read, "poll A.cq0", "poll A.cq0"), "run 40us")
+    for asked in ("A.main", ""):
+        report = why(lab, asked)
+        assert (report.slug, report.standing.kind) == ("already-polled", Status.NEVER)
+        assert "A.main itself polled wr8 in line 2: poll A.cq0" in evidence(report)
+        assert report.remedy is not None
+        assert "line 3" in report.remedy.cure.program
+
+
+def test_a_thread_of_which_another_took_the_last_completion_is_told_so() -> None:
+    read = "post_send A.qp0 wr_id={} opcode=RDMA_READ sg=A.mr0[0:32] remote=B.mr0[0] flags=SIGNALED"
+    main = program(
+        "A.main", read.format(7), "poll A.cq0", read.format(8), "sleep 9us", "poll A.cq0"
+    )
+    lab = played(_PAIR, main, program("A.thief", "sleep 8us", "poll A.cq0"), "run 60us")
+    report = why(lab, "A.main")
+    assert report.slug == "already-polled"
+    assert "A.thief polled the last" in report.text
+    assert report.remedy is not None
+    assert not report.remedy.works  # the READ once more ends the wait; the bug stays
+
+
+# --------------------------------------------------------------------------- asynchronous events
+def test_an_event_that_is_never_raised_is_waited_for_in_vain() -> None:
+    lines = ("get_async_event B", "ack_async_event B", "destroy_qp B.qp0")
+    for before, told in (
+        (("modify_qp B.qp0 qp_state=ERR",), "QP_LAST_WQE_REACHED"), ((), "no event was raised"),
+    ):  # fmt: skip
+        lab = played(_PAIR, program("B.watch", *before, *lines), "run")
+        for asked in ("B.watch", ""):
+            report = why(lab, asked)
+            assert (report.slug, report.standing.kind) == ("async-never", Status.NEVER)
+            assert report.is_trouble
+            assert told in evidence(report)
+            assert "destroy_qp B.qp0" in evidence(report)  # its own destroy comes after the wait
+
+
+def test_a_thread_that_watches_for_events_for_ever_is_no_trouble() -> None:
+    watch = program("B.watch", "loop", "get_async_event B", "ack_async_event B", "end")
+    lab = played(_PAIR, watch, "gid add B 10.0.0.31", "run")
+    assert not why(lab).is_trouble
+    assert not why(lab, "B.watch").is_trouble
+
+
+def test_a_device_that_never_raises_an_event_is_named() -> None:
+    lines = ("modify_qp B.qp0 qp_state=ERR", "get_async_event B", "destroy_qp B.qp0")
+    lab = played("use srq_pair", program("B.watch", *lines), "run", profile="rxe")
+    report = why(lab, "B.watch")
+    assert report.slug == "async-never"
+    assert "rxe" in evidence(report)
+
+
+def test_unread_events_are_mentioned() -> None:
+    gids = [f"gid add B 10.0.0.3{n}" for n in (1, 2, 3)]
+    lines = ("get_async_event B", "ack_async_event B", "wait B.mr0[7] == 1")
+    lab = played(_PAIR, program("B.ev", *lines), *gids, "run")
+    for asked in ("B.ev", ""):
+        report = why(lab, asked)
+        assert "2 asynchronous events of B are unread, the oldest GID_CHANGE" in evidence(report)
+        assert "stays false" not in report.text
+    lab = played(_PAIR, *gids, "run")
+    assert "3 unread asynchronous events" in why(lab).looked
+
+
+# --------------------------------------------------------------------------- conditions
+def test_who_wrote_what_a_condition_waits_away_is_named() -> None:
+    write = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8]"
+    reset = ("sleep 1us", "fill B.mr0[0:64] 0x00", "sleep 9us", "wait B.mr0[8] == 0")
+    lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"', program("A.tx", write),
+                 program("B.reset", *reset), "run")  # fmt: skip
+    for asked in ("B.reset", ""):
+        report = why(lab, asked)
+        assert report.slug == "condition-false"
+        assert "A.qp0.wr[4] wrote B.mr0[8:9]" in evidence(report)
+        assert "had written them while that was under way" in evidence(report)
+        assert "stays false" not in report.text
+
+
+# --------------------------------------------------------------------------- what is tolerated
+def test_a_refusal_that_a_program_tolerates_never_stands_before_a_hang() -> None:
+    lab = played(
+        _PAIR, "post_recv A.qp0 wr_id=1 sg=A.mr0[0:32]",
+        program("B.s", "try EBUSY dealloc_pd B.pd0", "destroy_qp B.qp0", "stop"),
+        program("A.c", "poll A.cq0", 'write A.mr0[64:65] "\\x01"'), "run 100us",
+    )  # fmt: skip
+    report = why(lab)
+    assert (report.name, report.standing.kind, report.slug) == (
+        "A.c",
+        Status.NEVER,
+        "peer-destroyed",
+    )
+    assert "in-use" not in [cause.check.slug for cause in report.causes]
+
+
+# --------------------------------------------------------------------------- the whole
+def test_a_message_that_nobody_meant_to_send_ends_a_wait_and_is_no_fix() -> None:
+    recv = [f"post_recv A.qp0 wr_id={n} sg=A.mr0[0:8]" for n in (1, 2, 3)]
+    source = program("B.source", send("B", 10), send("B", 11))
+    sink = program("A.sink", "loop 3", "poll A.cq0", "end", send("A", 20, ""))
+    credit = program("B.credit", "poll B.cq0", "poll B.cq0", "poll B.cq0")
+    lab = played(_PAIR, *recv, "post_recv B.qp0 wr_id=4 sg=B.mr0[0:8]", source, sink, credit,
+                 "run 40us")  # fmt: skip
+    for asked in ("B.credit", "A.sink", ""):
+        report = why(lab, asked)
+        assert report.slug == "silent-peer"
+        assert report.remedy is not None
+        assert not report.remedy.works
+        assert "it works" not in report.text
+        assert "ends the wait" in report.text
+
+
+def test_an_empty_message_that_frees_a_receive_is_no_fix() -> None:
+    recv = [f"post_recv A.qp0 wr_id={n} sg=A.mr0[0:8]" for n in (1, 2, 3)]
+    report = why(played("use rc_pair max_recv_wr=2", *recv))
+    assert report.slug == "rq-full"
+    assert report.remedy is not None
+    assert not report.remedy.works
+    assert "it works" not in report.text
+
+
+def test_a_request_with_its_own_bytes_is_a_fix() -> None:
+    lab = played(_PAIR, program("A.tx", send("A", 1), "poll A.cq0"), "run 1ms")
+    report = why(lab, "A.tx")
+    assert report.remedy is not None
+    assert (report.slug, report.remedy.works) == ("rnr-infinite", True)
+
+
+def test_a_fix_after_which_another_thread_still_hangs_only_ends_a_wait() -> None:
+    tx = program("A.tx", send("A", 4), "poll A.cq0")
+    after = program("A.next", "wait A.tx.state == DONE", "poll A.cq0")
+    report = why(played(_PAIR, tx, after, "run 1ms"), "A.tx")
+    assert report.slug == "rnr-infinite"
+    assert report.remedy is not None
+    assert not report.remedy.works
+    assert "A.next still waits in line 2: poll A.cq0" in report.text
+    alone = why(played(_PAIR, tx, "run 1ms"), "A.tx").remedy
+    assert alone is not None
+    assert alone.works
+
+
+def test_a_completion_whose_event_was_read_is_not_said_to_have_raised_none() -> None:
+    lines = ("req_notify_cq B.cq0", "get_cq_event B.ch0", "ack_cq_events B.cq0",
+             "get_cq_event B.ch0", "poll_cq B.cq0")  # fmt: skip
+    lab = played(_CHANNEL, program("B.w", *lines), "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+                 send("A", 5), "run")  # fmt: skip
+    report = why(lab, "B.w")
+    assert report.slug == "cq-not-armed"
+    assert "its event was read, but no poll has returned it" in evidence(report)
+
+
+def test_a_shared_receive_queue_without_a_limit_never_raises_its_event() -> None:
+    refill = program("B.refill", "get_async_event B", "ack_async_event B")
+    lab = played("use srq_pair", "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", refill,
+                 send("A", 5), "run")  # fmt: skip
+    report = why(lab, "B.refill")
+    assert report.slug == "async-never"
+    assert "B.srq0 has no limit armed" in evidence(report)
+
+
+def test_a_server_that_waits_for_its_next_message_is_no_trouble() -> None:
+    server = program("B.rx", "loop", "poll B.cq0", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]", "end")
+    lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", server, send("A", 30), "run 40us",
+                 "poll_cq A.cq0")  # fmt: skip
+    report = why(lab)
+    assert (report.slug, report.is_trouble) == ("silent-peer", False)
+    lab.do("stop B.rx")
+    assert why(lab).slug == "well"
+
+
+def test_a_thread_that_hung_before_the_teardown_still_hangs() -> None:
+    lab = played(_PAIR, program("A.w", "poll A.cq0"), send("A", 30), "run 1ms", "destroy_qp A.qp0",
+                 "destroy_qp B.qp0")  # fmt: skip
+    assert why(lab).standing.kind is Status.NEVER
+    assert why(lab, "A.w").standing.kind is Status.NEVER
+
+
+def test_json_says_why_a_fix_only_ends_a_wait() -> None:
+    lab = played(
+        _PAIR, "post_recv A.qp0 wr_id=1 sg=A.mr0[0:8]", program("A.x", "poll A.cq0"), "run 9us"
+    )
+    cure = why(lab, "A.x").as_json()["cure"]
+    assert isinstance(cure, dict)
+    assert (cure["works"], cure["ends"]) == (False, "B.qp0 sends a message that no program posts")
+
+
+# --------------------------------------------------------------------------- after a teardown
+_RECV_B = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
+
+
+@pytest.mark.parametrize(
+    ("lines", "slug"),
+    [
+        ((_RECV_B, send("A", 5), "run", "get_cq_event B.ch0"), "cq-not-armed"),
+        ((_RECV_B, send("A", 5), "run", "req_notify_cq B.cq0", "get_cq_event B.ch0"),
+         "armed-after-cqe"),
+        (("req_notify_cq B.cq0 solicited_only=1", _RECV_B, send("A", 5), "run",
+          "get_cq_event B.ch0"), "solicited-only"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("tidy", [None, destroy_all, drain])
+def test_a_wait_that_would_block_is_explained_after_its_queue_was_destroyed(
+    lines: tuple[str, ...], slug: str, tidy: Callable[[Session], None] | None
+) -> None:
+    lab = played(_CHANNEL, *lines)
+    if tidy is not None:
+        tidy(lab.session)
+    for question in ("", "B.cq0", "B.ch0"):
+        report = why(lab, question)
+        assert (report.slug, report.is_trouble) == (slug, True), question
+
+
+def test_a_wait_that_would_block_is_no_trouble_after_a_poll() -> None:
+    lab = played(_CHANNEL, _RECV_B, send("A", 5), "run", "get_cq_event B.ch0", "poll_cq B.cq0",
+                 "poll_cq A.cq0")  # fmt: skip
+    for question in ("", "B.cq0"):
+        assert not why(lab, question).is_trouble
+    destroy_all(lab.session)
+    for question in ("", "B.cq0"):
+        assert not why(lab, question).is_trouble
+
+
+# --------------------------------------------------------------------------- values
+def test_the_thread_that_wrote_the_value_which_another_one_waits_for_is_named() -> None:
+    waits = program("B.w", "sleep 4us", "wait B.mr0[8] == 0")
+    lab = played(_PAIR, program("B.reset", "sleep 1us", "fill B.mr0[0:64] 0x07"), waits, "run")
+    for question in ("", "B.w"):
+        assert "B.reset wrote B.mr0[8:9]" in why(lab, question).text
+    lab = played(_PAIR, 'write B.mr0[8:9] "x"', waits, "run")
+    assert "a call wrote B.mr0[8:9]" in why(lab).text
+    nothing = played(_PAIR, program("B.w", "wait B.mr0[8] == 5"), "run")
+    assert " wrote " not in why(nothing).text
+
+
+def test_a_thread_that_polls_for_a_batch_which_it_aborted_names_the_abort() -> None:
+    made = ("create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=4"
+            " max_recv_wr=4 send_ops_flags=RDMA_WRITE",
+            "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=4"
+            " max_recv_wr=4", "connect A.qx0 B.qp1")  # fmt: skip
+    batch = ("wr_start A.qx0", "wr_rdma_write A.qx0 wr_id=91 wr_flags=SIGNALED remote=B.mr0[0]",
+             "wr_set_sge A.qx0 sg=A.mr0[0:64]")  # fmt: skip
+    lab = played(_PAIR, *made, program("A.app", *batch, "wr_abort A.qx0", "poll A.cq0"), "run 50us")
+    for question in ("", "A.app"):
+        assert why(lab, question).slug == "region-aborted"
+    again = program("A.app", *batch, "wr_abort A.qx0", *batch, "wr_complete A.qx0", "poll A.cq0",
+                    "poll A.cq0")  # fmt: skip
+    assert why(played(_PAIR, *made, again, "run 50us"), "A.app").slug != "region-aborted"
+
+
+def test_an_aborted_batch_is_not_the_cause_where_another_send_was_posted_since() -> None:
+    made = ("create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=4"
+            " max_recv_wr=4 send_ops_flags=RDMA_WRITE",
+            "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=4"
+            " max_recv_wr=4", "connect A.qx0 B.qp1")  # fmt: skip
+    app = program("A.app", "wr_start A.qx0",
+                  "wr_rdma_write A.qx0 wr_id=91 wr_flags=SIGNALED remote=B.mr0[0]",
+                  "wr_set_sge A.qx0 sg=A.mr0[0:64]", "wr_abort A.qx0",
+                  "post_send A.qx0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]",
+                  "poll A.cq0")  # fmt: skip
+    assert why(played(_PAIR, *made, app, "run 50us"), "A.app").slug == "unsignaled"

@@ -1,0 +1,62 @@
+"""Rows as JSON have the fields and the types that their schema names."""
+
+import importlib
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from rdmalab.cli.schemas import schema_of
+from rdmalab.render.json_rows import schema, schema_of_view
+from rdmalab.shell.json_document import plain_value
+from rdmalab.views.columns import COLUMNS
+from rdmalab.views.completions import WcRow
+from rdmalab.views.queues import QpRow
+from tests.shell.talk import Talk
+from tests.shell.test_show import WORDS
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.rdmalab.yaml"))[::40]
+
+
+def views(talk: Talk) -> list[dict[str, list[dict[str, object]]]]:
+    lab = talk.conversation.lab
+    replies = [reply for words in WORDS for reply in lab.do(f"show {words}".strip())]
+    found = [plain_value(lab.session, reply.value) for reply in replies]
+    return [
+        json.loads(json.dumps(view)) for view in found if isinstance(view, dict) and "rows" in view
+    ]
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_row_is_valid_against_the_schema_of_its_class(path: Path) -> None:
+    checker = jsonschema.Draft202012Validator(schema_of_view([*COLUMNS, QpRow]))
+    found = views(Talk(f'load "{path}"', *["next"] * 6))
+    assert any(view["rows"] for view in found)
+    for view in found:
+        checker.validate(view)
+
+
+def test_a_row_names_its_class_and_a_wrong_field_is_not_valid() -> None:
+    talk = Talk("use rc_pair rnr_retry=0", "post_send A.qp0 opcode=SEND wr_id=5", "run")
+    rows = [row for view in views(talk) for row in view["rows"] if row["row"] == "WcRow"]
+    checker = jsonschema.Draft202012Validator(schema_of_view(COLUMNS))
+    assert checker.is_valid({"title": "", "rows": rows[:1]})
+    for wrong in ({"wr_id": "5"}, {"status": "FINE"}, {"row": None}):
+        broken = {
+            key: value for key, value in {**rows[0], **wrong}.items() if key != "row" or value
+        }
+        assert not checker.is_valid({"title": "", "rows": [broken]}), wrong
+
+
+def test_the_printed_schema_has_every_class_that_is_described() -> None:
+    assert importlib.import_module("rdmalab.workbench.show")
+    printed = json.dumps(schema_of("repl"))
+    assert not [cls.__name__ for cls in COLUMNS if f'"const": "{cls.__name__}"' not in printed]
+
+
+def test_a_field_has_its_sentence_and_null_where_it_can_be_undefined() -> None:
+    found = schema(WcRow)["properties"]
+    assert isinstance(found, dict)
+    assert found["byte_len"]["anyOf"] == [{"type": "integer"}, {"type": "null"}]
+    assert found["byte_len"]["description"].startswith("bytes moved; undefined on an error")

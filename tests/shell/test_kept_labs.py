@@ -1,0 +1,321 @@
+"""The tour: from RESET to a cause, kept over sessions, also where nothing can be kept."""
+
+from pathlib import Path
+
+import pytest
+
+from rdmalab.classroom.lab_file import load
+from rdmalab.classroom.lab_session import LabSession
+from rdmalab.classroom.next_line import next_line
+from rdmalab.scenario.files import found
+from rdmalab.shell import kept_labs
+from rdmalab.shell.lab_requests import TOUR
+from rdmalab.shell.output_format import NOTE_PAGE
+from rdmalab.shell.styled_text import text_of
+from rdmalab.vocabulary import VOCABULARY
+from rdmalab.workbench.recovered_sessions import offer
+from rdmalab.workbench.user_paths import STATE
+from tests.diaries import HEAD, close_all, opened
+from tests.shell.talk import Talk
+
+INIT = [f"modify_qp {n}.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0" for n in "AB"]
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(STATE, str(tmp_path))
+    return tmp_path
+
+
+def typed(talk: Talk, line: str) -> str:
+    return "\n".join(talk.ask(line))
+
+
+def files(state: Path) -> list[str]:
+    return sorted(path.name for path in state.glob("tour-*"))
+
+
+def shown_lines() -> list[str]:
+    """What the tour asks to be typed: the lines of its first accepted solution."""
+    solutions = load(found(TOUR), VOCABULARY, "1").document.solutions
+    assert solutions is not None
+    return solutions.accept[0].lines
+
+
+def test_from_reset_to_the_end(state: Path) -> None:
+    talk = Talk("tour", width=200)
+    done = []
+    for line in shown_lines():
+        if line == "goto @before":
+            assert "b) an RNR NAK" in typed(talk, "task")
+            done += typed(talk, "answer no-receive 2").splitlines()
+            assert "rnr-infinite" in typed(talk, "why A.qp0.wr[2]")
+            done += typed(talk, "answer cause rnr-infinite").splitlines()
+        done += typed(talk, line).splitlines()
+    told = [line for line in done if line.startswith(("done", "All tasks"))]
+    assert told == [
+        "done  1. RESET to INIT", "done  2. A receive for B",
+        "done  3. INIT to RTR: ready to receive", "done  4. RTR to RTS: ready to send",
+        "done  5. A message", "done  6 of 8 tasks", "done  7 of 8 tasks",
+        "done  8. Go back and do better", "All tasks are done.",
+    ]  # fmt: skip
+    assert "load labs/by-hand" in done[-1]
+    assert "1. RESET to INIT" in "\n".join(Talk("tour", width=200).ask("task"))
+
+
+def test_a_wrong_answer_gets_its_words_and_a_hint_its_line(state: Path) -> None:
+    talk = Talk("tour", width=200)
+    assert typed(talk, "hint").endswith(INIT[1])
+    for line in shown_lines()[:9]:
+        typed(talk, line)
+    assert "An ACK came for the first message." in typed(talk, "answer no-receive 1")
+    assert "now   6." in typed(talk, "task")
+
+
+def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> None:
+    talk = Talk("tour", width=200)
+    taken = []
+    for answer in ("answer no-receive 2", "answer cause rnr-infinite", ""):
+        while line := next_line(exercise(talk)):
+            taken.append(line)
+            typed(talk, line)
+        typed(talk, answer)
+    shown = shown_lines()
+    shown.insert(shown.index("goto @before"), "why A.qp0.wr[2]")
+    assert taken == shown
+    assert exercise(talk).open_task is None
+
+
+def test_a_line_that_was_typed_on_another_day_is_not_offered_again(state: Path) -> None:
+    typed(Talk("tour"), INIT[0])
+    assert next_line(exercise(Talk("tour"))) == INIT[1]
+
+
+def test_in_a_lab_with_marks_only_hints_that_were_taken_are_offered() -> None:
+    talk = Talk(f"load {found('labs/sq-full')} student=s1")
+    assert next_line(exercise(talk)) == ""
+    typed(talk, "hint see")
+    assert next_line(exercise(talk)) == "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
+
+
+def test_beside_a_page_only_titles_are_printed(state: Path) -> None:
+    talk = Talk(width=200)
+    talk.conversation.voice.notes_beside = NOTE_PAGE
+    opened_with = typed(talk, "tour")
+    assert "now   1. RESET to INIT" in opened_with
+    assert "A new queue pair is in RESET." not in opened_with
+    said = typed(talk, "; ".join(INIT))
+    assert "now   2. A receive for B" in said
+    assert "post_recv" not in said
+
+
+def exercise(talk: Talk) -> LabSession:
+    assert talk.conversation.exercise is not None
+    return talk.conversation.exercise
+
+
+def test_it_goes_on_where_it_was_left(state: Path) -> None:
+    talk = Talk("tour", width=200)
+    typed(talk, INIT[0])
+    again = Talk("tour", width=200)
+    assert again.lab.session.world.event == talk.lab.session.world.event
+    assert "done  1. RESET to INIT" in typed(again, INIT[1])
+    assert "now   2. A receive for B" in typed(Talk("tour", width=200), "task")
+    assert "now   1. RESET to INIT" in typed(Talk("tour again", width=200), "task")
+    for _ in range(12):
+        Talk("tour again")
+    assert len(files(state)) <= 12  # those of sessions that may still be restored
+
+
+def test_work_of_another_version_or_damaged_is_left(state: Path) -> None:
+    typed(Talk("tour"), INIT[0])
+    newest = state / files(state)[-1]
+    newest.write_text(newest.read_text().replace("lab: tour", "lab: tour 0"))
+    assert "now   1." in typed(Talk("tour", width=200), "task")
+    (state / files(state)[-1]).write_text("kind: submission\nrdmalab: [")
+    assert "now   1." in typed(Talk("tour", width=200), "task")
+
+
+def test_where_nothing_can_be_kept_the_tour_goes_on(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = Talk("tour", width=200)
+    monkeypatch.setattr(kept_labs, "_write", _full)
+    found = typed(talk, "; ".join(INIT))
+    assert "the lab is not kept any more: No space left" in found
+    assert "now   2." in found
+    (state / "file").write_text("")
+    monkeypatch.setenv(STATE, str(state / "file"))
+    talk = Talk("tour", width=200)
+    assert "the lab is not kept: File exists" in "\n".join(map(text_of, talk.said))
+    assert "now   2." in typed(talk, "; ".join(INIT))
+
+
+def test_a_crash_loses_nothing(state: Path) -> None:
+    typed(Talk("tour"), INIT[0])  # another day
+    lost = Talk("tour", INIT[1], width=200, diary=opened(state))
+    close_all()
+    again = Talk("continue", width=200, diary=opened(state))
+    assert again.lab.session.world.event == lost.lab.session.world.event
+    assert "now   2. A receive for B" in typed(again, "task")
+
+
+def _full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+# --------------------------------------------------------------------------- every lab
+POLL = "poll_cq A.cq0"
+
+
+def person(state: Path, *lines: str) -> Talk:
+    """Somebody at a prompt: what is typed there is kept."""
+    return Talk(*lines, width=200, diary=opened(state))
+
+
+def text(talk: Talk) -> str:
+    return "\n".join(map(text_of, talk.said))
+
+
+def test_each_lab_goes_on_where_it_was_left_and_is_offered(state: Path) -> None:
+    talk = person(state, "load labs/sq-full student=s1", "answer see ENOMEM", POLL, "step")
+    talk.conversation.diary.begin_empty(HEAD)
+    assert kept_labs.offer() == (
+        "Your work in labs/sq-full (s1), 1 of 7 points, is kept: lab goes on there."
+    )
+    again = person(state, "lab")
+    assert exercise(again).lines == [POLL, "step"]
+    assert exercise(again).answers == {"see": "ENOMEM"}
+    assert "Your work of 2 lines goes on." in text(again)
+    assert exercise(person(state, "load labs/sq-full student=s1")).lines == [POLL, "step"]
+
+
+def test_a_lesson_in_between_keeps_the_lab_and_says_one_line(state: Path) -> None:
+    talk = person(state, "load labs/sq-full student=s1", POLL)
+    said = talk.ask("load rc/send")
+    assert [line for line in said if "labs/sq-full" in line] == [
+        "Your work in labs/sq-full is kept: lab returns to it."
+    ]
+    assert talk.conversation.exercise is None
+    talk.ask("lab")
+    assert exercise(talk).lines == [POLL]
+    for leave in ("new", "tour", "load labs/drain student=s1"):
+        assert "Your work in labs/sq-full is kept: lab" in typed(talk, leave)
+        talk.ask("lab sq-full")
+        assert exercise(talk).lines == [POLL]
+
+
+def test_labs_are_kept_apart_by_name_and_student(state: Path) -> None:
+    for name, student in (("sq-full", "s1"), ("sq-full", "s2"), ("drain", "s1")):
+        person(
+            state, f"load labs/{name} student={student}", f"answer see {name}-{student}", "run 1ns"
+        )
+    assert exercise(person(state, "load labs/sq-full student=s2")).answers == {"see": "sq-full-s2"}
+    assert exercise(person(state, "lab sq-full s1")).answers == {"see": "sq-full-s1"}
+    assert exercise(person(state, "lab")).student == "s1"
+    assert exercise(person(state, "lab drain")).lab.document.id == "drain"
+    said = typed(person(state), "lab dran")
+    assert said.startswith('no work in a lab "dran" is kept. kept: ')
+    assert "labs/sq-full (s2), 0 of 7 points" in said
+
+
+def test_a_lab_can_be_begun_again_and_the_old_work_stays_in_its_file(state: Path) -> None:
+    person(state, "load labs/sq-full student=s1", POLL)
+    again = person(state, "load labs/sq-full again student=s1")
+    assert exercise(again).lines == []
+    assert any(POLL in file.read_text() for file in state.glob("lab-*"))
+
+
+def test_a_crash_in_a_lab_loses_nothing_either_way(state: Path) -> None:
+    first = person(state, "load labs/sq-full student=s1", POLL)
+    lost = person(state, "lab", "step", "modify_qp A.qp0 state=ERR", "back 1")
+    del first
+    close_all()
+    assert exercise(person(state, "lab")).lines == exercise(lost).lines == [POLL, "step"]
+    close_all()
+    (offered,) = {line for line in (offer(state),) if line}
+    assert "was interrupted" in offered
+    again = person(state, "continue")
+    assert exercise(again).work.all == exercise(lost).work.all
+    assert again.lab.session.world.event == lost.lab.session.world.event
+
+
+def test_no_lab_is_kept_says_how_one_is_opened(state: Path) -> None:
+    assert typed(person(state), "lab") == ("no lab is kept. load labs/by-hand student=ID opens one")
+    talk = person(state, "load labs/drain student=s1")
+    assert typed(talk, "lab") == "a lab is open: task lists its tasks"
+    assert kept_labs.offer() == ""  # nothing was done yet
+
+
+def test_what_is_not_ours_is_not_offered_and_lines_of_a_script_are_not_kept(state: Path) -> None:
+    (state / "lab-x-00000000-0.yaml").write_text("kind: submission\n")
+    (state / "tour-9.yaml").mkdir()
+    assert kept_labs.kept() == []
+    Talk("load labs/drain student=s1", POLL)
+    assert kept_labs.kept() == []
+
+
+def test_only_the_newest_labs_are_kept(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_labs, "_LABS", 2)
+    for student in ("s1", "s2", "s3"):
+        person(state, f"load labs/drain student={student}", POLL)
+    person(state, "load labs/drain student=s3")
+    assert {each.student for each in kept_labs.kept()} == {"s2", "s3"}
+
+
+def test_work_that_is_named_goes_on_and_is_kept_from_then_on(state: Path) -> None:
+    talk = person(state, "load labs/sq-full student=s7", POLL, f"submit {state}/work.yaml")
+    del talk
+    person(state, f"load labs/sq-full work={state}/work.yaml", "step")
+    (lab,) = kept_labs.kept()
+    assert (lab.student, lab.title) == ("s7", "labs/sq-full (s7), 0 of 7 points")
+    assert exercise(person(state, "lab")).lines == [POLL, "step"]
+
+
+# --------------------------------------------------------------------------- mistakes in the tour
+def test_a_receive_without_a_buffer_is_noticed_at_once_and_passes_nothing(state: Path) -> None:
+    talk = Talk("tour", *INIT, width=200)
+    said = typed(talk, "post_recv B.qp0")
+    assert "→ The receive needs room for the 64 bytes, and wr_id=1" in said
+    assert "now   3." not in said
+    talk.ask("back")
+    assert "now   3." in typed(talk, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
+
+
+def test_half_of_a_task_is_confirmed(state: Path) -> None:
+    talk = Talk("tour", width=200)
+    assert "1 of 2 done; left: B.qp0.state == INIT" in typed(talk, INIT[0])
+    assert "left:" not in typed(talk, "back; show A.qp0")
+
+
+def test_err_is_noticed_with_a_way_back(state: Path) -> None:
+    lines = shown_lines()
+    talk = Talk("tour", *lines[: lines.index("run") - 1], "checkpoint ok", width=200)
+    at = talk.lab.session.world.event
+    said = typed(talk, "modify_qp B.qp0 state=ERR")
+    assert f"B.qp0 is in ERR. goto {at} returns to the moment before this line." in said
+    assert "in ERR" not in typed(talk, f"goto {at}")
+    assert "now   6." in typed(
+        talk, "; ".join(lines[lines.index("run") - 1 : lines.index("run") + 1])
+    )
+
+
+def test_a_moment_without_its_sign_is_led_to_the_checkpoint(state: Path) -> None:
+    said = typed(Talk("tour", "checkpoint before"), "goto before")
+    assert "did you mean @before?" in said
+
+
+def test_a_message_into_a_receive_without_room_is_explained_with_the_way_on(state: Path) -> None:
+    lines = shown_lines()
+    at = lines.index("run")
+    talk = Talk("tour", *INIT, "post_recv B.qp0", *lines[2:at], width=200)
+    said = typed(talk, "run")
+    assert (
+        "→ message: A receive without room took the message. Begin again with tour again." in said
+    )
+    assert "A.qp0 and B.qp0 are in ERR. goto " in said
+
+
+def test_a_student_with_a_name_that_no_submission_can_have_is_refused(state: Path) -> None:
+    said = typed(person(state), 'load labs/drain student="A B"')
+    assert said == 'student "A B": an id has letters, digits, - _ and . only'

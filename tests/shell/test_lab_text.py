@@ -1,0 +1,131 @@
+"""What a student reads while he works: signs, one task in full, the cause after the line."""
+
+from pathlib import Path
+
+import pytest
+
+from rdmalab.shell.lab_text import overview, share, signs
+from rdmalab.shell.styled_text import text_of
+from tests.classroom.labs import plain_lab
+from tests.shell.talk import Talk
+
+A_UP = (
+    "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+    "modify_qp A.qp0 state=RTR path_mtu=1024 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1 "
+    "min_rnr_timer=12 ah=B",
+    "modify_qp A.qp0 state=RTS timeout=14 retry_cnt=1 rnr_retry=7 sq_psn=5 max_rd_atomic=1",
+)
+GOALS = "  - {id: made, points: 1, goal: [B.cq0.count == 9]}\n"
+SEND = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Talk:
+    return Talk(f"load {plain_lab(tmp_path, 'by-hand')} student=anna", width=200)
+
+
+def typed(talk: Talk, *lines: str) -> str:
+    return "\n".join(talk.ask(*lines))
+
+
+def marks(talk: Talk) -> str:
+    assert talk.conversation.exercise is not None
+    return " ".join(map("".join, signs(talk.conversation.exercise)))
+
+
+def test_each_task_has_its_sign_and_the_share_is_known(talk: Talk) -> None:
+    lab = talk.conversation.exercise
+    assert lab is not None
+    assert marks(talk) == "●attributes ·up ·hello ?back"
+    talk.ask("answer 1")
+    assert marks(talk) == "✗attributes ·up ·hello ?back"
+    talk.ask("answer 2")
+    assert (marks(talk), share(lab)) == ("✓attributes ●up ·hello ?back", "14 %")
+    talk.ask(*A_UP, SEND, "run")
+    assert marks(talk) == "✓attributes ✗up ✗hello ?back"
+    assert text_of(overview(lab, 80)).strip() == ("14 %  ✓ attributes  ✗ up  ✗ hello  ? back")
+    assert text_of(overview(lab, 30)) == "14 %  ✓✗✗?  up"
+
+
+def test_every_task_can_be_read_and_answered_before_its_turn(tmp_path: Path) -> None:
+    talk = Talk(f"load {plain_lab(tmp_path, 'sq-full')} student=s1", width=200)
+    page = typed(talk, "task explain")
+    assert "· explain  0/2  open" in page
+    assert "  a) " in page
+    assert "  a, b or c answers" in page
+    assert "hint" not in page
+    assert "  hint see: 1 hint left" in typed(talk, "task see")
+    assert "explain          2/2  done" in typed(talk, "answer explain 2")
+    assert "  your answer: 2" in typed(talk, "task explain")
+    assert "no task is called nix" in typed(talk, "task nix")
+    hidden = marks(talk).split("?")[1]
+    assert "never returns ENOMEM after the repair" in typed(talk, f"task {hidden}")
+
+
+@pytest.mark.parametrize(
+    ("word", "right"),
+    [
+        ("2", True), ("b", True), ("dest_qp_num", True), ("DEST_QP_NUM.", True), ("1", False),
+        ("attributes 2", True), ("attributes dest_qp_num", True), ("attributes timeout", False),
+        ("retry_cnt", False),
+    ],
+)  # fmt: skip
+def test_an_answer_is_a_number_a_letter_or_a_word(talk: Talk, word: str, *, right: bool) -> None:
+    said = typed(talk, f"answer {word}")
+    assert ("✓ attributes       1/1  done" in said) is right
+    assert ("✗ That is not the answer." in said) is not right
+
+
+def test_what_is_no_answer_is_not_judged_as_a_wrong_one(talk: Talk) -> None:
+    assert typed(talk, "answer foo") == "foo is none of the answers of attributes: a, b or c"
+    assert "_ names more than one" not in typed(talk, "answer 4")
+    assert marks(talk) == "●attributes ·up ·hello ?back"
+
+
+def test_a_later_question_is_answered_while_the_open_task_asks_for_none(tmp_path: Path) -> None:
+    """The first task has goals: `answer 2` means the first question, not the first task."""
+    path = plain_lab(tmp_path, "by-hand", ("tasks:\n", f"tasks:\n{GOALS}"))
+    talk = Talk(f"load {path} student=anna", width=200)
+    assert marks(talk) == "●made ·attributes ·up ·hello ?back"
+    assert "✓ attributes" in typed(talk, "answer 2")
+    assert typed(talk, "answer 2") == "no question is open: task lists the tasks"
+
+
+def test_the_words_of_the_lab_stand_after_the_line_that_shows_the_cause(talk: Talk) -> None:
+    refused = talk.ask("modify_qp A.qp0 state=RTS")
+    assert refused[-1] == "→ up: A move was refused. Read which attribute is missing or too much."
+    talk.ask(*A_UP, SEND)
+    *_, told, back = talk.ask("run")
+    assert told == "→ up: B is not in RTR, so it drops what A sends."
+    assert back.startswith("A.qp0 is in ERR. goto ")
+    assert "→ up" not in typed(talk, "show A.qp0", "run 1us")  # once for each cause
+    event = back.partition("goto ")[2].partition(" ")[0]
+    talk.ask(f"goto {event}")
+    assert typed(talk, "run").count("→ up: B is not in RTR") == 1
+    assert "→ B is not in RTR" in typed(talk, "task")
+    assert "→ B is not in RTR" in typed(talk, "submit")
+
+
+def test_a_shut_doctor_says_nothing_about_causes(tmp_path: Path) -> None:
+    path = plain_lab(tmp_path, "by-hand", ("rules:\n", "rules:\n  doctor: shut\n"))
+    talk = Talk(f"load {path} student=anna", width=200)
+    assert "→ up" not in typed(talk, "modify_qp A.qp0 state=RTS")
+
+
+def test_the_submission_says_how_it_is_handed_in(talk: Talk) -> None:
+    talk.conversation.copy = lambda _: "copied"
+    *_, how, word = talk.ask("submit")
+    assert how == "copied. Hand in this word; submit FILE writes a file instead."
+    assert word.startswith("rdmalab-work:1:")
+
+
+def test_a_question_whose_answers_are_used_up_is_not_the_open_task_any_more(
+    tmp_path: Path,
+) -> None:
+    path = plain_lab(tmp_path, "by-hand", ("    choice:\n", "    tries: 1\n    choice:\n"))
+    talk = Talk(f"load {path} student=anna", width=200)
+    said = typed(talk, "a")
+    assert "✗ attributes       0/1  wrong" in said
+    assert "● up" in said
+    assert "a) " not in said
+    assert marks(talk) == "✗attributes ●up ·hello ?back"

@@ -1,0 +1,99 @@
+"""The screen for a lecture: nothing to type, large, and two keys."""
+
+import pytest
+
+from rdmalab.tui.screens.presenter import Presenter
+from tests.tui.stand import Stand, stand
+
+LESSON = "scenarios/err/rnr-retry-exceeded.rdmalab.yaml"
+
+
+async def present(it: Stand) -> None:
+    it.app.say("present")
+    await it.until(lambda: isinstance(it.app.screen, Presenter))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: "x".join(map(str, size)))
+async def test_wire_and_notes_are_large_and_the_prompt_is_gone(size: tuple[int, int]) -> None:
+    async with stand(size, path=LESSON) as it:
+        await present(it)
+        await it.sees("Nothing is posted on B.", "PgDn next   PgUp back   Esc leave")
+        assert "A>" not in it.text
+        wire = it.app.screen.query_one("#wire")
+        assert wire.size.width * wire.size.height >= size[0] * size[1] * 0.3
+
+
+async def test_a_clicker_goes_on_and_back() -> None:
+    async with stand(path=LESSON) as it:
+        await present(it)
+        await it.press("pagedown")
+        await it.sees("How does wr7 end?", "RNR_NAK")
+        await it.press("space")
+        await it.sees("b) The RNR timer expires")
+        await it.press("pageup")
+        await it.sees("How does wr7 end?")
+        assert not it.app.main.model.session.history.live
+        await it.press("escape")
+        await it.sees("A>")
+
+
+LOST = "scenarios/loss/lost-packet.rdmalab.yaml"
+SIZES = [(80, 24), (120, 40), (170, 50), (200, 60)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
+async def test_the_answer_is_read_beside_the_wire(size: tuple[int, int]) -> None:
+    async with stand(size, path=LOST) as it:
+        await present(it)
+        await it.press("pagedown", "pagedown")
+        await it.sees("✓ b) B has dropped PSN 2 and PSN 3", "seven packets")
+        await it.sees("PgDn  the next lesson: loss/lost-ack", "ACK psn=3")
+        shown = it.text
+        assert "load " not in shown
+        assert "F8" not in shown
+        wire, notes = (it.app.screen.query_one(f"#{name}").region for name in ("wire", "notes"))
+        assert not wire.overlaps(notes)
+        assert wire.height >= (size[1] - 4) // 2
+
+
+async def test_no_pane_of_a_lecture_takes_the_keys_that_leave() -> None:
+    for key in ("escape", "q"):
+        async with stand(path=LOST) as it:
+            await present(it)
+            await it.press("tab", "tab", key)
+            assert not isinstance(it.app.screen, Presenter)
+
+
+async def test_the_clicker_goes_from_note_to_note_both_ways() -> None:
+    async with stand(path=LOST) as it:
+        await present(it)
+        await it.press("pagedown", "pagedown")
+        await it.sees("✓ b)")
+        await it.press("pageup")
+        await it.sees("c) All four", "PgDn  the next note")
+        assert "✓ b)" not in it.text
+        await it.press("pageup")
+        await it.sees("Four packets.")
+        await it.press("f8")
+        await it.sees("c) All four")
+        assert "✓ b)" not in it.text
+        await it.press("pagedown")
+        await it.sees("✓ b)")
+        await it.press("pagedown")
+        await it.until(lambda: it.app.main.model.walk is not None and
+                       "lost-ack" in it.app.main.model.walk.scenario.path)  # fmt: skip
+
+
+async def test_f1_names_the_keys_of_a_lecture() -> None:
+    async with stand(path=LOST) as it:
+        await present(it)
+        await it.press("f1")
+        await it.sees("PgDn runs a lesson from note to note", "pageup")
+
+
+async def test_no_message_covers_the_notes_of_a_lecture() -> None:
+    async with stand(path=LOST) as it:
+        await present(it)
+        it.app.notify("a message over the notes")
+        await it.pilot.pause(0.3)
+        assert "a message over" not in it.text

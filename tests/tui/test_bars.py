@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rdmalab.tui.bars import Head, Tape
+from tests.tui.panes.cards import SEND, at
+from tests.tui.playing import first
+from tests.tui.stand import stand
+
+if TYPE_CHECKING:
+    from rdmalab.tui.world_view import WorldView
+
+
+def _keys(row: str) -> str:
+    """The keys of a footer, one space apart, whatever room there is."""
+    return re.sub(" +", " ", row.split("F2 palette")[0])
+
+
+async def test_no_key_of_the_footer_is_cut_off() -> None:
+    async with stand((200, 60)) as it:
+        whole = _keys(it.grid[-1])
+        for columns in range(30, 131, 10):
+            await it.resize(columns, 24)
+            await it.until(lambda columns=columns: len(it.grid[-1]) == columns)  # type: ignore[misc]
+            await it.pilot.pause()
+            keys = _keys(it.grid[-1]).rstrip()
+            assert whole.startswith(keys), keys
+            assert not whole[len(keys) :].strip() or whole[len(keys)] == " ", keys
+
+
+async def test_a_click_on_the_tape_goes_to_its_event() -> None:
+    async with stand((120, 40)) as it:
+        await it.pilot.click("#tape", offset=(1, 0))
+        await it.sees("A> goto start")
+
+
+# ---- the head and the tape, drawn alone ---------------------------------------------------------
+def head(view: WorldView, width: int = 200) -> str:
+    with view.frame():
+        return Head(view, id="head").lines(width, 1)[0][1].plain
+
+
+HEADS = {
+    "first": "2.215 us  ev 20  LIVE  idle: nothing is pending",
+    "wrong rkey": "4.427 us  ev 28  LIVE  ✗ A.qp0 B.qp0 in ERR  idle: nothing is pending",
+    "rnr": "4.425 us  ev 25  LIVE  next: A.qp0 RNR timer at 644.4 us",
+    "lost": "2.315 us  ev 24  LIVE  next: A.qp0 ack timer at 67.11 ms  1 fault",
+    "dead": "2.315 us  ev 38  LIVE  ✗ dead: A.qp1.wr[4] waits, nothing is planned  1 fault",
+    "sqd": "2.215 us  ev 22  LIVE  idle: A.qp0.wr[2] waits in SQD",
+    "five": "4.427 us  ev 85  LIVE  ✗ 3 QPs in ERR  idle: nothing is pending",
+    "srq": "2.211 us  ev 31  LIVE  idle: nothing is pending  example 12 of 12",
+}
+
+
+@pytest.mark.parametrize(("moment", "text"), HEADS.items())
+def test_what_the_head_says(moment: str, text: str) -> None:
+    assert head(at(moment)) == f" rdmalab  {text}  profile strict"
+
+
+def test_what_says_least_goes_first() -> None:
+    assert head(at("dead"), 80) == (
+        " rdmalab  2.315 us  ev 38  LIVE  ✗ dead: A.qp1.wr[4] waits, nothing is planned"
+    )
+    assert head(at("dead"), 34).endswith("ev 38  LIVE")
+    assert "fault" not in head(at("dead"), 80)
+
+
+def test_the_head_in_the_past_on_a_branch_with_a_fault_and_without_a_cable() -> None:
+    lab, view = first("link down", "fault drop A->B", "goto 12")
+    assert " ev 12 of 22  PAST " in head(view)
+    lab.do("alloc_pd A.pd7")
+    assert "branch-1 of 2" in head(view)
+    lab.do("link down")
+    assert "✗ link DOWN" in head(view)
+
+
+def test_the_tape_marks_what_failed_was_refused_and_lost() -> None:
+    lab, view = first("fault drop A->B nth=1", SEND, "step", SEND)
+    assert lab.session.world.event == 24
+    for tape, letter in ((Tape(at("wrong rkey"), id="tape"), "!"), (Tape(view, id="tape"), "╳")):
+        line = tape.lines(120, 1)[0][1].plain
+        assert letter in line
+        assert line.endswith("▲ now")
+        assert len(line) <= 120

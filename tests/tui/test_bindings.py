@@ -1,0 +1,103 @@
+"""Each key: a command that does the same, a row of the help, a row of the palette."""
+
+import re
+
+import pytest
+
+from rdmalab.tui.app import Rdmalab
+from rdmalab.tui.keys import AT_PROMPT, EVERYWHERE, IN_PANES, shown
+from rdmalab.tui.palette import offers
+from rdmalab.tui.panes.wire import WirePane
+from rdmalab.vocabulary import VOCABULARY
+from tests.tui.stand import stand
+
+KEYS = (*EVERYWHERE, *IN_PANES, *AT_PROMPT)
+# Moves of the focus and of the text at the cursor, and the job of a shell: no command has them.
+NO_WORD = {
+    "leave",
+    "leave(True)",
+    "suspend_process",
+    "press('tab')",
+    "press('ctrl+r')",
+    "press('ctrl+c')",
+}
+# tmux, screen, flow control; the menu and the full screen of a desktop, an editor, a browser.
+EATEN = {"ctrl+b", "ctrl+a", "ctrl+s", "f10", "f11", "f12", "ctrl+w", "ctrl+t", "ctrl+n"}
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: f"{key.keys}-{key.action}")
+def test_a_command_does_the_same(key) -> None:  # type: ignore[no-untyped-def]
+    if key.action in NO_WORD:
+        assert not key.word
+    elif key.word.startswith("settings"):
+        return  # a word of the settings
+    else:
+        assert key.word.split()[0] in {*VOCABULARY, "quit"}
+        assert callable(getattr(Rdmalab, f"action_{key.action.partition('(')[0]}", None)) or (
+            key in AT_PROMPT
+        )
+
+
+def test_none_is_eaten_before_it_arrives() -> None:
+    names = {name for key in KEYS for name in key.keys.split(",")}
+    assert not names & EATEN
+    assert {"f1", "f2", "f8", "f9"} <= names | {Rdmalab.COMMAND_PALETTE_BINDING}
+
+
+async def test_each_key_is_in_the_help_and_in_the_palette() -> None:
+    async with stand((120, 40)) as it:
+        rows = " ".join(f"{offer.text.lower()} {offer.help}" for offer in offers(it.app))
+        for key in (*EVERYWHERE, *IN_PANES):
+            same = [each.meaning for each in EVERYWHERE if each.action == key.action]
+            assert any(text.lower() in rows for text in (*same, key.meaning)), key
+        await it.press("f6", "f1")
+        await it.until(lambda: hasattr(it.app.screen, "heading"))
+        text = it.app.screen.text  # type: ignore[attr-defined]
+        for key in (*EVERYWHERE, *IN_PANES):
+            name = re.escape(shown(key.keys.partition(",")[0]))
+            assert re.search(rf"(?m)^ *{name} +{re.escape(key.meaning)}", text), key
+
+
+SENDS = ["post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "run"]
+
+
+async def test_esc_in_the_wire_ends_what_was_begun_before_it_leaves() -> None:
+    async with stand() as it:
+        await it.say(*SENDS, "pane wire")
+        await it.until(lambda: it.focused == "wire")
+        wire = it.app.screen.query_one(WirePane)
+        await it.pilot.press("f", *"psn=1 3")
+        assert (it.focused, wire.search.text) == ("wire", "psn=1 3")  # 1 and 3 are tabs otherwise
+        footer = it.grid[-1]
+        assert "Filter" not in footer
+        assert "F8 Step" in footer
+        await it.pilot.press("backspace", "backspace", "enter", "up", "q")
+        await it.sees("only B.qp0")
+        for left in ("filter", "pair", "mark"):
+            assert wire.is_begun, left
+            await it.pilot.press("escape")
+            assert it.focused == "wire"
+        assert not wire.is_begun
+        await it.pilot.press("escape")
+        await it.until(lambda: it.focused == "prompt")
+
+
+async def test_a_filter_does_not_outlive_its_world() -> None:
+    async with stand() as it:
+        await it.say(*SENDS, "pane wire")
+        await it.until(lambda: it.focused == "wire")
+        await it.pilot.press("q", "f", *"ACK", "enter")
+        await it.say("new")
+        wire = it.app.screen.query_one(WirePane)
+        await it.until(lambda: not wire.is_begun)
+
+
+async def test_find_finds_what_is_drawn() -> None:
+    async with stand() as it:
+        await it.say(*SENDS, "pane wire")
+        await it.until(lambda: it.focused == "wire")
+        await it.pilot.press("slash", *"ack")
+        wire = it.app.screen.query_one(WirePane)
+        drawn = [wire.line(number).plain.lower() for number in range(wire.lines)]
+        assert len(wire._hits) == sum("ack" in text for text in drawn) > 0
+        await it.sees(f"{len(wire._hits)} found")

@@ -1,0 +1,133 @@
+"""A lesson and the tour in the app: the wire stays in sight, and nothing is told twice."""
+
+from pathlib import Path
+
+import pytest
+
+from rdmalab.workbench.user_paths import STATE
+from tests.classroom.labs import plain_lab
+from tests.tui.stand import Stand, stand
+
+LESSON = "load err/rnr-retry-exceeded"
+RECEIVE = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(STATE, str(tmp_path))
+
+
+def times(it: Stand, text: str) -> int:
+    return it.text.count(text)
+
+
+async def test_at_80x24_a_lesson_leaves_the_wire_and_says_its_note_once() -> None:
+    async with stand((80, 24)) as it:
+        await it.say(LESSON)
+        await it.sees("F8      Nothing is posted on B. Post a SEND on A.")
+        assert times(it, "Nothing is posted on B.") == 1
+        await it.press("f8")
+        await it.sees("asked   How does wr7 end? a, b or c answers", "a) Not at all.", "RNR_NAK")
+        await it.press("f8")
+        await it.sees("F8      In ERR work may still be posted.", "RNR_NAK")
+        assert times(it, "In ERR work may still be posted.") == 1
+
+
+async def test_at_120x40_the_notes_have_the_page_and_the_prompt_has_the_lines() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(LESSON)
+        await it.press("f8")
+        await it.sees("How does wr7 end?", "step 6 of 14")
+        assert times(it, "How does wr7 end?") == 1
+        assert times(it, "a) Not at all.") == 1
+        await it.press("f6", "1", "escape", "f8")  # another tab is in front: the prompt says it
+        await it.sees("In ERR work may still be posted.")
+
+
+async def test_a_pane_that_is_made_late_does_not_cover_the_tab_in_front() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(LESSON)
+        await it.sees("Nothing is posted on B.")
+        it.app.main._front("why")  # the timer of the start, behind the lesson
+        await it.pilot.pause(0.5)
+        await it.sees("Nothing is posted on B.")
+
+
+async def test_at_40x10_the_prompt_says_all() -> None:
+    async with stand((40, 10)) as it:
+        await it.say(LESSON)
+        assert "Nothing is posted on B. Post a SEND on" in it.said
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=lambda size: "x".join(map(str, size)))
+async def test_a_lesson_comes_to_the_front_of_why(size: tuple[int, int]) -> None:
+    async with stand(size) as it:
+        await it.press("f6")
+        await it.press("2" if size == (80, 24) else "1", "escape")
+        await it.say(LESSON)
+        await it.sees("Nothing is posted on B. Post a SEND on A.")
+        await it.press("f8")
+        await it.sees("RNR_NAK")
+
+
+async def test_tab_writes_the_lines_of_the_tour_one_by_one() -> None:
+    async with stand((80, 24)) as it:
+        await it.say("tour")
+        for node in "AB":
+            await it.press("tab")
+            await it.sees(f"A> modify_qp {node}.qp0 state=INIT")
+            await it.press("enter")
+            await it.settled()
+        await it.sees("task    12 %  ✓●······  2. A receive for B", f"Tab     {RECEIVE}")
+        await it.press("tab", "enter")
+        await it.sees("25 %  ✓✓●·····  3. INIT to RTR: ready to receive")
+
+
+async def test_the_tasks_of_a_lab_stay_seen_at_80_columns(tmp_path: Path) -> None:
+    async with stand((80, 24)) as it:
+        await it.say(f"load {plain_lab(tmp_path, 'by-hand')} student=s1")
+        await it.sees("task    0 %  ● attributes  · up  · hello  ? back")
+        await it.say("answer 1")
+        await it.sees("task    0 %  ✗ attributes  · up  · hello  ? back")
+        await it.say("answer 2")
+        await it.say("why")
+        await it.press("escape")
+        await it.sees("task    14 %  ✓ attributes  ● up  · hello  ? back")
+
+
+async def test_why_covers_the_tasks_until_the_next_line_and_the_strip_has_them() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("load labs/by-hand student=s1")
+        await it.say("modify_qp A.qp0 state=RTS")
+        await it.say("why")
+        await it.until(lambda: it.app.main.tab == "why")
+        await it.sees("task    0 %  ● attributes")
+        await it.say("query_qp A.qp0")
+        await it.until(lambda: it.app.main.tab == "notes")
+        await it.until(lambda: not it.app.main.has_class("-tasks-covered"))
+
+
+async def test_tab_completes_where_something_is_typed() -> None:
+    async with stand((80, 24)) as it:
+        await it.say("tour")
+        it.type("check")
+        await it.press("tab")
+        await it.sees("checkpoint", "checklist")
+
+
+async def test_shift_f8_is_one_event_in_a_lesson() -> None:
+    async with stand((80, 24)) as it:
+        await it.say(LESSON)
+        before = it.app.main.model.session.world.event
+        await it.say("post_send A.qp0 opcode=SEND wr_id=1 sg=A.mr0[0:64]")
+        await it.press("shift+f8")
+        await it.until(lambda: it.app.main.model.session.world.event == before + 2)
+
+
+async def test_notes_and_why_are_copied_as_text() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(LESSON)
+        from rdmalab.tui.screen_requests import text
+
+        assert "Nothing is posted on B." in text(it.app, "notes")
+        assert text(it.app, "why").startswith("WELL")

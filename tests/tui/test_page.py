@@ -1,0 +1,275 @@
+"""Answers that are longer than the prompt, help, events: pages read from their beginning."""
+
+import re
+
+import pytest
+from textual import events
+
+from rdmalab.tui.screens.checklist import Checklist
+from rdmalab.tui.screens.page import Page
+from tests.tui.stand import Stand, stand
+
+WRITE = "post_send A.qp0 opcode=RDMA_WRITE wr_id=7 sg=A.mr0[0:5] remote_addr=0x1064 rkey=0xdead"
+
+
+def page(it: Stand) -> Page:
+    assert isinstance(it.app.screen, Page), it.text
+    return it.app.screen
+
+
+async def opened(it: Stand) -> Page:
+    await it.until(lambda: isinstance(it.app.screen, Page))
+    await it.pilot.pause(0.05)
+    return page(it)
+
+
+async def test_a_long_answer_opens_at_its_beginning_and_esc_goes_back_to_the_prompt() -> None:
+    async with stand() as it:
+        await it.say("help all")
+        await opened(it)
+        await it.sees("help all", "rows 1 to", "Esc Back")
+        assert it.grid[0].startswith(" rdmalab")
+        await it.press("escape")
+        assert it.focused == "prompt"
+
+
+async def test_a_short_answer_and_a_run_stay_in_the_prompt() -> None:
+    async with stand() as it:
+        await it.say("show pd", WRITE, "run")
+        await it.pilot.pause(0.1)
+        assert not isinstance(it.app.screen, Page)
+
+
+FOUR_KB = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:4096] remote=B.mr0[0] flags=SIGNALED"
+
+
+@pytest.mark.parametrize(
+    ("lines", "first"),
+    [
+        (("use rc_pair",), "= alloc_pd A.pd1"),
+        (("modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET", "connect A.qp0 B.qp0"),
+         "= modify_qp A.qp0 state=INIT"),
+        ((f"{WRITE} flags=SIGNALED", "run", "apply"), "= modify_qp"),
+        ((FOUR_KB, "run"), "ev 22"),
+    ],
+)  # fmt: skip
+async def test_a_long_answer_of_a_change_opens_at_its_beginning(
+    lines: tuple[str, ...], first: str
+) -> None:
+    async with stand() as it:
+        *before, last = lines
+        if before:
+            await it.say("; ".join(before))
+        it.app.prompt.focus()
+        it.app.say(last)
+        await it.until(lambda: getattr(it.app.screen, "heading", "") == last)
+        await it.until(lambda: "".join(it.grid[2:3]).strip().startswith(first))
+        await it.pilot.press(*"show pd", "enter")
+        await it.until(lambda: "A> show pd" in it.said)
+        assert it.app.screen is it.app.main
+
+
+async def test_a_short_page_is_as_high_as_its_text() -> None:
+    async with stand((120, 40)) as it:
+        it.app.action_open("show A.qp0")
+        found = await opened(it)
+        await it.until(lambda: found._sheet.size.height == len(found._rows))
+
+
+async def test_a_page_is_left_by_a_key_that_says_a_line() -> None:
+    async with stand() as it:
+        await it.say("use rc_pair")
+        await opened(it)
+        await it.pilot.press("f8")
+        await it.until(lambda: "A> step" in it.said)
+        await it.until(lambda: it.app.screen is it.app.main)
+
+
+async def test_find_marks_and_n_goes_on() -> None:
+    async with stand() as it:
+        await it.say("help all")
+        found = await opened(it)
+        await it.pilot.press("slash", *"post")
+        await it.until(lambda: found._at >= 0)
+        first = found._at
+        await it.pilot.press("enter")
+        await it.until(lambda: found._at > first)
+        await it.pilot.press("up")
+        await it.until(lambda: found._at == first)
+        await it.pilot.press("escape")
+        await it.pilot.pause()
+        assert it.app.screen is found
+        assert found._wanted == ""
+
+
+async def test_why_has_its_keys() -> None:
+    async with stand() as it:
+        await it.say(f"{WRITE} flags=SIGNALED", "run", "why")
+        await opened(it)
+        await it.sees("1 Go to event", "2 Apply the fix", "3 Checklist", "4 Explain", "5 Copy")
+        await it.pilot.press("3")
+        await it.until(lambda: isinstance(it.app.screen, Checklist))
+        await it.sees("of A.qp0.wr[7]", "1 Explain the check")
+        await it.pilot.press("escape")
+        await it.say("why")
+        await opened(it)
+        await it.pilot.press("1")
+        await it.until(lambda: "A> goto" in it.said)
+
+
+@pytest.mark.parametrize(
+    ("key", "first"), [("f1", "Type a command"), ("question_mark", "One node")]
+)
+async def test_f1_is_help_on_what_has_the_focus(key: str, first: str) -> None:
+    async with stand() as it:
+        if key != "f1":
+            await it.press("f6")
+        await it.pilot.press(key)
+        found = await opened(it)
+        assert found.lines[0][0][1].startswith(first)
+        assert "Everywhere" in found.text
+        await it.pilot.press("escape")
+        it.type("post_send ")
+        await it.until(lambda: it.app.prompt.text == "post_send ")
+        it.app.prompt.focus()
+        await it.pilot.press("f1")
+        assert (await opened(it)).heading == "help post_send"
+
+
+async def test_an_event_is_opened_and_its_key_goes_there() -> None:
+    async with stand() as it:
+        it.app.action_event(17)
+        await opened(it)
+        await it.sees("event 17", "17.1")
+        await it.pilot.press("1")
+        await it.until(lambda: "A> goto 17" in it.said)
+
+
+async def test_the_text_is_folded_for_the_width_and_copied_whole() -> None:
+    async with stand((120, 40)) as it:
+        it.app.action_open("explain RNR_NAK")
+        found = await opened(it)
+        before = len(found._rows)
+        await it.resize(50, 20)
+        await it.until(lambda: len(found._rows) > before)
+        assert max(row.cell_length for row in found._rows) <= 48
+        await it.pilot.press("1")
+        await it.until(lambda: it.app.clipboard == found.text)
+
+
+BAD_KEY = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0x1064 rkey=0xdead"
+
+
+@pytest.mark.parametrize("line", ["why -v", "help use", "explain 1"])
+async def test_a_page_is_folded_once(line: str) -> None:
+    async with stand() as it:
+        await it.say(f"{BAD_KEY} flags=SIGNALED", "run", line)
+        found = await opened(it)
+        for size in ((80, 24), (61, 20)):
+            await it.resize(*size)
+            await it.until(lambda: len(found._rows) > 1)
+            texts = [row.plain for row in found._rows]
+            assert not [text for text in texts if re.search(r"\[ev *\d*$", text)], texts
+            starts = [text for text in texts[1:] if re.match(r"(?!fix|ruled out)[a-z]", text)]
+            assert not starts, starts
+
+
+async def test_the_prompt_is_folded_again_for_another_width() -> None:
+    async with stand((120, 40)) as it:
+        await it.say(f"{BAD_KEY} flags=SIGNALED", "run", "why -v")
+        await it.until(lambda: "connect A.qp0" in it.said)
+        for size in ((80, 24), (60, 15), (120, 40)):
+            await it.resize(*size)
+            await it.pilot.pause(0.1)
+            texts = it.said.splitlines()
+            answer = texts[texts.index("A> why -v") + 1 :]
+            assert all(
+                text.startswith(("  ", " 1. ", "fix: ", "ruled out: ")) for text in answer[1:]
+            ), it.said
+            assert max(map(len, answer)) <= size[0] - 2
+
+
+LINES = ["answer cause rnr-infinite", "goto 3", "checklist", "explain RTS", "next", "show pd"]
+
+
+@pytest.mark.parametrize("line", LINES)
+async def test_a_line_typed_at_a_page_reaches_the_prompt_whole(line: str) -> None:
+    async with stand() as it:
+        await it.say(f"{WRITE} flags=SIGNALED", "run", "why -v")
+        await opened(it)
+        await it.pilot.press("pagedown", *line)
+        await it.until(lambda: it.app.prompt.text == line)
+        assert it.app.screen is it.app.main
+        await it.press("enter")
+        await it.until(lambda: f"A> {line}" in it.said)
+
+
+async def test_a_line_typed_at_a_page_of_a_pane_is_sent() -> None:
+    async with stand((120, 40)) as it:
+        await it.say("pane log")
+        await it.until(lambda: it.focused == "log")
+        await it.pilot.press("end", "enter")
+        await opened(it)
+        await it.pilot.press("s")
+        await it.pilot.pause(0.05)
+        await it.pilot.press(*"how", "space", *"mr", "enter")
+        await it.until(lambda: "A> show mr" in it.said)
+        assert it.focused == "prompt"
+
+
+async def test_a_text_pasted_at_a_page_goes_to_the_prompt() -> None:
+    async with stand() as it:
+        await it.say("help all")
+        await opened(it)
+        it.app.post_message(events.Paste("show pd"))
+        await it.until(lambda: it.app.prompt.text == "show pd")
+
+
+async def test_a_click_on_an_event_in_the_prompt_opens_it() -> None:
+    async with stand() as it:
+        await it.say("step")
+        await it.say("back 3")
+        row = next(at for at, text in enumerate(it.grid) if at > 16 and "ev 1" in text)
+        await it.pilot.click(offset=(it.grid[row].index("ev 1") + 1, row))
+        assert (await opened(it)).heading.startswith("event 1")
+
+
+async def test_a_page_that_is_left_at_once_does_no_harm() -> None:
+    async with stand() as it:
+        for _ in range(5):
+            await it.app.push_screen(Page("x", [[("", "a line")]] * 50))
+            it.app.screen.dismiss()
+            await it.resize(*((100, 30) if it.app.size.width == 80 else (80, 24)))
+            await it.pilot.pause()
+        await it.say("show pd")
+        await it.sees("A.pd0")
+
+
+async def test_a_checklist_that_is_typed_is_a_list_and_letters_leave_it() -> None:
+    async with stand() as it:
+        await it.say("checklist no-completion A.qp0.wr[1]")
+        await it.until(lambda: isinstance(it.app.screen, Checklist))
+        await it.pilot.press(*"explain RTS")
+        await it.until(lambda: it.app.prompt.text == "explain RTS")
+
+
+async def test_a_page_of_why_has_the_whole_fix() -> None:
+    async with stand() as it:
+        await it.say(f"{WRITE} flags=SIGNALED", "run", "why")
+        assert "more: why -v" in it.said
+        await opened(it)
+        await it.sees("  modify_qp B.qp0 state=RESET", "  post_send A.qp0 wr_id=7")
+
+
+async def test_no_row_of_a_page_is_folded_that_fits_the_prompt() -> None:
+    async with stand() as it:
+        await it.say("lessons rnr")
+        found = await opened(it)
+        assert len(found._rows) == len(it.app.main.answer)
+
+
+async def test_a_page_covers_the_end_of_its_answer_in_a_small_terminal() -> None:
+    async with stand() as it:
+        await it.say(f"{WRITE} flags=SIGNALED", "run", "why")
+        await opened(it)
+        assert it.text.count("causes ruled out") == 1

@@ -1,0 +1,46 @@
+"""The command palette finds everything."""
+
+import pytest
+
+from rdmalab.tui.palette import offers
+from tests.tui.stand import stand
+
+
+async def test_each_kind_of_thing_is_found_and_has_a_help() -> None:
+    async with stand() as it:
+        found = {offer.text: offer for offer in offers(it.app)}
+        for text in (
+            "One step, or the next note of a lesson", "copy wire", "snapshot ladder", "A.qp0",
+            "theme rdmalab-light", "load err/rnr-retry-exceeded", "post_send",
+            "explain concept rnr",
+        ):  # fmt: skip
+            assert found[text].help, text
+        assert "A SEND meets" in found["load err/rnr-retry-exceeded"].help
+
+
+@pytest.mark.parametrize(
+    ("typed", "done"),
+    [("rdmalab-light", "theme"), ("show A.cq0", "A> show A.cq0"), ("post_recv", "A> post_recv")],
+)
+async def test_f2_finds_and_enter_does_it(typed: str, done: str) -> None:
+    async with stand((120, 40)) as it:
+        await it.pilot.press("f2")
+        await it.pilot.press(*typed)
+        await it.pilot.pause(0.3)
+        await it.pilot.press("enter", "enter")
+        if done == "theme":
+            await it.until(lambda: it.app.theme == "rdmalab-light")
+        else:
+            await it.until(lambda: done in it.said or done in it.text)
+
+
+async def test_each_hit_has_one_row_with_its_help() -> None:
+    async with stand((120, 40)) as it:
+        await it.pilot.press("f2", *"rnr-retry")
+        await it.until(lambda: "A SEND meets an empty receive queue" in it.text)
+        row = next(row for row in it.grid if "A SEND meets an empty receive queue" in row)
+        assert "load err/rnr-retry-exceeded  A SEND" in row
+        assert "🔎" not in it.text
+        box = it.app.screen.query_one("CommandList")
+        assert box.region.width <= 90
+        assert abs(box.region.x - (120 - box.region.right)) <= 1

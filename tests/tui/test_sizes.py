@@ -1,0 +1,96 @@
+"""What each of 14 sizes must show, in Unicode and in ASCII, at ten moments of a lesson."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rdmalab.tui.screens.page import Page
+from rdmalab.views.caption import caption
+from tests.tui.stand import Stand, stand
+
+SIZES = [
+    (60, 16), (60, 18), (72, 20), (80, 24), (80, 40), (100, 24), (109, 34), (110, 34), (120, 24),
+    (120, 40), (160, 48), (170, 50), (200, 60), (250, 80),
+]  # fmt: skip
+MOMENTS = (
+    "load err/rnr-retry-exceeded", "next", "back", "goto end", "step", "step", "next", "why",
+    "goto @before-nak", "goto end",
+)  # fmt: skip
+_FEW, _LOW, _TALL, _MEDIUM, _ROOMY = 60, 18, 34, 110, 40
+_SENTENCE = 24  # characters of the caption that are seen at any width
+
+
+def seen_in_a_lesson(it: Stand, columns: int, rows: int) -> list[str]:
+    """The parts that a size must show at any moment of a lesson."""
+    session = it.app.main.model.session
+    told = caption(session.world, session.names, session.world.event).text
+    wanted = ["rdmalab", f"ev {session.world.event}", told[:_SENTENCE], "A>", "F1 Help"]
+    if columns >= _FEW and rows >= _LOW:
+        wanted += ["A  ", "B  ", "qp0", "RESET"]
+        beside = columns >= _MEDIUM and rows >= _TALL
+        wanted += ["Wire", "Notes", "Why"] if beside else ["Wire", "Notes", "F8"]
+    if columns >= _MEDIUM and rows >= _ROOMY and session.world.event >= _SENT:
+        wanted.append("SEND_ONLY")
+    return wanted
+
+
+_SENT = 17  # the event in which the lesson's first packet leaves
+
+
+def spelled(text: str, ascii_only: bool) -> str:
+    """A text as the screen has it."""
+    return re.sub(r"[^\x20-\x7e]", ".", text) if ascii_only else text
+
+
+@pytest.mark.parametrize("ascii_only", [False, True], ids=["unicode", "ascii"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
+async def test_a_lesson_is_seen_at_each_size(
+    size: tuple[int, int], ascii_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDMALAB_ASCII", "1" if ascii_only else "0")
+    columns, rows = size
+    async with stand(size) as it:
+        for line in MOMENTS:
+            await it.say(line)
+            await it.pilot.pause(0.05)
+            if isinstance(it.app.screen, Page):
+                await it.sees("Esc Back")
+                await it.press("escape")
+            for text in seen_in_a_lesson(it, columns, rows):
+                found = spelled(text, ascii_only)
+                await it.until(lambda f=found: f in spelled(it.text, ascii_only))  # type: ignore[misc]
+            assert len(it.grid) == rows
+            assert {len(row) for row in it.grid} == {columns}
+            assert it.text.isascii() or not ascii_only
+
+
+WRITE = "post_send A.qp{0} opcode=RDMA_WRITE wr_id=7 sg=A.mr{0}[0:5] remote_addr=0x1064 rkey=0xdead"
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 5, 40])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: str(size[0]))
+async def test_the_failure_is_seen_with_any_number_of_queue_pairs(
+    size: tuple[int, int], pairs: int
+) -> None:
+    async with stand(size) as it:
+        for _ in range(pairs - 1):
+            it.app.main.model.lab.do("use rc_pair")
+        await it.say(f"{WRITE.format(pairs - 1)} flags=SIGNALED", "run")
+        await it.sees("wr7", "REM_ACCESS_ERR", "rkey 0xdead", f"qp{pairs - 1}", "ERR")
+
+        def is_in_a_card() -> bool:  # the panes are drawn after the prompt
+            rows = it.grid[: -size[1] // 3]
+            return any("wr7" in row and "REM_ACCESS_ERR" in row for row in rows)
+
+        await it.until(is_in_a_card)
+
+
+async def test_the_tab_in_front_has_the_colour_of_the_focus_only_with_its_pane() -> None:
+    async with stand((120, 40)) as it:
+        assert not it.app.main.has_class("-side-focus")
+        await it.say("pane packet")
+        await it.until(lambda: it.app.main.has_class("-side-focus"))
+        await it.press("escape")
+        await it.until(lambda: not it.app.main.has_class("-side-focus"))

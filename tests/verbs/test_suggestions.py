@@ -1,0 +1,177 @@
+import pytest
+
+from rdmalab.command import Noun
+from rdmalab.spec.states import ATTRIBUTES
+from rdmalab.verbs.suggestions import USUAL
+from tests.shell.talk import TRANSCRIPTS, Talk, sections
+from tests.shell.test_error_text import RESET, SETUPS
+
+
+@pytest.mark.parametrize("title", [t for t, _ in sections(TRANSCRIPTS / "mistakes.txt")])
+def test_what_is_suggested_is_never_refused(title: str) -> None:
+    """Each `try:` is tried, in the very situation it was said in."""
+    typed = dict(sections(TRANSCRIPTS / "mistakes.txt"))[title]
+    setup = SETUPS.get(title, RESET[:1])
+    for count in range(1, len(typed) + 1):
+        talk = Talk(*setup, *typed[: count - 1], width=400)
+        tries = [row for row in talk.ask(typed[count - 1]) if "try: " in row]
+        for row in tries:
+            said = talk.ask(row.partition("try: ")[2])
+            assert not any(answer.startswith(("error:", "not understood")) for answer in said), said
+
+
+_WAITS = (
+    ((), "req_notify_cq B.cq0"),
+    (("req_notify_cq B.cq0",), ""),
+    (("req_notify_cq B.cq0", "post_send A.qp0 opcode=SEND"), "run"),
+    (("post_send A.qp0 opcode=SEND", "run", "req_notify_cq B.cq0"), "poll_cq B.cq0 num_entries=1"),
+)
+
+
+@pytest.mark.parametrize(("setup", "remedy"), _WAITS)
+def test_a_wait_that_would_block(setup: tuple[str, ...], remedy: str) -> None:
+    talk = Talk("use rc_pair channel=1", "post_recv B.qp0", *setup, width=200)
+    said = [row for row in talk.ask("get_cq_event B.ch0") if "try: " in row]
+    assert [row.partition("try: ")[2] for row in said] == ([remedy] if remedy else [])
+
+
+def test_what_blocks_a_destruction_is_named() -> None:
+    """From one `try:` to the next, and back to the beginning, until the channel is gone."""
+    talk = Talk("use rc_pair channel=1", "post_recv B.qp0", "req_notify_cq B.cq0", width=200)
+    talk.ask("post_send A.qp0 opcode=SEND", "run", "get_cq_event B.ch0")
+    followed, line = list[str](), "destroy_comp_channel B.ch0"
+    while len(followed) < 20 and "B.ch0" in talk.lab.session.names.all(Noun.CHANNEL):
+        tries = [row.partition("try: ")[2] for row in talk.ask(line) if "try: " in row]
+        line = tries[0] if tries else "destroy_comp_channel B.ch0"
+        followed.append(line)
+    assert [line for line in followed if "channel" not in line] == [
+        "destroy_cq B.cq0", "destroy_qp B.qp0",
+        "destroy_cq B.cq0", "ack_cq_events B.cq0 nevents=1",
+        "destroy_cq B.cq0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("setup", "line", "remedy"),
+    [
+        ("post_send A.qp0 opcode=SEND flags=SIGNALED", "post_send A.qp0 opcode=SEND", "try: run"),
+        ("run 1us", "post_recv A.qp0", "try: "),
+    ],
+)
+def test_a_full_queue(setup: str, line: str, remedy: str) -> None:
+    talk = Talk("use rc_pair max_send_wr=1 max_recv_wr=1", setup, "post_recv A.qp0")
+    assert any(remedy in row for row in talk.ask(line))
+
+
+def test_a_receive_for_a_queue_pair_on_an_srq() -> None:
+    create = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0"
+    talk = Talk("use rc_pair", "create_srq B.srq0 pd=B.pd0 max_wr=1", create)
+    said = talk.ask("post_recv B.qp1 wr_id=1 sg=B.mr0[0:8]")
+    assert "try: post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:8]" in "\n".join(said)
+    assert any("try: destroy_qp B.qp1" in row for row in talk.ask("destroy_srq B.srq0"))
+
+
+def test_a_full_shared_queue() -> None:
+    create = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0"
+    ends = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
+    lines = ("create_srq B.srq0 pd=B.pd0 max_wr=1", ends, create, "connect A.qp1 B.qp1")
+    talk = Talk("use rc_pair", *lines, "post_srq_recv B.srq0")
+    assert any("try: show B.srq0" in row for row in talk.ask("post_srq_recv B.srq0"))
+    talk.ask("post_send A.qp1 opcode=SEND", "run")
+    assert any("try: poll_cq B.cq0" in row for row in talk.ask("post_srq_recv B.srq0"))
+
+
+@pytest.mark.parametrize(
+    ("said", "mask"),
+    [
+        ("attr_mask=STATE pkey_index=0 port_num=1 qp_access_flags=0", "STATE|ACCESS_FLAGS"),
+        ("attr_mask=STATE|PORT port_num=1", "STATE|ACCESS_FLAGS|PKEY_INDEX|PORT"),
+    ],
+)
+def test_a_mask_with_too_few_bits_is_completed(said: str, mask: str) -> None:
+    new = "create_qp A.q pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
+    talk = Talk("use rc_pair", new, width=300)
+    rows = [row for row in talk.ask(f"modify_qp A.q state=INIT {said}") if "try: " in row]
+    assert f"attr_mask={mask}" in rows[0]
+    assert not any(row.startswith("error") for row in talk.ask(rows[0].partition("try: ")[2]))
+
+
+_SILENT = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"
+
+
+def test_a_queue_of_unsignaled_requests_is_not_freed_by_a_run() -> None:
+    talk = Talk("use rc_pair max_send_wr=2", _SILENT, _SILENT, width=200)
+    said = talk.ask(_SILENT)
+    assert any("no request in it is signaled: no completion frees a slot" in row for row in said)
+    assert not any("try: " in row or "when a CQE" in row for row in said)
+    talk = Talk("use rc_pair max_send_wr=2", _SILENT, f"{_SILENT} flags=SIGNALED", width=200)
+    assert any("try: run" in row for row in talk.ask(_SILENT))
+
+
+_BATCH = (
+    "create_qp_ex A.x pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND "
+    "max_send_wr=1",
+    "reset B.qp0", "connect A.x B.qp0", "wr_start A.x", "wr_send A.x", "wr_send A.x",
+)  # fmt: skip
+_THREE = "wr={wr_id=1} wr={wr_id=2} wr={wr_id=3}"
+_SENDS = _THREE.replace("wr_id", "opcode=SEND wr_id")
+
+
+@pytest.mark.parametrize(
+    ("setup", "line", "never"),
+    [
+        (_BATCH, "wr_complete A.x", "2 work requests never fit into 1 slots"),
+        ((), f"post_send A.qp0 {_SENDS}", "3 work requests never fit into 1 slots"),
+        ((), f"post_recv A.qp0 {_THREE}", "3 work requests never fit into 1 slots"),
+        (("create_srq B.srq0 pd=B.pd0 max_wr=2",), f"post_srq_recv B.srq0 {_THREE}",
+         "3 work requests never fit into 2 slots"),
+    ],
+)  # fmt: skip
+def test_what_never_fits_is_not_to_be_tried_again(
+    setup: tuple[str, ...], line: str, never: str
+) -> None:
+    talk = Talk("use rc_pair max_send_wr=1 max_recv_wr=1", *setup, width=200)
+    said = talk.ask(line)
+    assert any(never in row for row in said)
+    assert not any("try: " in row or "slots come back" in row for row in said)
+
+
+def test_what_stays_of_a_list_that_never_fits_is_said() -> None:
+    talk = Talk("use rc_pair max_send_wr=2 max_recv_wr=1", "run 1us", width=200)
+    fits = "3 work requests never fit into 2 slots"
+    said = talk.ask(f"post_send A.qp0 {_SENDS}")
+    assert f"  {fits}: 2 stay posted, post the other 1 when slots are free" in said
+    said = talk.ask(f"post_send A.qp0 {_SENDS}")
+    assert f"  {fits}: post fewer at once" in said
+
+
+@pytest.mark.parametrize(
+    ("pair", "line"),
+    [
+        ("use rc_pair", "modify_qp A.qp0 path_mtu=256"),
+        ("use rc_pair", "modify_qp A.qp0 timeout=5"),
+        ("use rc_pair", "modify_qp A.qp0 state=RTS cur_qp_state=RTS timeout=5"),
+        ("use ud_pair", "modify_qp A.qp0 state=RTS qp_access_flags=0"),
+    ],
+)
+def test_a_line_that_would_change_nothing_is_not_offered(pair: str, line: str) -> None:
+    said = Talk(pair, width=200).ask(line)
+    assert said[0].startswith("error: modify_qp returned EINVAL")
+    assert not any("try: " in row for row in said)
+
+
+@pytest.mark.parametrize(
+    ("pair", "line", "kept"),
+    [
+        ("use rc_pair", "timeout=5 min_rnr_timer=3", "min_rnr_timer=3"),
+        ("use rc_pair", "state=ERR timeout=5", "state=ERR"),
+    ],
+)
+def test_what_the_move_takes_is_still_offered(pair: str, line: str, kept: str) -> None:
+    said = Talk(pair, width=200).ask(f"modify_qp A.qp0 {line}")
+    assert f"  try: modify_qp A.qp0 {kept}" in said
+
+
+def test_usual_values_lie_in_their_ranges() -> None:
+    for name, value in USUAL.items():
+        assert ATTRIBUTES[name].low <= int(value), name

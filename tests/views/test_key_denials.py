@@ -1,0 +1,53 @@
+"""Which test of its key an access fails, in words."""
+
+from rdmalab.hca.dma import Denied
+from rdmalab.hca.qp import QueuePair
+from rdmalab.lab import Lab
+from rdmalab.spec.access import Access
+from rdmalab.views import key_denials
+from rdmalab.views.key_denials import Denial
+from tests.labs import lab_of
+from tests.windows import BOUND, lab_with, thing
+
+
+def text_of(lab: Lab, why: Denied, key: int, *, at: int = 0, element: int = -1) -> str:
+    world, names = lab.session.world, lab.session.names
+    rights = int(Access.REMOTE_WRITE | Access.REMOTE_ATOMIC)
+    denial = Denial("B", why, key, at, 8, rights, element)
+    qp = world.find(thing(lab, "B.qp0"), QueuePair)
+    return key_denials.denial_text(world.nodes["B"], names, denial, qp)
+
+
+def test_each_test_names_the_region_and_what_it_lacks() -> None:
+    lab = lab_of("alloc_pd B.pd1", "reg_mr B.mr1 pd=B.pd1 length=64 access=LOCAL_WRITE")
+    (mine, other) = lab.session.world.nodes["B"].mrs.items.values()
+    assert text_of(lab, Denied.KEY, 0xDEAD) == (
+        "rkey 0xdead is the key of no MR or bound window on B"
+    )
+    assert text_of(lab, Denied.KEY, 0xDEAD, element=1) == (
+        "sge[1]: lkey 0xdead is the key of no MR on B"
+    )
+    assert text_of(lab, Denied.KEY, mine.lkey) == (
+        f"rkey {mine.lkey:#x} is the lkey of B.mr0, whose rkey is {mine.rkey:#x}"
+    )
+    assert text_of(lab, Denied.PD, other.rkey).endswith("opens B.mr1 in B.pd1, B.qp0 is in B.pd0")
+    assert text_of(lab, Denied.RIGHTS, other.rkey).endswith(
+        "opens B.mr1 for LOCAL_WRITE; REMOTE_WRITE|REMOTE_ATOMIC is missing"
+    )
+    assert text_of(lab, Denied.RANGE, mine.rkey, at=mine.iova + 4090).endswith(
+        "opens bytes 0..4096 of B.mr0; bytes 4090..4098 were named"
+    )
+    below = text_of(lab, Denied.RANGE, mine.rkey, at=0x1000)
+    assert below.endswith(f"opens B.mr0, which begins at {mine.iova:#x}; address 0x1000 is below")
+
+
+def test_a_key_of_a_window_names_the_window() -> None:
+    lab = lab_with(BOUND)
+    keys = lab.session.world.nodes["B"].rkeys
+    (bound,) = (key for key, opened in keys.items() if opened.qp is not None)
+    assert text_of(lab, Denied.RANGE, bound, at=0x20000000).startswith(
+        f"rkey {bound:#x} opens B.mw0, which begins at 0x"
+    )
+    assert text_of(lab, Denied.QP, bound).endswith(
+        "is of B.mw0, which only B.qp0 may use: B.qp0 bound it"
+    )
