@@ -15,9 +15,9 @@ from rdmalab.grammar.line import commands_in, commands_of
 from rdmalab.lab import Lab
 from rdmalab.session.lines import Reply
 from rdmalab.shell.conversation import Conversation
+from rdmalab.shell.evaluation import Evaluation, LineEnd
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import LineReport, document
-from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import Line, harmless_line, text_of
@@ -97,25 +97,25 @@ def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool, keep_going: bool 
     keep_going: run the lines after a line that was refused or not understood.
     """
     code = 0
-    voice = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
-    talk = Conversation(lab, voice)
+    output = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
+    conversation = Conversation(lab, output)
     printer = Printer(plain=plain)
     for place, _, text in said:
         is_first = True
 
         def emit(line: Line, place: str = place) -> None:
             nonlocal is_first
-            if talk.end not in _WRONG:
+            if conversation.end not in _WRONG:
                 printer(line, sys.stdout)
                 return
             sys.stdout.flush()
             printer([("", f"{place}: "), *line] if is_first else line, sys.stderr)
             is_first = False
 
-        with interrupts(talk.stop):
-            asyncio.run(talk.evaluate(text, emit, pause))
-        code = code or EXIT[talk.end]
-        if not _goes_on(talk.end, keep_going=keep_going):
+        with interrupts(conversation.stop):
+            asyncio.run(conversation.evaluate(text, emit, pause))
+        code = code or EXIT[conversation.end]
+        if not _goes_on(conversation.end, keep_going=keep_going):
             break
     return code
 
@@ -128,32 +128,31 @@ def _goes_on(end: LineEnd, *, keep_going: bool) -> bool:
 def play_json(lab: Lab, said: Iterator[ScriptLine], *, keep_going: bool = False) -> int:
     """Run the lines and print one JSON document about all of them; returns as `play` does."""
     code = 0
-    talk = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
-    told: list[LineReport] = []
-
-    async def carry_out(line: ScriptLine) -> None:
-        replies = talk.replies(line.text, pause)
-        told.extend([await told_of(talk, reply, line.number) async for reply in replies])
-
+    conversation = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
+    reports: list[LineReport] = []
     for line in said:
-        with interrupts(talk.stop):
-            asyncio.run(carry_out(line))
-        code = code or EXIT[talk.end]
-        if not _goes_on(talk.end, keep_going=keep_going):
+        evaluation = conversation.evaluation = Evaluation(conversation, pause=pause)
+        with interrupts(conversation.stop):
+            reports += asyncio.run(reports_of(evaluation, line.text, line.number))
+        code = code or EXIT[evaluation.end]
+        if not _goes_on(evaluation.end, keep_going=keep_going):
             break
-    print_json(json.dumps(document(told), indent=2, ensure_ascii=False))
+    print_json(json.dumps(document(reports), indent=2, ensure_ascii=False))
     return code
 
 
-async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:
-    """A reply after its request to the face, such as load, was carried out."""
-    session, warned = talk.lab.session, talk.lab.warnings(reply)
-    said: list[str] = []
-    bug = await talk.granted(reply, lambda line: said.append(text_of(line)), pause)
-    now_ns = talk.lab.session.world.now_ns
-    return LineReport(
-        bug or reply, session, now_ns, number, warned, said, talk.end is LineEnd.NOT_UNDERSTOOD
-    )
+async def reports_of(evaluation: Evaluation, line: str, number: int) -> list[LineReport]:
+    """Run a line; returns its replies, each after its request to the face was carried out."""
+    return [await _report(evaluation, reply, number) async for reply in evaluation.replies(line)]
+
+
+async def _report(evaluation: Evaluation, reply: Reply, number: int) -> LineReport:
+    session, warned = evaluation.lab.session, evaluation.lab.warnings(reply)
+    printed: list[str] = []
+    evaluation.emit = lambda line: printed.append(text_of(line))
+    bug = await evaluation.handle(reply)
+    now_ns = evaluation.lab.session.world.now_ns
+    return LineReport(bug or reply, session, now_ns, number, warned, printed, evaluation.is_misread)
 
 
 def speaks_unicode(stream: TextIO) -> bool:

@@ -11,8 +11,7 @@ from rdmalab.grammar.line import parse
 from rdmalab.lab import open_session
 from rdmalab.session.session import Session
 from rdmalab.shell.lab_requests import in_lab
-from rdmalab.shell.line_end import LineEnd
-from rdmalab.shell.styled_text import Line, plain
+from rdmalab.shell.styled_text import Line, plain, text_of
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
 from rdmalab.workbench.files import Continue
@@ -28,7 +27,7 @@ from rdmalab.workbench.write_ahead_log import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from rdmalab.shell.conversation import Conversation, Emit, Pause
+    from rdmalab.shell.evaluation import Emit, Evaluation
 
 NOT_AGAIN = (Recovery.SKIP, Recovery.NEW_RECORDING)
 DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
@@ -39,8 +38,8 @@ class Reread(NullLog):
 
     is_kept = True
 
-    def __init__(self, typed: Typed, diary: NullLog, *, may_go_on: bool) -> None:
-        self.diary = diary
+    def __init__(self, typed: Typed, log: NullLog, *, may_go_on: bool) -> None:
+        self.log = log
         self.arrivals = list(typed.arrivals)
         self.loads = list(typed.loads)
         self.may_go_on = may_go_on  # journeys whose end is not known
@@ -55,7 +54,7 @@ class Reread(NullLog):
 
     def arrived(self, arrival: LoggedArrival) -> None:
         """Write the end of a run to the new log."""
-        self.diary.arrived(arrival)
+        self.log.arrived(arrival)
 
     def path(self, typed: str, number: int = 0) -> str:
         """The logged path of the next file, or one after it; `typed` if none is logged."""
@@ -65,23 +64,23 @@ class Reread(NullLog):
         """Log the scenario; returns an error text if it differs from the logged one."""
         if self.loads and self.loads.pop(0)[1] != fingerprint(text):
             return f"{path} has changed since the session was recorded"
-        return self.diary.loaded(path, text)
+        return self.log.loaded(path, text)
 
 
-async def continued(talk: "Conversation", wish: Continue, emit: "Emit", pause: "Pause") -> str:
+async def continued(evaluation: "Evaluation", request: Continue) -> str:
     """Restore a session; returns the reason if that failed, else an empty text."""
-    diary = talk.diary
-    if not isinstance(diary, WriteAheadLog):
+    log = evaluation.log
+    if not isinstance(log, WriteAheadLog):
         return "scripts keep no session: continue works at a prompt only"
-    paths = waiting(diary.folder)
-    if wish.number > len(paths):
+    paths = waiting(log.folder)
+    if request.number > len(paths):
         count = f"{len(paths)} of them" if paths else "none"
-        return f"no session has number {wish.number} to continue: there is {count}"
-    volume = taken(paths[wish.number - 1])
+        return f"no session has number {request.number} to continue: there is {count}"
+    volume = taken(paths[request.number - 1])
     if volume is None or volume.book is None:
         return "another process has continued that session already"
     try:
-        await _Continuation(talk, diary, volume.book, emit).run(volume, pause)
+        await _Continuation(evaluation, log, volume.book).run(volume)
     finally:
         volume.close()
     return ""
@@ -90,57 +89,53 @@ async def continued(talk: "Conversation", wish: Continue, emit: "Emit", pause: "
 class _Continuation:
     """Replay of one log, line by line."""
 
-    def __init__(
-        self, talk: "Conversation", diary: WriteAheadLog, book: Recording, emit: "Emit"
-    ) -> None:
-        self.talk = talk
-        self.diary = diary
+    def __init__(self, evaluation: "Evaluation", log: WriteAheadLog, book: Recording) -> None:
+        self.evaluation = evaluation
+        self.log = log
         self.book = book
-        self.emit = emit
 
-    async def run(self, volume: LockedRecording, pause: "Pause") -> None:
+    async def run(self, volume: LockedRecording) -> None:
         """Run the completed lines first; the unfinished one runs with output."""
         self._begin()
         lines = self.book.lines
         whole = lines[:-1] if lines[-1].end is None else lines
         done = 0
-        while done < len(whole) and not (wrong := await self._again(whole[done], pause)):
+        while done < len(whole) and not (wrong := await self._again(whole[done])):
             done += 1
-        self.diary.whole()
+        self.log.whole()
         if done < len(whole):
             self._say(f"{wrong}  The other {len(lines) - done} of {len(lines)} lines are kept.")
             return
         volume.path.unlink(missing_ok=True)
         self._report(len(whole))
         if len(whole) < len(lines):
-            await self._last(lines[-1], pause)
+            await self._last(lines[-1])
 
     def _begin(self) -> None:
-        head = self.book.head
-        profiles = {node: PROFILES[name] for node, name in head.nodes.items()}
-        node = next(iter(head.nodes))
-        self.talk.lab.profiles, self.talk.lab.seed = profiles, head.seed
-        self.talk.start_over(open_session(profiles, seed=head.seed, default_node=node))
+        head, lab = self.book.head, self.evaluation.lab
+        lab.profiles = {node: PROFILES[name] for node, name in head.nodes.items()}
+        lab.seed, node = head.seed, next(iter(head.nodes))
+        session = open_session(lab.profiles, seed=head.seed, default_node=node)
+        self.evaluation.conversation.start_over(session)
         for line in head.begin:
-            self.talk.lab.do(line)
-        self.diary.start_over(head)
+            lab.do(line)
+        self.log.start_over(head)
 
-    async def _again(self, typed: Typed, pause: "Pause") -> str:
+    async def _again(self, typed: Typed) -> str:
         """Run a completed line again; returns the reason if it ends elsewhere."""
-        self.diary.typed(typed.text)
+        self.log.typed(typed.text)
         complaints: list[str] = []
-        await self._carry_out(typed, pause, lambda line: complaints.append(_said(line)))
-        place = place_of(self.talk.lab.session)
-        self.diary.ended(place, typed.commands or 0)
-        if self.talk.stopping:
+        line, _ = await self._carry_out(typed, lambda row: complaints.append(text_of(row).strip()))
+        place = place_of(self.evaluation.lab.session)
+        self.log.ended(place, typed.commands or 0)
+        if self.evaluation.stop.requested:
             return "Stopped."
         if place == typed.end:
             return ""
-        is_misread = self.talk.end is LineEnd.NOT_UNDERSTOOD
-        because = f": {complaints[-1]}" if is_misread and complaints else ""
+        because = f": {complaints[-1]}" if line.is_misread and complaints else ""
         return f"{typed.text} does not end at the same event as before{because}."
 
-    async def _last(self, typed: Typed, pause: "Pause") -> None:
+    async def _last(self, typed: Typed) -> None:
         """Run the line in which the process ended, unless it did so twice.
 
         Its log entry is written first, so that no third process runs it.
@@ -148,37 +143,33 @@ class _Continuation:
         if typed.again:
             self._say(f"skipped, because the lab ended in it twice: {typed.text}")
             return
-        self.emit(plain(f"> {typed.text}", DIM))
-        self.diary.typed(typed.text, again=True)
-        said: list[Line] = []
-        halted, commands = await self._carry_out(typed, pause, said.append)
-        self.diary.ended(place_of(self.talk.lab.session), commands)
-        for line in said:
-            self.emit(line)
+        self.evaluation.emit(plain(f"> {typed.text}", DIM))
+        self.log.typed(typed.text, again=True)
+        printed: list[Line] = []
+        line, halted = await self._carry_out(typed, printed.append)
+        self.log.ended(place_of(self.evaluation.lab.session), line.commands)
+        for row in printed:
+            self.evaluation.emit(row)
         if halted:
             self._say("It had not finished when the lab ended: type it again to continue.")
 
-    async def _carry_out(self, typed: Typed, pause: "Pause", emit: "Emit") -> tuple[bool, int]:
-        """Whether it was stopped at an unlogged place, and how many of its commands ran."""
-        text, may_go_on = told_again(self.talk.lab.session, typed)
-        if not text:
-            return False, 0
-        reread = self.talk.diary = Reread(typed, self.diary, may_go_on=may_go_on)
-        try:
-            commands = await in_lab(self.talk, text, emit, pause)
-        finally:
-            self.talk.diary = self.diary
-        return reread.halted, commands
+    async def _carry_out(self, typed: Typed, emit: "Emit") -> tuple["Evaluation", bool]:
+        """Run a logged line; also returns whether a run was stopped at an unlogged place."""
+        text, may_go_on = told_again(self.evaluation.lab.session, typed)
+        log = Reread(typed, self.log, may_go_on=may_go_on)
+        line = self.evaluation.nested(emit, log)
+        if text:
+            await in_lab(line, text)
+        return line, log.halted
 
     def _report(self, lines: int) -> None:
-        world = self.talk.lab.session.world
+        world = self.evaluation.lab.session.world
         count = fmt.count(lines, "line")
         where = f"{fmt.clock(world.now_ns)}, {fmt.event(world.event)}"
         self._say(f"Continued: {count}; it is {where}.", GOOD)
 
     def _say(self, text: str, style: str = WARN) -> None:
-        for row in self.talk.voice.set([plain(text, style)]):
-            self.emit(row)
+        self.evaluation.tell([plain(text, style)])
 
 
 def told_again(session: Session, typed: Typed) -> tuple[str, bool]:
@@ -191,7 +182,3 @@ def told_again(session: Session, typed: Typed) -> tuple[str, bool]:
     again = [each for each in said[: typed.commands] if recovery[each.name] not in NOT_AGAIN]
     walks = any(recovery[each.name] is Recovery.REPEAT_WALK for each in again)
     return "\n".join(each.line for each in again), walks
-
-
-def _said(line: Line) -> str:
-    return "".join(part[1] for part in line).strip()

@@ -55,7 +55,7 @@ def main(
     if app.return_code == 0 and app.model is not None:
         from rdmalab.workbench.write_ahead_log import WriteAheadLog
 
-        log = app.model.conversation.diary
+        log = app.model.conversation.log
         if isinstance(log, WriteAheadLog):
             log.leave()
     return app.return_code or 0

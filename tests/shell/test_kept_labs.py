@@ -100,7 +100,7 @@ def test_in_a_lab_with_marks_only_hints_that_were_taken_are_offered() -> None:
 
 def test_beside_a_page_only_titles_are_printed(state: Path) -> None:
     talk = Talk(width=200)
-    talk.conversation.voice.notes_beside = NOTE_PAGE
+    talk.conversation.output.notes_beside = NOTE_PAGE
     opened_with = typed(talk, "tour")
     assert "now   1. RESET to INIT" in opened_with
     assert "A new queue pair is in RESET." not in opened_with
@@ -179,7 +179,7 @@ def text(talk: Talk) -> str:
 
 def test_each_lab_goes_on_where_it_was_left_and_is_offered(state: Path) -> None:
     talk = person(state, "load labs/sq-full student=s1", "answer see ENOMEM", POLL, "step")
-    talk.conversation.diary.begin_empty(HEAD)
+    talk.conversation.log.begin_empty(HEAD)
     assert kept_labs.offer() == (
         "Your work in labs/sq-full (s1), 1 of 7 points, is kept: lab goes on there."
     )

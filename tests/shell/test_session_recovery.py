@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.session_recovery import NOT_AGAIN, Reread, told_again
 from rdmalab.shell.styled_text import text_of
 from rdmalab.views import fmt

@@ -89,7 +89,6 @@ ELSEWHERE = {
     "tui/console/bridge.py": "tui/console/test_console.py",
     "tui/console/live.py": "tui/console/test_console.py",
     "tui/console/pane.py": "tui/console/test_console.py",
-    "shell/line_end.py": "shell/test_conversation.py",
     "compat/pyverbs/c_types.py": "compat/pyverbs/test_struct.py",
     "session/branch.py": "session/test_history.py",
     "tui/launch.py": "tui/test_app.py",

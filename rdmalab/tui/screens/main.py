@@ -216,10 +216,11 @@ class Main(Screen[None]):
         Events are seen in the wire, too, and tasks in the strip: they cover nothing unless they
         take half of the screen. A lesson that goes on, or a run that the user stops, shows the end.
         """
-        talk, is_led = self.model.conversation, self._news()[0] is not None
-        if talk.has_run and (is_led or talk.stopped_after is not None):
+        conversation, is_led = self.model.conversation, self._news()[0] is not None
+        has_run = conversation.run is not None
+        if has_run and (is_led or conversation.was_cut_off):
             return False
-        is_seen = talk.has_run or (is_led and is_change)
+        is_seen = has_run or (is_led and is_change)
         least = self.app.size.height // 2 if is_seen else 0
         return rows >= max(self.prompt.size.height, least)
 
@@ -241,8 +242,8 @@ class Main(Screen[None]):
             self.app.push_screen(page)
 
     def _news(self) -> News:
-        talk = self.model.conversation
-        return self.model.exercise or self.model.walk, self.model.diagnosis, talk.checklist
+        exercise, diagnosis = self.model.exercise, self.model.diagnosis
+        return exercise or self.model.walk, diagnosis, self.model.conversation.checklist
 
     def frame_soon(self) -> None:
         """Draw once after the next refresh, however often that is asked for."""
