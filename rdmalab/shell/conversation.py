@@ -11,6 +11,8 @@ from rdmalab.command import NotUnderstood, Recovery
 from rdmalab.doctor.answers import Answer
 from rdmalab.grammar.line import commands_of, parse
 from rdmalab.lab import Lab
+from rdmalab.recovery.bug_reports import called, report
+from rdmalab.recovery.write_ahead_log import NullLog, place_of
 from rdmalab.session.branch import SafePoint
 from rdmalab.session.lines import Reply
 from rdmalab.session.reverse import Jump
@@ -19,8 +21,6 @@ from rdmalab.session.session import Session
 from rdmalab.shell.evaluation import Emit, Evaluation, LineEnd, Pause, SliceSize
 from rdmalab.shell.lab_requests import in_lab
 from rdmalab.shell.output_format import OutputFormat
-from rdmalab.workbench.bug_reports import called, report
-from rdmalab.workbench.write_ahead_log import NullLog, place_of
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession

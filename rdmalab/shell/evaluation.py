@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.write_ahead_log import LoggedArrival, NullLog, place_of
 from rdmalab.session.interruption import Stopped, stoppable
 from rdmalab.session.lines import Reply
 from rdmalab.session.run_control import STOPPED, RunControl
@@ -18,7 +19,6 @@ from rdmalab.shell.reply_text import closing, say
 from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.workbench.show import Leave
-from rdmalab.workbench.write_ahead_log import LoggedArrival, NullLog, place_of
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession

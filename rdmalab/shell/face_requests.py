@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.lab import open_session
+from rdmalab.recovery.recovered_sessions import waiting
+from rdmalab.recovery.write_ahead_log import head_of
 from rdmalab.shell.kept_labs import open_kept, return_to_lab, tour
 from rdmalab.shell.lab_requests import LAB_HANDLERS, left_lab, open_lab
 from rdmalab.shell.lesson import Lesson
@@ -13,9 +15,7 @@ from rdmalab.views import fmt
 from rdmalab.workbench.files import Continue, Empty, ListLessons, Load, Next, Open, Shared
 from rdmalab.workbench.help import SettingChange
 from rdmalab.workbench.lab_words import GiveAnswer, ReturnToLab, Tour
-from rdmalab.workbench.recovered_sessions import waiting
 from rdmalab.workbench.screen_words import ScreenRequest
-from rdmalab.workbench.write_ahead_log import head_of
 
 if TYPE_CHECKING:
     from rdmalab.scenario.loader import Scenario

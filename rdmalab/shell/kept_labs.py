@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from rdmalab import disk
 from rdmalab.grammar.hints import quoted
 from rdmalab.grammar.text import in_quotes
+from rdmalab.recovery.user_paths import state_path
 from rdmalab.shell.lab_requests import TOUR, enter_lab, open_lab
 from rdmalab.shell.lab_text import standing
 from rdmalab.shell.styled_text import Line, plain
@@ -24,7 +25,6 @@ from rdmalab.shell.tables import DIM, WARN
 from rdmalab.views import fmt
 from rdmalab.workbench.files import Load
 from rdmalab.workbench.lab_words import ReturnToLab, Tour
-from rdmalab.workbench.user_paths import state_path
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession

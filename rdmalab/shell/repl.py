@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.recovered_sessions import offer
+from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of
 from rdmalab.shell import kept_labs
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts, leaving, until_left
@@ -17,8 +19,6 @@ from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, harmless_line, indented, text_of
 from rdmalab.version import VERSION
 from rdmalab.workbench import settings
-from rdmalab.workbench.recovered_sessions import offer
-from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples

@@ -6,65 +6,27 @@ The restored session has its own log; the old log is removed only when that one 
 
 from typing import TYPE_CHECKING
 
-from rdmalab.command import NotUnderstood, Recovery
-from rdmalab.grammar.line import parse
 from rdmalab.lab import open_session
-from rdmalab.session.session import Session
+from rdmalab.recovery.recovered_sessions import (
+    LockedRecording,
+    LoggedLine,
+    Recording,
+    Reread,
+    lines_again,
+    taken,
+    waiting,
+)
+from rdmalab.recovery.write_ahead_log import WriteAheadLog, place_of
 from rdmalab.shell.lab_requests import in_lab
 from rdmalab.shell.styled_text import Line, plain, text_of
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
 from rdmalab.workbench.files import Continue
-from rdmalab.workbench.recovered_sessions import LockedRecording, Recording, taken, waiting
-from rdmalab.workbench.recovered_sessions import LoggedLine as Typed
-from rdmalab.workbench.write_ahead_log import (
-    LoggedArrival,
-    LoggedMoment,
-    NullLog,
-    WriteAheadLog,
-    fingerprint,
-    place_of,
-)  # fmt: skip
 
 if TYPE_CHECKING:
     from rdmalab.shell.evaluation import Emit, Evaluation
 
-NOT_AGAIN = (Recovery.SKIP, Recovery.NEW_RECORDING)
 DIM, GOOD, WARN = "class:dim", "class:good", "class:warn"
-
-
-class Reread(NullLog):
-    """The log while a logged line runs again: it supplies where the line stopped before."""
-
-    is_kept = True
-
-    def __init__(self, typed: Typed, log: NullLog, *, may_go_on: bool) -> None:
-        self.log = log
-        self.arrivals = list(typed.arrivals)
-        self.loads = list(typed.loads)
-        self.may_go_on = may_go_on  # journeys whose end is not known
-        self.halted = False
-
-    def known(self) -> LoggedArrival | None:
-        """The next logged end of a run; without one a stop, or None if the run may go on."""
-        if self.arrivals:
-            return self.arrivals.pop(0)
-        self.halted = not self.may_go_on
-        return LoggedArrival(LoggedMoment(-1, 0), True) if self.halted else None
-
-    def arrived(self, arrival: LoggedArrival) -> None:
-        """Write the end of a run to the new log."""
-        self.log.arrived(arrival)
-
-    def path(self, typed: str, number: int = 0) -> str:
-        """The logged path of the next file, or one after it; `typed` if none is logged."""
-        return self.loads[number][0] if number < len(self.loads) else typed
-
-    def loaded(self, path: str, text: str) -> str:
-        """Log the scenario; returns an error text if it differs from the logged one."""
-        if self.loads and self.loads.pop(0)[1] != fingerprint(text):
-            return f"{path} has changed since the session was recorded"
-        return self.log.loaded(path, text)
 
 
 async def continued(evaluation: "Evaluation", request: Continue) -> str:
@@ -121,7 +83,7 @@ class _Continuation:
             lab.do(line)
         self.log.start_over(head)
 
-    async def _again(self, typed: Typed) -> str:
+    async def _again(self, typed: LoggedLine) -> str:
         """Run a completed line again; returns the reason if it ends elsewhere."""
         self.log.typed(typed.text)
         complaints: list[str] = []
@@ -135,7 +97,7 @@ class _Continuation:
         because = f": {complaints[-1]}" if line.is_misread and complaints else ""
         return f"{typed.text} does not end at the same event as before{because}."
 
-    async def _last(self, typed: Typed) -> None:
+    async def _last(self, typed: LoggedLine) -> None:
         """Run the line in which the process ended, unless it did so twice.
 
         Its log entry is written first, so that no third process runs it.
@@ -153,9 +115,9 @@ class _Continuation:
         if halted:
             self._say("It had not finished when the lab ended: type it again to continue.")
 
-    async def _carry_out(self, typed: Typed, emit: "Emit") -> tuple["Evaluation", bool]:
+    async def _carry_out(self, typed: LoggedLine, emit: "Emit") -> tuple["Evaluation", bool]:
         """Run a logged line; also returns whether a run was stopped at an unlogged place."""
-        text, may_go_on = told_again(self.evaluation.lab.session, typed)
+        text, may_go_on = lines_again(self.evaluation.lab.session, typed)
         log = Reread(typed, self.log, may_go_on=may_go_on)
         line = self.evaluation.nested(emit, log)
         if text:
@@ -170,15 +132,3 @@ class _Continuation:
 
     def _say(self, text: str, style: str = WARN) -> None:
         self.evaluation.tell([plain(text, style)])
-
-
-def told_again(session: Session, typed: Typed) -> tuple[str, bool]:
-    """The commands of a line that must run again, and whether it steps through a scenario."""
-    try:
-        said = parse(typed.text, session.vocabulary, session.default_node, aliases=session.aliases)
-    except NotUnderstood:
-        return "", False
-    recovery = {each.name: session.vocabulary[each.name].facts.recovery for each in said}
-    again = [each for each in said[: typed.commands] if recovery[each.name] not in NOT_AGAIN]
-    walks = any(recovery[each.name] is Recovery.REPEAT_WALK for each in again)
-    return "\n".join(each.line for each in again), walks

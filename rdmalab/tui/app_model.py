@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.recovered_sessions import offer
+from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of
 from rdmalab.shell import kept_labs
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.lesson import coming_line, following_lesson
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.views import timeline
-from rdmalab.workbench.recovered_sessions import offer
-from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession

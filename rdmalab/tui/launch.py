@@ -53,7 +53,7 @@ def main(
     app = launched(profile, seed, path, shared, line, is_kept=True)
     app.run(mouse=read().mouse)
     if app.return_code == 0 and app.model is not None:
-        from rdmalab.workbench.write_ahead_log import WriteAheadLog
+        from rdmalab.recovery.write_ahead_log import WriteAheadLog
 
         log = app.model.conversation.log
         if isinstance(log, WriteAheadLog):

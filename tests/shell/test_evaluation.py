@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.write_ahead_log import NullLog
 from rdmalab.session.run_control import STOPPED, Idle, RunControl
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.evaluation import Evaluation, LineEnd, SliceSize, StopRequest
 from rdmalab.shell.styled_text import Line, text_of
-from rdmalab.workbench.write_ahead_log import NullLog
 
 
 def paired() -> Conversation:

@@ -7,14 +7,14 @@ import pytest
 from rdmalab.classroom.lab_file import load
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.next_line import next_line
+from rdmalab.recovery.recovered_sessions import offer
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.files import found
 from rdmalab.shell import kept_labs
 from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import text_of
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.workbench.recovered_sessions import offer
-from rdmalab.workbench.user_paths import STATE
 from tests.diaries import HEAD, close_all, opened
 from tests.shell.talk import Talk
 

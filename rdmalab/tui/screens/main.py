@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from rdmalab.command import Noun
+from rdmalab.recovery.bug_reports import called, report
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from rdmalab.shell.styled_text import Line, plain, rows, shown
 from rdmalab.tui.app_model import CARD, AppModel
@@ -22,7 +23,6 @@ from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
 from rdmalab.tui.world_view import WorldView
 from rdmalab.views import packets
-from rdmalab.workbench.bug_reports import called, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
