@@ -15,9 +15,8 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.evaluation import Evaluation
-from rdmalab.shell.json_document import document
 from rdmalab.shell.output_format import OutputFormat
-from rdmalab.shell.script import reports_of
+from rdmalab.shell.script import document, reports_of
 from rdmalab.shell.styled_text import Line, text_of
 from tests.digest import digest
 from tests.hostile.account import Account, in_an_empty_folder, printed, shrunk

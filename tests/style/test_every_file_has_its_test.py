@@ -104,8 +104,6 @@ ELSEWHERE = {
     "tui/panes/shown.py": "tui/test_app.py",
     "tui/console/prompt.py": "tui/test_app.py",
     "workbench/help_pages.py": "workbench/test_help.py",
-    "workbench/past_views.py": "workbench/test_view_rows.py",
-    "workbench/fault_table.py": "workbench/test_faults.py",
     "guide/evidence.py": "guide/test_capabilities.py",
     "doctor/failed_work.py": "doctor/test_subjects.py",
     "doctor/subject.py": "doctor/test_subjects.py",
