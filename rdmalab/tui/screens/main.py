@@ -80,10 +80,8 @@ class Pacing:
         self._drawing_s += time.process_time() - cpu
 
 
-class TabRow(Tabs):
-    """The tabs; they cannot be enlarged."""
-
-    ALLOW_MAXIMIZE = False
+class TabRow(Tabs, can_focus=False):
+    """The tabs; they have no keys of their own, so a click leaves the keys with the prompt."""
 
 
 class Main(Screen[None]):
