@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec

@@ -19,7 +19,8 @@ from rdmalab.command import (
     Thing,
     command,
 )
-from rdmalab.hca.srq import SharedReceiveQueue, fail
+from rdmalab.hca.qp import SharedReceiveQueue
+from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
