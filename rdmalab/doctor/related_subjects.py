@@ -25,7 +25,7 @@ from rdmalab.doctor.thrown_away import cq_of
 from rdmalab.doctor.unreported import done_unsignaled, elsewhere
 from rdmalab.doctor.work import attempts, batches
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, cqe_of, event_of, node_of, noun_of, object_of, send_wqe_of
 from rdmalab.spec.states import BRING_UP, QPState

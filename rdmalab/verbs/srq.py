@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import srq_lifecycle
-from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange
+from rdmalab.hca.objects import ProtectionDomain
+from rdmalab.hca.qp import Parts, SharedReceiveQueue
+from rdmalab.hca.srq import SrqCapacity, SrqChange
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
 from rdmalab.verbs.post import BadRecvWr, RecvList, no_queue, posted

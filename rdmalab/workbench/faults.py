@@ -23,7 +23,8 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.hca.attributes import Gid
-from rdmalab.hca.srq import SharedReceiveQueue, fail
+from rdmalab.hca.qp import SharedReceiveQueue
+from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
 from rdmalab.spec.packet_names import FRAME, PACKETS
 from rdmalab.spec.records import Kind

@@ -7,7 +7,7 @@ from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
-from rdmalab.hca.attributes import ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of

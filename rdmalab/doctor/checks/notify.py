@@ -9,7 +9,7 @@ from rdmalab.doctor.facts.event_waiters import EventWaiter
 from rdmalab.doctor.facts.thread_waits import ThreadWait, thread_wait
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
 from rdmalab.doctor.fixes import completion_queues
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import (

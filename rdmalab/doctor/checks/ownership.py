@@ -13,7 +13,7 @@ from rdmalab.doctor.work.content import Touch
 from rdmalab.doctor.work.host_reads import is_lost, unseen, was_seen, written_over
 from rdmalab.doctor.work.messages import Piece, meet, piece_of
 from rdmalab.doctor.work.ownership import Request, Twice, filled_twice, gathered, overwrites
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS, Op
 from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, packet_of
 from rdmalab.spec.statuses import WCStatus
