@@ -23,7 +23,7 @@ def strict(**caps: Any) -> Profile:
     return replace(STRICT, caps=replace(STRICT.caps, **caps))
 
 
-def test_a_device_without_steering_has_no_rules() -> None:
+def test_create_flow_on_a_device_without_steering() -> None:
     bits = STRICT.caps.device_cap_flags & ~DeviceCap.MANAGED_FLOW_STEERING
     pair = raw_pair(profile=strict(device_cap_flags=bits))
     with pytest.raises(Refused) as refused:
@@ -31,7 +31,7 @@ def test_a_device_without_steering_has_no_rules() -> None:
     assert (refused.value.rule, refused.value.errno) == ("flow-support", ENXIO)
 
 
-def test_the_process_needs_cap_net_raw() -> None:
+def test_create_flow_needs_cap_net_raw() -> None:
     pair = raw_pair()
     pair.b.hca.profile = strict(cap_net_raw=0)
     with pytest.raises(Refused) as refused:
@@ -50,7 +50,7 @@ def test_the_process_needs_cap_net_raw() -> None:
         ("flow-spec", FlowAttr(FlowType.MC_DEFAULT, flags=_ON), FlowSpec(), "flags"),
     ],
 )  # fmt: skip
-def test_rules_that_make_no_sense(
+def test_create_flow_refuses_contradicting_rules(
     wrong: str, attr: FlowAttr, spec: FlowSpec, argument: str
 ) -> None:
     pair = raw_pair()
@@ -62,14 +62,14 @@ def test_rules_that_make_no_sense(
 
 
 @pytest.mark.parametrize("qp_type", [QPType.RC, QPType.UD])
-def test_a_rule_leads_to_a_raw_queue_pair(qp_type: QPType) -> None:
+def test_create_flow_needs_a_raw_packet_qp(qp_type: QPType) -> None:
     pair = Pair(qp_type=qp_type)
     with pytest.raises(Refused) as refused:
         rule(pair.b)
     assert refused.value.rule == "flow-qp-type"
 
 
-def test_there_is_room_for_so_many() -> None:
+def test_create_flow_limit_of_rules() -> None:
     pair = raw_pair(profile=strict(max_flow=1))
     rule(pair.b)
     with pytest.raises(Refused) as refused:
@@ -77,7 +77,7 @@ def test_there_is_room_for_so_many() -> None:
     assert refused.value.errno == ENOMEM
 
 
-def test_a_queue_pair_with_rules_cannot_be_destroyed() -> None:
+def test_destroy_qp_with_flows_is_ebusy() -> None:
     pair = raw_pair()
     made = rule(pair.b)
     with pytest.raises(Refused) as refused:

@@ -6,11 +6,11 @@ from rdmalab.spec.work import WROpcode
 from tests.pairs import Pair
 
 
-def test_it_is_a_number() -> None:
+def test_pd_handle_is_a_number() -> None:
     assert ProtectionDomain(5).number == 5
 
 
-def test_a_qp_reaches_only_regions_of_its_own_domain() -> None:
+def test_lkey_of_another_pd_is_refused() -> None:
     pair = Pair()
     other = pair.end("B").mr
     pair.a.issue(WROpcode.RDMA_READ, rkey=other.rkey, remote_addr=other.addr)

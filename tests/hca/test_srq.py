@@ -9,7 +9,7 @@ from tests.labs import refusal, seen, status, well
 from tests.sharing import ask, raised, send, shared, stock, takers
 
 
-def test_receives_are_taken_from_the_head_by_whoever_needs_one() -> None:
+def test_srq_receives_are_taken_from_the_head_by_any_qp() -> None:
     lab = shared(qps=2)
     stock(lab, 10, 11, 12)
     for qp in ("A.qp2", "A.qp1", "A.qp2"):
@@ -31,7 +31,7 @@ def test_receives_are_taken_from_the_head_by_whoever_needs_one() -> None:
         ("opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] remote=B.mr0", 0),
     ],
 )
-def test_which_operations_take_one(request_: str, taken: int) -> None:
+def test_srq_receive_is_taken_by_which_operations(request_: str, taken: int) -> None:
     lab = shared(qps=1)
     stock(lab, 1, 2, 3, length=2048)
     well(lab, f"post_send A.qp1 {request_} flags=SIGNALED")
@@ -41,7 +41,7 @@ def test_which_operations_take_one(request_: str, taken: int) -> None:
 
 
 @pytest.mark.parametrize(("profile", "when"), [(STRICT, "poll"), (MLX5, "poll"), (RXE, "fetch")])
-def test_slots_come_back_in_any_order(profile: Profile, when: str) -> None:
+def test_srq_slots_are_freed_in_any_order(profile: Profile, when: str) -> None:
     """The second receive is done first: its slot comes back although the first is under way."""
     lab = shared(qps=2, profile=profile, max_wr=2, connect="mtu=256")
     capacity = ask(lab, "B.srq0.capacity")
@@ -60,7 +60,7 @@ def test_slots_come_back_in_any_order(profile: Profile, when: str) -> None:
     assert ask(lab, "B.srq0.used") == capacity - 2
 
 
-def test_a_slot_comes_back_even_if_its_queue_pair_is_gone() -> None:
+def test_srq_slot_is_freed_after_destroy_qp() -> None:
     lab = shared(qps=1)
     stock(lab, 1)
     send(lab, "A.qp1")
@@ -70,7 +70,7 @@ def test_a_slot_comes_back_even_if_its_queue_pair_is_gone() -> None:
     assert ask(lab, "B.srq0.used") == 0
 
 
-def test_where_destroying_removes_completions_their_slots_come_back_with_them() -> None:
+def test_srq_slots_of_removed_completions_are_freed() -> None:
     lab = shared(qps=1, profile=MLX5)
     stock(lab, 1)
     send(lab, "A.qp1")
@@ -80,7 +80,7 @@ def test_where_destroying_removes_completions_their_slots_come_back_with_them() 
 
 # --------------------------------------------------------------------------- limit
 @pytest.mark.parametrize("profile", [STRICT, RXE])
-def test_the_limit_fires_once_when_fewer_are_left(profile: Profile) -> None:
+def test_srq_limit_reached_is_raised_once(profile: Profile) -> None:
     lab = shared("modify_srq B.srq0 srq_limit=2", qps=1, profile=profile)
     early = ["SRQ_LIMIT_REACHED"] if profile is STRICT else []
     assert raised(lab) == early  # the SRQ is empty: undercut already
@@ -96,7 +96,7 @@ def test_the_limit_fires_once_when_fewer_are_left(profile: Profile) -> None:
     assert raised(lab) == [*early, "SRQ_LIMIT_REACHED"]
 
 
-def test_zero_disarms() -> None:
+def test_srq_limit_0_disarms() -> None:
     lab = shared(qps=1)
     stock(lab, 1, 2)
     well(lab, "modify_srq B.srq0 srq_limit=2")
@@ -106,7 +106,7 @@ def test_zero_disarms() -> None:
 
 
 # --------------------------------------------------------------------------- nothing to take
-def test_an_empty_srq_answers_rnr_until_somebody_fills_it() -> None:
+def test_an_empty_srq_answers_rnr_nak() -> None:
     lab = shared("post_send A.qp1 wr_id=5 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", qps=1)
     well(lab, "until wire.any(syndrome=RNR_NAK)")
     stock(lab, 1)
@@ -116,7 +116,7 @@ def test_an_empty_srq_answers_rnr_until_somebody_fills_it() -> None:
 
 @covers("S173")
 @pytest.mark.parametrize("state", ["RESET", "INIT", "ERR"])
-def test_a_queue_pair_that_hears_nothing_takes_nothing(state: str) -> None:
+def test_srq_receives_are_not_taken_in_reset_init_err(state: str) -> None:
     lab = shared(qps=1, connect="retry_cnt=0 timeout=8")
     stock(lab, 1)
     well(lab, "modify_qp B.qp1 state=RESET" if state != "ERR" else "modify_qp B.qp1 state=ERR")
@@ -128,7 +128,7 @@ def test_a_queue_pair_that_hears_nothing_takes_nothing(state: str) -> None:
 
 @covers("S174")
 @pytest.mark.parametrize("state", ["RTR", "SQD"])
-def test_other_states_take(state: str) -> None:
+def test_srq_receives_are_taken_in_rtr_rts_sqd(state: str) -> None:
     lab = shared(qps=1)
     stock(lab, 1)
     if state == "SQD":
@@ -147,7 +147,7 @@ def test_other_states_take(state: str) -> None:
 
 # --------------------------------------------------------------------------- the end of a QP
 @pytest.mark.parametrize("profile", [STRICT, RXE])
-def test_what_waits_is_never_flushed(profile: Profile) -> None:
+def test_srq_receives_are_not_flushed(profile: Profile) -> None:
     lab = shared(qps=2, profile=profile)
     stock(lab, 1, 2)
     well(lab, "modify_qp B.qp1 state=ERR")
@@ -158,7 +158,7 @@ def test_what_waits_is_never_flushed(profile: Profile) -> None:
 
 
 @pytest.mark.parametrize("way", ["ERR", "RESET"])
-def test_a_receive_in_use_belongs_to_its_queue_pair(way: str) -> None:
+def test_srq_receive_in_use_belongs_to_its_qp(way: str) -> None:
     """It is flushed with it, or vanishes with it, and is not put back."""
     lab = shared(qps=1, connect="mtu=256")
     stock(lab, 7, 8, length=1024)
@@ -172,13 +172,13 @@ def test_a_receive_in_use_belongs_to_its_queue_pair(way: str) -> None:
     assert (ask(lab, "B.srq0.count"), ask(lab, "B.srq0.used")) == (1, 1)
 
 
-def test_a_queue_pair_without_an_srq_reaches_no_last_wqe() -> None:
+def test_qp_without_srq_raises_no_last_wqe_reached() -> None:
     lab = shared("modify_qp B.qp0 state=ERR", qps=1)
     assert raised(lab) == []
 
 
 # --------------------------------------------------------------------------- the end of the SRQ
-def test_a_broken_srq_gives_nothing_any_more() -> None:
+def test_srq_err_gives_no_receive() -> None:
     lab = shared(qps=1, connect="rnr_retry=0")
     stock(lab, 1)
     well(lab, "modify_srq B.srq0 srq_limit=1")
@@ -191,7 +191,7 @@ def test_a_broken_srq_gives_nothing_any_more() -> None:
     assert len(seen(lab, Kind.SRQ_FAILED)) == 1
 
 
-def test_soft_roce_never_tells_that_an_srq_broke() -> None:
+def test_srq_err_is_not_raised_by_soft_roce() -> None:
     assert raised(shared("fault srq_error srq=B.srq0", qps=1, profile=RXE)) == []
 
 
@@ -206,7 +206,7 @@ def test_uc_on_an_srq_loses_what_finds_no_receive() -> None:
 
 
 @pytest.mark.parametrize(("length", "fits"), [(103, False), (104, True)])
-def test_datagrams_need_forty_bytes_more(length: int, fits: bool) -> None:
+def test_srq_receive_of_a_datagram_needs_40_bytes_more(length: int, fits: bool) -> None:
     lab = shared(qps=0)
     for node in "AB":
         srq = " srq=B.srq0" if node == "B" else ""
@@ -250,12 +250,12 @@ def test_a_receive_of_an_srq_is_checked_against_the_domain_of_the_srq(profile: P
     assert received_into(profile, "B.pd0") == ("REM_OP_ERR", "LOC_PROT_ERR")
 
 
-def test_soft_roce_checks_it_against_the_domain_of_the_queue_pair() -> None:
+def test_srq_receive_pd_is_that_of_the_qp_on_soft_roce() -> None:
     """rxe_resp.c, send_data_in: copy_data(qp->pd, ...) for an SRQ too."""
     assert received_into(RXE, "B.pd0") == ("SUCCESS", "SUCCESS")
     assert received_into(RXE, "B.pd1") == ("REM_OP_ERR", "LOC_QP_OP_ERR")
 
 
-def test_uc_checks_it_against_the_domain_of_the_srq_too() -> None:
+def test_srq_receive_pd_is_that_of_the_srq_on_uc_too() -> None:
     assert received_into(STRICT, "B.pd1", "UC") == ("SUCCESS", "SUCCESS")
     assert received_into(STRICT, "B.pd0", "UC") == ("SUCCESS", "LOC_PROT_ERR")

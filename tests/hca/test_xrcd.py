@@ -20,7 +20,7 @@ TO = "remote_srqn=B.srq0"
         "opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0 compare_add=1",
     ],
 )
-def test_requests_carry_the_number_and_answers_do_not(request_: str) -> None:
+def test_xrc_requests_carry_the_srq_number_and_responses_do_not(request_: str) -> None:
     lab = xrc()
     stock(lab, 1, length=2048)
     well(lab, f"post_send A.qp1 wr_id=4 {request_} {TO} flags=SIGNALED")
@@ -33,7 +33,7 @@ def test_requests_carry_the_number_and_answers_do_not(request_: str) -> None:
         assert srqn == (0x31 if OPCODES[packet.opcode].request else None)
 
 
-def test_it_completes_on_the_cq_of_the_srq_with_the_number_of_the_qp() -> None:
+def test_xrc_receive_completes_on_the_cq_of_the_srq() -> None:
     lab = xrc()
     stock(lab, 9)
     send(lab, "A.qp1", more=TO)
@@ -42,7 +42,7 @@ def test_it_completes_on_the_cq_of_the_srq_with_the_number_of_the_qp() -> None:
     assert (ask(lab, "B.cq0.total"), ask(lab, "B.srq0.used")) == (0, 0)
 
 
-def test_one_queue_pair_feeds_each_srq_of_its_domain() -> None:
+def test_xrc_one_qp_reaches_each_srq_of_its_domain() -> None:
     lab = xrc("create_srq_ex B.srq1 pd=B.pd0 srq_type=XRC xrcd=B.xrcd0 cq=B.cq0 max_wr=8")
     stock(lab, 1)
     stock(lab, 2, srq="B.srq1")
@@ -56,7 +56,7 @@ def test_one_queue_pair_feeds_each_srq_of_its_domain() -> None:
 @pytest.mark.parametrize(
     "request_", ["SEND sg=A.mr0[0:8]", "RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0"]
 )
-def test_a_number_that_is_none_of_the_domain_is_refused(srqn: str, request_: str) -> None:
+def test_xrc_srq_number_of_another_domain_is_refused(srqn: str, request_: str) -> None:
     lab = xrc(
         "create_srq B.srq1 pd=B.pd0 max_wr=8",
         "open_xrcd B.xrcd1 oflag=O_CREAT",
@@ -72,7 +72,7 @@ def test_a_number_that_is_none_of_the_domain_is_refused(srqn: str, request_: str
     assert takers(lab) == []
 
 
-def test_a_second_opening_of_the_file_is_the_same_domain() -> None:
+def test_xrcd_opened_twice_is_the_same_domain() -> None:
     lab = xrc(
         "open_xrcd B.xrcd1 fd=3 oflag=O_CREAT",
         "open_xrcd B.xrcd2 fd=3",
@@ -95,9 +95,7 @@ def test_a_second_opening_of_the_file_is_the_same_domain() -> None:
     ],
 )
 @pytest.mark.parametrize(("srq", "same_pd"), [("B.srq1", True), ("B.srq0", False)])
-def test_memory_is_that_of_the_pd_of_the_srq(
-    request_: str, ends: str, srq: str, same_pd: bool
-) -> None:
+def test_xrc_rkey_pd_is_that_of_the_srq(request_: str, ends: str, srq: str, same_pd: bool) -> None:
     rights = "LOCAL_WRITE|REMOTE_WRITE|REMOTE_READ"
     lab = xrc(
         "alloc_pd B.pd1",
@@ -110,7 +108,7 @@ def test_memory_is_that_of_the_pd_of_the_srq(
     assert status(lab, 4) == ("SUCCESS" if same_pd else ends)
 
 
-def test_a_read_lost_and_asked_for_again_is_served_from_the_same_pd() -> None:
+def test_xrc_duplicate_read_uses_the_same_pd() -> None:
     lab = xrc("fault drop B->A opcode=RDMA_READ_RESPONSE_LAST nth=1", 'write B.mr0[900:903] "abc"')
     well(lab, f"post_send A.qp1 wr_id=4 opcode=RDMA_READ sg=A.mr0[0:1000] remote=B.mr0 {TO}"
               " flags=SIGNALED")  # fmt: skip
@@ -118,7 +116,7 @@ def test_a_read_lost_and_asked_for_again_is_served_from_the_same_pd() -> None:
     assert (status(lab, 4), ask(lab, 'A.mr0[900:903] == "abc"')) == ("SUCCESS", True)
 
 
-def test_an_empty_srq_answers_rnr() -> None:
+def test_xrc_empty_srq_answers_rnr_nak() -> None:
     lab = xrc(f"post_send A.qp1 wr_id=4 opcode=SEND sg=A.mr0[0:8] {TO} flags=SIGNALED")
     well(lab, "until wire.any(syndrome=RNR_NAK)")
     stock(lab, 1)
@@ -126,14 +124,14 @@ def test_an_empty_srq_answers_rnr() -> None:
     assert status(lab, 4) == "SUCCESS"
 
 
-def test_neither_end_has_a_receive_queue_nor_the_receiver_a_send_queue() -> None:
+def test_xrc_qps_have_no_receive_queue() -> None:
     lab = xrc()
     for qp in ("A.qp1", "B.qp1"):
         assert refusal(lab, f"post_recv {qp}").rule == "no-receive-queue"
     assert refusal(lab, "post_send B.qp1 opcode=SEND").rule == "no-send-queue"
 
 
-def test_a_sender_hears_no_requests() -> None:
+def test_xrc_ini_qp_drops_requests() -> None:
     lab = xrc(
         "create_qp B.qp2 pd=B.pd0 qp_type=XRC_SEND send_cq=B.cq0",
         "create_qp A.qp2 pd=A.pd0 qp_type=XRC_SEND send_cq=A.cq0",
