@@ -24,6 +24,7 @@ from rdmalab.workbench.recovered_sessions import (
 )
 from rdmalab.workbench.write_ahead_log import MOMENT, SUFFIX, LoggedArrival, LoggedMoment, LogHeader
 from tests.diaries import HEAD, opened
+from tests.each import examples
 
 THERE = LoggedMoment(0, 0)
 
@@ -127,7 +128,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.dictionaries(_KEYS, _JSON, max_size=3), max_size=5), st.binary(max_size=9))
 def test_no_damage_is_a_traceback(records: list[Any], tail: bytes) -> None:
     book = read(octets(*records) + tail)
