@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rdmalab.hca import invalid_pointers, lifecycle
+from rdmalab.hca import async_events, invalid_pointers, lifecycle
 from rdmalab.hca.errors import check_postable, refused, say_queue_too_small
 from rdmalab.hca.posting import effective
 from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange, watch_limit
@@ -80,6 +80,7 @@ def destroy_srq(hca: "Hca", srq: SharedReceiveQueue) -> None:
         for qp in hca.qps.items.values()
     )
     lifecycle.check_unused(hca, lifecycle.count("QP", users))
+    async_events.check_acked(hca, "srq", srq.number)
     lifecycle.destroyed(hca, hca.srqs, srq)
 
 
