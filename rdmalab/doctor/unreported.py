@@ -15,6 +15,7 @@ from rdmalab.doctor.work.messages import Message, arrived, piece_of
 from rdmalab.doctor.work.ownership import filled_twice, overtakes, overwrites, refills
 from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wqe import SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Service
@@ -42,12 +43,30 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
         if sender is None or sender in first or not wanted(sender):
             continue
         wqe = posted_as(log, sender, record)
-        if wqe is not None:
+        if wqe is not None and not _sent_again(log, sender, wqe):
             first[sender] = Subject.of_send(sender, wqe)
     for thing, qp in qps_of(session, wanted):
         if not qp.transport.connected and thing not in first:
             first.update((thing, each) for each in _unsent(log, thing)[:1])
     yield from first.values()
+
+
+def _sent_again(log: Log, thing: Thing, lost: SendWqe) -> bool:
+    """Whether the same request was posted once more, and has left without a packet missed.
+
+    Not where one program posted both: its next message may look the same.
+    """
+    posts = {rec.send_wqe_of(r).serial: r for r in log.about(Kind.SEND_POSTED, thing)}
+    done = {rec.send_wqe_of(r).serial for r in log.about(Kind.WQE_COMPLETED, thing)
+            if not rec.status_of(r)}  # fmt: skip
+    later = [r for n, r in posts.items() if n > lost.serial and n in done
+             and rec.send_wqe_of(r).wr == lost.wr]  # fmt: skip
+    first = log.asked(rec.event_of(posts[lost.serial]))[1] if later else ""
+    again = [r for r in later if not first or log.asked(rec.event_of(r))[1] != first]
+    missed = {wqe.serial for r in log.missed if again and rec.event_of(r) > rec.event_of(again[0])
+              and sender_of(log.session.world, r) == thing
+              and (wqe := posted_as(log, thing, r)) is not None}  # fmt: skip
+    return any(rec.send_wqe_of(r).serial not in missed for r in again)
 
 
 def _unsent(log: Log, thing: Thing) -> list[Subject]:
