@@ -65,7 +65,8 @@ def test_wrong_bytes_are_trouble_also_where_each_call_was_typed() -> None:
     recv = "post_recv B.qp0 wr_id={0} sg=B.mr0[0:64]"
     send = "post_send A.qp0 wr_id={0} opcode=SEND sg=A.mr0[{0}:9] flags=SIGNALED"
     lab = played("use rc_pair", 'write A.mr0[0:9] "one, two."', recv.format(1), recv.format(2),
-                 send.format(1), "run", send.format(2), "run", "poll_cq B.cq0 num_entries=2")  # fmt: skip
+                 send.format(1), "run", send.format(2), "run",
+                 "poll_cq B.cq0 num_entries=2")  # fmt: skip
     for question in ("", "B.mr0[0:4]", "B.qp0.recv_wr[1]"):
         report = why(lab, question)
         assert (report.slug, report.is_trouble) == ("same-buffer-twice", True)
