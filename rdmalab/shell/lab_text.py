@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from rdmalab.classroom.model import Task
 
 TITLE = "class:title"
+ALL_DONE = "All tasks are done: submit hands in the work."
 _ROW = 70  # columns of the answers of a question that share a row
 _HOW = {"✓": GOOD, "✗": WARN, "●": TITLE, "·": DIM, "?": DIM}
+
+
+def prose(text: str, margin: str = "") -> Iterator[Line]:
+    """The paragraphs of a text; a line to type, which is indented, hangs where it is folded."""
+    for line in paragraphs(text):
+        yield plain(f"{margin}{line}", "" if line.startswith(" ") else PROSE)
 
 
 # --------------------------------------------------------------------------- how much is done
@@ -248,19 +255,23 @@ def current_lines(lab: "LabSession", *, brief: bool) -> Iterator[Line]:
 
 def _after(lab: "LabSession") -> Iterator[Line]:
     yield plain("All tasks are done.", TITLE)
-    yield from (plain(text, PROSE) for text in paragraphs(lab.lab.document.after or ""))
+    yield from prose(lab.lab.document.after or "")
 
 
 # --------------------------------------------------------------------------- after a line
 def after_line(lab: "LabSession") -> Iterator[Line]:
     """Goals that a line has turned, the lab's words for what went wrong, and the way back."""
+    failed = lab.new_errors()
     if not lab.lab.document.guided:
-        lab.refresh()
-        for name, met in lab.turned(lab.session):
+        turned = lab.turned(lab.session)
+        lab.refresh(at_once=bool(turned or failed))
+        for name, met in turned:
             yield plain(f"{'met' if met else 'not met any more'}  {name}", GOOD if met else WARN)
+        if turned and lab.is_done:
+            yield plain(ALL_DONE, GOOD)
     if told := lab.new_cause():
         yield plain(f"→ {' '.join(told.split())}", WARN)
-    if failed := lab.new_errors():
+    if failed:
         names = " and ".join(failed)
         are = "are" if len(failed) > 1 else "is"
         back = f"goto {lab.work.newest[0].start.event}" if lab.work.newest else "back"
@@ -276,7 +287,7 @@ def wrong_answer(result: "Result") -> Iterator[Line]:
 
 def asked_lines(task: "Task") -> Iterator[Line]:
     """The question of a task, the answers that are offered with their letters, how to answer."""
-    yield from (plain(f"  {text}", PROSE) for text in paragraphs(task.ask or ""))
+    yield from prose(task.ask or "", "  ")
     from rdmalab.scenario.reading import LETTERS
 
     offered = [f"{a}) {each.text}" for a, each in zip(LETTERS, task.choice or (), strict=False)]
@@ -304,7 +315,7 @@ def hint_lines(lab: "LabSession", task: "Task", *, sure: bool) -> Iterator[Line]
         text = "all hints were given; the last one:" if task.hints else "this task has no hints"
         yield plain(f"{task.id}: {text}", DIM)
         for hint in task.hints[-1:]:
-            yield from (plain(text, PROSE) for text in paragraphs(hint.text))
+            yield from prose(hint.text)
         return
     hint = task.hints[number - 1]
     if hint.cost and not sure:
@@ -312,4 +323,4 @@ def hint_lines(lab: "LabSession", task: "Task", *, sure: bool) -> Iterator[Line]
         yield plain(f"the next hint costs {cost}: hint {task.id} yes", WARN)
         return
     lab.take_hint(task.id)
-    yield from (plain(text, PROSE) for text in paragraphs(hint.text))
+    yield from prose(hint.text)

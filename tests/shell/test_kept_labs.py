@@ -370,3 +370,10 @@ def test_a_message_into_a_receive_without_room_is_explained_with_the_way_on(stat
 def test_a_student_with_a_name_that_no_submission_can_have_is_refused(state: Path) -> None:
     said = typed(person(state), 'load labs/drain student="A B"')
     assert said == 'student "A B": an id has letters, digits, - _ and . only'
+
+
+def test_a_line_to_type_that_is_folded_hangs(state: Path) -> None:
+    said = typed(Talk("tour", *shown_lines()[:3], width=80), "hint").splitlines()
+    first = next(at for at, row in enumerate(said) if row.startswith("  modify_qp A.qp0 state=RTR"))
+    assert said[first + 1].startswith(" " * 6)
+    assert said[first + 2].startswith("  modify_qp B.qp0")
