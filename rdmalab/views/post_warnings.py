@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rdmalab.command import Noun
+from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.device import Hca
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SGE, SendWqe
+from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import INLINE_SETTERS
@@ -126,13 +127,25 @@ def _overlaps(sg: list[SGE]) -> Iterator[str]:
         yield warning("overlap-sges")
 
 
+def _owner(session: Session, sge: SGE) -> Thing | None:
+    """The region of any node that has this lkey and this address."""
+    for node, hca in session.world.nodes.items():
+        mr = hca.lkeys.get(sge.lkey)
+        if mr is not None and mr.iova <= sge.addr < mr.iova + mr.length:
+            return Thing(Noun.MR, node, mr.number)
+    return None
+
+
 def _buffers(moment: WarningContext, sg: list[SGE], *pds: int, scatters: bool) -> Iterator[str]:
     status = WCStatus.LOC_PROT_ERR
     for sge in sg:
         mr = moment.hca.lkeys.get(sge.lkey)
         if sge.length == 0:
             continue
-        if mr is None:
+        if mr is None and (owner := _owner(moment.session, sge)):
+            name, node = moment.session.names.of(owner), moment.hca.node
+            yield fails_later(status, "loc-prot/node", mr=name, owner=owner.node, node=node)
+        elif mr is None:
             yield fails_later(status, "loc-prot/lkey", node=moment.hca.node, lkey=sge.lkey)
         elif not mr.iova <= sge.addr <= sge.addr + sge.length <= mr.iova + mr.length:
             name = moment.name(Noun.MR, mr.number)
