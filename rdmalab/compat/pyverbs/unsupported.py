@@ -144,12 +144,12 @@ EMPTY = ("libibverbs", "librdmacm")  # in Python, as in rdma-core 64: C declarat
 def make_modules(package: str) -> None:
     """Make the modules of MODULES, ALIASES and EMPTY, which have no file, in this package."""
     for name in (*MODULES, *EMPTY):
-        module = ModuleType(f"{package}.{name}")
+        about = MODULES[name][0] if name in MODULES else None
+        module = ModuleType(f"{package}.{name}", about)
         module.__spec__ = ModuleSpec(module.__name__, None)
         sys.modules[module.__name__] = module
-    for name, (about, why, names) in MODULES.items():
+    for name, (_about, why, names) in MODULES.items():
         module = sys.modules[f"{package}.{name}"]
-        module.__doc__ = about
         stand_ins(vars(module), why, names)
         if name.endswith("dr_action"):
             vars(module)["ACTION_SIZE"] = 8
