@@ -80,8 +80,8 @@ class Pacing:
         self._drawing_s += time.process_time() - cpu
 
 
-class TabRow(Tabs):
-    """The tabs; they cannot be enlarged."""
+class TabRow(Tabs, can_focus=False):
+    """The tabs; a digit or a click chooses one, and they cannot be enlarged."""
 
     ALLOW_MAXIMIZE = False
 
