@@ -11,7 +11,7 @@ from functools import cached_property
 
 from rdmalab.export.ladder_plan import Arrow, Plan, plan
 from rdmalab.export.ladder_style import NAME, paper_rules, style
-from rdmalab.export.ladder_words import meaning
+from rdmalab.export.ladder_words import meaning, moment
 from rdmalab.guide.svg import INKS, Words, element, text, tooltip
 from rdmalab.render.meanings import LOOKS, Tone
 from rdmalab.session.names import Names
@@ -134,7 +134,7 @@ class _Canvas:
             if row.gap:
                 yield text(Words(middle, y, row.gap, "gap", "middle"))
             elif row.at_ns != last:
-                yield text(Words(_TIME - 10, y, fmt.clock(row.at_ns), "time", "end"))
+                yield text(Words(_TIME - 10, y, moment(row.at_ns), "time", "end"))
                 last = row.at_ns
 
     def _remarks(self, number: int) -> Iterator[str]:
