@@ -286,7 +286,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.POLL_STARTED:      KindRow("cq", cqe_of, nothing, "began an extended poll with {a}"),
     Kind.POLL_ADVANCED:     KindRow("cq", cqe_of, nothing, "went on to {a}"),
     Kind.WENT_BACK:         KindRow("qp", psn_of, reason_of, "retransmits from psn={a}: {b}"),
-    Kind.TIMER_ARMED:       KindRow("qp", expires_ns_of, reason_of, "armed its {b} timer for {a}"),
+    Kind.TIMER_ARMED:       KindRow("qp", expires_ns_of, reason_of, "armed its {b} timer to fire at {a}"),
     Kind.TIMER_FIRED:       KindRow("qp", nothing, reason_of, "its {b} timer fired"),
     Kind.ASYNC_RAISED:      KindRow("any", async_event_of, event_noun_of, "raised {a}"),
     Kind.ASYNC_TAKEN:       KindRow("any", async_event_of, event_noun_of, "had {a} taken"),
