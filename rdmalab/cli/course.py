@@ -158,7 +158,7 @@ def mark(*, student: str, lab: str, task: str, points: str | None, remark: str, 
                                f"{remarks.MOST_POINTS}")  # fmt: skip
     opened = _opened(path, tell=False)
     labs = {each.id: each.document for each in opened.course.assignments}
-    wrong = remarks.mistakes(student, lab, task, opened.course.roster.ids, labs)
+    wrong = remarks.mistakes(student, lab, task, opened.course.roster.ids, labs, value)
     if wrong:
         raise click.UsageError("; ".join(wrong))
     with program.writing(str(opened.table.path), "table of remarks"):

@@ -123,6 +123,8 @@ def test_mark_adds_a_row(course: CourseFolder, capsys: pytest.CaptureFixture[str
         ([S1, "tow", "--points", "2"], 'no lab "tow": did you mean two?'),
         ([S1, "two", "esay", "--points", "2"], 'no task "esay" in two: did you mean essay?'),
         ([S1, "two", "essay", "--points", "many"], '--points "many": write a number from 0'),
+        ([S1, "two", "essay", "--points", "20"], "20 points: essay is worth 2"),
+        ([S1, "two", "--points", "99.5"], "99.5 points: two is worth"),
         ([S1, "two"], "give --points or --remark"),
     ):
         assert main(["course", "mark", *wrong]) == Exit.USAGE
