@@ -364,7 +364,7 @@ def _tell_of(opened: _Opened, book: "Gradebook") -> None:
     """Report works that were not judged, and what a person has to do."""
     for each in _grades(book):
         if each.verdict in (*_ERRORS, "not-graded"):
-            program.tell(f"{each.verdict}: {each.file}: {each.reason}".partition("\n")[0])
+            program.tell(each.complaint.partition("\n")[0])
     waiting = sum(len(each.to_be_marked) for each in book.students)
     if waiting:
         program.tell(f"{waiting} answers to be marked in {opened.table.path}")

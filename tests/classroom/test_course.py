@@ -98,6 +98,27 @@ def test_what_a_person_gave_is_kept_and_counts(
     assert moodle[0]["Grade"] == "6.5"
 
 
+def test_a_lab_without_works_is_not_in_the_total_and_the_report_says_it(
+    course: CourseFolder,
+) -> None:
+    for path in (course.folder / "downloads" / "two").rglob("*.yaml"):
+        path.unlink()
+    main(["course", "grade"])
+    assert rows(course.folder)[S1]["total %"] == "100"
+    assert rows(course.folder)[S1]["two note"] == "missing"
+    page = (course.folder / f"marks/reports/{S1}.html").read_text()
+    assert "no work of this lab is handed in yet; it is not in the total" in page
+
+
+def test_a_damaged_work_names_its_file_once(
+    course: CourseFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = course.put("one", S4, "rdmalab: 1\nkind: submission\nlines: [\x00\n")
+    main(["course", "grade"])
+    (told,) = [row for row in capsys.readouterr().err.splitlines() if "unreadable: " in row]
+    assert told.count(path.name) == 1, told
+
+
 def test_points_do_not_count_for_another_answer(course: CourseFolder) -> None:
     main(["course", "grade"])
     path = course.folder / "remarks.csv"
