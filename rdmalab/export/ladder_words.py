@@ -31,14 +31,11 @@ TIME, SINCE = 10, 9
 def moment(at_ns: int) -> str:
     """`2.315 us`, `67.1123 ms`, `59.35351 s`: as many digits as TIME columns have room for.
 
-    Packets of one message leave 100 ns apart, also after a wait of seconds. Not rounded: that
-    could carry into one more column.
+    Packets of one message leave 100 ns apart, also after a wait of seconds.
     """
     size, unit = next((row for row in _UNITS if at_ns >= row[0]), _UNITS[-1])
-    whole, rest = divmod(at_ns, size)
-    places = len(str(size)) - 1
-    digits = f"{rest:0{places}}"[: max(0, TIME - len(f"{whole}. {unit}"))]
-    return f"{whole}.{digits} {unit}" if digits else f"{whole} {unit}"
+    texts = (f"{at_ns / size:.{places}f} {unit}" for places in range(len(str(size)) - 1, 0, -1))
+    return next((text for text in texts if len(text) <= TIME), f"{at_ns / size:.0f} {unit}")
 
 
 def since(wait_ns: int) -> str:
