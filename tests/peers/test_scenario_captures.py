@@ -35,7 +35,7 @@ from tests.tools import needs
 from tests.wire.scapy_frames import scapy_icrc
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SendWqe
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = _ROOT / "rdmalab" / "guide" / "pages"
