@@ -9,6 +9,7 @@ from rdmalab.book.html import Markup, joined, tag
 from rdmalab.book.page import HOME, STATEMENTS, Found, Page
 from rdmalab.book.words import Linker
 from rdmalab.scenario.coverage import CoverageModel, StatementModel
+from rdmalab.views.fmt import count
 
 _MOST_OF_SUMMARY = 180
 
@@ -23,8 +24,8 @@ def home(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Page:
     ]
     parts = [
         tag("h1", "Lessons"),
-        tag("p", f"{lessons} lessons about RDMA verbs, each played when these pages were made: "
-            "what was typed, what was on the wire, what must be true. ", class_="about"),
+        tag("p", f"{count(lessons, 'lesson')} about RDMA verbs, each played when these pages were "
+            "made: what was typed, what was on the wire, what must be true. ", class_="about"),
         *_begin(catalogue, titles),
         *(_folder(f"path-{path.name}", f"{path.name}: {path.title}", path.chapters, titles)
           for path in catalogue.paths),

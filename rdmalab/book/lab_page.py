@@ -89,7 +89,7 @@ def _rules(rules: Rules, linker: Linker) -> Markup:
     if rules.allow:
         items.append(f"Also allowed: {' '.join(rules.allow)}.")
     if rules.forbid:
-        items.append(f"Not allowed: {' '.join(rules.forbid)}.")
+        items.append(f"Not allowed: {', '.join(rules.forbid)}.")
     if rules.lock:
         items.append(f"Not to be changed: {' '.join(rules.lock)}.")
     if rules.past != "free":

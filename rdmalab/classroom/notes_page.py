@@ -50,7 +50,7 @@ def _aim(document: LabDocument) -> list[str]:
 
 def _values(document: LabDocument, name: str) -> str:
     parameter = document.params[name]
-    values = ", ".join(parameter.values)
+    values = ", ".join(parameter.choose or [f"{parameter.low} to {parameter.high}"])
     return f"{parameter.about}: {values}" if parameter.about else values
 
 

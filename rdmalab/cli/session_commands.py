@@ -83,6 +83,7 @@ def _judged(runner: "Runner") -> int:
 
 def _drawn(runner: "Runner", form: str, output: str) -> int:
     """Write the ladder of the packets after the setup."""
+    from rdmalab.export.ladder_plan import WHOLE
     from rdmalab.export.ladder_svg import ladder
     from rdmalab.shell.show_wire import drawing
 
@@ -90,7 +91,7 @@ def _drawn(runner: "Runner", form: str, output: str) -> int:
     steps = [result for result in runner.results if not result.step.is_setup]
     first = steps[0].first_record if steps else 0
     if form == "svg":
-        drawn = ladder(world, names, first).svg
+        drawn = ladder(world, names, first, WHOLE).svg
     else:
         drawn = drawing(world, names, _DRAWN_WIDTH, first)
     octets = f"{drawn}\n".encode()

@@ -26,7 +26,7 @@ LONGEST = 10_000  # events of one step: a runner gives up a journey that goes on
 _PLAIN = re.compile(r"[A-Za-z][^#]*[^:#\s]|[A-Za-z]")
 _MISREAD = re.compile(r": | #")
 _HAPPENED = "packets and device events"
-_NOTE = "The commands of {}, in order. Each note precedes a run."
+_NOTE = "The commands of {}, in order. Write a note before each run."
 
 
 class Unsavable(Exception):  # noqa: N818  (it says what the session is)
@@ -135,7 +135,9 @@ class _Retelling:
         while events := min(LONGEST, event - world.event):
             first = len(world.trace.records)
             self._run(events)
-            yield self._observed(_Step("run", f"step {events}", name=_HAPPENED), first)
+            ends = world.event == event and world.agenda.next_ns() is None
+            said = "until idle" if ends else f"step {events}"
+            yield self._observed(_Step("run", said, name=_HAPPENED), first)
         if wait_ns := at_ns - world.now_ns:
             world.advance(at_ns)
             yield _Step("run", spelled(wait_ns, Unit.NS))
