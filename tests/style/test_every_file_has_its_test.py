@@ -153,7 +153,7 @@ def test_every_file_has_its_test() -> None:
             continue
         if not own.exists() and (other is None or not (ROOT / "tests" / other).exists()):
             missing.append(str(relative))
-    assert not missing
+    assert not missing, "write tests/ROOM/test_NAME.py for each, or name its test in ELSEWHERE"
 
 
 def _is_only_words(file: Path) -> bool:

@@ -18,12 +18,12 @@ from tests.windows import lab_with
         ("bind_mw A.qp0 B.mw0", "other-node"),
     ],
 )
-def test_what_is_refused(line: str, rule: str) -> None:
+def test_bind_mw_and_alloc_mw_refused(line: str, rule: str) -> None:
     refused = refusal(lab_with(), line)
     assert (refused.rule, refused.errno) == (rule, EINVAL)
 
 
-def test_there_is_a_limit() -> None:
+def test_alloc_mw_limit() -> None:
     hca = lab_of().session.world.nodes["A"]
     for _ in range(hca.profile.caps.max_mw):
         lifecycle.alloc_mw(hca, 1, 1)
@@ -32,13 +32,13 @@ def test_there_is_a_limit() -> None:
     assert (caught.value.rule, caught.value.errno) == ("limit", ENOMEM)
 
 
-def test_a_window_gone_is_gone() -> None:
+def test_dealloc_mw_twice() -> None:
     lab = lab_with("dealloc_mw B.mw0")
     assert refusal(lab, "dealloc_mw B.mw0").rule == "use-after-destroy"
     assert refusal(lab, "bind_mw B.qp0 B.mw0").rule == "use-after-destroy"
 
 
-def test_a_window_stands_where_a_key_is_wanted_and_a_queue_pair_does_not() -> None:
+def test_mw_name_stands_for_its_rkey() -> None:
     lab = lab_with()
     line = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey={}"
     well(lab, line.format("B.mw0"))

@@ -6,7 +6,7 @@ from tests.labs import refusal, well
 from tests.sharing import ask, xrc
 
 
-def test_a_domain_is_opened_and_closed() -> None:
+def test_open_xrcd_and_close_xrcd() -> None:
     lab = xrc("open_xrcd A.xrcd0 fd=7 oflag=O_CREAT")
     assert (ask(lab, "A.xrcd0.fd"), ask(lab, "A.xrcd0.srqs")) == (7, 0)
     assert (ask(lab, "B.xrcd0.srqs"), ask(lab, "B.xrcd0.qps")) == (1, 1)
@@ -23,7 +23,7 @@ def test_a_domain_is_opened_and_closed() -> None:
         ("qp_type=RC pd=B.pd0 send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0", "qp-srq"),
     ],
 )
-def test_a_part_that_is_missing_or_too_much(parts: str, rule: str) -> None:
+def test_xrc_arguments_missing_or_surplus(parts: str, rule: str) -> None:
     no = refusal(xrc(), f"create_qp B.qp5 {parts}")
     assert (no.rule, no.errno) == (rule, 22)
 

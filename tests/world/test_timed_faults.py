@@ -25,7 +25,7 @@ def test_a_region_goes_while_packets_are_under_way_to_it() -> None:
     assert well(lab, "fault list").value == []
 
 
-def test_it_happens_at_its_time_and_not_before() -> None:
+def test_timed_fault_happens_at_its_time() -> None:
     lab = lab_of("fault dereg B.mr0 at=9.2us", _WRITE, "run 9.1us")
     assert struck(lab) == []
     assert status(lab) == "SUCCESS"
@@ -43,12 +43,12 @@ def test_a_killed_queue_pair_is_told_by_its_device_and_flushed() -> None:
     assert status(lab) == "RETRY_EXC_ERR"
 
 
-def test_without_a_time_and_without_a_packet_it_happens_next() -> None:
+def test_timed_fault_without_time_happens_next() -> None:
     lab = lab_of("run 3us", "fault kill A.qp0", "step")
     assert struck(lab) == [(3_000, "")]
 
 
-def test_it_happens_once_and_lost_packets_count() -> None:
+def test_timed_fault_happens_once_and_counts_lost_packets() -> None:
     lab = lab_of("fault drop A->B", "fault kill A.qp0 A->B opcode=RDMA_WRITE_LAST", _WRITE, "run")
     assert len(struck(lab)) == 1
     assert status(lab) == "WR_FLUSH_ERR"
@@ -66,7 +66,7 @@ def test_packets_behind_the_one_that_sets_it_off_do_not_set_it_off_again() -> No
         ("device_fatal A", "the device is gone"),
     ],
 )
-def test_what_cannot_happen_says_why(before: str, why_not: str) -> None:
+def test_timed_fault_that_cannot_happen_says_why(before: str, why_not: str) -> None:
     lab = lab_of("fault dereg A.mr0 at=1us", before, "run")
     assert struck(lab) == [(1_000, why_not)]
 
@@ -111,7 +111,7 @@ def test_what_is_cleared_does_not_happen_and_is_no_event() -> None:
         ("fault drop at=1us", "1us", "drop takes no at"),
     ],
 )
-def test_mistakes(line: str, under: str, message: str) -> None:
+def test_timed_fault_mistakes(line: str, under: str, message: str) -> None:
     lab = lab_of("run 2us")
     error = misread(lab, line)
     assert error.message == message
@@ -119,7 +119,7 @@ def test_mistakes(line: str, under: str, message: str) -> None:
     assert lab.session.world.network.cable.faults == []
 
 
-def test_it_is_planned_and_told_by_name() -> None:
+def test_timed_fault_is_listed_by_name() -> None:
     lab = lab_of("fault kill A.qp0 at=1us")
     (row,) = well(lab, "show agenda").value.rows
     assert row.text == "1.000 us A fault 1 is applied: kill A.qp0 at=1us (planned)"
@@ -130,7 +130,7 @@ def test_it_is_planned_and_told_by_name() -> None:
     assert "raised QP_FATAL" in told
 
 
-def test_history_knows_it() -> None:
+def test_timed_fault_in_the_history() -> None:
     """Names too: what is destroyed on the way is retired on each way there."""
     lab = lab_of("fault dereg B.mr0 A->B nth=2", _WRITE, "run", "reg_mr B.mr0 pd=B.pd0 length=64 "
                  "access=LOCAL_WRITE", "fault kill B.qp0 at=9ms", "run")  # fmt: skip
