@@ -7,8 +7,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.answers import Answer
 from rdmalab.hca import extended
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.session.breakpoints import told
 from rdmalab.session.history_query import HistoryQuery
 from rdmalab.session.lines import Reply, Script

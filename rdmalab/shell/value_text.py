@@ -10,7 +10,7 @@ from rdmalab.command import Thing
 from rdmalab.guide.article import Article
 from rdmalab.hca.attributes import AhAttr, Capacity
 from rdmalab.hca.polling import CurrentWc
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.show import render, render_rows
 from rdmalab.shell.show_qp import queue_parts, region_words, settings

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.ah import AddressHandle, is_group
-from rdmalab.hca.steering import Flow, spelled_field
+from rdmalab.hca.ah import is_group
+from rdmalab.hca.objects import AddressHandle, Flow
+from rdmalab.hca.steering import spelled_field
 from rdmalab.session.names import Names
 from rdmalab.spec.flows import FlowType
 from rdmalab.views import fmt

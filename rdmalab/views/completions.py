@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import channels
-from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.wr import Cqe
 from rdmalab.session.names import Names
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm, WcEx

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access

@@ -6,10 +6,8 @@ from typing import Annotated
 
 from rdmalab.command import Thing
 from rdmalab.hca import requester
-from rdmalab.hca.extended import Extended
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
-from rdmalab.hca.wr import SendWR
+from rdmalab.hca.qp import Extended, QueuePair
+from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, SendOps, WROpcode, is_local

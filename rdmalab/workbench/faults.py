@@ -23,12 +23,14 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.hca.attributes import Gid
-from rdmalab.hca.srq import SharedReceiveQueue, fail
+from rdmalab.hca.qp import SharedReceiveQueue
+from rdmalab.hca.srq import fail
 from rdmalab.session.session import Session
 from rdmalab.spec.packet_names import FRAME, PACKETS
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MTU
 from rdmalab.verbs.nouns import Qp, Srq
+from rdmalab.wire.headers import UDP, Ethernet, IPv4
 from rdmalab.wire.packet import MULTICAST_LID
 from rdmalab.world.chance import MILLION, Chance
 from rdmalab.world.faults import Corrupt, Delay, Drop, Duplicate, Fault, Mark, Match, Rate, Reorder
@@ -87,6 +89,7 @@ _AWAITED = ("direction", "opcode", "psn", "qp", "qpn", "nth", "p", "longer", "gi
 
 
 _SELECT = (*_AWAITED, "every", "count")
+_BTH = Ethernet.LENGTH + IPv4.LENGTH + UDP.LENGTH  # an ICRC covers this byte on every link layer
 
 
 def _reorder(number: int, match: Match, amounts: Amounts) -> Reorder:
@@ -99,8 +102,11 @@ def _reorder(number: int, match: Match, amounts: Amounts) -> Reorder:
 FAULTS: dict[str, FaultRow] = {
     "drop": FaultRow("The packets never arrive.", _SELECT, lambda n, match, _a: Drop(n, match)),
     "corrupt": FaultRow(
-        "Bit `bit` of byte `byte` of the frame flips.", (*_SELECT, "byte", "bit"),
-        lambda n, match, a: Corrupt(n, match, a.which.byte or 0, a.which.bit or 0),
+        "Bit `bit` of byte `byte` of the frame flips, by default bit 0 of byte 42, the opcode of a "
+        "BTH over IPv4.", (*_SELECT, "byte", "bit"),
+        lambda n, match, a: Corrupt(
+            n, match, _BTH if a.which.byte is None else a.which.byte, a.which.bit or 0
+        ),
     ),
     "duplicate": FaultRow(
         "A copy arrives `after` this time, or directly after the packet.", (*_SELECT, "after"),

@@ -19,7 +19,7 @@ from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.script import document, reports_of
 from rdmalab.shell.styled_text import Line, text_of
 from tests.digest import digest
-from tests.hostile.account import Account, in_an_empty_folder, printed, shrunk
+from tests.hostile.account import Account, printed, shrunk, with_own_folders
 from tests.hostile.typed import ASKING, mutants
 
 A_WORLD = 25  # lines typed in one world
@@ -73,17 +73,17 @@ async def _pause() -> None:
 
 def attack(chance: Random, count: int, account: Account) -> None:
     """Type so many lines, a world for each A_WORLD of them."""
-    with in_an_empty_folder():
-        while account.tries < count:
-            lines = list(mutants(chance, min(A_WORLD, count - account.tries)))
-            profile = chance.choice(PROFILES)
-            kind = Kind(profile, chance.random() < 0.8, chance.random() < 0.1)
-            account.tries += len(lines)
-            if problem := examined(kind, lines, account):
-                smaller = shrunk(lines, lambda some, k=kind: bool(examined(k, some)))  # type: ignore[misc]
-                account.failed(examined(kind, smaller) or problem, str(kind), *map(repr, smaller))
+    while account.tries < count:
+        lines = list(mutants(chance, min(A_WORLD, count - account.tries)))
+        profile = chance.choice(PROFILES)
+        kind = Kind(profile, chance.random() < 0.8, chance.random() < 0.1)
+        account.tries += len(lines)
+        if problem := examined(kind, lines, account):
+            smaller = shrunk(lines, lambda some, k=kind: bool(examined(k, some)))  # type: ignore[misc]
+            account.failed(examined(kind, smaller) or problem, str(kind), *map(repr, smaller))
 
 
+@with_own_folders()
 def examined(kind: Kind, lines: Sequence[str], account: Account | None = None) -> str | None:
     """What breaks when these lines are typed."""
     account = account or Account("again")

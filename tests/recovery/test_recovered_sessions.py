@@ -35,6 +35,7 @@ from rdmalab.recovery.write_ahead_log import (
     fingerprint,
 )
 from tests.diaries import HEAD, opened
+from tests.each import examples
 
 THERE = LoggedMoment(0, 0)
 
@@ -138,7 +139,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.dictionaries(_KEYS, _JSON, max_size=3), max_size=5), st.binary(max_size=9))
 def test_no_damage_is_a_traceback(records: list[Any], tail: bytes) -> None:
     book = read(octets(*records) + tail)

@@ -16,6 +16,7 @@ from rdmalab.views import fmt
 from rdmalab.vocabulary import VOCABULARY
 from tests.diaries import close_all, opened
 from tests.digest import digest
+from tests.each import examples
 from tests.labs import BUSY, RECV, SEND
 from tests.shell.talk import Talk
 
@@ -177,7 +178,7 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=examples(40), derandomize=True)
 @given(lines=st.lists(LINES, max_size=12))
 def test_any_session_comes_back(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     folder = tmp_path_factory.mktemp("kept")

@@ -80,10 +80,8 @@ class Pacing:
         self._drawing_s += time.process_time() - cpu
 
 
-class TabRow(Tabs):
-    """The tabs; they cannot be enlarged."""
-
-    ALLOW_MAXIMIZE = False
+class TabRow(Tabs, can_focus=False):
+    """The tabs; they have no keys of their own, so a click leaves the keys with the prompt."""
 
 
 class Main(Screen[None]):
@@ -213,16 +211,13 @@ class Main(Screen[None]):
     def _is_page(self, rows: int, is_change: bool) -> bool:
         """Whether an answer of so many rows opens a page.
 
-        Events are seen in the wire, too, and tasks in the strip: they cover nothing unless they
-        take half of the screen. A lesson that goes on, or a run that the user stops, shows the end.
+        Never of a run: its end says what came of it, and the wire has its events. Tasks are seen in
+        the strip, too: they cover nothing unless they take half of the screen.
         """
-        conversation, is_led = self.model.conversation, self._news()[0] is not None
-        has_run = conversation.run is not None
-        if has_run and (is_led or conversation.was_cut_off):
-            return False
-        is_seen = has_run or (is_led and is_change)
-        least = self.app.size.height // 2 if is_seen else 0
-        return rows >= max(self.prompt.size.height, least)
+        is_led = self._news()[0] is not None
+        least = self.app.size.height // 2 if is_led and is_change else 1
+        is_run = self.model.conversation.run is not None
+        return not is_run and rows >= max(self.prompt.size.height, least)
 
     def _choose_shown(self, text: str) -> None:
         """The cards follow `show` of a queue pair."""
