@@ -162,12 +162,14 @@ def timer(row: MarkerRow, *, resent: bool) -> list[str]:
             f"◷ {name} timer until {until}, then {psn} is sent again",
             f"◷ {psn} waits ({name}) until {until}",
             f"◷ {name} timer until {until}",
+            f"◷ {name} until {until}",
         ]
     if row.kind is Kind.TIMER_FIRED:
         then = f": {psn} is sent again" if resent else ""
         answer = f", {psn} has no answer" if name == "ack" and row.psn is not None else ""
-        brief = f"◷ {name} timer fires: resends {psn}" if resent else f"◷ {name} timer fires"
-        return [f"◷ {name} timer fires{answer}{then}", f"◷ {name} timer fires{then}", brief]
+        brief = f": resends {psn}" if resent else ""
+        found = dict.fromkeys((f"{answer}{then}", then, brief, ""))
+        return [f"◷ {name} timer fires{each}" for each in found]
     return [f"↺ {row.sentence}", f"↺ back to {psn}"]
 
 
