@@ -47,9 +47,7 @@ BOOLEANS = {"0": False, "1": True, "off": False, "on": True}
 _NAME = re.compile(
     r"(?:(?P<node>[A-Za-z_]\w*)\.)?(?P<name>[A-Za-z_]\w*)(?P<range>\[.*\])?", re.ASCII
 )
-_FIELD = re.compile(
-    r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)(?:\.(lkey|rkey|addr))?(?:\+(\w+))?", re.ASCII
-)
+_FIELD = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)(?:\.(lkey|rkey|addr))?(?:\+(\w+))?", re.ASCII)
 _RANGE = re.compile(r"\[(?:(?P<start>[^:\]]*)(?P<colon>:))?(?P<stop>[^:\]]+)\]")
 _BARE_NODE = re.compile(r"[A-Z]")
 _SURELY_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\[.*\])?", re.ASCII)

@@ -163,8 +163,9 @@ class CaptionBar(Bar):
         line = Content.styled(text, f"bold {click('event', event)}" if event >= 0 else "bold")
         found = [line.truncate(width, ellipsis=True)]
         if height > 1:
-            story = self.view.look("show story last=1").rows
-            found += [Content(f"  {row.text}").truncate(width, ellipsis=True) for row in story]
+            story = [row.text for row in self.view.look("show story last=1").rows]
+            found += [Content(f"  {each}").truncate(width, ellipsis=True)
+                      for each in story if each != told.text]  # fmt: skip
         return list(enumerate(found[:height]))
 
 

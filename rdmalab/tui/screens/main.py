@@ -269,10 +269,13 @@ class Main(Screen[None]):
         Where there is much, the wire grows with the session and never shrinks: no step moves it.
         """
         bottom, wire = self.query_one("#bottom"), self.query_one(f"#{WIRE}", Pane)
+        is_moving = (
+            self.model.conversation.running or self.maximized
+        )  # what is planned in a run goes
         if self._grown_for is not self.model.session:
             self._grown_for = self.model.session
             self.remove_class(*_SHARES)
-        elif wire.rows_drawn >= wire.size.height > 0 and not self.maximized:
+        elif wire.rows_drawn >= wire.size.height > 0 and not is_moving:
             for name in [name for name in _SHARES if not self.has_class(name)][:1]:
                 self.add_class(name)
                 self.frame_soon()
