@@ -76,7 +76,7 @@ def facts(row: PacketRow, room: int) -> list[str]:
     """What the label does not say, the most important first."""
     resent = next((text for text in again(row) if len(text) <= room), "")
     found = [resent, *row.troubles]
-    found += [] if row.timer is None else [f"wait {fmt.duration(RNR_NS[row.timer])}"]
+    found += [] if row.timer is None or row.failed else [f"wait {fmt.duration(RNR_NS[row.timer])}"]
     found += [f"{row.length} B"] if row.length and row.psn is not None else []
     found += [row.remark, "ack_req" if row.ack_req else ""]
     found += [] if row.dlid is None else [f"dlid={row.dlid}"]
