@@ -9,7 +9,7 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import CqePlace, Send
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import ProgramState

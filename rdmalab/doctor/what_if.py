@@ -21,8 +21,8 @@ from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import Send
 from rdmalab.doctor.work.unanswered_sends import unanswered
 from rdmalab.grammar.nodes import Node
-from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.wr import SendWqe
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec

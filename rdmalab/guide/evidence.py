@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from rdmalab.guide.implemented import member_names, named_members
-from rdmalab.hca import admission, extended, request_packets, send_checks
+from rdmalab.hca import admission, extended, requester, send_checks
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import Access, MWType, Rereg
@@ -66,7 +66,7 @@ def _qp_type(device: Device, qp_type: QPType) -> bool:
         or _NEEDS.get(qp_type, "create_qp") not in device.words
     ):
         return False
-    return any(request_packets.BUILD.get(TRANSPORTS[qp_type].service, {}))
+    return any(requester.BUILD.get(TRANSPORTS[qp_type].service, {}))
 
 
 def _service(device: Device, service: Service) -> bool:
@@ -87,7 +87,7 @@ def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
     if send_checks.check_opcode(hca, qp, SendWR(opcode=opcode), 0) is not None:
         return False
     message = WORK[opcode].message
-    builders = request_packets.BUILD[TRANSPORTS[qp_type].service]
+    builders = requester.BUILD[TRANSPORTS[qp_type].service]
     sends = message is not None and message in builders
     if opcode is WROpcode.TSO:  # more than the SEND it looks like on the wire
         sends = False

@@ -9,8 +9,7 @@ from rdmalab.command import NotUnderstood, Region, Span, Thing
 from rdmalab.grammar.enum_words import readings
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.quantities import whole
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.mw import MemoryWindow
+from rdmalab.hca.objects import MemoryRegion, MemoryWindow
 from rdmalab.spec.packet_names import PACKETS
 from rdmalab.spec.records import Record, packet_of
 from rdmalab.spec.refusals import SYNDROMES, Syndrome

@@ -12,8 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
-    from rdmalab.hca.wr import SendWR
+    from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
     from rdmalab.spec.async_events import AsyncEvent
     from rdmalab.spec.completions import Arm
     from rdmalab.spec.limits import LinkLayer, PortState

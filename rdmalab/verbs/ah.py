@@ -4,9 +4,9 @@ from typing import Annotated
 
 from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import groups, lifecycle
-from rdmalab.hca.ah import AddressHandle
-from rdmalab.hca.attributes import TO_NODE, AhAttr, Gid
-from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.ah import TO_NODE
+from rdmalab.hca.attributes import AhAttr, Gid
+from rdmalab.hca.objects import AddressHandle, ProtectionDomain
 from rdmalab.hca.qp import QueuePair
 from rdmalab.verbs.nouns import Ah, NewAh, Pd, Qp
 from rdmalab.verbs.same_node import on

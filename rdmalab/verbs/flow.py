@@ -1,9 +1,9 @@
 """Flow rules: which arriving frames a RAW_PACKET queue pair gets."""
 
 from rdmalab.command import VERB, Noun, Thing, command
-from rdmalab.hca import flows, steering
+from rdmalab.hca import objects, steering
+from rdmalab.hca.objects import FlowAttr, FlowSpec
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.steering import FlowAttr, FlowSpec
 from rdmalab.verbs.nouns import Flow, NewFlow, Qp
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
@@ -31,7 +31,7 @@ def create_flow(
     See: ibv_create_flow(3)
     """
     hca = on(world, flow.node, qp)
-    made = flows.create(hca, world.find(qp, QueuePair), attr or FlowAttr(), spec or FlowSpec())
+    made = steering.create(hca, world.find(qp, QueuePair), attr or FlowAttr(), spec or FlowSpec())
     return Thing(Noun.FLOW, flow.node, made.number)
 
 
@@ -42,4 +42,4 @@ def destroy_flow(world: World, flow: Flow) -> None:
     Example: destroy_flow B.flow0
     See: ibv_create_flow(3)
     """
-    flows.destroy(*world.at(flow, steering.Flow))
+    steering.destroy(*world.at(flow, objects.Flow))

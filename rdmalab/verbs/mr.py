@@ -2,8 +2,7 @@
 
 from rdmalab.command import VERB, Bytes, Noun, Thing, command
 from rdmalab.hca import mr as memory_regions
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.objects import MemoryRegion, ProtectionDomain
 from rdmalab.hca.wr import U64
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.verbs.nouns import Mr, NewMr, Pd

@@ -5,8 +5,7 @@ from typing import Annotated
 from rdmalab.command import VERB, Alias, Noun, Thing, command
 from rdmalab.hca import bind, lifecycle
 from rdmalab.hca.bind import MwBind
-from rdmalab.hca.mw import MemoryWindow
-from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.objects import MemoryWindow, ProtectionDomain
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import BIND
 from rdmalab.spec.access import MWType

@@ -2,7 +2,7 @@
 
 from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import lifecycle
-from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.objects import ProtectionDomain
 from rdmalab.verbs.nouns import NewPd, Pd
 from rdmalab.world.world import World
 

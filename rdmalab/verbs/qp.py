@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from rdmalab.command import VERB, Bits, Noun, Thing, command
 from rdmalab.hca import modify, qp_lifecycle
-from rdmalab.hca.attributes import ADDRESS, ALTERNATE, FIELDS, Capacity, QpAttr
+from rdmalab.hca.ah import AH, ALT_AH
+from rdmalab.hca.attributes import FIELDS, Capacity, QpAttr
 from rdmalab.hca.errors import check_useful
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import Attr, QPType, fields_of
@@ -72,7 +73,7 @@ def modify_qp(
     world: World,
     qp: Qp,
     *,
-    attr: Annotated[QpAttr, ADDRESS, ALTERNATE],
+    attr: Annotated[QpAttr, AH, ALT_AH],
     attr_mask: Attr | None = None,
 ) -> None:
     """Move a queue pair to another state, or change its attributes.

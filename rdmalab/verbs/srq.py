@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import srq_lifecycle
-from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange
+from rdmalab.hca.objects import ProtectionDomain
+from rdmalab.hca.qp import Parts, SharedReceiveQueue
+from rdmalab.hca.srq import SrqCapacity, SrqChange
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.verbs.nouns import Cq, NewSrq, Pd, Srq, Xrcd
 from rdmalab.verbs.post import BadRecvWr, RecvList, no_queue, posted
@@ -106,7 +107,8 @@ def get_srq_num(world: World, srq: Srq) -> int:
 def destroy_srq(world: World, srq: Srq) -> None:
     """Destroy a shared receive queue; what waits in it vanishes.
 
-    EBUSY while a queue pair is tied to it or uses one of its receives.
+    EBUSY while a queue pair is tied to it or uses one of its receives. Waits until all events of it
+    that were read are acknowledged.
 
     Example: destroy_srq A.srq0
     See: ibv_create_srq(3)

@@ -1,9 +1,8 @@
 """Thread domains and parent domains: queue pairs without a lock."""
 
 from rdmalab.command import VERB, Noun, Thing, command
-from rdmalab.hca import thread_domains
-from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.thread_domains import ThreadDomain
+from rdmalab.hca import lifecycle
+from rdmalab.hca.objects import ProtectionDomain, ThreadDomain
 from rdmalab.verbs.nouns import NewPd, NewTd, Pd, Td
 from rdmalab.verbs.same_node import on
 from rdmalab.world.world import World
@@ -18,7 +17,7 @@ def alloc_td(world: World, td: NewTd) -> Thing:
     Example: alloc_td A.td0
     See: ibv_alloc_td(3); help alloc_parent_domain
     """
-    made = thread_domains.alloc_td(world.nodes[td.node])
+    made = lifecycle.alloc_td(world.nodes[td.node])
     return Thing(Noun.TD, td.node, made.number)
 
 
@@ -31,7 +30,7 @@ def dealloc_td(world: World, td: Td) -> None:
     Example: dealloc_td A.td0
     See: ibv_alloc_td(3)
     """
-    thread_domains.dealloc_td(*world.at(td, ThreadDomain))
+    lifecycle.dealloc_td(*world.at(td, ThreadDomain))
 
 
 @command(VERB)
@@ -46,5 +45,5 @@ def alloc_parent_domain(world: World, parent: NewPd, *, pd: Pd, td: Td | None = 
     """
     hca = on(world, parent.node, pd, *([td] if td else []))
     thread = world.find(td, ThreadDomain) if td else None
-    made = thread_domains.alloc_parent_domain(hca, world.find(pd, ProtectionDomain), thread)
+    made = lifecycle.alloc_parent_domain(hca, world.find(pd, ProtectionDomain), thread)
     return Thing(Noun.PD, parent.node, made.number)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import srq_lifecycle
+from rdmalab.hca.objects import XrcDomain
 from rdmalab.hca.wr import QpNumber
-from rdmalab.hca.xrcd import XrcDomain
 from rdmalab.spec.srq import OpenFlag
 from rdmalab.spec.states import QPType
 from rdmalab.verbs.nouns import NewQp, NewXrcd, Xrcd

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.ah import AddressHandle, is_group
+from rdmalab.hca.ah import is_group
+from rdmalab.hca.objects import AddressHandle
 from rdmalab.session.names import Names
 from rdmalab.views import fmt
 from rdmalab.views.columns import describe_fields

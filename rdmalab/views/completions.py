@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.session.names import Names
 from rdmalab.spec.completions import Arm, WcEx
 from rdmalab.spec.records import Kind, Record

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import channels
-from rdmalab.hca.channels import CompChannel
+from rdmalab.hca.objects import CompChannel
 from rdmalab.session.names import Names
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.views.columns import Col, Meaning, describe

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.steering import Flow, spelled_field
+from rdmalab.hca.objects import Flow
+from rdmalab.hca.steering import spelled_field
 from rdmalab.session.names import Names
 from rdmalab.spec.flows import FlowType
 from rdmalab.views import fmt

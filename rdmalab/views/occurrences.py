@@ -11,7 +11,7 @@ from typing import Any
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent

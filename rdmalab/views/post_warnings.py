@@ -8,10 +8,8 @@ from rdmalab.hca import extended
 from rdmalab.hca.device import Hca
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wqe import SendWqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
+from rdmalab.hca.wr import SGE, SendWqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.builders import INLINE_SETTERS

@@ -10,7 +10,7 @@ from rdmalab.grammar.functions import NOUN_WORDS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Path
 from rdmalab.grammar.operators import SINCE
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.names import Names
 from rdmalab.spec.records import (
     Kind,

@@ -7,8 +7,7 @@ from typing import Annotated
 from rdmalab.command import Thing
 from rdmalab.hca import requester
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
-from rdmalab.hca.wr import SendWR
+from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.spec.records import Kind, recv_wqe_of, send_wqe_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode, is_local

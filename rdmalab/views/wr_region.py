@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rdmalab.hca.extended import Extended
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import Extended, QueuePair
 from rdmalab.spec.work import SendFlags, SendOps
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import SCRIPTABLE, Bits, NotUnderstood, Noun, Range, Region, Thing, command
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
 from rdmalab.world.world import World

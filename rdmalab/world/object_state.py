@@ -12,24 +12,26 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.attributes import AhAttr, Capacity
-from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.environment import Timer
 from rdmalab.hca.memory import Memory
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.mw import MemoryWindow
-from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
-from rdmalab.hca.tables import Table
-from rdmalab.hca.thread_domains import ThreadDomain
-from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
-from rdmalab.hca.wr import SGE, Buffer, RecvWR, SendWR, WildPointer
-from rdmalab.hca.xrcd import XrcDomain
+from rdmalab.hca.objects import (
+    AddressHandle,
+    CompChannel,
+    Flow,
+    FlowAttr,
+    FlowSpec,
+    MemoryRegion,
+    MemoryWindow,
+    ProtectionDomain,
+    Table,
+    ThreadDomain,
+    XrcDomain,
+)
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
+from rdmalab.hca.wr import SGE, Buffer, Cqe, RecvWqe, RecvWR, SendWqe, SendWR, WildPointer
 from rdmalab.wire import packet
 from rdmalab.wire.frame import Frame
 from rdmalab.world.event_queue import EventQueue

@@ -11,7 +11,7 @@ from typing import cast
 from rdmalab.command import Noun
 from rdmalab.hca.device import Hca
 from rdmalab.hca.memory import PAGE
-from rdmalab.hca.tables import Numbered, Table
+from rdmalab.hca.objects import Numbered, Table
 from rdmalab.spec.records import (
     Kind,
     Record,

@@ -15,7 +15,7 @@ from rdmalab.world.transit import Transit
 
 if TYPE_CHECKING:
     from rdmalab.hca.device import Hca
-    from rdmalab.hca.mr import MemoryRegion
+    from rdmalab.hca.objects import MemoryRegion
     from rdmalab.hca.qp import QueuePair
 
 DEREG, KILL = "dereg", "kill"

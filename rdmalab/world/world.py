@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca.device import Hca
 from rdmalab.hca.errors import refused
-from rdmalab.hca.tables import Table
+from rdmalab.hca.objects import Table
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame

@@ -33,7 +33,7 @@ from tests.tools import needs
 from tests.wire.scapy_frames import scapy_icrc
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SendWqe
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.rdmalab.yaml"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.command import NotUnderstood
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner

@@ -133,7 +133,7 @@ def test_going_back_is_no_news_and_another_world_has_its_own() -> None:
     assert not noticed(talk, "run")
     other = Talk("use rc_pair", _BAD, width=120)
     other.ask("run")
-    trouble = talk.conversation.voice.trouble
+    trouble = talk.conversation.output.trouble
     assert not trouble.rows(talk.lab.session, 0, 80)
     assert trouble.rows(other.lab.session, 0, 80)
     assert ErrorNotice().rows(other.lab.session, 0, 80)

@@ -9,7 +9,7 @@ from rdmalab.compat.pyverbs.c_types import U8, U16, U32, U64
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.struct import Field, Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import gid_str_to_array
-from rdmalab.hca.ah import AddressHandle
+from rdmalab.hca.objects import AddressHandle
 from rdmalab.spec.work import WCFlags
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.mw import BindRefusal, MemoryWindow
+from rdmalab.hca.mw import BindRefusal
+from rdmalab.hca.objects import MemoryRegion, MemoryWindow
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import Kind, event_of, reason_of

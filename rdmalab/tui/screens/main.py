@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from rdmalab.command import Noun
+from rdmalab.recovery.bug_reports import called, report
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from rdmalab.shell.styled_text import Line, plain, rows, shown
 from rdmalab.tui.app_model import CARD, AppModel
@@ -22,7 +23,6 @@ from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
 from rdmalab.tui.world_view import WorldView
 from rdmalab.views import packets
-from rdmalab.workbench.bug_reports import called, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -81,10 +81,8 @@ class Pacing:
         self._drawing_s += time.process_time() - cpu
 
 
-class TabRow(Tabs):
-    """The tabs; they cannot be enlarged."""
-
-    ALLOW_MAXIMIZE = False
+class TabRow(Tabs, can_focus=False):
+    """The tabs; they have no keys of their own, so a click leaves the keys with the prompt."""
 
 
 class Main(Screen[None]):
@@ -220,7 +218,7 @@ class Main(Screen[None]):
         """
         is_led = self._news()[0] is not None
         least = self.app.size.height // 2 if is_led and is_change else 1
-        is_run = self.model.conversation.has_run
+        is_run = self.model.conversation.run is not None
         return not is_run and rows >= max(self.prompt.size.height, least)
 
     def _choose_shown(self, text: str) -> None:
@@ -241,8 +239,8 @@ class Main(Screen[None]):
             self.app.push_screen(page)
 
     def _news(self) -> News:
-        talk = self.model.conversation
-        return self.model.exercise or self.model.walk, self.model.diagnosis, talk.checklist
+        exercise, diagnosis = self.model.exercise, self.model.diagnosis
+        return exercise or self.model.walk, diagnosis, self.model.conversation.checklist
 
     def frame_soon(self) -> None:
         """Draw once after the next refresh, however often that is asked for."""
