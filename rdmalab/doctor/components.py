@@ -5,9 +5,8 @@ from typing import TypeAlias
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.named import things_of
-from rdmalab.session.history import History
+from rdmalab.session.history import History, undone_afterwards
 from rdmalab.session.session import Session
-from rdmalab.session.visits import undone_afterwards
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, verb_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry

@@ -1,14 +1,12 @@
 """Evaluate an expression after every past event, and collect each new value."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rdmalab.command import Expression
 from rdmalab.session.breakpoints import answer
 from rdmalab.session.reverse import Jump
 from rdmalab.session.run_control import SLICE
-
-if TYPE_CHECKING:
-    from rdmalab.session.session import Session
+from rdmalab.session.session import Session
 
 
 class HistoryValue(NamedTuple):
@@ -24,7 +22,7 @@ class HistoryQuery(Jump):
 
     __slots__ = ("question", "readings")
 
-    def __init__(self, session: "Session", question: Expression) -> None:
+    def __init__(self, session: Session, question: Expression) -> None:
         super().__init__(session, session.history.here)
         self.question = question
         self.readings: list[HistoryValue] = []

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.branch import Place
 from rdmalab.session.reverse import BEGINNING, ENDING
 from rdmalab.session.run_control import PRESENT, UNITS
@@ -23,7 +23,7 @@ seeds = st.integers(0, 2**32 - 1)
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many stretches to look through, and most of the trace recalled."""
     for name, value in (("EVENTS_APART", 8), ("RECENT", 6), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def here(lab: Lab) -> Place:

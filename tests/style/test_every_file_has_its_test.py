@@ -89,7 +89,6 @@ ELSEWHERE = {
     "tui/console/pane.py": "tui/console/test_console.py",
     "shell/line_end.py": "shell/test_conversation.py",
     "compat/pyverbs/c_types.py": "compat/pyverbs/test_struct.py",
-    "session/branch.py": "session/test_history.py",
     "tui/launch.py": "tui/test_app.py",
     "tui/screens/answers.py": "tui/test_page.py",
     "tui/keys.py": "tui/test_bindings.py",
