@@ -20,7 +20,6 @@ from rdmalab.verbs import (
     xrcd,
 )
 from rdmalab.workbench import (
-    breakpoints,
     faults,
     files,
     help,  # noqa: A004
@@ -135,11 +134,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         rewind.diff,
     ),
     "breakpoints": (
-        breakpoints.break_,
-        breakpoints.watch,
-        breakpoints.breaks,
-        breakpoints.delete,
-        breakpoints.trace,
+        time.break_,
+        time.watch,
+        time.breaks,
+        time.delete,
+        time.trace,
     ),
     "programs": (programs.program, programs.stop, programs.programs),
     "memory": (

@@ -13,11 +13,11 @@ from importlib import metadata
 from pathlib import Path
 
 from rdmalab.cli.terminal_questions import TerminalAnswers
+from rdmalab.recovery.user_paths import settings_file, state_path
 from rdmalab.render.meanings import LOOKS
 from rdmalab.shell.styled_text import ASCII
 from rdmalab.views.columns import Meaning
 from rdmalab.workbench import settings
-from rdmalab.workbench.user_paths import settings_file, state_path
 
 _LEAST_COLUMNS, _LEAST_ROWS = 60, 16
 _PACKAGE = "rdmalab"

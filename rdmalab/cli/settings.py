@@ -14,8 +14,8 @@ def settings(*, name: str, value: str) -> int:
     They are kept in one file, which the list names: a line NAME = VALUE each. The options --theme,
     --ascii and --no-mouse replace them for one start. Exit code 2: the name or value is not legal.
     """
+    from rdmalab.recovery.user_paths import settings_file
     from rdmalab.workbench.settings import SETTINGS, WrongSetting, read, setting, write
-    from rdmalab.workbench.user_paths import settings_file
 
     try:
         if value:

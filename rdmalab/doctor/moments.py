@@ -270,6 +270,7 @@ def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
         *_failure(log, thing),
         *found,
         *([now] if exists(session.world, thing) else []),
+        *(Moment(rec.event_of(r), Why.ENDED) for r in log.about(Kind.CQ_OVERRUN, thing)[-1:]),
         *before,
     ]
 

@@ -71,9 +71,9 @@ class BindRefusal(StrEnum):
     OTHER_DOMAIN = "window, region and queue pair are not in one protection domain"
     RIGHTS = "a window has REMOTE_* rights, and ZERO_BASED if it is of type 2"
     NO_REGION = "the region does not exist, or a type 2 window was given no bytes of it"
-    REGION_FORBIDS = (
-        "the region lacks MW_BIND, or LOCAL_WRITE for a window to be written, or is zero based"
-    )
+    NOT_BINDABLE = "the region lacks MW_BIND"
+    READ_ONLY = "the region lacks LOCAL_WRITE, which the window's rights need"
+    ZERO_BASED = "the region is ZERO_BASED"
     OUTSIDE_REGION = "the bytes do not lie in the region"
 
 
@@ -100,13 +100,20 @@ def check_region(bind: Bind) -> bool:
     return bind.mr is not None
 
 
-def check_region_allows(bind: Bind) -> bool:
-    """True if the access flags of the region allow this window."""
-    if bind.mr is None:
-        return True
-    access = bind.mr.access
-    lacks_write = needs_local_write(bind.wr.bind_access) and not access & _LOCAL_WRITE
-    return bool(access & _MW_BIND) and not access & _ZERO_BASED and not lacks_write
+def check_bindable(bind: Bind) -> bool:
+    """True if the region has MW_BIND, or there is none."""
+    return bind.mr is None or bool(bind.mr.access & _MW_BIND)
+
+
+def check_writable(bind: Bind) -> bool:
+    """True if the region has LOCAL_WRITE, or the window's rights do not need it."""
+    needs_write = bind.mr is not None and needs_local_write(bind.wr.bind_access)
+    return not needs_write or bool(bind.mr and bind.mr.access & _LOCAL_WRITE)
+
+
+def check_not_zero_based(bind: Bind) -> bool:
+    """True if the region is not ZERO_BASED."""
+    return bind.mr is None or not bind.mr.access & _ZERO_BASED
 
 
 def check_range(bind: Bind) -> bool:
@@ -120,7 +127,9 @@ CHECKS: dict[BindRefusal, Callable[[Bind], bool]] = {
     BindRefusal.OTHER_DOMAIN: check_domain,
     BindRefusal.RIGHTS: check_rights,
     BindRefusal.NO_REGION: check_region,
-    BindRefusal.REGION_FORBIDS: check_region_allows,
+    BindRefusal.NOT_BINDABLE: check_bindable,
+    BindRefusal.READ_ONLY: check_writable,
+    BindRefusal.ZERO_BASED: check_not_zero_based,
     BindRefusal.OUTSIDE_REGION: check_range,
 }
 

@@ -1,7 +1,7 @@
 """Verbs of shared receive queues and XRC domains: create, modify, destroy."""
 
 from rdmalab.command import Refused
-from rdmalab.hca import invalid_pointers, lifecycle
+from rdmalab.hca import async_events, invalid_pointers, lifecycle
 from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import check_postable, refused, say_queue_too_small
 from rdmalab.hca.objects import XrcDomain
@@ -75,6 +75,7 @@ def destroy_srq(hca: Adapter, srq: SharedReceiveQueue) -> None:
         for qp in hca.qps.items.values()
     )
     lifecycle.check_unused(hca, lifecycle.count("QP", users))
+    async_events.check_acked(hca, "srq", srq.number)
     lifecycle.destroyed(hca, hca.srqs, srq)
 
 

@@ -107,7 +107,8 @@ def get_srq_num(world: World, srq: Srq) -> int:
 def destroy_srq(world: World, srq: Srq) -> None:
     """Destroy a shared receive queue; what waits in it vanishes.
 
-    EBUSY while a queue pair is tied to it or uses one of its receives.
+    EBUSY while a queue pair is tied to it or uses one of its receives. Waits until all events of it
+    that were read are acknowledged.
 
     Example: destroy_srq A.srq0
     See: ibv_create_srq(3)

@@ -19,8 +19,8 @@ ROCE_PORT = 4791
 IDENTIFICATION = 0  # RFC 6864: of no meaning in a datagram that may not be fragmented
 
 Reason = Literal[
-    "too-short", "ethertype", "ip", "udp-port", "udp-length", "tver", "opcode", "pad", "icrc",
-    "length", "lrh", "grh", "vcrc",
+    "too-short", "mac", "ethertype", "ip", "udp-port", "udp-length", "tver", "opcode", "pad",
+    "icrc", "length", "lrh", "grh", "vcrc",
 ]  # fmt: skip
 Described = list[tuple[str, list[tuple[str, int | bytes]]]]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from rdmalab import disk
-from rdmalab.workbench.user_paths import settings_file
+from rdmalab.recovery.user_paths import settings_file
 
 _MOST = 1 << 16  # bytes of the file
 _VALUE = r"""("[^"\n]*"|'[^'\n]*'|[^"'#\n]*?)(?=[ \t]*(#|$))"""

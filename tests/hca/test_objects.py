@@ -14,7 +14,7 @@ rkeys = st.integers(0, 2**32 - 1)
 
 
 @given(rkeys)
-def test_the_next_key_has_the_same_index_and_another_variant(rkey: int) -> None:
+def test_inc_rkey_keeps_the_index(rkey: int) -> None:
     following = objects.inc_rkey(rkey)
     assert following >> 8 == rkey >> 8
     assert following != rkey
@@ -22,7 +22,7 @@ def test_the_next_key_has_the_same_index_and_another_variant(rkey: int) -> None:
 
 
 @given(rkeys)
-def test_256_steps_lead_back(rkey: int) -> None:
+def test_inc_rkey_256_times_is_the_same_rkey(rkey: int) -> None:
     following = rkey
     for _ in range(256):
         following = objects.inc_rkey(following)
@@ -30,14 +30,14 @@ def test_256_steps_lead_back(rkey: int) -> None:
 
 
 @given(st.integers(1, 0x7FFFF), st.integers(1, 255))
-def test_a_window_is_found_by_its_key_whatever_the_variant(number: int, host: int) -> None:
+def test_mw_is_found_by_the_index_of_its_rkey(number: int, host: int) -> None:
     rkey = objects.window_key(number, host)
     assert objects.window_number(rkey) == number
     assert objects.window_number(objects.inc_rkey(rkey)) == number
 
 
 @given(st.integers(1, 0x7FFFF), st.integers(1, 255), st.integers(0, 255))
-def test_a_regions_key_is_no_windows(index: int, host: int, version: int) -> None:
+def test_rkey_of_a_region_is_not_found_as_a_window(index: int, host: int, version: int) -> None:
     key = objects.key_of(index, host, version)
     assert 0 < key < 2**32
     assert key >> 8 == index
@@ -46,16 +46,16 @@ def test_a_regions_key_is_no_windows(index: int, host: int, version: int) -> Non
 
 
 @given(st.integers(1, 0x3FFFF), st.integers(1, 255), st.integers(0, 255))
-def test_both_keys_of_a_region_tell_which_it_is(number: int, host: int, version: int) -> None:
+def test_lkey_and_rkey_find_their_region(number: int, host: int, version: int) -> None:
     for index in (2 * number, 2 * number + 1):
         assert objects.region_number(objects.key_of(index, host, version)) == number
 
 
-def test_it_is_a_number() -> None:
+def test_pd_handle_is_a_number() -> None:
     assert ProtectionDomain(5).number == 5
 
 
-def test_a_qp_reaches_only_regions_of_its_own_domain() -> None:
+def test_lkey_of_another_pd_is_refused() -> None:
     pair = Pair()
     other = pair.end("B").mr
     pair.a.issue(WROpcode.RDMA_READ, rkey=other.rkey, remote_addr=other.addr)

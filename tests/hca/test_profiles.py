@@ -1139,14 +1139,14 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("cell", "other", "scenario", "strict", "there"), ROWS)
-def test_one_cell_turns_one_outcome(
+def test_each_profile_cell_changes_one_outcome(
     cell: str, other: Any, scenario: Scenario, strict: Any, there: Any
 ) -> None:
     assert scenario(STRICT) == strict
     assert scenario(replace(STRICT, **{cell: other})) == there
 
 
-def test_every_cell_that_is_asked_has_its_row() -> None:
+def test_every_profile_cell_has_a_row_in_this_test() -> None:
     asked = set()
     for room in ("hca", "world"):
         for path in (Path(__file__).parents[2] / "rdmalab" / room).rglob("*.py"):

@@ -41,7 +41,7 @@ def other(pair: Pair) -> End:
         ("dst_port", 80, 1234),
     ],
 )
-def test_each_field_is_asked(name: str, value: int, wrong: int) -> None:
+def test_flow_rule_compares_each_field(name: str, value: int, wrong: int) -> None:
     pair = raw_pair()
     rule(pair.b, FlowType.NORMAL, priority=0, flags=0, **{name: value})
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
@@ -50,18 +50,18 @@ def test_each_field_is_asked(name: str, value: int, wrong: int) -> None:
     assert steer(pair.b.hca, FRAME) == []
 
 
-def test_all_that_a_rule_says_must_fit() -> None:
+def test_flow_rule_needs_all_its_fields_to_match() -> None:
     pair = raw_pair()
     rule(pair.b, dst_mac=B, dst_port=81)
     assert steer(pair.b.hca, FRAME) == []
 
 
-def test_ports_are_those_of_tcp_or_udp_only() -> None:
+def test_flow_rule_ports_are_of_tcp_or_udp() -> None:
     assert "dst_port" not in facts(Frame(bytes(14)))
     assert facts(Frame(udp_frame(dport=9)))["dst_port"] == 9
 
 
-def test_a_lower_priority_number_is_asked_first() -> None:
+def test_flow_priority_lower_number_first() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, priority=5, dst_mac=B)
@@ -70,7 +70,7 @@ def test_a_lower_priority_number_is_asked_first() -> None:
     assert steer(pair.b.hca, Frame(udp_frame())) == [pair.b.qp.number]
 
 
-def test_dont_trap_lets_the_frame_go_on() -> None:
+def test_flow_dont_trap_lets_the_frame_go_on() -> None:
     pair = raw_pair()
     second, third = other(pair), other(pair)
     rule(second, priority=1, flags=FlowFlags.DONT_TRAP, dst_port=80)
@@ -79,7 +79,7 @@ def test_dont_trap_lets_the_frame_go_on() -> None:
     assert steer(pair.b.hca, FRAME) == [second.qp.number, pair.b.qp.number]
 
 
-def test_dont_trap_goes_on_to_the_defaults_too() -> None:
+def test_flow_dont_trap_goes_on_to_the_defaults() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, flags=FlowFlags.DONT_TRAP, dst_port=80)
@@ -87,7 +87,7 @@ def test_dont_trap_goes_on_to_the_defaults_too() -> None:
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number, second.qp.number]
 
 
-def test_rules_that_say_the_same_share_each_gets_one_copy() -> None:
+def test_flow_rules_that_are_equal_get_one_copy_each() -> None:
     pair = raw_pair()
     second = other(pair)
     for end in (pair.b, second, second):
@@ -95,7 +95,7 @@ def test_rules_that_say_the_same_share_each_gets_one_copy() -> None:
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number, second.qp.number]
 
 
-def test_the_default_gets_what_no_rule_took() -> None:
+def test_flow_default_gets_what_no_rule_took() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, dst_port=80)
@@ -104,7 +104,7 @@ def test_the_default_gets_what_no_rule_took() -> None:
     assert steer(pair.b.hca, Frame(udp_frame())) == [second.qp.number]
 
 
-def test_the_multicast_default_comes_before_it_for_groups_only() -> None:
+def test_flow_multicast_default_is_before_the_default() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, FlowType.ALL_DEFAULT)
@@ -114,14 +114,14 @@ def test_the_multicast_default_comes_before_it_for_groups_only() -> None:
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
 
 
-def test_sniffers_stand_beside_all_that() -> None:
+def test_flow_sniffers_get_a_copy_besides() -> None:
     pair = raw_pair()
     rule(pair.b, FlowType.SNIFFER)
     assert sniffers(pair.b.hca) == [pair.b.qp.number]
     assert steer(pair.b.hca, FRAME) == []
 
 
-def test_fields_as_a_person_writes_them() -> None:
+def test_flow_fields_as_text() -> None:
     assert spelled_field("dst_mac", 0x02000A000001) == MAC_A
     assert spelled_field("dst_ip", ipv4_gid("10.0.0.2")) == "10.0.0.2"
     assert spelled_field("ether_type", 0x800) == "0x800"
@@ -135,7 +135,7 @@ def strict(**caps: Any) -> Profile:
     return replace(STRICT, caps=replace(STRICT.caps, **caps))
 
 
-def test_a_device_without_steering_has_no_rules() -> None:
+def test_create_flow_on_a_device_without_steering() -> None:
     bits = STRICT.caps.device_cap_flags & ~DeviceCap.MANAGED_FLOW_STEERING
     pair = raw_pair(profile=strict(device_cap_flags=bits))
     with pytest.raises(Refused) as refused:
@@ -143,7 +143,7 @@ def test_a_device_without_steering_has_no_rules() -> None:
     assert (refused.value.rule, refused.value.errno) == ("flow-support", ENXIO)
 
 
-def test_the_process_needs_cap_net_raw() -> None:
+def test_create_flow_needs_cap_net_raw() -> None:
     pair = raw_pair()
     pair.b.hca.profile = strict(cap_net_raw=0)
     with pytest.raises(Refused) as refused:
@@ -162,7 +162,7 @@ def test_the_process_needs_cap_net_raw() -> None:
         ("flow-spec", FlowAttr(FlowType.MC_DEFAULT, flags=_ON), FlowSpec(), "flags"),
     ],
 )  # fmt: skip
-def test_rules_that_make_no_sense(
+def test_create_flow_refuses_contradicting_rules(
     wrong: str, attr: FlowAttr, spec: FlowSpec, argument: str
 ) -> None:
     pair = raw_pair()
@@ -174,14 +174,14 @@ def test_rules_that_make_no_sense(
 
 
 @pytest.mark.parametrize("qp_type", [QPType.RC, QPType.UD])
-def test_a_rule_leads_to_a_raw_queue_pair(qp_type: QPType) -> None:
+def test_create_flow_needs_a_raw_packet_qp(qp_type: QPType) -> None:
     pair = Pair(qp_type=qp_type)
     with pytest.raises(Refused) as refused:
         rule(pair.b)
     assert refused.value.rule == "flow-qp-type"
 
 
-def test_there_is_room_for_so_many() -> None:
+def test_create_flow_limit_of_rules() -> None:
     pair = raw_pair(profile=strict(max_flow=1))
     rule(pair.b)
     with pytest.raises(Refused) as refused:
@@ -189,7 +189,7 @@ def test_there_is_room_for_so_many() -> None:
     assert refused.value.errno == ENOMEM
 
 
-def test_a_queue_pair_with_rules_cannot_be_destroyed() -> None:
+def test_destroy_qp_with_flows_is_ebusy() -> None:
     pair = raw_pair()
     made = rule(pair.b)
     with pytest.raises(Refused) as refused:

@@ -14,6 +14,7 @@ from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import Expect, saved
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
+from tests.each import examples
 from tests.labs import RECV, SEND, lab_of
 from tests.machine.sessions import random_lab
 
@@ -81,7 +82,7 @@ def test_it_fails_where_the_world_is_another() -> None:
         assert not runner.ok, told
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_whatever_was_observed_is_observed_again(chance: Random, profile: str) -> None:
     lab = random_lab(chance, profile)

@@ -19,6 +19,7 @@ from rdmalab.scenario.saving import Unsavable, saved
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
+from tests.each import examples
 from tests.machine.sessions import random_lab
 
 LINES = (
@@ -98,7 +99,7 @@ def test_the_words_of_an_administrator_are_steps_too(tmp_path: Path, lines: list
     assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=examples(60), derandomize=True)
 @given(st.lists(st.sampled_from(LINES), max_size=14), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_played_again_it_is_the_same_world(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], profile: str
@@ -216,7 +217,7 @@ def test_in_the_past_the_whole_branch_is_saved(tmp_path: Path) -> None:
     assert digest(replayed(lab, tmp_path).session.world.trace) == end
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_any_session_is_saved(
     tmp_path_factory: pytest.TempPathFactory, chance: Random, profile: str

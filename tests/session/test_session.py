@@ -8,6 +8,7 @@ from rdmalab.command import Invocation, NotUnderstood, Ref
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind, event_of, kind_of
 from rdmalab.world.world import World
+from tests.each import examples
 from tests.labs import (
     BUSY,
     RECV,
@@ -77,7 +78,7 @@ WORDS = (
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from(WORDS), max_size=14))
 def test_any_journal_played_again_is_the_same_world(lines: list[str]) -> None:
     lab = lab_of()

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from rdmalab import Lab
 from rdmalab.session import history
 from rdmalab.session.branch import Place
+from tests.each import examples
 from tests.labs import everything, fingerprint, still
 from tests.machine.sessions import random_lab, say_something
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=40, derandomize=True)
+few = settings(max_examples=examples(40), derandomize=True)
 BUSY = (
     "use rc_pair timeout=6 max_send_wr=16 max_recv_wr=16 cqe=64 mtu=256",
     "fault drop A->B p=5%", "fault duplicate B->A p=5%", "fault corrupt A->B p=2% byte=70",

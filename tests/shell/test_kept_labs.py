@@ -7,14 +7,14 @@ import pytest
 from rdmalab.classroom.lab_file import load
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.next_line import next_line
+from rdmalab.recovery.recovered_sessions import offer
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.files import found
 from rdmalab.shell import kept_labs
 from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import text_of
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.workbench.recovered_sessions import offer
-from rdmalab.workbench.user_paths import STATE
 from tests.diaries import HEAD, close_all, opened
 from tests.shell.talk import Talk
 
@@ -100,7 +100,7 @@ def test_in_a_lab_with_marks_only_hints_that_were_taken_are_offered() -> None:
 
 def test_beside_a_page_only_titles_are_printed(state: Path) -> None:
     talk = Talk(width=200)
-    talk.conversation.voice.notes_beside = NOTE_PAGE
+    talk.conversation.output.notes_beside = NOTE_PAGE
     opened_with = typed(talk, "tour")
     assert "now   1. RESET to INIT" in opened_with
     assert "A new queue pair is in RESET." not in opened_with
@@ -179,7 +179,7 @@ def text(talk: Talk) -> str:
 
 def test_each_lab_goes_on_where_it_was_left_and_is_offered(state: Path) -> None:
     talk = person(state, "load labs/sq-full student=s1", "answer see ENOMEM", POLL, "step")
-    talk.conversation.diary.begin_empty(HEAD)
+    talk.conversation.log.begin_empty(HEAD)
     assert kept_labs.offer() == (
         "Your work in labs/sq-full (s1), 1 of 7 points, is kept: lab goes on there."
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.workbench.user_paths import STATE
+from rdmalab.recovery.user_paths import STATE
 from tests.classroom.labs import plain_lab
 from tests.tui.stand import Stand, stand
 

@@ -20,6 +20,7 @@ from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.packet import EXTENDED, Flow, Packet, ipv4_gid, mac_of
 from rdmalab.wire.roce import encode
+from tests.each import examples
 from tests.labs import RECV, SEND, everything, lab_of, misread, packets, played_again, seen, well
 
 A, B = ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2")
@@ -179,7 +180,7 @@ def test_what_is_no_packet_has_no_psn_to_change() -> None:
 
 
 # --------------------------------------------------------------------------- anything at all
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.binary(min_size=1, max_size=120), min_size=1, max_size=5))
 def test_any_bytes(frames: list[bytes]) -> None:
     lab = lab_of(RECV, SEND)
@@ -210,7 +211,7 @@ def forged(draw: st.DrawFn) -> Packet:
     return packet
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(forged(), min_size=1, max_size=4))
 def test_any_packet_at_all(forgeries: list[Packet]) -> None:
     """Whatever it says, nobody stumbles; the queue pair may die of it, as a real one would."""
@@ -222,7 +223,7 @@ def test_any_packet_at_all(forgeries: list[Packet]) -> None:
     assert len(packets(lab, Kind.PACKET_RECEIVED, "B")) >= 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_any_packet_that_was_with_anything_changed(data: st.DataObject) -> None:
     lab = lab_of(RECV, SEND, "run")

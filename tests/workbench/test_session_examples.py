@@ -6,7 +6,7 @@ from rdmalab.guide.article import Article
 from rdmalab.guide.entry import Sort
 from rdmalab.lab import Lab
 from rdmalab.views import occurrence_search
-from rdmalab.workbench.session_examples import FINDERS
+from rdmalab.workbench.help_pages import FINDERS
 
 
 def asked(lab: Lab, line: str) -> Article:

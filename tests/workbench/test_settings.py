@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.user_paths import settings_file
 from rdmalab.workbench import settings
 from rdmalab.workbench.help import SettingChange
 from rdmalab.workbench.settings import SETTINGS, Settings, WrongSetting, choose, read, write
-from rdmalab.workbench.user_paths import settings_file
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rdmalab.hca.environment import Timer
 from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
 from rdmalab.world.trace import Trace
+from tests.each import examples
 from tests.pairs import image
 
 OWNERS = [("A", 1), ("A", 2), ("B", 1)]
@@ -140,7 +141,7 @@ def carry_out(clocks: Clocks, number: int, step: tuple[Any, ...]) -> Any:
             return clocks.pop(until_ns)
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300), derandomize=True)
 @given(step_lists)
 def test_it_does_what_a_plain_list_would_do(steps: list[tuple[Any, ...]]) -> None:
     clocks, model = Clocks(), Model()
@@ -163,7 +164,7 @@ def test_it_does_what_a_plain_list_would_do(steps: list[tuple[Any, ...]]) -> Non
                 model.remove(entry)
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300), derandomize=True)
 @given(step_lists, st.lists(times))
 def test_a_look_in_between_changes_no_order_and_no_cause(
     steps: list[tuple[Any, ...]], looks: list[int]

@@ -14,6 +14,7 @@ from rdmalab.spec.programs import PACE_NS, ProgramState
 from rdmalab.spec.records import A, Field, Kind, kind_of
 from rdmalab.world.program_state import Program
 from rdmalab.world.programs import programs_of, running
+from tests.each import examples
 from tests.labs import (
     RECV,
     SEND,
@@ -437,7 +438,7 @@ _SCRAPS = (
 _texts = st.lists(st.sampled_from(_SCRAPS), max_size=8).map("; ".join) | st.text(max_size=30)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_texts, _texts)
 def test_any_text_is_a_program_or_a_mistake_and_never_a_traceback(one: str, two: str) -> None:
     lab = lab_of(pair=_PAIR)
@@ -458,7 +459,7 @@ def _is_planned(lab: Lab, program: Program) -> bool:
     return any(entry[4] is program for entry in lab.session.world.agenda.heap)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_texts, _texts)
 def test_any_program_does_the_same_again(one: str, two: str) -> None:
     lab = lab_of(pair=_PAIR)

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from rdmalab.command import Noun
+from rdmalab.recovery.bug_reports import called, report
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from rdmalab.shell.styled_text import Line, plain, rows, shown
 from rdmalab.tui.app_model import CARD, AppModel
@@ -22,7 +23,6 @@ from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
 from rdmalab.tui.world_view import WorldView
 from rdmalab.views import packets
-from rdmalab.workbench.bug_reports import called, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -80,10 +80,8 @@ class Pacing:
         self._drawing_s += time.process_time() - cpu
 
 
-class TabRow(Tabs):
-    """The tabs; they cannot be enlarged."""
-
-    ALLOW_MAXIMIZE = False
+class TabRow(Tabs, can_focus=False):
+    """The tabs; they have no keys of their own, so a click leaves the keys with the prompt."""
 
 
 class Main(Screen[None]):
@@ -213,15 +211,13 @@ class Main(Screen[None]):
     def _is_page(self, rows: int, is_change: bool) -> bool:
         """Whether an answer of so many rows opens a page.
 
-        Events are seen in the wire, too, and tasks in the strip: they cover nothing unless they
-        take half of the screen. A lesson that goes on, or a run that the user stops, shows the end.
+        Never of a run: its end says what came of it, and the wire has its events. Tasks are seen in
+        the strip, too: they cover nothing unless they take half of the screen.
         """
-        talk, is_led = self.model.conversation, self._news()[0] is not None
-        if talk.has_run and (is_led or talk.stopped_after is not None):
-            return False
-        is_seen = talk.has_run or (is_led and is_change)
-        least = self.app.size.height // 2 if is_seen else 0
-        return rows >= max(self.prompt.size.height, least)
+        is_led = self._news()[0] is not None
+        least = self.app.size.height // 2 if is_led and is_change else 1
+        is_run = self.model.conversation.run is not None
+        return not is_run and rows >= max(self.prompt.size.height, least)
 
     def _choose_shown(self, text: str) -> None:
         """The cards follow `show` of a queue pair."""
@@ -241,8 +237,8 @@ class Main(Screen[None]):
             self.app.push_screen(page)
 
     def _news(self) -> News:
-        talk = self.model.conversation
-        return self.model.exercise or self.model.walk, self.model.diagnosis, talk.checklist
+        exercise, diagnosis = self.model.exercise, self.model.diagnosis
+        return exercise or self.model.walk, diagnosis, self.model.conversation.checklist
 
     def frame_soon(self) -> None:
         """Draw once after the next refresh, however often that is asked for."""

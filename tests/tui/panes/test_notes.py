@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.tui.panes.notes import NotesPane, StripPane
 from rdmalab.tui.world_view import WorldView
-from rdmalab.workbench.user_paths import STATE
 from tests.tui.pane_host import hosted
 
 LESSON = "load err/rnr-retry-exceeded"

@@ -11,19 +11,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.workbench import recovered_sessions
-from rdmalab.workbench.recovered_sessions import (
+from rdmalab.lab import Lab
+from rdmalab.recovery import recovered_sessions
+from rdmalab.recovery.recovered_sessions import (
     KEPT,
     SAID,
     LoggedLine,
+    Reread,
+    lines_again,
     offer,
     read,
     taken,
     volumes,
     waiting,
 )
-from rdmalab.workbench.write_ahead_log import MOMENT, SUFFIX, LoggedArrival, LoggedMoment, LogHeader
+from rdmalab.recovery.write_ahead_log import (
+    MOMENT,
+    SUFFIX,
+    LoggedArrival,
+    LoggedMoment,
+    LogHeader,
+    NullLog,
+    fingerprint,
+)
 from tests.diaries import HEAD, opened
+from tests.each import examples
 
 THERE = LoggedMoment(0, 0)
 
@@ -127,7 +139,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.dictionaries(_KEYS, _JSON, max_size=3), max_size=5), st.binary(max_size=9))
 def test_no_damage_is_a_traceback(records: list[Any], tail: bytes) -> None:
     book = read(octets(*records) + tail)
@@ -273,3 +285,30 @@ def test_a_date_that_cannot_be_does_not_count(tmp_path: Path, shift_s: int) -> N
     wrong = older if shift_s > 0 else newer
     os.utime(wrong, (now + shift_s, now + shift_s))
     assert waiting(tmp_path) == [newer, older]
+
+
+# --------------------------------------------------------------------------- run again
+def test_the_commands_of_a_line_that_run_again() -> None:
+    session = Lab().session
+
+    def again(text: str, commands: int | None = None) -> tuple[str, bool]:
+        return lines_again(session, LoggedLine(text, commands=commands))
+
+    assert again("step; show; run # x") == ("step\nrun", False)
+    assert again("step; show; run", 2) == ("step", False)
+    assert again("load x") == ("load x", True)
+    assert again("frobnicate") == ("", False)
+
+
+def test_a_line_read_again_knows_its_arrivals_and_then_halts() -> None:
+    there = LoggedArrival(LoggedMoment(1, 2), False)
+    line = LoggedLine("load x; run", False, [there], [("/x", fingerprint("text"))])
+    reread = Reread(line, NullLog(), may_go_on=False)
+    assert reread.path("x") == "/x"
+    assert reread.loaded("/x", "text") == ""
+    assert reread.path("y") == "y"
+    assert reread.known() == there
+    assert not reread.halted
+    assert reread.known() == LoggedArrival(LoggedMoment(-1, 0), True)
+    assert reread.halted
+    assert Reread(LoggedLine("next"), NullLog(), may_go_on=True).known() is None

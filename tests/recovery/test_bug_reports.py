@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.recovery import bug_reports
 from rdmalab.version import VERSION
-from rdmalab.workbench import bug_reports
 
 
 def raised() -> Exception:

@@ -15,9 +15,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from rdmalab.recovery.user_paths import is_locked_now, state_path
 from rdmalab.session.session import Session
 from rdmalab.version import VERSION
-from rdmalab.workbench.user_paths import is_locked_now, state_path
 
 LogRecord = dict[str, Any]
 """A line of the log file: a JSON object."""

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.workbench.user_paths import is_locked_now, state_path
+from rdmalab.recovery.user_paths import is_locked_now, state_path
 
 
 def test_the_directory_is_the_users_own_and_exists(

@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from rdmalab.recovery.user_paths import state_path
 from rdmalab.version import VERSION
-from rdmalab.workbench.user_paths import state_path
 
 FOLDER = "bugs"
 KEPT = 20

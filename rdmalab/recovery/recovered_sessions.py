@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rdmalab import disk
-from rdmalab.spec.profiles import PROFILES
-from rdmalab.views import fmt
-from rdmalab.workbench.user_paths import is_locked_now
-from rdmalab.workbench.write_ahead_log import (
+from rdmalab.command import NotUnderstood, Recovery
+from rdmalab.grammar.line import parse
+from rdmalab.recovery.user_paths import is_locked_now
+from rdmalab.recovery.write_ahead_log import (
     FORMAT,
     MOMENT,
     SUFFIX,
@@ -22,8 +22,13 @@ from rdmalab.workbench.write_ahead_log import (
     LoggedMoment,
     LogHeader,
     LogRecord,
+    NullLog,
+    fingerprint,
     sessions_path,
 )
+from rdmalab.session.session import Session
+from rdmalab.spec.profiles import PROFILES
+from rdmalab.views import fmt
 
 KEPT = 20
 """How many logs are kept; interrupted sessions that were not offered yet are kept too."""
@@ -31,6 +36,7 @@ SAID = 3
 """How often one interrupted session is offered; it can be continued after that too."""
 
 
+NOT_AGAIN = (Recovery.SKIP, Recovery.NEW_RECORDING)
 _MOMENT = len("20261122-180000")
 _CLOCKS_S = 3600  # by so much two clocks may differ
 
@@ -267,3 +273,50 @@ def _sentence(volume: LockedRecording, book: Recording, number: int) -> str:
     count = fmt.count(len(book.lines), "line")
     word = "continue" if number == 1 else f"continue {number}"
     return f"A session of {count} was interrupted: {word} restores it. ({when})"
+
+
+# --------------------------------------------------------------------------- run again
+class Reread(NullLog):
+    """The log while a logged line runs again: it supplies where the line stopped before."""
+
+    is_kept = True
+
+    def __init__(self, line: LoggedLine, log: NullLog, *, may_go_on: bool) -> None:
+        self.log = log
+        self.arrivals = list(line.arrivals)
+        self.loads = list(line.loads)
+        self.may_go_on = may_go_on  # journeys whose end is not known
+        self.halted = False
+
+    def known(self) -> LoggedArrival | None:
+        """The next logged end of a run; without one a stop, or None if the run may go on."""
+        if self.arrivals:
+            return self.arrivals.pop(0)
+        self.halted = not self.may_go_on
+        return LoggedArrival(LoggedMoment(-1, 0), True) if self.halted else None
+
+    def arrived(self, arrival: LoggedArrival) -> None:
+        """Write the end of a run to the new log."""
+        self.log.arrived(arrival)
+
+    def path(self, typed: str, number: int = 0) -> str:
+        """The logged path of the next file, or one after it; `typed` if none is logged."""
+        return self.loads[number][0] if number < len(self.loads) else typed
+
+    def loaded(self, path: str, text: str) -> str:
+        """Log the scenario; returns an error text if it differs from the logged one."""
+        if self.loads and self.loads.pop(0)[1] != fingerprint(text):
+            return f"{path} has changed since the session was recorded"
+        return self.log.loaded(path, text)
+
+
+def lines_again(session: Session, line: LoggedLine) -> tuple[str, bool]:
+    """The commands of a line that must run again, and whether it steps through a scenario."""
+    try:
+        parsed = parse(line.text, session.vocabulary, session.default_node, aliases=session.aliases)
+    except NotUnderstood:
+        return "", False
+    recovery = {each.name: session.vocabulary[each.name].facts.recovery for each in parsed}
+    again = [each for each in parsed[: line.commands] if recovery[each.name] not in NOT_AGAIN]
+    walks = any(recovery[each.name] is Recovery.REPEAT_WALK for each in again)
+    return "\n".join(each.line for each in again), walks

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.version import VERSION
-from rdmalab.workbench.write_ahead_log import (
+from rdmalab.recovery.write_ahead_log import (
     LoggedArrival,
     LoggedMoment,
     LogHeader,
@@ -21,6 +20,7 @@ from rdmalab.workbench.write_ahead_log import (
     head_of,
     place_of,
 )
+from rdmalab.version import VERSION
 from tests.diaries import opened
 
 NOTHING = "nothing is kept of this session"
