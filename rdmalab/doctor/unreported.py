@@ -15,7 +15,7 @@ from rdmalab.doctor.work.messages import Message, arrived, piece_of
 from rdmalab.doctor.work.ownership import filled_twice, overtakes, overwrites, refills
 from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Service

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from rdmalab.workbench.user_paths import STATE
 
 from rdmalab import cli
 from rdmalab.lab import Lab
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.saving import saved
 from tests.each import a_third, chance_of, drawn_numbers
 from tests.hostile import disks, faces, files, kills, lines, logs, words
