@@ -15,7 +15,7 @@ from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import undone_afterwards
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, at_ns_of, kind_of, line_number_of, node_of, object_of
-from rdmalab.world.program_state import Program
+from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

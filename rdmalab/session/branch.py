@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from rdmalab.session.journal import Journal
 from rdmalab.spec.records import Kind, kind_of
-from rdmalab.world.object_state import ObjectState
-from rdmalab.world.snapshots import SavedStates
+from rdmalab.world.snapshots import ObjectState, SavedStates
 from rdmalab.world.trace import Numbered
 
 

@@ -17,8 +17,8 @@ from rdmalab.session.names import Names
 from rdmalab.session.replayed_records import ReplayedRecords
 from rdmalab.spec.records import kept_of
 from rdmalab.world import snapshots
-from rdmalab.world.object_state import ObjectState, capture_object, restore_object
 from rdmalab.world.programs import programs_of
+from rdmalab.world.snapshots import ObjectState, capture_object, restore_object
 from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
 

@@ -99,7 +99,7 @@ class ReplayedRecords:
     def rare(self, before: int) -> Iterator[Numbered]:
         """Rare records older than this number, the newest first, without any replay.
 
-        Of repeated ones only some, see `session.retention`.
+        Of repeated ones only some, see `branch.both_ends`.
         """
         kept = self._history.branch.snapshots
         index = bisect_left(kept, before, key=lambda s: s.records)

@@ -1,9 +1,11 @@
 """Go back in time, and to any moment, between the beginning and the newest event."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from rdmalab.command import Moment, NotUnderstood
+from rdmalab.command import Expression, Moment, NotUnderstood
 from rdmalab.session.branch import Place
+from rdmalab.session.breakpoints import answer
 from rdmalab.session.run_control import SLICE, Idle, RunControl
 from rdmalab.session.session import Session
 from rdmalab.spec.records import RARE, Kind, Record, event_of, kind_of
@@ -221,3 +223,49 @@ def _to_checkpoint(session: Session, name: str, argument: str) -> RunControl:
     branch, place = session.checkpoints[name]
     session.history.switch(session.history.branches[branch])
     return Jump(session, place)
+
+
+# --------------------------------------------------------------------------- values of the past
+class HistoryValue(NamedTuple):
+    """The value from this event on."""
+
+    event: int
+    at_ns: int
+    value: object
+
+
+class HistoryQuery(Jump):
+    """A survey from the beginning to the current moment. readings: the values found so far."""
+
+    __slots__ = ("question", "readings")
+
+    def __init__(self, session: Session, question: Expression) -> None:
+        super().__init__(session, session.history.here)
+        self.question = question
+        self.readings: list[HistoryValue] = []
+
+    def go(self, events: int = SLICE) -> bool:
+        """Evaluate after up to `events` more past events; True when the survey is over."""
+        history = self.session.history
+        if self.over:
+            return True
+        if not self.readings:
+            history.seek(history.start)
+            self._read()
+        for _ in range(events):
+            if self.session.world.event >= self.place.event or not history.run(1):
+                self._arrive(self.place)
+                return True
+            self._read()
+        return False
+
+    def stop(self) -> None:
+        """Stop the survey; the readings so far remain, the moment is unchanged."""
+        self.session.history.seek(self.place)
+        super().stop()
+
+    def _read(self) -> None:
+        value = answer(self.session, self.question)
+        if not self.readings or value != self.readings[-1].value:
+            here = self.session.history.here
+            self.readings.append(HistoryValue(*here, value))

@@ -27,7 +27,7 @@ from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.resolve import Binder
 from rdmalab.spec.records import Kind, of_kinds
-from rdmalab.world.program_state import Carried
+from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
 Arguments = dict[str, object]

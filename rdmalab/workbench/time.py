@@ -16,7 +16,7 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.session.breakpoints import Breakpoint
-from rdmalab.session.history_query import HistoryQuery
+from rdmalab.session.reverse import HistoryQuery
 from rdmalab.session.run_control import UNITS, Idle, RunControl, Steps, When
 from rdmalab.session.session import Session
 

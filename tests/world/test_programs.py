@@ -12,8 +12,7 @@ from rdmalab.session import history, replayed_records
 from rdmalab.session.branch import Place
 from rdmalab.spec.programs import PACE_NS, ProgramState
 from rdmalab.spec.records import A, Field, Kind, kind_of
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of, running
+from rdmalab.world.programs import Program, programs_of, running
 from tests.each import examples
 from tests.labs import (
     RECV,
