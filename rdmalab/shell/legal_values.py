@@ -12,7 +12,7 @@ from rdmalab.command import NotUnderstood, Noun, Thing, kinds
 from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.keys import Slot
-from rdmalab.grammar.operators import SINCE
+from rdmalab.grammar.nodes import SINCE
 from rdmalab.guide.entry import PREFIX
 from rdmalab.guide.manual import titles
 from rdmalab.session.checkpoints import BEGINNING

@@ -12,9 +12,9 @@ from rdmalab.spec.timers import RNR_NS
 from rdmalab.views import fmt, occurrences
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.wire import frame as frames
+from rdmalab.wire.checksum import ICRC_LENGTH
 from rdmalab.wire.congestion import CONGESTION_EXPERIENCED
 from rdmalab.wire.frame import Frame, octets_of
-from rdmalab.wire.icrc import ICRC_LENGTH
 from rdmalab.wire.links import describe, layers
 from rdmalab.wire.packet import VCRC_LENGTH, Packet
 from rdmalab.world.world import World

@@ -8,8 +8,7 @@ from rdmalab.grammar.answers import Unknown
 from rdmalab.grammar.comparisons import fits, plain
 from rdmalab.grammar.functions import NOUN_WORDS
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Index, Path
-from rdmalab.grammar.operators import SINCE
+from rdmalab.grammar.nodes import SINCE, Index, Path
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.names import Names
 from rdmalab.spec.records import (

@@ -15,11 +15,10 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.session.branch import Branch, Place
-from rdmalab.session.history import History
+from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.reverse import ReverseRun, Rewind, go_to_moment, jump_to
 from rdmalab.session.run_control import UNITS, RunControl
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
 from rdmalab.views import changes, fmt
 from rdmalab.workbench.time import Granularity
 from rdmalab.workbench.view_requests import View
