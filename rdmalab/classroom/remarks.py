@@ -171,7 +171,7 @@ def mistakes(
     return wrong
 
 
-def _worth(lab: LabDocument, task: str) -> float:
+def _worth(lab: LabDocument, task: str) -> int:
     return lab.points if not task else next(each.points for each in lab.tasks if each.id == task)
 
 
