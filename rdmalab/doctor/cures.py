@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rdmalab.doctor.case import Case, Session, Sort, Subject
 from rdmalab.doctor.finding import Fix
 from rdmalab.doctor.fixes.recovery import flushed_sends, reposted
-from rdmalab.doctor.fixes.simple_fixes import needs_receive, once_more, post_send
+from rdmalab.doctor.fixes.simple_fixes import needs_receive, post_send, repost_flushed
 from rdmalab.doctor.moments import visit
 from rdmalab.doctor.report import Cause, Report, TriedFix
 from rdmalab.doctor.what_if import TrialOutcome, attempt
@@ -60,7 +60,7 @@ def _measure(asked: Case, subject: Subject) -> Subject:
 
 
 def _with(cure: Fix, asked: Case) -> Fix:
-    more = [line for line in once_more(asked) if line not in cure.lines]
+    more = [line for line in repost_flushed(asked) if line not in cure.lines]
     return Fix([*cure.lines, *more], note=cure.note)
 
 

@@ -168,7 +168,7 @@ def unlogged_moments(session: Session, log: Log, thing: Thing) -> list[Moment]:
 def _of_work(session: Session, log: Log, subject: Subject) -> list[Moment]:
     work = (Send if subject.sort is Sort.SEND else Receive)(session, subject, log)
     posted, ending = work.posted, work.ending
-    if posted is None and (attempt := attempts.latest(log, subject)) is not None:
+    if posted is None and (attempt := attempts.latest_attempt(log, subject)) is not None:
         posted = attempt.call.event
     found: list[Moment] = []
     if posted is None and ending is not None:

@@ -110,8 +110,8 @@ def _of_error_cause(error_cause: ErrorCause | None) -> list[Subject]:
 
 def _refused(case: Case) -> list[Subject]:
     """The call that had it, where that was refused for more than this one work request."""
-    attempt = attempts.latest(case.log, case.subject)
-    batch = batches.latest(case.log, case.subject) if attempt is None else None
+    attempt = attempts.latest_attempt(case.log, case.subject)
+    batch = batches.latest_batch(case.log, case.subject) if attempt is None else None
     call = batch.refusal(case.log) if batch is not None else None
     if attempt is not None:
         of_queue = attempt.call.refusal in attempts.OF_THE_QUEUE
@@ -181,7 +181,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         found += [] if undone(qp) else _unsignaled(case, waits.cqs, qp)
         for cq in waits.cqs:
             found += elsewhere(case.log, qp, cq.number)
-        batch = batches.latest(case.log, Subject(Sort.QP, qp.thing))
+        batch = batches.latest_batch(case.log, Subject(Sort.QP, qp.thing))
         batch = batch or batches.given_up(case.log, qp.thing)
         wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
         found += [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]

@@ -142,7 +142,7 @@ def _tried(log: Log, subject: Subject) -> tuple[int, int]:
         kind = post_kind(subject.thing, is_send=subject.sort is Sort.SEND)
         event = log.event_of(kind, subject.thing, subject.serial)
         return event or 0, subject.thing.number
-    refused = attempts.latest(log, subject)
+    refused = attempts.latest_attempt(log, subject)
     return (refused.call.event if refused is not None else -1), subject.thing.number
 
 

@@ -112,7 +112,7 @@ def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
         return  # the refused call is the trouble
     if qp.send_cq == cq and not undone(qp):
         yield from done_unsignaled(log, qp, since)
-        batch = batches.latest(log, Subject(Sort.QP, thing))
+        batch = batches.latest_batch(log, Subject(Sort.QP, thing))
         yield from (
             Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
         )

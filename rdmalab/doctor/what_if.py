@@ -246,7 +246,7 @@ def _was_meant(log: Log, thing: Thing, wqe: SendWqe, subject: Subject) -> bool:
     """Whether a request was asked about, built, or handed over in a call that was refused."""
     meant = Subject(Sort.SEND, thing, wr_id=wqe.wr.wr_id)
     asked = subject.sort is Sort.SEND and subject.wr_id == wqe.wr.wr_id
-    calls = attempts.latest(log, meant) or batches.latest(log, meant)
+    calls = attempts.latest_attempt(log, meant) or batches.latest_batch(log, meant)
     return (asked and subject.thing.node == thing.node) or calls is not None
 
 

@@ -6,7 +6,7 @@ from rdmalab.doctor.facts import obstacles, partners
 from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
+from rdmalab.doctor.fixes.reconnecting import reconnect, resend_to
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.spec.access import Access
@@ -54,7 +54,7 @@ def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> 
     if qp is None or wqe is None:
         return NA
     set_at, right = partners.peer_set_at(case, qp), case.qp_name(wanted)
-    lines = reconnect(case, qp, wanted) + once_more(case, qp, wqe.wr, wanted, after_reset=True)
+    lines = reconnect(case, qp, wanted) + resend_to(case, qp, wqe.wr, wanted, after_reset=True)
     return hinders(
         case,
         fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", set_at),
@@ -91,12 +91,12 @@ def _wrong_qpn_cure(
         if not found:
             return None, None
         name = case.qp_name(found[0])
-        return Fix(once_more(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
+        return Fix(resend_to(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
     peer = partners.meant(case.world, qp, node)
     if peer is None:
         return None, None
     lines = reconnect(case, qp, peer)
-    return Fix(lines + once_more(case, qp, wqe.wr, peer, after_reset=True)), peer
+    return Fix(lines + resend_to(case, qp, wqe.wr, peer, after_reset=True)), peer
 
 
 # ------------------------------------------------------------ wrong-gid
@@ -242,10 +242,10 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
     wr = send.wqe.wr
     if qp.transport.connected:
         lines = reconnect(case, qp, peer)
-        return Fix(lines + once_more(case, qp, wr, peer, after_reset=True))
+        return Fix(lines + resend_to(case, qp, wr, peer, after_reset=True))
     name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={peer.node}"
-    return Fix([made, *once_more(case, qp, wr, peer, ah=name)])
+    return Fix([made, *resend_to(case, qp, wr, peer, ah=name)])
 
 
 # ------------------------------------------------------------ no-grh
@@ -421,7 +421,7 @@ def _pkey_cure(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePai
         lines = simple_fixes.bring_up_again(case, qp, ours) + simple_fixes.bring_up_again(
             case, peer, theirs
         )
-    return Fix([*assigned, *lines, *once_more(case, qp, wqe.wr, peer, after_reset=True)])
+    return Fix([*assigned, *lines, *resend_to(case, qp, wqe.wr, peer, after_reset=True)])
 
 
 def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:

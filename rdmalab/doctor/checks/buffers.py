@@ -238,7 +238,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
         if before:
             sent = fact(f"{sender} continued and posted {fmt.wr(message.wqe.wr.wr_id)}, which "
                         "brought these bytes", message.posted)  # fmt: skip
-            return _found(case, before[-1], [sent], _once_more(case, before[-1], message))
+            return _found(case, before[-1], [sent], _after_wait(case, before[-1], message))
     return ok("no program went on too early and sent them")
 
 
@@ -274,7 +274,7 @@ def _found(case: Case, early: Early, evidence: list[Evidence], cure: Fix) -> Fin
     return fail(first, came, *evidence, *late, cure=cure, since=early.passed.event)
 
 
-def _once_more(case: Case, early: Early, message: Message) -> Fix:
+def _after_wait(case: Case, early: Early, message: Message) -> Fix:
     """What was to be waited for is there now: the same once more."""
     qp = find_qp(case.world, message.thing.node, message.thing.number)
     if early.came is None or qp is None:

@@ -85,7 +85,7 @@ def _missing_setter_cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
     def setters_of(built: Building) -> list[Invocation] | None:
         return [address, *rebuilding.setters(case, built)] if _needs(qp, built) else None
 
-    lines = rebuilding.once_more(case, batch, setters_of)
+    lines = rebuilding.rebuild(case, batch, setters_of)
     if not lines:
         return Fix(program=f"call {setter} after each builder")
     return Fix(
@@ -134,7 +134,7 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
 @check("region-not-completed")
 def region_not_completed(case: Case) -> Finding:
     """Whether its critical region is still open."""
-    batch = batches.latest(case.log, case.subject)
+    batch = batches.latest_batch(case.log, case.subject)
     if batch is None:
         return NA
     if batch.closed is not None:
@@ -162,7 +162,9 @@ _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr
 def region_aborted(case: Case) -> Finding:
     """Whether its critical region ended without posting it."""
     log, call = case.log, case.call
-    batch = batches.latest(log, case.subject) if call is None else batches.closed_by(log, call)
+    batch = (
+        batches.latest_batch(log, case.subject) if call is None else batches.closed_by(log, call)
+    )
     if batch is None:
         return NA
     if batch.closed is None:
@@ -201,7 +203,7 @@ def _region_aborted_cure(case: Case, batch: Batch, refusal: Call | None) -> Fix:
     """All of it again, without the mistake."""
     if refusal is not None and refusal.refusal != "inline-length":
         return Fix(program=f"correct it ({refusal.message}), and build the whole batch again")
-    lines = rebuilding.once_more(case, batch, lambda built: _by_reference(case, built))
+    lines = rebuilding.rebuild(case, batch, lambda built: _by_reference(case, built))
     if lines is None or batch.ending == OVERWRITTEN:
         return Fix(program="build the whole batch again, by one thread at a time")
     return Fix(lines)

@@ -27,7 +27,7 @@ from rdmalab.doctor.finding import (
     warn,
 )
 from rdmalab.doctor.fixes import recovery, simple_fixes
-from rdmalab.doctor.fixes.reconnecting import create_like, join, once_more, receive_at, reconnect
+from rdmalab.doctor.fixes.reconnecting import create_like, join, receive_at, reconnect, resend_to
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.limits import PortState
@@ -89,7 +89,7 @@ def _peer_state_cure(
     if qp.path is None:
         return None
     lines = reconnect(case, qp, peer)
-    return Fix(lines + once_more(case, qp, unanswered.wqe.wr, peer, after_reset=True))
+    return Fix(lines + resend_to(case, qp, unanswered.wqe.wr, peer, after_reset=True))
 
 
 # ------------------------------------------------------------ peer-type
@@ -120,7 +120,7 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
         f"destroy_qp {name}",
         create_like(case, peer, name, qp_type=qp.qp_type.name),
         *join(case, qp, name),
-        *once_more(case, qp, wr, peer, after_reset=True),
+        *resend_to(case, qp, wr, peer, after_reset=True),
     ]
     return Fix(lines)
 

@@ -355,10 +355,10 @@ def _cure(case: Case, cq: CompletionQueue, lost: Cqe) -> Fix:
         return Fix(program=f"make {name} for {needed(case, cq)}, and poll in time")
     polls = [f"poll_cq {name} num_entries={len(cq.cqes)}"] if cq.cqes else []
     lines = recreate(case, cq, cqe=max(needed(case, cq), cq.capacity + 1)) if cq.dead else polls
-    return Fix([*lines, *_once_more(case, qp, lost, after_reset=cq.dead)])
+    return Fix([*lines, *_lost_again(case, qp, lost, after_reset=cq.dead)])
 
 
-def _once_more(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> list[str]:
+def _lost_again(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> list[str]:
     """The work whose completion was lost."""
     if not lost.is_send:
         wqe = case.receive.wqe if case.receive is not None else None

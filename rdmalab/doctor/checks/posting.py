@@ -33,9 +33,9 @@ def not_posted(case: Case) -> Finding:
     subject = case.subject
     if subject.sort not in (Sort.SEND, Sort.RECV) or subject.serial >= 0:
         return NA
-    if (refused := attempts.latest(case.log, subject)) is not None:
+    if (refused := attempts.latest_attempt(case.log, subject)) is not None:
         return ok("a call tried to post it and was refused", refused.call.event)
-    if (built := batches.latest(case.log, subject)) is not None:
+    if (built := batches.latest_batch(case.log, subject)) is not None:
         return ok("it was built, and not posted", built.opened)
     if case.log.begins:
         return unknown("the log does not keep posts of that time")
@@ -106,7 +106,7 @@ _OWN_ITEM = (*attempts.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 @check("post-failed-ignored")
 def post_failed_ignored(case: Case) -> Finding:
     """Whether it was the bad_wr of a refused call, or came after it in the list."""
-    attempt = attempts.latest(case.log, case.subject)
+    attempt = attempts.latest_attempt(case.log, case.subject)
     if attempt is None:
         return NA
     rule, bad = attempt.call.refusal, attempt.is_bad(case.subject.wr_id)
@@ -162,7 +162,7 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     if not lines and not qp.state_row.starts_sends:
         program = "bring it up to RTS, and post then"
         return fail(*evidence, cure=Fix(program=program), since=call.event)
-    again = reposting.once_more(case, qp)
+    again = reposting.repost_refused(case, qp)
     return fail(*evidence, cure=Fix([*lines, *again]) if again else None, since=call.event)
 
 

@@ -6,7 +6,7 @@ from rdmalab.doctor.facts.undelivered import waiting_qps
 from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
 from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import once_more, reconnect, some_message
+from rdmalab.doctor.fixes.reconnecting import reconnect, resend_to, some_message
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import past
 from rdmalab.doctor.work.content import Posted, without
@@ -98,15 +98,15 @@ def _of_receive(case: Case) -> Finding:
 def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Fix | None:
     """Bring it up, and say the message once more."""
     if target.state_row.receives:
-        return Fix(once_more(case, qp, wr, target))
+        return Fix(resend_to(case, qp, wr, target))
     if target.state is QPState.INIT and not target.transport.connected:
         up = simple_fixes.move(case, target, QPState.INIT, QPState.RTR, {})
-        return Fix([up, *once_more(case, qp, wr, target)])
+        return Fix([up, *resend_to(case, qp, wr, target)])
     if target.transport.connected:
         lines = reconnect(case, qp, target)
     else:
         lines = simple_fixes.bring_up_again(case, target)
-    return Fix(lines + once_more(case, qp, wr, target, after_reset=True))
+    return Fix(lines + resend_to(case, qp, wr, target, after_reset=True))
 
 
 # ------------------------------------------------------------ write-no-signal

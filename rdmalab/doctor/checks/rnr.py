@@ -4,11 +4,12 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, Ending, QueuePair, Send, SendWqe, SharedReceiveQueue
 from rdmalab.doctor.facts import partners, shared
 from rdmalab.doctor.facts.bring_up import set_at
-from rdmalab.doctor.facts.full_queues import Backlog, after_polling, answer, backlog
+from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.facts.shared import source
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import once_more, receive_at, reconnect
+from rdmalab.doctor.fixes.reconnecting import receive_at, reconnect, resend_to
+from rdmalab.doctor.fixes.reposting import after_polling
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.send import MOST_PACKETS, post_kind
 from rdmalab.hca.wr import SendWR
@@ -208,9 +209,9 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 
 def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:
     if not qp.transport.acknowledged:
-        return Fix(once_more(case, qp, wqe.wr, target))
+        return Fix(resend_to(case, qp, wqe.wr, target))
     lines = reconnect(case, qp, target)
-    return Fix(lines + once_more(case, qp, wqe.wr, target, after_reset=True))
+    return Fix(lines + resend_to(case, qp, wqe.wr, target, after_reset=True))
 
 
 # ------------------------------------------------------------ srq-vs-rq

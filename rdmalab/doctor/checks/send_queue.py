@@ -5,9 +5,10 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe
 from rdmalab.doctor.facts import full_queues
-from rdmalab.doctor.facts.full_queues import Backlog, after_polling, answer, backlog, gets_on
+from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.doctor.fixes.reposting import after_polling
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.attempts import Attempt
 from rdmalab.spec.records import Kind, cqe_of, event_of
@@ -86,7 +87,7 @@ def _answer(call: Call | None) -> list[Evidence]:
 
 def _cure(case: Case, qp: QueuePair) -> Fix | None:
     """Only a reset empties it now; and what is posted then asks for a completion."""
-    again = reposting.once_more(case, qp, signaled=True, after_reset=True)
+    again = reposting.repost_refused(case, qp, signaled=True, after_reset=True)
     return Fix([*simple_fixes.bring_up_again(case, qp), *again]) if again else None
 
 
@@ -152,7 +153,7 @@ def polls_missing(case: Case) -> Finding:
         return ok("none of its completions waits to be polled")
     evidence = _on_cq(case, qp, cq, is_send=is_send)
     lines = [f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={last}"]
-    again = reposting.once_more(case, qp) if call is not None else []
+    again = reposting.repost_refused(case, qp) if call is not None else []
     return fail(*evidence, *_answer(call), cure=Fix(lines + again))
 
 

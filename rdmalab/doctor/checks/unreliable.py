@@ -6,7 +6,7 @@ from rdmalab.doctor.case import Call, Case, Content, QueuePair, RecvWqe, Send, S
 from rdmalab.doctor.facts import partners
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import once_more, piece, room
+from rdmalab.doctor.fixes.reconnecting import piece, resend_to, room
 from rdmalab.doctor.work import messages
 from rdmalab.doctor.work.messages import meet
 from rdmalab.doctor.work.unanswered_sends import Miss, is_request, sent_as
@@ -49,7 +49,7 @@ def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> F
     key, receives = hex(target.attr.qkey or 0), list(target.source.wqes)
     needed = sum(sge.length for sge in wr.sg) + GRH.LENGTH
     if not receives or receives[0].length >= needed:
-        return Fix(once_more(case, qp, wr, target, remote_qkey=key))
+        return Fix(resend_to(case, qp, wr, target, remote_qkey=key))
     name, has = fmt.wr(receives[0].wr.wr_id), receives[0].length
     room = f"receives of {needed} bytes on {case.qp_name(target)} ({name} has {has}; GRH takes"
     return Fix(program=f"send with remote_qkey={key}, and post {room} {GRH.LENGTH})")
@@ -285,7 +285,7 @@ def uc_loss(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
         fact(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
              "no answer", unanswered.send.ending.event if unanswered.send.ending else None),
         *_dropped(case, unanswered, target),
-        cure=Fix([*_faults(case, lost), *once_more(case, qp, unanswered.wqe.wr, target)]),
+        cure=Fix([*_faults(case, lost), *resend_to(case, qp, unanswered.wqe.wr, target)]),
         since=lost[0].event,
     )  # fmt: skip
 
@@ -413,7 +413,7 @@ def _cure(
     if unattached is None:
         return None
     join = f"attach_mcast {case.qp_name(unattached)} gid={partners.gid_words(group)}"
-    return Fix([join, *once_more(case, qp, wqe.wr, unattached)])
+    return Fix([join, *resend_to(case, qp, wqe.wr, unattached)])
 
 
 # --------------------------------------------------------------------------- of a receive

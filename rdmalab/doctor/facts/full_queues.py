@@ -2,9 +2,7 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, SendWqe, Subject
-from rdmalab.doctor.fixes import reposting
 from rdmalab.doctor.work import attempts
 from rdmalab.grammar.trees import paths
 from rdmalab.spec.profiles import SlotsFreed
@@ -127,16 +125,3 @@ def gets_on(case: Case, send: Send) -> bool:
     back = case.log.about(Kind.WENT_BACK, send.subject.thing)
     again = any(event_of(record) > (send.posted or 0) for record in back)
     return not case.at_rest and not again
-
-
-def after_polling(case: Case, found: Backlog) -> list[str]:
-    """Let them end, poll their completions, and say the call once more, from bad_wr on."""
-    qp = found.qp
-    cq, again = case.world.nodes[qp.node].cqs.items.get(qp.send_cq), reposting.once_more(case, qp)
-    if cq is None or not again:
-        return []
-    undone = [send for send in found.sends if send.ending is None]
-    many = len(cq.cqes) + sum(s.wqe is not None and s.wqe.signaled for s in undone)
-    poll = f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={max(many, 1)}"
-    wait = ["run"] if undone else []
-    return [*wait, poll, *again]

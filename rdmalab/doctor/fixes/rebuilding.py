@@ -11,7 +11,7 @@ Change = Callable[[Building], list[Invocation] | None]
 """The setters after the builder of a work request; None keeps its setters."""
 
 
-def once_more(
+def rebuild(
     case: Case, batch: Batch, change: Change | None = None, flags: int = 0
 ) -> list[str] | None:
     """The lines of a region, each work request with its wr_id and flags; None if not in the log.

@@ -91,7 +91,7 @@ def create_like(case: Case, qp: QueuePair, name: str, **changed: object) -> str:
 
 
 # --------------------------------------------------------------------------- messages
-def once_more(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
+def resend_to(case: Case, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
               after_reset: bool = False, **changed: object) -> list[str]:  # fmt: skip
     """The same message to this peer, with a receive where it takes one and none waits.
 

@@ -59,7 +59,7 @@ def reposted(case: Case) -> list[str]:
     qp, work = case.qp, case.work
     if qp is None or work is None or not work.flushed or not _works(case, qp):
         return []
-    return simple_fixes.once_more(case, after_reset=False)
+    return simple_fixes.repost_flushed(case, after_reset=False)
 
 
 def flushed_sends(case: Case) -> list[SendWR]:

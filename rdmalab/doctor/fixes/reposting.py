@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from rdmalab.command import CallArguments
+from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case, QueuePair
+from rdmalab.doctor.facts.full_queues import Backlog
 from rdmalab.doctor.fixes import rebuilding, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import with_flags
 from rdmalab.doctor.work import attempts, batches
@@ -13,7 +14,7 @@ from rdmalab.spec.work import SendFlags
 from rdmalab.world.relations import peer_of
 
 
-def once_more(
+def repost_refused(
     case: Case, qp: QueuePair, *, signaled: bool = False, after_reset: bool = False
 ) -> list[str]:
     """All that the call which is asked about did not post; [] if its arguments are not in the log.
@@ -29,7 +30,7 @@ def once_more(
     if batch is None:
         return []
     flags = int(SendFlags.SIGNALED) if signaled else 0
-    lines = rebuilding.once_more(case, batch, flags=flags) or []
+    lines = rebuilding.rebuild(case, batch, flags=flags) or []
     return [*_rooms(case, qp, (built.wr for built in batch.built), after_reset=after_reset), *lines]
 
 
@@ -55,3 +56,16 @@ def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, after_reset: boo
     return [
         simple_fixes.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]
     ]
+
+
+def after_polling(case: Case, found: Backlog) -> list[str]:
+    """Let them end, poll their completions, and say the call once more, from bad_wr on."""
+    qp = found.qp
+    cq, again = case.world.nodes[qp.node].cqs.items.get(qp.send_cq), repost_refused(case, qp)
+    if cq is None or not again:
+        return []
+    undone = [send for send in found.sends if send.ending is None]
+    many = len(cq.cqes) + sum(s.wqe is not None and s.wqe.signaled for s in undone)
+    poll = f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={max(many, 1)}"
+    wait = ["run"] if undone else []
+    return [*wait, poll, *again]

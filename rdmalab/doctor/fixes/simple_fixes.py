@@ -259,7 +259,7 @@ def room(case: Case, qp: QueuePair, length: int) -> str:
     return post_recv(case, qp, RecvWR())
 
 
-def once_more(case: Case, *, after_reset: bool = True) -> list[str]:
+def repost_flushed(case: Case, *, after_reset: bool = True) -> list[str]:
     """What was only flushed is posted again; after_reset: as for `again`."""
     work, qp = case.work, case.qp
     ending = work.ending if work is not None else None

@@ -70,7 +70,7 @@ def attempt(log: Log, call: Call) -> Attempt | None:
     return Attempt(call, list(said or []), len(posted))
 
 
-def latest(log: Log, subject: Subject) -> Attempt | None:
+def latest_attempt(log: Log, subject: Subject) -> Attempt | None:
     """The newest refused call that a work request, which is on no queue, was handed over in."""
     if subject.serial >= 0 or subject.sort not in (Sort.SEND, Sort.RECV):
         return None

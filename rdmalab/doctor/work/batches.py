@@ -93,7 +93,7 @@ def _take(found: list[Batch], record: Record, thing: Thing) -> None:
         found[-1].closed, found[-1].ending = event, str(ending_of(record))
 
 
-def latest(log: Log, subject: Subject) -> Batch | None:
+def latest_batch(log: Log, subject: Subject) -> Batch | None:
     """The newest region in which a send, which is on no queue, was built and not posted.
 
     Of a queue pair: the region that is open, if something was built in it.

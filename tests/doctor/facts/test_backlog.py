@@ -3,7 +3,8 @@
 import pytest
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.full_queues import Backlog, after_polling, answer, backlog, gets_on
+from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
+from rdmalab.doctor.fixes.reposting import after_polling
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression

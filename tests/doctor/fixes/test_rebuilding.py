@@ -12,7 +12,7 @@ def test_what_a_program_built_can_be_built_by_hand() -> None:
     lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run")
     case = case_of(lab, "A.qp1.wr[6]")
     (batch,) = batches.batches(case.log, thing(lab))
-    again = rebuilding.once_more(case, batch)
+    again = rebuilding.rebuild(case, batch)
     assert again is not None
     for line in (*again, "run"):
         well(lab, line)
@@ -24,4 +24,4 @@ def test_of_a_program_that_is_gone_nobody_knows_the_words() -> None:
     lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run", "stop A.p")
     case = case_of(lab, "A.qp1.wr[6]")
     (batch,) = batches.batches(case.log, thing(lab))
-    assert rebuilding.once_more(case, batch) is None
+    assert rebuilding.rebuild(case, batch) is None

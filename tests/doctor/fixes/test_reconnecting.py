@@ -64,9 +64,9 @@ def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
         assert case.send is not None
         assert case.send.wqe is not None
         wr, ours, theirs = case.send.wqe.wr, qp(lab, "A.qp0"), qp(lab, "B.qp0")
-        said = reconnecting.once_more(case, ours, wr, theirs, after_reset=True)
+        said = reconnecting.resend_to(case, ours, wr, theirs, after_reset=True)
         assert said[0] == receive
-        assert len(reconnecting.once_more(case, ours, wr, theirs)) == 1
+        assert len(reconnecting.resend_to(case, ours, wr, theirs)) == 1
 
 
 def test_the_other_end_is_said_by_name() -> None:
@@ -75,7 +75,7 @@ def test_the_other_end_is_said_by_name() -> None:
     case = case_of(lab, _WR)
     assert case.send is not None
     assert case.send.wqe is not None
-    (said,) = reconnecting.once_more(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
+    (said,) = reconnecting.resend_to(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
     assert said == write
 
 

@@ -20,7 +20,7 @@ def full(*before: str) -> Lab:
 def again(lab: Lab, *, signaled: bool = False, revived: bool = False) -> list[str]:
     case = case_of(lab, "ENOMEM")
     assert case.qp is not None
-    return reposting.once_more(case, case.qp, signaled=signaled, after_reset=revived)
+    return reposting.repost_refused(case, case.qp, signaled=signaled, after_reset=revived)
 
 
 def test_each_message_that_finds_no_receive_gets_one() -> None:

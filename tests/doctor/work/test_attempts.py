@@ -22,7 +22,7 @@ def refused(*lines: str, pair: str = "use rc_pair") -> Lab:
 def of_send(lab: Lab, name: str, wr_id: int) -> attempts.Attempt | None:
     log, thing = Log(lab.session), lab.session.names.find(name)
     assert thing is not None
-    return attempts.latest(log, newest_send(lab.session, log, thing, wr_id))
+    return attempts.latest_attempt(log, newest_send(lab.session, log, thing, wr_id))
 
 
 def handed_over(lab: Lab, errno: str) -> attempts.Attempt | None:
@@ -65,7 +65,7 @@ def test_a_receive_is_not_looked_for_among_sends() -> None:
     lab = refused("post_send A.qp0 wr_id=7 opcode=99")
     log, thing = Log(lab.session), lab.session.names.find("A.qp0")
     assert thing is not None
-    assert attempts.latest(log, newest_receive(lab.session, log, thing, 7)) is None
+    assert attempts.latest_attempt(log, newest_receive(lab.session, log, thing, 7)) is None
 
 
 def test_the_queue_is_the_one_that_was_named() -> None:

@@ -69,11 +69,11 @@ def test_a_mistake_is_told_where_it_was_made_and_by_wr_complete() -> None:
 def test_the_newest_region_that_did_not_post_it_is_meant() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1", *BUILT)
     log = Log(lab.session)
-    found = batches.latest(log, newest_send(lab.session, log, thing(lab), 5))
+    found = batches.latest_batch(log, newest_send(lab.session, log, thing(lab), 5))
     assert found is not None
     assert found.closed is None
-    assert batches.latest(log, newest_send(lab.session, log, thing(lab), 9)) is None
-    assert batches.latest(log, Subject(Sort.QP, thing(lab))) == found
+    assert batches.latest_batch(log, newest_send(lab.session, log, thing(lab), 9)) is None
+    assert batches.latest_batch(log, Subject(Sort.QP, thing(lab))) == found
 
 
 def test_an_end_without_a_beginning_ends_nothing() -> None:
@@ -86,7 +86,7 @@ def test_a_batch_is_said_once_more_with_what_it_took_from_before() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1")
     case = case_of(lab, "A.qp1.wr[5]")
     (batch,) = batches.batches(case.log, thing(lab))
-    lines = rebuilding.once_more(case, batch)
+    lines = rebuilding.rebuild(case, batch)
     assert lines == [
         "wr_start A.qp1",
         "wr_rdma_write A.qp1 remote=B.mr0[0] wr_id=5 wr_flags=SIGNALED",
@@ -101,7 +101,7 @@ def test_what_stands_behind_a_builder_can_be_changed() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1")
     case = case_of(lab, "A.qp1.wr[5]")
     (batch,) = batches.batches(case.log, thing(lab))
-    lines = rebuilding.once_more(case, batch, lambda built: [] if built.wr.wr_id == 5 else None, 4)
+    lines = rebuilding.rebuild(case, batch, lambda built: [] if built.wr.wr_id == 5 else None, 4)
     assert lines is not None
     assert lines[1:3] == [
         "wr_rdma_write A.qp1 remote=B.mr0[0] wr_id=5 wr_flags=SIGNALED|SOLICITED",
