@@ -7,8 +7,8 @@ import pytest
 
 from rdmalab.cli.schemas import schema_of
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.finding import Fix
-from rdmalab.doctor.report import Report, TriedFix
+from rdmalab.doctor.evidence.finding import Fix
+from rdmalab.doctor.report.report import Report, TriedFix
 from rdmalab.lab import Lab
 from tests.doctor.saying import WAITS, failed, pending
 

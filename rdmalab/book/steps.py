@@ -5,9 +5,9 @@ from collections.abc import Collection
 from rdmalab.book import code, words
 from rdmalab.book.html import Markup, escaped, folded, joined, tag, trusted
 from rdmalab.book.words import Linker
-from rdmalab.doctor.brief import BUDGETS, brief
-from rdmalab.doctor.report import Report
-from rdmalab.doctor.rows import Row, RowPart
+from rdmalab.doctor.report.brief import BUDGETS, brief
+from rdmalab.doctor.report.report import Report
+from rdmalab.doctor.report.rows import Row, RowPart
 from rdmalab.export.ladder_plan import Plan, plan
 from rdmalab.export.ladder_svg import Ladder
 from rdmalab.scenario.planned_step import PlannedStep

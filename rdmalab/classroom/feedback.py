@@ -8,7 +8,7 @@ from rdmalab.classroom.grade_document import Cause
 from rdmalab.classroom.model import Task
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.session.session import Session
 
 

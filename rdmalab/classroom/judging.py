@@ -11,7 +11,7 @@ from rdmalab.classroom.lab_file import LabFile, worlds
 from rdmalab.classroom.model import GRADER, Task
 from rdmalab.classroom.playing import BrokenLab, Played, Verdict, play, run_steps
 from rdmalab.classroom.work_log import hints_of, record
-from rdmalab.doctor.future import untouched
+from rdmalab.doctor.moments.future import untouched
 from rdmalab.scenario.source import FileError
 
 Reopen = Callable[[Mapping[str, str]], LabFile]

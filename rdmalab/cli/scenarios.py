@@ -18,7 +18,7 @@ from rdmalab.shell.streams import print_json
 from rdmalab.spec.profiles import CELLS, PROFILES
 
 if TYPE_CHECKING:
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
     from rdmalab.scenario.loader import Scenario
     from rdmalab.scenario.profile_comparison import Difference
     from rdmalab.scenario.report import RunModel

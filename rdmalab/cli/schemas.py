@@ -13,8 +13,8 @@ from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.gradebook import Gradebook
 from rdmalab.classroom.model import LabDocument
 from rdmalab.classroom.solution_model import Submission
-from rdmalab.doctor.finding import Verdict
-from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.evidence.finding import Verdict
+from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.render.json_rows import schema_of_view
 from rdmalab.scenario.coverage import CoverageModel
 from rdmalab.scenario.lessons import LessonsModel

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from rdmalab.doctor.checklist import CHECKS, LISTS
-from rdmalab.doctor.finding import Check
+from rdmalab.doctor.check import Check
+from rdmalab.doctor.diagnosis.checklist import CHECKS, LISTS
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.spec.async_events import AsyncEvent

@@ -7,19 +7,19 @@ types of what it hands over from here.
 from functools import cached_property
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.call import Call as Call
-from rdmalab.doctor.future import Future, look_ahead
-from rdmalab.doctor.log import Log as Log
-from rdmalab.doctor.subject import Sort as Sort
-from rdmalab.doctor.subject import Subject as Subject
-from rdmalab.doctor.work.content import Content as Content
-from rdmalab.doctor.work.messages import Message as Message
-from rdmalab.doctor.work.messages import arrived
-from rdmalab.doctor.work.receive import Receive as Receive
-from rdmalab.doctor.work.send import Ending as Ending
-from rdmalab.doctor.work.send import Send as Send
-from rdmalab.doctor.work.unanswered_sends import Unanswered as Unanswered
-from rdmalab.doctor.work.unanswered_sends import unanswered
+from rdmalab.doctor.evidence.content import Content as Content
+from rdmalab.doctor.evidence.log import Call as Call
+from rdmalab.doctor.evidence.log import Log as Log
+from rdmalab.doctor.evidence.messages import Message as Message
+from rdmalab.doctor.evidence.messages import arrived
+from rdmalab.doctor.evidence.subject import Sort as Sort
+from rdmalab.doctor.evidence.subject import Subject as Subject
+from rdmalab.doctor.evidence.unanswered_sends import Unanswered as Unanswered
+from rdmalab.doctor.evidence.unanswered_sends import unanswered
+from rdmalab.doctor.evidence.work_requests import Ending as Ending
+from rdmalab.doctor.evidence.work_requests import Receive as Receive
+from rdmalab.doctor.evidence.work_requests import Send as Send
+from rdmalab.doctor.moments.future import Future, look_ahead
 from rdmalab.hca.cq import CompletionQueue as CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair as QueuePair

@@ -6,15 +6,14 @@ from itertools import groupby
 from typing import Any
 
 from rdmalab.doctor.answers import Answer
-from rdmalab.doctor.checklist import LISTS
-from rdmalab.doctor.diagnose import diagnose
-from rdmalab.doctor.finding import Check, Finding, Verdict
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.question import asked
-from rdmalab.doctor.rows import Row, RowPart, evidence_rows
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.topics import examples
+from rdmalab.doctor.asking.questions import asked, examples
+from rdmalab.doctor.asking.subjects import subjects
+from rdmalab.doctor.check import Check, Finding, Verdict
+from rdmalab.doctor.diagnosis.checklist import LISTS
+from rdmalab.doctor.diagnosis.diagnose import diagnose
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.report.rows import Row, RowPart, evidence_rows
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.session import Session
 

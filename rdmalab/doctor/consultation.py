@@ -8,15 +8,15 @@ from typing import Any
 
 from rdmalab.command import Moment as MomentWord
 from rdmalab.command import NotUnderstood
+from rdmalab.doctor.asking.questions import asked as put_right
+from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
-from rdmalab.doctor.diagnose import followed, report_of, unique
+from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
+from rdmalab.doctor.diagnosis.look import Look, as_of_now, best_of, of_then
+from rdmalab.doctor.diagnosis.plain import plain, well
 from rdmalab.doctor.facts.undelivered import for_bytes
-from rdmalab.doctor.look import Look, as_of_now, best_of, of_then
-from rdmalab.doctor.moments import Moment, Why, is_ordered, moments, object_moments, visit
-from rdmalab.doctor.plain import plain, well
-from rdmalab.doctor.question import asked as put_right
-from rdmalab.doctor.report import NO_MESSAGE, Report
-from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.moments.moments import Moment, Why, is_ordered, moments, object_moments, visit
+from rdmalab.doctor.report.report import NO_MESSAGE, Report
 from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.grammar.trees import render
 from rdmalab.session.history import read_only_visit

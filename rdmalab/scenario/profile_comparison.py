@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.runner import OpenSession, Through
 from rdmalab.session.session import Session

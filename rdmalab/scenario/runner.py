@@ -6,9 +6,9 @@ from functools import partial
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.finding import Fix
-from rdmalab.doctor.report import Cause, Report
-from rdmalab.doctor.what_if import makes_true
+from rdmalab.doctor.evidence.finding import Fix
+from rdmalab.doctor.moments.what_if import makes_true
+from rdmalab.doctor.report.report import Cause, Report
 from rdmalab.grammar.quantities import whole
 from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.fabric import NodeOptions, link_line, port_lines

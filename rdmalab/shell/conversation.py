@@ -25,7 +25,7 @@ from rdmalab.shell.output_format import OutputFormat
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
     from rdmalab.doctor.checklist_report import Walk
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
     from rdmalab.shell.lesson import Lesson
     from rdmalab.workbench.screen_words import ScreenRequest
 
@@ -148,7 +148,7 @@ class Conversation:
         """Keep the answer of `why` or `checklist`."""
         if isinstance(value, Answer):
             from rdmalab.doctor.checklist_report import Walk
-            from rdmalab.doctor.report import Report
+            from rdmalab.doctor.report.report import Report
 
             if isinstance(value, Report):
                 self.diagnosis = value

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.look import Look
-from rdmalab.doctor.moments import moments
-from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.plain import best_looks
-from rdmalab.doctor.rows import Row, RowPart, named
-from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.asking.subjects import subjects
+from rdmalab.doctor.diagnosis.look import Look
+from rdmalab.doctor.diagnosis.plain import best_looks
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.moments.moments import moments
+from rdmalab.doctor.report.rows import Row, RowPart, named
 from rdmalab.render.meanings import LOOKS
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, event_of

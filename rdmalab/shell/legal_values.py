@@ -301,8 +301,8 @@ def _questions(here: CompletionContext, kind: kinds.ExpressionKind, slot: Slot) 
 
 def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
     """The subjects that `why` accepts now; those of the default node also without its name."""
-    from rdmalab.doctor.log import Log
-    from rdmalab.doctor.topics import topics
+    from rdmalab.doctor.asking.questions import topics
+    from rdmalab.doctor.evidence.log import Log
 
     session, own = here.session, f"{here.session.default_node}."
     said_before = here.before[: here.expected.place.start].rpartition(";")[2].split()

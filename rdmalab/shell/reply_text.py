@@ -267,7 +267,7 @@ def _wrong(voice: OutputFormat, reply: Reply) -> list[Line]:
 def _diagnosed(voice: OutputFormat, found: Answer) -> list[Line]:
     """The rows of `why`; a fix is not cut, because it is for copying."""
     from rdmalab.doctor.checklist_report import Walk
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
     from rdmalab.shell import show_why
 
     width = voice.page.width

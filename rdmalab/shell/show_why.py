@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from functools import partial
 
-from rdmalab.doctor.brief import BUDGETS, MOST_LINES, brief
-from rdmalab.doctor.report import Report
-from rdmalab.doctor.rows import Row, RowPart, meaning
+from rdmalab.doctor.report.brief import BUDGETS, MOST_LINES, brief
+from rdmalab.doctor.report.report import Report
+from rdmalab.doctor.report.rows import Row, RowPart, meaning
 from rdmalab.shell.styled_text import Line, fold, laid, shown, text_of
 from rdmalab.shell.tables import DIM, EVENT, GOOD, NAME, WARN
 from rdmalab.views import fmt

@@ -15,7 +15,7 @@ from rdmalab.views import timeline
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
     from rdmalab.shell.evaluation import Emit, Pause

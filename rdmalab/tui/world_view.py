@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rdmalab.doctor.checklist_report import Walk
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
     from rdmalab.session.session import Session
     from rdmalab.tui.app_model import AppModel
 

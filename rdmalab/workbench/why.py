@@ -20,7 +20,7 @@ from rdmalab.session.session import Session
 
 if TYPE_CHECKING:
     from rdmalab.doctor.checklist_report import Walk
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
 
 Topic = Annotated[Expression, TOPIC]
 

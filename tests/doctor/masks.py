@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from rdmalab.command import Noun
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.format import render
 from rdmalab.lab import open_session

@@ -1,10 +1,10 @@
 """A report and a checklist made by hand: what is said of them does not hang on the checks."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.finding import Check, Finding, Fix, Section, fact, fail, wait, warn
-from rdmalab.doctor.outcome import Status, SubjectOutcome
-from rdmalab.doctor.report import Cause, Report, TriedFix
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.check import Check, Finding, Fix, Section, fact, fail, wait, warn
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.report.report import Cause, Report, TriedFix
 from rdmalab.spec.causes import CauseRow
 
 SEND = Subject(Sort.SEND, Thing(Noun.QP, "A", 17), serial=0, wr_id=7)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.evidence.outcome import Status
 from tests.doctor.asking import played, why
 
 _PAIR = "use rc_pair"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.model import Step

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.evidence.finding import Verdict
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import PROFILES
 from tests.doctor.asking import blamed, chain, cured, evidence, lab_on, pair, verdict, why

@@ -18,11 +18,11 @@ import pytest
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.future import look_ahead
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.outcome import Status, standing
-from rdmalab.doctor.report import Report
-from rdmalab.doctor.subject import Sort, Subject
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.outcome import Status, standing
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.moments.future import look_ahead
+from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.nodes import Index
 from rdmalab.grammar.nodes import Path as Question
 from rdmalab.lab import open_session

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Fix
-from rdmalab.doctor.report import Report, TriedFix
+from rdmalab.doctor.evidence.finding import Fix
+from rdmalab.doctor.report.report import Report, TriedFix
 from tests.doctor.asking import played, why
 
 _WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:5] {} flags=SIGNALED"

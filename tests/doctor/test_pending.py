@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.outcome import Status, standing
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.what_if import attempt
+from rdmalab.doctor.asking.subjects import subjects
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.outcome import Status, standing
+from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.world.relations import exists
 from tests.doctor import tidying

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.components import at_rest, component_of
+from rdmalab.doctor.evidence.components import at_rest, component_of
 from rdmalab.lab import Lab
 from tests.digest import digest
 

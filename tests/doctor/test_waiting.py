@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab
 from rdmalab.session.session import Session
 from tests.doctor.asking import played, why

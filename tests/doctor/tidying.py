@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import open_session

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from rdmalab.doctor.brief import MOST_LINES
+from rdmalab.doctor.report.brief import MOST_LINES
 from tests.doctor import tidying
 from tests.doctor.tidying import why
 from tests.mistakes.fixes import carried_out

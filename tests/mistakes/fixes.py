@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from rdmalab.command import Noun
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec

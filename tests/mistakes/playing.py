@@ -10,7 +10,7 @@ from subprocess import run
 from sys import executable
 from tempfile import TemporaryDirectory
 
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rdmalab.doctor.brief import MOST_LINES
+from rdmalab.doctor.report.brief import MOST_LINES
 from tests.doctor.tidying import destroy_all, why
 from tests.each import a_tenth, each
 from tests.mistakes.examination import NEW_AREAS

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rdmalab.doctor.finding import Fix, fact, fail
-from rdmalab.doctor.report import Report, TriedFix
+from rdmalab.doctor.evidence.finding import Fix, fact, fail
+from rdmalab.doctor.report.report import Report, TriedFix
 from rdmalab.scenario.result import StepOutcome, Stop
 from rdmalab.scenario.runner import judge_report
 from tests.doctor.saying import cause, failed

@@ -3,9 +3,9 @@
 import pytest
 
 from rdmalab.doctor.checklist_report import Walk
-from rdmalab.doctor.finding import NA, Fix, fact, fail, ok
-from rdmalab.doctor.report import TriedFix
-from rdmalab.doctor.rows import Row, RowPart
+from rdmalab.doctor.evidence.finding import NA, Fix, fact, fail, ok
+from rdmalab.doctor.report.report import TriedFix
+from rdmalab.doctor.report.rows import Row, RowPart
 from rdmalab.shell.show_why import lines_of, row_lines
 from rdmalab.shell.styled_text import text_of
 from tests.doctor.saying import NAME, WAITS, check, failed, pending

@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import rdmalab
-from rdmalab.doctor.checklist import BY_SLUG
-from rdmalab.doctor.finding import Section
+from rdmalab.doctor.check import Section
+from rdmalab.doctor.diagnosis.checklist import BY_SLUG
 from rdmalab.grammar.line import parse
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import AsyncEvent

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rdmalab.doctor.checklist import LISTS
 from rdmalab.doctor.checklist_report import Walk
-from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.diagnosis.checklist import LISTS
+from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab
 from tests.labs import misread
 

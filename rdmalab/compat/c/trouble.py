@@ -8,7 +8,7 @@ from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls, Program
 from rdmalab.compat.c.source_lines import line_of
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.hca.wr import Cqe
 from rdmalab.shell.show_why import answer_lines

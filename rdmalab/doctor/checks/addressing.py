@@ -2,9 +2,9 @@
 
 from rdmalab.command import CallArguments, Noun, Ref, Thing
 from rdmalab.doctor.case import Call, Case, QueuePair, Send, SendWqe, Unanswered
-from rdmalab.doctor.facts import obstacles, partners
-from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
+from rdmalab.doctor.facts import delivery, receivers
+from rdmalab.doctor.facts.delivery import Obstacle
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import reconnect, resend_to
 from rdmalab.hca.ah import ah_attr_of
@@ -23,7 +23,7 @@ from rdmalab.world.relations import node_of_address, peer_node
 @check("wrong-qpn")
 def wrong_qpn(case: Case) -> Finding:
     """Whether its packets were dropped because no queue pair has that number."""
-    misled = partners.misled(case)
+    misled = receivers.misled(case)
     if misled is not None and misled[0].node == misled[1].node:
         return _wrong_qpn_of_another(case, *misled)
     unanswered, qp = case.unanswered, case.qp
@@ -33,7 +33,7 @@ def wrong_qpn(case: Case) -> Finding:
     if not misses:
         return ok("each of its packets named a QP number that exists")
     node, number = misses[-1].node, misses[-1].number
-    gone = partners.destroyed(case, node, number)
+    gone = receivers.destroyed(case, node, number)
     set_at = _peer_set_at(case, qp)
     if gone is not None and set_at is not None and gone > set_at:
         return ok(f"queue pair {number:#x} was there when they were connected", set_at)
@@ -53,22 +53,22 @@ def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> 
     qp, wqe = case.qp, case.wqe
     if qp is None or wqe is None:
         return NA
-    set_at, right = partners.peer_set_at(case, qp), case.qp_name(wanted)
+    set_at, right = receivers.peer_set_at(case, qp), case.qp_name(wanted)
     lines = reconnect(case, qp, wanted) + resend_to(case, qp, wqe.wr, wanted, after_reset=True)
     return hinders(
         case,
         fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", set_at),
         fact(f"that is {case.qp_name(reached)}, which has another peer",
-             partners.peer_set_at(case, reached)),
+             receivers.peer_set_at(case, reached)),
         fact(f"{right}, which expects {case.qp_name(qp)}, has number {wanted.number:#x}",
-             partners.peer_set_at(case, wanted)),
+             receivers.peer_set_at(case, wanted)),
         cure=Fix(lines), since=set_at,
     )  # fmt: skip
 
 
 def _peer_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event that set the peer of a connected QP; None for UD, whose WRs each name one."""
-    return partners.peer_set_at(case, qp) if qp.transport.connected else None
+    return receivers.peer_set_at(case, qp) if qp.transport.connected else None
 
 
 def _dropped(number: int) -> str:
@@ -87,12 +87,12 @@ def _wrong_qpn_cure(
 ) -> tuple[Fix | None, QueuePair | None]:
     """Tell the number of who is meant; None where that is anybody's guess."""
     if not qp.transport.connected:
-        found = partners.listeners(case.world, node, wqe.wr.remote_qkey)
+        found = receivers.listeners(case.world, node, wqe.wr.remote_qkey)
         if not found:
             return None, None
         name = case.qp_name(found[0])
         return Fix(resend_to(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
-    peer = partners.meant(case.world, qp, node)
+    peer = receivers.meant(case.world, qp, node)
     if peer is None:
         return None, None
     lines = reconnect(case, qp, peer)
@@ -107,7 +107,7 @@ _LOST = (NO_ADDRESS, "wrong-address")
 @check("wrong-gid")
 def wrong_gid(case: Case) -> Finding:
     """Which address is wrong: that of the peer, or the one it is known by there."""
-    misled = partners.misled(case)
+    misled = receivers.misled(case)
     if misled is not None and misled[0].node != misled[1].node:
         return _wrong_gid_of_another(case, misled[1])
     unanswered, qp = case.unanswered, case.qp
@@ -127,20 +127,20 @@ def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
     send, qp = case.send, case.qp
     if send is None or qp is None:
         return NA
-    since, node = partners.peer_set_at(case, qp), peer_node(case.world, qp)
+    since, node = receivers.peer_set_at(case, qp), peer_node(case.world, qp)
     whose = f"its own node, {node}" if node == qp.node else node
     gid = qp.path.flow.dst if qp.path is not None else 0
     return hinders(
         case,
         fact(f"{case.qp_name(qp)} sends to {_address_words(case, gid)}, which is {whose}", since),
-        fact(f"{case.qp_name(wanted)} expects it", partners.peer_set_at(case, wanted)),
+        fact(f"{case.qp_name(wanted)} expects it", receivers.peer_set_at(case, wanted)),
         *_addresses(case, wanted), cure=_wrong_gid_cure(case, send, qp, wanted), since=since,
     )  # fmt: skip
 
 
 def _since(case: Case, qp: QueuePair, unanswered: Unanswered) -> int | None:
     """The event that set the address: of the connection, or of the post of a datagram."""
-    return partners.peer_set_at(case, qp) if qp.transport.connected else unanswered.send.posted
+    return receivers.peer_set_at(case, qp) if qp.transport.connected else unanswered.send.posted
 
 
 def _moved(case: Case, node: str, since: int | None) -> int | None:
@@ -175,13 +175,13 @@ def _addresses(case: Case, peer: QueuePair | None) -> list[Evidence]:
 
 def _address_words(case: Case, address: int) -> str:
     """An address of packets: a LID between InfiniBand ports, or a GID."""
-    return f"LID {address}" if case.hca.lids else partners.gid_words(address)
+    return f"LID {address}" if case.hca.lids else receivers.gid_words(address)
 
 
 def _partner(case: Case, unanswered: Unanswered, qp: QueuePair, node: str) -> QueuePair | None:
     """Who should have got it: who expects it, or who has the number."""
     if qp.transport.connected:
-        return partners.meant(case.world, qp, node)
+        return receivers.meant(case.world, qp, node)
     number = unanswered.wqe.wr.remote_qpn
     found = [
         hca.qps.items[number]
@@ -192,7 +192,7 @@ def _partner(case: Case, unanswered: Unanswered, qp: QueuePair, node: str) -> Qu
 
 
 def _disowned(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    misses, peer = unanswered.because("wrong-source"), partners.target(case)
+    misses, peer = unanswered.because("wrong-source"), receivers.target(case)
     if peer is None or peer.path is None:
         return ok("its peer does not exist")
     if peer_node(case.world, peer) not in (qp.node, ""):
@@ -202,7 +202,7 @@ def _disowned(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     return unanswered.finding(
         fact(f"{case.qp_name(qp)} sends from {_address_words(case, source)}", since),
         fact(f"{case.qp_name(peer)} was given the peer address {_address_words(case, wanted)}",
-             partners.peer_set_at(case, peer)),
+             receivers.peer_set_at(case, peer)),
         fact(f"{peer.node} drops packets from another address", misses[-1].event),
         cure=_wrong_gid_cure(case, unanswered.send, qp, peer), since=since,
     )  # fmt: skip
@@ -311,13 +311,13 @@ _PREFIX = 0xFFC0 << 112
 @check("no-route")
 def no_route(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Of a send, whether all that goes to or from one of its two addresses is lost."""
-    found = obstacles.unrouted_address(case)
+    found = delivery.unrouted_address(case)
     if found is None or found.match.gid is None:
         return ok("each of its addresses is routed")
     chosen = _chosen(case, qp)
     node = node_of_address(case.world, found.match.gid)
     came = f"; no counter of {node} counted it" if node and node != case.node else ""
-    return obstacles.finding(
+    return delivery.finding(
         case,
         chosen,
         fact(f"each packet to or from it was lost on the way, {len(found.lost)} so far{came}",
@@ -387,18 +387,18 @@ def pkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether the other port dropped it for its P_Key."""
     if qp.path is None:
         return NA
-    peer, misses = partners.target(case), unanswered.because("pkey")
+    peer, misses = receivers.target(case), unanswered.because("pkey")
     if not misses or peer is None or peer.path is None:
         return ok("no packet was dropped for its P_Key")
     ours, theirs = misses[-1].packet.pkey, peer.path.pkey
     both = not (ours | theirs) & FULL_MEMBER
     why = "both are limited members" if both else "these are two partitions"
-    since = partners.peer_set_at(case, qp) or partners.entered(case, qp, qp.state)
+    since = receivers.peer_set_at(case, qp) or receivers.entered(case, qp, qp.state)
     return unanswered.finding(
         fact(f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
              f"{qp.attr.pkey_index or 0} of its table", since),
         fact(f"{case.qp_name(peer)} wants {theirs:#06x}, entry {peer.attr.pkey_index or 0} of "
-             f"its own: {why}", partners.peer_set_at(case, peer)),
+             f"its own: {why}", receivers.peer_set_at(case, peer)),
         fact(f"{fmt.count(len(misses), 'packet')} dropped, counted in bad_pkey_cntr",
              misses[-1].event),
         cure=_pkey_cure(case, unanswered, qp, peer), since=since,

@@ -4,16 +4,17 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Content, Message, Send
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.evidence import messages
+from rdmalab.doctor.evidence.content import octets_then, words_for, written_back
+from rdmalab.doctor.evidence.host_reads import early_reads, watched
+from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
+from rdmalab.doctor.evidence.ownership import gathered, refills
+from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
-from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.facts.undelivered import for_bytes
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.work import messages, past
-from rdmalab.doctor.work.host_reads import early_reads, watched
-from rdmalab.doctor.work.messages import Piece, meet, piece_of
-from rdmalab.doctor.work.ownership import gathered, refills
+from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.statuses import WCStatus
@@ -77,7 +78,7 @@ def _fail(case: Case, message: Message, source: list[Piece], write: Write) -> Fi
 
 
 def _write_evidence(case: Case, node: str, write: Write) -> Evidence:
-    where = past.words_for(case.session, node, write.piece) or f"{write.piece[0]:#x}"
+    where = words_for(case.session, node, write.piece) or f"{write.piece[0]:#x}"
     return fact(f"the program wrote {where}, which it sends from", write.event)
 
 
@@ -85,7 +86,7 @@ def _cure(case: Case, message: Message, source: list[Piece]) -> Fix:
     """The bytes as they were when it was posted, and the message once more."""
     node, now = message.thing.node, case.world.event + 1
     changed = {w.piece for w in _writes(case, node, source, message.posted, now)}
-    lines = [past.written_back(case.session, message.posted, node, p) for p in sorted(changed)]
+    lines = [written_back(case.session, message.posted, node, p) for p in sorted(changed)]
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or None in lines:
         return Fix(program=_ADVICE)
@@ -137,9 +138,9 @@ def _read_early(case: Case) -> Finding | None:
         return None
     node, each = found
     name, came = case.names.of(each.program), each.came
-    before, after = (past.octets_then(case.session, event, node, each.piece)
+    before, after = (octets_then(case.session, event, node, each.piece)
                      for event in (each.event, came.event))  # fmt: skip
-    where = past.words_for(case.session, node, each.piece)
+    where = words_for(case.session, node, each.piece)
     is_cause = case.program is not None and before != after
     return (fail if is_cause else warn)(
         fact(f"{name} read {where} in line {each.line.number}: {each.line.text}", each.event),

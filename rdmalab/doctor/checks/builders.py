@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.doctor.case import Call, Case, QueuePair
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
-from rdmalab.doctor.fixes import rebuilding, simple_fixes
-from rdmalab.doctor.work import batches
-from rdmalab.doctor.work.batches import Batch, Building
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.posting_calls import Batch, Building
+from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
 from rdmalab.spec.builders import UD_SETTER, qp_setter
 from rdmalab.spec.rules import errno_name
@@ -30,7 +30,7 @@ def missing_setter(case: Case, qp: QueuePair) -> Finding:
     if case.call is not None and case.call.verb == "wr_complete":
         if case.call.refusal != RULE:
             return ok("every builder has the setters that it needs")
-        batch = batches.closed_by(case.log, case.call)
+        batch = posting_calls.closed_by(case.log, case.call)
         answer = f"wr_complete returned {errno_name(case.call.errno)}: {case.call.message}"
         return _missing(case, qp, batch, fact(answer, case.call.event))
     return _of_send(case, qp)
@@ -43,7 +43,7 @@ def _of_send(case: Case, qp: QueuePair) -> Finding:
         return NA
     if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
         return NA
-    found = batches.batches(case.log, case.subject.thing)
+    found = posting_calls.batches(case.log, case.subject.thing)
     batch = next((each for each in found if each.closed == send.posted), None)
     built = batch.find(case.subject.wr_id) if batch is not None else None
     if built is None or not _needs(qp, built):
@@ -83,9 +83,9 @@ def _missing_setter_cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
         return Fix(program=f"call {setter} after each builder, and build the batch again")
 
     def setters_of(built: Building) -> list[Invocation] | None:
-        return [address, *rebuilding.setters(case, built)] if _needs(qp, built) else None
+        return [address, *reposting.setters(case, built)] if _needs(qp, built) else None
 
-    lines = rebuilding.rebuild(case, batch, setters_of)
+    lines = reposting.rebuild(case, batch, setters_of)
     if not lines:
         return Fix(program=f"call {setter} after each builder")
     return Fix(
@@ -134,7 +134,7 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
 @check("region-not-completed")
 def region_not_completed(case: Case) -> Finding:
     """Whether its critical region is still open."""
-    batch = batches.latest_batch(case.log, case.subject)
+    batch = posting_calls.latest_batch(case.log, case.subject)
     if batch is None:
         return NA
     if batch.closed is not None:
@@ -163,7 +163,9 @@ def region_aborted(case: Case) -> Finding:
     """Whether its critical region ended without posting it."""
     log, call = case.log, case.call
     batch = (
-        batches.latest_batch(log, case.subject) if call is None else batches.closed_by(log, call)
+        posting_calls.latest_batch(log, case.subject)
+        if call is None
+        else posting_calls.closed_by(log, call)
     )
     if batch is None:
         return NA
@@ -203,7 +205,7 @@ def _region_aborted_cure(case: Case, batch: Batch, refusal: Call | None) -> Fix:
     """All of it again, without the mistake."""
     if refusal is not None and refusal.refusal != "inline-length":
         return Fix(program=f"correct it ({refusal.message}), and build the whole batch again")
-    lines = rebuilding.rebuild(case, batch, lambda built: _by_reference(case, built))
+    lines = reposting.rebuild(case, batch, lambda built: _by_reference(case, built))
     if lines is None or batch.ending == OVERWRITTEN:
         return Fix(program="build the whole batch again, by one thread at a time")
     return Fix(lines)
@@ -214,7 +216,7 @@ def _by_reference(case: Case, built: Building) -> list[Invocation] | None:
     qp = case.qp
     if qp is None or sum(sge.length for sge in built.wr.sg) <= qp.cap.max_inline_data:
         return None
-    return [_named(each) for each in rebuilding.setters(case, built)]
+    return [_named(each) for each in reposting.setters(case, built)]
 
 
 def _named(setter: Invocation) -> Invocation:

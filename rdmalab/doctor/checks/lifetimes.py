@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.evidence.content import Touch
+from rdmalab.doctor.evidence.messages import Piece, arrived, meet, piece_of
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.doctor.facts.key_lookup import Gone
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.doctor.fixes.thread_order import ordered
-from rdmalab.doctor.key_lookup import Gone
-from rdmalab.doctor.work.content import Touch
-from rdmalab.doctor.work.messages import Piece, arrived, meet, piece_of
+from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
 from rdmalab.spec.access import Access

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
 from rdmalab.hca.dma import Denied, MemoryUser

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca.mw import BindRefusal
 from rdmalab.hca.objects import MemoryRegion, MemoryWindow

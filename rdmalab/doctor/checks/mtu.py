@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from rdmalab.doctor.case import Case, QueuePair, Send, SendWqe
-from rdmalab.doctor.facts import obstacles
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
+from rdmalab.doctor.facts import delivery
 from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, set_at, stays_unanswered
-from rdmalab.doctor.facts.obstacles import Obstacle
-from rdmalab.doctor.facts.partners import mistaken
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
+from rdmalab.doctor.facts.delivery import Obstacle
+from rdmalab.doctor.facts.receivers import mistaken
 from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.hca import requester
 from rdmalab.hca.psn import diff
@@ -97,7 +97,7 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
             fact(f"the active_mtu of the port is {limit} now: this device sends no longer packet"),
             cure=_fitting(case, qp, wqe, limit), since=set_at,
         )  # fmt: skip
-    found = obstacles.narrow_link(case)
+    found = delivery.narrow_link(case)
     if found is None or qp.path is None:
         return ok("no link on the way drops its long packets only")
     set_at, short = _link_mtu_set_at(case, qp), _longest_that_came(case)
@@ -105,7 +105,7 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     came = f"; the longest that came had {short:,}" if short else ""
     mtu = MTU(qp.attr.path_mtu).octets if qp.transport.connected and qp.attr.path_mtu else 0
     how = f"path_mtu={mtu} was given to {case.qp_name(qp)}" if mtu else f"{case.qp_name(qp)} is up"
-    return obstacles.finding(
+    return delivery.finding(
         case,
         fact(how, set_at),
         fact(f"{fmt.count(len(found.lost), 'time')} a frame of {frame:,} bytes was lost on the "
@@ -138,7 +138,7 @@ def _is_stuck(case: Case, qp: QueuePair, wqe: SendWqe) -> bool:
 
 def _link_mtu_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     """The largest path_mtu whose packets get through, on both ends."""
-    room = obstacles.longest_payload(case, found)
+    room = delivery.longest_payload(case, found)
     wqe = case.wqe
     return _fitting(case, qp, wqe, room)
 

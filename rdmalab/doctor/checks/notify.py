@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from rdmalab.command import Noun, Ref, Thing
 from rdmalab.doctor.case import Case, CompletionQueue
-from rdmalab.doctor.facts import event_waiters
-from rdmalab.doctor.facts.event_waiters import EventWaiter
-from rdmalab.doctor.facts.thread_waits import ThreadWait, thread_wait
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
+from rdmalab.doctor.facts import thread_waits
+from rdmalab.doctor.facts.thread_waits import EventWaiter, ThreadWait, thread_wait
 from rdmalab.doctor.fixes import completion_queues
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.async_events import AsyncEvent
@@ -30,7 +29,7 @@ from rdmalab.world.relations import exists
 
 # ------------------------------------------------------------ cq-not-armed
 # cq-not-armed: it sleeps beside a queue that is not asked to wake anybody.
-@check("cq-not-armed", waiter=event_waiters.event_waiter)
+@check("cq-not-armed", waiter=thread_waits.event_waiter)
 def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a queue of its channel is not armed."""
     if not waiter.cqs:
@@ -41,14 +40,14 @@ def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
         return ok(
             "a CQ of its channel is armed" if not unarmed else "no completion is on an unarmed CQ"
         )
-    if not full and event_waiters.read_by_other(case) is not None:
+    if not full and thread_waits.read_by_other(case) is not None:
         return ok("another thread read its event")
-    if not event_waiters.stays(case):
+    if not thread_waits.stays(case):
         return ok("later events of this run end its wait")
     cq = (full or unarmed)[0]
     return fail(
-        event_waiters.armed_words(case, cq), *_unnotified(case, cq),
-        event_waiters.wait_evidence(case, waiter),
+        thread_waits.armed_words(case, cq), *_unnotified(case, cq),
+        thread_waits.wait_evidence(case, waiter),
         cure=_cq_not_armed_cure(case, cq), since=waiter.since,
     )  # fmt: skip
 
@@ -56,17 +55,17 @@ def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
 def _unnotified(case: Case, cq: CompletionQueue) -> list[Evidence]:
     if not cq.cqes:
         return []
-    event = event_waiters.added(case, cq, cq.cqes[0])
+    event = thread_waits.added(case, cq, cq.cqes[0])
     raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
     told = event is not None and event in [event_of(record) for record in raised]
     what = "its event was read, but no poll has returned it" if told else "it raised no event"
-    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to {event_waiters.cq_name(case, cq)}: {what}",
+    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to {thread_waits.cq_name(case, cq)}: {what}",
                  event)]  # fmt: skip
 
 
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     """Arm the CQ, then cause one more completion: those already in the CQ raise no event."""
-    name = event_waiters.cq_name(case, cq)
+    name = thread_waits.cq_name(case, cq)
     if case.profile.arm_sees_unpolled and cq.cqes:
         return Fix([f"req_notify_cq {name}"])
     more = completion_queues.one_more(case, cq)
@@ -77,44 +76,44 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
 
 # ------------------------------------------------------------ armed-after-cqe
 # armed-after-cqe: the completion came before the arming, and no poll was made in between.
-@check("armed-after-cqe", waiter=event_waiters.event_waiter)
+@check("armed-after-cqe", waiter=thread_waits.event_waiter)
 def armed_after_cqe(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
     if not waiter.cqs:
         return NA
     missed = [cq for cq in waiter.cqs if cq.cqes and cq.armed is not Arm.NONE]
-    if any(event_waiters.armed(case, cq) is None for cq in missed):
+    if any(thread_waits.armed(case, cq) is None for cq in missed):
         return unknown("when it was armed is not kept")
     late = [cq for cq in missed if _came_first(case, cq)]
     if not late:
         return ok("no completion came before the arming and stayed in the CQ")
-    if not event_waiters.stays(case):
+    if not thread_waits.stays(case):
         return ok("the next completion raises its event")
     cq = late[0]
     solicited = cq.armed is Arm.SOLICITED
     lines = completion_queues.one_more(case, cq, solicited=solicited)
-    arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
+    arm = f"req_notify_cq {thread_waits.cq_name(case, cq)}"
     program = "poll after req_notify_cq, until the queue is empty; only then wait"
-    first = event_waiters.added(case, cq, cq.cqes[0])
+    first = thread_waits.added(case, cq, cq.cqes[0])
     return fail(
-        fact(f"{fmt.cqe(cq.cqes[0])} was added to {event_waiters.cq_name(case, cq)}", first),
-        event_waiters.armed_words(case, cq), event_waiters.wait_evidence(case, waiter),
+        fact(f"{fmt.cqe(cq.cqes[0])} was added to {thread_waits.cq_name(case, cq)}", first),
+        thread_waits.armed_words(case, cq), thread_waits.wait_evidence(case, waiter),
         cure=Fix([*([arm] if solicited else []), *lines]) if lines else Fix(program=program),
-        since=event_waiters.armed(case, cq),
+        since=thread_waits.armed(case, cq),
     )  # fmt: skip
 
 
 def _came_first(case: Case, cq: CompletionQueue) -> bool:
     """Whether all completions in the CQ are older than its arming, and not polled since."""
-    armed, last = event_waiters.armed(case, cq), event_waiters.added(case, cq, cq.cqes[-1])
+    armed, last = thread_waits.armed(case, cq), thread_waits.added(case, cq, cq.cqes[-1])
     if armed is None or last is None or last > armed:
         return False
-    return not event_waiters.polled_since(case, cq, armed)
+    return not thread_waits.polled_since(case, cq, armed)
 
 
 # ------------------------------------------------------------ solicited-only
 # solicited-only: the CQ is armed for solicited completions, and this one is not solicited.
-@check("solicited-only", waiter=event_waiters.event_waiter)
+@check("solicited-only", waiter=thread_waits.event_waiter)
 def solicited_only(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
     if not waiter.cqs:
@@ -122,13 +121,13 @@ def solicited_only(case: Case, waiter: EventWaiter) -> Finding:
     found = next(_found(case, waiter.cqs), None)
     if found is None:
         return ok("no unsolicited completion came")
-    if not event_waiters.stays(case):
+    if not thread_waits.stays(case):
         return ok("the next solicited completion raises its event")
     cq, cqe, event = found
     return fail(
-        event_waiters.armed_words(case, cq), fact(_why_not(case, cq, cqe), event),
-        *_packet(case, cqe, event), event_waiters.wait_evidence(case, waiter),
-        cure=_solicited_only_cure(case, cq, cqe), since=event_waiters.armed(case, cq),
+        thread_waits.armed_words(case, cq), fact(_why_not(case, cq, cqe), event),
+        *_packet(case, cqe, event), thread_waits.wait_evidence(case, waiter),
+        cure=_solicited_only_cure(case, cq, cqe), since=thread_waits.armed(case, cq),
     )  # fmt: skip
 
 
@@ -143,12 +142,12 @@ def _found(case: Case, cqs: list[CompletionQueue]) -> Iterator[tuple[CompletionQ
 
 def _passed_over(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
     """The event in which it came, if the queue was armed then."""
-    armed, event = event_waiters.armed(case, cq), event_waiters.added(case, cq, cqe)
+    armed, event = thread_waits.armed(case, cq), thread_waits.added(case, cq, cqe)
     return event if armed is not None and event is not None and event > armed else None
 
 
 def _why_not(case: Case, cq: CompletionQueue, cqe: Cqe) -> str:
-    came = f"{fmt.cqe(cqe)} was added to {event_waiters.cq_name(case, cq)}"
+    came = f"{fmt.cqe(cqe)} was added to {thread_waits.cq_name(case, cq)}"
     if cqe.status != WCStatus.SUCCESS:
         return f"{came}: on this device no error but a flushed receive raises an event"
     return f"{came}: {'a send' if cqe.is_send else 'its message'} is not solicited"
@@ -167,7 +166,7 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
     """The sender marks the message; or the queue is armed for any."""
     marked = not cqe.is_send and cqe.status == WCStatus.SUCCESS
     more = completion_queues.one_more(case, cq, solicited=marked)
-    arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
+    arm = f"req_notify_cq {thread_waits.cq_name(case, cq)}"
     if not more:
         return Fix(program=f"{arm}, or SOLICITED at the sender")
     return Fix(more if marked else [arm, *more])
@@ -175,19 +174,19 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
 
 # ------------------------------------------------------------ no-channel
 # no-channel: what it arms was made without the channel on which it sleeps.
-@check("no-channel", waiter=event_waiters.event_waiter)
+@check("no-channel", waiter=thread_waits.event_waiter)
 def no_channel(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether a CQ that it names has that channel."""
     named = _named(case)
     if waiter.cqs and (not named or any(cq in waiter.cqs for cq in named)):
-        return ok(f"{event_waiters.cq_name(case, waiter.cqs[0])} has that channel")
-    if not event_waiters.stays(case):
+        return ok(f"{thread_waits.cq_name(case, waiter.cqs[0])} has that channel")
+    if not thread_waits.stays(case):
         return ok("later events of this run end its wait")
     cq = named[0] if named else None
     made = [_made(case, cq, waiter.channel)] if cq is not None else [_alone(case, waiter.channel)]
     return fail(
         *made,
-        event_waiters.wait_evidence(case, waiter),
+        thread_waits.wait_evidence(case, waiter),
         cure=_no_channel_cure(case, cq, waiter.channel),
     )
 
@@ -209,7 +208,7 @@ def _named(case: Case) -> list[CompletionQueue]:
 
 
 def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
-    name = event_waiters.cq_name(case, cq)
+    name = thread_waits.cq_name(case, cq)
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
     event = case.log.created(cq.thing)
@@ -227,7 +226,7 @@ def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> 
     if cq is None:
         return Fix(program=program)
     more = completion_queues.one_more(case, cq)
-    arm = f"req_notify_cq {event_waiters.cq_name(case, cq)}"
+    arm = f"req_notify_cq {thread_waits.cq_name(case, cq)}"
     return Fix([*completion_queues.recreate(case, cq, channel=channel.number), arm, *more])
 
 

@@ -4,15 +4,15 @@ import re
 
 from rdmalab.command import CallArguments, Noun, Ref, Thing
 from rdmalab.doctor.case import Call, Case, QueuePair, Receive, Send
-from rdmalab.doctor.facts.modified import ModifyCall, asked_of, corrected, takes
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.evidence.components import gone_in
 from rdmalab.doctor.facts.thread_waits import cqs_of
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import arguments, beyond, otherwise, with_at_most
-from rdmalab.doctor.fixes.thread_order import ordered
-from rdmalab.doctor.named import gone_in
-from rdmalab.doctor.refused_calls import OF_USE
-from rdmalab.doctor.thrown_away import cq_of
+from rdmalab.doctor.fixes.modified import ModifyCall, asked_of, corrected, takes
+from rdmalab.doctor.fixes.recovery import ordered
+from rdmalab.doctor.fixes.refused_calls import OF_USE
+from rdmalab.doctor.moments.thrown_away import cq_of
 from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
 from rdmalab.hca.mr import pages_bytes

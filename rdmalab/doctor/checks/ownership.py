@@ -3,16 +3,16 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.case import Case, Content, Message, SendWqe, Sort
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.evidence import messages
+from rdmalab.doctor.evidence.content import Touch, octets_then, words_for
+from rdmalab.doctor.evidence.host_reads import is_lost, unseen, was_seen, written_over
+from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
+from rdmalab.doctor.evidence.ownership import Request, Twice, filled_twice, gathered, overwrites
+from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.memory_waits import concerning
-from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.work import messages, past
-from rdmalab.doctor.work.content import Touch
-from rdmalab.doctor.work.host_reads import is_lost, unseen, was_seen, written_over
-from rdmalab.doctor.work.messages import Piece, meet, piece_of
-from rdmalab.doctor.work.ownership import Request, Twice, filled_twice, gathered, overwrites
+from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS, Op
 from rdmalab.spec.records import (
@@ -87,7 +87,7 @@ def sink_overwritten(case: Case) -> Finding:
         return NA
     for each in reversed(overwrites(case.log, case.node)):
         if _concerns(case, each.piece, each.sink):
-            where = past.words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
+            where = words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
             ended = each.sink.ended
             over = (
                 [fact("that request completed, and may have overwritten these bytes", ended)]
@@ -102,7 +102,7 @@ def sink_overwritten(case: Case) -> Finding:
     if (found := concerning(case, written_over)) is not None:
         node, late = found
         message = late.came.message
-        there = past.words_for(case.session, node, late.piece)
+        there = words_for(case.session, node, late.piece)
         name = name_of(case.names, message.subject)
         return (fail if is_lost(case.log, node, late) else warn)(
             fact(f"{name} was posted", message.posted),
@@ -124,7 +124,7 @@ def overwritten_unread(case: Case) -> Finding:
     node, each = found
     first, second = (name_of(case.names, subject) for subject in each.subjects)
     return fail(
-        fact(f"{first} wrote {past.words_for(case.session, node, each.piece)}", each.first.event),
+        fact(f"{first} wrote {words_for(case.session, node, each.piece)}", each.first.event),
         fact(f"{second} wrote other bytes there", each.second.event),
         fact("no call, program line or request read them in between"),
         cure=Fix(program="give each message bytes of its own, or wait until the peer has read the "
@@ -143,7 +143,7 @@ def _replaced(case: Case, each: Twice) -> bool:
     start = min((at for _, (at, _) in wrote), default=0)
     stop = max((at + size for _, (at, size) in wrote), default=0)
     times = (wrote[0][0] - 1, second) if wrote else ()
-    octets = {past.octets_then(case.session, at, case.node, (start, stop - start)) for at in times}
+    octets = {octets_then(case.session, at, case.node, (start, stop - start)) for at in times}
     return len(octets) > 1  # asked last: it replays the session
 
 
@@ -233,7 +233,7 @@ def atomic_mixed(case: Case, content: Content) -> Finding:
     if not writes:
         return ok("only atomics have written the word since the first of them")
     undone = [atomic for atomic in changes if atomic.touch.event < writes[-1].event][-1]
-    where = past.words_for(case.session, case.node, writes[-1].piece)
+    where = words_for(case.session, case.node, writes[-1].piece)
     name = name_of(case.names, undone.message.subject)
     return warn(
         fact(f"the program wrote {where}, a word of atomics", writes[-1].event),
@@ -272,7 +272,7 @@ def _landed_beside(case: Case, content: Content) -> Finding:
         return ok("no message of another node was written into its region")
     if content.filled_by_program:
         return ok("the program itself has filled these bytes")
-    where = past.words_for(case.session, case.node, piece_of(newest))
+    where = words_for(case.session, case.node, piece_of(newest))
     return warn(
         fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
         fact(f"this message wrote {where}, not these bytes", event_of(newest)),
@@ -324,7 +324,7 @@ def _left_beside(case: Case, content: Content) -> Finding:
     if not other:
         return ok("nothing beside it was filled")
     last, name = other[-1], name_of(case.names, message.subject)
-    place, sent = (past.words_for(case.session, node, p) for p in (piece_of(last), source[0]))
+    place, sent = (words_for(case.session, node, p) for p in (piece_of(last), source[0]))
     how = fact(f"{name} was posted with {sent}, which was never filled", message.posted)
     if twin is not None:
         how = fact(f"{fmt.wr(twin.wr.wr_id)} and {name} of one list both send {sent}; no request "

@@ -2,18 +2,7 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair, Send, SendWqe, Unanswered
-from rdmalab.doctor.facts import obstacles, partners
-from rdmalab.doctor.facts.bring_up import set_at, stays_unanswered
-from rdmalab.doctor.facts.delivery import (
-    answers,
-    by_fault,
-    by_port,
-    carried_out,
-    faults_of,
-    last_try,
-)
-from rdmalab.doctor.failed_work import failed_before_flush
-from rdmalab.doctor.finding import (
+from rdmalab.doctor.check import (
     NA,
     Evidence,
     Finding,
@@ -25,6 +14,17 @@ from rdmalab.doctor.finding import (
     ok,
     wait,
     warn,
+)
+from rdmalab.doctor.evidence.work_of_queues import failed_before_flush
+from rdmalab.doctor.facts import delivery, receivers
+from rdmalab.doctor.facts.bring_up import set_at, stays_unanswered
+from rdmalab.doctor.facts.delivery import (
+    answers,
+    by_fault,
+    by_port,
+    carried_out,
+    faults_of,
+    last_try,
 )
 from rdmalab.doctor.fixes import recovery, simple_fixes
 from rdmalab.doctor.fixes.reconnecting import create_like, join, receive_at, reconnect, resend_to
@@ -57,11 +57,11 @@ def peer_state(case: Case) -> Finding:
     unanswered, qp = case.unanswered, case.qp
     if unanswered is None or qp is None or not qp.transport.acknowledged:
         return NA
-    peer = partners.target(case)
+    peer = receivers.target(case)
     misses = unanswered.because("not-ready")
     if not misses or peer is None:
         return ok("the peer dropped nothing because of its state")
-    state, since = partners.state_at(case, peer, misses[-1].event)
+    state, since = receivers.state_at(case, peer, misses[-1].event)
     name = case.qp_name(peer)
     if state is QPState.ERR and failed_before_flush(case.log, peer.thing):
         return ok(f"{name} was in ERR, for another reason", since)
@@ -78,7 +78,7 @@ def _of_receive(case: Case) -> Finding:
         return NA
     if peer.state_row.starts_sends or not case.at_rest:
         return ok(f"{case.qp_name(peer)} is in {peer.state.name}")
-    since = partners.entered(case, peer, peer.state)
+    since = receivers.entered(case, peer, peer.state)
     return warn(fact(f"{case.qp_name(peer)} is in {peer.state.name}: it sends nothing", since))
 
 
@@ -97,10 +97,10 @@ def _peer_state_cure(
 @check("peer-type")
 def peer_type(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether the peer dropped it because its opcode is of another type."""
-    peer, misses = partners.target(case), unanswered.because("wrong-type")
-    if not misses or peer is None or partners.mistaken(case.world, qp) is not None:
+    peer, misses = receivers.target(case), unanswered.because("wrong-type")
+    if not misses or peer is None or receivers.mistaken(case.world, qp) is not None:
         return ok("the other end has the same transport")
-    since = partners.peer_set_at(case, qp) if qp.transport.connected else unanswered.send.posted
+    since = receivers.peer_set_at(case, qp) if qp.transport.connected else unanswered.send.posted
     label = misses[-1].packet.opcode_row.label
     return unanswered.finding(
         fact(f"{case.qp_name(qp)} is {qp.qp_type.name}, {case.qp_name(peer)} is "
@@ -133,7 +133,7 @@ def peer_destroyed(case: Case, qp: QueuePair) -> Finding:
     if not qp.transport.connected or qp.path is None:
         return NA
     node, number = peer_node(case.world, qp), qp.path.dest_qpn
-    gone, set_at = partners.destroyed(case, node, number), partners.peer_set_at(case, qp)
+    gone, set_at = receivers.destroyed(case, node, number), receivers.peer_set_at(case, qp)
     if gone is None or (set_at is not None and gone < set_at):
         return ok("the peer was not destroyed")
     evidence = [
@@ -182,7 +182,7 @@ def peer_port(case: Case, unanswered: Unanswered) -> Finding:
     """Whether its packets, or the answers to them, met a port of the peer that was not ACTIVE."""
     if case.send is None:
         return NA
-    node, _ = partners.goes_to(case, case.send)
+    node, _ = receivers.goes_to(case, case.send)
     misses = unanswered.because("port-down")
     down = _down(case, node, misses[0].event if misses else case.ended)
     if not node or node == case.node or down is None:
@@ -212,9 +212,9 @@ def one_sided_connect(case: Case, unanswered: Unanswered, qp: QueuePair) -> Find
         return NA
     if peer is None or peer.path is None:
         return ok("it has no peer that could answer another QP")
-    if partners.is_for(case.world, peer, qp):
+    if receivers.is_for(case.world, peer, qp):
         return ok(f"{case.qp_name(peer)} answers to {case.qp_name(qp)}")
-    if partners.mistaken(case.world, qp) is not None or (
+    if receivers.mistaken(case.world, qp) is not None or (
         unanswered.misses and not unanswered.because("wrong-source")
     ):
         return ok("its requests did not arrive")
@@ -222,9 +222,9 @@ def one_sided_connect(case: Case, unanswered: Unanswered, qp: QueuePair) -> Find
     if not node:
         return ok(f"{case.qp_name(peer)} was given an address that no port has")
     other = case.qp_name_at(node, peer.path.dest_qpn)
-    set_at = partners.peer_set_at(case, peer)
+    set_at = receivers.peer_set_at(case, peer)
     return unanswered.finding(
-        fact(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", partners.peer_set_at(case, qp)),
+        fact(f"{case.qp_name(qp)} sends to {case.qp_name(peer)}", receivers.peer_set_at(case, qp)),
         fact(f"{case.qp_name(peer)} was connected to {other}", set_at),
         *_answers(case, unanswered, peer, other),
         cure=_peer_state_cure(case, unanswered, qp, peer), since=set_at,
@@ -328,7 +328,7 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
     again = not (case.over or case.at_rest) and case.future.repeats  # then retransmissions arrive
     if not (asked or harmed) or again:
         return _sent_again(qp, asked if again else [])
-    if obstacles.narrow_link(case) or obstacles.unrouted_address(case):
+    if delivery.narrow_link(case) or delivery.unrouted_address(case):
         return ok("no random loss: every packet of its kind is lost on the way")
     if not asked and not stays_unanswered(case) and carried_out(case) is not None:
         return ok("the peer has done it; only the ACK is missing")

@@ -15,18 +15,23 @@ from rdmalab.doctor.case import (
     Sort,
     Subject,
 )
-from rdmalab.doctor.facts import event_waiters
-from rdmalab.doctor.facts.event_waiters import EventWaiter
-from rdmalab.doctor.facts.thread_waits import ThreadWait, looked_at, of_program, thread_wait
-from rdmalab.doctor.failed_work import work_of
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown, warn
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown, warn
+from rdmalab.doctor.evidence.polls import Orphan, Pair, alike, crossed, orphans
+from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.evidence.work_of_queues import work_of
+from rdmalab.doctor.evidence.work_requests import CqePlace
+from rdmalab.doctor.facts import thread_waits
+from rdmalab.doctor.facts.thread_waits import (
+    EventWaiter,
+    ThreadWait,
+    looked_at,
+    of_program,
+    thread_wait,
+)
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
-from rdmalab.doctor.future import goes_on
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.unreported import done_unsignaled
-from rdmalab.doctor.work.polls import Orphan, Pair, alike, crossed, orphans
-from rdmalab.doctor.work.send import CqePlace
+from rdmalab.doctor.moments.future import goes_on
+from rdmalab.doctor.moments.unreported import done_unsignaled
 from rdmalab.hca import async_events
 from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
@@ -135,7 +140,7 @@ def already_polled(case: Case) -> Finding:
 
 def _taken_before(case: Case) -> Finding:
     """Of a thread that only waits, at rest, whether others took all that came to its queue."""
-    waits, event = thread_wait(case), event_waiters.read_by_other(case)
+    waits, event = thread_wait(case), thread_waits.read_by_other(case)
     if waits is None:
         return NA
     if waits.took_the_last and _polls_too_often(case, waits):
@@ -157,7 +162,7 @@ def _polls_too_often(case: Case, waits: ThreadWait) -> bool:
     """
     left = waits.outstanding or waits.providers or 0 in waits.program.loops
     silent = any(done_unsignaled(case.log, qp) for qp in waits.feeding)
-    sleeps = event_waiters.event_waiter(case) is not None
+    sleeps = thread_waits.event_waiter(case) is not None
     return not (left or silent or sleeps)
 
 
@@ -200,30 +205,30 @@ def _already_polled_cure(case: Case) -> Fix:
 
 # ------------------------------------------------------------ polled-once
 # polled-once: one poll an event, several completions an event; the others raise none.
-@check("polled-once", waiter=event_waiters.event_waiter)
+@check("polled-once", waiter=thread_waits.event_waiter)
 def polled_once(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether its last poll left completions in the CQ."""
     for cq in waiter.cqs:
-        added = event_waiters.added(case, cq, cq.cqes[0]) if cq.cqes else None
+        added = thread_waits.added(case, cq, cq.cqes[0]) if cq.cqes else None
         poll = _last_poll(case, cq)
         if added is None or poll is None or poll < added or cq.armed is Arm.NONE:
             continue
-        if event_waiters.stays(case):
+        if thread_waits.stays(case):
             return _found(case, waiter, cq, added)
     return ok("the last poll left no completion")
 
 
 def _found(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
-    name, many, poll = event_waiters.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
+    name, many, poll = thread_waits.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
     polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
     took = fmt.count(sum(event_of(record) == poll for record in polled), "completion")
     _, who = case.log.asked(poll)
     return fail(
         fact(f"{fmt.count(many, 'completion')} on {name}, the oldest from here", added),
         fact(f"the last poll, of {who or 'a call'}, returned {took} and left the others", poll),
-        event_waiters.wait_evidence(case, waiter),
+        thread_waits.wait_evidence(case, waiter),
         fact(f"{name} is armed; completions already in it raise no event",
-             event_waiters.armed(case, cq)),
+             thread_waits.armed(case, cq)),
         cure=Fix([f"poll_cq {name} num_entries={many}"]), since=poll,
     )  # fmt: skip
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from rdmalab.command import CallArguments, Noun, RecordKind
 from rdmalab.doctor.case import Call, Case, QueuePair, Sort
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.posting_calls import Attempt
+from rdmalab.doctor.evidence.work_requests import post_kind
 from rdmalab.doctor.fixes import memory_fixes, reposting, simple_fixes
 from rdmalab.doctor.fixes.changed_calls import corrected
-from rdmalab.doctor.work import attempts, batches
-from rdmalab.doctor.work.attempts import Attempt
-from rdmalab.doctor.work.send import post_kind
 from rdmalab.grammar.format import value_text
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import RecvWR, SendWR
@@ -33,9 +33,9 @@ def not_posted(case: Case) -> Finding:
     subject = case.subject
     if subject.sort not in (Sort.SEND, Sort.RECV) or subject.serial >= 0:
         return NA
-    if (refused := attempts.latest_attempt(case.log, subject)) is not None:
+    if (refused := posting_calls.latest_attempt(case.log, subject)) is not None:
         return ok("a call tried to post it and was refused", refused.call.event)
-    if (built := batches.latest_batch(case.log, subject)) is not None:
+    if (built := posting_calls.latest_batch(case.log, subject)) is not None:
         return ok("it was built, and not posted", built.opened)
     if case.log.begins:
         return unknown("the log does not keep posts of that time")
@@ -100,23 +100,25 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
 # ------------------------------------------------------------ post-failed-ignored
 # post-failed-ignored: the call that posted it returned an errno, which the program ignored.
 # What the bad one was refused for has an item of its own.
-_OWN_ITEM = (*attempts.OF_THE_QUEUE, "inline-opcode", "setter-missing")
+_OWN_ITEM = (*posting_calls.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 
 @check("post-failed-ignored")
 def post_failed_ignored(case: Case) -> Finding:
     """Whether it was the bad_wr of a refused call, or came after it in the list."""
-    attempt = attempts.latest_attempt(case.log, case.subject)
+    attempt = posting_calls.latest_attempt(case.log, case.subject)
     if attempt is None:
         return NA
     rule, bad = attempt.call.refusal, attempt.is_bad(case.subject.wr_id)
-    if rule in attempts.OF_THE_QUEUE or (bad and (rule in _OWN_ITEM or rule.startswith("crash-"))):
+    if rule in posting_calls.OF_THE_QUEUE or (
+        bad and (rule in _OWN_ITEM or rule.startswith("crash-"))
+    ):
         return ok("its call was refused for another reason", attempt.call.event)
     call = attempt.call
     evidence = [
         fact(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event),
-        fact(f"bad_wr was {fmt.wr(attempts.id_of(attempt.left[0]))}: "
-             f"{attempts.posted_text(attempt)}",
+        fact(f"bad_wr was {fmt.wr(posting_calls.id_of(attempt.left[0]))}: "
+             f"{posting_calls.posted_text(attempt)}",
              call.event),
     ]  # fmt: skip
     return fail(*evidence, cure=_post_failed_ignored_cure(case, attempt), since=call.event)
@@ -128,7 +130,7 @@ def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
     better = corrected(bad, attempt.call.refusal)
     if better is None or case.qp is None:
         correction = (
-            f"correct {fmt.wr(attempts.id_of(bad))}, check what {attempt.call.verb} returns"
+            f"correct {fmt.wr(posting_calls.id_of(bad))}, check what {attempt.call.verb} returns"
         )
         return Fix(program=f"{correction}, and post it and those after it again")
     return Fix(reposting.repost(case, case.qp, attempt, [better, *rest]))
@@ -142,7 +144,7 @@ RULE = "send-state"
 @check("wrong-state-post")
 def wrong_state_post(case: Case) -> Finding:
     """Of a refused post, whether it was for the state; of a send, whether it lies in the ring."""
-    if case.call is not None and case.call.verb in attempts.SENDING and case.qp is not None:
+    if case.call is not None and case.call.verb in posting_calls.SENDING and case.qp is not None:
         return _of_call(case, case.call, case.qp)
     if case.send is None or case.qp is None:
         return NA
@@ -208,14 +210,16 @@ _LIMITS = {
 }
 
 
-@check("too-many-sges", verbs=(*attempts.SENDING, *attempts.RECEIVING))
+@check("too-many-sges", verbs=(*posting_calls.SENDING, *posting_calls.RECEIVING))
 def too_many_sges(case: Case, call: Call) -> Finding:
     """Of a refused post, whether it had more SGEs than its queue was made for."""
     if call.refusal not in _LIMITS:
         return ok("its SGEs were not too many")
     limit, maker = _LIMITS[call.refusal]
-    attempt = attempts.of_call(case.log, case.call)
-    name = f" for {fmt.wr(attempts.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
+    attempt = posting_calls.of_call(case.log, case.call)
+    name = (
+        f" for {fmt.wr(posting_calls.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
+    )
     whose = f"{maker} fixed {limit}" if maker else f"{limit} is a number of the device"
     return fail(
         fact(f"{call.verb} was refused{name}: {call.message}", call.event),
@@ -224,27 +228,27 @@ def too_many_sges(case: Case, call: Call) -> Finding:
     )
 
 
-def _too_many_sges_cure(case: Case, attempt: attempts.Attempt | None, limit: str) -> Fix:
+def _too_many_sges_cure(case: Case, attempt: posting_calls.Attempt | None, limit: str) -> Fix:
     """Pieces that touch are one; who has none of these must ask for more, or copy."""
     rule = case.call.refusal if case.call is not None else ""
     better = corrected(attempt.left[0], rule) if attempt is not None and attempt.left else None
     if attempt is not None and better is not None and len(better["sg"]) <= _most(case, limit):
         wrs = [better, *attempt.left[1:]]
-        return Fix([attempts.said_again(case.session, attempt, wrs)])
+        return Fix([posting_calls.said_again(case.session, attempt, wrs)])
     return Fix(program=f"ask for a larger {limit} when the queue is made, or copy the pieces "
                         "together")  # fmt: skip
 
 
 def _most(case: Case, limit: str) -> int:
     """How many pieces are taken."""
-    queue = attempts.queue_of(case.world, case.call)
+    queue = posting_calls.queue_of(case.world, case.call)
     holders = (getattr(queue, "cap", None), queue, case.profile.caps)
     return next((int(getattr(each, limit)) for each in holders if hasattr(each, limit)), 0)
 
 
 # ------------------------------------------------------------ inline-too-long
 # inline-too-long: more INLINE bytes than the queue pair was made for.
-@check("inline-too-long", verbs=attempts.SENDING)
+@check("inline-too-long", verbs=posting_calls.SENDING)
 def inline_too_long(case: Case, call: Call, qp: QueuePair) -> Finding:
     """Of a refused post, whether its INLINE bytes were what was too much."""
     if call.refusal != "inline-length":
@@ -262,23 +266,23 @@ def inline_too_long(case: Case, call: Call, qp: QueuePair) -> Finding:
 
 def _asked(case: Case, qp: QueuePair) -> str:
     """`24 INLINE bytes of wr24`."""
-    attempt = attempts.of_call(case.log, case.call)
+    attempt = posting_calls.of_call(case.log, case.call)
     if attempt is None or not attempt.left:
         return "too many INLINE bytes"
     many = _length(case, qp, attempt)
-    name = fmt.wr(attempts.id_of(attempt.left[0]))
+    name = fmt.wr(posting_calls.id_of(attempt.left[0]))
     return f"{many} INLINE bytes of {name}" if many else f"the INLINE bytes of {name}"
 
 
-def _length(case: Case, qp: QueuePair, attempt: attempts.Attempt) -> int:
+def _length(case: Case, qp: QueuePair, attempt: posting_calls.Attempt) -> int:
     del qp
-    found = attempts.bound(case.session, attempt, attempt.left[:1])
+    found = posting_calls.bound(case.session, attempt, attempt.left[:1])
     return sum(sge.length for wr in found for sge in wr.sg)
 
 
 def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
     """Without INLINE, where the adapter may read the bytes by DMA."""
-    attempt = attempts.of_call(case.log, case.call)
+    attempt = posting_calls.of_call(case.log, case.call)
     if attempt is not None and attempt.left and _registered(case, attempt):
         plain = corrected(attempt.left[0], "inline-length") or attempt.left[0]
         return Fix(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))
@@ -288,9 +292,9 @@ def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
                         "INLINE out")  # fmt: skip
 
 
-def _registered(case: Case, attempt: attempts.Attempt) -> bool:
+def _registered(case: Case, attempt: posting_calls.Attempt) -> bool:
     """Every piece has the key of a region."""
-    found = attempts.bound(case.session, attempt, attempt.left[:1])
+    found = posting_calls.bound(case.session, attempt, attempt.left[:1])
     return bool(found) and all(sge.lkey in case.hca.lkeys for wr in found for sge in wr.sg)
 
 

@@ -2,14 +2,7 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, Send, SendWqe, Sort, Subject
-from rdmalab.doctor.facts import bring_up
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, entered, set_at, stays_unanswered
-from rdmalab.doctor.facts.delivery import carried_out
-from rdmalab.doctor.facts.line import held
-from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
-from rdmalab.doctor.facts.worst_case_wait import worst
-from rdmalab.doctor.failed_work import first_failed
-from rdmalab.doctor.finding import (
+from rdmalab.doctor.check import (
     NA,
     Evidence,
     Finding,
@@ -22,9 +15,15 @@ from rdmalab.doctor.finding import (
     wait,
     warn,
 )
+from rdmalab.doctor.evidence.components import things_in
+from rdmalab.doctor.evidence.work_of_queues import first_failed
+from rdmalab.doctor.facts import bring_up
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, entered, set_at, stays_unanswered
+from rdmalab.doctor.facts.delivery import carried_out
+from rdmalab.doctor.facts.line import held, worst
+from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
 from rdmalab.doctor.fixes import recovery, simple_fixes
-from rdmalab.doctor.fixes.thread_order import ordered
-from rdmalab.doctor.named import things_in
+from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.hca import requester
 from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState

@@ -1,14 +1,14 @@
 """READs, atomics and what waits for them."""
 
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
+from rdmalab.doctor.evidence.content import octets_then
+from rdmalab.doctor.evidence.ownership import Overtake, overtakes
+from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.line import held, posted, said_of
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.work import past
-from rdmalab.doctor.work.ownership import Overtake, overtakes
-from rdmalab.doctor.work.time_spent import TimeSpent
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, send_wqe_of
 from rdmalab.spec.states import Attr
@@ -141,8 +141,8 @@ def _overtaken(case: Case, each: Overtake) -> Finding:
         each.message is not None
         and each.read.ended is not None
         and (
-            past.octets_then(case.session, each.message.sent, read.thing.node, each.piece)
-            != past.octets_then(case.session, each.read.ended, read.thing.node, each.piece)
+            octets_then(case.session, each.message.sent, read.thing.node, each.piece)
+            != octets_then(case.session, each.read.ended, read.thing.node, each.piece)
         )
     )
     cure = _fenced(case, each) if same else Fix(program=f"post {name} after the completion of "

@@ -1,16 +1,21 @@
 """A receive that waits, and a message that does not use it."""
 
 from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive
-from rdmalab.doctor.facts import partners
-from rdmalab.doctor.facts.undelivered import waiting_qps
-from rdmalab.doctor.facts.waiting import Done, done_by_peer, is_quiet, waiters, watcher
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.evidence.content import Posted, without, words_for
+from rdmalab.doctor.evidence.messages import meet, pieces, taking
+from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.facts import receivers
+from rdmalab.doctor.facts.undelivered import (
+    Done,
+    done_by_peer,
+    is_quiet,
+    waiters,
+    waiting_qps,
+    watcher,
+)
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import reconnect, resend_to, some_message
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.work import past
-from rdmalab.doctor.work.content import Posted, without
-from rdmalab.doctor.work.messages import meet, pieces, taking
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.states import QPState
@@ -73,10 +78,10 @@ def recv_state(case: Case) -> Finding:
     unanswered, qp = case.unanswered, case.qp
     if unanswered is None or qp is None or qp.transport.acknowledged:
         return NA
-    misses, target = unanswered.because("not-ready"), partners.target(case)
+    misses, target = unanswered.because("not-ready"), receivers.target(case)
     if not misses or target is None:
         return ok("its target was ready to receive")
-    state, since = partners.state_at(case, target, misses[-1].event)
+    state, since = receivers.state_at(case, target, misses[-1].event)
     name = case.qp_name(target)
     return fail(
         fact(f"{name} was in {state.name}", since),
@@ -91,7 +96,7 @@ def _of_receive(case: Case) -> Finding:
     if not not_ready or not case.asked:
         return ok("its queue pair receives") if case.receive is not None else NA
     qp = not_ready[0]
-    since = partners.entered(case, qp, qp.state)
+    since = receivers.entered(case, qp, qp.state)
     return warn(fact(f"{case.qp_name(qp)} is in {qp.state.name}: it accepts no message", since))
 
 
@@ -181,7 +186,7 @@ def byte_len(case: Case) -> Finding:
     if not own or not left:
         return ok("these bytes are of one message")
     older = [touch.event for touch in content.written if meet(left, [touch.piece])]
-    rest = past.words_for(case.session, case.node, left[0])
+    rest = words_for(case.session, case.node, left[0])
     return warn(
         fact(f"the message had {message.wqe.length} bytes, and its receive has room for "
              f"{newest.wqe.length}", own[0].event),

@@ -2,16 +2,16 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, Ending, QueuePair, Send, SendWqe, SharedReceiveQueue
-from rdmalab.doctor.facts import partners, shared
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
+from rdmalab.doctor.facts import receivers
 from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
-from rdmalab.doctor.facts.shared import source
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
+from rdmalab.doctor.facts.receivers import source
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import receive_at, reconnect, resend_to
 from rdmalab.doctor.fixes.reposting import after_polling
-from rdmalab.doctor.work import attempts
-from rdmalab.doctor.work.send import MOST_PACKETS, post_kind
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.records import Kind, cqe_of, event_of, object_of, recv_wqe_of
 from rdmalab.spec.refusals import Syndrome
@@ -151,7 +151,7 @@ def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
 @check("no-rr")
 def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Whether it found the receive queue of its target empty, and is lost or was given up."""
-    target = partners.target(case) if send.wqe is not None else case.peer
+    target = receivers.target(case) if send.wqe is not None else case.peer
     if target is None or target.shares_receives:
         return NA
     found = (
@@ -227,9 +227,9 @@ def srq_vs_rq(case: Case) -> Finding:
     send, peer = case.send, case.peer
     if send is None or send.wqe is None or peer is None or not case.asked:
         return NA
-    if not shared.lacks_receive(case, peer):
+    if not receivers.lacks_receive(case, peer):
         return NA
-    misplaced_receive = shared.misplaced_receive(case, peer)
+    misplaced_receive = receivers.misplaced_receive(case, peer)
     if not misplaced_receive:
         return ok("no receive for the peer was posted to another queue")
     cure = _where_it_is_taken(case, peer, send.wqe)
@@ -255,10 +255,10 @@ def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
 
 
 def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
-    if call.refusal != shared.RULE:
+    if call.refusal != receivers.RULE:
         return ok("it was posted to the right queue")
-    attempt, srq = attempts.of_call(case.log, case.call), case.name(Noun.SRQ, qp.node, qp.srq)
-    wrs = attempts.bound(case.session, attempt, attempt.left) if attempt is not None else []
+    attempt, srq = posting_calls.of_call(case.log, case.call), case.name(Noun.SRQ, qp.node, qp.srq)
+    wrs = posting_calls.bound(case.session, attempt, attempt.left) if attempt is not None else []
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     made = case.log.created(qp.thing)
     lines = [simple_fixes.post_recv(case, qp, wr) for wr in wrs]
@@ -312,10 +312,10 @@ def _state(send: Send, event: int) -> Evidence:
 Queue = QueuePair | SharedReceiveQueue
 
 
-@check("rq-full", asked=True, verbs=attempts.RECEIVING)
+@check("rq-full", asked=True, verbs=posting_calls.RECEIVING)
 def rq_full(case: Case, call: Call) -> Finding:
     """Of a receive that found no slot, whether all slots held receives that no message took."""
-    queue = attempts.queue_of(case.world, case.call)
+    queue = posting_calls.queue_of(case.world, case.call)
     if queue is None:
         return NA
     if call.refusal != "queue-full":
@@ -359,7 +359,7 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
 # --------------------------------------------------------------------------- the cure
 def _cure(case: Case, queue: Queue) -> Fix:
     """A message takes the oldest of them, and its polled completion gives the slot back."""
-    attempt = attempts.of_call(case.log, case.call)
+    attempt = posting_calls.of_call(case.log, case.call)
     users = case.world.nodes[queue.node].qps.items.values()
     takers = [queue] if isinstance(queue, QueuePair) else [
         qp for qp in users if qp.srq == queue.number
@@ -368,7 +368,7 @@ def _cure(case: Case, queue: Queue) -> Fix:
         message = _message(case, qp)
         if message and attempt is not None and qp.recv_cq:
             cq = case.name(Noun.CQ, qp.node, qp.recv_cq)
-            again = attempts.said_again(case.session, attempt, attempt.left)
+            again = posting_calls.said_again(case.session, attempt, attempt.left)
             return Fix([message, "run", f"poll_cq {cq}", again])
     return Fix(program="count the receives that are posted, or ask for a longer queue when it is "
                         "made")  # fmt: skip

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import reposting, simple_fixes
 from rdmalab.doctor.fixes.reposting import after_polling
-from rdmalab.doctor.work import attempts
-from rdmalab.doctor.work.attempts import Attempt
 from rdmalab.spec.records import Kind, cqe_of, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
@@ -56,7 +56,7 @@ def sq_full_of_unsignaled(case: Case) -> Finding:
     call, qp = case.call, case.qp or full_queues.waited_for(case)
     if qp is None or not (case.program or full_queues.refused_as_full(case)):
         return NA
-    if call is not None and call.verb not in attempts.SENDING:
+    if call is not None and call.verb not in posting_calls.SENDING:
         return ok("it is the receive queue that was full")
     full = backlog(case)
     if full is not None and full.own_list:
@@ -119,9 +119,9 @@ def sq_too_small(case: Case, found: Backlog, call: Call) -> Finding:
 
 def _longer_than_the_queue(case: Case, found: Backlog, call: Call) -> Finding:
     """Of a list that filled the queue and had more: its rest was never posted."""
-    attempt, slots = attempts.of_call(case.log, call), fmt.count(found.qp.sq.capacity, "slot")
+    attempt, slots = posting_calls.of_call(case.log, call), fmt.count(found.qp.sq.capacity, "slot")
     many = len(attempt.wrs) if attempt is not None else len(found.sends) + 1
-    left = f": {attempts.posted_text(attempt)}" if attempt is not None else ""
+    left = f": {posting_calls.posted_text(attempt)}" if attempt is not None else ""
     said = f"post at most {found.qp.sq.capacity} requests in one list, the last of them signaled"
     return fail(
         fact(f"the list has {many} work requests, {case.qp_name(found.qp)} has {slots}",
@@ -147,7 +147,7 @@ def polls_missing(case: Case) -> Finding:
         return NA
     if case.program is None and not full_queues.refused_as_full(case):
         return NA
-    is_send = call is None or call.verb in attempts.SENDING
+    is_send = call is None or call.verb in posting_calls.SENDING
     cq, many, last = full_queues.unpolled(case, qp, is_send=is_send)
     if cq is None or not many:
         return ok("none of its completions waits to be polled")
@@ -193,12 +193,12 @@ def posted_twice(case: Case) -> Finding:
     if found is None:
         return ok("nothing was posted a second time")
     qp, first, later = found
-    twice = " ".join(fmt.wr(attempts.id_of(wr)) for wr in first.wrs[: first.posted])
+    twice = " ".join(fmt.wr(posting_calls.id_of(wr)) for wr in first.wrs[: first.posted])
     if case.send is not None and not _is_one(case, found):
         return ok("this one was posted once")
     evidence = (
         fact(f"{first.call.verb} on {case.qp_name(qp)} returned {errno_name(first.call.errno)}: "
-             f"{attempts.posted_text(first)}", first.call.event),
+             f"{posting_calls.posted_text(first)}", first.call.event),
         fact(f"{later.program or 'a call'} posted the list again from its head: {twice} for the "
              "second time", later.event),
     )  # fmt: skip
@@ -221,7 +221,7 @@ def _repeated(case: Case, qp: QueuePair) -> list[_Again]:
     found = []
     for call in case.log.refused():
         own = (call.verb, call.thing) == ("post_send", (qp.node, qp.number))
-        first = attempts.attempt(case.log, call) if own else None
+        first = posting_calls.attempt(case.log, call) if own else None
         if first is None or not 0 < first.posted < len(first.wrs):
             continue
         later = (c for c in case.log.calls("post_send", qp.node)
@@ -234,7 +234,7 @@ def _repeated(case: Case, qp: QueuePair) -> list[_Again]:
 def _begins_with(case: Case, call: Call, first: Attempt) -> bool:
     """Whether it posted the head of that list again."""
     wrs = call.invocation.arguments.get("wr") if call.invocation is not None else None
-    again = attempts.attempt(case.log, call) if call.errno else None
+    again = posting_calls.attempt(case.log, call) if call.errno else None
     posted = again.posted if again is not None else len(wrs or [])
     same = min(posted, first.posted)
     return bool(wrs) and same > 0 and list(wrs or [])[:same] == first.wrs[:same]
@@ -243,5 +243,5 @@ def _begins_with(case: Case, call: Call, first: Attempt) -> bool:
 def _is_one(case: Case, found: _Again) -> bool:
     """Whether the send that is asked about is among those that were posted twice."""
     same = found.qp.thing == case.subject.thing
-    ids = [attempts.id_of(wr) for wr in found.first.wrs[: found.first.posted]]
+    ids = [posting_calls.id_of(wr) for wr in found.first.wrs[: found.first.posted]]
     return same and case.subject.wr_id in ids

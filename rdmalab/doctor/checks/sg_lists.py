@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 from rdmalab.command import Thing
 from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.facts.taken import posted_again
-from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok, warn
+from rdmalab.doctor.evidence import messages, posting_calls
+from rdmalab.doctor.evidence.messages import meet
+from rdmalab.doctor.evidence.ownership import fills
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.doctor.work import batches, messages
-from rdmalab.doctor.work.messages import meet
-from rdmalab.doctor.work.ownership import fills
+from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.opcodes import Op
@@ -162,9 +162,7 @@ def sge_unfilled(case: Case) -> Finding:
         return ok("no message for these bytes was empty by mistake")
     packet = f"its packet, psn={newest.packet.psn}, left without a byte"
     return fail(
-        fact(text, newest.posted),
-        fact(packet, newest.sent),
-        cure=_sge_unfilled_cure(case, newest),
+        fact(text, newest.posted), fact(packet, newest.sent), cure=_sge_unfilled_cure(case, newest)
     )
 
 
@@ -175,7 +173,7 @@ def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str
         return ""
     if wr.sg:
         return _length_text(wqe, case.names.of(thing))
-    built = batches.posted_at(case.log, thing, posted, wr.wr_id)
+    built = posting_calls.posted_at(case.log, thing, posted, wr.wr_id)
     if built is None or built.data_setter is not None or wr.opcode not in _DATA_ONLY:
         return ""
     return f"{BUILDERS[wr.opcode]} made {fmt.wr(wr.wr_id)}, and no wr_set_sge followed"

@@ -1,9 +1,7 @@
 """The ACK timeout and the retries after it."""
 
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.facts.bring_up import set_at
-from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
-from rdmalab.doctor.finding import (
+from rdmalab.doctor.check import (
     NA,
     Evidence,
     Finding,
@@ -16,10 +14,12 @@ from rdmalab.doctor.finding import (
     wait,
     warn,
 )
+from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.evidence.time_spent import TimeSpent
+from rdmalab.doctor.facts.bring_up import set_at
+from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
 from rdmalab.doctor.fixes import recovery
-from rdmalab.doctor.future import LONG_WAIT_NS, look_ahead
-from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.work.time_spent import TimeSpent
+from rdmalab.doctor.moments.future import LONG_WAIT_NS, look_ahead
 from rdmalab.spec.records import at_ns_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus

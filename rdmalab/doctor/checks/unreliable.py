@@ -3,13 +3,13 @@
 from itertools import pairwise
 
 from rdmalab.doctor.case import Call, Case, Content, QueuePair, RecvWqe, Send, SendWqe, Unanswered
-from rdmalab.doctor.facts import partners
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
+from rdmalab.doctor.evidence import messages
+from rdmalab.doctor.evidence.messages import meet
+from rdmalab.doctor.evidence.unanswered_sends import Miss, is_request, sent_as
+from rdmalab.doctor.facts import receivers
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import piece, resend_to, room
-from rdmalab.doctor.work import messages
-from rdmalab.doctor.work.messages import meet
-from rdmalab.doctor.work.unanswered_sends import Miss, is_request, sent_as
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.psn import diff
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
@@ -231,7 +231,7 @@ def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
     """Datagrams that fit, over consecutive bytes, and a receive for each."""
     spans = [(start, min(start + mtu, wqe.length)) for start in range(0, wqe.length, mtu)]
     lines = _ready(case, qp)
-    target = partners.target(case)
+    target = receivers.target(case)
     if target is not None:
         missing = len(spans) - len(target.source.wqes)
         lines += [room(case, target, wqe.wr, mtu)] * max(0, missing)
@@ -275,7 +275,7 @@ def uc_loss(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
             if a.reason == b.reason == _GAP and diff(b.packet.psn, a.packet.psn) < 0]  # fmt: skip
     if not lost and not late:
         return ok("the cable lost and reordered nothing of it")
-    target = partners.target(case)
+    target = receivers.target(case)
     order = [fact(f"packet psn={b.packet.psn} came after psn={a.packet.psn}", b.event)
              for a, b in late[:1] if not lost]  # fmt: skip
     lost = lost or [late[0][0]]
@@ -367,7 +367,7 @@ def _of_send(case: Case) -> Finding:
     unanswered, send, qp = case.unanswered, case.send, case.qp
     if unanswered is None or send is None or qp is None or send.wqe is None:
         return NA
-    group = partners.group_of(case, send)
+    group = receivers.group_of(case, send)
     if not group:
         return NA
     misses = unanswered.because("no-group")
@@ -375,7 +375,7 @@ def _of_send(case: Case) -> Finding:
         return ok("a QP is attached to the group")
     unattached = _meant(case, send.wqe)
     return unanswered.finding(
-        fact(f"it was sent to the group {partners.gid_words(group)}", send.posted),
+        fact(f"it was sent to the group {receivers.gid_words(group)}", send.posted),
         fact(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
         *_elsewhere(case, unattached),
         cure=_cure(case, qp, send.wqe, unattached, group),
@@ -388,7 +388,7 @@ def _meant(case: Case, wqe: SendWqe) -> QueuePair | None:
         qp
         for node in case.world.nodes
         if node != case.node
-        for qp in partners.listeners(case.world, node, wqe.wr.remote_qkey)
+        for qp in receivers.listeners(case.world, node, wqe.wr.remote_qkey)
     ]
     nodes = case.world.nodes
     return min(found, key=lambda qp: (not groups_of(nodes[qp.node], qp), not qp.source.wqes),
@@ -403,7 +403,7 @@ def _elsewhere(case: Case, qp: QueuePair | None) -> list[Evidence]:
     joined = case.log.about(Kind.GROUP_JOINED, qp.thing)
     if not groups:
         return [fact(f"{case.qp_name(qp)} is in no group")]
-    names = " ".join(partners.gid_words(gid) for gid in groups)
+    names = " ".join(receivers.gid_words(gid) for gid in groups)
     return [fact(f"{case.qp_name(qp)} is in {names}", event_of(joined[-1]) if joined else None)]
 
 
@@ -412,7 +412,7 @@ def _cure(
 ) -> Fix | None:
     if unattached is None:
         return None
-    join = f"attach_mcast {case.qp_name(unattached)} gid={partners.gid_words(group)}"
+    join = f"attach_mcast {case.qp_name(unattached)} gid={receivers.gid_words(group)}"
     return Fix([join, *resend_to(case, qp, wqe.wr, unattached)])
 
 
@@ -430,7 +430,7 @@ def _of_receive(case: Case) -> Finding:
     others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
     return fail(
         fact(
-            f"a datagram for the group {partners.gid_words(group)} came to {others}",
+            f"a datagram for the group {receivers.gid_words(group)} came to {others}",
             event_of(record),
         ),
         fact(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),

@@ -2,22 +2,18 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair
-from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait
-from rdmalab.doctor.facts.unread import unread_events
-from rdmalab.doctor.facts.waiting import is_quiet
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, wait
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, wait
+from rdmalab.doctor.evidence.content import words_for
+from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
+from rdmalab.doctor.evidence.messages import meet, piece_of
+from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait, unread_events
+from rdmalab.doctor.facts.undelivered import is_quiet
 from rdmalab.doctor.fixes.reconnecting import some_message
-from rdmalab.doctor.subject import name_of
-from rdmalab.doctor.work import past
-from rdmalab.doctor.work.host_reads import last_arrival, watched, written_over
-from rdmalab.doctor.work.messages import meet, piece_of
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import (
-    Kind,
-    event_of,
-)
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
@@ -167,7 +163,7 @@ def _written_by(case: Case, question: Node) -> list[Evidence]:
     piece, node, log = watched(case.session, question), case.node, case.log
     if piece is None:
         return []
-    came, where = last_arrival(log, node, piece), past.words_for(case.session, node, piece)
+    came, where = last_arrival(log, node, piece), words_for(case.session, node, piece)
     since = came.event if came is not None else -1
     host = [event for r in log.of(Kind.HOST_WROTE, node)
             if (event := event_of(r)) > since and meet([piece], [piece_of(r)])][-1:]  # fmt: skip

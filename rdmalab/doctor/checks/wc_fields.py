@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, Message, Program, Sort, Subject
-from rdmalab.doctor.facts import taken
-from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, ok, warn
-from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.what_if import attempt
-from rdmalab.doctor.work.messages import taking
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, ok, warn
+from rdmalab.doctor.evidence.messages import taking
+from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.hca.wr import Cqe, SendWR, swap_octets
 from rdmalab.spec.completions import READS
 from rdmalab.spec.programs import ProgramState
@@ -229,4 +228,4 @@ def _imm_endian_cure(case: Case, message: Message | None) -> Fix | None:
     if message is None or qp is None:
         return None
     wr: SendWR = message.wqe.wr
-    return Fix(taken.posted_again(case, qp, message, imm_data=f"htonl({wr.imm_data})"))
+    return Fix(reposting.posted_again(case, qp, message, imm_data=f"htonl({wr.imm_data})"))

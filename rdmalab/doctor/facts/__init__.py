@@ -1,1 +1,1 @@
-"""Facts that several checks use, read from the world and the log."""
+"""Facts of a Case that more than one family of checks needs."""

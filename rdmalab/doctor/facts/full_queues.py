@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, Send, SendWqe, Subject
-from rdmalab.doctor.work import attempts
+from rdmalab.doctor.evidence import posting_calls
 from rdmalab.grammar.trees import paths
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind, Record, cqe_of, event_of, send_wqe_of
@@ -95,7 +95,7 @@ class Backlog(NamedTuple):
 def backlog(case: Case) -> Backlog | None:
     """Of the call that is asked about; None if it was not refused for a full send queue."""
     call, qp = case.call, case.qp
-    if call is None or qp is None or call.refusal != RULE or call.verb not in attempts.SENDING:
+    if call is None or qp is None or call.refusal != RULE or call.verb not in posting_calls.SENDING:
         return None
     posted = [r for r in case.log.about(Kind.SEND_POSTED, qp.thing) if event_of(r) <= call.event]
     sends = [

@@ -5,8 +5,8 @@ from typing import NamedTuple, TypeVar
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Log
-from rdmalab.doctor.work.host_reads import EarlyRead, Unseen, WrittenOver, watched
-from rdmalab.doctor.work.messages import Piece, meet, piece_of
+from rdmalab.doctor.evidence.host_reads import EarlyRead, Unseen, WrittenOver, watched
+from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
 from rdmalab.grammar.program import Line
 from rdmalab.spec.records import Kind, event_of, line_number_of
 

@@ -1,4 +1,4 @@
-"""Threads that wait at rest: what they look at, and which threads were to provide it."""
+"""Threads that wait: for completions, for events, and the threads that were to provide these."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,23 +6,29 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Ref, Thing
-from rdmalab.doctor import named
 from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair
-from rdmalab.doctor.finding import Evidence, fact
-from rdmalab.doctor.outstanding import has_work_for
-from rdmalab.doctor.work.attempts import RECEIVING, SENDING
+from rdmalab.doctor.evidence import components
+from rdmalab.doctor.evidence.finding import Evidence, fact
+from rdmalab.doctor.evidence.posting_calls import RECEIVING, SENDING
+from rdmalab.doctor.evidence.work_of_queues import has_work_for
+from rdmalab.doctor.moments.future import goes_on
 from rdmalab.grammar.program import Line
+from rdmalab.hca import channels
 from rdmalab.hca.wr import Cqe
+from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import (
     Kind,
+    async_event_of,
     cqe_of,
     event_of,
     kind_of,
     line_number_of,
     line_of,
+    object_of,
 )
 from rdmalab.views import fmt
+from rdmalab.views.record_text import ARMS
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp, peer_of
 
@@ -181,7 +187,7 @@ def things_of(case: Case, program: Program) -> list[Thing]:
     """The objects that these lines name, as far as they live."""
     found: dict[Thing, None] = {}
     for line in lines_of(case, program):
-        things = named.things_of(case.session, line)
+        things = components.things_of(case.session, line)
         found |= dict.fromkeys(t for t in things if t.noun is not Noun.NODE)
     return list(found)
 
@@ -214,3 +220,132 @@ def _is_to_post(case: Case, program: Program, ends: set[tuple[str, int]]) -> boo
             if thing is not None and thing.noun is Noun.QP and (thing.node, thing.number) in ends:
                 return True
     return False
+
+
+RULE = "cq-event-none"
+
+
+@dataclass(slots=True)
+class EventWaiter:
+    """One of them. channel: it waits on this one; cqs: those with this channel; since: event."""
+
+    name: str
+    channel: Thing
+    cqs: list[CompletionQueue]
+    since: int | None
+
+
+def event_waiter(case: Case) -> EventWaiter | None:
+    """The program, or the call, that is asked about, if it waits in get_cq_event."""
+    channel = _channel(case)
+    if channel is None:
+        return None
+    found = case.hca.channels.items.get(channel.number)
+    cqs = channels.members(case.hca, found) if found is not None else []
+    if case.call is not None:
+        return EventWaiter(case.call.verb, channel, cqs, case.call.event)
+    waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
+    since = event_of(waits[-1]) if waits else None
+    return EventWaiter(case.names.of(case.subject.thing), channel, cqs, since)
+
+
+def _channel(case: Case) -> Thing | None:
+    """The channel on which no event is pending, for a call, a blocked thread, or one at rest."""
+    if case.call is not None:
+        return Thing(Noun.CHANNEL, *case.call.thing) if case.call.refusal == RULE else None
+    program = case.program
+    if program is None or program.state in (ProgramState.DONE, ProgramState.FAILED):
+        return None
+    if program.state is ProgramState.WAITING:
+        wants = program.wants
+        return wants[1] if wants is not None and wants[0] == RULE else None
+    things = things_of(case, program) if case.at_rest else []
+    return next((thing for thing in things if thing.noun is Noun.CHANNEL), None)
+
+
+def read_by_other(case: Case) -> Evidence | None:
+    """The last completion event of its queues, if another thread read it since it was started."""
+    waiter = event_waiter(case) if case.program is not None else None
+    if waiter is None:
+        return None
+    begun, log = case.log.created(case.subject.thing) or 0, case.log
+    queues = [cq.thing for cq in waiter.cqs]
+    reads = log.in_order([Kind.CQ_EVENT_TAKEN], *queues)
+    event = event_of(reads[-1]) if reads else -1
+    if event <= begun or log.who(event) == waiter.name:
+        return None
+    cq = case.name(Noun.CQ, case.node, object_of(reads[-1]))
+    return fact(f"{log.who(event)} read the last completion event of {cq}", event)
+
+
+def stays(case: Case) -> bool:
+    """Whether no event comes without a new call. Runs a branch, so ask this last."""
+    called = case.call is not None
+    return case.at_rest or not (called or goes_on(case.session, case.subject.thing))
+
+
+def wait_evidence(case: Case, waiter: EventWaiter) -> Evidence:
+    """`B.rx waits on B.ch0`."""
+    if case.call is not None:
+        name = case.names.of(waiter.channel)
+        return fact(f"{waiter.name} on {name} would block without end", waiter.since)
+    return fact(f"{waiter.name} waits on {case.names.of(waiter.channel)}", waiter.since)
+
+
+def cq_name(case: Case, cq: CompletionQueue) -> str:
+    """The name of a completion queue, `A.cq0`."""
+    return case.name(Noun.CQ, cq.node, cq.number)
+
+
+# --------------------------------------------------------------------------- what is in a queue
+def added(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
+    """The event in which a completion came onto a queue."""
+    key = _key(cqe)
+    for record in reversed(case.log.about(Kind.CQE_ADDED, cq.thing)):
+        if _key(cqe_of(record)) == key:
+            return int(event_of(record))
+    return None
+
+
+def _key(cqe: Cqe) -> tuple[int, int, bool, int]:
+    return cqe.qp_num, cqe.serial, cqe.is_send, cqe.srq
+
+
+def armed(case: Case, cq: CompletionQueue) -> int | None:
+    """The event in which it was armed last."""
+    found = case.log.about(Kind.CQ_ARMED, cq.thing)
+    return event_of(found[-1]) if found else None
+
+
+def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
+    """Whether a call has polled it since this event."""
+    calls = case.log.calls("poll_cq", cq.node)
+    return any(call.thing[1] == cq.number and call.event > event for call in calls)
+
+
+def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
+    """What it was armed for last, and whether that is over."""
+    name, event = cq_name(case, cq), armed(case, cq)
+    if event is None:
+        begins = case.log.begins
+        return fact(
+            f"{name} was not armed since event {begins}" if begins else f"{name} was never armed"
+        )
+    if cq.armed is not Arm.NONE:
+        return fact(f"{name} was armed for {ARMS[cq.armed]}", event)
+    raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
+    spent = event_of(raised[-1]) if raised else event
+    return fact(f"{name} was armed at event {event}; the event it raised disarmed it", spent)
+
+
+def unread_events(case: Case) -> list[Evidence]:
+    """`2 asynchronous events of B are unread, the oldest GID_CHANGE`; nothing if all are read."""
+    unread = case.hca.async_events
+    if not unread:
+        return []
+    raised = case.log.of(Kind.ASYNC_RAISED, case.node)
+    oldest = unread[0][0]
+    at = next((event_of(r) for r in raised[-len(unread) :] if async_event_of(r) is oldest), None)
+    many = f"{len(unread)} asynchronous events of {case.node} are"
+    many = many if len(unread) > 1 else f"1 asynchronous event of {case.node} is"
+    return [fact(f"{many} unread, the oldest {oldest.name}", at)]

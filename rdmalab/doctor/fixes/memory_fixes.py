@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rdmalab.command import Invocation, New, Noun, Ref
-from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case, QueuePair
+from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca

@@ -1,11 +1,12 @@
-"""Longer fixes: a reconnection with the work that was lost, the rest of a bring-up."""
+"""Longer fixes: a reconnection with the work that was lost, the rest of a bring-up, an order."""
 
 from itertools import pairwise
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair
-from rdmalab.doctor.failed_work import flushed_receives
-from rdmalab.doctor.finding import Fix
+from rdmalab.doctor.evidence.finding import Fix
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.work_of_queues import flushed_receives
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.simple_fixes import Attributes
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
@@ -179,3 +180,20 @@ def ring_doorbell(case: Case, qp: QueuePair, wr: SendWR) -> str:
     if qp.transport.connected:
         return f"post_send {case.qp_name(qp)} opcode=RDMA_WRITE"
     return simple_fixes.post_send(case, qp, wr, wr_id=None, sg=None)
+
+
+def ordered(log: Log, taken: int | None, used: int | None, name: str) -> Fix | None:
+    """Advice that the thread of one event ends its use before the thread of another one acts.
+
+    taken, used: the events in which an object was taken away, and used or posted. None where not
+    two different threads made these calls.
+    """
+    if taken is None or used is None:
+        return None
+    owner, user = log.asked(taken)[1], log.asked(used)[1]
+    if not owner or not user or owner == user:
+        return None
+    call = log.asked(taken)[0]
+    act = call.line if call is not None else f"takes {name}"
+    return Fix(program=f"let {user} end its use of {name} first: in {owner}, wait {user}.state == "
+                       f"DONE before {act}")  # fmt: skip

@@ -1,17 +1,56 @@
-"""What a call was refused with, handed over once more: lines that make good what it left undone."""
+"""Lines that post again what was refused, dropped, or delivered to the wrong place."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from rdmalab.command import CallArguments, Noun
-from rdmalab.doctor.case import Case, QueuePair
+from rdmalab.command import CallArguments, Invocation, Noun
+from rdmalab.doctor.case import Case, Message, QueuePair, RecvWqe
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.messages import arrived
+from rdmalab.doctor.evidence.posting_calls import Attempt, Batch, Building
 from rdmalab.doctor.facts.full_queues import Backlog
-from rdmalab.doctor.fixes import rebuilding, simple_fixes
+from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.changed_calls import with_flags
-from rdmalab.doctor.work import attempts, batches
-from rdmalab.doctor.work.attempts import Attempt
+from rdmalab.grammar.format import render
 from rdmalab.hca.wr import SendWR
+from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, recv_wqe_of
 from rdmalab.spec.work import SendFlags
+from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_of
+
+
+def receive_of(case: Case, message: Message) -> tuple[QueuePair, RecvWqe] | None:
+    """The receive that a message took, and whose it is."""
+    for record in reversed(case.log.of(Kind.RECV_TAKEN)):
+        node, number = node_of(record), object_of(record)
+        if event_of(record) <= message.posted:
+            break
+        if not _may_be(case, message, event_of(record)):
+            continue
+        found = arrived(case.world, case.log, event_of(record), node, number)
+        qp = case.world.nodes[node].qps.items.get(number)
+        if found is not None and found.subject == message.subject and qp is not None:
+            return qp, recv_wqe_of(record)
+    return None
+
+
+def _may_be(case: Case, message: Message, event: int) -> bool:
+    """Whether one of its PSNs arrived then: cheap, and rarely wrong."""
+    came = (r for r in case.log.within(event) if kind_of(r) is Kind.PACKET_RECEIVED)
+    return any(
+        isinstance(packet, Packet) and message.wqe.has_psn(packet.psn)
+        for packet in map(packet_of, came)
+    )
+
+
+def posted_again(
+    case: Case, qp: QueuePair, message: Message, wr: SendWR | None = None, **changed: object
+) -> list[str]:
+    """The message, changed or not, and before it a receive as it had, if none waits there."""
+    send = simple_fixes.post_send(case, qp, wr or message.wqe.wr, **changed)
+    found = receive_of(case, message)
+    if found is None or found[0].source.wqes:
+        return [send]
+    return [simple_fixes.post_recv(case, found[0], found[1].wr), send]
 
 
 def repost_refused(
@@ -21,16 +60,16 @@ def repost_refused(
 
     signaled: its last request asks for a completion; after_reset: as for `repost`.
     """
-    attempt = attempts.of_call(case.log, case.call)
+    attempt = posting_calls.of_call(case.log, case.call)
     if attempt is not None and attempt.left:
         *before, last = attempt.left
         last = with_flags(last, SendFlags.SIGNALED) if signaled else last
         return repost(case, qp, attempt, [*before, last], after_reset=after_reset)
-    batch = batches.closed_by(case.log, case.call) if case.call is not None else None
+    batch = posting_calls.closed_by(case.log, case.call) if case.call is not None else None
     if batch is None:
         return []
     flags = int(SendFlags.SIGNALED) if signaled else 0
-    lines = rebuilding.rebuild(case, batch, flags=flags) or []
+    lines = rebuild(case, batch, flags=flags) or []
     return [*_rooms(case, qp, (built.wr for built in batch.built), after_reset=after_reset), *lines]
 
 
@@ -42,9 +81,11 @@ def repost(
 
     after_reset: the peer's own receives were lost by a reset before.
     """
-    sends = attempts.bound(case.session, attempt, wrs) if attempt.call.verb == "post_send" else []
+    sends = (
+        posting_calls.bound(case.session, attempt, wrs) if attempt.call.verb == "post_send" else []
+    )
     lines = _rooms(case, qp, sends, after_reset=after_reset)
-    return [*lines, attempts.said_again(case.session, attempt, wrs)]
+    return [*lines, posting_calls.said_again(case.session, attempt, wrs)]
 
 
 def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, after_reset: bool) -> list[str]:
@@ -69,3 +110,42 @@ def after_polling(case: Case, found: Backlog) -> list[str]:
     poll = f"poll_cq {case.name(Noun.CQ, qp.node, cq.number)} num_entries={max(many, 1)}"
     wait = ["run"] if undone else []
     return [*wait, poll, *again]
+
+
+Change = Callable[[Building], list[Invocation] | None]
+"""The setters after the builder of a work request; None keeps its setters."""
+
+
+def rebuild(
+    case: Case, batch: Batch, change: Change | None = None, flags: int = 0
+) -> list[str] | None:
+    """The lines of a region, each work request with its wr_id and flags; None if not in the log.
+
+    change: which setters to replace; flags: added to every work request.
+    """
+    lines: list[Invocation] = []
+    for built in batch.built:
+        builder = _said(case, built.event)
+        if builder is None:
+            return None
+        own = {"wr_id": built.wr.wr_id, "wr_flags": built.flags | flags}
+        lines.append(Invocation(builder.name, builder.arguments | {"qpx": own}))
+        changed = change(built) if change is not None else None
+        lines += changed if changed is not None else setters(case, built)
+    return _in_region(case, lines) if lines else None
+
+
+def _in_region(case: Case, lines: list[Invocation]) -> list[str]:
+    qp = {"qp": lines[0].arguments["qp"]}
+    framed = [Invocation("wr_start", qp), *lines, Invocation("wr_complete", qp)]
+    return [render(each, case.session.vocabulary[each.name]) for each in framed]
+
+
+def setters(case: Case, built: Building) -> list[Invocation]:
+    """The setter calls after a builder."""
+    found = [_said(case, each.event) for each in built.setters]
+    return [each for each in found if each is not None]
+
+
+def _said(case: Case, event: int) -> Invocation | None:
+    return case.log.asked(event)[0]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 
-from rdmalab.doctor.report import Report
-from rdmalab.doctor.rows import Row, RowPart, meaning
+from rdmalab.doctor.report.report import Report
+from rdmalab.doctor.report.rows import Row, RowPart, meaning
 from rdmalab.render.meanings import LOOKS
 from rdmalab.shell.show_why import tagged
 from rdmalab.shell.styled_text import Line, plain, shown

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
-from rdmalab.doctor.brief import MOST_LINES
+from rdmalab.doctor.report.brief import MOST_LINES
 from rdmalab.shell.evaluation import Evaluation
 from rdmalab.shell.show_why import answer_lines
 from rdmalab.shell.styled_text import Line
@@ -21,7 +21,7 @@ from rdmalab.views.caption import caption
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
     from rdmalab.tui.app import Rdmalab
     from rdmalab.tui.pane import Pane
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from rdmalab.doctor.checklist_report import Walk
-    from rdmalab.doctor.report import Report
+    from rdmalab.doctor.report.report import Report
     from rdmalab.tui.app import Rdmalab
 
     News = tuple[object, Report | None, Walk | None]  # the lesson or lab, answers of why, checklist

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.check import Verdict
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from tests.doctor.asking import cured, failing, findings, lab_on, pair, played, told, verdict, why
 from tests.labs import well

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab
 from tests.doctor.asking import chain, played, why
 from tests.doctor.tidying import destroy_all

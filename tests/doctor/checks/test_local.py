@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.check import Verdict
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import RXE, STRICT
 from tests.doctor.asking import blamed, evidence, findings, verdict, why

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.check import Verdict
 from rdmalab.lab import Lab
 from tests.doctor.asking import blamed, evidence, findings, played, verdict, why
 from tests.labs import RECV, SEND, lab_of, refusal, well

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Verdict
-from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.check import Verdict
+from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from tests.doctor.asking import chain, finding, verdict, why
 from tests.labs import RECV, SEND, lab_of

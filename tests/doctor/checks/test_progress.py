@@ -2,9 +2,9 @@
 
 import pytest
 
-from rdmalab.doctor import log
-from rdmalab.doctor.finding import Verdict
-from rdmalab.doctor.outcome import Status
+from rdmalab.doctor.check import Verdict
+from rdmalab.doctor.evidence import log
+from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.lab import Lab
 from rdmalab.session import history
 from rdmalab.spec.profiles import RXE, STRICT, Profile

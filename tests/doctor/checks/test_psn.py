@@ -1,8 +1,8 @@
 """Numbers that do not agree are a cause only while they matter."""
 
+from rdmalab.doctor.check import Verdict
 from rdmalab.doctor.checks.mtu import psn_mismatch_ahead as ahead
 from rdmalab.doctor.checks.mtu import psn_mismatch_behind as behind
-from rdmalab.doctor.finding import Verdict
 from tests.doctor.asking import case_of
 from tests.labs import SEND, lab_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.check import Verdict
 from rdmalab.lab import Lab
 from rdmalab.spec.records import A, Kind, kind_of
 from tests.doctor.asking import chain, finding, verdict, why

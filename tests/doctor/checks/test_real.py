@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.checklist import BY_SLUG
+from rdmalab.doctor.check import Finding, Verdict
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.finding import Finding, Verdict
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.report import Report
-from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.diagnosis.checklist import BY_SLUG
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.files import SUFFIX

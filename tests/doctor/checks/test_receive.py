@@ -1,6 +1,6 @@
 """The receive side, items 53 to 66: who is not to be blamed, and who takes the blame instead."""
 
-from rdmalab.doctor.finding import Verdict
+from rdmalab.doctor.check import Verdict
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import MLX5, RXE, Profile
 from tests.doctor.asking import blamed, evidence, findings, verdict, why

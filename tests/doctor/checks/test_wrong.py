@@ -2,8 +2,8 @@
 
 import pytest
 
+from rdmalab.doctor.check import Verdict
 from rdmalab.doctor.checks import objects
-from rdmalab.doctor.finding import Verdict
 from rdmalab.spec.profiles import MLX5, RXE, STRICT
 from rdmalab.spec.rules import ERRNO_NAMES
 from tests.doctor.asking import (

@@ -2,11 +2,11 @@
 
 import pytest
 
+from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
 from rdmalab.doctor.fixes.reposting import after_polling
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import RECV, SEND, lab_of, refusal, well

@@ -1,10 +1,10 @@
 """Waits for a value in memory: which were over at once, and on what."""
 
+from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.evidence.host_reads import watched
+from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.facts.memory_waits import Early, early_waits
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.subjects import subjects
-from rdmalab.doctor.work.host_reads import watched
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of

@@ -2,11 +2,11 @@
 
 import pytest
 
+from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts import obstacles
-from rdmalab.doctor.finding import Verdict
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.subjects import subjects
+from rdmalab.doctor.evidence.finding import Verdict
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.facts import delivery
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of, well
@@ -23,19 +23,17 @@ def case_of(lab: Lab, *, asked: bool = True) -> Case:
 
 def test_it_has_all_the_packets_that_it_took() -> None:
     case = case_of(lab_of("fault drop longer=1514", _BIG, "run", pair=_WIDE))
-    found = obstacles.narrow_link(case)
+    found = delivery.narrow_link(case)
     assert found is not None
     assert [row.length for row in found.lost] == [4096, 4096]
     # Ethernet, IPv4, UDP, BTH, RETH and ICRC are 74 bytes
-    assert obstacles.longest_payload(case, found) == 1514 - 74
-    assert obstacles.unrouted_address(case) is None
+    assert delivery.longest_payload(case, found) == 1514 - 74
+    assert delivery.unrouted_address(case) is None
 
 
 def test_an_answer_can_be_what_is_lost() -> None:
     read = _BIG.replace("RDMA_WRITE", "RDMA_READ")
-    found = obstacles.narrow_link(
-        case_of(lab_of("fault drop longer=1514", read, "run", pair=_WIDE))
-    )
+    found = delivery.narrow_link(case_of(lab_of("fault drop longer=1514", read, "run", pair=_WIDE)))
     assert found is not None
     assert {row.source for row in found.lost} == {"B"}
 
@@ -43,24 +41,24 @@ def test_an_answer_can_be_what_is_lost() -> None:
 @pytest.mark.parametrize("more", ["nth=1", "every=2", "p=99%", "count=9", "psn=0", "qp=A.qp0"])
 def test_what_strikes_by_chance_or_by_count_is_a_loss_like_any_other(more: str) -> None:
     case = case_of(lab_of(f"fault drop longer=1514 {more}", _BIG, "run 2us", pair=_WIDE))
-    assert obstacles.narrow_link(case) is None
+    assert delivery.narrow_link(case) is None
 
 
 def test_what_was_cleared_stands_in_nobody_s_way() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 2us", "fault clear", pair=_WIDE)
-    assert obstacles.narrow_link(case_of(lab)) is None
+    assert delivery.narrow_link(case_of(lab)) is None
     well(lab, "run")
-    assert obstacles.narrow_link(case_of(lab)) is None
+    assert delivery.narrow_link(case_of(lab)) is None
 
 
 def test_the_newest_loss_counts() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 2us", "fault clear 1", "fault drop A->B",
                  "run", pair=_WIDE)  # fmt: skip
-    assert obstacles.narrow_link(case_of(lab)) is None
+    assert delivery.narrow_link(case_of(lab)) is None
 
 
 def test_a_way_may_be_narrow_in_one_direction() -> None:
-    found = obstacles.narrow_link(
+    found = delivery.narrow_link(
         case_of(lab_of("fault drop A->B longer=1514", _BIG, "run", pair=_WIDE))
     )
     assert found is not None
@@ -69,20 +67,20 @@ def test_a_way_may_be_narrow_in_one_direction() -> None:
 def test_an_address_is_dead_as_target_and_as_source() -> None:
     for gid in ("10.0.0.1", "10.0.0.2"):
         case = case_of(lab_of(f"fault drop gid={gid}", _BIG, "run", pair=_WIDE))
-        found = obstacles.unrouted_address(case)
+        found = delivery.unrouted_address(case)
         assert found is not None
         assert found.match.gid is not None
 
 
 def test_a_success_that_nobody_acknowledged_is_doubted_only_where_somebody_asks() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run", pair="use uc_pair path_mtu=4096")
-    assert obstacles.narrow_link(case_of(lab)) is not None
-    assert obstacles.narrow_link(case_of(lab, asked=False)) is None
+    assert delivery.narrow_link(case_of(lab)) is not None
+    assert delivery.narrow_link(case_of(lab, asked=False)) is None
 
 
 def test_what_is_still_tried_is_suspicious_and_what_has_ended_so_is_a_cause() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 2us", pair=_WIDE)
-    assert obstacles.finding(case_of(lab, asked=False)).verdict is Verdict.WARN
-    assert obstacles.finding(case_of(lab)).verdict is Verdict.FAIL
+    assert delivery.finding(case_of(lab, asked=False)).verdict is Verdict.WARN
+    assert delivery.finding(case_of(lab)).verdict is Verdict.FAIL
     well(lab, "run")
-    assert obstacles.finding(case_of(lab, asked=False)).verdict is Verdict.FAIL
+    assert delivery.finding(case_of(lab, asked=False)).verdict is Verdict.FAIL

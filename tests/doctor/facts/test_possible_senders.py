@@ -1,6 +1,6 @@
 """Who may have something to say to a queue pair, and what kept it from saying it."""
 
-from rdmalab.doctor.related_subjects import newest, stopped, talkers, unsent
+from rdmalab.doctor.diagnosis.related_subjects import newest, stopped, talkers, unsent
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of, pair

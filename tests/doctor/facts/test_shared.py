@@ -1,6 +1,6 @@
 """Sends that found a shared receive queue empty."""
 
-from rdmalab.doctor.facts.shared import Refused, refused
+from rdmalab.doctor.facts.receivers import Refused, refused
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
 from tests.labs import SEND, lab_of, well

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab
 
 _POLL = "program A.x lines={poll A.cq0}"

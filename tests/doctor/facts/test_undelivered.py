@@ -2,9 +2,9 @@
 
 import pytest
 
+from rdmalab.doctor.evidence.outcome import Status
+from rdmalab.doctor.evidence.subject import Subject
 from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, users_of, waiting_qps
-from rdmalab.doctor.outcome import Status
-from rdmalab.doctor.subject import Subject
 from rdmalab.lab import Lab
 from tests.doctor.asking import answer, case_of, played
 from tests.labs import RECV, SEND, lab_of

@@ -1,6 +1,6 @@
 """Who waits for a message, and what the peer has done meanwhile."""
 
-from rdmalab.doctor.facts.waiting import done_by_peer, is_quiet, waiters, watcher
+from rdmalab.doctor.facts.undelivered import done_by_peer, is_quiet, waiters, watcher
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well

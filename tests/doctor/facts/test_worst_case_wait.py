@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.facts.worst_case_wait import worst
+from rdmalab.doctor.facts.line import worst
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import RXE
 from tests.doctor.asking import case_of

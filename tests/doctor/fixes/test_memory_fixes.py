@@ -8,7 +8,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import RXE
 from rdmalab.spec.work import WROpcode
 from tests.doctor.asking import pair
-from tests.doctor.test_key_lookup import case_of
+from tests.doctor.facts.test_key_lookup import case_of
 from tests.labs import well
 
 WRITES = int(Access.LOCAL_WRITE)

@@ -1,9 +1,9 @@
 """A region once more, where a program built it."""
 
-from rdmalab.doctor.fixes import rebuilding
-from rdmalab.doctor.work import batches
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.fixes import reposting
 from tests.doctor.asking import case_of
-from tests.doctor.work.test_batches import BUILT, EX, thing
+from tests.doctor.evidence.test_batches import BUILT, EX, thing
 from tests.labs import lab_of, well
 
 
@@ -11,8 +11,8 @@ def test_what_a_program_built_can_be_built_by_hand() -> None:
     lines = "; ".join((*BUILT, "wr_abort A.qp1"))
     lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run")
     case = case_of(lab, "A.qp1.wr[6]")
-    (batch,) = batches.batches(case.log, thing(lab))
-    again = rebuilding.rebuild(case, batch)
+    (batch,) = posting_calls.batches(case.log, thing(lab))
+    again = reposting.rebuild(case, batch)
     assert again is not None
     for line in (*again, "run"):
         well(lab, line)
@@ -23,5 +23,5 @@ def test_of_a_program_that_is_gone_nobody_knows_the_words() -> None:
     lines = "; ".join((*BUILT, "wr_abort A.qp1"))
     lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run", "stop A.p")
     case = case_of(lab, "A.qp1.wr[6]")
-    (batch,) = batches.batches(case.log, thing(lab))
-    assert rebuilding.rebuild(case, batch) is None
+    (batch,) = posting_calls.batches(case.log, thing(lab))
+    assert reposting.rebuild(case, batch) is None

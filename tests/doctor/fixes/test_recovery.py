@@ -1,7 +1,7 @@
 """Connections made anew, with what was lost on the way."""
 
 from rdmalab.doctor.fixes import recovery
-from rdmalab.doctor.what_if import attempt
+from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from tests.doctor.asking import case_of

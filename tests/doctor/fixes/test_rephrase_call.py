@@ -1,9 +1,9 @@
 """A refused call said once more, with other arguments."""
 
+from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.fixes.changed_calls import arguments, beyond, otherwise, with_at_most
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of, refusal

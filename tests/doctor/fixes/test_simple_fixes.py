@@ -4,9 +4,9 @@ import pytest
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.work_of_queues import newest_send
 from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.log import Log
-from rdmalab.doctor.newest import newest_send
 from rdmalab.lab import Lab
 from rdmalab.spec.states import QPState
 from tests.labs import RECV, SEND, lab_of, well

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab
 from rdmalab.tui.app_model import FIRST, AppModel
 from rdmalab.tui.panes.why import WhyPane, drawn, entries

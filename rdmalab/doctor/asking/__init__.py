@@ -1,0 +1,1 @@
+"""From a question to the subjects it is about."""

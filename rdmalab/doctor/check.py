@@ -1,0 +1,109 @@
+"""A check: a cause of the table, and the function that examines a case for it.
+
+Who writes a check imports the words of what it finds from here.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum
+from functools import wraps
+
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.evidence.finding import NA as NA
+from rdmalab.doctor.evidence.finding import Evidence as Evidence
+from rdmalab.doctor.evidence.finding import Finding as Finding
+from rdmalab.doctor.evidence.finding import Fix as Fix
+from rdmalab.doctor.evidence.finding import Verdict as Verdict
+from rdmalab.doctor.evidence.finding import fact as fact
+from rdmalab.doctor.evidence.finding import fail as fail
+from rdmalab.doctor.evidence.finding import ok as ok
+from rdmalab.doctor.evidence.finding import unknown as unknown
+from rdmalab.doctor.evidence.finding import wait as wait
+from rdmalab.doctor.evidence.finding import warn as warn
+from rdmalab.spec.causes import CauseRow, cause_rows
+
+
+def hinders(
+    case: Case, *evidence: Evidence, cure: Fix | None = None, since: int | None = None
+) -> Finding:
+    """What ended the subject, or prevents its progress.
+
+    The verdict is WAIT if the subject still succeeds without a new call. Otherwise it is FAIL; if
+    the user did not ask about it, only WARN, as the next command may correct it.
+    """
+    if not case.over and case.will_succeed:
+        return Finding(Verdict.WAIT, list(evidence), cure or Fix(["run"]), since)
+    verdict = Verdict.FAIL if case.over or case.asked else Verdict.WARN
+    return Finding(verdict, list(evidence), cure, since)
+
+
+class Section(Enum):
+    """The parts of the checklist, in their order."""
+
+    POSTED = "Was it posted, and can it have a completion?"
+    QUEUE = "Looking at the right completion queue, in the right way?"
+    LOCAL = "The local queue pair and port"
+    PROGRESS = "Does the requester make progress?"
+    PEER = "Is the peer there?"
+    RECEIVE = "The receive side"
+    ERROR = "A completion came, but with an error"
+    WRONG = "Completed with success, yet wrong"
+
+
+@dataclass(slots=True, frozen=True)
+class Check:
+    """A cause of the table, and the function that examines a case for it."""
+
+    slug: str
+    row: CauseRow
+    examine: Callable[[Case], Finding]
+
+    @property
+    def section(self) -> Section:
+        """The part of the checklist in which it stands."""
+        return Section[self.row.section]
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it only says which rule refused a call."""
+        return self.slug not in cause_rows()
+
+    @property
+    def article(self) -> str:
+        """The words for `explain`: `cause loc-prot`, `rule ah-port`."""
+        return f"{'rule' if self.is_rule else 'cause'} {self.slug}"
+
+
+def check(
+    slug: str,
+    *,
+    asked: bool = False,
+    verbs: Collection[str] = (),
+    **given: Callable[[Case], object],
+) -> Callable[[Callable[..., Finding]], Check]:
+    """The decorated function examines a case for this cause of `spec/causes.toml`.
+
+    Its parameters are facts by name: `case`, an attribute of the case, or what a function in
+    `given` finds. The check does not apply where one of them is None, where the user did not name
+    the subject and it is for what is `asked`, or where the call is of none of these `verbs`.
+    """
+
+    def declare(examine: Callable[..., Finding]) -> Check:
+        names = examine.__code__.co_varnames[: examine.__code__.co_argcount]
+
+        @wraps(examine)
+        def examined(case: Case) -> Finding:
+            of_others = verbs and (case.call is None or case.call.verb not in verbs)
+            if of_others or (asked and not case.asked):
+                return NA
+            facts = []
+            for name in names:
+                find = given.get(name)
+                facts.append(find(case) if find is not None else getattr(case, name))
+                if facts[-1] is None:
+                    return NA
+            return examine(*facts)
+
+        return Check(slug, cause_rows()[slug], examined)
+
+    return declare

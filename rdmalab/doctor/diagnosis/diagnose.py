@@ -1,0 +1,269 @@
+"""A consultation: every check asked about every subject, roots before symptoms, cures tried."""
+
+import math
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
+from rdmalab.doctor.check import Check, Finding, Section, Verdict
+from rdmalab.doctor.diagnosis.checklist import CHECKS
+from rdmalab.doctor.diagnosis.related_subjects import sources_of
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.subject import name_of
+from rdmalab.doctor.fixes.refused_calls import OF_STATES, by_rule
+from rdmalab.doctor.moments.future import goes_on
+from rdmalab.doctor.report.report import SLOW, TOO_EARLY, Cause, Report
+from rdmalab.views import fmt
+
+MOST_SUBJECTS = 24
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What all checks say of one subject."""
+
+    case: Case
+    name: str
+    standing: SubjectOutcome
+    findings: list[tuple[Check, Finding]]
+
+    def causes(self, verdict: Verdict) -> list[Cause]:
+        """Those with this verdict, in the order of the checklist."""
+        return [
+            Cause(check, finding, self.case.subject, self.name)
+            for check, finding in self.findings
+            if finding.verdict is verdict
+        ]
+
+    @property
+    def ruled_out(self) -> list[str]:
+        """The causes that it has not."""
+        return [check.slug for check, found in self.findings if found.verdict is Verdict.OK]
+
+
+def followed(
+    session: Session, subjects_: Sequence[Subject], log: Log, *, asked: bool
+) -> list[list[Diagnosis]]:
+    """Stories: each subject that is asked about, with the chain of subjects that led to it.
+
+    Subjects whose chains meet are one story.
+    """
+    found: dict[Subject, Diagnosis] = {}
+    story: dict[Subject, int] = {}
+    waiting = deque((subject, number, False) for number, subject in enumerate(subjects_))
+    while waiting and len(found) < MOST_SUBJECTS:
+        subject, number, arrival = waiting.popleft()
+        if subject in found:
+            _join(story, story[subject], number)
+            continue
+        found[subject] = diagnose(session, subject, log, asked=asked, arrival=arrival)
+        story[subject] = number
+        receives = subject.sort in (Sort.RECV, Sort.BYTES)
+        waiting.extend((each, number, receives) for each in sources_of(found[subject].case))
+    return [
+        [found[subject] for subject in found if story[subject] == number]
+        for number in dict.fromkeys(story.values())
+    ]
+
+
+def _join(story: dict[Subject, int], one: int, other: int) -> None:
+    """Two stories turn out to be one."""
+    kept, gone = sorted((one, other))
+    for subject, number in story.items():
+        if number == gone:
+            story[subject] = kept
+
+
+def diagnose(
+    session: Session, subject: Subject, log: Log, *, asked: bool, arrival: bool = False
+) -> Diagnosis:
+    """All checks, in their order."""
+    case = Case(session, subject, log, asked=asked, arrival=arrival)
+    findings = [(check, check.examine(case)) for check in CHECKS]
+    if not any(finding.verdict is Verdict.FAIL for _, finding in findings):
+        findings += by_rule(case)
+    found = _foreseen(case, standing(session, subject, log), findings)
+    return Diagnosis(case, name_of(session.names, subject), found, findings)
+
+
+def _foreseen(
+    case: Case, found: SubjectOutcome, findings: Iterable[tuple[Check, Finding]]
+) -> SubjectOutcome:
+    """Late, pending, or never: what waits in vain will never come."""
+    verdicts = {check.slug: finding.verdict for check, finding in findings}
+    if found.kind is Status.COMPLETED and verdicts.get(SLOW) is Verdict.WARN:
+        took = next(f.evidence[-1].text for check, f in findings if check.slug == SLOW)
+        said = found.sentence.replace("SUCCESS", f"SUCCESS after {took}", 1)
+        return replace(found, kind=Status.LATE, sentence=said)
+    if found.kind is not Status.PENDING:
+        return found
+    if verdicts.get(TOO_EARLY) is Verdict.WAIT:
+        return found
+    causes = {slug for slug, verdict in verdicts.items() if verdict is Verdict.FAIL}
+    if causes:
+        return _without_a_call(case, found)
+    if Verdict.WARN in verdicts.values() and case.needs_new_call:
+        return replace(found, sentence=f"{found.sentence}, and {never_text(case.subject)}")
+    return found
+
+
+def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
+    """What becomes of it if time goes on: it ends then, it may end later, it never ends."""
+    future = case.future
+    if future.settled:
+        end = future.standing.sentence.replace("it ended", "it ends").partition(";")[0]
+        when = f"without another call {end} at {fmt.clock(future.end_ns)}"
+        return replace(found, sentence=f"{found.sentence}; {when}")
+    if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
+        return replace(found, sentence=f"{found.sentence}, and will have none for a long time")
+    return replace(
+        found, kind=Status.NEVER, sentence=f"{found.sentence}, and {never_text(case.subject)}"
+    )
+
+
+def _counts(case: Case) -> bool:
+    """Whether a timer of its queue pair runs, whose end brings it nearer to its own."""
+    return case.qp is not None and case.qp.timer.at_ns is not None
+
+
+def never_text(subject: Subject) -> str:
+    """What will not happen without another call."""
+    if subject.sort is Sort.PROGRAM:
+        return "will not get past it without another call"
+    return "none will come without another call"
+
+
+def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Report:
+    """The first is what was asked about; of the others only what they have to do with it."""
+    seen = [diagnosis for story in stories for diagnosis in story]
+    first = seen[0]
+    explained = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
+    chains = [_chain(story, story[0].standing) for story in stories]
+    about = (c for found, _ in chains for c in found if _is_about(first, c))
+    roots = sorted(unique(about), key=origin)
+    stations = sorted(unique(c for _, found in chains for c in found), key=origin)
+    return Report(
+        first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,
+        warnings=unique(c for d in [first, *explained] for c in d.causes(Verdict.WARN)),
+        waits=waits(explained),
+        ruled_out=first.ruled_out,
+        unknown=first.causes(Verdict.UNKNOWN),
+    )  # fmt: skip
+
+
+def _is_about(first: Diagnosis, cause: Cause) -> bool:
+    """Whether a cause has to do with what was asked: of a message other bytes may be wrong."""
+    if first.case.subject.sort is not Sort.BYTES or cause.check.section is not Section.WRONG:
+        return True
+    return cause.check.slug not in first.ruled_out
+
+
+_WAITING = (Sort.PROGRAM, Sort.CQ, Sort.RECV)  # what another one's failure lets wait in vain
+
+
+def _waits_for(
+    first: Diagnosis, roots: Sequence[Cause], seen: Sequence[Diagnosis]
+) -> SubjectOutcome:
+    """How it stands; never, where a thread or a queue waits at rest, or for what never comes.
+
+    Bytes wait as long as a send that is to write them has not ended; they are wrong where a check
+    says so although they came.
+    """
+    found, case = first.standing, first.case
+    if found.kind is Status.NEVER and case.content is not None and not first.causes(Verdict.WARN):
+        filled = case.content.filled_by_program
+        said = "the program has filled these bytes, and no message"
+        if filled is not None and not (roots or case.content.receives or sources_of(case)):
+            return replace(found, kind=Status.WELL, sentence=said, event=filled)
+    if first.causes(Verdict.FAIL) and (bad := spoiled(found, case.subject)) is not found:
+        return bad
+    if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
+        writers = {each for each in sources_of(case) if each.sort is Sort.SEND}
+        open_ = [d for d in seen if d.case.subject in writers
+                 and d.standing.kind is Status.PENDING]  # fmt: skip
+        said = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
+        return replace(found, kind=Status.PENDING, sentence=said) if open_ else found
+    waits = found.kind is Status.PENDING and case.subject.sort in _WAITING
+    lost = {d.case.subject for d in seen if d.standing.kind is Status.NEVER}
+    if not waits or not roots or not (case.at_rest or roots[0].subject in lost):
+        return found
+    if not case.at_rest and _may_go_on(case):
+        return found
+    said_ = found.sentence.removesuffix(f", and {never_text(case.subject)}")
+    return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {never_text(case.subject)}")
+
+
+_SPOILED = {Sort.BYTES: "and they are wrong", Sort.PROGRAM: "and it used wrong data"}
+
+
+def spoiled(found: SubjectOutcome, subject: Subject) -> SubjectOutcome:
+    """How bytes that came, or a thread that is done, stand if a check has found a cause on them."""
+    said = _SPOILED.get(subject.sort, "") if found.kind is Status.WELL else ""
+    bad = replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, {said}")
+    return bad if said else found
+
+
+def _may_go_on(case: Case) -> bool:
+    """Whether a thread or a queue gets what it waits for from somewhere else."""
+    if case.program is not None:
+        return goes_on(case.session, case.subject.thing)
+    return case.future.settled
+
+
+def _chain(story: Sequence[Diagnosis], found: SubjectOutcome) -> tuple[list[Cause], list[Cause]]:
+    """Roots and stations; a station is the root of a story that has no other.
+
+    What came into the world after the failure that the story is about is not its cause.
+    """
+    last = found.event if found.kind is Status.FAILED and found.event is not None else math.inf
+    causes = [
+        cause
+        for diagnosis in story
+        for cause in diagnosis.causes(Verdict.FAIL)
+        if cause.finding.origin <= last
+    ]
+    late = _followed_refusal(story)
+    roots = [c for c in causes if not c.check.row.station and c.subject not in late]
+    stations = sorted((cause for cause in causes if cause not in roots),
+                      key=lambda c: (c.subject in late, c.check.is_rule, origin(c)))  # fmt: skip
+    stations = [cause for cause in stations if not (roots and cause.check.row.fallback)]
+    return (roots, stations) if roots else (stations[:1], stations[1:])
+
+
+def _followed_refusal(story: Sequence[Diagnosis]) -> set[Subject]:
+    """Calls that were refused for the state in which an earlier refused call left a thing."""
+    calls = [d for d in story if d.case.call is not None and d.causes(Verdict.FAIL)]
+    return {
+        later.case.subject for later in calls for first in calls
+        if later.case.call is not None and later.case.call.refusal in OF_STATES
+        and first.case.subject.thing == later.case.subject.thing
+        and first.case.subject.event < later.case.subject.event
+    }  # fmt: skip
+
+
+def waits(explained: Sequence[Diagnosis]) -> list[Cause]:
+    """What is waited for: before the general word that it is too early, what says why."""
+    found = unique(c for d in explained for c in d.causes(Verdict.WAIT))
+    return sorted(found, key=lambda cause: cause.check.slug == TOO_EARLY)
+
+
+def origin(cause: Cause) -> tuple[int, int]:
+    """The event in which a cause came into the world, and its item of the checklist."""
+    return cause.finding.origin, cause.check.row.item
+
+
+def unique(causes: Iterable[Cause]) -> list[Cause]:
+    """Each cause once per thing: several work requests can fail of the same.
+
+    Findings on a request, its bytes and its refused post since one event are one story.
+    """
+    found: dict[tuple[str, object], Cause] = {}
+    for cause in causes:
+        found.setdefault((cause.check.slug, cause.subject.thing), cause)
+    first: dict[tuple[str, int], Cause] = {}
+    for cause in found.values():
+        first.setdefault((cause.check.slug, cause.finding.origin), cause)
+    explained = (first[cause.check.slug, cause.finding.origin] for cause in found.values())
+    return [cause for cause, other in zip(found.values(), explained, strict=True)
+            if cause is other or cause.subject.sort is other.subject.sort]  # fmt: skip

@@ -1,0 +1,248 @@
+"""The findings of the checks for a subject at a moment, and which of them hold now.
+
+Findings of another moment are data: they keep no object of that world.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from rdmalab.doctor.case import Case, Log, Send, Session, Sort, Subject
+from rdmalab.doctor.diagnosis.cures import cured
+from rdmalab.doctor.diagnosis.diagnose import (
+    Diagnosis,
+    followed,
+    never_text,
+    report_of,
+    spoiled,
+    unique,
+)
+from rdmalab.doctor.diagnosis.healthy_checks import coming
+from rdmalab.doctor.evidence.finding import Fix, Verdict
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
+from rdmalab.doctor.evidence.time_spent import TimeSpent
+from rdmalab.doctor.fixes.simple_fixes import post_send
+from rdmalab.doctor.moments.moments import Moment, Why, visit
+from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.records import Kind, async_event_of, cqe_of, event_of
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.relations import exists
+
+_AGAIN = ("post_recv", "post_srq_recv", "connect", "to_rts", "modify_qp")
+"""Lines of a fix that only make a queue pair ready once more, the likeliest change first."""
+
+
+_MOST_POLLS = 64  # of the newest, among which the last of a thread is
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The findings of the checks for a subject at a moment."""
+
+    moment: Moment
+    subject: Subject
+    report: Report
+
+    @property
+    def decides(self) -> bool:
+        """Whether a root was found; a station where nothing was still to come.
+
+        The rule of a refused call is settled with the call, unless a queue held things up.
+        """
+        stations_do = self.moment.why in (Why.BEFORE_TEARDOWN, Why.QUIET)
+        settled = self.moment.why is Why.ENDED and self.subject.sort is Sort.CALL
+        return any(
+            stations_do or not check.row.station
+            or (settled and check.is_rule and check.slug not in OF_THE_QUEUE)
+            for check in (cause.check for cause in self.report.causes)
+        )  # fmt: skip
+
+    @property
+    def root(self) -> object:
+        """Which cause it found in what; None if it found none."""
+        first = self.report.causes[:1]
+        return (first[0].check.slug, first[0].subject) if first else None
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Lower is better: a root, then more stations, then a wait or a warning, then nothing."""
+        if self.decides:
+            return 0, 0
+        if self.report.causes:
+            return 1, -len({cause.check.slug for cause in self.report.chain})
+        return (2, 0) if self.report.waits or self.report.warnings else (3, 0)
+
+
+def best_of(looks: Iterable[Look]) -> Look:
+    """The look that says most; of the looks with its root that of the earliest moment.
+
+    Later the facts about the root may be others: a region is deregistered, a handle destroyed.
+    """
+    found = list(looks)
+    best = min(found, key=lambda look: look.rank)
+    same = [look for look in found if look.root == best.root is not None]
+    return min(same, key=lambda look: look.moment.event, default=best)
+
+
+def looks_at(log: Log, moment: Moment, group: Sequence[Subject]) -> list[Look]:
+    """A look at each subject of a group; of those of one story the same."""
+    session = log.session
+    with visit(log, moment.event) as then:
+        stories: list[list[Diagnosis]] = followed(session, group, then, asked=True)
+        return [
+            Look(moment, diagnosis.case.subject, report_of(session, [story]))
+            for story in stories
+            for diagnosis in story
+            if diagnosis.case.subject in group
+        ]
+
+
+def as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> Report:
+    """The findings of a moment; the standing and the fix of now."""
+    report = look.report
+    if look.moment.why is Why.NOW:
+        report.remedy = cured(session, report, Case(session, look.subject, log, asked=True))
+    else:
+        report.event = session.world.event
+        if look.moment.why is not Why.QUIET:  # nothing has happened to it since
+            found_now = _standing(session, log, look)
+            own = any(cause.subject == look.subject and not cause.check.row.fallback
+                      for cause in report.causes)  # fmt: skip
+            report.standing = spoiled(found_now, look.subject) if own else found_now
+        report.remedy = _remedy(session, log, look, found)
+    if look.report.standing.kind is Status.LATE:
+        report.waits = _waited_for(session, log, look.subject)
+    if report.standing.kind is Status.PENDING:
+        report.next = coming(session, look.subject)
+    return _consistent(report, look.subject)
+
+
+def _consistent(report: Report, subject: Subject) -> Report:
+    """Nothing is well beside a cause: a thread that is done was only held up by it."""
+    if report.standing.kind is not Status.WELL or not report.causes:
+        return report
+    if subject.sort is Sort.PROGRAM:
+        report.warnings = unique([*report.chain, *report.warnings])
+        report.causes, report.stations, report.remedy = [], [], None
+    elif report.slug == "qp-not-rts":
+        said = f"{report.standing.sentence}, and sends nothing without another call"
+        report.standing = replace(report.standing, kind=Status.NEVER, sentence=said)
+    return report
+
+
+def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
+    """What late work waited for in its longest wait."""
+    waits = TimeSpent(Send(session, subject, log)).waits
+    during = waits[0].during if waits else None
+    if during is None:
+        return []
+    with visit(log, during) as then:
+        stories = followed(session, [subject], then, asked=True)
+        seen = [diagnosis for story in stories for diagnosis in story]
+        found = [c for v in (Verdict.WAIT, Verdict.FAIL) for d in seen for c in d.causes(v)]
+    return unique(cause for cause in found if cause.check.slug != TOO_EARLY)
+
+
+def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
+    """How it stands now: what was destroyed without an error is well."""
+    found = standing(session, look.subject, log)
+    gone = not exists(session.world, look.subject.thing)
+    then = look.report.standing
+    if then.kind is Status.LATE:
+        return then
+    if look.subject.sort is Sort.PROGRAM:
+        return _thread(session, log, look, found)
+    unwritten = then.kind is Status.NEVER and look.subject.sort is Sort.BYTES
+    if gone and not look.report.causes and (then.good or unwritten or then.kind is Status.PENDING):
+        work = look.subject.serial >= 0
+        return found if work else replace(found, kind=Status.WELL)
+    return found
+
+
+def _thread(session: Session, log: Log, look: Look, found: SubjectOutcome) -> SubjectOutcome:
+    """Of a thread that hangs that it never goes on; of one that was stopped how it stood then."""
+    if exists(session.world, look.subject.thing):
+        ended = _ended_by_a_teardown(session, log, look.subject)
+        if look.report.standing.kind is Status.NEVER and ended:
+            said = f"{look.report.standing.sentence}; {ended} ended the wait"
+            return replace(look.report.standing, sentence=said)
+        hangs = found.kind is Status.PENDING and look.report.causes
+        if not hangs or not log.rests(look.subject.thing):
+            return found
+        return replace(found, kind=Status.NEVER,
+                       sentence=f"{found.sentence}, and {never_text(look.subject)}")  # fmt: skip
+    then, event = look.report.standing, log.destroyed(look.subject.thing)
+    kind = Status.WELL if then.kind is Status.PENDING else then.kind
+    if event is None or then.event is not None:
+        return replace(then, kind=kind)
+    said = f"{then.sentence}; {log.who(event)} stopped {session.names.of(look.subject.thing)}"
+    return replace(then, kind=kind, sentence=said, event=event)
+
+
+def _ended_by_a_teardown(session: Session, log: Log, subject: Subject) -> str:
+    """`a flushed completion`, `QP_LAST_WQE_REACHED`: the last that a thread got, if of a drain."""
+    name, last = session.names.of(subject.thing), AsyncEvent.QP_LAST_WQE_REACHED
+    events = (r for r in log.of(Kind.ASYNC_TAKEN, subject.thing.node)[-1:])
+    if any(async_event_of(r) is last and log.asked(event_of(r))[1] == name for r in events):
+        return last.name
+    polls = (r for r in reversed(log.of(Kind.CQE_POLLED, subject.thing.node)))
+    newest = islice(polls, _MOST_POLLS)
+    own = (cqe_of(r).status for r in newest if log.asked(event_of(r))[1] == name)
+    return "a flushed completion" if next(own, None) == WCStatus.WR_FLUSH_ERR else ""
+
+
+# --------------------------------------------------------------------------- the fix
+def _remedy(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> TriedFix | None:
+    """Lines made from the world of now and tried now; else those of then, for the program."""
+    case = Case(session, look.subject, log, asked=True)
+    lives = exists(session.world, look.subject.thing)
+    tried = _tried_now(session, log, look, found, case) if lives else None
+    if lives and (tried is None or tried.helps or tried.cure.program):
+        return tried
+    with visit(log, look.moment.event) as log_then:
+        subject = look.subject
+        case = Case(session, subject, log_then, asked=True)
+        then = cured(session, look.report, case)
+        about = [subject, *(cause.subject for cause in look.report.causes[:1])]
+        same = [_as_posted(Case(session, each, log_then, asked=True)) for each in about]
+    helps = then is not None and then.helps
+    return of_then(then, look.moment.event, same) if helps else tried or then
+
+
+def _tried_now(
+    session: Session, log: Log, look: Look, found: Sequence[Subject], case: Case
+) -> TriedFix | None:
+    """The fix made from the world of now; else the one made then, if only that helps now."""
+    now = report_of(session, followed(session, found, log, asked=True))
+    slugs = {cause.check.slug for cause in look.report.chain}
+    now.causes = [cause for cause in now.causes if cause.check.slug in slugs]
+    tried = cured(session, now, case) if now.causes else None
+    if tried is not None and tried.works:
+        return tried
+    return cured(session, look.report, case) or tried
+
+
+def _as_posted(case: Case) -> str:
+    """The line that posts the same send once more; nothing if it is no send."""
+    qp, wqe = case.qp, case.wqe
+    return post_send(case, qp, wqe.wr) if qp is not None and wqe is not None else ""
+
+
+def of_then(remedy: TriedFix | None, event: int, same: Sequence[str] = ()) -> TriedFix | None:
+    """Lines that worked at an event of the past; typed now they would not.
+
+    Named is the line that differs most from what was typed, which is in `same`.
+    """
+    if remedy is None or remedy.cure.program or not remedy.helps:
+        return remedy
+    lines = remedy.cure.lines
+    first = min(lines, key=lambda line: (line in same, _rank(line)))
+    does = "works" if remedy.works else f"ends the wait ({remedy.ends})"
+    return TriedFix(Fix(lines, f"after event {event} this {does}: {first}"), of=remedy.of)
+
+
+def _rank(line: str) -> int:
+    """Lower is the likelier change: neither a receive nor a step of a bring-up."""
+    return next((n for n, text in enumerate(_AGAIN, 1) if line.startswith(text)), 0)

@@ -1,0 +1,242 @@
+"""`why` alone: everything that is wrong, each subject at its own moment; the first cause first."""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.asking.questions import examples
+from rdmalab.doctor.asking.subjects import subjects
+from rdmalab.doctor.asking.suspects import suspects, unreported
+from rdmalab.doctor.check import Section
+from rdmalab.doctor.diagnosis.diagnose import origin, unique
+from rdmalab.doctor.diagnosis.healthy_checks import looked_at
+from rdmalab.doctor.diagnosis.look import Look, as_of_now, best_of, looks_at
+from rdmalab.doctor.evidence.components import Component
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.made_good import is_made_good
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.evidence.work_of_queues import Wanted, latest, qps_of, under_way
+from rdmalab.doctor.moments.moments import (
+    MOST_OLDER,
+    Moment,
+    Why,
+    is_ordered,
+    moments,
+    teardowns,
+    unlogged_moments,
+    visit,
+)
+from rdmalab.doctor.moments.thrown_away import lost_receives, stopped_threads
+from rdmalab.doctor.moments.unreported import done_unsignaled, doubtful
+from rdmalab.doctor.report.report import TOO_EARLY, UNKNOWN, Cause, Report
+from rdmalab.grammar.nodes import Node, Path
+from rdmalab.grammar.trees import render
+from rdmalab.hca.qp import QueuePair
+from rdmalab.session.session import Session
+from rdmalab.spec.programs import BLOCKING
+from rdmalab.spec.records import Kind
+
+
+def plain(session: Session, log: Log, question: Node | None) -> Report:
+    """Everything that is wrong, each subject at its own moment; the first cause first."""
+    found = [*subjects(session, log, question), *_unreported_before(session, log, question)]
+    chains = {each: _plain_chain(session, log, each) for each in found}
+    looks = best_looks(log, chains)
+    known = frozenset(t for look in looks if look.report.causes
+                      for t in log.component_of(look.subject.thing))  # fmt: skip
+    if unlogged := _unlogged(session, log, question, known):
+        chains |= unlogged
+        looks = best_looks(log, chains)
+    explained = [_at_the_act(session, log, look) for look in looks if look.report.causes]
+    if not explained:
+        left = [look for look in looks
+                if look.report.standing.rule or look.moment.why is Why.ENDED
+                or look.moment in chains[look.subject][-1:]
+                if _is_trouble(session, log, look)]  # fmt: skip
+        left = (
+            left
+            or _outstanding(session, log, question)
+            or _silent(session, log, question, is_full=True)
+            or _lost(session, log, question)
+        )
+        return as_of_now(session, log, left[0], found) if left else well(session, log, question)
+    aside = _aside(log, explained)
+    explained = sorted((look for look in explained if look not in aside),
+                       key=lambda look: origin(look.report.causes[0]))  # fmt: skip
+    report, every = explained[0].report, [look.report for look in explained]
+    others = sorted((c for each in every[1:] for c in each.causes), key=origin)
+    report.causes = unique([*report.causes, *others])
+    report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
+    refused = (c for look in aside for c in look.report.causes if c not in report.causes)
+    report.warnings = unique([*(c for each in every for c in each.warnings), *refused])
+    return as_of_now(session, log, explained[0], [look.subject for look in explained])
+
+
+def _is_trouble(session: Session, log: Log, look: Look) -> bool:
+    """Whether a look without a cause shows a failure that no call ordered."""
+    found = look.report.standing
+    ordered = is_ordered(session, log, look.subject)
+    return not (ordered or found.good or found.rule in BLOCKING)
+
+
+def _aside(log: Log, explained: Sequence[Look]) -> list[Look]:
+    """Refused calls about what has failed otherwise: they changed nothing, and are no cause.
+
+    Those that only their rule explains, or that a program tolerates, are aside where any other
+    cause is known.
+    """
+    failed = {look.subject.thing[1:] for look in explained if look.subject.sort is not Sort.CALL}
+    calls = [look for look in explained if look.subject.sort is Sort.CALL]
+    events = {look.subject.event for look in calls}
+    tolerated = {c.event for c in log.refused() if c.event in events and c.tolerated}
+    light = [look for look in explained if look.report.causes[0].check.is_rule
+             or (look in calls and look.subject.event in tolerated)]  # fmt: skip
+    bare = light if len(light) < len(explained) else []
+    return [look for look in calls if look.subject.thing[1:] in failed or look in bare]
+
+
+def _silent(session: Session, log: Log, question: Node | None, *, is_full: bool) -> list[Look]:
+    """The newest send of each queue pair, if it was carried out and is not signaled.
+
+    is_full: of queue pairs that have no free slot, or of the others.
+    """
+    qps = (qp for qp in _queue_pairs(session, question) if qp.sq.is_full() is is_full)
+    found = [subject for qp in qps for subject in done_unsignaled(log, qp)]
+    now = Moment(session.world.event, Why.NOW)
+    return [look for each in found for look in looks_at(log, now, [each]) if look.report.causes]
+
+
+def _lost(session: Session, log: Log, question: Node | None, *, spare: bool = False) -> list[Look]:
+    """Receives that a call took before a message came for them; spare: no message was to come."""
+    found = islice(lost_receives(session, log, _wanted(question), spare=spare), MOST_OLDER)
+    chains = {each: moments(session, log, each) for each in found}
+    return [look for look in best_looks(log, chains) if look.report.causes]
+
+
+def _wanted(question: Node | None) -> Wanted:
+    """All things, or those of the node that is asked about."""
+    asked = "" if question is None else str(question)
+    return lambda thing: asked in ("", thing.node)
+
+
+def _queue_pairs(session: Session, question: Node | None) -> list[QueuePair]:
+    """All of them, or those of the node that is asked about."""
+    return [qp for _, qp in qps_of(session, _wanted(question))]
+
+
+def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look]:
+    """Where nothing is wrong, a send that still waits, first one that waits for more than time."""
+    found = [each for qp in _queue_pairs(session, question) for each in under_way(qp)]
+    now = Moment(session.world.event, Why.NOW)
+    looks = [look for each in found for look in looks_at(log, now, [each])]
+    never = Status.NEVER
+    waiting = [look for look in looks  # a cause of what still completes only delays it
+               if look.report.standing.kind is never or not look.report.is_trouble]  # fmt: skip
+    return sorted(waiting, key=lambda look: look.report.slug in (TOO_EARLY, UNKNOWN))
+
+
+def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
+    """A flush that a call ordered is no failure; the wait of a send before it can be one."""
+    chain = moments(session, log, subject)
+    if not is_ordered(session, log, subject):
+        return chain
+    sent = (
+        subject.sort is Sort.SEND
+    )  # a receive that waits is no failure unless the user asks about it
+    return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
+
+
+def _at_the_act(session: Session, log: Log, look: Look) -> Look:
+    """Of a send that waited and that one end alone flushed: the look at that act."""
+    chain = moments(session, log, look.subject) if is_ordered(session, log, look.subject) else []
+    late = [m for m in chain[:1] if m.event > look.moment.event]
+    seen = [each for m in late for each in looks_at(log, m, [look.subject])]
+    return next((each for each in seen if each.report.causes), look)
+
+
+def _unlogged(
+    session: Session, log: Log, question: Node | None, known: Component
+) -> dict[Subject, list[Moment]]:
+    """What was wrong at the last event of things that the log no longer has.
+
+    known: the things for which a cause is found already.
+    """
+    found: dict[Subject, list[Moment]] = {}
+    node = str(question) if question is not None else ""
+    things = [Thing(noun, name, number) for name, hca in session.world.nodes.items()
+              for noun in (Noun.QP, Noun.PROGRAM) for number in hca.tables[noun].items
+              if node in ("", name)]  # fmt: skip
+    components = {log.component_of(thing): None for thing in things if thing not in known}
+    for component in components if log.begins else ():
+        for moment in unlogged_moments(session, log, next(iter(component))):
+            with visit(log, moment.event) as then:
+                for each in suspects(session, then, component.__contains__):
+                    chain = _plain_chain(session, then, each)
+                    found[each] = [moment if m.why is Why.NOW else m for m in chain]
+    return found
+
+
+def _unreported_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
+    """What the last teardown took without a failure: threads that waited, sends without a word.
+
+    Where an event that it raised let a thread go on, the teardown is two rows of acts.
+    """
+    found: list[Subject] = []
+    rows = teardowns(log)[-2:]
+    woken = bool(rows) and list(log.since(rows[0][0].event, Kind.ASYNC_TAKEN))
+    for row in rows if woken else rows[-1:]:
+        with visit(log, row[0].event - 1) as then:
+            missed = list(unreported(session, then, _wanted(question)))
+        found += (it for it in missed if not is_made_good(session, log, it, row[0].event - 1))
+    return [*found, *stopped_threads(session, log, _wanted(question))]
+
+
+def best_looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
+    """The best look at each subject of chains; subjects of one moment share a visit."""
+    best: dict[Subject, Look] = {}
+    left = list(chains)
+    for step in range(max(map(len, chains.values()), default=0)):
+        groups: dict[Moment, list[Subject]] = {}
+        for subject in left:
+            if step < len(chains[subject]):
+                groups.setdefault(chains[subject][step], []).append(subject)
+        for moment, group in sorted(groups.items(), key=lambda each: each[0].event):
+            for look in looks_at(log, moment, group):
+                kept = best.get(look.subject)
+                best[look.subject] = look if kept is None else best_of([kept, look])
+        left = [s for s in left if s not in best or not best[s].decides]
+    return [best[subject] for subject in chains if subject in best]
+
+
+def _is_idle_receive(cause: Cause) -> bool:
+    """Whether it says why a receive waits: no failure unless the user asks about it."""
+    return cause.subject.sort is Sort.RECV and cause.check.section is Section.RECEIVE
+
+
+def well(session: Session, log: Log, question: Node | None) -> Report:
+    """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
+    node = str(question.steps[0]) if isinstance(question, Path) else ""
+    refused = any(node in ("", call.thing[0]) for call in log.refused())
+    said = "is left that failed, was refused," if refused else "has failed, was refused,"
+    standing = SubjectOutcome(Status.WELL, f"nothing {said} or hangs")
+    before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
+    warnings: list[Cause] = []
+    for moment in (*before, Moment(session.world.event, Why.NOW)):
+        with visit(log, moment.event) as then:
+            left = (s for s in latest(session, then, node) if not is_ordered(session, log, s))
+            found = list(dict.fromkeys([*doubtful(session, then, node), *left]))
+        seen = looks_at(log, moment, found) if found else []
+        late = [look for look in seen if look.report.standing.kind is Status.LATE]
+        for look in late[:1]:
+            return as_of_now(session, log, look, [look.subject])
+        warnings += (cause for look in seen for cause in look.report.warnings
+                     if not _is_idle_receive(cause))  # fmt: skip
+    aside = _silent(session, log, question, is_full=False)
+    aside += _lost(session, log, question, spare=True)
+    warnings += (cause for look in aside for cause in look.report.causes)
+    name = render(question) if isinstance(question, Path) else ""
+    return Report(
+        name, standing, session.world.event, warnings=unique(warnings),
+        looked=looked_at(session, log, node), examples=examples(session, log, node),
+    )  # fmt: skip

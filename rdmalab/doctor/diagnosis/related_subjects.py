@@ -1,0 +1,342 @@
+"""What a symptom results from: from the flush to the failure, from this end to the peer.
+
+Each step leads from one subject to others to examine as well; the checks decide which
+of them has the cause.
+"""
+
+from collections.abc import Callable, Sequence
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.work_of_queues import (
+    failed_before_flush,
+    first_failed,
+    has_work_for,
+    newest_work,
+    undone,
+    unmet,
+    work_of,
+)
+from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
+from rdmalab.doctor.facts.thread_waits import (
+    ThreadWait,
+    cqs_of,
+    looked_at,
+    of_program,
+    things_of,
+    thread_wait,
+)
+from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, waiting_qps
+from rdmalab.doctor.fixes.refused_calls import OF_STATES
+from rdmalab.doctor.moments.thrown_away import cq_of
+from rdmalab.doctor.moments.unreported import done_unsignaled, elsewhere
+from rdmalab.hca.invalid_pointers import listed
+from rdmalab.hca.objects import MemoryRegion
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind, cqe_of, event_of, node_of, noun_of, object_of, send_wqe_of
+from rdmalab.spec.states import BRING_UP, QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.programs import programs_of
+from rdmalab.world.relations import find_qp, node_at, peer_of
+
+MOST_POLLS = 16  # of the newest, among which one looks for who took a completion
+
+
+def sources_of(case: Case) -> list[Subject]:
+    """Subjects to be looked at as well, the likeliest first."""
+    step = _OF.get(case.subject.sort)
+    return step(case) if step is not None else []
+
+
+def _send(case: Case) -> list[Subject]:
+    send, qp = case.send, case.qp
+    if case.subject.serial < 0:
+        return _refused(case)
+    if send is None or qp is None:
+        return []
+    found = []
+    if send.flushed:
+        error_cause = qp_error_cause(case)
+        if error_cause is not None and posted_in_error(case, error_cause):
+            return []  # an older failure: what counts is that no call has mended the state since
+        found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
+    if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
+        found += ahead  # it waits in line after another, even if it was sent already
+    if case.peer is not None and case.log.about(Kind.QUEUE_DISCARDED, case.peer.thing):
+        found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
+    good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
+    return found if good else found + _of_peer(case, case.peer)
+
+
+def _receive(case: Case) -> list[Subject]:
+    """Flushed: what took its queue pair down. Waiting: what became of the peer's sends."""
+    receive, qp = case.receive, case.qp
+    if case.subject.serial < 0:
+        return _refused(case)
+    if receive is None or (qp is None and not receive.shared):
+        return []
+    if receive.ending is None:
+        return _missed(case)
+    if receive.flushed and qp is not None:
+        if (found := qp_error_cause(case)) is not None and posted_in_error(case, found):
+            return []
+        own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, qp.thing)
+        return own + _of_peer(case, case.peer)
+    message = case.message if receive.ending.status is not WCStatus.SUCCESS else None
+    empty = message is not None and any(not sge.length for sge in listed(message.wqe.wr))
+    return [message.subject] if message is not None and empty else []  # its length was meant as 0
+
+
+def _missed(case: Case) -> list[Subject]:
+    """Of a receive that waits: messages that went astray, or find no receive elsewhere."""
+    receive, peer = case.receive, case.peer
+    starving = _starving(case) if receive is not None and receive.shared else []
+    missed = [subject for one in waiting_qps(case) for subject in undelivered_sends(case, one)]
+    found = [subject for one in waiting_qps(case) for subject in _unsaid(case, one)]
+    return starving + missed + _of_peer(case, peer) + found
+
+
+def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
+    """What those who talk to a queue pair could not do, or were refused."""
+    found: list[Subject] = []
+    for one in talkers(case, qp):
+        found += undone(one) + first_failed(case.log, one.thing)
+        found += newest(case, one) + [_of_call(call) for call in unsent(case, one)]
+    return found
+
+
+def _of_error_cause(error_cause: ErrorCause | None) -> list[Subject]:
+    """The completion queue that took a queue pair down with it."""
+    return (
+        [Subject(Sort.CQ, error_cause.cq)]
+        if error_cause is not None and error_cause.cq is not None
+        else []
+    )
+
+
+def _refused(case: Case) -> list[Subject]:
+    """The call that had it, where that was refused for more than this one work request."""
+    attempt = posting_calls.latest_attempt(case.log, case.subject)
+    batch = posting_calls.latest_batch(case.log, case.subject) if attempt is None else None
+    call = batch.refusal(case.log) if batch is not None else None
+    if attempt is not None:
+        of_queue = attempt.call.refusal in posting_calls.OF_THE_QUEUE
+        call = attempt.call if of_queue or attempt.is_bad(case.subject.wr_id) else None
+    if call is None:
+        return []
+    return [_of_call(call)]
+
+
+def _of_call(call: Call) -> Subject:
+    return Subject(Sort.CALL, Thing(Noun.NODE, *call.thing), event=call.event)
+
+
+def _starving(case: Case) -> list[Subject]:
+    """Sends to this node that find no receive, while this one waits."""
+    peers = [peer_of(case.world, qp) for qp in case.hca.qps.items.values() if not qp.source.wqes]
+    return [subject for peer in peers if peer is not None for subject in undone(peer)]
+
+
+def _call(case: Case) -> list[Subject]:
+    """No slot was free: what holds up the queue. Not up yet: what stopped it on the way."""
+    if case.call is None or case.qp is None:
+        return []
+    if case.call.refusal in OF_STATES:
+        return [_of_call(call) for call in stopped(case, case.qp)]
+    return undone(case.qp) if case.call.refusal == "queue-full" else []
+
+
+def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
+    """What failed first at the other end, or had no place to complete."""
+    if peer is None:
+        return []
+    halted = [_of_call(call) for call in stopped(case, peer)]
+    return first_failed(case.log, peer.thing) + halted + _overrun(case, peer)
+
+
+def _program(case: Case) -> list[Subject]:
+    """The call that a program failed of; what it waits for."""
+    program = case.program
+    if program is None:
+        return []
+    if program.state is ProgramState.FAILED:
+        calls = [c for c in case.log.refused() if c.program == case.names.of(case.subject.thing)]
+        node = case.subject.thing.node
+        return [Subject(Sort.CALL, Thing(Noun.NODE, *c.thing), event=c.event)
+                for c in calls[-1:] if c.thing[0] == node]  # fmt: skip
+    return _awaited(case)
+
+
+def _awaited(case: Case) -> list[Subject]:
+    """What a program looks at, the work that should complete there, and who was to post it."""
+    waits = thread_wait(case)
+    found = _not_provided(case, waits) if waits is not None else _writers(case)
+    for thing in looked_at(case):
+        found.append(Subject(Sort.CQ, thing))
+        found += _snatched(case, thing) + _dropped(case, thing)
+        for qp in case.world.nodes[thing.node].qps.items.values():
+            found += undone(qp) if qp.send_cq == thing.number else []
+            found += unmet(qp) if qp.recv_cq == thing.number else []
+    return found
+
+
+def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
+    """Of a thread that waits at rest: stopped threads, sends without a trace, open regions."""
+    found = [Subject(Sort.PROGRAM, p.thing) for p in waits.providers]
+    for qp in waits.qps:
+        found += [] if undone(qp) else _unsignaled(case, waits.cqs, qp)
+        for cq in waits.cqs:
+            found += elsewhere(case.log, qp, cq.number)
+        batch = posting_calls.latest_batch(case.log, Subject(Sort.QP, qp.thing))
+        batch = batch or posting_calls.given_up(case.log, qp.thing)
+        wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
+        found += [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]
+        found += [_of_call(call) for call in (*stopped(case, qp), *unsent(case, qp))]
+    if not waits.qps:
+        found += [work for cq in waits.cqs for work in _unpolled(case, cq)]
+    named = [t for t in waits.things if t.noun is Noun.QP]
+    for qp in (qp for qp in waits.qps if qp.thing in named):
+        found += undone(qp) + first_failed(case.log, qp.thing)
+    return found
+
+
+def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject]:
+    """The newest send of a queue pair, if it is the unsignaled one that is waited for.
+
+    It is not where a later post was refused, nor where other work can complete on these queues, and
+    a completion came since its post.
+    """
+    if unsent(case, qp) or any(case.world.find(cq, CompletionQueue).cqes for cq in cqs):
+        return []
+    polls = (each for cq in cqs for each in case.log.about(Kind.CQE_POLLED, cq)[-1:])
+    last = max((event_of(r) for r in polls), default=-1) if has_work_for(qp, cqs) else -1
+    newest = case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]
+    is_old = bool(newest) and event_of(newest[0]) < last
+    return [] if is_old else done_unsignaled(case.log, qp)
+
+
+def _unpolled(case: Case, cq: Thing) -> list[Subject]:
+    """The work of the oldest completion on each other completion queue of a node."""
+    others = case.world.nodes[cq.node].cqs.items.items()
+    return [work_of(cq.node, other.cqes[0]) for n, other in others if n != cq.number and other.cqes]
+
+
+def _writers(case: Case) -> list[Subject]:
+    """For a thread that waits for bytes: the sends that block the QPs which may write them."""
+    program = case.program
+    if program is None or program.state is not ProgramState.WAITING:
+        return []
+    things = things_of(case, program)
+    regions = [thing for thing in things if thing.noun is Noun.MR]
+    domains = {(thing.node, case.world.find(thing, MemoryRegion).pd) for thing in regions}
+    qps = [qp for hca in case.world.nodes.values() for qp in hca.qps.items.values()]
+    peers = (peer_of(case.world, qp) for qp in qps if (qp.node, qp.pd) in domains)
+    return [each for peer in peers if peer is not None for each in undone(peer)]
+
+
+def _dropped(case: Case, cq: Thing) -> list[Subject]:
+    """The newest work of queue pairs that were destroyed or emptied, and was to complete there."""
+    log = case.log
+    taken = {object_of(r) for r in log.of(Kind.QUEUE_DISCARDED, cq.node)}
+    taken |= {object_of(r) for r in log.of(Kind.DESTROYED, cq.node) if noun_of(r) == Noun.QP}
+    found: list[Subject] = []
+    for qp in (Thing(Noun.QP, cq.node, number) for number in sorted(taken)):
+        if cq in (cq_of(case.session, log, qp, queue) for queue in ("send_cq", "recv_cq")):
+            found += newest_work(log, qp)
+    return found
+
+
+def _snatched(case: Case, cq: Thing) -> list[Subject]:
+    """Work of this program whose completion on that queue another one took last."""
+    name = case.names.of(case.subject.thing)
+    polls = case.log.about(Kind.CQE_POLLED, cq)
+    taken = [(cqe_of(r), case.log.asked(event_of(r))[1]) for r in polls[-MOST_POLLS:]]
+    cqes = [cqe for cqe, by in taken if by != name][-1:]
+    return [work_of(cq.node, cqe) for cqe in cqes]
+
+
+def _overrun(case: Case, qp: QueuePair) -> list[Subject]:
+    """The completion queues of a dead queue pair that have lost something."""
+    cqs = [Thing(Noun.CQ, qp.node, number) for number in dict.fromkeys((qp.send_cq, qp.recv_cq))]
+    return [Subject(Sort.CQ, cq) for cq in cqs if case.log.about(Kind.CQ_OVERRUN, cq)]
+
+
+def _cq(case: Case) -> list[Subject]:
+    """The threads that wait for it at rest; the sends that ended without a word on it."""
+    if case.cq is None or not case.at_rest:
+        return []
+    qps = case.world.nodes[case.node].qps.items.values()
+    silent = [] if case.cq.cqes else [
+        each for qp in qps if qp.send_cq == case.cq.number and not undone(qp)
+        for each in _unsignaled(case, [case.subject.thing], qp)
+    ]  # fmt: skip
+    waiting = [p for p in programs_of(case.world) if of_program(case, p) is not None]
+    return [Subject(Sort.PROGRAM, p.thing)
+            for p in waiting if case.subject.thing in cqs_of(case, p)] + silent  # fmt: skip
+
+
+def _queue_pair(case: Case) -> list[Subject]:
+    """Of a queue pair in ERR what took it there: its own work, or the peer's."""
+    if case.qp is None or case.qp.state is not QPState.ERR:
+        return []
+    own = _of_error_cause(qp_error_cause(case)) + failed_before_flush(case.log, case.qp.thing)
+    return own + _of_peer(case, case.peer)
+
+
+_OF: dict[Sort, Callable[[Case], list[Subject]]] = {
+    Sort.SEND: _send,
+    Sort.RECV: _receive,
+    Sort.CALL: _call,
+    Sort.PROGRAM: _program,
+    Sort.CQ: _cq,
+    Sort.QP: _queue_pair,
+    Sort.BYTES: for_bytes,
+}
+
+
+def talkers(case: Case, qp: QueuePair) -> list[QueuePair]:
+    """The peer of a connection; of a datagram queue pair those that sent to it."""
+    if qp.transport.connected:
+        peer = peer_of(case.world, qp)
+        return [peer] if peer is not None else []
+    found: dict[tuple[str, int], None] = {}
+    for record in case.log.of(Kind.SEND_POSTED):
+        if _is_for(case, node_of(record), send_wqe_of(record), qp):
+            found[node_of(record), object_of(record)] = None
+    living = (find_qp(case.world, *each) for each in found)
+    return [each for each in living if each is not None]
+
+
+def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
+    made = wqe.av or case.world.nodes[node].ahs.items.get(wqe.wr.ah or 0)
+    to = node_at(case.world, case.node, made.attr) if made is not None else None
+    return wqe.wr.remote_qpn == qp.number and to == qp.node
+
+
+def newest(case: Case, qp: QueuePair) -> list[Subject]:
+    """What a queue pair posted last, which may have gone without a word and without a packet."""
+    posts = [send_wqe_of(record) for record in case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]]
+    return [Subject.of_send(qp.thing, wqe) for wqe in posts]
+
+
+def unsent(case: Case, qp: QueuePair) -> list[Call]:
+    """The last post of a queue pair that was refused, if none was accepted since."""
+    mine = (qp.node, qp.number)
+    refused = [c for c in case.log.refused() if c.thing == mine and c.verb in posting_calls.SENDING]
+    posts = case.log.about(Kind.SEND_POSTED, qp.thing)
+    newest = event_of(posts[-1]) if posts else -1
+    return [call for call in refused[-1:] if call.event >= newest]  # a part of its list is posted
+
+
+def stopped(case: Case, qp: QueuePair) -> list[Call]:
+    """The first move up that was refused since a queue pair stands where it does."""
+    moves = case.log.about(Kind.STATE_CHANGED, qp.thing)
+    since = event_of(moves[-1]) if moves else -1
+    if qp.state not in BRING_UP[:-1]:
+        return []
+    return [
+        call
+        for call in case.log.refused()
+        if call.thing == (qp.node, qp.number) and call.verb == "modify_qp" and call.event > since
+    ][:1]

@@ -1,0 +1,1 @@
+"""Facts that the log has: work requests, calls, messages, bytes. Nothing here knows a Case."""

@@ -1,0 +1,195 @@
+"""Things that have to do with each other: those that a line names, and all that these reach."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.grammar.nodes import Node
+from rdmalab.grammar.program import Line
+from rdmalab.grammar.trees import paths
+from rdmalab.session.history import History, undone_afterwards
+from rdmalab.session.session import Session
+from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, verb_of
+from rdmalab.wire.packet import Packet
+from rdmalab.world.event_queue import Door, Entry
+from rdmalab.world.programs import Program, programs_of, running
+from rdmalab.world.relations import exists, peer_thing, used_by
+from rdmalab.world.world import World
+
+Component: TypeAlias = frozenset[Thing]
+_DATAGRAMS = Thing(Noun.NODE, "", 0)  # what may talk to any other of its kind
+
+
+def component_of(session: Session, thing: Thing) -> Component:
+    """A thing and all that it can have to do with; of a node or what is destroyed, everything."""
+    links: dict[Thing, set[Thing]] = {}
+    for one, other in _links(session):
+        links.setdefault(one, set()).add(other)
+        links.setdefault(other, set()).add(one)
+    found, new = {thing}, [thing]
+    while new:
+        more = links.get(new.pop(), set()) - found
+        found |= more
+        new += more
+    return frozenset(found)
+
+
+def _links(session: Session) -> Iterator[tuple[Thing, Thing]]:
+    world = session.world
+    for node, hca in world.nodes.items():
+        for noun, table in hca.tables.items():
+            for number in table.items:
+                thing = Thing(Noun(noun), node, number)
+                yield from ((thing, used) for used in used_by(world, thing))
+        for number, qp in hca.qps.items.items():
+            peer = peer_thing(world, qp) if qp.transport.connected else _DATAGRAMS
+            if peer is not None:
+                yield Thing(Noun.QP, node, number), peer
+    for program in programs_of(world):
+        yield from ((program.thing, thing) for thing in _named(session, program))
+
+
+def _named(session: Session, program: Program) -> Iterator[Thing]:
+    """What the lines of a thread name; of a node, as in `get_async_event A`, its queue pairs."""
+    for thing in (each for line in program.lines for each in things_of(session, line)):
+        if thing.noun is Noun.NODE:
+            qps = session.world.nodes[thing.node].qps.items
+            yield from (Thing(Noun.QP, thing.node, number) for number in qps)
+        else:
+            yield thing
+
+
+def planned(world: World, component: Component) -> list[Entry]:
+    """What is scheduled that concerns a component, earliest first."""
+    return [entry for entry in world.agenda.plans() if _concerns(world, entry, component)]
+
+
+def _concerns(world: World, entry: Entry, component: Component) -> bool:
+    _, _, door, node, argument, _ = entry
+    if door == Door.PROGRAM:
+        return argument.thing in component
+    if door == Door.TIMER:
+        return Thing(Noun.QP, node, argument) in component
+    if door == Door.PORT:
+        return any(Thing(Noun.QP, node, qp.number) in component for qp in world.nodes[node].ready)
+    carried = argument[0] if isinstance(argument, tuple) else argument  # what arrived as garbage
+    if not isinstance(carried, Packet) or door == Door.HOST:
+        return _DATAGRAMS in component or door == Door.HOST
+    datagram = carried.deth is not None and _DATAGRAMS in component
+    return datagram or Thing(Noun.QP, node, carried.dest_qp) in component
+
+
+def leave_out_others(world: World, component: Component) -> None:
+    """In a trial: drop what is scheduled for others; of timers only what is armed stays."""
+    agenda = world.agenda
+    agenda.heap[:] = [entry for entry in agenda.heap if _concerns(world, entry, component)]
+
+
+def last_change(history: History, component: Component) -> int | None:
+    """The event of the first snapshot that shows a component as it is now; None if it was ever so.
+
+    None as well where no snapshot differs from the next one.
+    """
+    snapshots = history.branch.snapshots
+    keys = [(t.node, str(t.noun), t.number) for t in component if t.noun in (Noun.QP, Noun.PROGRAM)]
+    for before, after in zip(snapshots[-2::-1], snapshots[:0:-1], strict=True):
+        if any(before.images.get(key) != after.images.get(key) for key in keys):
+            return after.place.event
+    return None
+
+
+MOST_LINES = 256
+"""So many lines of threads are tried; a longer loop counts as progress."""
+
+_IDLE_KINDS = frozenset((Kind.PROGRAM_RAN, Kind.REFUSED, Kind.CALLED, Kind.CQ_ARMED))
+_ASKING = ("poll_cq", "req_notify_cq", "get_cq_event", "get_async_event", "query_qp", "query_port")
+_CLOCK = "now"
+
+
+def at_rest(session: Session, component: Component) -> bool:
+    """Whether nothing changes for a component of the world without another call."""
+    coming = planned(session.world, component)
+    if any(entry[2] != Door.PROGRAM for entry in coming):
+        return False
+    return not coming or _repeats(session, component)
+
+
+def changes_nothing(record: Record) -> bool:
+    """Whether a record of a thread says that it has looked, and found nothing new."""
+    kind = kind_of(record)
+    return kind in _IDLE_KINDS and (kind is not Kind.CALLED or verb_of(record) in _ASKING)
+
+
+def _repeats(session: Session, component: Component) -> bool:
+    """Whether every thread that runs comes back to where it is, and has changed nothing."""
+    world = session.world
+    threads = [thread for thread in running(world) if thread.thing in component]
+    if any(_CLOCK in line.text.split() for thread in threads for line in thread.lines):
+        return False
+    about = {(thing.node, thing.number) for thing in component}
+    home = {thread.thing: _place(thread) for thread in threads}
+    first = world.trace.latest + 1
+    with undone_afterwards(session.history):
+        leave_out_others(world, component)
+        for _ in range(MOST_LINES):
+            session.history.run(1)
+            records = [r for r in world.trace.since(first) if (node_of(r), object_of(r)) in about]
+            if not all(map(changes_nothing, records)):
+                return False
+            first = world.trace.latest + 1
+            ran = {_runner(r) for r in records if kind_of(r) is Kind.PROGRAM_RAN}
+            for thread in running(world):
+                if thread.thing in ran and home.get(thread.thing) == _place(thread):
+                    del home[thread.thing]
+            if not home:
+                return True
+    return False
+
+
+def _runner(record: Record) -> Thing:
+    return Thing(Noun.PROGRAM, node_of(record), object_of(record))
+
+
+def _place(thread: Program) -> tuple[int, tuple[int, ...]]:
+    return thread.at, tuple(thread.loops)
+
+
+def things_of(session: Session, line: Line) -> list[Thing]:
+    """What its verb and its question name, each once, as far as it lives; nodes as well."""
+    given = list(line.invocation.arguments.values()) if line.invocation is not None else []
+    named = [session.names.find(str(ref)) for ref in _refs(given)]
+    return [*_living(session, named), *things_in(session, line.question)]
+
+
+def things_in(session: Session, question: Node | None) -> list[Thing]:
+    """What a question names, each once, as far as it lives."""
+    if question is None:
+        return []
+    names = [".".join(map(str, path.steps[:2])) for path in paths(question)]
+    return _living(session, [session.names.find(name) for name in names])
+
+
+def gone_in(session: Session, invocation: Invocation | None) -> list[Thing]:
+    """The destroyed things that a call names, each once."""
+    given = list(invocation.arguments.values()) if invocation is not None else []
+    known = [thing for ref in _refs(given) if (thing := session.names.find(str(ref))) is not None]
+    gone = (t for t in known if t.noun is not Noun.NODE and not exists(session.world, t))
+    return list(dict.fromkeys(gone))
+
+
+def _living(session: Session, things: list[Thing | None]) -> list[Thing]:
+    known = [thing for thing in things if thing is not None]
+    return list(dict.fromkeys(
+        t for t in known if t.noun is Noun.NODE or exists(session.world, t)
+    ))  # fmt: skip
+
+
+def _refs(value: object) -> Iterator[Ref]:
+    """The names in an argument, also within its fields and elements."""
+    if isinstance(value, Ref | New):
+        yield Ref(value.node, value.name)
+    elif isinstance(value, dict):
+        yield from _refs(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _refs(each)

@@ -1,0 +1,226 @@
+"""Bytes that a program read too early, that it never saw, or that a message wrote over its own."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.evidence.content import octets_then
+from rdmalab.doctor.evidence.log import Log, once_a_log
+from rdmalab.doctor.evidence.messages import Message, Piece, arrived, meet, piece_of
+from rdmalab.doctor.evidence.ownership import MOST_WRITES
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.grammar.nodes import Index, Node
+from rdmalab.grammar.program import Line
+from rdmalab.grammar.trees import paths
+from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind, Record
+from rdmalab.spec.work import WROpcode
+from rdmalab.world.programs import Program, programs_of
+
+_WRITES = (WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
+_OVER = (ProgramState.DONE, ProgramState.FAILED)
+
+
+class Arrival(NamedTuple):
+    """A packet that wrote bytes, and the event in which it did."""
+
+    message: Message
+    event: int
+
+
+class EarlyRead(NamedTuple):
+    """A line of a program that is over read bytes, and a message under way wrote them later."""
+
+    program: Thing
+    line: Line
+    event: int
+    piece: Piece
+    came: Arrival
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        return Subject(Sort.PROGRAM, self.program), self.came.message.subject
+
+
+class Unseen(NamedTuple):
+    """Bytes of a WRITE that another one replaced by others before anything read them."""
+
+    first: Arrival
+    second: Arrival
+    piece: Piece
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        return self.first.message.subject, self.second.message.subject
+
+
+class WrittenOver(NamedTuple):
+    """Bytes that the program wrote while a WRITE to them was under way, which came after that."""
+
+    event: int
+    came: Arrival
+    piece: Piece
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        return (self.came.message.subject,)
+
+
+def watched(session: Session, question: Node | None) -> Piece | None:
+    """The bytes of a region that a question looks at, by their address."""
+    for path in paths(question) if question is not None else ():
+        node, *rest = path.steps
+        thing = session.names.find(f"{node}.{rest[0]}") if len(rest) == 2 else None
+        index = rest[-1] if rest else None
+        if thing is not None and thing.noun is Noun.MR and isinstance(index, Index):
+            mr = session.world.nodes[thing.node].mrs.items.get(thing.number)
+            stop = index.start + 1 if index.stop is None else index.stop
+            return (mr.addr + index.start, stop - index.start) if mr is not None else None
+    return None
+
+
+class _Read(NamedTuple):
+    program: Thing
+    line: Line
+    event: int
+    piece: Piece
+    over: bool
+
+
+def _looks(log: Log, program: Program) -> Iterator[tuple[Line, Piece]]:
+    """The lines of a program that look at bytes, and at which."""
+    for line in program.lines:
+        if (piece := watched(log.session, line.question)) is not None:
+            yield line, piece
+
+
+@once_a_log
+def _reads(log: Log, node: str) -> list[_Read]:
+    """When lines of the programs of a node looked at bytes; over: the program does not go on."""
+    found = []
+    for program in programs_of(log.session.world):
+        looks = {line.number: (line, piece) for line, piece in _looks(log, program)}
+        for kind in (
+            (Kind.PROGRAM_RAN, Kind.PROGRAM_WOKEN) if looks and program.node == node else ()
+        ):
+            for record in log.about(kind, program.thing):
+                number = rec.line_number_of(record)
+                if number in looks:
+                    own = program.thing, looks[number][0], rec.event_of(record), looks[number][1]
+                    found.append(_Read(*own, program.state in _OVER))
+    return found
+
+
+def _arrived(log: Log, record: Record) -> Arrival | None:
+    event = rec.event_of(record)
+    where = rec.node_of(record), rec.object_of(record)
+    message = arrived(log.session.world, log, event, *where)
+    return Arrival(message, event) if message is not None else None
+
+
+def last_arrival(log: Log, node: str, piece: Piece) -> Arrival | None:
+    """The message that wrote into some bytes last; None if none did."""
+    wrote = [r for r in log.of(Kind.MEMORY_WRITTEN, node) if meet([piece], [piece_of(r)])]
+    return _arrived(log, wrote[-1]) if wrote else None
+
+
+@once_a_log
+def early_reads(log: Log, node: str) -> Iterator[EarlyRead]:
+    """Reads by programs that are over: of bytes that came later and were not read again."""
+    reads = _reads(log, node)
+    for each in reads:
+        writes = (r for r in log.since(each.event + 1, Kind.MEMORY_WRITTEN)
+                  if rec.node_of(r) == node and meet([each.piece], [piece_of(r)]))  # fmt: skip
+        again = any(other.event > each.event and meet([other.piece], [each.piece])
+                    for other in reads)  # fmt: skip
+        first = next(writes, None) if each.over and not again else None
+        came = _arrived(log, first) if first is not None else None
+        if came is not None and came.message.posted < each.event:
+            yield EarlyRead(*each[:4], came)
+
+
+@once_a_log
+def unseen(log: Log, node: str) -> list[Unseen]:
+    """Where one WRITE replaced what another had brought and nothing had read, oldest first."""
+    writes = log.of(Kind.MEMORY_WRITTEN, node)[-MOST_WRITES:]
+    found = []
+    for place, record in enumerate(writes):
+        both = ((r, cut) for r in reversed(writes[:place])
+                for cut in meet([piece_of(r)], [piece_of(record)])[:1])  # fmt: skip
+        earlier, piece = next(both, (None, (0, 0)))
+        span = (rec.event_of(earlier), rec.event_of(record)) if earlier is not None else (0, 0)
+        if earlier is None or was_seen(log, node, piece, *span):
+            continue
+        first, second = _arrived(log, earlier), _arrived(log, record)
+        if first is not None and second is not None and _differ(log, node, first, second, piece):
+            found.append(Unseen(first, second, piece))
+    return found
+
+
+def was_seen(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
+    """Whether a call came between two events, or a program or a request read these bytes."""
+    journal = log.session.journal
+    if journal.before(stop) > journal.before(start + 1):
+        return True
+    reads = [r for r in log.since(start, Kind.MEMORY_READ) if rec.event_of(r) <= stop]
+    fetched = any(rec.node_of(r) == node and meet([piece], [piece_of(r)]) for r in reads)
+    lines = _reads(log, node)
+    return fetched or any(start <= r.event <= stop and meet([r.piece], [piece]) for r in lines)
+
+
+def _differ(log: Log, node: str, first: Arrival, second: Arrival, piece: Piece) -> bool:
+    """Whether two WRITEs of other nodes brought other bytes to one place."""
+    one, other = first.message, second.message
+    if one.subject == other.subject or any(
+        m.wqe.wr.opcode not in _WRITES or m.thing.node == node for m in (one, other)
+    ):
+        return False
+    return _octets(log, node, first, piece) != _octets(log, node, second, piece)
+
+
+def _octets(log: Log, node: str, came: Arrival, piece: Piece) -> bytes:
+    """The octets that a packet brought to these bytes."""
+    for record in log.within(came.event):
+        if rec.kind_of(record) is Kind.MEMORY_WRITTEN and rec.node_of(record) == node:
+            at = piece[0] - piece_of(record)[0]
+            return came.message.packet.payload[at : at + piece[1]]
+    return b""
+
+
+@once_a_log
+def written_over(log: Log, node: str) -> list[WrittenOver]:
+    """Where a WRITE of another node came after what the program wrote there meanwhile."""
+    found = []
+    for record in log.of(Kind.HOST_WROTE, node)[-MOST_WRITES:]:
+        event = rec.event_of(record)
+        later = ((r, cut) for r in log.since(event + 1, Kind.MEMORY_WRITTEN)
+                 if rec.node_of(r) == node
+                 for cut in meet([piece_of(record)], [piece_of(r)])[:1])  # fmt: skip
+        wrote, piece = next(later, (None, (0, 0)))
+        came = _arrived(log, wrote) if wrote is not None else None
+        if came is None or came.message.posted >= event or came.message.thing.node == node:
+            continue
+        if came.message.wqe.work is not None and not came.message.wqe.work.consumes_receive:
+            found.append(WrittenOver(event, came, piece))
+    return found
+
+
+def is_lost(log: Log, node: str, late: WrittenOver) -> bool:
+    """Whether nothing read what the program wrote, and no program reads what came after that.
+
+    A program that waits for these bytes may want what the WRITE brings; an atomic used them.
+    """
+    if late.came.message.wqe.wr.opcode != WROpcode.RDMA_WRITE or was_seen(
+        log, node, late.piece, late.event, late.came.event
+    ):
+        return False
+    later = (each.piece for each in _reads(log, node) if each.event > late.came.event)
+    coming = (piece for program in programs_of(log.session.world)
+              if program.node == node and program.state not in _OVER
+              for _, piece in _looks(log, program))  # fmt: skip
+    if any(meet([piece], [late.piece]) for piece in (*later, *coming)):
+        return False
+    mine = octets_then(log.session, late.event, node, late.piece)  # asked last: it is a replay
+    return mine != _octets(log, node, late.came, late.piece)

@@ -1,0 +1,108 @@
+"""What was made good since: a queue pair that works again, a queue made again, a repeated call."""
+
+from collections.abc import Sequence
+
+from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.doctor.evidence.log import Call, Log
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.evidence.work_of_queues import undone
+from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.world.relations import find_qp, peer_of
+
+_BRING_UP = (QPState.INIT, QPState.RTR, QPState.RTS)
+
+
+def is_made_good(session: Session, log: Log, subject: Subject, event: int) -> bool:
+    """Whether what went wrong with a subject at an event was repaired since."""
+    if subject.thing.noun is Noun.QP:
+        return is_repaired(session, log, subject, event)
+    newer = session.names.find(session.names.of(subject.thing))
+    return subject.sort is Sort.CQ and newer not in (None, subject.thing)
+
+
+def is_repaired(session: Session, log: Log, subject: Subject, event: int) -> bool:
+    """Whether a queue pair of this name was brought up after an event and is in use since.
+
+    In use: its own or its peer's work succeeded, or a send of them is outstanding; after the flush
+    of a receive a receive that was posted since is enough, for it waits as the flushed one did.
+    """
+    lives = _lives(session, subject.thing)
+    up = [at for it in lives for at in log.entered(it, QPState.RTR, after=event)]
+    if not up:
+        return False
+    qp = find_qp(session.world, *lives[-1][1:])
+    ends = [end for end in (qp, qp and peer_of(session.world, qp)) if end is not None]
+    if any(undone(end) for end in ends):
+        return True
+    things = {*lives, *(end.thing for end in ends)}
+    return any(at > min(up) for it in things for at in _used(log, it, subject.sort))
+
+
+def _used(log: Log, thing: Thing, sort: Sort) -> list[int]:
+    """The events of a queue pair's successes; asked of a receive, of its posts as well."""
+    done = [r for r in log.about(Kind.WQE_COMPLETED, thing) if not rec.status_of(r)]
+    came = [(r, rec.cqe_of(r)) for r in log.of(Kind.CQE_ADDED, thing.node)]
+    took = [r for r, cqe in came if not cqe.status and cqe.qp_num == thing.number]
+    waits = log.about(Kind.RECV_POSTED, thing) if sort is Sort.RECV else []
+    return [rec.event_of(r) for r in (*done, *took, *waits)]
+
+
+def _lives(session: Session, thing: Thing) -> list[Thing]:
+    """All things that ever had the name of one, oldest first."""
+    name = session.names.of(thing)
+    return [it for it, said in session.names.name_of.items() if said == name] or [thing]
+
+
+def is_past(log: Log, call: Call) -> bool:
+    """Whether a refused modify_qp asked for a state of the bring-up that is no obstacle any more.
+
+    The queue pair has entered this state, and work on it has succeeded since the call.
+    """
+    if call.verb != "modify_qp" or call.invocation is None:
+        return False
+    thing, state = Thing(Noun.QP, *call.thing), _key(call.invocation)[2]
+    is_reached = any(each == state and log.entered(thing, each) for each in _BRING_UP)
+    return is_reached and any(event > call.event for event in _used(log, thing, Sort.SEND))
+
+
+class Repeats:
+    """The calls that were accepted since others were refused."""
+
+    def __init__(self, log: Log, refused: Sequence[Call]) -> None:
+        self._log = log
+        self._newest: dict[tuple[object, ...], int] = {}
+        first = min((call.event for call in refused), default=log.begins)
+        if first < log.begins:  # the journal has the calls that the log no longer has
+            self._read_journal(first, {call.event for call in log.refused()})
+
+    def _read_journal(self, first: int, refused: set[int]) -> None:
+        journal = self._log.session.journal
+        for entry in journal[journal.before(first) : journal.before(self._log.begins)]:
+            if entry.event not in refused:
+                self._newest[_key(entry.invocation)] = entry.event
+
+    def has(self, call: Call) -> bool:
+        """Whether the same was asked of the same thing, or under the same name, and done."""
+        said = call.invocation
+        if said is not None and self._newest.get(_key(said), -1) > call.event:
+            return True
+        later = [
+            rec.event_of(r)
+            for r in self._log.of(Kind.CALLED, *call.thing)
+            if rec.event_of(r) > call.event and rec.verb_of(r) == call.verb and not rec.errno_of(r)
+        ]
+        if said is None:
+            return bool(later)
+        asked = [self._log.asked(event)[0] for event in later]
+        return any(it is None or _key(it)[1:] == _key(said)[1:] for it in asked)
+
+
+def _key(said: Invocation) -> tuple[object, ...]:
+    """A verb, the first thing that it names, and the state that it asks for."""
+    named = [value for value in said.arguments.values() if isinstance(value, Ref | New)]
+    attr = said.arguments.get("attr")
+    state = attr.get("qp_state") if isinstance(attr, dict) else None
+    return said.name, str(named[0]) if named else "", state

@@ -1,0 +1,265 @@
+"""Calls that hand over work requests: the lists of posts, the batches of builders."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rdmalab.command import CallArguments, Invocation, NotUnderstood, Noun, Refused, Thing
+from rdmalab.doctor.evidence.log import Call, Log
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.grammar.format import render
+from rdmalab.hca.extended import ABORTED, DROPPED, POSTED, UNOPENED
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
+from rdmalab.hca.wr import SendWR
+from rdmalab.session.session import Session
+from rdmalab.spec.builders import DATA_SETTERS
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    ending_of,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+    send_wr_of,
+    setter_of,
+)
+from rdmalab.views import fmt
+from rdmalab.world.world import World
+
+_POSTED = {
+    "post_send": Kind.SEND_POSTED,
+    "post_recv": Kind.RECV_POSTED,
+    "post_srq_recv": Kind.SRQ_POSTED,
+}
+SENDING = ("post_send", "bind_mw", "wr_complete")
+RECEIVING = ("post_recv", "post_srq_recv")
+# Not for a value in the request: each one after the bad_wr would have been refused, too.
+OF_THE_QUEUE = ("send-state", "recv-state", "queue-full", "recv-shared", "srq-error")
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A refused call that hands over work requests.
+
+    wrs: each as it was given, key → value. posted: how many of them are on the queue all the same;
+    the one after them is the bad_wr.
+    """
+
+    call: Call
+    wrs: list[CallArguments]
+    posted: int
+
+    @property
+    def left(self) -> list[CallArguments]:
+        """The bad_wr, and all after it."""
+        return self.wrs[self.posted :]
+
+    def holds(self, wr_id: int) -> bool:
+        """Whether this one was handed over, and not posted."""
+        return any(id_of(wr) == wr_id for wr in self.left)
+
+    def is_bad(self, wr_id: int) -> bool:
+        """Whether this one is what the call was refused for."""
+        return id_of(self.left[0]) == wr_id if self.left else False
+
+
+def id_of(wr: CallArguments) -> int:
+    """The given wr_id; 0 if none was given."""
+    return int(wr.get("wr_id", 0))
+
+
+def attempt(log: Log, call: Call) -> Attempt | None:
+    """The work requests of a refused post; None for other calls, or without its arguments."""
+    kind = _POSTED.get(call.verb)
+    if kind is None or call.invocation is None or not call.refusal:
+        return None
+    said = call.invocation.arguments.get("wr")
+    posted = [
+        r
+        for r in log.within(call.event)
+        if kind_of(r) is kind and (node_of(r), object_of(r)) == call.thing
+    ]
+    return Attempt(call, list(said or []), len(posted))
+
+
+def latest_attempt(log: Log, subject: Subject) -> Attempt | None:
+    """The newest refused call that a work request, which is on no queue, was handed over in."""
+    if subject.serial >= 0 or subject.sort not in (Sort.SEND, Sort.RECV):
+        return None
+    verbs = SENDING if subject.sort is Sort.SEND else RECEIVING
+    for call in reversed(log.refused()):
+        if call.thing == subject.thing[1:] and call.verb in verbs and _is_queue(call, subject):
+            found = attempt(log, call)
+            if found is not None and found.holds(subject.wr_id):
+                return found
+    return None
+
+
+def _is_queue(call: Call, subject: Subject) -> bool:
+    """A queue pair and a shared receive queue may have the same number."""
+    return (call.verb == "post_srq_recv") is (subject.thing.noun is Noun.SRQ)
+
+
+def of_call(log: Log, call: Call | None) -> Attempt | None:
+    """What a call handed over."""
+    return attempt(log, call) if call is not None else None
+
+
+def queue_of(world: World, call: Call | None) -> QueuePair | SharedReceiveQueue | None:
+    """The queue pair, or the SRQ, that a call wanted to post to."""
+    if call is None or call.verb not in (*SENDING, *RECEIVING):
+        return None
+    node, number = call.thing
+    if node not in world.nodes:  # post_send NULL
+        return None
+    noun = Noun.SRQ if call.verb == "post_srq_recv" else Noun.QP
+    found: QueuePair | SharedReceiveQueue | None
+    found = world.nodes[node].tables[noun].items.get(number)
+    return found
+
+
+def said_again(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> str:
+    """The call once more, with these work requests."""
+    call = attempt_.call
+    assert call.invocation is not None
+    arguments = {**call.invocation.arguments, "wr": wrs}
+    arguments.pop("bad_wr", None)
+    return render(Invocation(call.verb, arguments), session.vocabulary[call.verb])
+
+
+def posted_text(attempt_: Attempt) -> str:
+    """`1 of 3 work requests was posted; wr 22 was not`."""
+    many, left = len(attempt_.wrs), attempt_.left
+    was = "was" if attempt_.posted == 1 else "were"
+    names = " ".join(fmt.wr(id_of(wr)) for wr in left)
+    if many == 1:
+        return f"{names} was not posted"
+    return f"{attempt_.posted} of {many} {was} posted, not {names}"
+
+
+def bound(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> list[Any]:
+    """What the device would be handed; nothing where a name in them means nothing any more."""
+    command = session.vocabulary[attempt_.call.verb]
+    kind = next(p.kind for p in command.parameters if p.name == "wr")
+    try:
+        return list(session.binder.value(kind, wrs))
+    except (NotUnderstood, Refused):
+        return []
+
+
+_KINDS = (
+    Kind.REGION_OPENED, Kind.WR_BUILT, Kind.WR_FILLED, Kind.BATCH_FAILED, Kind.REGION_CLOSED,
+)  # fmt: skip
+
+
+class Setting(NamedTuple):
+    """A setter that filled a work request: which, and in which event."""
+
+    verb: str
+    event: int
+
+
+@dataclass(slots=True)
+class Building:
+    """A work request that was built. wr: with the values of its setters; event, flags: of its
+    builder."""
+
+    wr: SendWR
+    event: int
+    flags: int = 0
+    setters: list[Setting] = field(default_factory=list)
+
+    @property
+    def data_setter(self) -> Setting | None:
+        """The setter of the data; None if there is none."""
+        return next((each for each in self.setters if each.verb in DATA_SETTERS), None)
+
+
+@dataclass(slots=True)
+class Batch:
+    """One region. opened, closed: events; ending: as `extended` has it, empty while it is open.
+
+    spoiled: the event of a function that made a mistake and could not tell.
+    """
+
+    thing: Thing
+    opened: int
+    built: list[Building] = field(default_factory=list)
+    spoiled: int | None = None
+    closed: int | None = None
+    ending: str = ""
+
+    def refusal(self, log: Log) -> Call | None:
+        """What wr_complete answered, where it dropped the batch."""
+        if self.ending != DROPPED:
+            return None
+        return next((call for call in log.refused() if call.event == self.closed), None)
+
+    def find(self, wr_id: int) -> Building | None:
+        """The newest work request of it with this wr_id."""
+        return next((each for each in reversed(self.built) if each.wr.wr_id == wr_id), None)
+
+
+def batches(log: Log, thing: Thing) -> list[Batch]:
+    """The regions of a queue pair whose beginning is kept, oldest first."""
+    if thing.noun is not Noun.QP or not log.about(Kind.REGION_OPENED, thing):
+        return []
+    found: list[Batch] = []
+    for each in log.in_order(_KINDS, thing):
+        _take(found, each, thing)
+    return found
+
+
+def _take(found: list[Batch], record: Record, thing: Thing) -> None:
+    """One record more, of the newest region."""
+    kind, event = kind_of(record), event_of(record)
+    if kind is Kind.REGION_OPENED:
+        found.append(Batch(thing, event))
+    elif not found or found[-1].closed is not None:
+        return
+    elif kind is Kind.WR_BUILT:
+        found[-1].built.append(Building(send_wr_of(record), event, int(send_wr_of(record).flags)))
+    elif kind is Kind.WR_FILLED and found[-1].built:
+        found[-1].built[-1].wr = send_wr_of(record)
+        found[-1].built[-1].setters.append(Setting(str(setter_of(record)), event))
+    elif kind is Kind.BATCH_FAILED:
+        found[-1].spoiled = event
+    elif kind is Kind.REGION_CLOSED and ending_of(record) != UNOPENED:
+        found[-1].closed, found[-1].ending = event, str(ending_of(record))
+
+
+def latest_batch(log: Log, subject: Subject) -> Batch | None:
+    """The newest region in which a send, which is on no queue, was built and not posted.
+
+    Of a queue pair: the region that is open, if something was built in it.
+    """
+    if subject.sort is Sort.QP:
+        newest = batches(log, subject.thing)[-1:]
+        return next((each for each in newest if each.built and each.closed is None), None)
+    if subject.serial >= 0 or subject.sort is not Sort.SEND:
+        return None
+    for batch in reversed(batches(log, subject.thing)):
+        if batch.ending != POSTED and batch.find(subject.wr_id) is not None:
+            return batch
+    return None
+
+
+def posted_at(log: Log, thing: Thing, event: int | None, wr_id: int) -> Building | None:
+    """How a send was built whose batch was posted in an event; None if it was not built."""
+    closed = (each for each in batches(log, thing) if each.closed == event)
+    return next((each.find(wr_id) for each in closed), None)
+
+
+def given_up(log: Log, qp: Thing) -> Batch | None:
+    """The newest region of a queue pair if it was aborted, and nothing was posted there since."""
+    newest = [each for each in batches(log, qp)[-1:] if each.built and each.ending == ABORTED]
+    posts = [event_of(record) for record in log.about(Kind.SEND_POSTED, qp)[-1:]]
+    return next((each for each in newest if not posts or posts[0] < each.opened), None)
+
+
+def closed_by(log: Log, call: Call) -> Batch | None:
+    """The region that this refused wr_complete has dropped."""
+    if call.verb != "wr_complete":
+        return None
+    found = batches(log, Thing(Noun.QP, *call.thing))
+    return next((batch for batch in found if batch.closed == call.event), None)

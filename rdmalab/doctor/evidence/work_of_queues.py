@@ -1,0 +1,210 @@
+"""The work of queue pairs: outstanding, newest, failed, or the newest one with a wr_id."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.evidence.work_requests import post_kind
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
+from rdmalab.hca.wr import Cqe, RecvWqe
+from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
+from rdmalab.spec.records import Kind, cqe_of, recv_wqe_of, send_wqe_of
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.relations import exists
+
+MOST = 16
+"""Complaints that are looked into at once."""
+
+
+Wanted = Callable[[Thing], bool]
+
+
+def qps_of(session: Session, wanted: Wanted) -> list[tuple[Thing, QueuePair]]:
+    """The queue pairs that live and are wanted, each with its Thing."""
+    return [
+        (thing, qp)
+        for node, hca in session.world.nodes.items()
+        for number, qp in hca.qps.items.items()
+        if wanted(thing := Thing(Noun.QP, node, number))
+    ]
+
+
+def undone(qp: QueuePair) -> list[Subject]:
+    """The oldest send that is not done."""
+    wqe = qp.sq.wqes.get(qp.comp.serial)
+    if wqe is not None:
+        return [Subject.of_send(qp.thing, wqe)]
+    return [Subject(Sort.SEND, qp.thing, qp.sq.posted, wr.wr_id) for wr in qp.sq.early[:1]]
+
+
+def has_work_for(qp: QueuePair, cqs: Sequence[Thing]) -> bool:
+    """Whether a send or a receive of it is not over, and is to complete on one of these queues."""
+    numbers = [cq.number for cq in cqs if cq.node == qp.node]
+    sends = qp.send_cq in numbers and (qp.comp.serial < qp.sq.posted or bool(qp.sq.early))
+    return sends or (qp.recv_cq in numbers and bool(qp.source.wqes))
+
+
+def under_way(qp: QueuePair) -> list[Subject]:
+    """Its oldest and its newest send that are not done."""
+    wqes = [wqe for serial, wqe in qp.sq.wqes.items() if serial >= qp.comp.serial]
+    ends = {wqe.serial: wqe for wqe in (*wqes[:1], *wqes[-1:])}
+    return [Subject.of_send(qp.thing, wqe) for wqe in ends.values()]
+
+
+def unmet(qp: QueuePair) -> list[Subject]:
+    """The oldest receive that no message has taken, its own or of its SRQ."""
+    thing = Thing(Noun.SRQ, qp.node, qp.srq) if qp.srq else qp.thing
+    return [Subject.of_receive(thing, wqe) for wqe in list(qp.source.wqes)[:1]]
+
+
+def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
+    """The newest work of each queue pair, and the completion queues."""
+    found: list[Subject] = []
+    for thing, _ in qps_of(session, lambda thing: node in ("", thing.node)):
+        found += newest_work(log, thing)
+    cqs = ((name, hca.cqs.items) for name, hca in session.world.nodes.items() if node in ("", name))
+    found += [Subject(Sort.CQ, Thing(Noun.CQ, name, n)) for name, items in cqs for n in items]
+    return found[:MOST]
+
+
+def newest_work(log: Log, thing: Thing) -> list[Subject]:
+    """What was posted last, on either queue."""
+    sent, received = log.about(Kind.SEND_POSTED, thing), log.about(Kind.RECV_POSTED, thing)
+    sends = [Subject.of_send(thing, send_wqe_of(record)) for record in sent[-1:]]
+    return sends + [Subject.of_receive(thing, recv_wqe_of(r)) for r in received[-1:]]
+
+
+class _Failed(NamedTuple):
+    """Work that failed: rank 0; 1 is a flushed send, 2 a flushed receive."""
+
+    rank: int
+    event: int
+    subject: Subject
+
+
+def _failures(log: Log, thing: Thing, born: int | None = None) -> list[_Failed]:
+    """All work of a queue pair that failed since an event; without one, in its present life.
+
+    The first is what failed first, a flush only if all were.
+    """
+    born = _born(log, thing) if born is None else born
+    found = [
+        _Failed(rec.status_of(r) is WCStatus.WR_FLUSH_ERR, rec.event_of(r),
+                Subject.of_send(thing, rec.send_wqe_of(r)))
+        for r in log.failed_sends
+        if (rec.node_of(r), rec.object_of(r)) == thing[1:] and rec.event_of(r) > born
+    ] + [
+        _Failed(2 * (rec.cqe_of(r).status == WCStatus.WR_FLUSH_ERR), rec.event_of(r),
+                _received(thing, rec.cqe_of(r)))
+        for r in log.failed_receives
+        if (rec.node_of(r), rec.cqe_of(r).qp_num) == thing[1:] and rec.event_of(r) > born
+    ]  # fmt: skip
+    return sorted(found, key=lambda each: each[:2])
+
+
+def failed_lives(log: Log, thing: Thing) -> list[tuple[int, Subject]]:
+    """The first work that failed in each life of a queue pair, from one RESET to the next.
+
+    A flushed send before a flushed receive; each with its event.
+    """
+    resets = log.entered(thing, QPState.RESET)
+    firsts: dict[int, tuple[int, Subject]] = {}
+    for _, event, subject in _failures(log, thing, -1):
+        firsts.setdefault(bisect_left(resets, event), (event, subject))
+    return [first for _, first in sorted(firsts.items())]
+
+
+def first_failed(log: Log, thing: Thing) -> list[Subject]:
+    """The first work of a queue pair that failed in its present life, a flush only if all were."""
+    return [each.subject for each in _failures(log, thing)[:1]]
+
+
+def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
+    """The same, where that was no flush itself: what a flush came from."""
+    return [each.subject for each in _failures(log, thing)[:1] if not each.rank]
+
+
+def work_of(node: str, cqe: Cqe) -> Subject:
+    """The work request that a completion is of."""
+    thing = Thing(Noun.QP, node, cqe.qp_num)
+    if cqe.is_send:
+        return Subject(Sort.SEND, thing, cqe.serial, cqe.wr_id)
+    return _received(thing, cqe)
+
+
+def _received(thing: Thing, cqe: Cqe) -> Subject:
+    queue = Thing(Noun.SRQ, thing.node, cqe.srq) if cqe.srq else thing
+    return Subject(Sort.RECV, queue, cqe.serial, cqe.wr_id)
+
+
+def _born(log: Log, thing: Thing) -> int:
+    """The event since which a queue pair lives: its last RESET."""
+    return max(log.entered(thing, QPState.RESET), default=-1)
+
+
+def flushed_receives(log: Log, qp: Thing) -> list[RecvWqe]:
+    """Of a queue pair's own queue, since its last RESET: what ERR took from it."""
+    since = _born(log, qp)
+    flushed = {
+        rec.cqe_of(r).serial
+        for r in log.failed_receives
+        if (rec.node_of(r), rec.cqe_of(r).qp_num, rec.cqe_of(r).srq) == (qp.node, qp.number, 0)
+        and rec.cqe_of(r).status == WCStatus.WR_FLUSH_ERR and rec.event_of(r) > since
+    }  # fmt: skip
+    posted = [rec.recv_wqe_of(record) for record in log.about(Kind.RECV_POSTED, qp)]
+    return [wqe for wqe in posted if wqe.serial in flushed]
+
+
+def newest_send(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
+    """The newest send of a queue pair with this wr_id; with serial -1 where there is none."""
+    for record in reversed(log.about(Kind.SEND_POSTED, thing)):
+        if send_wqe_of(record).wr.wr_id == wr_id:
+            return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
+    if exists(session.world, thing):
+        sq = session.world.find(thing, QueuePair).sq
+        early = [n for n, wr in enumerate(sq.early, sq.posted) if wr.wr_id == wr_id]
+        kept = [serial for serial, wqe in sq.wqes.items() if wqe.wr.wr_id == wr_id]
+        for serial in (early + kept)[-1:]:
+            return Subject(Sort.SEND, thing, serial, wr_id)
+    for record in reversed(
+        log.about(Kind.WQE_COMPLETED, thing)
+    ):  # its post is no longer in the log
+        if send_wqe_of(record).wr.wr_id == wr_id:
+            return Subject(Sort.SEND, thing, send_wqe_of(record).serial, wr_id)
+    return Subject(Sort.SEND, thing, -1, wr_id)
+
+
+def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subject:
+    """The newest receive of a queue pair, or of an SRQ, with this wr_id."""
+    for record in reversed(log.about(post_kind(thing), thing)):
+        if recv_wqe_of(record).wr.wr_id == wr_id:
+            return Subject(Sort.RECV, thing, recv_wqe_of(record).serial, wr_id)
+    if exists(session.world, thing):
+        world = session.world
+        waiting = (world.find(thing, SharedReceiveQueue).wqes if thing.noun is Noun.SRQ
+                   else world.find(thing, QueuePair).rq.wqes)  # fmt: skip
+        for wqe in reversed(waiting):
+            if wqe.wr.wr_id == wr_id:
+                return Subject(Sort.RECV, thing, wqe.serial, wr_id)
+    for record in reversed(log.of(Kind.CQE_ADDED, thing.node)):  # its post is no longer in the log
+        cqe = cqe_of(record)
+        queue = (Noun.SRQ, cqe.srq) if cqe.srq else (Noun.QP, cqe.qp_num)
+        if not cqe.is_send and cqe.wr_id == wr_id and queue == (thing.noun, thing.number):
+            return Subject(Sort.RECV, thing, cqe.serial, wr_id)
+    return Subject(Sort.RECV, thing, -1, wr_id)
+
+
+def renewed(session: Session, subject: Subject, log: Log) -> Subject:
+    """The same work posted once more, if it was; on a queue created again, if that has its name."""
+    name = session.names.of(subject.thing)
+    subject = replace(subject, thing=session.names.find(name) or subject.thing)
+    find = {Sort.SEND: newest_send, Sort.RECV: newest_receive}.get(subject.sort)
+    if find is None:
+        return replace(subject)
+    return find(session, log, subject.thing, subject.wr_id)

@@ -1,0 +1,239 @@
+"""The queue pairs and SRQs that the messages of a send go to, and those that expect them."""
+
+from typing import NamedTuple
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case, QueuePair, Send, SharedReceiveQueue
+from rdmalab.doctor.evidence.finding import Evidence, fact
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import RecvQueue
+from rdmalab.spec.records import Kind, event_of, new_state_of
+from rdmalab.spec.refusals import Syndrome
+from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.wire.packet import gid_text, is_multicast
+from rdmalab.world.relations import find_qp, node_at, peer_node, peer_of, peer_thing
+from rdmalab.world.world import World
+
+RULE = "recv-shared"
+
+
+class Refused(NamedTuple):
+    """A send that found no receive on an SRQ. events: of the RNR NAKs, or of the drops."""
+
+    target: QueuePair
+    srq: SharedReceiveQueue
+    events: list[int]
+
+    @property
+    def thing(self) -> Thing:
+        """The SRQ."""
+        return self.srq.thing
+
+
+def refused(case: Case) -> Refused | None:
+    """A send that failed or was dropped because an SRQ had no receive."""
+    send, qp = case.send, case.qp
+    peer = target(case)
+    if send is None or qp is None or peer is None or not peer.shares_receives:
+        return None
+    srq = case.shared_by(peer)
+    if srq is None:
+        return None
+    if not qp.transport.acknowledged:
+        misses = case.unanswered.because("no-receive") if case.unanswered is not None else []
+        return Refused(peer, srq, [miss.event for miss in misses]) if misses else None
+    if not stays_without_receive(case, srq):
+        return None
+    naks = [row.event for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
+    return Refused(peer, srq, naks) if naks else None
+
+
+def stays_without_receive(case: Case, srq: SharedReceiveQueue) -> bool:
+    """Whether it ended with RNR_RETRY_EXC_ERR, or waits for an SRQ that is in error."""
+    send = case.send
+    if send is None:
+        return False
+    if send.ending is not None:
+        return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
+    return srq.dead
+
+
+def lacks_receive(case: Case, peer: QueuePair) -> bool:
+    """Whether a send got an RNR NAK, and the peer still has no receive for it."""
+    send = case.send
+    if send is None or not any(row.syndrome is Syndrome.RNR_NAK for row in send.answers):
+        return False
+    if send.ending is not None:
+        return send.ending.status is WCStatus.RNR_RETRY_EXC_ERR
+    return send.on_queue and not source(case, peer).wqes
+
+
+def source(case: Case, peer: QueuePair) -> RecvQueue | SharedReceiveQueue:
+    """Where a message of the send takes its receive from."""
+    return case.shared_by(peer) or peer.source
+
+
+def misplaced_receive(case: Case, peer: QueuePair) -> list[Evidence]:
+    """The receive that was posted, or was to be posted, to another queue than the one it is of."""
+    srq = case.shared_by(peer)
+    own = (srq or peer).thing
+    name = case.names.of(own) if srq else "its own receive queue"
+    filled = [event_of(r) for r in case.log.about(
+        Kind.SRQ_POSTED if srq else Kind.RECV_POSTED, own)]  # fmt: skip
+    refused_ = [call for call in case.log.refused()
+                if call.refusal == RULE and call.thing == (peer.node, peer.number)]  # fmt: skip
+    takes = f"{case.qp_name(peer)} takes its receives from {name}"
+    if refused_ and not filled:
+        said_ = f"{refused_[0].verb} to {case.qp_name(peer)} was refused"
+        return [fact(said_, refused_[0].event), fact(takes)]
+    pd = srq.pd if srq else peer.pd
+    for number, other in case.world.nodes[peer.node].srqs.items.items():
+        posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))
+        first = next((event_of(r) for r in posts if event_of(r) > max(filled, default=-1)), None)
+        if other is not source(case, peer) and other.wqes and other.pd == pd and first:
+            got = f"{case.name(Noun.SRQ, peer.node, number)} got a receive"
+            return [fact(got, first), fact(f"{takes}, which is empty")]
+    return []
+
+
+# --------------------------------------------------------------------------- where packets go
+def address_of(case: Case, send: Send) -> AhAttr | None:
+    """What a datagram was sent to."""
+    if send.wqe is None:
+        return None
+    made = send.wqe.av or case.hca.ahs.items.get(send.wqe.wr.ah or 0)
+    return made.attr if made is not None else None
+
+
+def goes_to(case: Case, send: Send) -> tuple[str, int]:
+    """The node and the number of the queue pair; the node is empty if no port has the address."""
+    qp, wqe = send.qp, send.wqe
+    if qp is None or wqe is None:
+        return "", 0
+    if qp.transport.connected:
+        thing = peer_thing(case.world, qp)
+        return (thing.node, thing.number) if thing is not None else ("", 0)
+    av = address_of(case, send)
+    return (node_at(case.world, qp.node, av) if av is not None else ""), wqe.wr.remote_qpn
+
+
+def target(case: Case) -> QueuePair | None:
+    """The queue pair that the packets of a send go to, if it lives."""
+    return find_qp(case.world, *goes_to(case, case.send)) if case.send is not None else None
+
+
+def group_of(case: Case, send: Send) -> int:
+    """The multicast address that a datagram was sent to; 0 for all others."""
+    av = address_of(case, send)
+    return av.dgid if av is not None and is_multicast(av.dgid) else 0
+
+
+def gid_words(gid: int) -> str:
+    """An address as a person writes it: 10.0.0.2, fe80::1."""
+    return gid_text(gid).removeprefix("::ffff:")
+
+
+# --------------------------------------------------------------------------- who expects them
+
+
+def is_for(world: World, qp: QueuePair, other: QueuePair) -> bool:
+    """Whether `qp` believes that `other` is its peer."""
+    if qp.path is None or not qp.transport.connected or qp.path.dest_qpn != other.number:
+        return False
+    return peer_node(world, qp) == other.node
+
+
+def expecting(world: World, qp: QueuePair) -> QueuePair | None:
+    """Who believes that `qp` is its peer."""
+    for hca in world.nodes.values():
+        for other in hca.qps.items.values():
+            if other is not qp and is_for(world, other, qp):
+                return other
+    return None
+
+
+def mistaken(world: World, qp: QueuePair) -> tuple[QueuePair, QueuePair] | None:
+    """The queue pair that its packets reach, and the one that expects them.
+
+    None if these are the same, or if the reached one has no other peer.
+    """
+    reached, wanted = peer_of(world, qp), expecting(world, qp)
+    if reached is None or wanted is None or reached is wanted:
+        return None
+    strange = reached is qp or (not is_for(world, reached, qp) and _taken(world, reached))
+    return (reached, wanted) if strange else None
+
+
+def misled(case: Case) -> tuple[QueuePair, QueuePair] | None:
+    """The same of a send that is asked about, unless it went well."""
+    send, qp = case.send, case.qp
+    if send is None or qp is None or send.wqe is None or send.posted is None:
+        return None
+    good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
+    if good and (case.unanswered is None or not case.unanswered.misses):
+        return None
+    return mistaken(case.world, qp)
+
+
+_MATES = {QPType.XRC_SEND: QPType.XRC_RECV, QPType.XRC_RECV: QPType.XRC_SEND}
+
+
+def meant(world: World, qp: QueuePair, node: str = "") -> QueuePair | None:
+    """The intended peer of a connected QP: the one that expects it, or the only unconnected one.
+
+    node: where to look for an unconnected one; empty: on all other nodes.
+    """
+    found = expecting(world, qp)
+    if found is not None:
+        return found
+    mate = _MATES.get(qp.qp_type, qp.qp_type)
+    lonely = [
+        other
+        for name, hca in world.nodes.items()
+        if name == node or (not node and name != qp.node)
+        for other in hca.qps.items.values()
+        if other.qp_type is mate and not _taken(world, other)
+    ]
+    return lonely[0] if len(lonely) == 1 else None
+
+
+def _taken(world: World, qp: QueuePair) -> bool:
+    """It has a peer that knows it."""
+    if qp.path is None:
+        return False
+    other = find_qp(world, peer_node(world, qp), qp.path.dest_qpn)
+    return other is not None and is_for(world, other, qp)
+
+
+def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
+    """The UD queue pairs of a node that such a datagram may be for, those that wait first."""
+    found = [
+        qp
+        for qp in world.nodes[node].qps.items.values()
+        if qp.qp_type is QPType.UD and qp.attr.qkey == qkey
+    ]
+    return sorted(found, key=lambda qp: not qp.source.wqes)
+
+
+# --------------------------------------------------------------------------- since when
+def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
+    """The event of its last step into a state."""
+    return max(case.log.entered(qp.thing, state), default=None)
+
+
+def peer_set_at(case: Case, qp: QueuePair) -> int | None:
+    """The event that set its peer: the transition to RTR."""
+    return entered(case, qp, QPState.RTR)
+
+
+def state_at(case: Case, qp: QueuePair, event: int) -> tuple[QPState, int | None]:
+    """The state in which it was then, and since which event."""
+    moves = case.log.about(Kind.STATE_CHANGED, qp.thing)
+    earlier = [r for r in moves if event_of(r) < event]
+    return (new_state_of(earlier[-1]), event_of(earlier[-1])) if earlier else (QPState.RESET, None)
+
+
+def destroyed(case: Case, node: str, number: int) -> int | None:
+    """The event in which the queue pair of this number was destroyed."""
+    return case.log.destroyed(Thing(Noun.QP, node, number)) if node else None

@@ -1,0 +1,1 @@
+"""The events to look at, what a session becomes from one, and what it lost on the way."""

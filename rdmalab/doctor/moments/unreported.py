@@ -1,0 +1,215 @@
+"""What no completion and no errno reports: queue pairs in ERR, lost messages, polls in vain."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.evidence import polls, posting_calls
+from rdmalab.doctor.evidence.content import bytes_at
+from rdmalab.doctor.evidence.host_reads import early_reads, unseen, was_seen, written_over
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.messages import Message, arrived, piece_of
+from rdmalab.doctor.evidence.ownership import filled_twice, overtakes, overwrites, refills
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.evidence.unanswered_sends import posted_as, sender_of
+from rdmalab.doctor.evidence.work_of_queues import Wanted, failed_lives, qps_of, undone
+from rdmalab.doctor.moments.moments import teardowns
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
+from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
+from rdmalab.spec.opcodes import Service
+from rdmalab.spec.records import Kind
+from rdmalab.spec.states import QPState
+from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import peer_thing
+
+
+def queue_pairs_in_err(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Queue pairs in ERR that no call and no work took there, and whose event nothing has read."""
+    ordered = {act.thing for row in teardowns(log) for act in row}
+    for thing, qp in qps_of(session, wanted):
+        pair = [thing, peer_thing(session.world, qp) or thing]
+        reported = log.about(Kind.ASYNC_TAKEN, thing) or any(failed_lives(log, it) for it in pair)
+        if qp.state is QPState.ERR and thing not in ordered and not reported:
+            yield Subject(Sort.QP, thing)
+
+
+def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Of each queue pair the first message that was dropped or lost and is never sent again."""
+    first: dict[Thing, Subject] = {}
+    for record in log.missed:
+        sender = sender_of(session.world, record) if _is_message(rec.packet_of(record)) else None
+        if sender is None or sender in first or not wanted(sender):
+            continue
+        wqe = posted_as(log, sender, record)
+        if wqe is not None and not _sent_again(log, sender, wqe):
+            first[sender] = Subject.of_send(sender, wqe)
+    for thing, qp in qps_of(session, wanted):
+        if not qp.transport.connected and thing not in first:
+            first.update((thing, each) for each in _unsent(log, thing)[:1])
+    yield from first.values()
+
+
+def _sent_again(log: Log, thing: Thing, lost: SendWqe) -> bool:
+    """Whether the same request was posted once more, and has left without a packet missed.
+
+    Not where one program posted both: its next message may look the same.
+    """
+    posts = {rec.send_wqe_of(r).serial: r for r in log.about(Kind.SEND_POSTED, thing)}
+    done = {rec.send_wqe_of(r).serial for r in log.about(Kind.WQE_COMPLETED, thing)
+            if not rec.status_of(r)}  # fmt: skip
+    later = [r for n, r in posts.items() if n > lost.serial and n in done
+             and rec.send_wqe_of(r).wr == lost.wr]  # fmt: skip
+    first = log.asked(rec.event_of(posts[lost.serial]))[1] if later else ""
+    again = [r for r in later if not first or log.asked(rec.event_of(r))[1] != first]
+    missed = {wqe.serial for r in log.missed if again and rec.event_of(r) > rec.event_of(again[0])
+              and sender_of(log.session.world, r) == thing
+              and (wqe := posted_as(log, thing, r)) is not None}  # fmt: skip
+    return any(rec.send_wqe_of(r).serial not in missed for r in again)
+
+
+def _unsent(log: Log, thing: Thing) -> list[Subject]:
+    """Datagrams that ended well and never left."""
+    left = {rec.event_of(r) for r in log.about(Kind.PACKET_SENT, thing)}
+    ends = log.about(Kind.WQE_COMPLETED, thing)
+    done = [(rec.event_of(r), rec.send_wqe_of(r)) for r in ends if not rec.status_of(r)]
+    return [
+        Subject.of_send(thing, wqe)
+        for event, wqe in done if wqe.op is not None and event not in left
+    ]  # fmt: skip
+
+
+def _is_message(packet: object) -> bool:
+    """Whether a packet belongs to a message of a service without acknowledgement."""
+    return isinstance(packet, Packet) and packet.opcode_row.service in (Service.UC, Service.UD)
+
+
+def polled_without_result(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """What was polled for in vain last: invisible sends, completions elsewhere, open regions."""
+    for node, hca in session.world.nodes.items():
+        for number, cq in hca.cqs.items.items():
+            since = _empty_polls_since(log, Thing(Noun.CQ, node, number))
+            if cq.cqes or since is None:
+                continue
+            for thing, qp in qps_of(session, wanted):
+                if thing.node == node and number in (qp.send_cq, qp.recv_cq):
+                    yield from _not_on(log, qp, number, since)
+
+
+def _empty_polls_since(log: Log, cq: Thing) -> int | None:
+    """The event since which polls of a CQ have found nothing; None where the last one did."""
+    calls = [r for r in log.about(Kind.CALLED, cq) if rec.verb_of(r) == "poll_cq"][-1:]
+    taken = [rec.event_of(r) for r in log.about(Kind.CQE_POLLED, cq)[-1:]]
+    empty_polls = calls and rec.event_of(calls[0]) > max(taken, default=-1)
+    return max(taken, default=-1) if empty_polls else None
+
+
+def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
+    """Of a queue pair what would complete on a CQ and does not, or has completed on its other."""
+    thing = qp.thing
+    if any(call.thing == thing[1:] and call.event > since for call in log.refused()):
+        return  # the refused call is the trouble
+    if qp.send_cq == cq and not undone(qp):
+        yield from done_unsignaled(log, qp, since)
+        batch = posting_calls.latest_batch(log, Subject(Sort.QP, thing))
+        yield from (
+            Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
+        )
+    yield from elsewhere(log, qp, cq)
+
+
+def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:
+    """The first work of a queue pair that has completed on another CQ than this one."""
+    for record in log.of(Kind.CQE_ADDED, qp.node):
+        cqe = rec.cqe_of(record)
+        if cqe.qp_num == qp.number and rec.object_of(record) != cq and not cqe.srq:
+            sort = Sort.SEND if cqe.is_send else Sort.RECV
+            return [Subject(sort, qp.thing, cqe.serial, cqe.wr_id)]
+    return []
+
+
+def overwritten(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Requests that were under way when the program wrote into the bytes that they fill."""
+    for node in session.world.nodes:
+        for each in overwrites(log, node):
+            if wanted(each.sink.subject.thing):
+                yield each.sink.subject
+
+
+def refilled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """What sends brought that left with bytes which the program wrote after their post."""
+    for node in session.world.nodes:
+        for each in refills(log, node):
+            if wanted(each.message.thing):
+                yield _landed(session, log, each.message) or each.message.subject
+
+
+def read_early(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Programs that read bytes before they came, and not again."""
+    for node in log.session.world.nodes:
+        for each in early_reads(log, node):
+            if wanted(each.program):
+                yield Subject(Sort.PROGRAM, each.program)
+
+
+def replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Bytes whose first contents were replaced before they were read, or polled."""
+    for node in session.world.nodes:
+        for each in unseen(log, node)[-1:]:
+            if wanted(each.first.message.thing):
+                yield bytes_at(session, node, each.piece) or each.first.message.subject
+        yield from _written_over(session, log, node, wanted)
+        for twice in filled_twice(log, node)[-1:]:
+            span = twice.first.ended or 0, twice.second.ended or 0
+            # Of the one without a completion there is another answer: that none will come.
+            told = [each.subject for each in twice[:2] if each.cq and wanted(each.subject.thing)]
+            if told and not was_seen(log, node, twice.piece, *span):
+                yield told[0]
+
+
+def _written_over(session: Session, log: Log, node: str, wanted: Wanted) -> Iterator[Subject]:
+    """Of a node the bytes that a WRITE replaced last after the program had written them."""
+    for each in written_over(log, node)[-1:]:
+        found = bytes_at(session, node, each.piece) or each.came.message.subject
+        if wanted(found.thing):
+            yield found
+
+
+def overtaken(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Bytes of sends that left before a READ had filled what they send."""
+    for node in session.world.nodes:
+        for each in overtakes(log, node):
+            if each.message is not None and wanted(each.message.thing):
+                yield _landed(session, log, each.message) or each.send.subject
+
+
+def _landed(session: Session, log: Log, message: Message) -> Subject | None:
+    """The bytes that a packet wrote where it arrived; None where it did not arrive."""
+    for record in log.since(message.sent, Kind.MEMORY_WRITTEN):
+        node, number = rec.node_of(record), rec.object_of(record)
+        came = arrived(session.world, log, rec.event_of(record), node, number)
+        if came is not None and came.packet == message.packet:
+            return bytes_at(session, node, piece_of(record))
+    return None
+
+
+def doubtful(session: Session, log: Log, node: str) -> Iterator[Subject]:
+    """Of a node, or of all, the newest work that ended well and leaves a question of each kind."""
+    for name in (name for name in session.world.nodes if node in ("", name)):
+        for found in (polls.orphans, polls.crossed, polls.alike):
+            yield from (each.subject for each in found(log, name)[-1:])
+        yield from _written_over(session, log, name, lambda _: True)
+        again = log.of(Kind.TIMER_FIRED, name) + log.of(Kind.WENT_BACK, name)
+        last = {rec.object_of(each): rec.event_of(each) for each in sorted(again, key=rec.event_of)}
+        for number, event in last.items():
+            thing = Thing(Noun.QP, name, number)
+            ends = (r for r in log.about(Kind.WQE_COMPLETED, thing) if rec.event_of(r) > event)
+            yield from (Subject.of_send(thing, rec.send_wqe_of(r)) for r in islice(ends, 1))
+
+
+def done_unsignaled(log: Log, qp: QueuePair, since: int = -1) -> list[Subject]:
+    """The newest send, if it was carried out since an event and has no completion."""
+    ends = log.about(Kind.WQE_COMPLETED, qp.thing)[-1:]
+    done = [rec.send_wqe_of(r) for r in ends if not rec.status_of(r) and rec.event_of(r) > since]
+    return [Subject.of_send(qp.thing, wqe) for wqe in done if not wqe.signaled]

@@ -1,0 +1,273 @@
+"""What would be if a fix was carried out: tried on a branch that is undone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.evidence import posting_calls
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
+from rdmalab.doctor.evidence.unanswered_sends import unanswered
+from rdmalab.doctor.evidence.work_of_queues import renewed
+from rdmalab.doctor.evidence.work_requests import Receive, Send
+from rdmalab.doctor.moments.future import (
+    LONG_WAIT_NS,
+    MOST_EVENTS,
+    end_ns_of,
+    look_ahead,
+    passes_line,
+    untouched,
+)
+from rdmalab.grammar.nodes import Node
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.wr import SendWqe
+from rdmalab.session.lines import replies
+from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
+from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.records import Kind, event_of
+from rdmalab.spec.states import QPState
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.world.programs import Program, programs_of
+from rdmalab.world.relations import exists, find_qp, peer_of
+
+
+@dataclass(slots=True)
+class TrialOutcome:
+    """What came of a cure. failure: the line that did not work and why, or what is still so.
+
+    ends: it helps what was asked about, and is no cure of the program, for this reason.
+    """
+
+    works: bool
+    failure: str = ""
+    ends: str = ""
+
+
+def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
+    """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
+    with untouched(session):
+        failure = _carry_out(session, lines)
+        if failure:
+            return [False] * len(questions)
+        session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
+        return [bool(session.ask(question)) for question in questions]
+
+
+def attempt(
+    session: Session, lines: Sequence[str], subject: Subject, log: Log | None = None
+) -> TrialOutcome:
+    """Carry out a fix, let time go on, and see what comes of the subject.
+
+    It works if the subject comes to a good end, earlier than without it, its queue pair and the
+    peer are not in ERR then, the threads end, and nothing was sent that no program posts.
+    """
+    log = log or Log(session)
+    without_ns = _good_end_ns(session, subject, log)
+    with untouched(session):
+        start = Start(session, subject)
+        if failure := _carry_out(session, lines):
+            return TrialOutcome(works=False, failure=failure)
+        session.history.run(MOST_EVENTS, session.world.now_ns + LONG_WAIT_NS)
+        now = Log(session, log)
+        found = _came_of(session, subject, start, now)
+        if found.works and (ends := side_effect(session, subject, start.event, now)):
+            return TrialOutcome(works=False, ends=ends)
+        if not found.works or subject.sort not in (Sort.SEND, Sort.RECV):
+            return found
+        if name := _left_in_err(session, subject):
+            return TrialOutcome(works=False, failure=f"{name} is in ERR after it")
+        end_ns = end_ns_of(standing(session, renewed(session, subject, now), now), now)
+        if without_ns is not None and end_ns is not None and end_ns >= without_ns:
+            return TrialOutcome(works=False, failure="it completes no earlier than without the fix")
+        return found
+
+
+def _good_end_ns(session: Session, subject: Subject, log: Log) -> int | None:
+    """When the subject succeeds without another call; None where it does not."""
+    if session.world.agenda.next_ns() is None or subject.sort not in (Sort.SEND, Sort.RECV):
+        return None
+    if standing(session, subject, log).kind is not Status.PENDING:
+        return None
+    future = look_ahead(session, subject, log=log)
+    return future.end_ns if future.settled and future.standing.good else None
+
+
+def _left_in_err(session: Session, subject: Subject) -> str:
+    """The name of its queue pair, or of the peer, if that is in ERR; else nothing."""
+    world, (noun, node, number) = session.world, subject.thing
+    own = find_qp(world, node, number) if noun is Noun.QP else None
+    pair = [qp for qp in (own, own and peer_of(world, own)) if qp is not None]
+    dead = [qp for qp in pair if qp.state is QPState.ERR]
+    return session.names.of(dead[0].thing) if dead else ""
+
+
+class Start:
+    """The state before a fix: the event, the newest record, a program's line, the completions."""
+
+    def __init__(self, session: Session, subject: Subject) -> None:
+        self.event = session.world.event
+        self.record = session.world.trace.latest
+        self.on_cq = _on_cq(session, subject)
+        program = _program(session, subject)
+        self.line = program.line.number if program is not None else 0
+
+
+def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> TrialOutcome:
+    if subject.sort is Sort.CALL:
+        return _unblocked(session, subject, start)
+    if subject.sort is Sort.BYTES:
+        return _brought(log, subject.thing.node, start.event)
+    found = standing(session, renewed(session, subject, log), log)
+    works = found.good or found.done or _waits_again(session, subject, found, log)
+    if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
+        return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")
+    if subject.sort is Sort.PROGRAM and found.kind is Status.PENDING:
+        works = passes_line(session, subject.thing, start.line, start.record)
+    return TrialOutcome(works, "" if works else found.sentence)
+
+
+def _waits_again(session: Session, subject: Subject, found: SubjectOutcome, log: Log) -> bool:
+    """Whether a receive that was flushed or discarded waits for a message again, as before."""
+    if subject.sort is not Sort.RECV or found.kind is not Status.PENDING:
+        return False
+    receive = Receive(session, subject, log)
+    taken = receive.flushed or receive.discarded is not None
+    return taken and not _left_in_err(session, subject)
+
+
+def _unblocked(session: Session, subject: Subject, start: Start) -> TrialOutcome:
+    """Of a call that would block: an event is pending now, or nothing is left to be polled."""
+    channel = _awaited_channel(session, subject)
+    if channel is None:
+        return TrialOutcome(works=True)
+    pending = bool(session.world.find(channel, CompChannel).events)
+    works = pending or bool(start.on_cq and not _on_cq(session, subject))
+    return TrialOutcome(works, "" if works else "no completion event is pending")
+
+
+def _awaited_channel(session: Session, subject: Subject) -> Thing | None:
+    """The channel of a get_cq_event that would block, if it lives."""
+    if subject.sort is not Sort.CALL:
+        return None
+    calls = [c for c in Log(session).refused() if c.event == subject.event]
+    if not calls or calls[-1].refusal != "cq-event-none":
+        return None
+    channel = Thing(Noun.CHANNEL, *calls[-1].thing)
+    return channel if exists(session.world, channel) else None
+
+
+def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
+    """Whether packets of it were dropped, on a transport without acknowledgements."""
+    send = Send(session, renewed(session, subject, log), log)
+    silent = send.qp is not None and not send.qp.transport.acknowledged
+    found = unanswered(session, send, asked=True) if silent else None
+    return found is not None and bool(found.misses)
+
+
+def _brought(log: Log, node: str, before: int) -> TrialOutcome:
+    """Whether a message came after an event, to those bytes or to others, and none failed."""
+    failed = [r for r in (*log.failed_sends, *log.failed_receives) if event_of(r) > before]
+    came = [r for r in log.of(Kind.MEMORY_WRITTEN, node) if event_of(r) > before]
+    if failed:
+        return TrialOutcome(works=False, failure="a work request failed")
+    return TrialOutcome(bool(came), "" if came else "no message has come")
+
+
+def _program(session: Session, subject: Subject) -> Program | None:
+    living = subject.sort is Sort.PROGRAM and exists(session.world, subject.thing)
+    return session.world.find(subject.thing, Program) if living else None
+
+
+def _on_cq(session: Session, subject: Subject) -> int:
+    """Number of completions in the queues beside which a program sleeps."""
+    program = _program(session, subject)
+    channel = program.wants[1] if program is not None and program.wants is not None else None
+    channel = channel or _awaited_channel(session, subject)
+    if channel is None or channel.noun is not Noun.CHANNEL:
+        return 0
+    cqs = session.world.nodes[channel.node].cqs.items.values()
+    return sum(len(cq.cqes) for cq in cqs if cq.channel == channel.number)
+
+
+def _carry_out(session: Session, lines: Sequence[str]) -> str:
+    """The verb and object of the line that was refused, and why; nothing where all went well."""
+    for line in lines:
+        for reply in replies(session, line, file=True):
+            if reply.travel is not None:
+                reply.travel.go(MOST_EVENTS)
+            if (error := reply.error or reply.refusal) is not None:
+                return f"{' '.join(reply.text.split()[:2])}: {error.message}"
+    return ""
+
+
+_WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
+
+
+def side_effect(session: Session, subject: Subject, event: int, log: Log) -> str:
+    """What else came of the lines carried out since an event; empty if nothing."""
+    found = [*_sent(session, subject, event, log), *_threads(session, subject, event, log)]
+    return next(iter(found), "")
+
+
+def _sent(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
+    """Requests typed since an event that no program posts, or that were carried out before."""
+    for record in log.since(event + 1, Kind.SEND_POSTED):
+        thing = Thing(Noun.QP, rec.node_of(record), rec.object_of(record))
+        wqe = rec.send_wqe_of(record)
+        harmless = not (wqe.signaled or wqe.length or _takes_receive(wqe))
+        typed = not log.asked(rec.event_of(record))[1]
+        if harmless or not typed or _was_meant(log, thing, wqe, subject):
+            continue
+        same = _same_before(log, thing, wqe, event)
+        if same is None:
+            yield f"{session.names.of(thing)} sends a message that no program posts"
+        elif subject.sort in _WAITS and _is_repeated(session, same, log):
+            yield f"{name_of(session.names, same)} is carried out twice"
+
+
+def _takes_receive(wqe: SendWqe) -> bool:
+    return wqe.work is not None and wqe.work.consumes_receive
+
+
+def _same_before(log: Log, thing: Thing, wqe: SendWqe, event: int) -> Subject | None:
+    """The newest request of the node, posted up to an event, that this one posts once more."""
+    for record in reversed(log.of(Kind.SEND_POSTED, thing.node)):
+        other = rec.send_wqe_of(record)
+        alike = (other.wr.wr_id, other.wr.opcode) == (wqe.wr.wr_id, wqe.wr.opcode)
+        if rec.event_of(record) <= event and alike and (wqe.wr.wr_id or other.length == wqe.length):
+            return Subject.of_send(Thing(Noun.QP, thing.node, rec.object_of(record)), other)
+    return None
+
+
+def _was_meant(log: Log, thing: Thing, wqe: SendWqe, subject: Subject) -> bool:
+    """Whether a request was asked about, built, or handed over in a call that was refused."""
+    meant = Subject(Sort.SEND, thing, wr_id=wqe.wr.wr_id)
+    asked = subject.sort is Sort.SEND and subject.wr_id == wqe.wr.wr_id
+    calls = posting_calls.latest_attempt(log, meant) or posting_calls.latest_batch(log, meant)
+    return (asked and subject.thing.node == thing.node) or calls is not None
+
+
+def _is_repeated(session: Session, subject: Subject, log: Log) -> bool:
+    """Whether a request had been carried out, and its completion or its message was taken."""
+    send = Send(session, subject, log)
+    done = send.ending is not None and send.ending.status is WCStatus.SUCCESS
+    connected = send.qp is not None and send.qp.transport.acknowledged
+    message = send.wqe is not None and _takes_receive(send.wqe) and connected
+    return done and (send.polled is not None or message)
+
+
+def _threads(session: Session, subject: Subject, event: int, log: Log) -> Iterator[str]:
+    """Threads that failed since an event, and those around the subject that wait on."""
+    around = log.component_of(renewed(session, subject, log).thing)  # the fix may create it again
+    for program in programs_of(session.world):
+        line = f"line {program.line.number}: {program.line.text}"
+        failed = log.about(Kind.PROGRAM_FAILED, program.thing)[-1:]
+        if failed and rec.event_of(failed[0]) > event:
+            yield f"{session.names.of(program.thing)} fails in {line}"
+        over = program.state in (ProgramState.DONE, ProgramState.FAILED)
+        if over or 0 in program.loops:
+            continue
+        if program.thing in around and log.rests(program.thing):
+            yield f"{session.names.of(program.thing)} still waits in {line}"

@@ -1,0 +1,1 @@
+"""The answer as rows, long and short."""

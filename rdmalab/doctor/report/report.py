@@ -1,0 +1,296 @@
+"""The answer: how it stands, the chain of causes, what was ruled out, and a cure that was tried."""
+
+import re
+from dataclasses import dataclass, field
+
+from rdmalab.doctor.answers import Answer
+from rdmalab.doctor.check import Check, Finding, Fix, Verdict
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
+from rdmalab.doctor.evidence.subject import Subject
+from rdmalab.doctor.report.rows import Row, RowPart, evidence_rows, named
+from rdmalab.spec.causes import cause_rows
+from rdmalab.spec.rules import ERRNO_NAMES, RULES
+from rdmalab.spec.statuses import WCStatus
+
+SCHEMA = 1
+MOST_RULED_OUT = 12
+"""The number of slugs that are listed as ruled out."""
+
+_TOLD = re.compile(rf"\b({'|'.join([*WCStatus.__members__, *ERRNO_NAMES.values()])})\b")
+TIMEOUT_HUGE = "timeout-huge"
+TOO_EARLY = "too-early"
+NO_MESSAGE = "no-remote-send"
+SLOW = "slow"
+UNKNOWN = "unknown"
+
+
+_HELPED = {
+    Status.REFUSED: "the call succeeds", Status.FAILED: "the request succeeds",
+    Status.LOST: "the request succeeds",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Cause:
+    """A check that found something in a case. name: what the case is about, `A.qp0.wr[7]`."""
+
+    check: Check
+    finding: Finding
+    subject: Subject
+    name: str
+
+
+@dataclass(slots=True)
+class TriedFix:
+    """A fix and its result on a branch. works: None if it could not be tested.
+
+    ends: it ends the wait, and is no cure of the program, for this reason. of: the slug of the
+    cause that it cures; empty if it only posts once more what was asked about.
+    """
+
+    cure: Fix
+    works: bool | None = None
+    failure: str = ""
+    ends: str = ""
+    of: str = ""
+
+    @property
+    def helps(self) -> bool:
+        """Whether its lines help what was asked about, if only that."""
+        return bool(self.works or self.ends)
+
+
+@dataclass(slots=True)
+class Report(Answer):
+    """What the doctor says. name: of what was asked about, empty if nothing was named.
+
+    causes: the roots in causal order; stations: what stands between them and the symptom.
+    question: as it was asked, empty for `why` alone. next: of what is pending, what comes next.
+    looked, examples: where nothing is wrong, at what, and what one could ask about. detailed: all
+    of it was asked for, not the short answer.
+    """
+
+    name: str
+    standing: SubjectOutcome
+    event: int
+    causes: list[Cause] = field(default_factory=list)
+    stations: list[Cause] = field(default_factory=list)
+    warnings: list[Cause] = field(default_factory=list)
+    waits: list[Cause] = field(default_factory=list)
+    ruled_out: list[str] = field(default_factory=list)
+    unknown: list[Cause] = field(default_factory=list)
+    remedy: TriedFix | None = None
+    question: str = ""
+    next: str = ""
+    looked: str = ""
+    examples: list[str] = field(default_factory=list)
+    detailed: bool = False
+
+    @property
+    def slug(self) -> str:
+        """The root cause in a word: what `why(…)` is compared with."""
+        if self.causes:
+            return self.causes[0].check.slug
+        if self.standing.rule:
+            return self.standing.rule
+        if self.standing.kind is Status.LATE:
+            return self.waits[0].check.slug if self.waits else SLOW
+        if self.standing.good:
+            return str(self.standing.kind.value)
+        if self.waits:
+            return self.waits[0].check.slug
+        return self.warnings[0].check.slug if self.warnings else UNKNOWN
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether something is wrong, or was: no wait in progress, and no mere suspicion."""
+        kind = self.standing.kind
+        ended_well = self.standing.good and kind is not Status.LATE
+        return bool(self.causes) or not (ended_well or kind is Status.PENDING)
+
+    @property
+    def chain(self) -> list[Cause]:
+        """From the first cause to what stands right before the symptom."""
+        return self.causes + self.stations
+
+    @property
+    def rows(self) -> list[Row]:
+        """All of it, one fact a row."""
+        return [*self._head(), *self._chain(), *self._waits(), *self._beside(), *self._fix()]
+
+    @property
+    def lines(self) -> list[str]:
+        """All of it in words, one fact a line."""
+        return [row.line for row in self.rows]
+
+    def _head(self) -> list[Row]:
+        found, said = self.standing, named(self.name, self.standing.sentence)
+        about = f"{self.name}: " if self.name and said == found.sentence else ""
+        rows = [Row(RowPart.STANDING, f"{about}{said}", f"{found.kind.name}  ", found.event)]
+        if self.looked:
+            rows.append(Row(RowPart.LOOKED, self.looked, "looked at "))
+        if self.examples:
+            said = "   ".join(f"why {example}" for example in self.examples)
+            rows.append(Row(RowPart.ASK, said, "ask about one thing: "))
+        return rows
+
+    def _chain(self) -> list[Row]:
+        rows = []
+        for number, cause in enumerate(self.chain, 1):
+            check = cause.check
+            about = "" if cause.name == self.name else f" of {cause.name}"
+            text = f"{about}: {check.row.rule}"
+            rows.append(Row(RowPart.CAUSE, text, check.slug, number=number, slug=check.slug))
+            rows += evidence_rows(RowPart.EVIDENCE, cause.finding.evidence, check.slug, cause.name)
+        if not rows and self.standing.rule:
+            rule = self.standing.rule
+            text = f": rule of {RULES[rule].source} (explain rule {rule})"
+            return [Row(RowPart.CAUSE, text, rule, self.standing.event, number=1)]
+        return rows + self._symptom(rows)
+
+    def _symptom(self, rows: list[Row]) -> list[Row]:
+        """The result of the chain, unless its last row already names it."""
+        event, name = self.standing.event, self.name or self.chain[-1].name if self.chain else ""
+        is_shown = event is not None and any(row.event == event for row in rows)
+        if not rows or is_shown or self.standing.good:
+            return []
+        end = (
+            ":" if self.standing.kind is Status.REFUSED else ";"
+        )  # a reason stands in the first line
+        said = named(name, self.standing.sentence.partition(end)[0])
+        return [Row(RowPart.SYMPTOM, said, "so ", event)]
+
+    def _waits(self) -> list[Row]:
+        """What has to happen yet, where nothing is wrong."""
+        if self.chain:
+            return []
+        rows: list[Row] = []
+        for cause in self.waits:
+            rows.append(_finding_row(RowPart.WAIT, cause))
+            more, slug = cause.finding.evidence[1:], cause.check.slug
+            rows += evidence_rows(RowPart.EVIDENCE, more, slug, cause.name)
+        if not rows and self.next:
+            rows.append(Row(RowPart.NEXT, self.next, "next: "))
+        return rows
+
+    def _beside(self) -> list[Row]:
+        rows = self._warnings()
+        if self.ruled_out:
+            rows.append(Row(RowPart.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
+        rows += [_finding_row(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
+        if self.slug == UNKNOWN and self.standing.kind is not Status.PENDING:
+            rows.append(Row(RowPart.UNKNOWN, "no check matched", "cause unknown: "))
+        return rows
+
+    def _warnings(self) -> list[Row]:
+        """What is suspicious; where nothing else is found, with all that speaks for it."""
+        rows: list[Row] = []
+        for cause in self.warnings:
+            about = "" if cause.name == self.name else f" of {cause.name}"
+            rows.append(_finding_row(RowPart.WARNING, cause, "warning: ", about))
+            if not self.chain:
+                more = cause.finding.evidence[1:]
+                rows += evidence_rows(RowPart.EVIDENCE, more, cause.check.slug, cause.name)
+        return rows
+
+    def _fix(self) -> list[Row]:
+        remedy = self.remedy
+        if remedy is None or (self.slug == TOO_EARLY and not remedy.helps):  # time alone does it
+            return []
+        if remedy.cure.program:
+            said = f"change the program: {remedy.cure.program}"
+            more = remedy.cure.lines if len(remedy.cure.lines) > 1 else []
+            return [Row(RowPart.FIX, said, "fix: "), *(Row(RowPart.LINE, each) for each in more)]
+        rows = [Row(RowPart.LINE, line) for line in remedy.cure.lines]
+        note = f" ({remedy.cure.note})" if remedy.cure.note else ""
+        if remedy.works:
+            said = f"tested on a copy of the session: it works{note}; {self.apply} carries it out:"
+        elif remedy.ends:
+            does = _HELPED.get(self.standing.kind, "it ends the wait")
+            said = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
+        else:
+            said = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
+        return [Row(RowPart.FIX, said, "fix: "), *rows]
+
+    @property
+    def apply(self) -> str:
+        """The words that carry the fix out."""
+        return f"apply {self.question}".rstrip()
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there is a fix that `apply` can carry out."""
+        cure = self.remedy.cure if self.remedy is not None else Fix()
+        return bool(cure.lines) and not cure.program
+
+    @property
+    def can_apply(self) -> bool:
+        """Whether those lines helped on the copy; others are only shown."""
+        return self.has_lines and self.remedy is not None and self.remedy.helps
+
+    @property
+    def checklist(self) -> str:
+        """The title of the checklist for what was asked about."""
+        return "no-receive" if ".recv_wr[" in self.name else "no-completion"
+
+    def word(self, row: Row) -> str:
+        """What `explain` takes about a row: its check, a status or errno in it, else the cause."""
+        if row.slug:
+            return f"{'cause' if row.slug in cause_rows() else 'rule'} {row.slug}"
+        if told := _TOLD.search(row.text):
+            return told[1]
+        return self.chain[0].check.article if self.chain else ""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def as_json(self) -> dict[str, object]:
+        """One document; `rdmalab schema --of why` describes it."""
+        remedy = self.remedy
+        return {
+            "rdmalab": SCHEMA, "question": self.question, "about": self.name,
+            "event": self.event, "cause": self.slug,
+            "is": self.standing.kind.name.lower(), "sentence": self.standing.sentence,
+            "since": self.standing.event,
+            "causes": [_cause_json(c) for c in self.causes],
+            "stations": [_cause_json(c) for c in self.stations],
+            "warnings": [_cause_json(c) for c in self.warnings],
+            "waits": [_cause_json(c) for c in self.waits],
+            "next": self.next, "ruled_out": self.ruled_out,
+            "unknown": [c.check.slug for c in self.unknown],
+            "cure": None if remedy is None else {
+                "lines": remedy.cure.lines, "program": remedy.cure.program,
+                "works": remedy.works, "failure": remedy.failure, "ends": remedy.ends,
+            },
+        }  # fmt: skip
+
+
+def _listed(slugs: list[str]) -> str:
+    """The first few; the checklist has them all, each with what speaks against it."""
+    more = len(slugs) - MOST_RULED_OUT
+    if more <= 1:
+        return ", ".join(slugs)
+    return f"{', '.join(slugs[:MOST_RULED_OUT])} and {more} more (checklist)"
+
+
+def _finding_row(part: RowPart, cause: Cause, lead: str = "", about: str = "") -> Row:
+    """A check and the first fact that it found, in one row."""
+    slug, evidence = cause.check.slug, cause.finding.evidence
+    text, event = evidence[0] if evidence else (cause.check.row.rule, None)
+    text = named(cause.name, text)
+    if not lead:
+        return Row(part, text, f"{slug}: ", event, slug=slug)
+    return Row(part, f"{slug}{about}: {text}", lead, event, slug=slug)
+
+
+def _cause_json(cause: Cause) -> dict[str, object]:
+    check = cause.check
+    return {
+        "slug": check.slug, "item": check.row.item, "about": cause.name, "rule": check.row.rule,
+        "source": check.row.source, "verdict": cause.finding.verdict.name,
+        "evidence": [{"text": e.text, "event": e.event} for e in cause.finding.evidence],
+    }  # fmt: skip
+
+
+__all__ = ["Cause", "Report", "Status", "TriedFix", "Verdict"]

@@ -1,0 +1,82 @@
+"""The checklist: complete, in its order, each suspicion with its law and its source."""
+
+import re
+from inspect import unwrap
+from pathlib import Path
+from types import NoneType
+from typing import get_args
+
+from rdmalab.doctor import answers
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.check import Check, Section
+from rdmalab.doctor.diagnosis.checklist import BY_SLUG, CHECKS, LISTS
+
+FOLDER = Path(__file__).parents[2] / "rdmalab" / "doctor" / "checks"
+
+
+def test_every_file_of_the_folder_is_on_it() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
+    modules = {check.examine.__module__.rpartition(".")[2] for check in CHECKS}
+    assert files == modules
+
+
+def test_the_92_items_are_there_each_once_and_in_their_order() -> None:
+    numbers = [check.row.item for check in CHECKS]
+    assert len(set(numbers)) == len(numbers) == len(BY_SLUG)
+    assert set(numbers) >= set(range(1, 93))
+    of_the_documents = [number for number in numbers if number <= 92]
+    assert of_the_documents == sorted(of_the_documents)
+    assert [check.section for check in CHECKS] == sorted(
+        (check.section for check in CHECKS), key=list(Section).index
+    )
+
+
+def test_the_lists_name_sections_that_exist() -> None:
+    named = {section for sections in answers.LISTS.values() for section in sections}
+    assert named < {section.name for section in Section}
+    assert {name: {check.section.name for check in checks} for name, checks in LISTS.items()} == {
+        name: set(sections) for name, sections in answers.LISTS.items()
+    }
+
+
+def test_the_stations_are_those_of_the_checklist() -> None:
+    stations = {check.row.item for check in CHECKS if check.row.station}
+    assert stations == {25, 51, 70, 71, 72, 73, 74, 77, 120, 122, 123, 124, 139}
+
+
+def test_each_says_what_it_asks_what_law_it_stands_on_and_whence() -> None:
+    for check in CHECKS:
+        assert check.row.asks.endswith("?"), check.slug
+        assert check.row.asks[0].isupper(), check.slug
+        assert len(check.row.rule) > 20, check.slug
+        assert check.row.source, check.slug
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", check.slug)
+
+
+def test_every_suspicion_is_on_some_list_of_the_faq_or_about_data() -> None:
+    listed = {check.slug for checks in LISTS.values() for check in checks}
+    wrong = {check.slug for check in CHECKS if check.section is Section.WRONG}
+    assert listed | wrong == set(BY_SLUG)
+    assert all(_in_order(checks) for checks in LISTS.values())
+
+
+def _in_order(checks: tuple[Check, ...]) -> bool:
+    places = [CHECKS.index(check) for check in checks]
+    return places == sorted(places)
+
+
+def _without_none(hint: object) -> set[object]:
+    return set(get_args(hint) or (hint,)) - {NoneType}
+
+
+def test_a_check_has_the_types_of_what_a_case_gives_it() -> None:
+    compared = 0
+    for check in CHECKS:
+        for name, hint in unwrap(check.examine).__annotations__.items():
+            given = vars(Case).get(name)
+            if given is not None and name != "case":
+                find = given.fget if isinstance(given, property) else given.func
+                found = _without_none(find.__annotations__["return"])
+                assert _without_none(hint) == found, f"{check.slug} takes {name}: {hint}"
+                compared += 1
+    assert compared > 100

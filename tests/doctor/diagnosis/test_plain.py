@@ -1,0 +1,93 @@
+"""`why` alone: what no failure tells of, the order of headlines, and what waits."""
+
+import pytest
+
+from rdmalab.doctor.evidence.outcome import Status
+from tests.doctor.asking import played, why
+
+_PAIR = "use rc_pair"
+_UD = "use ud_pair"
+_DATAGRAM = (
+    "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn=B.qp0"
+    " remote_qkey={qkey} flags=SIGNALED"
+)
+_SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+_UNSIGNALED = "post_send A.qp0 wr_id=7 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0]"
+_TEARDOWN = ("destroy_qp A.qp0", "destroy_qp B.qp0", "destroy_cq A.cq0", "destroy_cq B.cq0")
+
+
+@pytest.mark.parametrize("tidy", [(), _TEARDOWN])
+def test_a_datagram_that_was_dropped_is_no_success(tidy: tuple[str, ...]) -> None:
+    recv = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:128]"
+    lab = played(_UD, recv, _DATAGRAM.format(qkey="0x1"), "run", *tidy)
+    assert why(lab).slug == "ud-qkey"
+    lab = played(_UD, recv, _DATAGRAM.format(qkey="0x11111111"), "run", *tidy)
+    assert why(lab).slug == "well"
+
+
+@pytest.mark.parametrize("tidy", [(), _TEARDOWN])
+def test_an_unsignaled_send_that_was_polled_for_is_not_well(tidy: tuple[str, ...]) -> None:
+    report = why(played(_PAIR, _UNSIGNALED, "run", *tidy))
+    assert (report.slug, report.is_trouble) == ("well", False)
+    of_it = [
+        line for line in report.lines if line.startswith("warning: unsignaled of A.qp0.wr[7]: ")
+    ]
+    assert tidy or of_it  # the answer about A.qp0.wr[7] says the same
+    assert why(played(_PAIR, _UNSIGNALED, "run", "poll_cq A.cq0", *tidy)).slug == "unsignaled"
+    signaled = f"{_UNSIGNALED} flags=SIGNALED"
+    polls = ("poll_cq A.cq0", "poll_cq A.cq0")
+    assert why(played(_PAIR, signaled, _UNSIGNALED, "run", *polls, *tidy)).slug == "well"
+
+
+def test_a_queue_full_of_unsignaled_sends_is_not_well() -> None:
+    lab = played(_PAIR, *[_UNSIGNALED] * 8, "run")
+    assert lab.look("A.qp0.sq.used") == 8
+    report, pointed = why(lab), why(lab, "A.qp0.wr[7]")
+    assert report.is_trouble
+    assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
+    assert report.remedy is not None
+    assert "with flags=SIGNALED" in report.remedy.cure.program
+
+
+def test_a_queue_pair_that_died_without_a_call_is_not_well() -> None:
+    lab = played(_PAIR, "fault kill B.qp0", "run 10us")
+    assert why(lab).is_trouble
+    assert not why(played(_PAIR, "modify_qp B.qp0 state=ERR")).is_trouble
+
+
+def test_what_is_outstanding_is_pending_and_no_trouble() -> None:
+    lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", _SEND, "run 500ns")
+    report = why(lab)
+    assert (report.standing.kind, report.name) == (Status.PENDING, "A.qp0.wr[7]")
+    assert not report.is_trouble
+
+
+def test_its_headline_is_the_answer_of_what_it_names() -> None:
+    bad = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
+    lab = played(_PAIR, "use rc_pair", bad.replace("qp0", "qp1").replace("mr0", "mr1"), "run",
+                 "modify_qp A.qp0 state=INIT", _SEND, "run 1ms")  # fmt: skip
+    report = why(lab)
+    pointed = why(lab, report.name)
+    assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
+    assert {"rem-access", "rnr-infinite"} <= {c.check.slug for c in report.causes}
+    assert "bring-up-attr" in {c.check.slug for c in report.warnings}  # it is no cause of them
+
+
+def test_a_hang_is_found_beside_a_pair_that_works_for_ever() -> None:
+    busy = "loop; post_send A.qp1 opcode=RDMA_WRITE flags=SIGNALED; poll A.cq1; end"
+    lab = played(_PAIR, "modify_qp B.qp0 state=RESET", _SEND, "run 1us", "use rc_pair",
+                 f"program A.busy lines={{{busy}}}", "run 6ms")  # fmt: skip
+    assert lab.session.world.event > 5_000
+    assert why(lab).slug == why(lab, "A.qp0.wr[7]").slug == "peer-state"
+
+
+def test_a_failed_receive_is_a_failure_although_no_check_knows_its_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=31 sg=B.mr0[0:8]",
+                 "post_send A.qp0 wr_id=32 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED", "run",
+                 "poll_cq B.cq0", "poll_cq A.cq0")  # fmt: skip
+    monkeypatch.setattr("rdmalab.doctor.diagnosis.diagnose.CHECKS", ())
+    report = why(lab)
+    assert (report.slug, report.is_trouble) == ("unknown", True)
+    assert "no check matched" in report.text

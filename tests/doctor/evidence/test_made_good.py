@@ -1,0 +1,126 @@
+"""What was repaired is no failure any more: plain `why` after a fix, before and after `run`."""
+
+import pytest
+
+from rdmalab.doctor.evidence.outcome import Status
+from tests.doctor.asking import played, why
+
+_BAD = (
+    "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0x100000 rkey=0xdead"
+    " flags=SIGNALED"
+)
+_WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
+_RECV = "post_recv B.qp0 wr_id=10 sg=B.mr0[0:64]"
+_AGAIN = ("reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0")
+
+
+def test_a_receive_flushed_by_a_repaired_failure_is_no_failure() -> None:
+    lab = played("use rc_pair", _RECV, _BAD, "run")
+    assert why(lab).slug == "rem-access"
+    for line in ("apply", "run"):
+        lab.do(line)
+    assert why(lab).standing.kind is Status.WELL
+
+
+def test_after_a_reconnection_by_hand_only_the_flushed_receive_is_posted_again() -> None:
+    lab = played("use rc_pair", _RECV, _BAD, "run", "poll_cq A.cq0 num_entries=2",
+                 "poll_cq B.cq0 num_entries=2", *_AGAIN, _WRITE.format(4), "run")  # fmt: skip
+    assert why(lab).standing.kind is Status.WELL
+    remedy = why(lab, "B.qp0.recv_wr[10]").remedy
+    assert remedy is not None
+    assert remedy.works
+    assert remedy.cure.lines == [_RECV]
+
+
+def test_after_a_reconnection_by_hand_only_the_flushed_send_is_posted_again() -> None:
+    lab = played("use rc_pair", _BAD, _WRITE.format(4), "run", "poll_cq A.cq0 num_entries=2",
+                 *_AGAIN, _WRITE.format(5), "run")  # fmt: skip
+    assert why(lab).standing.kind is Status.WELL
+    remedy = why(lab, "A.qp0.wr[4]").remedy
+    assert remedy is not None
+    assert remedy.works
+    assert [line.split()[:3] for line in remedy.cure.lines] == [["post_send", "A.qp0", "wr_id=4"]]
+
+
+def test_a_completion_queue_that_the_fix_destroyed_is_no_loss() -> None:
+    lab = played("use rc_pair cqe=2 max_send_wr=8", *[_WRITE.format(n) for n in range(1, 5)], "run")
+    assert why(lab).slug == "cq-overrun"
+    for line in ("apply A.qp0.wr[3]", "run"):
+        lab.do(line)
+    assert lab.look("A.qp0.state == RTS") is True
+    assert why(lab).standing.kind is Status.WELL
+
+
+def test_between_the_fix_and_run_the_request_is_pending() -> None:
+    lab = played("use rc_pair", _BAD, "run", "apply")
+    report = why(lab)
+    assert (report.standing.kind, report.name) == (Status.PENDING, "A.qp0.wr[3]")
+    assert report.standing.event == lab.session.world.event
+    lab.do("run")
+    assert why(lab).standing.kind is Status.WELL
+
+
+def test_what_fails_again_after_a_repair_is_a_failure() -> None:
+    report = why(played("use rc_pair", _BAD, "run", *_AGAIN, _BAD, "run"))
+    assert (report.slug, report.is_trouble) == ("rem-access", True)
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4])
+def test_a_send_without_a_receive_is_pending_or_never_as_when_pointed_at(steps: int) -> None:
+    send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    lab = played("use rc_pair", send, f"step {steps}")
+    report, pointed = why(lab), why(lab, "A.qp0.wr[2]")
+    assert pointed.standing.kind in (Status.PENDING, Status.NEVER)
+    assert (report.standing.kind, report.slug) == (pointed.standing.kind, pointed.slug)
+
+
+_INIT = "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1"
+_OBJECTS = (
+    "alloc_pd A.pd0", "alloc_pd B.pd0", "create_cq A.cq0 cqe=4", "create_cq B.cq0 cqe=4",
+    "reg_mr A.mr0 pd=A.pd0 length=4096 access=LOCAL_WRITE",
+    "create_qp A.qp0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=2 max_recv_wr=2",
+    "create_qp B.qp0 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=2 max_recv_wr=2",
+)  # fmt: skip
+_SEND = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+
+
+def test_a_call_that_was_repeated_is_counted_as_such() -> None:
+    lab = played(*_OBJECTS, _INIT, "connect A.qp0 B.qp0")
+    report = why(lab)
+    assert report.standing.kind is Status.WELL
+    assert report.standing.sentence == "nothing is left that failed, was refused, or hangs"
+    assert report.looked.endswith("1 refused call, since repeated with success")
+
+
+def test_a_call_that_was_repeated_is_no_failure_however_long_the_log() -> None:
+    lab = played(*_OBJECTS, _INIT, "connect A.qp0 B.qp0", _SEND)
+    lab.session.history.run(40_000)
+    report, pointed = why(lab), why(lab, "A.qp0.wr[2]")
+    assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
+    assert report.slug == "rnr-infinite"
+    assert {cause.check.slug for cause in report.causes} == {"rnr-infinite"}
+
+
+def test_a_pair_that_was_used_and_brought_up_once_more_stays_repaired() -> None:
+    lab = played("use rc_pair", _BAD, "run", "poll_cq A.cq0", *_AGAIN, _WRITE.format(5), "run",
+                 "poll_cq A.cq0", *_AGAIN)  # fmt: skip
+    assert why(lab).standing.kind is Status.WELL
+
+
+_LATE = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
+_SENT = (_RECV, "post_send A.qp0 wr_id=4 opcode=SEND sg=A.mr0[0:5]", "run")
+
+
+def test_a_refused_step_of_the_bring_up_is_past_once_the_queue_pair_has_worked() -> None:
+    lab = played("use rc_pair", _LATE)
+    assert why(lab).name.startswith("the call of event")
+    for line in _SENT:
+        lab.do(line)
+    report = why(lab)
+    assert report.standing.kind is Status.WELL
+    assert [cause.check.slug for cause in report.warnings] == ["unsignaled"]
+
+
+def test_a_refused_change_of_an_attribute_is_not_past() -> None:
+    lab = played("use rc_pair", "modify_qp A.qp0 timeout=14 retry_cnt=3", *_SENT)
+    assert why(lab).name.startswith("the call of event")

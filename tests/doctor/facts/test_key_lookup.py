@@ -1,0 +1,91 @@
+"""Which test of its key some memory fails, and what became of a key that was good."""
+
+from rdmalab.command import Noun, Thing
+from rdmalab.doctor.case import Case
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.facts import key_lookup
+from rdmalab.hca.dma import Denied
+from rdmalab.hca.wr import SGE, RecvWR, SendWqe
+from rdmalab.lab import Lab
+from rdmalab.spec.access import Access
+from rdmalab.spec.work import WROpcode
+from tests.doctor.asking import pair
+from tests.labs import well
+from tests.windows import lab_with, thing
+
+WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:16] remote=B.mr0[0]"
+
+
+def case_of(lab: Lab, name: str = "A.qp0") -> Case:
+    subject = Subject(Sort.QP, thing(lab, name))
+    return Case(lab.session, subject, Log(lab.session), asked=True)
+
+
+def denied(lab: Lab, *sg: SGE) -> list[tuple[int, Denied]]:
+    case = case_of(lab)
+    assert case.qp is not None
+    found = key_lookup.denials(case.hca, case.qp, RecvWR(sg=list(sg)), int(Access.LOCAL_WRITE))
+    return [(denial.element, denial.why) for denial in found]
+
+
+def test_each_element_that_may_not_be_touched_is_found() -> None:
+    lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
+    good, mute = list(lab.session.world.nodes["A"].mrs.items.values())
+    sg = (SGE(good.addr, 8, good.lkey), SGE(mute.addr, 8, mute.lkey), SGE(1, 8, 0xBAD))
+    assert denied(lab, *sg) == [(1, Denied.RIGHTS), (2, Denied.KEY)]
+    assert denied(lab, SGE(good.addr, 0, good.lkey)) == [(0, Denied.RANGE)]
+
+
+def test_the_key_of_a_region_that_is_gone_and_of_one_that_lives() -> None:
+    lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE")
+    mr = list(lab.session.world.nodes["A"].mrs.items.values())[-1]
+    assert key_lookup.former(case_of(lab), "A", mr.lkey) is None
+    well(lab, "dereg_mr A.mr1")
+    for key in (mr.lkey, mr.rkey):
+        gone = key_lookup.former(case_of(lab), "A", key)
+        assert gone is not None
+        assert (gone.thing, gone.dead) == (Thing(Noun.MR, "A", mr.number), True)
+    assert key_lookup.former(case_of(lab), "A", mr.lkey ^ 0x40) is None  # never given out
+    assert key_lookup.former(case_of(lab), "B", mr.lkey) is None
+
+
+def test_a_region_registered_anew_has_other_keys_and_lives() -> None:
+    lab = pair()
+    mr = next(iter(lab.session.world.nodes["A"].mrs.items.values()))
+    before = mr.lkey
+    well(lab, "rereg_mr A.mr0 flags=CHANGE_ACCESS access=0")
+    assert key_lookup.former(case_of(lab), "A", before) is None
+    well(lab, f"rereg_mr A.mr0 flags=CHANGE_TRANSLATION addr={mr.addr:#x} length=64")
+    gone = key_lookup.former(case_of(lab), "A", before)
+    assert gone is not None
+    assert (gone.event, gone.dead) == (lab.session.world.event, False)
+
+
+def test_a_window_that_is_void_says_how_that_came() -> None:
+    bind = "post_send B.qp0 opcode=BIND_MW mw=B.mw0 bind=B.mr1[0:8] bind_access=REMOTE_READ"
+    lab = lab_with(bind)
+    key = lab.session.world.nodes["B"].mws.items[1].rkey
+    assert key_lookup.invalidated(case_of(lab, "B.qp0"), "B", key) is None
+    well(lab, "post_send B.qp0 opcode=LOCAL_INV invalidate_rkey=B.mw0")
+    well(lab, "run")
+    invalid = key_lookup.invalidated(case_of(lab, "B.qp0"), "B", key)
+    assert invalid is not None
+    assert invalid.why == "LOCAL_INV"
+
+
+def posted(lab: Lab) -> SendWqe:
+    qp = next(iter(lab.session.world.nodes["A"].qps.items.values()))
+    return next(reversed(qp.sq.wqes.values()))
+
+
+def test_what_a_request_asks_of_the_peer() -> None:
+    lab = Lab()
+    for line in ("use rc_pair", WRITE):
+        well(lab, line)
+    assert key_lookup.asked_of_peer(posted(lab)) == (int(Access.REMOTE_WRITE), 16)
+    well(lab, "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[0]")
+    assert key_lookup.asked_of_peer(posted(lab)) == (int(Access.REMOTE_ATOMIC), 8)
+    well(lab, "post_send A.qp0 opcode=FLUSH remote=B.mr0[0:99] flush_type=PERSISTENT")
+    assert posted(lab).wr.opcode == WROpcode.FLUSH
+    assert key_lookup.asked_of_peer(posted(lab)) == (int(Access.FLUSH_PERSISTENT), 99)

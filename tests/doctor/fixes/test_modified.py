@@ -1,0 +1,78 @@
+"""A refused modify_qp, its law, and the lines that are right instead."""
+
+import pytest
+
+from rdmalab.doctor.fixes.modified import asked_of, corrected, takes
+from rdmalab.lab import Lab
+from rdmalab.spec.states import QPState
+from tests.doctor.asking import case_of
+from tests.labs import lab_of
+
+_INIT = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=REMOTE_READ"
+_RTR = ("modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1 "
+        "min_rnr_timer=12 ah=B")  # fmt: skip
+
+
+def refused(line: str, *before: str) -> Lab:
+    lab = lab_of("reset A.qp0", *before)
+    assert lab.do(line)[-1].refusal is not None
+    return lab
+
+
+def lines(lab: Lab) -> list[str]:
+    case = case_of(lab, "EINVAL")
+    assert case.call is not None
+    assert case.qp is not None
+    asked = asked_of(case, case.call)
+    assert asked is not None
+    return corrected(case, case.qp, asked)
+
+
+def test_the_state_that_it_was_in_is_found() -> None:
+    lab = refused("modify_qp A.qp0 state=SQD", _INIT)
+    lab.do("reset A.qp0")
+    case = case_of(lab, "EINVAL")
+    assert case.call is not None
+    asked = asked_of(case, case.call)
+    assert asked is not None
+    assert (asked.now, asked.to, asked.given) == (QPState.INIT, QPState.SQD, {})
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "right"),
+    [
+        (f"{_INIT} timeout=14", (), [_INIT]),
+        (_INIT.replace("REMOTE_READ", "REMOTE_READ|0x1000000"), (), [_INIT]),
+        (_RTR.replace("timer=12", "timer=99"), (_INIT,), [_RTR.replace("timer=12", "timer=31")]),
+        (_RTR.replace("ah=B", "ah_attr={is_global=1 dgid=10.0.0.2 sgid_index=1 hop_limit=64 "
+                      "port_num=3}"), (_INIT,), [_RTR]),
+        (f"{_RTR} cur_qp_state=RTS", (_INIT,), [_RTR]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_put_right_and_all_else_is_kept(
+    line: str, before: tuple[str, ...], right: list[str]
+) -> None:
+    (found,) = lines(refused(line, *before))
+    assert set(found.split()) == set(right[0].split())
+
+
+def test_where_there_is_no_direct_way_the_states_between_are_walked() -> None:
+    found = lines(refused("modify_qp A.qp0 state=RTS sq_psn=0", _INIT))
+    assert [line.split()[2] for line in found] == ["state=RTR", "state=RTS"]
+    assert "dest_qp_num=B.qp0" in found[0]
+
+
+def test_nobody_makes_up_a_peer_or_a_state() -> None:
+    lab = lab_of("create_qp A.qp1 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0")
+    lab.do("modify_qp A.qp1 state=RTS")
+    assert lines(lab) == []
+    assert lines(refused("modify_qp A.qp0 state=99")) == []
+
+
+def test_the_law_is_that_of_the_rule() -> None:
+    case = case_of(refused(_RTR.replace("timer=12", "timer=99"), _INIT), "EINVAL")
+    assert case.call is not None
+    asked = asked_of(case, case.call)
+    assert asked is not None
+    assert takes(case, asked, "attr-range") == ["min_rnr_timer takes 0..31"]
+    assert takes(case, asked, "transition") == ["from INIT there is a way to RESET, INIT, RTR, ERR"]

@@ -1,0 +1,84 @@
+"""What would be if: seen on a branch, of which nothing is left."""
+
+from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.subject import Sort, Subject
+from rdmalab.doctor.evidence.work_of_queues import newest_send
+from rdmalab.doctor.moments.what_if import attempt, makes_true
+from rdmalab.grammar.expressions import parse_expression
+from rdmalab.lab import Lab
+from tests.digest import digest
+from tests.labs import RECV, SEND, lab_of
+
+
+def subject_of(lab: Lab) -> Subject:
+    thing = lab.session.names.find("A.qp0")
+    assert thing is not None
+    return newest_send(lab.session, Log(lab.session), thing, 1)
+
+
+def test_a_cure_is_tried_and_leaves_nothing_behind() -> None:
+    lab = lab_of(SEND, "run 2ms")
+    before = digest(lab.session.world.trace)
+    assert attempt(lab.session, [RECV], subject_of(lab)).works
+    assert digest(lab.session.world.trace) == before
+    assert lab.look("B.qp0.rq.used") == 0
+    assert lab.session.history.live
+
+
+def test_a_cure_that_does_not_work_says_at_which_line_or_how_it_stands() -> None:
+    lab = lab_of(SEND, "run 2ms")
+    refused = attempt(lab.session, ["dealloc_pd A.pd0"], subject_of(lab))
+    assert not refused.works
+    assert refused.failure.startswith("dealloc_pd A.pd0: ")
+    nothing = attempt(lab.session, ['write A.mr0[0:1] "x"'], subject_of(lab))
+    assert nothing.failure == "it has no completion"
+
+
+def test_a_trial_is_stopped_by_no_breakpoint_and_keeps_those_of_the_session() -> None:
+    lab = lab_of("break A.cq0.count == 1", SEND, "run 2ms")
+    assert attempt(lab.session, [RECV], subject_of(lab)).works
+    assert bool(lab.session.breakpoints)
+
+
+def test_in_the_past_a_trial_begins_where_one_stands() -> None:
+    lab = lab_of(SEND, "run 2ms", RECV, "run", "goto 1ms")
+    here = lab.session.history.here
+    assert attempt(lab.session, [RECV], subject_of(lab)).works
+    assert lab.session.history.here == here
+    assert not lab.session.history.live
+
+
+def test_questions_are_asked_behind_a_cure() -> None:
+    lab = lab_of(SEND, "run 2ms")
+    goal = [parse_expression(text, "A").node for text in ("A.cq0.count == 1", "A.cq0.count == 2")]
+    assert makes_true(lab.session, [RECV], goal) == [True, False]
+    assert makes_true(lab.session, ["dealloc_pd A.pd0"], goal) == [False, False]
+    assert lab.look("A.cq0.total()") == 0
+
+
+def test_totals_asked_for_on_the_way_are_forgotten() -> None:
+    lab = lab_of(SEND, "run 2ms")
+    count = lab.look("wire.count()")
+    goal = [parse_expression("wire.count() > 0", "A").node]
+    makes_true(lab.session, [RECV], goal)
+    assert lab.look("wire.count()") == count
+
+
+def test_for_bytes_a_message_must_come_and_none_may_fail() -> None:
+    lab = lab_of()
+    thing = lab.session.names.find("B.mr0")
+    assert thing is not None
+    subject = Subject(Sort.BYTES, thing, start=0, stop=8)
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[512]"
+    assert (
+        attempt(lab.session, [write], subject).ends == "A.qp0 sends a message that no program posts"
+    )
+    failed = attempt(lab.session, [write, f"{write} rkey=1"], subject)
+    assert (failed.works, failed.failure) == (False, "a work request failed")
+    assert attempt(lab.session, ["run"], subject).failure == "no message has come"
+
+
+def test_a_send_that_is_carried_out_without_a_completion_is_good() -> None:
+    lab = lab_of(SEND, "run 2ms")
+    lines = [RECV, "run", SEND.replace(" flags=SIGNALED", ""), RECV]
+    assert attempt(lab.session, lines, subject_of(lab)).works
