@@ -5,7 +5,7 @@ branch was left is handed in up to that moment.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
@@ -129,6 +129,17 @@ class WorkLines:
         events, wait_ns = limit.event - start.event, limit.at_ns - event_ns
         wait = f"run {spelled(wait_ns, Unit.NS)}" if wait_ns > 0 else ""
         return "; ".join(filter(None, (f"step {events}" if events else "", wait)))
+
+
+def added(before: Sequence[str], now: Sequence[str]) -> list[str] | None:
+    """The lines that lead on from the end of some to the end of others; None if none do."""
+    if list(now[: len(before)]) == list(before):
+        return list(now[len(before) :])
+    *same, last = before
+    rest = added(same, now)
+    old, new = _STEPS.fullmatch(last), _STEPS.fullmatch(rest[0] if rest else "")
+    more = int(new[1] or 1) - int(old[1] or 1) if old and new else 0
+    return [f"step {more}", *rest[1:]] if rest and more > 0 else None
 
 
 def _as_it_ended(reply: Reply, start: Place, session: Session) -> str:

@@ -6,6 +6,7 @@ goes_on = await Conversation(lab).evaluate("run", emit, pause)  # emit(line), aw
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import NotUnderstood, Recovery
@@ -139,7 +140,8 @@ class Conversation:
             self.diary.typed(line)
         if trouble := self.diary.trouble():
             self.tell([[("class:warn", trouble)]], emit)
-        commands = await in_lab(self, line, emit, pause)
+        carry_out = partial(self.carry_out, emit=emit, pause=pause)
+        commands = await in_lab(self, line, emit, carry_out)
         self.diary.ended(place_of(self.lab.session), commands)
 
     async def carry_out(self, line: str, emit: Emit, pause: Pause) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rdmalab.classroom.model import Task
     from rdmalab.shell.conversation import Conversation, Emit, Pause
 
+CarryOut = Callable[[str], Awaitable[int]]
 LabHandler = Callable[["Conversation", Any, "Emit", "Pause"], Awaitable[None]]
 TOUR = "tour"
 """The short name of the lab of the tour."""
@@ -177,7 +178,7 @@ async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pau
 
     if (lab := _opened(talk, emit)) is None:
         return
-    talk.tell(list(task_lines(lab, lab.grade())), emit)
+    talk.tell(list(task_lines(lab, lab.grade(replayed=True))), emit)
     work = lab.submission()
     if not wish.file:
         word = submission.word_of(work)
@@ -235,10 +236,10 @@ LAB_WISHES: dict[type, LabHandler] = {
 """What each request of the words of a lab does."""
 
 
-async def in_lab(talk: "Conversation", line: str, emit: "Emit", pause: "Pause") -> int:
+async def in_lab(talk: "Conversation", line: str, emit: "Emit", carry_out: CarryOut) -> int:
     """Evaluate a line as far as the rules of an open lab allow it, and keep it for the submission.
 
-    Returns how many of its commands ran or failed.
+    carry_out: runs the line on this face. Returns how many of its commands ran or failed.
     """
     line = short_answer(talk, line)
     lab, session = talk.exercise, talk.lab.session
@@ -248,7 +249,7 @@ async def in_lab(talk: "Conversation", line: str, emit: "Emit", pause: "Pause") 
             return 0
         talk.follow = lab.follow
     try:
-        commands = await talk.carry_out(line, emit, pause)
+        commands = await carry_out(line)
     finally:
         talk.follow = None
     if lab is not None and talk.exercise is lab:

@@ -17,6 +17,7 @@ from rdmalab.session.lines import Reply
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts
 from rdmalab.shell.json_document import LineReport, document
+from rdmalab.shell.lab_requests import in_lab
 from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.streams import print_json
@@ -131,18 +132,33 @@ def play_json(lab: Lab, said: Iterator[ScriptLine], *, keep_going: bool = False)
     talk = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
     told: list[LineReport] = []
 
-    async def carry_out(line: ScriptLine) -> None:
-        replies = talk.replies(line.text, pause)
-        told.extend([await told_of(talk, reply, line.number) async for reply in replies])
-
     for line in said:
         with interrupts(talk.stop):
-            asyncio.run(carry_out(line))
+            told.extend(asyncio.run(_told(talk, line)))
         code = code or EXIT[talk.end]
         if not _goes_on(talk.end, keep_going=keep_going):
             break
     print_json(json.dumps(document(told), indent=2, ensure_ascii=False))
     return code
+
+
+async def _told(talk: Conversation, line: ScriptLine) -> list[LineReport]:
+    """The replies to a line; the last of them has what an open lab says to it."""
+    told: list[LineReport] = []
+    by_lab: list[str] = []
+
+    async def carry_out(text: str) -> int:
+        async for reply in talk.replies(text, pause):
+            told.append(await told_of(talk, reply, line.number))
+            if talk.follow is not None:
+                talk.follow(told[-1].reply)
+        return len(told)
+
+    await in_lab(talk, line.text, lambda row: by_lab.append(text_of(row)), carry_out)
+    if not told:
+        told.append(await told_of(talk, Reply(line.text), line.number))
+    told[-1].lines += by_lab
+    return told
 
 
 async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:

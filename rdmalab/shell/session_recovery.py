@@ -4,6 +4,7 @@ Commands that move time stop at the logged event, so a run that ^C ended is rest
 The restored session has its own log; the old log is removed only when that one is complete.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rdmalab.command import NotUnderstood, Recovery
@@ -165,7 +166,8 @@ class _Continuation:
             return False, 0
         reread = self.talk.diary = Reread(typed, self.diary, may_go_on=may_go_on)
         try:
-            commands = await in_lab(self.talk, text, emit, pause)
+            carry_out = partial(self.talk.carry_out, emit=emit, pause=pause)
+            commands = await in_lab(self.talk, text, emit, carry_out)
         finally:
             self.talk.diary = self.diary
         return reread.halted, commands
