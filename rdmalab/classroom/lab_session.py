@@ -8,7 +8,7 @@ from rdmalab.classroom import submission
 from rdmalab.classroom.answers import NOTED
 from rdmalab.classroom.feedback import cause_of
 from rdmalab.classroom.goals import judge
-from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.kept_worlds import KeptWorlds
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
@@ -288,6 +288,12 @@ class LabSession:
                 for hca in session.world.nodes.values() for qp in hca.qps.items.values()
                 if qp.state in (QPState.ERR, QPState.SQE)]  # fmt: skip
 
+    def is_made_good(self, result: Result) -> bool:
+        """Whether the cause of a task is a refused call, and the newest command has succeeded."""
+        newest = self.work.commands[-1:]
+        is_of_call = result.cause is not None and result.cause.of_call
+        return is_of_call and not any(each.refused for each in newest)
+
     def cause(self) -> str:
         """The lab's sentence for the cause that `why` names in this world: `up: sq_psn of A …`.
 
@@ -307,7 +313,8 @@ class LabSession:
         After a line in which time ran to its end, and by a grade that has this line; empty before,
         or if the doctor is shut.
         """
-        ran = any(each.shows and each.end.event > each.start.event for each in self.work.newest)
+        ran = any(each.shows and not each.undoes and each.end.event > each.start.event
+                  for each in self.work.newest)  # fmt: skip
         is_over = self.session.world.agenda.next_ns() is None and self._graded == self.lines
         task = self.open_task
         if task is None or not (ran and is_over) or "why" in self._rulebook().shut:

@@ -37,6 +37,7 @@ class Typed(NamedTuple):
     end: Place
     undoes: bool
     shows: bool
+    refused: bool
 
 
 class WorkLines:
@@ -61,10 +62,10 @@ class WorkLines:
                 moves = rules.moves(said)
                 undoes = moves or (reply.travel is not None and reply.travel.replays)
                 here, branch = self.session.history.here, self.session.history.branch.name
-                shows = reply.refusal is not None or (reply.travel is not None and not moves)
-                self.commands.append(
-                    Typed(self._line, text, said.name, branch, self._at, here, undoes, shows)
-                )
+                refused = reply.refusal is not None
+                shows = refused or (reply.travel is not None and not moves)
+                place = self._line, text, said.name, branch, self._at, here
+                self.commands.append(Typed(*place, undoes, shows, refused))
             self._follows = self._follows and bool(text)
         self._at = self.session.history.here
 
