@@ -25,7 +25,13 @@ REFUSED = (
     ("goto 1; alloc_pd A.pd9", "the setup of this lab cannot be changed"),
 )
 """What a cheat types first, and what it is answered."""
-TYPED = ("modify_qp A.qp0 state=RESET", "to_rts A.qp0 B.qp0 psn=77", SEND, "run 2s", "poll_cq A.cq0")
+TYPED = (
+    "modify_qp A.qp0 state=RESET",
+    "to_rts A.qp0 B.qp0 psn=77",
+    SEND,
+    "run 2s",
+    "poll_cq A.cq0",
+)
 
 
 def test_a_cheats_hour(shell: Shell) -> None:
