@@ -10,13 +10,15 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from rdmalab.guide.statements import MOST_PER_ITEM
+from rdmalab.guide.sentences import MOST_PER_ITEM
 from tests.diaries import close_all
-from tests.each import SEED
+from tests.each import ALL, DRAWING, SEED, examples
+
+DRAWN = ("drawn", "cases")
 
 
 def pytest_configure() -> None:
-    """A new seed for tests.hostile in each run; the workers of pytest-xdist inherit it.
+    """A new seed for drawn cases in each run; the workers of pytest-xdist inherit it.
 
     Processes that tests start can be interrupted, also where the run is a background job of a shell
     without job control, which ignores SIGINT.
@@ -27,17 +29,25 @@ def pytest_configure() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    terminalreporter.write_line(f"tests/hostile: {SEED}={os.environ[SEED]} repeats its inputs")
+    """The seed, if a test of a module ran that draws its cases."""
+    reports = [report for some in terminalreporter.stats.values() for report in some]
+    if any(DRAWN in getattr(report, "user_properties", ()) for report in reports):
+        terminalreporter.write_line(f"{SEED}={os.environ[SEED]} draws the same cases again")
 
 
-# A deadline would make every property a timed test, which fails on a busy machine.
-settings.register_profile("rdmalab", deadline=None)
+# A deadline would make every property a timed test, which fails on a busy machine. A usual run
+# tries the same examples each time: no change fails by an example that nobody has tried before.
+settings.register_profile(
+    "rdmalab", deadline=None, max_examples=examples(100), derandomize=not os.environ.get(ALL)
+)
 settings.load_profile("rdmalab")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Bindings travel as properties of the test, so that each report of pytest has them."""
     for item in items:
+        if isinstance(item, pytest.Function) and not DRAWING.isdisjoint(vars(item.module)):
+            item.user_properties.append(DRAWN)
         bound = [number for mark in item.iter_markers("covers") for number in mark.args]
         if len(bound) > MOST_PER_ITEM:
             message = f"{item.nodeid} covers {len(bound)} statements, {MOST_PER_ITEM} at most"

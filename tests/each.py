@@ -5,6 +5,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable
 from functools import wraps
+from random import Random
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -26,6 +27,32 @@ def a_third(names: Iterable[Name]) -> list[Name]:
 def a_tenth(names: Iterable[Name]) -> list[Name]:
     """The same with a tenth of them."""
     return _drawn(list(names), 10)
+
+
+def drawn_numbers(of: str, count: int, all_of_them: int) -> list[int]:
+    """`count` numbers below `all_of_them`, drawn by the printed seed; RDMALAB_ALL=1: every number.
+
+    of: what they are numbers of. A test makes its input of a number with `chance_of`, so that a
+    usual run tries nothing that RDMALAB_ALL=1 does not try.
+    """
+    every = range(all_of_them)
+    if os.environ.get(ALL):
+        return list(every)
+    return sorted(Random(f"{os.environ.get(SEED, '0')}/{of}").sample(every, count))
+
+
+def chance_of(of: str, number: int) -> Random:
+    """Chance that depends on the number alone, not on the seed of the run."""
+    return Random(f"{of}/{number}")
+
+
+def examples(every: int) -> int:
+    """How many examples Hypothesis tries: a third in a usual run, RDMALAB_ALL=1: every one."""
+    return every if os.environ.get(ALL) else max(1, every // 3)
+
+
+DRAWING = {"a_third", "a_tenth", "drawn_numbers", "lessons"}
+"""The seed is printed when a test ran of a module that has one of these."""
 
 
 def _drawn(names: list[Name], parts: int) -> list[Name]:

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from rdmalab import cli
-from tests.hostile.account import printed, seed_of
+from tests.each import chance_of, drawn_numbers
+from tests.hostile.account import printed
 from tests.hostile.typed import mutants
-
-CLI_LINES = 150
 
 
 @pytest.mark.slow
@@ -18,7 +17,8 @@ def test_the_command_line_never_says_that_it_has_a_bug(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RDMALAB_DEBUG", raising=False)
     codes = set()
-    for number, line in enumerate(mutants(seed_of("command line"), CLI_LINES)):
+    for number in drawn_numbers("command line", 100, 2_000):
+        (line,) = mutants(chance_of("command line", number), 1)
         pair = ["-c", "use rc_pair"] if number % 3 else []
         form = ["--json"] if number % 5 == 0 else ["--plain"] if number % 5 == 1 else []
         code = cli.main(["repl", *form, *pair, "-c", line])
@@ -26,5 +26,5 @@ def test_the_command_line_never_says_that_it_has_a_bug(
         assert code in (0, 1, 2), (line, err)
         assert printed(out + err) is None, line
         codes.add(int(code))
-    assert codes >= {0, 2}  # whether a call is refused is a matter of the seed
+    assert codes >= {0, 2}  # whether a call is refused is a matter of the numbers
     assert cli.main(["repl", "-c", "use rc_pair", "-c", "modify_qp A.qp0 state=INIT"]) == 1

@@ -1,9 +1,7 @@
 """Lines that people have in their logs lead to the article, behind what was read out of them."""
 
 import contextlib
-import random
 import time
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -15,7 +13,7 @@ from rdmalab.guide.explain import explain
 from rdmalab.guide.logs import read
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.statuses import STATUS, WCStatus
-from tests.each import each
+from tests.each import chance_of, drawn_numbers, each
 from tests.guide.saying import WORDS
 
 LINES = [
@@ -161,32 +159,26 @@ _ODD = (
 )  # fmt: skip
 
 
-def _mutated(seed: int, count: int) -> Iterator[str]:
-    chance = random.Random(seed)
-    for _ in range(count):
-        pieces = list(chance.choice(LINES)[0])
-        for _ in range(chance.randrange(1, 6)):
-            at = chance.randrange(len(pieces) + 1)
-            width = chance.choice((0, 0, 1, 3))
-            pieces[at : at + width] = chance.choice((*_ODD, *"0123456789abcdefx :=()"))
-        yield "".join(pieces)
+def _mutated(number: int) -> str:
+    chance = chance_of("log line", number)
+    pieces = list(chance.choice(LINES)[0])
+    for _ in range(chance.randrange(1, 6)):
+        at = chance.randrange(len(pieces) + 1)
+        width = chance.choice((0, 0, 1, 3))
+        pieces[at : at + width] = chance.choice((*_ODD, *"0123456789abcdefx :=()"))
+    return "".join(pieces)
 
 
-def test_eight_thousand_mutated_lines_are_read_or_not() -> None:
-    seed = random.SystemRandom().getrandbits(32)
-    for line in _mutated(seed, 8_000):
-        try:
-            found = read(line, WORDS)
-            assert found is None or found.said
-        except Exception as wrong:
-            raise AssertionError(f"seed {seed}: {line!r}") from wrong
+@each("number", drawn_numbers("log lines read", 2_000, 20_000))
+def test_a_mutated_log_line_is_read_or_not(number: int) -> None:
+    found = read(_mutated(number), WORDS)
+    assert found is None or found.said
 
 
-def test_a_sample_of_mutated_lines_is_explained_or_refused() -> None:
-    seed = random.SystemRandom().getrandbits(32)
-    for line in _mutated(seed, 60):
-        with contextlib.suppress(NotUnderstood):
-            assert explain(line, WORDS).title, f"seed {seed}: {line!r}"
+@each("number", drawn_numbers("log lines explained", 60, 2_000))
+def test_a_mutated_log_line_is_explained_or_refused(number: int) -> None:
+    with contextlib.suppress(NotUnderstood):
+        assert explain(_mutated(number), WORDS).title
 
 
 @given(st.text(max_size=200))

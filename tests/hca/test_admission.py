@@ -15,8 +15,8 @@ from rdmalab.spec.refusals import DROPS
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from rdmalab.wire.checksum import icrc
 from rdmalab.wire.headers import AETH
-from rdmalab.wire.icrc import icrc
 from rdmalab.wire.packet import EXTENDED, LidFlow, Packet
 from rdmalab.world.faults import Match
 from rdmalab.world.transit import Transit
@@ -88,7 +88,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("reason", "case", "spoil"), ROWS)
-def test_dropped_in_silence(reason: str, case: str, spoil: Callable[[End, Packet], Packet]) -> None:
+def test_packet_dropped_at_the_port_without_answer(
+    reason: str, case: str, spoil: Callable[[End, Packet], Packet]
+) -> None:
     pair = Pair()
     b = pair.b
     b.recv()
@@ -108,7 +110,7 @@ def test_dropped_in_silence(reason: str, case: str, spoil: Callable[[End, Packet
     assert b.events() == []
 
 
-def test_the_order_of_asking_is_the_order_of_the_rows() -> None:
+def test_admission_checks_are_made_in_the_order_of_the_rows() -> None:
     """What is wrong twice is dropped for the first reason."""
     for (first, _, spoil_first), (second, _, spoil_second) in combinations(ROWS, 2):
         pair = Pair()
@@ -127,14 +129,14 @@ def test_every_reason_of_a_port_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("pkey", [0xFFFF, PARTIAL])
-def test_one_full_member_is_enough(pkey: int) -> None:
+def test_pkey_matches_if_one_end_is_a_full_member(pkey: int) -> None:
     pair = Pair()
     pair.b.recv()
     pair.b.takes("SEND_ONLY", 0, pkey=pkey)
     assert pair.b.received() == [(1, WCStatus.SUCCESS)]
 
 
-def test_two_partial_members_are_not() -> None:
+def test_pkey_of_two_limited_members_does_not_match() -> None:
     pair = Pair()
     assert pair.b.qp.path
     pair.b.qp.path.pkey = PARTIAL
@@ -152,7 +154,7 @@ REQUEST, ANSWER = "SEND_ONLY", "ACKNOWLEDGE"
     ("state", "hears"),
     [(QPState.RTR, {REQUEST}), (QPState.RTS, {REQUEST, ANSWER}), (QPState.SQD, {REQUEST, ANSWER})],
 )
-def test_requests_are_heard_from_rtr_on_and_answers_from_rts_on(
+def test_requests_are_admitted_from_rtr_and_responses_from_rts(
     state: QPState, hears: set[str]
 ) -> None:
     pair = Pair(peer_state=min(state, QPState.RTS))
@@ -174,7 +176,7 @@ def whole(b: End, opcode: int, psn: int, payload: bytes) -> Packet:
 
 
 @pytest.mark.parametrize("opcode", sorted({0x15, *OPCODES}))
-def test_no_opcode_at_all_upsets_a_qp(opcode: int) -> None:
+def test_every_opcode_is_admitted_or_dropped_without_error(opcode: int) -> None:
     """Whatever arrives, in the middle of anything, is dropped, refused or done."""
     for beginning in BEGINNINGS:
         for psn in (0, 1, 0x800, 0x801, 0x802):  # of requests to come, of answers owed
@@ -233,7 +235,7 @@ BTH = 14 + 20 + 8
         ("opcode", flip(BTH, 0x11), True),
     ],
 )
-def test_a_frame_that_is_no_packet_is_counted_and_sent_again(
+def test_a_malformed_frame_is_counted_and_retransmitted(
     case: str, change: Callable[[bytearray], bytearray], healed: bool
 ) -> None:
     pair = Pair()

@@ -9,7 +9,7 @@ import pytest
 from rdmalab.command import Refused
 from rdmalab.hca import ah, lifecycle
 from rdmalab.hca.attributes import AhAttr
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.states import MTU, QPState, QPType
@@ -33,7 +33,7 @@ GOOD = AhAttr(is_global=1, dgid=ipv4_gid("10.0.0.2"), sgid_index=1, hop_limit=64
         ({"dgid": 0}, "ah-dgid", EINVAL),
     ],
 )
-def test_what_is_no_address(bad: dict[str, int], rule: str, errno: int) -> None:
+def test_ah_attributes_that_are_refused(bad: dict[str, int], rule: str, errno: int) -> None:
     pair = Pair()
     with pytest.raises(Refused) as caught:
         lifecycle.create_ah(pair.a.hca, pair.a.pd.number, replace(GOOD, **bad))
@@ -41,7 +41,7 @@ def test_what_is_no_address(bad: dict[str, int], rule: str, errno: int) -> None:
     assert pair.a.hca.ahs.items == {}
 
 
-def test_a_pd_is_needed_by_its_handles() -> None:
+def test_dealloc_pd_with_an_ah_is_ebusy() -> None:
     pair = Pair()
     hca = pair.a.hca
     pd = lifecycle.alloc_pd(hca)
@@ -53,12 +53,14 @@ def test_a_pd_is_needed_by_its_handles() -> None:
 
 
 @pytest.mark.parametrize(("qpn", "sport"), [(0xE1, 64591)])
-def test_a_lone_qp_sends_from_the_port_that_its_number_hashes_to(qpn: int, sport: int) -> None:
+def test_udp_source_port_without_flow_label_is_a_hash_of_the_qp_number(
+    qpn: int, sport: int
+) -> None:
     """As Soft-RoCE was seen to do in a capture."""
     assert ah.lone_source_port(qpn) == sport
 
 
-def test_all_of_the_address_is_on_the_wire() -> None:
+def test_every_ah_attribute_is_in_the_packet() -> None:
     pair = Pair(qp_type=QPType.UD)
     av = replace(GOOD, hop_limit=3, traffic_class=0x20, flow_label=0x12345)
     pair.a.ah = lifecycle.create_ah(pair.a.hca, pair.a.pd.number, av).number
@@ -75,7 +77,7 @@ _GID = "is_global=1 dgid=::ffff:10.0.0.2 sgid_index=1 hop_limit=64"
 
 @pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
 @pytest.mark.parametrize(("name", "value"), _BAD)
-def test_a_field_out_of_range(profile: str, name: str, value: int) -> None:
+def test_an_ah_field_out_of_range_is_refused(profile: str, name: str, value: int) -> None:
     """strict: all; mlx5: the rate, in modify_qp; rxe: none, as recorded (R16)."""
     lab = Lab(profile=profile)
     for line in ("use rc_pair", "reset A.qp0", "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1"

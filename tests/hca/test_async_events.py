@@ -18,7 +18,7 @@ def raised(*found: AsyncEvent) -> Pair:
     return pair
 
 
-def test_taken_in_order_and_only_once() -> None:
+def test_async_events_are_taken_in_order_and_once() -> None:
     pair = raised(E.QP_FATAL, E.PORT_ERR)
     hca = pair.a.hca
     assert [async_events.take(hca)[0] for _ in range(2)] == [E.QP_FATAL, E.PORT_ERR]
@@ -28,7 +28,7 @@ def test_taken_in_order_and_only_once() -> None:
     assert [event for event, _ in hca.async_unacked] == [E.QP_FATAL, E.PORT_ERR]
 
 
-def test_the_object_waits_for_the_ack() -> None:
+def test_destroy_waits_for_the_async_event_ack() -> None:
     pair = raised(E.QP_FATAL, E.COMM_EST)
     hca, qp = pair.a.hca, pair.a.qp
     async_events.take(hca)
@@ -43,7 +43,7 @@ def test_the_object_waits_for_the_ack() -> None:
     assert qp.number not in hca.qps.items
 
 
-def test_an_ack_needs_an_event_that_fits() -> None:
+def test_ack_async_event_needs_an_event_that_was_taken() -> None:
     pair = raised(E.QP_FATAL)
     hca = pair.a.hca
     for wanted, of in ((None, None), (E.QP_FATAL, None), (None, ("qp", pair.a.qp.number))):
@@ -57,7 +57,7 @@ def test_an_ack_needs_an_event_that_fits() -> None:
     assert len(hca.async_unacked) == 1
 
 
-def test_what_nobody_took_goes_with_its_object_and_leaves_the_rest() -> None:
+def test_async_events_not_taken_are_removed_with_their_object() -> None:
     pair = raised(E.QP_FATAL, E.PORT_ERR, E.COMM_EST)
     qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     assert [event for event, _ in pair.a.hca.async_events] == [E.PORT_ERR]

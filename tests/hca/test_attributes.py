@@ -3,26 +3,17 @@
 import pytest
 
 from rdmalab.command import Noun, RefShorthand, Thing
-from rdmalab.hca.attributes import (
-    ADDRESS,
-    FIELDS,
-    AhAttr,
-    Capacity,
-    QpAttr,
-    QPNumber,
-    ah_attr_of,
-    initial,
-    mask_of,
-)
+from rdmalab.hca.ah import AH, ah_attr_of
+from rdmalab.hca.attributes import FIELDS, AhAttr, Capacity, QpAttr, QPNumber, initial, mask_of
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPState
 from rdmalab.world.world import World
 
 
-def test_the_fields_are_those_of_the_table() -> None:
+def test_qp_attr_fields_are_those_of_the_table() -> None:
     assert set(FIELDS) == set(ATTRIBUTES)
 
 
-def test_what_is_not_said_is_not_given() -> None:
+def test_a_qp_attr_that_is_not_set_is_not_in_the_mask() -> None:
     assert QpAttr().given() == {}
     assert QpAttr(qp_state=QPState.RESET, sq_psn=0).given() == {"qp_state": 0, "sq_psn": 0}
 
@@ -45,7 +36,7 @@ def test_a_new_qp_shows_the_defaults() -> None:
 
 def test_a_node_is_a_short_form_of_its_address() -> None:
     world = World()
-    made = ADDRESS.convert(world, Thing(Noun.NODE, "B", 0), None, None)
+    made = AH.convert(world, Thing(Noun.NODE, "B", 0), None, None)
     assert made == {"ah_attr": ah_attr_of(world.nodes["B"])}
     assert made["ah_attr"].dgid == 0xFFFF0A000002
 
@@ -59,6 +50,6 @@ def test_a_qp_is_a_short_form_of_its_number() -> None:
     ("sges", "inline", "wqe"),
     [(0, 0, 64), (2, 0, 64), (3, 0, 128), (0, 28, 64), (0, 29, 128), (6, 92, 128), (6, 93, 192)],
 )
-def test_sends_take_whole_blocks_of_the_ring(sges: int, inline: int, wqe: int) -> None:
+def test_max_send_wr_is_rounded_to_whole_blocks(sges: int, inline: int, wqe: int) -> None:
     cap = Capacity(10, 20, sges, 8, inline)
     assert (cap.wqe_bytes, cap.sq_bytes) == (wqe, 10 * wqe)

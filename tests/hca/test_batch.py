@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWqe
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from tests.extended import datagram_lab, extended_lab
@@ -22,7 +22,7 @@ def posted(lab: Lab) -> list[SendWqe]:
     return [wqe for _, wqe, _ in seen(lab, Kind.SEND_POSTED, "A")]
 
 
-def test_nothing_moves_before_complete() -> None:
+def test_nothing_is_posted_before_wr_complete() -> None:
     lab = batch(*SEND)
     assert lab.look("idle")
     assert lab.look("A.qx0.sq.used") == 0
@@ -30,7 +30,7 @@ def test_nothing_moves_before_complete() -> None:
     assert not lab.look("idle")
 
 
-def test_a_batch_is_on_the_wire_what_post_send_is() -> None:
+def test_wr_start_sends_the_packets_of_post_send() -> None:
     wr = "opcode=SEND_WITH_IMM imm_data=htonl(0x1234) flags=SIGNALED|SOLICITED sg=A.mr0[0:16]"
     setter = "wr_send_imm A.qx0 imm_data=htonl(0x1234) wr_id=1 wr_flags=SIGNALED|SOLICITED"
     labs = [extended_lab(RECV, f"post_send A.qx0 wr_id=1 {wr}"),
@@ -42,7 +42,7 @@ def test_a_batch_is_on_the_wire_what_post_send_is() -> None:
     assert len(sent[0]) == 2
 
 
-def test_wr_id_and_flags_stay_from_one_request_to_the_next() -> None:
+def test_wr_id_and_wr_flags_stay_from_one_request_to_the_next() -> None:
     lab = batch("wr_set A.qx0 wr_id=5 wr_flags=SIGNALED", *SEND, *SEND, "wr_set A.qx0 wr_id=6")
     well(lab, "wr_set A.qx0 wr_flags=0")  # too late for the two before it
     well(lab, "wr_send A.qx0")
@@ -50,14 +50,14 @@ def test_wr_id_and_flags_stay_from_one_request_to_the_next() -> None:
     assert [(w.wr.wr_id, w.signaled) for w in posted(lab)] == [(5, True), (5, True), (6, False)]
 
 
-def test_abort_forgets_all_of_it() -> None:
+def test_wr_abort_discards_the_batch() -> None:
     lab = batch(*SEND, *SEND, "wr_abort A.qx0")
     well(lab, "wr_complete A.qx0")
     assert posted(lab) == []
     assert [b for _, _, b in seen(lab, Kind.REGION_CLOSED)] == ["aborted", "unopened"]
 
 
-def test_a_batch_drops_what_post_send_would_have_kept() -> None:
+def test_wr_complete_with_an_error_posts_no_request_of_the_batch() -> None:
     lab = batch(*SEND, "wr_send A.qx0 wr_flags=0x80", *SEND)
     refused = refusal(lab, "wr_complete A.qx0")
     assert (refused.rule, refused.errno) == ("send-flags", 22)
@@ -69,7 +69,7 @@ def test_a_batch_drops_what_post_send_would_have_kept() -> None:
     assert len(posted(other)) == 1
 
 
-def test_the_first_complaint_stays() -> None:
+def test_wr_complete_returns_the_first_error() -> None:
     lab = batch(*SEND, SGE, "wr_set_ud_addr A.qx0 ah=1 remote_qpn=1 remote_qkey=1", *SEND)
     assert lab.look("A.qx0.region.error") == "setter-place"
     assert len(seen(lab, Kind.BATCH_FAILED)) == 1
@@ -92,7 +92,7 @@ def test_the_first_complaint_stays() -> None:
         (("wr_send A.qx0",) * 9, "queue-full"),
     ],
 )  # fmt: skip
-def test_what_complete_tells(lines: tuple[str, ...], rule: str) -> None:
+def test_wr_complete_errno(lines: tuple[str, ...], rule: str) -> None:
     lab = batch(*lines)
     refused = refusal(lab, "wr_complete A.qx0")
     assert (refused.rule, refused.argument) == (rule, "qp")
@@ -106,14 +106,14 @@ def test_what_complete_tells(lines: tuple[str, ...], rule: str) -> None:
     [("B.mr0", SGE, "LOC_LEN_ERR"), ("B.mr0[4]", "wr_set_sge A.qx0 sg=A.mr0[0:8]",
                                      "REM_INV_REQ_ERR")],
 )  # fmt: skip
-def test_an_odd_atomic_of_a_batch_fails_later(to: str, sge: str, found: str) -> None:
+def test_wr_atomic_unaligned_fails_when_executed(to: str, sge: str, found: str) -> None:
     add = f"wr_atomic_fetch_add A.qx0 remote={to} add=1"
     lab = batch("wr_set A.qx0 wr_id=1 wr_flags=SIGNALED", add, sge, "wr_complete A.qx0")
     trip(lab, "run")
     assert status(lab) == found
 
 
-def test_a_builder_that_nobody_asked_for() -> None:
+def test_a_wr_builder_not_in_send_ops_flags() -> None:
     lab = extended_lab("wr_start A.qx0", "wr_rdma_write A.qx0 remote=B.mr0", ops="SEND")
     refused = refusal(lab, "wr_complete A.qx0")
     assert (refused.rule, refused.errno) == ("crash-builder", 22)
@@ -124,7 +124,7 @@ def test_a_builder_that_nobody_asked_for() -> None:
     ("profile", "sges", "full", "early"),
     [("strict", 22, 12, 22), ("rxe", 28, 28, 22), ("mlx5", 12, 12, 22)],
 )
-def test_each_device_has_its_errnos(profile: str, sges: int, full: int, early: int) -> None:
+def test_wr_complete_errno_by_device(profile: str, sges: int, full: int, early: int) -> None:
     lab = extended_lab(profile=profile)
 
     def errno(*lines: str) -> int:
@@ -164,13 +164,13 @@ def test_the_setter_decides_about_inline_and_not_the_flag() -> None:
     assert (len(second.inline or b""), second.length) == (30, 30)
 
 
-def test_no_setter_is_zero_bytes_and_a_list_is_its_sum() -> None:
+def test_wr_without_set_sge_has_length_zero_and_a_list_its_sum() -> None:
     lab = batch("wr_send A.qx0", "wr_send A.qx0", "wr_set_sge_list A.qx0 sg=A.mr0[0:9],A.mr0[9:30]")
     well(lab, "wr_complete A.qx0")
     assert [wqe.length for wqe in posted(lab)] == [0, 30]
 
 
-def test_atomics_bring_back_the_old_value() -> None:
+def test_wr_atomics_return_the_old_value() -> None:
     lab = batch(
         'write B.mr0[0:1] "\\x07"',
         "wr_atomic_fetch_add A.qx0 remote=B.mr0 add=3 wr_id=1 wr_flags=SIGNALED",
@@ -184,7 +184,7 @@ def test_atomics_bring_back_the_old_value() -> None:
     assert status(lab, 2) == "SUCCESS"
 
 
-def test_a_write_with_immediate_and_a_read() -> None:
+def test_wr_write_with_immediate_and_read() -> None:
     lab = batch(
         RECV,
         'write A.mr0[0:5] "hello"',
@@ -199,14 +199,14 @@ def test_a_write_with_immediate_and_a_read() -> None:
     assert lab.look("B.cq0.last.opcode").name == "RECV_RDMA_WITH_IMM"
 
 
-def test_a_datagram_without_an_address() -> None:
+def test_wr_send_on_ud_without_set_ud_addr() -> None:
     lab = datagram_lab("wr_start A.qx0", *SEND)
     refused = refusal(lab, "wr_complete A.qx0")
     assert (refused.rule, refused.errno) == ("setter-missing", 22)
     assert "wr_send must be followed by wr_set_ud_addr" in refused.message
 
 
-def test_soft_roce_sends_it_to_nobody() -> None:
+def test_soft_roce_sends_a_ud_wr_without_address_to_nobody() -> None:
     lab = datagram_lab(
         "wr_start A.qx0", "wr_set A.qx0 wr_id=1 wr_flags=SIGNALED", *SEND, profile="rxe"
     )
@@ -215,7 +215,7 @@ def test_soft_roce_sends_it_to_nobody() -> None:
     assert status(lab) == "LOC_QP_OP_ERR"
 
 
-def test_a_datagram_goes_where_its_setter_says() -> None:
+def test_wr_set_ud_addr_is_the_destination() -> None:
     to = "wr_set_ud_addr A.qx0 ah=A.ah0 remote_qpn=B.ud0 remote_qkey=0x11111111"
     lab = datagram_lab(
         "post_recv B.ud0 sg=B.mr0[0:104]", "wr_start A.qx0", "wr_send A.qx0", to, SGE
@@ -227,13 +227,13 @@ def test_a_datagram_goes_where_its_setter_says() -> None:
     assert refusal(early, "wr_complete A.qx0").rule == "setter-place"
 
 
-def test_a_batch_of_nothing_is_no_mistake() -> None:
+def test_wr_complete_without_request_succeeds() -> None:
     lab = batch("wr_complete A.qx0")
     assert posted(lab) == []
     assert [(a, b) for _, a, b in seen(lab, Kind.REGION_CLOSED)] == [(0, "posted")]
 
 
-def test_the_flag_alone_makes_nothing_inline() -> None:
+def test_wr_flag_inline_without_inline_setter_is_no_inline() -> None:
     lab = batch("wr_rdma_read A.qx0 remote=B.mr0 wr_flags=INLINE", "wr_complete A.qx0")
     (wqe,) = posted(lab)
     assert (wqe.inline, wqe.flags) == (None, 0)

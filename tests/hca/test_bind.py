@@ -26,7 +26,7 @@ B_CQ = "B.cq0"
         (2, f"{BOUND} imm_data=1", "bind-data", EINVAL),
     ],
 )
-def test_what_is_refused_at_once(kind: int, line: str, rule: str, errno: int) -> None:
+def test_bind_mw_refused_when_posted(kind: int, line: str, rule: str, errno: int) -> None:
     """And nothing happened: the window's key is the one it had."""
     made = "create_qp B.qp{} pd=B.pd0 qp_type={} send_cq=B.cq0 recv_cq=B.cq0"
     lab = lab_with(
@@ -43,7 +43,7 @@ def test_what_is_refused_at_once(kind: int, line: str, rule: str, errno: int) ->
     assert window(lab).rkey == rkey
 
 
-def test_the_key_is_known_at_once_and_opens_when_the_bind_is_done() -> None:
+def test_bind_mw_rkey_is_known_at_once_and_valid_after_the_bind() -> None:
     lab = lab_with(kind=1)
     rkey = window(lab).rkey
     well(lab, BIND_1)
@@ -54,7 +54,7 @@ def test_the_key_is_known_at_once_and_opens_when_the_bind_is_done() -> None:
     assert reaches(lab, "remote=B.mw0") == "SUCCESS"
 
 
-def test_a_second_bind_moves_the_window_and_voids_the_first_key() -> None:
+def test_a_second_bind_moves_the_window_and_invalidates_the_first_rkey() -> None:
     lab = lab_with(BIND_1, kind=1)
     old = window(lab).rkey
     assert does(lab, BIND_1.replace("0:64", "128:192"), 90, B_CQ) == "SUCCESS"
@@ -62,12 +62,12 @@ def test_a_second_bind_moves_the_window_and_voids_the_first_key() -> None:
     assert reaches(lab, f"remote=B.mr1[0] rkey={old:#x}") == "REM_ACCESS_ERR"
 
 
-def test_a_bind_of_nothing_unbinds() -> None:
+def test_bind_of_length_zero_unbinds_the_window() -> None:
     lab = lab_with(BIND_1, "bind_mw B.qp0 B.mw0", kind=1)
     assert window(lab).binding is None
     well(lab, "dereg_mr B.mr1")
 
 
-def test_type_1_is_not_zero_based() -> None:
+def test_mw_type_1_is_not_zero_based() -> None:
     line = BIND_1.replace("REMOTE_WRITE", "REMOTE_WRITE|ZERO_BASED")
     assert does(lab_with(kind=1), line, 90, B_CQ) == "MW_BIND_ERR"

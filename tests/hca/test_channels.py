@@ -4,8 +4,8 @@ import pytest
 
 from rdmalab.command import Refused
 from rdmalab.hca import channels, lifecycle
-from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.profiles import RXE, STRICT, Profile
 from rdmalab.spec.records import A, Kind, kind_of
@@ -44,7 +44,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("status", "is_send", "solicited", "strict", "rxe"), CASES)
-def test_what_wakes_a_solicited_arm(
+def test_req_notify_cq_solicited_only(
     status: WCStatus, is_send: bool, solicited: bool, strict: bool, rxe: bool
 ) -> None:
     cqe = Cqe(1, status, 0, 0, 17, 0, is_send, solicited=solicited)
@@ -54,7 +54,7 @@ def test_what_wakes_a_solicited_arm(
     assert not channels.wakes(STRICT, Arm.NONE, cqe)
 
 
-def test_one_event_an_arming() -> None:
+def test_req_notify_cq_raises_one_event() -> None:
     pair, channel = told()
     write(pair)
     assert not channel.events
@@ -64,7 +64,7 @@ def test_one_event_an_arming() -> None:
     assert pair.a.send_cq.armed is Arm.NONE
 
 
-def test_arming_again_never_asks_for_less() -> None:
+def test_req_notify_cq_again_keeps_the_wider_request() -> None:
     pair, _ = told()
     cq = pair.a.send_cq
     for solicited, armed in ((True, Arm.SOLICITED), (False, Arm.ANY), (True, Arm.ANY)):
@@ -72,7 +72,7 @@ def test_arming_again_never_asks_for_less() -> None:
         assert cq.armed is armed
 
 
-def test_without_a_channel_the_event_goes_nowhere() -> None:
+def test_req_notify_cq_without_channel_raises_no_event() -> None:
     pair, channel = told()
     pair.a.send_cq.channel = 0
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
@@ -82,7 +82,7 @@ def test_without_a_channel_the_event_goes_nowhere() -> None:
     assert [record[A] for record in raised] == [0]
 
 
-def test_events_come_in_order_and_count_as_unacked() -> None:
+def test_cq_events_come_in_order_and_count_as_unacknowledged() -> None:
     pair, channel = told()
     other = lifecycle.create_cq(pair.a.hca, 4, 0, channel.number, 7)
     for cq in (other, pair.a.send_cq, other):
@@ -97,7 +97,7 @@ def test_events_come_in_order_and_count_as_unacked() -> None:
     lifecycle.destroy_cq(pair.a.hca, other)
 
 
-def test_a_cq_with_unacked_events_stays() -> None:
+def test_destroy_cq_waits_for_unacknowledged_events() -> None:
     pair, channel = told()
     cq = lifecycle.create_cq(pair.a.hca, 4, 0, channel.number)
     channels.raise_event(pair.a.hca, cq)
@@ -112,7 +112,7 @@ def test_a_cq_with_unacked_events_stays() -> None:
     assert not channel.events
 
 
-def test_a_channel_in_use_stays() -> None:
+def test_destroy_comp_channel_in_use_is_ebusy() -> None:
     pair, channel = told()
     with pytest.raises(Refused, match="1 CQ"):
         lifecycle.destroy_comp_channel(pair.a.hca, channel)
@@ -127,7 +127,7 @@ def would_wake(pair: Pair, channel: CompChannel) -> str:
     return refused.value.legal
 
 
-def test_who_would_block_hears_what_would_wake_him() -> None:
+def test_get_cq_event_that_would_block_names_what_ends_the_wait() -> None:
     pair, channel = told()
     lone = lifecycle.create_comp_channel(pair.a.hca)
     assert "create_cq" in would_wake(pair, lone)
@@ -141,7 +141,7 @@ def test_who_would_block_hears_what_would_wake_him() -> None:
 
 
 @pytest.mark.parametrize("profile", [STRICT, RXE])
-def test_a_wake_up_may_be_for_nothing(profile: Profile) -> None:
+def test_a_cq_event_may_find_an_empty_cq(profile: Profile) -> None:
     """The completion was polled before the event was taken."""
     pair, channel = told()
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)

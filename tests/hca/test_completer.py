@@ -6,8 +6,7 @@ import pytest
 
 from rdmalab.hca import mr
 from rdmalab.hca.requester import reason_to_wait
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import Syndrome
@@ -65,7 +64,7 @@ def test_one_ack_completes_everything_before_it() -> None:
     assert pair.timers() == []
 
 
-def test_lost_acks_do_no_harm_while_a_later_one_comes() -> None:
+def test_a_lost_ack_is_covered_by_a_later_ack() -> None:
     pair = ready()
     pair.lose("B", 1)
     for _ in range(2):
@@ -98,7 +97,7 @@ def test_an_unexpected_ack_is_ignored(psn: int) -> None:
     assert pair.a.qp.comp.psn == 0
 
 
-def test_the_ack_timer_runs_anew_with_progress_only() -> None:
+def test_the_ack_timer_restarts_only_with_progress() -> None:
     """An answer out of order does not put the timeout off."""
     pair = Pair(timeout=5)
     timeout_ns = ack_timeout_ns(5)
@@ -170,7 +169,7 @@ def test_an_atomic_without_its_answer_is_asked_again() -> None:
     assert pair.world.now_ns < 20_000  # no timeout was needed
 
 
-def test_a_lost_response_is_asked_for_when_the_next_one_comes() -> None:
+def test_a_lost_read_response_is_requested_again_when_the_next_one_comes() -> None:
     pair = Pair()
     pair.lose("B", 2)
     pair.a.issue(READ, 900)
@@ -206,7 +205,7 @@ ATOMIC_ACK = {"aeth": ACK, "atomicacketh": AtomicAckETH(1)}
         (ADD, "RDMA_READ_RESPONSE_ONLY", 8, {"aeth": ACK}),
     ],
 )
-def test_an_answer_that_does_not_fit_is_a_bad_response(
+def test_a_response_that_does_not_fit_is_bad_resp_err(
     opcode: WROpcode, label: str, octets: int, headers: dict[str, Any]
 ) -> None:
     pair = Pair()
@@ -217,7 +216,7 @@ def test_an_answer_that_does_not_fit_is_a_bad_response(
     assert pair.a.peek(0, 8) == bytes(8)
 
 
-def test_a_last_response_of_the_wrong_length_is_a_bad_response() -> None:
+def test_a_last_read_response_of_another_length_is_bad_resp_err() -> None:
     pair = Pair()
     cut_off(pair, READ, length=600)
     for psn, label, octets in ((0, "FIRST", 256), (1, "MIDDLE", 256), (2, "LAST", 87)):
@@ -242,7 +241,7 @@ def beyond(pair: Pair) -> list[SGE]:
 
 @pytest.mark.parametrize("sg", [gone, read_only, beyond])
 @pytest.mark.parametrize("opcode", [READ, ADD])
-def test_an_answer_that_cannot_be_scattered_is_a_local_error(opcode: WROpcode, sg: Any) -> None:
+def test_a_response_that_cannot_be_scattered_is_loc_prot_err(opcode: WROpcode, sg: Any) -> None:
     """Found when the response arrives; the responder is none the wiser."""
     pair = Pair()
     pair.b.poke(0, b"\x07" * 8)
@@ -332,7 +331,7 @@ def test_retry_cnt_plus_one_timeouts_and_then_the_error(retry_cnt: int) -> None:
 
 
 @pytest.mark.parametrize("code", [1, 14, 31])
-def test_the_timeout_is_what_its_code_says(code: int) -> None:
+def test_timeout_is_4096_ns_times_2_to_the_code(code: int) -> None:
     pair = Pair(retry_cnt=0, timeout=code)
     pair.world.network.set_link(up=False)
     pair.a.issue(SEND)
@@ -362,7 +361,7 @@ def test_with_timeout_0_an_rnr_wait_still_ends() -> None:
     assert pair.a.sent() == [(1, OK)]
 
 
-def test_progress_gives_all_retries_back() -> None:
+def test_progress_resets_retry_cnt() -> None:
     """Each packet of a message may need retry_cnt retries of its own."""
     pair = Pair(retry_cnt=1, timeout=8)
     pair.lose("B", 1, 3, 5)
@@ -391,7 +390,7 @@ def test_the_rnr_wait_is_exactly_what_the_responder_asks(code: int) -> None:
 
 
 @pytest.mark.parametrize("rnr_retry", [0, 1, 2, 6])
-def test_rnr_retry_naks_are_survived_and_no_more(rnr_retry: int) -> None:
+def test_rnr_retry_counts_rnr_naks(rnr_retry: int) -> None:
     pair = Pair(rnr_retry=rnr_retry, retry_cnt=0)
     pair.a.post(pair.a.wr(SEND, wr_id=1), pair.a.wr(SEND, wr_id=2))
     pair.run()
@@ -482,7 +481,7 @@ def test_completions_come_in_the_order_of_posting() -> None:
     assert pair.a.sent() == [(wr_id, OK) for wr_id in range(5)]
 
 
-def test_a_send_completion_promises_no_length() -> None:
+def test_a_send_completion_has_no_byte_len() -> None:
     pair = ready()
     pair.a.issue(SEND, 600, imm_data=7)
     pair.run()
@@ -522,7 +521,7 @@ def test_sqd_goes_on_with_retries() -> None:
     assert pair.a.events() == []  # nobody asked
 
 
-def test_an_idle_queue_has_drained_at_once() -> None:
+def test_sqd_of_an_idle_queue_is_drained_at_once() -> None:
     pair = ready()
     pair.a.modify(qp_state=QPState.SQD, en_sqd_async_notify=1)
     assert [event.name for event in pair.a.events()] == ["SQ_DRAINED"]
@@ -531,7 +530,7 @@ def test_an_idle_queue_has_drained_at_once() -> None:
     assert pair.a.events() == []
 
 
-def test_an_rnr_wait_holds_the_drain() -> None:
+def test_sqd_is_not_drained_during_an_rnr_wait() -> None:
     pair = Pair()
     pair.a.issue(SEND)
     pair.run(until_ns=5_000)
@@ -544,7 +543,7 @@ def test_an_rnr_wait_holds_the_drain() -> None:
     assert [event.name for event in pair.a.events()] == ["SQ_DRAINED"]
 
 
-def test_leaving_sqd_by_an_error_is_told_as_drained() -> None:
+def test_leaving_sqd_by_an_error_raises_sq_drained() -> None:
     pair = Pair(rnr_retry=0)
     pair.a.issue(SEND)
     pair.run(until_ns=1_200)

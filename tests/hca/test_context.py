@@ -6,11 +6,11 @@ from rdmalab.lab import Lab
 from tests.labs import RECV, SEND, lab_of, refusal, well
 
 
-def test_every_kind_of_object_has_its_turn() -> None:
+def test_close_device_destroys_every_kind_of_object() -> None:
     assert {*TEARDOWN} == {*Noun} - {Noun.NODE, Noun.PROGRAM}
 
 
-def test_closing_frees_all_and_answers_no_ebusy() -> None:
+def test_close_device_frees_all_without_ebusy() -> None:
     lab = lab_of(RECV, SEND, "create_ah A.ah0 pd=A.pd0 to=B", "close_device A")
     hca = lab.session.world.nodes["A"]
     assert not any(table.items for table in hca.tables.values())
@@ -23,7 +23,7 @@ def test_closing_frees_all_and_answers_no_ebusy() -> None:
     well(lab, "alloc_pd A.pd1")
 
 
-def test_a_dead_device_is_silent() -> None:
+def test_device_fatal_sends_and_receives_nothing() -> None:
     lab = lab_of(RECV, SEND, "device_fatal A", "run 50us")
     assert (lab.look("A.cq0.count"), lab.look("A.device.state")) == (0, "dead")
     for line in (SEND, "post_recv A.qp0 sg=A.mr0[0:4]", "modify_qp A.qp0 state=ERR",
@@ -34,12 +34,12 @@ def test_a_dead_device_is_silent() -> None:
     assert lab.look("A.port.state").name == "ACTIVE"
 
 
-def test_a_dead_device_takes_no_receive_for_an_srq() -> None:
+def test_device_fatal_takes_no_srq_receive() -> None:
     lab = lab_of("device_fatal B", pair="use srq_pair")
     assert refusal(lab, "post_srq_recv B.srq0 sg=B.mr0[0:64]").rule == "device-fatal"
 
 
-def test_the_library_of_mlx5_does_not_know_that_the_device_is_dead() -> None:
+def test_device_fatal_is_not_seen_by_post_send_of_mlx5() -> None:
     lab = Lab(profile="mlx5")
     well(lab, "use rc_pair")
     well(lab, "device_fatal A")
@@ -50,7 +50,7 @@ def test_the_library_of_mlx5_does_not_know_that_the_device_is_dead() -> None:
         assert refusal(lab, line).rule == "device-fatal", line
 
 
-def test_a_dead_device_of_mlx5_flushes_no_receive() -> None:
+def test_device_fatal_of_mlx5_flushes_no_receive() -> None:
     lab = Lab(profile="mlx5")
     for line in ("use rc_pair", "modify_qp A.qp0 state=ERR", "device_fatal A",
                  RECV.replace("B.", "A."), "run 50us"):  # fmt: skip

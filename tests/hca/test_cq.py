@@ -1,7 +1,7 @@
 """Completion queues: first in, first out, and what an overrun loses."""
 
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Trace
@@ -11,7 +11,7 @@ def cqe(wr_id: int, qp_num: int = 17) -> Cqe:
     return Cqe(wr_id, WCStatus.SUCCESS, 0, 0, qp_num, wr_id, True)
 
 
-def test_first_in_first_out_over_all_queues() -> None:
+def test_cq_is_first_in_first_out_over_all_qps() -> None:
     trace, cq = Trace(), CompletionQueue("A", 1, 3, 0)
     for wr_id in (5, 6, 7):
         assert cq.push(trace, cqe(wr_id))
@@ -22,7 +22,7 @@ def test_first_in_first_out_over_all_queues() -> None:
     assert cq.total == 3
 
 
-def test_what_finds_it_full_is_lost_and_told() -> None:
+def test_cq_overrun_loses_the_completion_and_raises_cq_err() -> None:
     trace, cq = Trace(), CompletionQueue("A", 1, 1, 0)
     assert cq.push(trace, cqe(1))
     assert not cq.push(trace, cqe(2))
@@ -35,7 +35,7 @@ def test_what_finds_it_full_is_lost_and_told() -> None:
     assert not cq.push(trace, cqe(4))
 
 
-def test_it_forgets_one_qp_and_keeps_the_others() -> None:
+def test_cq_removes_the_completions_of_a_destroyed_qp_only() -> None:
     trace, cq = Trace(), CompletionQueue("A", 1, 4, 0)
     for wr_id in range(4):
         cq.push(trace, cqe(wr_id, 17 + wr_id % 2))

@@ -36,7 +36,7 @@ def test_qps_take_turns_packet_by_packet() -> None:
     assert pair.a.sent() == a.sent() == [(1, OK)]
 
 
-def test_answers_go_before_requests_of_the_same_qp() -> None:
+def test_responses_are_sent_before_requests_of_the_same_qp() -> None:
     pair = Pair()
     pair.a.issue(READ, 600)
     pair.run(until_ns=1_100)
@@ -51,7 +51,7 @@ def test_answers_go_before_requests_of_the_same_qp() -> None:
     ]
 
 
-def test_a_stream_of_reads_does_not_keep_back_the_requests_of_the_qp_that_serves_it() -> None:
+def test_read_responses_do_not_starve_the_requests_of_the_same_qp() -> None:
     pair = Pair(rd_atomic=16, dest_rd_atomic=16)
     for _ in range(16):
         pair.a.issue(READ, 600)
@@ -65,7 +65,7 @@ def test_a_stream_of_reads_does_not_keep_back_the_requests_of_the_qp_that_serves
     assert pair.b.sent() == [(1, OK)]
 
 
-def test_a_qp_that_waits_or_fails_holds_nobody_up() -> None:
+def test_a_qp_that_waits_or_fails_does_not_block_other_qps() -> None:
     pair = Pair(rd_atomic=0)
     a, b = second(pair)
     c, _ = second(pair)
@@ -92,7 +92,7 @@ def test_packets_leave_as_fast_as_the_cable_takes_them() -> None:
 
 
 @pytest.mark.parametrize("opcode", [SEND, WRITE, READ])
-def test_two_qps_of_one_node_speak_over_the_cable_like_any_other(opcode: WROpcode) -> None:
+def test_loopback_between_two_qps_of_one_node_uses_the_cable(opcode: WROpcode) -> None:
     pair = Pair()
     a, b = second(pair, "A", "A")
     b.recv(600)
@@ -102,7 +102,7 @@ def test_two_qps_of_one_node_speak_over_the_cable_like_any_other(opcode: WROpcod
     assert b.received() == ([(1, OK)] if opcode is SEND else [])
 
 
-def test_a_qp_can_be_connected_to_itself() -> None:
+def test_loopback_of_a_qp_connected_to_itself() -> None:
     """Its requests and its answers share the QP and nothing else."""
     pair = Pair(psn=0x10, peer_psn=0x10)
     end = pair.end("A")
@@ -117,7 +117,7 @@ def test_a_qp_can_be_connected_to_itself() -> None:
     assert end.peek(8192, 800) == end.peek(4096, 800) == end.peek(0, 800)
 
 
-def test_a_destroyed_qp_leaves_the_line() -> None:
+def test_a_destroyed_qp_is_not_scheduled() -> None:
     pair = Pair()
     a, b = second(pair)
     b.recv()
@@ -129,7 +129,7 @@ def test_a_destroyed_qp_leaves_the_line() -> None:
     assert len(pair.said("A")) == 1
 
 
-def test_a_port_that_is_down_sends_and_hears_nothing() -> None:
+def test_a_port_that_is_down_sends_and_receives_nothing() -> None:
     pair = Pair(timeout=5, retry_cnt=1)
     pair.a.issue(WRITE)
     pair.run(until_ns=500)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rdmalab.hca import dma
 from rdmalab.hca.dma import Denied
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
 
@@ -38,7 +38,7 @@ KEYS = {7: MemoryRegion(1, 1, 1000, 100, W)}
         (7, 1, W, 1100, 1, Denied.RANGE),
     ],
 )
-def test_the_first_test_that_fails_is_told(
+def test_lkey_checks_report_the_first_that_fails(
     key: int, pd: int, rights: int, addr: int, length: int, found: int | Denied
 ) -> None:
     """Key, PD, rights, range: in this order."""
@@ -46,7 +46,7 @@ def test_the_first_test_that_fails_is_told(
 
 
 @given(st.lists(st.integers(0, 20), max_size=6), st.integers(0, 130), st.integers(0, 130))
-def test_pieces_are_what_a_joined_list_would_give(
+def test_sge_pieces_are_those_of_the_joined_list(
     lengths: list[int], offset: int, length: int
 ) -> None:
     keys = {7: MemoryRegion(1, 1, 0, 10_000, 0)}
@@ -61,7 +61,7 @@ def test_pieces_are_what_a_joined_list_would_give(
     assert len(found) <= len(sg)
 
 
-def test_nothing_is_reached_if_one_piece_is_denied() -> None:
+def test_lkey_denied_for_one_sge_reaches_no_byte() -> None:
     good, bad = SGE(1000, 4, 7), SGE(1098, 4, 7)
     for rights in (dma.LOCAL_READ, dma.LOCAL_WRITE):
         assert dma.reach(KEYS, User(1), rights, [good, bad], 0, 8) is Denied.RANGE

@@ -7,7 +7,7 @@ from rdmalab.spec.profiles import MLX5, STRICT
 from rdmalab.spec.rules import RULES
 
 
-def test_the_sentence_is_the_rules_and_the_errno_the_profiles() -> None:
+def test_errno_is_of_the_profile_and_the_sentence_of_the_rule() -> None:
     for profile, errno in ((STRICT, EINVAL), (MLX5, ENOMEM)):
         refusal = refused(profile, "send-state", "INIT", argument="qp", legal="wait")
         assert refusal.errno == errno

@@ -10,7 +10,7 @@ SEND = "post_send A.qx0 opcode=SEND sg=A.mr0[0:8]"
 EX = "create_qp_ex A.qx1 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
 
 
-def test_post_send_in_the_region_would_deadlock() -> None:
+def test_post_send_between_wr_start_and_wr_complete_deadlocks() -> None:
     lab = extended_lab("wr_start A.qx0")
     refused = refusal(lab, SEND)
     assert (refused.rule, refused.errno) == ("crash-deadlock", 35)
@@ -20,12 +20,12 @@ def test_post_send_in_the_region_would_deadlock() -> None:
     assert lab.look("A.qx0.sq.used") == 1
 
 
-def test_the_same_thread_does_not_get_its_own_lock_twice() -> None:
+def test_wr_start_twice_in_a_thread_deadlocks() -> None:
     lab = extended_lab("wr_start A.qx0")
     assert refusal(lab, "wr_start A.qx0").rule == "crash-deadlock"
 
 
-def test_another_thread_waits() -> None:
+def test_wr_start_of_another_thread_waits() -> None:
     lab = extended_lab("wr_start A.qx0", "wr_send A.qx0")
     refused = refusal(lab, "wr_start A.qx0 thread=2")
     assert (refused.rule, refused.errno) == ("lock-held", 16)
@@ -35,7 +35,7 @@ def test_another_thread_waits() -> None:
     assert lab.look("A.qx0.region.thread") == 2
 
 
-def test_without_a_lock_threads_write_over_each_other() -> None:
+def test_wr_start_without_lock_threads_overwrite_each_other() -> None:
     lab = extended_lab("alloc_td A.td0", "alloc_parent_domain A.pd1 pd=A.pd0 td=A.td0")
     well(lab, f"{EX} pd=A.pd1 send_ops_flags=SEND")
     for line in ("wr_start A.qx1", "wr_send A.qx1", "wr_send A.qx1", "wr_start A.qx1 thread=2"):
@@ -46,14 +46,14 @@ def test_without_a_lock_threads_write_over_each_other() -> None:
 
 
 @pytest.mark.parametrize("verb", ["wr_start", "wr_send", "wr_set", "wr_complete", "qp_to_qp_ex"])
-def test_a_plain_queue_pair_has_no_extended_face(verb: str) -> None:
+def test_wr_start_needs_create_qp_ex(verb: str) -> None:
     lab = extended_lab()
     more = " wr_id=1" if verb == "wr_set" else ""
     assert refusal(lab, f"{verb} A.qp0{more}").rule == "no-qp-ex"
 
 
 @pytest.mark.parametrize("line", ["wr_send A.qx0", "wr_set_sge A.qx0 sg=A.mr0[0:8]"])
-def test_nothing_is_built_outside_of_a_region(line: str) -> None:
+def test_wr_builder_before_wr_start(line: str) -> None:
     lab = extended_lab()
     assert refusal(lab, line).rule == "region-needed"
 
@@ -75,7 +75,7 @@ def test_builder_fields_may_be_set_outside() -> None:
         ("pd=A.pd0 send_ops_flags=0x2000", "send-ops", 95),
     ],
 )
-def test_what_create_qp_ex_refuses_it_does_not_make(said: str, rule: str, errno: int) -> None:
+def test_create_qp_ex_refused_creates_no_qp(said: str, rule: str, errno: int) -> None:
     lab = extended_lab()
     refused = refusal(lab, f"{EX} {said}")
     assert (refused.rule, refused.errno) == (rule, errno)
@@ -91,14 +91,16 @@ def test_what_create_qp_ex_refuses_it_does_not_make(said: str, rule: str, errno:
         ("pd=A.pd0 comp_mask=PD|SEND_OPS_FLAGS", True),
     ],
 )
-def test_the_mask_says_whether_the_flags_count(said: str, has_face: bool) -> None:
+def test_create_qp_ex_comp_mask_says_whether_send_ops_flags_count(
+    said: str, has_face: bool
+) -> None:
     lab = extended_lab(f"{EX} {said}")
     made = lab.session.world.nodes["A"].qps.items[lab.look("A.qx1.qp_num")]
     assert (made.ex is not None) is has_face
 
 
 @pytest.mark.parametrize(("profile", "rule"), [("strict", ""), ("rxe", "send-ops")])
-def test_a_device_may_lack_builders_that_a_type_could_have(profile: str, rule: str) -> None:
+def test_create_qp_ex_send_ops_flags_by_device(profile: str, rule: str) -> None:
     lab = extended_lab(profile=profile)
     reply = lab.do(f"{EX} pd=A.pd0 send_ops_flags=FLUSH")[-1]
     assert (reply.refusal.rule if reply.refusal else "") == rule

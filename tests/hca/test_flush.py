@@ -65,7 +65,7 @@ def test_a_receive_that_has_completed_is_not_flushed_and_carries_no_later_error(
         assert pair.b.events() == [AsyncEvent.QP_REQ_ERR]
 
 
-def test_nothing_happens_in_err_any_more() -> None:
+def test_a_qp_in_err_sends_and_receives_nothing() -> None:
     pair = busy()
     pair.a.modify(qp_state=ERR)
     sent = len(pair.said("A"))
@@ -85,7 +85,7 @@ def test_what_is_posted_in_err_is_flushed_at_once() -> None:
     assert pair.a.received()[-1] == (7, FLUSHED)
 
 
-def test_err_to_err_is_a_legal_nothing() -> None:
+def test_err_to_err_changes_nothing() -> None:
     pair = busy()
     pair.a.modify(qp_state=ERR)
     pair.a.sent()
@@ -108,7 +108,7 @@ def test_an_rc_error_flushes_both_sides_in_order() -> None:
     assert pair.b.received() == [(10, FLUSHED), (11, FLUSHED)]
 
 
-def test_the_peer_of_a_dead_qp_learns_it_by_its_own_timeouts() -> None:
+def test_the_peer_of_a_qp_in_err_ends_with_retry_exc_err() -> None:
     pair = Pair(retry_cnt=1, timeout=5)
     pair.b.modify(qp_state=ERR)
     pair.run()
@@ -119,7 +119,7 @@ def test_the_peer_of_a_dead_qp_learns_it_by_its_own_timeouts() -> None:
     assert pair.b.hca.drops == {"not-ready": 2}
 
 
-def test_a_fatal_nak_leaves_behind_the_answers_before_it_and_before_the_flush() -> None:
+def test_a_fatal_nak_is_sent_after_earlier_responses_and_before_the_flush() -> None:
     """READ data that was asked for earlier still goes out; then the NAK; then ERR."""
     pair = Pair()
     pair.b.recv(wr_id=20)
@@ -140,7 +140,7 @@ def test_a_fatal_nak_leaves_behind_the_answers_before_it_and_before_the_flush() 
 
 
 # --------------------------------------------------------------------------- RESET, and after
-def test_reset_discards_in_silence_and_leaves_completions() -> None:
+def test_reset_discards_requests_without_flush_and_leaves_completions() -> None:
     pair = busy()
     pair.a.modify(qp_state=RESET)
     assert pair.a.sent() == [(1, OK)]
@@ -168,7 +168,7 @@ def again(pair: Pair) -> None:
     pair.bring_up(pair.b, 0x700, 0x900)
 
 
-def test_after_an_error_a_qp_can_live_again() -> None:
+def test_err_to_reset_to_rts_makes_a_qp_usable() -> None:
     pair = Pair()
     pair.b.recv(wr_id=20)
     pair.a.issue(WRITE, wr_id=1, rkey=5)
@@ -188,7 +188,7 @@ def test_after_an_error_a_qp_can_live_again() -> None:
     ]
 
 
-def test_a_completion_of_the_past_frees_no_slot_of_today() -> None:
+def test_a_completion_from_before_reset_frees_no_slot() -> None:
     """Serials go on over RESET."""
     pair = Pair()
     pair.b.recv(wr_id=20)
@@ -232,7 +232,7 @@ def overrun(**options: Any) -> Pair:
     return pair
 
 
-def test_an_overrun_kills_the_cq_and_every_qp_on_it() -> None:
+def test_cq_overrun_moves_every_qp_of_the_cq_to_err() -> None:
     pair = overrun()
     assert pair.a.events() == [AsyncEvent.CQ_ERR, AsyncEvent.QP_FATAL]
     assert pair.a.qp.state is ERR
@@ -243,7 +243,7 @@ def test_an_overrun_kills_the_cq_and_every_qp_on_it() -> None:
     assert len(pair.records(Kind.CQ_OVERRUN)) == 1
 
 
-def test_a_dead_cq_takes_nothing_more_and_its_qps_die_again() -> None:
+def test_cq_in_error_takes_no_completion_and_its_qps_enter_err_again() -> None:
     """Recovery is to destroy it: a QP brought up on it falls at its first completion."""
     pair = overrun()
     pair.a.sent()
@@ -256,7 +256,7 @@ def test_a_dead_cq_takes_nothing_more_and_its_qps_die_again() -> None:
     assert pair.a.qp.state is ERR
 
 
-def test_an_overrun_during_a_flush_loses_the_rest() -> None:
+def test_cq_overrun_during_a_flush_loses_the_rest() -> None:
     pair = Pair(cqe=2, rd_atomic=0)
     for wr_id in range(4):
         pair.a.issue(READ, wr_id=wr_id)
@@ -266,7 +266,7 @@ def test_an_overrun_during_a_flush_loses_the_rest() -> None:
     assert len(pair.records(Kind.STATE_CHANGED, node="A")) == 4
 
 
-def test_a_qp_enters_err_once_also_when_its_own_completion_overruns() -> None:
+def test_cq_overrun_by_its_own_completion_moves_a_qp_to_err_once() -> None:
     """The failing request's CQE kills the CQ, which kills the QP, which was dying anyway."""
     pair = Pair(cqe=1)
     pair.a.issue(WRITE)
@@ -278,7 +278,7 @@ def test_a_qp_enters_err_once_also_when_its_own_completion_overruns() -> None:
     assert len(states) == 4
 
 
-def test_the_responder_of_an_overrun_goes_to_err_once() -> None:
+def test_cq_overrun_moves_the_responder_to_err_once() -> None:
     pair = Pair()
     pair.b.recv()
     pair.b.recv_cq.capacity = 0
@@ -324,7 +324,7 @@ LEAVING: dict[str, Callable[[Pair], None]] = {
     timeout=st.integers(0, 20),
     after_ns=st.integers(0, 3_000_000),
 )
-def test_no_timer_stays_armed_where_nothing_is_sent(
+def test_no_ack_timer_stays_armed_in_err_or_reset(
     profile: Profile, leaving: str, waits_for_receive: bool, code: int, timeout: int, after_ns: int
 ) -> None:
     pair = Pair(profile=profile, min_rnr_timer=code, timeout=timeout)

@@ -20,21 +20,21 @@ def ud() -> Pair:
 
 
 @pytest.mark.parametrize("gid", [ipv4_gid("10.0.0.9"), ipv4_gid("240.0.0.1"), 0xFE80 << 112 | 1])
-def test_only_groups_are_joined(gid: int) -> None:
+def test_attach_mcast_needs_a_multicast_gid(gid: int) -> None:
     pair = ud()
     with pytest.raises(Refused) as caught:
         groups.attach(pair.a.hca, pair.a.qp, gid)
     assert (caught.value.rule, caught.value.errno) == ("mcast-gid", EINVAL)
 
 
-def test_only_datagram_queue_pairs_join() -> None:
+def test_attach_mcast_needs_a_ud_qp() -> None:
     pair = Pair()
     with pytest.raises(Refused) as caught:
         groups.attach(pair.a.hca, pair.a.qp, GROUP)
     assert (caught.value.rule, caught.value.errno) == ("mcast-type", EINVAL)
 
 
-def test_who_has_not_joined_cannot_leave() -> None:
+def test_detach_mcast_of_a_qp_that_is_not_attached() -> None:
     pair = ud()
     groups.attach(pair.a.hca, pair.a.qp, IPV6_GROUP)
     with pytest.raises(Refused, match="mcast-member"):
@@ -43,7 +43,7 @@ def test_who_has_not_joined_cannot_leave() -> None:
     assert pair.a.hca.groups == {}
 
 
-def test_groups_and_their_members_are_counted() -> None:
+def test_attach_mcast_limits_of_groups_and_members() -> None:
     pair = ud()
     caps = pair.a.hca.profile.caps
     for n in range(caps.max_mcast_grp):
@@ -58,7 +58,7 @@ def test_groups_and_their_members_are_counted() -> None:
         groups.attach(ends[-1].hca, ends[-1].qp, GROUP)
 
 
-def test_a_member_is_not_destroyed() -> None:
+def test_destroy_qp_attached_to_multicast_is_ebusy() -> None:
     pair = ud()
     groups.attach(pair.a.hca, pair.a.qp, GROUP)
     with pytest.raises(Refused) as caught:
@@ -69,7 +69,7 @@ def test_a_member_is_not_destroyed() -> None:
 
 
 @pytest.mark.parametrize("gid", [GROUP, IPV6_GROUP])
-def test_groups_of_infiniband_ports_are_refused(gid: int) -> None:
+def test_attach_mcast_on_an_infiniband_port_is_refused(gid: int) -> None:
     pair = Pair(qp_type=QPType.UD, link_layer=LinkLayer.INFINIBAND)
     with pytest.raises(Refused) as caught:
         groups.attach(pair.a.hca, pair.a.qp, gid)

@@ -31,7 +31,7 @@ GOOD = "wr={opcode=SEND sg=A.mr0[0:8]}"
         ("post_srq_recv A.srq0", "A.srq0.used"),
     ],
 )
-def test_it_is_told_what_c_would_do(
+def test_invalid_pointer_says_what_c_does(
     verb: str, used: str, fields: str, rule: str, errno: int
 ) -> None:
     lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=8")
@@ -43,7 +43,7 @@ def test_it_is_told_what_c_would_do(
     assert refused.message.startswith("in C this would crash") == rule.startswith("crash")
 
 
-def test_num_sge_counts_and_not_the_list() -> None:
+def test_num_sge_counts_and_not_the_length_of_sg_list() -> None:
     lab = lab_of("post_send A.qp0 opcode=SEND sg=A.mr0[0:8],0xdead num_sge=1 flags=INLINE")
     well(lab, "post_send A.qp0 opcode=SEND sg=0xdead num_sge=0")
     well(lab, "post_recv A.qp0 sg=A.mr0[0:8],A.mr0[8:99] num_sge=1")
@@ -52,7 +52,7 @@ def test_num_sge_counts_and_not_the_list() -> None:
     assert [wqe.length for wqe in qp.rq.wqes] == [8]
 
 
-def test_bad_wr_is_missed_only_where_there_is_an_error() -> None:
+def test_bad_wr_null_matters_only_with_an_error() -> None:
     lab = lab_of(f"post_send A.qp0 {GOOD} bad_wr=NULL")
     refused = refusal(lab, f"post_send A.qp0 {GOOD} wr={{opcode=SEND num_sge=-1}} bad_wr=NULL")
     assert (refused.rule, refused.bad_wr) == ("crash-bad-wr", 1)
@@ -60,7 +60,7 @@ def test_bad_wr_is_missed_only_where_there_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("verb", ["post_send A.qp0", "post_recv A.qp0"])
-def test_no_list_at_all(verb: str) -> None:
+def test_wr_pointer_null(verb: str) -> None:
     well(lab_of(), f"{verb} wr=NULL")
     lab = Lab(profile="rxe")
     well(lab, "use rc_pair")
@@ -71,7 +71,7 @@ def test_no_list_at_all(verb: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
-def test_no_driver_looks_at_the_pointers_of_a_shared_queue(profile: str) -> None:
+def test_srq_pointers_are_not_checked_by_drivers(profile: str) -> None:
     lab = Lab(profile=profile)
     for line in ("use rc_pair", "create_srq A.srq0 pd=A.pd0 max_wr=8"):
         well(lab, line)
@@ -90,11 +90,11 @@ def test_no_driver_looks_at_the_pointers_of_a_shared_queue(profile: str) -> None
         ("post_recv A.qp0 rest=junk", "recv-sges"),
     ],
 )
-def test_a_struct_that_nobody_cleared(line: str, rule: str) -> None:
+def test_an_uninitialised_wr_has_junk_in_its_fields(line: str, rule: str) -> None:
     assert refusal(lab_of(), line).rule == rule
 
 
-def test_what_was_written_is_no_junk() -> None:
+def test_an_uninitialised_wr_keeps_the_fields_that_were_set() -> None:
     lab = lab_of("post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=0 next=NULL wr_id=0 rest=junk")
     (wqe,) = lab.session.world.nodes["A"].qps.items[0x11].sq.wqes.values()
     assert (wqe.wr.wr_id, wqe.flags, wqe.length) == (0, 0, 8)
@@ -109,9 +109,7 @@ _TO = "remote_qpn=B.qp0 remote_qkey=0x11111111"
     ("ah", "rule", "errno"),
     [("0xdead", "crash-ah-pointer", 14), ("NULL", "crash-ah", 22), ("0", "crash-ah", 22)],
 )
-def test_a_datagram_whose_handle_pointer_is_bad(
-    profile: str, ah: str, rule: str, errno: int
-) -> None:
+def test_ud_wr_with_an_invalid_ah_pointer(profile: str, ah: str, rule: str, errno: int) -> None:
     lab = Lab(profile=profile)
     well(lab, "use ud_pair")
     refused = refusal(lab, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah={ah} {_TO}")
@@ -122,7 +120,7 @@ def test_a_datagram_whose_handle_pointer_is_bad(
 
 @pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
 @pytest.mark.parametrize(("ah", "rule"), [("0xdead", "crash-ah-pointer"), ("0", "crash-ah")])
-def test_the_setter_of_a_datagram_reads_its_handle(profile: str, ah: str, rule: str) -> None:
+def test_wr_set_ud_addr_reads_the_ah(profile: str, ah: str, rule: str) -> None:
     lab = Lab(profile=profile)
     for line in (
         "use ud_pair",
@@ -138,7 +136,7 @@ def test_the_setter_of_a_datagram_reads_its_handle(profile: str, ah: str, rule: 
     assert refusal(lab, "wr_complete A.x").rule == rule
 
 
-def test_the_memory_of_a_destroyed_handle_is_still_there() -> None:
+def test_a_destroyed_ah_is_still_readable_memory() -> None:
     lab = Lab()
     for line in ("use ud_pair", "destroy_ah A.ah0"):
         well(lab, line)
@@ -146,7 +144,7 @@ def test_the_memory_of_a_destroyed_handle_is_still_there() -> None:
 
 
 @pytest.mark.parametrize("null", ["NULL", "0", "0x0"])
-def test_a_pointer_that_is_0_is_null(null: str) -> None:
+def test_pointer_0_is_null(null: str) -> None:
     lab = lab_of(f"post_send A.qp0 opcode=SEND sg=A.mr0[0:8] next={null} ah={null} mw={null}")
     assert refusal(lab, f"post_send A.qp0 opcode=77 bad_wr={null}").rule == "crash-bad-wr"
     well(lab, f"post_send A.qp0 wr={null}")
@@ -158,12 +156,12 @@ def test_a_pointer_that_is_0_is_null(null: str) -> None:
     assert (lab.look("A.qp0.sq.used"), lab.look("A.qp0.rq.used")) == (2, 1)
 
 
-def test_a_list_of_memory_that_nobody_cleared_is_read() -> None:
+def test_an_uninitialised_wr_list_is_followed() -> None:
     told = refusal(lab_of(), "post_recv A.qp0 sg_list=NULL rest=junk")
     assert told.rule == "recv-sges"
 
 
-def test_a_pointer_that_is_0_in_a_call_from_a_program_is_null() -> None:
+def test_pointer_0_in_a_call_of_a_program_is_null() -> None:
     lab = lab_of()
     arguments = {"qp": Ref("A", "qp0"), "wr": [{"opcode": 2, "next": 0, "ah": 0, "mw": 0}]}
     assert lab.session.perform(Invocation("post_send", arguments)).refusal is None

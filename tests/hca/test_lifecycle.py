@@ -42,7 +42,7 @@ def refusal(hca: Hca, call: Callable[[], Any]) -> tuple[str, int, str]:
     return caught.value.rule, caught.value.errno, caught.value.argument
 
 
-def test_there_is_a_limit_to_everything() -> None:
+def test_create_beyond_the_device_limit() -> None:
     hca = node()
     for call in (
         lambda: lifecycle.alloc_pd(hca),
@@ -77,7 +77,7 @@ def test_what_create_cq_refuses(cqe: int, vector: int, rule: str) -> None:
         (QPType.XRC_RECV, "qp-parts", EINVAL),  # no domain, and without XRC there can be none
     ],
 )
-def test_a_type_that_is_not_there(qp_type: Any, rule: str, errno: int) -> None:
+def test_create_qp_of_a_type_that_the_device_lacks(qp_type: Any, rule: str, errno: int) -> None:
     hca = World({"A": RXE}).nodes["A"]
     got = refusal(
         hca, lambda: qp_lifecycle.create_qp(hca, qp_type, 1, 1, 1, Capacity(), sig_all=False)
@@ -95,7 +95,7 @@ def test_a_type_that_is_not_there(qp_type: Any, rule: str, errno: int) -> None:
         ("max_inline_data", 256),
     ],
 )
-def test_the_ends_of_each_capacity(name: str, most: int) -> None:
+def test_create_qp_capacities_at_their_limits(name: str, most: int) -> None:
     hca = World().nodes["A"]
     for value in (-1, most + 1):
         cap = replace(Capacity(), **{name: value})
@@ -109,7 +109,7 @@ def _create(hca: Hca, cap: Capacity) -> Any:
     return qp_lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, cap, sig_all=False)
 
 
-def test_what_is_in_use_stays() -> None:
+def test_destroy_of_an_object_in_use_is_ebusy() -> None:
     pair = Pair()
     end = pair.a
     hca = end.hca
@@ -126,14 +126,14 @@ def test_what_is_in_use_stays() -> None:
     assert not any(table.items for table in hca.tables.values())
 
 
-def test_a_refusal_says_who_uses_it() -> None:
+def test_ebusy_names_the_users() -> None:
     pair = Pair()
     mr.register(pair.a.hca, pair.a.pd.number, 8, 1, None)
     with pytest.raises(Refused, match="2 MRs and 1 QP"):
         lifecycle.dealloc_pd(pair.a.hca, pair.a.pd)
 
 
-def test_numbers_are_never_used_twice_and_deeds_are_recorded() -> None:
+def test_object_numbers_are_unique_and_creation_is_recorded() -> None:
     world = World()
     hca = world.nodes["A"]
     first = lifecycle.alloc_pd(hca)

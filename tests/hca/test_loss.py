@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from rdmalab.spec.profiles import STRICT
 from tests.cables import Wild
+from tests.each import examples
 from tests.pairs import Pair
 
 from .traffic import CAPACITY, MOST, Message, Side, check_idle, messages
@@ -62,9 +63,9 @@ plans = st.builds(
 )
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=examples(200), derandomize=True)
 @given(plans, losses, losses)
-def test_any_finite_loss_is_made_good(plan: Plan, lost_a: set[int], lost_b: set[int]) -> None:
+def test_rc_recovers_from_any_finite_loss(plan: Plan, lost_a: set[int], lost_b: set[int]) -> None:
     pair = plan.pair()
     pair.lose("A", *lost_a)
     pair.lose("B", *lost_b)
@@ -76,9 +77,9 @@ delays_ns = st.sampled_from([0, 10, 100, 1_000, 5_000, 100_000])
 wild_fates = st.lists(st.lists(delays_ns, max_size=3), max_size=300)
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=examples(200), derandomize=True)
 @given(plans, wild_fates)
-def test_duplicates_and_reordering_deliver_nothing_twice(
+def test_rc_executes_once_with_duplicates_and_reordering(
     plan: Plan, fates: list[list[int]]
 ) -> None:
     pair = plan.pair()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rdmalab.hca import mr
 from rdmalab.hca.memory import PAGE, Buffer, Memory
 from rdmalab.spec.work import WROpcode
+from tests.each import examples
 from tests.pairs import Pair
 
 FIRST = 0x1000_0000
@@ -15,7 +16,7 @@ FIRST = 0x1000_0000
 AREA = 5 * PAGE
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=examples(200), derandomize=True)
 @given(
     st.lists(
         st.tuples(
@@ -25,7 +26,7 @@ AREA = 5 * PAGE
         )
     )
 )
-def test_it_holds_what_a_plain_array_holds(steps: list[tuple[bool, int, int]]) -> None:
+def test_memory_holds_what_a_bytearray_holds(steps: list[tuple[bool, int, int]]) -> None:
     memory, plain = Memory(FIRST), bytearray(2 * AREA)
     base = memory.map(2 * AREA).addr
     for number, (writes, offset, length) in enumerate(steps):
@@ -37,7 +38,7 @@ def test_it_holds_what_a_plain_array_holds(steps: list[tuple[bool, int, int]]) -
     assert memory.read(base, 2 * AREA) == plain
 
 
-def test_an_untouched_region_of_2_to_the_31_bytes_costs_nothing() -> None:
+def test_memory_of_2_to_the_31_untouched_bytes_costs_nothing() -> None:
     pair = Pair(mr_bytes=2**31)
     assert pair.b.hca.memory.pages == {}
     pair.a.poke(0, b"x" * 600)
@@ -49,7 +50,7 @@ def test_an_untouched_region_of_2_to_the_31_bytes_costs_nothing() -> None:
     assert pair.b.peek(2**31 - 600, 600) == b"x" * 600
 
 
-def test_reading_makes_no_page_and_no_depth_of_calls() -> None:
+def test_memory_read_allocates_no_page() -> None:
     memory = Memory(FIRST)
     addr = memory.map(2**26).addr
     memory.write(addr + 2**25, b"middle")
@@ -60,7 +61,7 @@ def test_reading_makes_no_page_and_no_depth_of_calls() -> None:
 
 
 @given(st.lists(st.integers(1, 3 * PAGE), min_size=1, max_size=8))
-def test_buffers_start_on_pages_and_never_touch(lengths: list[int]) -> None:
+def test_buffers_are_page_aligned_and_do_not_overlap(lengths: list[int]) -> None:
     memory = Memory(FIRST)
     buffers = [memory.map(length) for length in lengths]
     for buffer, following in pairwise(buffers):

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.command import Refused
-from rdmalab.hca.attributes import AhAttr, ah_attr_of, alt_ah_attr_of
+from rdmalab.hca.ah import ah_attr_of, alt_ah_attr_of
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import MLX5, STRICT
@@ -18,6 +19,7 @@ from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
 from rdmalab.world.chance import Chance
 from rdmalab.world.faults import Drop, Match
+from tests.each import examples
 from tests.pairs import End, Pair
 
 SEND, READ = WROpcode.SEND, WROpcode.RDMA_READ
@@ -95,7 +97,7 @@ def test_one_end_alone_stays_in_rearm() -> None:
     assert [packet.migrated for packet in sent_by(pair, "B")] == [True]
 
 
-def test_the_bit_is_set_from_the_beginning() -> None:
+def test_mig_req_is_set_from_the_first_packet() -> None:
     pair = infiniband()
     talk(pair, 1)
     assert all(packet.migrated for node in "AB" for packet in sent_by(pair, node))
@@ -130,7 +132,7 @@ def test_the_alternate_attributes_become_those_of_the_path() -> None:
     assert attr.alt_ah_attr == attr.ah_attr  # it stays loaded until another one is
 
 
-def test_a_lost_answer_migrates_too() -> None:
+def test_a_lost_response_migrates_too() -> None:
     pair = armed()
     cut(pair, 2)
     assert talk(pair, 2) == [(2, OK)]
@@ -210,7 +212,7 @@ def test_uc_migrates_with_its_peer() -> None:
 
 
 # --------------------------------------------------------------------------- software migrates
-def test_software_migrates_and_the_peer_follows() -> None:
+def test_modify_qp_migrated_takes_the_peer_along() -> None:
     pair = armed()
     pair.a.modify(path_mig_state=MIGRATED)
     assert states(pair) == (MIGRATED, ARMED)
@@ -236,7 +238,7 @@ def test_an_answer_takes_the_requester_along() -> None:
 @pytest.mark.parametrize(
     ("now", "wanted"), [(MIGRATED, ARMED), (REARM, ARMED), (ARMED, REARM), (REARM, MIGRATED)]
 )
-def test_what_only_the_device_does_is_refused(
+def test_path_mig_state_that_only_the_device_sets_is_refused(
     profile: Any, now: MigState, wanted: MigState
 ) -> None:
     pair = armed(profile=profile) if now is ARMED else infiniband(profile=profile)
@@ -258,14 +260,14 @@ def test_rearm_needs_rts() -> None:
     assert states(pair)[0] is REARM
 
 
-def test_it_may_be_migrated_while_it_is() -> None:
+def test_path_mig_state_migrated_while_migrated() -> None:
     pair = infiniband()
     pair.a.modify(path_mig_state=MIGRATED)
     assert states(pair)[0] is MIGRATED
     assert pair.a.events() == []
 
 
-def test_a_roce_port_keeps_what_it_is_told_and_migrates_never() -> None:
+def test_a_roce_port_keeps_the_alternate_path_and_never_migrates() -> None:
     pair = Pair(timeout=5, retry_cnt=0)
     pair.a.modify(path_mig_state=ARMED)
     assert states(pair)[0] is ARMED
@@ -302,7 +304,7 @@ def test_software_migrates_in_sqd_and_the_requests_that_wait_take_the_other_path
 
 
 @pytest.mark.parametrize("to", [None, QPState.SQD])
-def test_with_or_without_the_state_it_is_the_same_transition(to: QPState | None) -> None:
+def test_migration_with_or_without_the_state_is_the_same_transition(to: QPState | None) -> None:
     pair = infiniband()
     pair.a.modify(qp_state=QPState.SQD)
     load(pair.a, qp_state=to, path_mig_state=None)
@@ -312,7 +314,7 @@ def test_with_or_without_the_state_it_is_the_same_transition(to: QPState | None)
     assert refused.value.rule == "mig-state"
 
 
-def test_a_new_path_and_an_alternate_one_at_once() -> None:
+def test_a_primary_and_an_alternate_path_in_one_modify_qp() -> None:
     """SQD → SQD takes AV, PORT, TIMEOUT and ALT_PATH in one call."""
     pair = infiniband()
     pair.a.modify(qp_state=QPState.SQD)
@@ -329,7 +331,7 @@ def test_a_new_path_and_an_alternate_one_at_once() -> None:
 
 
 # --------------------------------------------------------------------------- refused requests
-def test_a_request_on_a_path_that_is_not_loaded_is_an_error() -> None:
+def test_a_migration_request_on_a_path_that_is_not_loaded_is_path_mig_err() -> None:
     pair = infiniband()
     load(pair.a)
     load(pair.b, alt_ah_attr=AhAttr(dlid=9, port_num=1))  # A has no LID 9
@@ -341,7 +343,7 @@ def test_a_request_on_a_path_that_is_not_loaded_is_an_error() -> None:
     assert pair.b.qp.state is QPState.RTS
 
 
-def test_a_request_to_one_who_is_not_armed_is_an_error() -> None:
+def test_a_migration_request_to_a_qp_that_is_not_armed_is_path_mig_err() -> None:
     pair = infiniband()
     load(pair.a)
     load(pair.b)
@@ -358,7 +360,7 @@ def test_a_request_to_one_who_is_not_armed_is_an_error() -> None:
     assert (2, WCStatus.RETRY_EXC_ERR) in pair.a.sent()
 
 
-def test_another_partition_on_the_alternate_path_is_an_error() -> None:
+def test_another_pkey_on_the_alternate_path_is_path_mig_err() -> None:
     pair = infiniband()
     pair.a.hca.pkeys[1], pair.b.hca.pkeys[1] = 0x8002, 0x8003
     for end in (pair.a, pair.b):
@@ -369,7 +371,7 @@ def test_another_partition_on_the_alternate_path_is_an_error() -> None:
     assert set(pair.b.events()) == {PATH_MIG_ERR}
 
 
-def test_a_migrated_peer_does_not_disturb_who_is_not_armed() -> None:
+def test_a_migrated_peer_does_not_disturb_a_qp_that_is_not_armed() -> None:
     pair = infiniband()
     load(pair.b)
     assert talk(pair, 1) == [(1, OK)]
@@ -389,7 +391,7 @@ def test_packets_of_the_old_path_are_dropped_after_the_migration() -> None:
 
 
 # --------------------------------------------------------------------------- whatever is lost
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     percent=st.integers(0, 100),
     seed=st.integers(0, 2**16),

@@ -27,6 +27,7 @@ from rdmalab.spec.states import (
 )
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from tests.each import examples
 from tests.pairs import End, Pair, image
 
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = QPState
@@ -98,7 +99,7 @@ def refusal_of(end: End, **attributes: Any) -> str:
 # --------------------------------------------------------------------------- the table
 @pytest.mark.parametrize("now", list(QPState), ids=lambda state: state.name)
 @pytest.mark.parametrize("to", list(QPState), ids=lambda state: state.name)
-def test_every_move_with_every_attribute(now: QPState, to: QPState) -> None:
+def test_modify_qp_every_transition_with_every_attribute(now: QPState, to: QPState) -> None:
     if (now, to) not in RC:
         assert refusal_of(in_state(now), qp_state=to) == "transition"
         return
@@ -128,7 +129,7 @@ def rule_for(now: QPState, move: Move, bit: Attr) -> str:
 
 
 @pytest.mark.parametrize("state", list(QPState), ids=lambda state: state.name)
-def test_without_a_state_the_move_is_to_the_same_state(state: QPState) -> None:
+def test_modify_qp_without_state_is_to_the_same_state(state: QPState) -> None:
     """R1, R7, R8: the table is asked all the same; an empty mask is a legal nothing."""
     legal = (state, state) in RC
     assert refusal_of(in_state(state)) == ("" if legal else "transition")
@@ -142,7 +143,7 @@ def test_without_a_state_the_move_is_to_the_same_state(state: QPState) -> None:
         assert end.qp.state is state
 
 
-def test_a_state_that_is_none() -> None:
+def test_modify_qp_unknown_state() -> None:
     assert refusal_of(in_state(INIT), qp_state=7) == "attr-range"
     assert refusal_of(in_state(RTS), cur_qp_state=9) == "attr-range"
 
@@ -165,7 +166,7 @@ RANGED = [
 
 
 @pytest.mark.parametrize("name", RANGED)
-def test_the_ends_of_every_range(name: str) -> None:
+def test_modify_qp_attribute_ranges(name: str) -> None:
     now, to = move_with(name)
     required = given_for(RC[now, to].required)
     row = ATTRIBUTES[name]
@@ -187,7 +188,7 @@ def test_the_ends_of_every_range(name: str) -> None:
 
 
 @pytest.mark.parametrize("bit", [16, 32, 64, 128, 1 << 20, 1 << 30])
-def test_rights_that_a_qp_does_not_know(bit: int) -> None:
+def test_qp_access_flags_that_a_qp_does_not_have(bit: int) -> None:
     required = given_for(RC[RESET, INIT].required)
     assert refusal_of(in_state(RESET), qp_state=INIT, **required | {"qp_access_flags": bit}) == (
         "attr-range"
@@ -220,7 +221,7 @@ def test_the_path_mtu_may_not_exceed_the_active_mtu() -> None:
         ({"hop_limit": 0, "dlid": 5, "sl": 15}, "", 0),
     ],
 )
-def test_what_roce_asks_of_an_address(change: dict[str, int], rule: str, errno: int) -> None:
+def test_roce_ah_attr_is_checked(change: dict[str, int], rule: str, errno: int) -> None:
     end = in_state(INIT)
     fields = {name: getattr(ADDRESS, name) for name in AhAttr.__dataclass_fields__}
     required = given_for(RC[INIT, RTR].required) | {"ah_attr": AhAttr(**fields | change)}
@@ -233,7 +234,7 @@ def test_what_roce_asks_of_an_address(change: dict[str, int], rule: str, errno: 
 
 
 # --------------------------------------------------------------------------- masks
-def test_only_what_the_mask_names_counts() -> None:
+def test_attr_mask_selects_the_attributes() -> None:
     end = in_state(RESET)
     attr = QpAttr(qp_state=INIT, **given_for(RC[RESET, INIT].required), qkey=5)
     mask = mask_of(attr.given()) & ~Attr.QKEY
@@ -243,7 +244,7 @@ def test_only_what_the_mask_names_counts() -> None:
 
 
 @pytest.mark.parametrize("extra", [Attr.QKEY, Attr.CAP])
-def test_a_mask_that_names_what_was_not_given(extra: Attr) -> None:
+def test_attr_mask_names_an_attribute_that_was_not_given(extra: Attr) -> None:
     end = in_state(RESET)
     attr = QpAttr(qp_state=INIT, **given_for(RC[RESET, INIT].required))
     before = image(end.world)
@@ -253,7 +254,7 @@ def test_a_mask_that_names_what_was_not_given(extra: Attr) -> None:
     assert image(end.world) == before
 
 
-def test_a_mask_bit_without_a_name_is_too_much() -> None:
+def test_attr_mask_bit_without_a_name_is_refused() -> None:
     end = in_state(INIT)
     for bit in (21, 22, 26, 30):
         with pytest.raises(Refused) as caught:
@@ -263,7 +264,7 @@ def test_a_mask_bit_without_a_name_is_too_much() -> None:
 
 
 # --------------------------------------------------------------------------- cur_qp_state
-def test_a_false_claim_is_refused_and_a_true_one_is_not() -> None:
+def test_cur_qp_state_that_is_wrong_is_refused() -> None:
     assert refusal_of(in_state(RTS), cur_qp_state=SQD) == "cur-state"
     assert refusal_of(in_state(INIT), cur_qp_state=INIT) == "cur-state"
     assert refusal_of(in_state(RTS), cur_qp_state=RTS, min_rnr_timer=3) == ""
@@ -273,7 +274,7 @@ def test_a_false_claim_is_refused_and_a_true_one_is_not() -> None:
 @pytest.mark.parametrize("profile", [RXE, MLX5], ids=lambda profile: profile.name)
 @pytest.mark.parametrize("now", [RESET, INIT, RTR, RTS, SQD, ERR], ids=lambda state: state.name)
 @pytest.mark.parametrize("claim", list(QPState), ids=lambda state: state.name)
-def test_drivers_believe_a_claim(profile: Any, now: QPState, claim: QPState) -> None:
+def test_cur_qp_state_is_believed_by_drivers(profile: Any, now: QPState, claim: QPState) -> None:
     """R5: INIT claimed RTR → RTS and ERR claimed RTS → RTS succeed; nothing breaks afterwards."""
     end = in_state(now, profile=profile)
     required = given_for(RC.get((claim, RTS), RC[RTS, RTS]).required)
@@ -294,13 +295,13 @@ def test_drivers_believe_a_claim(profile: Any, now: QPState, claim: QPState) -> 
 
 
 @pytest.mark.parametrize("profile", [RXE, MLX5], ids=lambda profile: profile.name)
-def test_a_claim_alone_moves_nothing(profile: Any) -> None:
+def test_cur_qp_state_alone_changes_nothing(profile: Any) -> None:
     end = in_state(ERR, profile=profile)
     end.modify(cur_qp_state=RTS)
     assert end.qp.state is ERR
 
 
-def test_a_qp_that_a_claim_led_out_of_err_goes_on_behind_what_was_flushed() -> None:
+def test_cur_qp_state_out_of_err_continues_after_what_was_flushed() -> None:
     pair = Pair(profile=MLX5)
     pair.a.issue(WROpcode.RDMA_WRITE, wr_id=1)
     pair.a.modify(qp_state=ERR)
@@ -312,7 +313,7 @@ def test_a_qp_that_a_claim_led_out_of_err_goes_on_behind_what_was_flushed() -> N
 
 
 # --------------------------------------------------------------------------- draining
-def test_until_the_queue_has_drained_only_err_and_reset_are_possible() -> None:
+def test_sqd_before_drained_goes_only_to_err_and_reset() -> None:
     for to, rule in ((RTS, "draining"), (SQD, "draining"), (ERR, ""), (RESET, "")):
         pair = Pair()
         pair.a.issue(WROpcode.SEND)
@@ -329,7 +330,7 @@ def test_until_the_queue_has_drained_only_err_and_reset_are_possible() -> None:
 
 
 # --------------------------------------------------------------------------- effects
-def test_new_attributes_count_from_now_on() -> None:
+def test_modified_attributes_apply_from_the_next_packet() -> None:
     """SQD → SQD may change the path, the retries, the depths."""
     pair = Pair(retry_cnt=0, timeout=20, rd_atomic=0)
     pair.a.modify(qp_state=SQD)
@@ -344,7 +345,7 @@ def test_new_attributes_count_from_now_on() -> None:
     assert pair.reasons(Kind.PACKET_LOST) == ["no port has this address"] * 3
 
 
-def test_going_to_rts_wakes_a_queue_that_waited() -> None:
+def test_sqd_to_rts_resumes_the_send_queue() -> None:
     pair = Pair()
     pair.a.modify(qp_state=SQD)
     pair.a.issue(WROpcode.RDMA_WRITE)
@@ -355,7 +356,7 @@ def test_going_to_rts_wakes_a_queue_that_waited() -> None:
     assert len(pair.a.sent()) == 1
 
 
-def test_libibverbs_does_not_see_a_state_that_changes_by_itself() -> None:
+def test_the_state_in_libibverbs_is_that_of_the_last_modify_qp() -> None:
     """R18."""
     pair = Pair()
     pair.a.issue(WROpcode.RDMA_WRITE, rkey=5)
@@ -366,7 +367,7 @@ def test_libibverbs_does_not_see_a_state_that_changes_by_itself() -> None:
     assert len(pair.records(Kind.STATE_CHANGED, node="A")) == 4
 
 
-def test_both_ends_send_from_one_port() -> None:
+def test_udp_source_port_is_the_same_at_both_ends() -> None:
     assert source_port(flow_label(0x11, 0x23)) == source_port(flow_label(0x23, 0x11))
     assert 0xC000 <= source_port(0xFFFFF) <= 0xFFFF
     end = in_state(INIT)
@@ -386,7 +387,7 @@ values: dict[str, Any] = {
 }
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=examples(300), derandomize=True)
 @given(
     now=st.sampled_from([RESET, INIT, RTR, RTS, SQD, ERR]),
     profile=st.sampled_from([None, RXE, MLX5]),
@@ -394,7 +395,7 @@ values: dict[str, Any] = {
     extra=st.fixed_dictionaries({}, optional=values),
     whole=st.booleans(),
 )
-def test_a_call_is_done_as_a_whole_or_not_at_all(
+def test_modify_qp_applies_all_attributes_or_none(
     now: QPState, profile: Any, to: Any, extra: dict[str, Any], whole: bool
 ) -> None:
     end = in_state(now, **{"profile": profile} if profile else {})

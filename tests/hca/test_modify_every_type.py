@@ -143,7 +143,7 @@ def rule(refusal: Refused | None) -> str:
 
 
 @pytest.mark.parametrize(("profile", "qp_type"), CASES)
-def test_a_move_exists_where_the_reference_has_it(profile: Profile, qp_type: QPType) -> None:
+def test_qp_transition_exists_as_in_the_reference(profile: Profile, qp_type: QPType) -> None:
     bench = Bench(profile, qp_type)
     required = {(now, to): bits for now, to, bits, _ in bench.moves()}
     for now in QPState:
@@ -158,9 +158,7 @@ def test_a_move_exists_where_the_reference_has_it(profile: Profile, qp_type: QPT
 
 
 @pytest.mark.parametrize(("profile", "qp_type"), CASES)
-def test_each_required_attribute_that_is_missing_is_named(
-    profile: Profile, qp_type: QPType
-) -> None:
+def test_qp_transition_names_each_missing_attribute(profile: Profile, qp_type: QPType) -> None:
     bench = Bench(profile, qp_type)
     for now, to, required, _ in bench.moves():
         for absent in required:
@@ -173,7 +171,7 @@ def test_each_required_attribute_that_is_missing_is_named(
 
 
 @pytest.mark.parametrize(("profile", "qp_type"), CASES)
-def test_each_other_attribute_is_taken_if_it_is_optional(profile: Profile, qp_type: QPType) -> None:
+def test_qp_transition_takes_optional_attributes_only(profile: Profile, qp_type: QPType) -> None:
     bench = Bench(profile, qp_type)
     for now, to, required, optional in bench.moves():
         for added in BITS:
@@ -202,7 +200,7 @@ def _strange(bench: Bench, field: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("profile", "qp_type"), CASES)
-def test_each_attribute_has_its_range(profile: Profile, qp_type: QPType) -> None:
+def test_qp_attribute_ranges(profile: Profile, qp_type: QPType) -> None:
     bench = Bench(profile, qp_type)
     asked = set()
     for now, to, required, optional in bench.moves():
@@ -233,7 +231,7 @@ def _types(bit: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("profile", "qp_type"), CASES)
-def test_an_address_is_judged_field_by_field(profile: Profile, qp_type: QPType) -> None:
+def test_ah_attr_is_checked_field_by_field(profile: Profile, qp_type: QPType) -> None:
     bench = Bench(profile, qp_type)
     for now, to, required, optional in bench.moves():
         if "AV" not in required + optional:
@@ -258,7 +256,7 @@ def _parts(address: AhAttr) -> dict[str, int]:
     return {name: getattr(address, name) for name in AhAttr.__slots__}
 
 
-def test_the_reference_was_read_as_it_is_meant() -> None:
+def test_the_reference_of_qp_transitions_is_parsed() -> None:
     found = ranges(STRICT.caps)
     assert found["retry_cnt"] == (0, 7)
     assert found["dest_qp_num"] == (0, 0xFFFFFF)

@@ -9,6 +9,7 @@ from rdmalab.command import Refused
 from rdmalab.hca import lifecycle, mr
 from rdmalab.hca.device import Hca
 from rdmalab.hca.memory import NOT_MAPPED, READ_ONLY
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from rdmalab.world.world import World
@@ -58,13 +59,13 @@ def test_what_reg_mr_refuses(
 @pytest.mark.parametrize(
     "access", [0, LOCAL, int(Access.REMOTE_READ), LOCAL | 0xE, 0x3FF0_0000, LOCAL | 0x300]
 )
-def test_what_is_allowed(access: int) -> None:
+def test_reg_mr_access_flags_that_are_allowed(access: int) -> None:
     """Rights of the optional range are dropped by a device that lacks them."""
     region = mr.register(node(), 1, 2**31, access, None)
     assert region.access == access & 0xFFFFF
 
 
-def test_a_region_may_lie_anywhere_in_a_buffer_and_not_reach_beyond() -> None:
+def test_reg_mr_range_must_be_inside_the_buffer() -> None:
     hca = node()
     addr = hca.memory.map(100).addr
     assert mr.register(hca, 1, 50, LOCAL, addr + 50).addr == addr + 50
@@ -72,7 +73,7 @@ def test_a_region_may_lie_anywhere_in_a_buffer_and_not_reach_beyond() -> None:
         mr.register(hca, 1, 51, LOCAL, addr + 50)
 
 
-def test_keys_are_unique_differ_in_strict_and_die_with_their_region() -> None:
+def test_lkey_and_rkey_are_unique_and_invalid_after_dereg_mr() -> None:
     hca = node()
     regions = [mr.register(hca, 1, 8, LOCAL, None) for _ in range(20)]
     keys = [key for region in regions for key in (region.lkey, region.rkey)]
@@ -87,7 +88,7 @@ def test_keys_are_unique_differ_in_strict_and_die_with_their_region() -> None:
 
 
 @pytest.mark.parametrize("profile", [RXE, MLX5], ids=lambda profile: profile.name)
-def test_on_devices_one_key_serves_both_uses(profile: Profile) -> None:
+def test_lkey_equals_rkey_on_devices(profile: Profile) -> None:
     region = mr.register(node(profile), 1, 8, int(Access.REMOTE_READ), None)
     assert region.lkey == region.rkey
 
@@ -104,7 +105,9 @@ def test_without_a_remote_right_soft_roce_gives_no_rkey(access: int) -> None:
 
 
 @pytest.mark.parametrize(("profile", "errno"), [(STRICT, EOPNOTSUPP), (RXE, EINVAL)])
-def test_on_demand_is_refused_with_the_errno_of_the_device(profile: Profile, errno: int) -> None:
+def test_reg_mr_on_demand_is_refused_with_the_errno_of_the_device(
+    profile: Profile, errno: int
+) -> None:
     with pytest.raises(Refused) as caught:
         mr.register(node(profile), 1, 8, int(Access.ON_DEMAND), None)
     assert caught.value.errno == errno
@@ -115,7 +118,7 @@ def test_on_demand_is_refused_with_the_errno_of_the_device(profile: Profile, err
     ("hca_va", "rule"),
     [(0x5000, ""), (0, ""), (2**64 - 4096, ""), (0x5001, "mr-iova-offset"), (2**64, "mr-overflow")],
 )
-def test_another_address_has_the_same_place_in_its_page(hca_va: int, rule: str) -> None:
+def test_reg_mr_iova_needs_the_same_page_offset(hca_va: int, rule: str) -> None:
     hca = node()
     if rule:
         with pytest.raises(Refused, match=rule):
@@ -125,7 +128,7 @@ def test_another_address_has_the_same_place_in_its_page(hca_va: int, rule: str) 
         assert (region.iova, region.addr) == (hca_va, hca.memory.buffers[-1].addr)
 
 
-def test_an_offset_in_the_page_is_that_of_the_buffer() -> None:
+def test_iova_page_offset_is_that_of_the_buffer() -> None:
     hca = node()
     addr = hca.memory.map(100).addr + 7
     assert mr.register(hca, 1, 8, LOCAL, addr, 0x7007).iova == 0x7007
@@ -133,7 +136,7 @@ def test_an_offset_in_the_page_is_that_of_the_buffer() -> None:
         mr.register(hca, 1, 8, LOCAL, addr, 0x7000)
 
 
-def test_zero_based_counts_from_0_where_the_device_honours_it() -> None:
+def test_reg_mr_zero_based_by_device() -> None:
     access = LOCAL | int(Access.ZERO_BASED)
     assert mr.register(node(), 1, 8, access, None).iova == 0
     region = mr.register(node(RXE), 1, 8, access, None)
@@ -171,7 +174,7 @@ def test_what_rereg_mr_refuses(flags: int, given: dict[str, int], rule: str) -> 
 
 def again(
     hca: Hca,
-    region: mr.MemoryRegion,
+    region: MemoryRegion,
     flags: int,
     *,
     addr: int | None = None,
@@ -182,7 +185,7 @@ def again(
     mr.reregister(hca, region, flags, hca.pds.items.get(pd), (addr, length), access)
 
 
-def test_domain_and_rights_change_and_the_keys_stay() -> None:
+def test_rereg_mr_pd_and_access_keep_lkey_and_rkey() -> None:
     hca = node()
     other = lifecycle.alloc_pd(hca)
     region = mr.register(hca, 1, 8, LOCAL, None)
@@ -195,7 +198,7 @@ def test_domain_and_rights_change_and_the_keys_stay() -> None:
         lifecycle.dealloc_pd(hca, other)
 
 
-def test_another_translation_has_other_keys_and_the_old_are_void() -> None:
+def test_rereg_mr_translation_invalidates_the_old_lkey_and_rkey() -> None:
     hca = node()
     region = mr.register(hca, 1, 8, LOCAL, None)
     old = (region.lkey, region.rkey)
@@ -207,7 +210,7 @@ def test_another_translation_has_other_keys_and_the_old_are_void() -> None:
     assert hca.rkeys == {region.rkey: region}
 
 
-def test_soft_roce_changes_nothing() -> None:
+def test_rereg_mr_of_soft_roce_changes_nothing() -> None:
     hca = node(RXE)
     region = mr.register(hca, 1, 8, LOCAL, None)
     for flags, change in ((T, {"addr": region.addr, "length": 8}), (A, {"access": 0})):
@@ -216,7 +219,7 @@ def test_soft_roce_changes_nothing() -> None:
         assert (caught.value.rule, caught.value.errno) == ("rereg-support", EOPNOTSUPP)
 
 
-def test_no_key_and_no_address_of_one_node_fits_the_other() -> None:
+def test_lkey_rkey_and_addresses_differ_between_nodes() -> None:
     world = World()
     regions = []
     for hca in world.nodes.values():
@@ -227,7 +230,7 @@ def test_no_key_and_no_address_of_one_node_fits_the_other() -> None:
     assert a.addr != b.addr
 
 
-def test_the_locked_memory_is_counted_in_pages_region_by_region() -> None:
+def test_memlock_counts_pages_by_region() -> None:
     hca = node(replace(STRICT, caps=replace(STRICT.caps, memlock_limit=4 * PAGE)))
     first = mr.register(hca, 1, 2 * PAGE, LOCAL, None)
     across = mr.register(hca, 1, 2, LOCAL, first.addr + PAGE - 1)  # the same two pages once more

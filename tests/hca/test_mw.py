@@ -53,9 +53,9 @@ REFUSED: list[tuple[Any, str, tuple[str, ...], str]] = [
     (Why.NO_REGION,        "no bytes",           (),                EMPTY),
     (Why.NO_REGION,        "no region",          (),                f"{TO_READ} bind_length=8"),
     (Why.NO_REGION,        "a region gone",      GONE,              BEFORE),
-    (Why.REGION_FORBIDS, "no MW_BIND",         rights("LOCAL_WRITE"), BOUND),
-    (Why.REGION_FORBIDS, "no LOCAL_WRITE",     rights("MW_BIND"), BOUND),
-    (Why.REGION_FORBIDS, "zero based",         (ZERO_BASED,),     of("mr2[0:8]")),
+    (Why.NOT_BINDABLE,   "no MW_BIND",         rights("LOCAL_WRITE"), BOUND),
+    (Why.READ_ONLY,      "no LOCAL_WRITE",     rights("MW_BIND"), BOUND),
+    (Why.ZERO_BASED,     "zero based",         (ZERO_BASED,),     of("mr2[0:8]")),
     (Why.OUTSIDE_REGION,         "a byte beyond",      (),                of("mr1[64:4097]")),
     (Why.OUTSIDE_REGION,         "begins beyond",      (),                of("mr1[5000:5001]")),
     (Why.OUTSIDE_REGION,         "begins before",      (),                f"{BEFORE} bind_addr=1"),
@@ -64,7 +64,7 @@ REFUSED: list[tuple[Any, str, tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("why", "case", "before", "line"), REFUSED)
-def test_a_bind_that_fails_a_check_ends_the_queue_pair(
+def test_bind_mw_check_that_fails_is_mw_bind_err(
     why: Why, case: str, before: tuple[str, ...], line: str
 ) -> None:
     """It tells which check, it binds nothing, and other windows are as they were."""
@@ -78,16 +78,16 @@ def test_a_bind_that_fails_a_check_ends_the_queue_pair(
     assert lab.look("B.qp0.state").name == "ERR"
 
 
-def test_every_check_has_its_row() -> None:
+def test_every_bind_mw_check_has_a_row_in_this_test() -> None:
     assert {why for why, *_ in REFUSED} == set(mw.CHECKS)
 
 
-def test_rights_to_read_need_no_local_write() -> None:
+def test_bind_mw_remote_read_needs_no_local_write() -> None:
     line = f"{BIND} bind=B.mr1[0:8] bind_access=REMOTE_READ"
     assert does(lab_with(access="MW_BIND"), line, 90, B_CQ) == "SUCCESS"
 
 
-def test_the_right_comes_from_the_window_and_not_from_the_region() -> None:
+def test_access_flags_are_of_the_window_and_not_of_the_region() -> None:
     lab = lab_with(BOUND, access="LOCAL_WRITE|MW_BIND")
     assert reaches(lab, "remote=B.mw0") == "SUCCESS"
     assert reaches(lab, "remote=B.mr1") == "REM_ACCESS_ERR"
@@ -145,7 +145,7 @@ def test_type_1_serves_all_queue_pairs_of_its_domain_and_type_2_one() -> None:
 
 
 # --------------------------------------------------------------------------- keys
-def test_the_key_of_a_bind_left_out_is_the_next_one_and_the_old_one_is_void() -> None:
+def test_bind_mw_without_rkey_takes_the_next_one_and_invalidates_the_old() -> None:
     lab = lab_with()
     first = window(lab).rkey
     for line in (BOUND, UNBIND):
@@ -159,14 +159,14 @@ def test_the_key_of_a_bind_left_out_is_the_next_one_and_the_old_one_is_void() ->
     assert reaches(lab, f"remote=B.mw0 rkey={second:#x}") == "REM_ACCESS_ERR"
 
 
-def test_a_key_that_is_chosen_is_the_one_that_opens() -> None:
+def test_bind_mw_rkey_that_is_chosen_is_valid() -> None:
     lab = lab_with(f"{BOUND} mw_rkey=0x80001aa")
     assert reaches(lab, "remote=B.mw0 rkey=0x80001aa") == "SUCCESS"
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda p: p.name)
 @pytest.mark.parametrize("wished", ["0xba", "0x80002ba", "0x2ba", "0x80001ba"])
-def test_only_the_low_octet_of_a_wished_key_is_taken(profile: Profile, wished: str) -> None:
+def test_bind_mw_takes_the_low_8_bits_of_a_chosen_rkey(profile: Profile, wished: str) -> None:
     """rxe_do_bind_mw keeps the index; google's tests bind with 0xBA, 17 and 1024."""
     lab = lab_with(profile=profile)
     well(lab, f"{BOUND} mw_rkey={wished}")
@@ -179,7 +179,7 @@ def test_only_the_low_octet_of_a_wished_key_is_taken(profile: Profile, wished: s
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda p: p.name)
 @pytest.mark.parametrize("then", ["run", "modify_qp B.qp0 state=ERR", "reset B.qp0"])
-def test_a_bind_that_was_not_executed_leaves_the_key_as_it_was(profile: Profile, then: str) -> None:
+def test_bind_mw_not_executed_leaves_the_rkey(profile: Profile, then: str) -> None:
     """The bind fails, or is flushed, or vanishes by RESET."""
     lab = lab_with(profile=profile)
     before = (window(lab).rkey, window(lab).iova, window(lab).length)
@@ -192,7 +192,7 @@ def test_a_bind_that_was_not_executed_leaves_the_key_as_it_was(profile: Profile,
     assert (window(lab).rkey, window(lab).iova, window(lab).length) == before
 
 
-def test_a_flushed_bind_does_not_take_back_the_key_of_a_later_one() -> None:
+def test_bind_mw_flushed_keeps_the_rkey_of_a_later_bind() -> None:
     """RESET of a QP whose flushed bind was not polled, while another QP's bind is posted."""
     lab = lab_with(
         "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=8",
@@ -209,7 +209,7 @@ def test_a_flushed_bind_does_not_take_back_the_key_of_a_later_one() -> None:
     assert window(lab).rkey == lab.look("B.mw0.rkey") == key
 
 
-def test_a_failed_bind_of_a_bound_window_leaves_its_key() -> None:
+def test_bind_mw_failed_leaves_the_rkey_of_a_bound_window() -> None:
     lab = lab_with(BOUND)
     before = window(lab).rkey
     well(lab, f"{BOUND} mw_rkey=0xba")
@@ -229,9 +229,7 @@ def test_a_failed_bind_of_a_bound_window_leaves_its_key() -> None:
         ((BOUND,), "0x8000199"),  # stale
     ],
 )
-def test_what_local_inv_cannot_make_void(
-    profile: Profile, before: tuple[str, ...], rkey: str
-) -> None:
+def test_local_inv_refused(profile: Profile, before: tuple[str, ...], rkey: str) -> None:
     lab = lab_with(*before, profile=profile)
     line = UNBIND.replace("invalidate_rkey=B.mw0", f"invalidate_rkey={rkey}")
     assert does(lab, line, 91, B_CQ) == profile.bad_invalidate_status.name
@@ -240,7 +238,7 @@ def test_what_local_inv_cannot_make_void(
     )
 
 
-def test_a_window_of_another_queue_pair_or_of_type_1_is_not_made_void() -> None:
+def test_send_with_inv_of_another_qp_or_type_1_is_refused() -> None:
     lab = lab_with(*SECOND, BOUND)
     assert does(lab, UNBIND.replace("B.qp0", "B.qp1"), 91, B_CQ) == "MW_BIND_ERR"
     lab = lab_with("bind_mw B.qp0 B.mw0 bind=B.mr1[0:8] bind_access=REMOTE_READ", kind=1)
@@ -318,7 +316,7 @@ def test_a_local_operation_is_done_once_though_its_neighbours_are_sent_again() -
 @pytest.mark.parametrize(
     ("profile", "flags"), [(STRICT, "WITH_INV"), (RXE, "GRH|IP_CSUM_OK"), (MLX5, "WITH_INV")]
 )
-def test_a_message_makes_a_window_void_before_its_completion(profile: Profile, flags: str) -> None:
+def test_send_with_inv_invalidates_before_its_completion(profile: Profile, flags: str) -> None:
     lab = lab_with(BOUND, "post_recv B.qp0 wr_id=7 sg=B.mr0[0:64]", profile=profile)
     rkey = window(lab).rkey
     line = "post_send A.qp0 wr_id=1 opcode=SEND_WITH_INV invalidate_rkey=B.mw0 sg=A.mr0[0:16]"
@@ -334,7 +332,7 @@ def test_a_message_makes_a_window_void_before_its_completion(profile: Profile, f
     assert reaches(lab, "remote=B.mw0") == "REM_ACCESS_ERR"
 
 
-def test_a_long_message_makes_void_with_its_last_packet_only() -> None:
+def test_send_with_inv_invalidates_with_the_last_packet() -> None:
     lab = lab_with(BOUND, "post_recv B.qp0 wr_id=7 sg=B.mr0[0:2048]")
     line = "post_send A.qp0 opcode=SEND_WITH_INV invalidate_rkey=B.mw0 sg=A.mr0[0:1200]"
     well(lab, line)
@@ -349,9 +347,7 @@ def test_a_long_message_makes_void_with_its_last_packet_only() -> None:
     [(STRICT, ["SUCCESS"]), (RXE, ["SUCCESS"]), (MLX5, [])],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_a_bad_key_in_a_message_is_acknowledged_or_not_answered(
-    profile: Profile, sent: list[str]
-) -> None:
+def test_send_with_inv_of_a_bad_rkey(profile: Profile, sent: list[str]) -> None:
     """Class J: the receive fails and its queue pair is in ERR; no NAK tells the requester."""
     lab = lab_with("post_recv B.qp0 wr_id=7 sg=B.mr0[0:64]", profile=profile)
     well(lab, f"post_send A.qp0 wr_id=1 sg=A.mr0[0:16] {INV.format('SEND_WITH_INV')}")
@@ -370,7 +366,7 @@ def test_dereg_mr_waits_for_the_window_and_dealloc_mw_does_not() -> None:
     well(lab, "dereg_mr B.mr1")
 
 
-def test_a_domain_with_a_window_is_in_use() -> None:
+def test_dealloc_pd_with_a_window_is_ebusy() -> None:
     lab = lab_of("alloc_pd B.pd1", "alloc_mw B.mw0 pd=B.pd1 type=TYPE_1")
     assert refusal(lab, "dealloc_pd B.pd1").message == "still in use by 1 MW"
 
@@ -422,7 +418,7 @@ REPLAYS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("name", ORACLE)
-def test_as_soft_roce_answered(name: str) -> None:
+def test_mw_as_soft_roce_answered(name: str) -> None:
     lab = lab_with(*REPLAYS[name], profile=RXE)
     assert _outcome(lab) == ORACLE[name]["wc"]
     assert _states(lab) == ORACLE[name]["state"]

@@ -18,7 +18,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
-from tests.hca.test_flows import strict
+from tests.hca.test_steering import strict
 from tests.pairs import Pair
 from tests.raw import ethernet, raw_pair, rule, tcp_frame, udp_frame
 
@@ -54,16 +54,16 @@ def without_sums(octets: bytes) -> bytes:
 
 # --------------------------------------------------------------------------- checksums
 @pytest.mark.parametrize("made", [tcp_frame(b"hello"), udp_frame(b"hello!")])
-def test_the_device_fills_in_what_was_asked(made: bytes) -> None:
+def test_checksum_offload_fills_in_the_checksums(made: bytes) -> None:
     assert send_frame(raw_pair(), without_sums(made), CSUM) == made
 
 
-def test_unasked_it_leaves_the_bytes_alone() -> None:
+def test_checksum_offload_not_requested_leaves_the_bytes() -> None:
     spoiled = without_sums(tcp_frame(b"hello"))
     assert send_frame(raw_pair(), spoiled) == spoiled
 
 
-def test_of_a_datagram_the_checksums_behind_the_ipoib_header() -> None:
+def test_checksum_offload_of_a_ud_qp_after_the_ipoib_header() -> None:
     pair = Pair(qp_type=QPType.UD)
     pair.b.recv(256)
     spoiled, made = without_sums(tcp_frame(b"hello")), tcp_frame(b"hello")
@@ -76,7 +76,7 @@ def test_of_a_datagram_the_checksums_behind_the_ipoib_header() -> None:
     ("qp_type", "bit"),
     [(QPType.RAW_PACKET, DeviceCap.RAW_IP_CSUM), (QPType.UD, DeviceCap.UD_IP_CSUM)],
 )
-def test_without_the_capability_it_is_refused(qp_type: QPType, bit: DeviceCap) -> None:
+def test_checksum_offload_without_capability_is_refused(qp_type: QPType, bit: DeviceCap) -> None:
     less = strict(device_cap_flags=STRICT.caps.device_cap_flags & ~bit)
     for profile, says in ((less, "ip-csum"), (STRICT, None), (MLX5, None)):
         pair = Pair(qp_type=qp_type, profile=profile)
@@ -84,7 +84,7 @@ def test_without_the_capability_it_is_refused(qp_type: QPType, bit: DeviceCap) -
         assert refusal(pair, wr) == ((says, EINVAL) if says else None)
 
 
-def test_soft_roce_neither_refuses_nor_fills_in() -> None:
+def test_checksum_offload_of_soft_roce_is_ignored() -> None:
     pair = Pair(qp_type=QPType.UD, profile=RXE)
     spoiled = b"\x08\0\0\0" + without_sums(tcp_frame(b"hello"))[14:]
     assert send_frame(pair, spoiled, CSUM) == spoiled
@@ -108,7 +108,7 @@ def refusal(pair: Pair, wr: SendWR) -> tuple[str, int] | None:
         (4096 + 15, WCStatus.LOC_LEN_ERR),
     ],
 )
-def test_how_long_a_frame_is(length: int, status: WCStatus) -> None:
+def test_raw_frame_length_limits(length: int, status: WCStatus) -> None:
     pair = raw_pair()
     pair.a.issue(WROpcode.SEND, length)
     pair.a.issue(WROpcode.SEND, 64, wr_id=2)
@@ -119,7 +119,7 @@ def test_how_long_a_frame_is(length: int, status: WCStatus) -> None:
     assert len(sent(pair)) == (2 if good else 0)
 
 
-def test_inline_is_copied_when_posted() -> None:
+def test_raw_inline_is_copied_when_posted() -> None:
     pair = raw_pair()
     made = tcp_frame(b"early")[:60]
     pair.a.poke(0, made)
@@ -129,7 +129,7 @@ def test_inline_is_copied_when_posted() -> None:
     assert [frame.octets for frame in sent(pair)] == [made]
 
 
-def test_a_key_that_is_none_stops_the_send_queue_and_rts_starts_it_again() -> None:
+def test_raw_send_with_an_invalid_lkey_enters_sqe_and_rts_resumes() -> None:
     pair = raw_pair()
     pair.a.post(pair.a.wr(WROpcode.SEND, 64, sg=[pair.a.sge(0, 64, lkey=1)]))
     pair.run()
@@ -156,7 +156,7 @@ def tso(pair: Pair, length: int = 250, mss: int = 100, **fields: Any) -> SendWR:
     return pair.a.wr(WROpcode.TSO, length, at=DATA_AT, **given)
 
 
-def test_a_stream_leaves_in_frames_and_completes_once() -> None:
+def test_tso_on_a_raw_qp_leaves_in_frames_and_completes_once() -> None:
     pair = tso_pair()
     rule(pair.b)
     for at in range(3):
@@ -171,7 +171,7 @@ def test_a_stream_leaves_in_frames_and_completes_once() -> None:
     assert [c.wc_flags for c in pair.b.poll(pair.b.recv_cq)] == [WCFlags.IP_CSUM_OK] * 3
 
 
-def test_a_stream_leaves_in_datagrams() -> None:
+def test_tso_on_a_ud_qp_leaves_in_datagrams() -> None:
     pair = tso_pair(QPType.UD)
     for at in range(3):
         pair.b.recv(256, at=256 * at)
@@ -185,7 +185,7 @@ def test_a_stream_leaves_in_datagrams() -> None:
     assert lengths == [84 + 100, 84 + 100, 84 + 50]
 
 
-def test_the_next_request_waits_for_the_last_piece() -> None:
+def test_tso_next_request_waits_for_the_last_segment() -> None:
     pair = tso_pair(QPType.UD)
     pair.a.post(tso(pair), pair.a.wr(WROpcode.SEND, 8, wr_id=2))
     pair.run()
@@ -195,7 +195,7 @@ def test_the_next_request_waits_for_the_last_piece() -> None:
     assert pair.a.sent() == [(1, WCStatus.SUCCESS), (2, WCStatus.SUCCESS)]
 
 
-def test_the_header_is_copied_when_posted_the_data_when_sent() -> None:
+def test_tso_header_is_copied_when_posted_and_data_read_when_sent() -> None:
     pair = tso_pair()
     pair.a.post(tso(pair))
     pair.a.poke(HDR_AT, bytes(54))
@@ -207,7 +207,7 @@ def test_the_header_is_copied_when_posted_the_data_when_sent() -> None:
 
 
 @pytest.mark.parametrize("qp_type", [QPType.RAW_PACKET, QPType.UD])
-def test_pieces_that_do_not_fit_the_mtu(qp_type: QPType) -> None:
+def test_tso_segments_larger_than_the_mtu(qp_type: QPType) -> None:
     pair = tso_pair(qp_type)
     pair.a.post(tso(pair, 8000, mss=4096))
     pair.run()
@@ -228,31 +228,31 @@ def test_pieces_that_do_not_fit_the_mtu(qp_type: QPType) -> None:
         ("inline-opcode", EINVAL, {"flags": SendFlags.INLINE}),
     ],
 )
-def test_what_is_refused(rule_: str, errno: int, fields: dict[str, Any]) -> None:
+def test_tso_refused(rule_: str, errno: int, fields: dict[str, Any]) -> None:
     pair = tso_pair()
     length = 32 if "flags" in fields else 250
     assert refusal(pair, tso(pair, length, **fields)) == (rule_, errno)
     assert pair.a.qp.sq.posted == 0
 
 
-def test_no_longer_than_the_device_cuts() -> None:
+def test_tso_limit_of_the_device() -> None:
     pair = tso_pair(profile=strict(max_tso=249))
     assert refusal(pair, tso(pair)) == ("tso-length", EINVAL)
     assert refusal(pair, tso(pair, 249)) is None
 
 
-def test_no_header_was_asked_for_at_creation() -> None:
+def test_tso_needs_max_tso_header() -> None:
     pair = tso_pair()
     pair.a.qp.max_tso_header = 0
     assert refusal(pair, tso(pair)) == ("tso-header-length", EINVAL)
 
 
-def test_a_device_that_has_none() -> None:
+def test_tso_on_a_device_without_it() -> None:
     pair = tso_pair(profile=strict(max_tso=0))
     assert refusal(pair, tso(pair)) == ("opcode-support", EOPNOTSUPP)
 
 
-def test_soft_roce_finds_out_later() -> None:
+def test_tso_on_soft_roce_fails_when_executed() -> None:
     pair = tso_pair(QPType.UD, RXE)
     assert refusal(pair, tso(pair)) is None
     pair.run()
@@ -271,7 +271,7 @@ def test_soft_roce_finds_out_later() -> None:
         (QPType.UD, RXE, 0, None),
     ],
 )
-def test_what_create_qp_grants(
+def test_tso_max_tso_header_granted(
     qp_type: QPType, profile: Profile, asked: int, says: tuple[str, int] | None
 ) -> None:
     pair = Pair(profile=profile)
@@ -289,7 +289,7 @@ def test_what_create_qp_grants(
     assert (refused.value.rule, refused.value.errno) == says
 
 
-def test_udp_is_no_stream() -> None:
+def test_tso_of_udp_is_refused() -> None:
     pair = tso_pair()
     pair.a.poke(HDR_AT, bytes(ethernet() / IP() / UDP()))
     assert refusal(pair, replace(tso(pair), hdr_sz=42)) == ("tso-headers", EINVAL)

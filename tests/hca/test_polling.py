@@ -35,7 +35,7 @@ def rule(call: Callable[..., Any], *args: Any) -> str:
     return refused.value.rule
 
 
-def test_a_slot_is_free_when_its_completion_is_read_and_all_leave_at_the_end() -> None:
+def test_start_poll_frees_cqes_at_end_poll() -> None:
     pair, cq = busy()
     hca = pair.a.hca
     used = pair.a.qp.sq.posted - pair.a.qp.sq.freed
@@ -49,7 +49,7 @@ def test_a_slot_is_free_when_its_completion_is_read_and_all_leave_at_the_end() -
     assert rule(polling.start, hca, cq) == "poll-empty"
 
 
-def test_what_is_seen_keeps_its_room_until_the_end() -> None:
+def test_start_poll_cqes_keep_their_room_until_end_poll() -> None:
     pair, cq = busy(cqe=3)
     polling.start(pair.a.hca, cq)
     pair.a.issue(WROpcode.RDMA_WRITE)
@@ -57,7 +57,7 @@ def test_what_is_seen_keeps_its_room_until_the_end() -> None:
     assert cq.dead
 
 
-def test_the_queue_is_locked_meanwhile() -> None:
+def test_start_poll_locks_the_cq() -> None:
     pair, cq = busy()
     hca = pair.a.hca
     polling.start(hca, cq)
@@ -68,19 +68,19 @@ def test_the_queue_is_locked_meanwhile() -> None:
     assert [cqe.wr_id for cqe in polling.poll(hca, cq, 1)] == [8]
 
 
-def test_nothing_is_open_before_the_start() -> None:
+def test_next_poll_before_start_poll() -> None:
     pair, cq = busy()
     for call in (polling.advance, polling.end):
         assert rule(call, pair.a.hca, cq) == "poll-not-open"
     assert rule(polling.read, pair.a.hca, cq, "opcode") == "poll-not-open"
 
 
-def test_a_plain_queue_has_no_start_poll() -> None:
+def test_start_poll_needs_create_cq_ex() -> None:
     pair, cq = busy(None)
     assert rule(polling.start, pair.a.hca, cq) == "cq-not-extended"
 
 
-def test_only_what_was_asked_for_can_be_read() -> None:
+def test_wc_read_needs_its_wc_flag() -> None:
     pair, cq = busy()
     hca = pair.a.hca
     cqe = polling.start(hca, cq)
@@ -96,7 +96,7 @@ def test_only_what_was_asked_for_can_be_read() -> None:
     )
 
 
-def test_timestamps_tell_the_order() -> None:
+def test_wc_read_completion_ts_is_in_order() -> None:
     pair, cq = busy()
     hca = pair.a.hca
     polling.start(hca, cq)
@@ -105,7 +105,7 @@ def test_timestamps_tell_the_order() -> None:
     assert polling.read(hca, cq, "completion_ts") > first
 
 
-def test_an_error_leaves_little_to_read() -> None:
+def test_wc_read_of_an_error_has_few_fields() -> None:
     pair = Pair()
     pair.a.send_cq.fields = int(ASKED | WcEx.QP_NUM)
     pair.a.issue(WROpcode.RDMA_WRITE, rkey=1)
@@ -118,7 +118,7 @@ def test_an_error_leaves_little_to_read() -> None:
     assert [polling.is_undefined(cq, name) for name in ("byte_len", "qp_num")] == [True, False]
 
 
-def test_completions_that_vanish_are_not_given_back_twice() -> None:
+def test_start_poll_with_completions_of_a_destroyed_qp() -> None:
     pair, cq = busy(profile=MLX5)
     polling.start(pair.a.hca, cq)
     polling.advance(pair.a.hca, cq)

@@ -20,31 +20,31 @@ from tests.pairs import Pair
         (0x8001, 0, False),  # of neither
     ],
 )
-def test_partitions(ours: int, theirs: int, heard: bool) -> None:
+def test_pkey_table_of_a_port(ours: int, theirs: int, heard: bool) -> None:
     lab = lab_of(f"pkey set A 0 {ours}", f"pkey set B 0 {theirs}", RECV, SEND, "run 20us")
     assert lab.look("A.cq0.count") == int(heard)
     assert lab.look("B.port.bad_pkey_cntr") == int(not heard)
 
 
-def test_counters_stay_where_they_are_full() -> None:
+def test_port_counters_saturate() -> None:
     hca = Pair().world.nodes["A"]
     hca.drops["qkey"] = 70_000
     assert (port.qkey_viol_cntr(hca), port.bad_pkey_cntr(hca)) == (0xFFFF, 0)
 
 
-def test_only_active_is_left_or_reached_with_an_event() -> None:
+def test_port_events_when_active_is_left_or_reached() -> None:
     hca = Pair().world.nodes["A"]
     for state in (PortState.ARMED, PortState.INIT, PortState.ACTIVE_DEFER, PortState.ACTIVE):
         port.set_state(hca, state)
     assert [e for e, _ in hca.async_events] == [AsyncEvent.PORT_ERR, AsyncEvent.PORT_ACTIVE]
 
 
-def test_nothing_moves_unless_active() -> None:
+def test_port_moves_packets_only_when_active() -> None:
     lab = lab_of("port B ARMED", RECV, SEND, "run 20us")
     assert (lab.look("A.cq0.count"), lab.look("B.port.drops")) == (0, 1)
 
 
-def test_an_address_that_is_gone_gets_nothing() -> None:
+def test_a_removed_gid_receives_nothing() -> None:
     lab = lab_of("gid del B 10.0.0.2", RECV, SEND, "run 20us")
     assert (lab.look("A.cq0.count"), lab.look("B.port.drops")) == (0, 1)
     well(lab, "gid add B 10.0.0.2")
@@ -52,7 +52,7 @@ def test_an_address_that_is_gone_gets_nothing() -> None:
     assert lab.look("A.cq0.count") == 1
 
 
-def test_another_speed_is_told_once_by_those_who_tell_it() -> None:
+def test_speed_change_raises_one_event_by_device() -> None:
     told = AsyncEvent.DEVICE_SPEED_CHANGE
     for profile, count in ((None, 1), (RXE, 0)):
         world = (Pair() if profile is None else Pair(profile=profile)).world

@@ -100,7 +100,7 @@ def test_what_post_send_refuses(rule: str, errno: int, argument: str, make: Make
         listed(4, 4, opcode=ADD),
     ],
 )
-def test_what_is_just_allowed(make: Make) -> None:
+def test_post_send_at_the_limits(make: Make) -> None:
     pair = Pair(cap=SMALL)
     pair.a.post(make(pair.a))
     assert len(pair.records(Kind.SEND_POSTED)) == 1
@@ -130,7 +130,7 @@ def test_what_post_send_refuses_where_the_driver_looks_at_atomics(
 @pytest.mark.parametrize("profile", [STRICT, MLX5], ids=lambda profile: profile.name)
 @pytest.mark.parametrize("opcode", [ADD, SWAP, WROpcode.ATOMIC_WRITE])
 @pytest.mark.parametrize("length", [0, 4, 7, 9, 16])
-def test_an_atomic_of_another_length_fails_without_a_packet(
+def test_atomic_of_another_length_fails_without_a_packet(
     profile: Profile, opcode: WROpcode, length: int
 ) -> None:
     """IBA 10.8.3 lists it under Local Length Error; the peer notices nothing."""
@@ -169,7 +169,7 @@ def spoil(end: End, wrong: frozenset[str]) -> SendWR:
     return end.wr(opcode, sg=sg, flags=flags)
 
 
-def test_of_several_reasons_the_first_is_told() -> None:
+def test_post_send_reports_the_first_error() -> None:
     """State, opcode, room, number of SGEs, length, flags, what the opcode asks."""
     order = [
         "send-state",
@@ -201,7 +201,7 @@ def test_of_several_reasons_the_first_is_told() -> None:
         (QPState.ERR, True, True),
     ],
 )
-def test_in_which_states_one_may_post(state: QPState, sends: bool, receives: bool) -> None:
+def test_post_send_and_post_recv_by_state(state: QPState, sends: bool, receives: bool) -> None:
     pair = Pair(peer_state=min(state, QPState.RTS))
     if state in (QPState.SQD, QPState.ERR):
         pair.b.modify(qp_state=state)
@@ -222,7 +222,7 @@ def test_in_which_states_one_may_post(state: QPState, sends: bool, receives: boo
 
 # --------------------------------------------------------------------------- the prefix rule
 @covers("S003")
-def test_what_is_before_the_bad_one_stays_posted() -> None:
+def test_post_send_keeps_the_requests_before_bad_wr() -> None:
     pair = Pair(cap=SMALL)
     a = pair.a
     with pytest.raises(Refused) as caught:
@@ -232,7 +232,7 @@ def test_what_is_before_the_bad_one_stays_posted() -> None:
     assert a.sent() == [(1, OK)]
 
 
-def test_the_same_for_receives() -> None:
+def test_post_recv_keeps_the_requests_before_bad_wr() -> None:
     pair = Pair(cap=SMALL)
     b = pair.b
     good, bad = RecvWR(1, pieces(b, 8)), RecvWR(2, pieces(b, 1, 1, 1))
@@ -260,7 +260,7 @@ def test_what_post_recv_refuses(lengths: tuple[int, ...], rule: str, number: int
     assert image(pair.world) == before
 
 
-def test_an_empty_list_is_a_legal_nothing() -> None:
+def test_post_send_of_a_null_list_succeeds() -> None:
     pair = Pair()
     before = image(pair.world)
     pair.a.post()
@@ -324,7 +324,7 @@ def test_a_length_of_0_means_2_to_the_31() -> None:
     assert pair.a.sent() == [(1, WCStatus.LOC_PROT_ERR)]
 
 
-def test_the_lists_may_be_changed_after_the_call() -> None:
+def test_post_send_copies_the_wr_list() -> None:
     """[S2]: the WR and its list are the caller's again; each wr_id comes back as it was given."""
     pair = Pair()
     pair.b.recv()

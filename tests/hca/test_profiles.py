@@ -21,10 +21,10 @@ from rdmalab.hca import (
     qp_lifecycle,
     srq_lifecycle,
 )
-from rdmalab.hca.attributes import ah_attr_of
-from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.qp import Capacity
-from rdmalab.hca.srq import Parts, SrqCapacity
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.qp import Capacity, Extended, Parts
+from rdmalab.hca.srq import SrqCapacity
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
@@ -90,7 +90,7 @@ def no_place_for_bad_wr(profile: Profile) -> Any:
 
 def _extended(profile: Profile) -> End:
     end = Pair(profile=profile).a
-    end.qp.ex = extended.Extended(int(sum(SendOps)))
+    end.qp.ex = Extended(int(sum(SendOps)))
     end.world.begin_event()
     extended.start(end.hca, end.qp, 1)
     return end
@@ -1139,14 +1139,14 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("cell", "other", "scenario", "strict", "there"), ROWS)
-def test_one_cell_turns_one_outcome(
+def test_each_profile_cell_changes_one_outcome(
     cell: str, other: Any, scenario: Scenario, strict: Any, there: Any
 ) -> None:
     assert scenario(STRICT) == strict
     assert scenario(replace(STRICT, **{cell: other})) == there
 
 
-def test_every_cell_that_is_asked_has_its_row() -> None:
+def test_every_profile_cell_has_a_row_in_this_test() -> None:
     asked = set()
     for room in ("hca", "world"):
         for path in (Path(__file__).parents[2] / "rdmalab" / room).rglob("*.py"):

@@ -11,13 +11,13 @@ steps = st.integers(-WINDOW, WINDOW - 1)
 
 
 @given(psns, steps)
-def test_diff_says_how_many_steps_it_was(psn: int, step: int) -> None:
+def test_psn_diff(psn: int, step: int) -> None:
     """Anywhere on the circle, over its seam too."""
     assert diff((psn + step) & MASK, psn) == step
 
 
 @given(psns, psns)
-def test_what_is_newer_one_way_is_older_the_other(one: int, other: int) -> None:
+def test_psn_order_is_antisymmetric(one: int, other: int) -> None:
     distance = diff(one, other)
     assert -WINDOW <= distance < WINDOW
     assert diff(other, one) == (distance if distance == -WINDOW else -distance)
@@ -35,5 +35,5 @@ def test_what_is_newer_one_way_is_older_the_other(one: int, other: int) -> None:
         (5, 0xFFFFFE, 7),
     ],
 )
-def test_by_hand(newer: int, older: int, distance: int) -> None:
+def test_psn_diff_by_hand(newer: int, older: int, distance: int) -> None:
     assert diff(newer, older) == distance

@@ -1,8 +1,7 @@
 """Queue pairs as data: slots, serials, and what RESET leaves."""
 
 from rdmalab.hca.qp import Capacity, QueuePair, RecvQueue, SendQueue
-from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.hca.wr import RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.records import A, B, Kind, kind_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import WROpcode
@@ -13,7 +12,7 @@ def send(serial: int) -> SendWqe:
     return SendWqe(serial, SendWR(WROpcode.SEND), None, None, 0, [], 0, None, True, 0, 0)
 
 
-def test_a_send_queue_gives_slots_back_up_to_a_serial() -> None:
+def test_sq_frees_slots_up_to_a_serial() -> None:
     queue = SendQueue(4, serial=10)
     for serial in (10, 11, 12):
         queue.push(send(serial))
@@ -25,7 +24,7 @@ def test_a_send_queue_gives_slots_back_up_to_a_serial() -> None:
     assert (queue.posted, queue.freed) == (13, 13)
 
 
-def test_a_receive_queue_does_too() -> None:
+def test_rq_frees_slots_up_to_a_serial() -> None:
     queue = RecvQueue(4, serial=3)
     for serial in (3, 4):
         queue.push(RecvWqe(serial, RecvWR(), [], 0))
@@ -35,7 +34,7 @@ def test_a_receive_queue_does_too() -> None:
     assert (queue.posted, queue.freed) == (5, 5)
 
 
-def test_clearing_keeps_identity_and_serials() -> None:
+def test_qp_clear_keeps_number_and_serials() -> None:
     qp = QueuePair("A", 0x11, QPType.RC, Capacity(max_send_wr=2))
     qp.pd, qp.send_cq, qp.sq_sig_all = 4, 5, True
     qp.sq.push(send(0))

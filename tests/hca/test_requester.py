@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from rdmalab.hca import mr
-from rdmalab.hca.request_packets import ACK_EVERY
-from rdmalab.hca.requester import reason_to_wait
+from rdmalab.hca.requester import ACK_EVERY, reason_to_wait
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import MTU, QPState
@@ -32,7 +31,7 @@ def ready(**options: Any) -> Pair:
 # --------------------------------------------------------------------------- segmentation
 @pytest.mark.parametrize("mtu", list(MTU))
 @pytest.mark.parametrize("opcode", [SEND, WRITE])
-def test_a_message_is_cut_into_full_packets(mtu: MTU, opcode: WROpcode) -> None:
+def test_a_message_is_segmented_by_path_mtu(mtu: MTU, opcode: WROpcode) -> None:
     name, full = opcode.name, mtu.octets
     shapes = {
         0: ["ONLY psn={}"],
@@ -60,7 +59,7 @@ def test_a_message_is_cut_into_full_packets(mtu: MTU, opcode: WROpcode) -> None:
     assert len(pair.a.sent()) == len(shapes)
 
 
-def test_only_the_first_packet_of_a_write_says_where_to() -> None:
+def test_only_the_first_packet_of_a_write_has_a_reth() -> None:
     pair = Pair()
     pair.a.issue(WRITE, 600, to=40)
     pair.run()
@@ -95,7 +94,7 @@ def test_a_read_takes_a_psn_for_each_packet_of_its_response() -> None:
     assert [status for _, status in pair.a.sent()] == [OK] * 4
 
 
-def test_scattered_pieces_are_one_message() -> None:
+def test_sge_list_is_one_message() -> None:
     """Gather and scatter lists need not match, nor end at packets."""
     pair = Pair()
     pair.a.poke(0, bytes(range(256)) * 3)
@@ -123,7 +122,7 @@ def test_solicited_stands_on_the_last_packet_of_what_takes_a_receive(opcode: WRO
         assert pair.a.sent() == [(1, OK)] * 2
 
 
-def test_an_ack_is_asked_for_at_the_end_of_each_message_and_of_each_read_and_atomic() -> None:
+def test_ack_req_at_the_end_of_each_message_read_and_atomic() -> None:
     pair = ready()
     for opcode, length in ((SEND, 600), (WRITE, 8), (READ, 600), (ADD, 8), (SWAP, 8)):
         pair.a.issue(opcode, length)
@@ -131,7 +130,7 @@ def test_an_ack_is_asked_for_at_the_end_of_each_message_and_of_each_read_and_ato
     assert [p.ack_req for p in pair.packets("A")] == [False, False, True, True, True, True, True]
 
 
-def test_a_long_message_asks_now_and_then() -> None:
+def test_ack_req_within_a_long_message() -> None:
     pair = Pair()
     pair.a.issue(WRITE, 200 * 256)
     pair.run()
@@ -154,7 +153,7 @@ def test_the_immediate_travels_in_network_order_on_the_last_packet(opcode: WROpc
     assert cqe.imm_data == stored
 
 
-def test_atomics_say_their_operands() -> None:
+def test_atomic_eth_has_the_operands() -> None:
     pair = Pair()
     pair.a.issue(SWAP, compare_add=3, swap=9, to=16)
     pair.a.issue(ADD, compare_add=5)
@@ -167,7 +166,7 @@ def test_atomics_say_their_operands() -> None:
 
 
 # --------------------------------------------------------------------------- when data is read
-def test_inline_data_is_taken_at_post_and_its_key_is_not_asked() -> None:
+def test_inline_data_is_copied_when_posted_and_its_lkey_is_not_checked() -> None:
     pair = ready()
     pair.a.poke(0, b"before")
     pair.lose("A", 1)
@@ -179,7 +178,7 @@ def test_inline_data_is_taken_at_post_and_its_key_is_not_asked() -> None:
     assert pair.a.sent() == [(1, OK)]
 
 
-def test_other_data_is_read_when_it_is_sent_and_when_it_is_sent_again() -> None:
+def test_data_is_read_when_sent_and_when_retransmitted() -> None:
     """[S0] warns: a buffer changed before its completion may be sent as a mixture."""
     pair = ready()
     pair.a.poke(0, b"1" * 512)
@@ -191,7 +190,7 @@ def test_other_data_is_read_when_it_is_sent_and_when_it_is_sent_again() -> None:
     assert pair.b.peek(0, 512) == b"1" * 256 + b"2" * 256
 
 
-def test_a_message_of_no_bytes_asks_for_no_key() -> None:
+def test_lkey_is_not_checked_for_zero_length() -> None:
     pair = ready()
     for opcode in (SEND, WRITE, READ, WRITE_IMM):
         pair.a.issue(opcode, 0, remote_addr=5, rkey=0xBAD)
@@ -236,9 +235,7 @@ def second_piece(pair: Pair) -> list[SGE]:
     "sg", [bad_key, rkey_for_lkey, stale_key, key_of_another_pd, beyond, before, second_piece]
 )
 @pytest.mark.parametrize("opcode", [SEND, WRITE_IMM])
-def test_a_wr_that_cannot_be_gathered_fails_after_those_before_it(
-    opcode: WROpcode, sg: Any
-) -> None:
+def test_lkey_error_completes_after_earlier_requests(opcode: WROpcode, sg: Any) -> None:
     """Nothing of it is sent; those behind are flushed; the peer notices nothing."""
     pair = ready()
     wrs = [pair.a.wr(SEND, wr_id=1), pair.a.wr(READ, 600, wr_id=2)]
@@ -259,7 +256,7 @@ def test_a_wr_that_cannot_be_gathered_fails_after_those_before_it(
     assert pair.b.qp.state is QPState.RTS
 
 
-def test_a_message_may_fail_half_way() -> None:
+def test_lkey_error_in_the_middle_of_a_message() -> None:
     """What was sent stays sent: the peer waits for the rest for ever."""
     pair = ready()
     pair.a.issue(SEND, sg=[pair.a.sge(0, 256), pair.a.sge(pair.mr_bytes, 8)])
@@ -348,7 +345,9 @@ def test_half_of_the_psn_circle_is_the_most_that_is_outstanding() -> None:
 # --------------------------------------------------------------------------- going back
 @pytest.mark.parametrize("opcode", [SEND, WRITE])
 @pytest.mark.parametrize("psn", [0, 0xFFFFFE])
-def test_going_back_continues_the_message_where_it_was_lost(opcode: WROpcode, psn: int) -> None:
+def test_retransmission_continues_the_message_at_the_lost_packet(
+    opcode: WROpcode, psn: int
+) -> None:
     """MIDDLE stays MIDDLE and LAST stays LAST; a WRITE needs no second RETH."""
     name = opcode.name
     whole = ["FIRST", "MIDDLE", "LAST"]
@@ -364,7 +363,7 @@ def test_going_back_continues_the_message_where_it_was_lost(opcode: WROpcode, ps
         assert pair.b.peek(0, 600) == pair.a.peek(0, 600)
 
 
-def test_everything_after_the_loss_is_sent_again() -> None:
+def test_retransmission_sends_everything_after_the_loss() -> None:
     pair = ready()
     pair.lose("A", 2)
     pair.a.post(*[pair.a.wr(SEND, wr_id=wr_id) for wr_id in range(4)])
@@ -386,7 +385,7 @@ def test_everything_after_the_loss_is_sent_again() -> None:
 
 @pytest.mark.parametrize("psn", [0, 0xFFFFFE])
 @pytest.mark.parametrize("lost", [1, 2, 3, 4])
-def test_the_missing_part_of_a_read_is_asked_for_again(psn: int, lost: int) -> None:
+def test_retransmission_of_the_missing_part_of_a_read(psn: int, lost: int) -> None:
     """A new RETH, and the PSN of the packet that is missing."""
     pair = ready(psn=psn)
     pair.b.poke(0, bytes(range(250)) * 4)
@@ -404,7 +403,7 @@ def test_the_missing_part_of_a_read_is_asked_for_again(psn: int, lost: int) -> N
     assert len(pair.packets("A")) == 2
 
 
-def test_a_read_behind_a_loss_is_asked_for_again_from_its_beginning() -> None:
+def test_retransmission_of_a_whole_read_after_a_loss() -> None:
     pair = ready()
     pair.lose("A", 1)
     pair.a.post(pair.a.wr(SEND), pair.a.wr(READ, 600), pair.a.wr(ADD))
@@ -416,7 +415,7 @@ def test_a_read_behind_a_loss_is_asked_for_again_from_its_beginning() -> None:
     ]
 
 
-def test_going_back_does_not_count_reads_twice() -> None:
+def test_retransmission_counts_a_read_once_in_max_rd_atomic() -> None:
     """max_rd_atomic is as free after the retry as it was before it."""
     pair = ready(rd_atomic=2, dest_rd_atomic=2)
     pair.lose("A", 1, 3, 4)

@@ -10,7 +10,7 @@ from tests.pairs import Pair
 SEND, WRITE = WROpcode.SEND, WROpcode.RDMA_WRITE
 
 
-def test_polling_hands_out_the_oldest_and_no_more_than_asked() -> None:
+def test_poll_cq_returns_the_oldest_up_to_num_entries() -> None:
     pair = Pair()
     for wr_id in range(5):
         pair.a.issue(WRITE, wr_id=wr_id)

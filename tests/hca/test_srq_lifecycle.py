@@ -14,6 +14,16 @@ def lab_with(profile: Profile = STRICT, max_wr: int = 8) -> Lab:
     return shared(qps=0, profile=profile, max_wr=max_wr)
 
 
+def test_an_srq_waits_for_the_ack_of_its_limit_event() -> None:
+    lab = lab_with()
+    for line in ("post_srq_recv B.srq0", "modify_srq B.srq0 srq_limit=2", "get_async_event B"):
+        well(lab, line)
+    no = refusal(lab, "destroy_srq B.srq0")
+    assert (no.rule, no.errno) == ("async-unacked", EAGAIN)
+    well(lab, "ack_async_event B")
+    well(lab, "destroy_srq B.srq0")
+
+
 # --------------------------------------------------------------------------- sizes
 @pytest.mark.parametrize(
     ("profile", "asked", "granted"),
@@ -22,7 +32,7 @@ def lab_with(profile: Profile = STRICT, max_wr: int = 8) -> Lab:
         (MLX5, 100, 127), (MLX5, 4, 7), (MLX5, 8, 15),
     ],
 )  # fmt: skip
-def test_so_many_can_be_posted(profile: Profile, asked: int, granted: int) -> None:
+def test_post_srq_recv_up_to_max_wr(profile: Profile, asked: int, granted: int) -> None:
     lab = lab_with(profile, asked)
     assert well(lab, "query_srq B.srq0").value.max_wr == granted
     for _ in range(granted):
@@ -35,20 +45,20 @@ def test_so_many_can_be_posted(profile: Profile, asked: int, granted: int) -> No
     ("sizes", "argument"),
     [("max_wr=0", "max_wr"), ("max_wr=4097", "max_wr"), ("max_wr=1 max_sge=9", "max_sge")],
 )
-def test_sizes_beyond_the_device(sizes: str, argument: str) -> None:
+def test_create_srq_beyond_the_device_limits(sizes: str, argument: str) -> None:
     no = refusal(lab_with(), f"create_srq B.srq1 pd=B.pd0 {sizes}")
     assert (no.rule, no.errno, no.argument) == ("srq-range", EINVAL, argument)
 
 
 @pytest.mark.parametrize(("profile", "got"), [(STRICT, 0), (RXE, 1)])
-def test_no_sge_at_all(profile: Profile, got: int) -> None:
+def test_create_srq_max_sge_0(profile: Profile, got: int) -> None:
     lab = lab_with(profile)
     well(lab, "create_srq B.srq1 pd=B.pd0 max_wr=1 max_sge=0 srq_limit=1")
     cap = well(lab, "query_srq B.srq1").value
     assert (cap.max_sge, cap.srq_limit) == (got, 0)  # the limit is ignored here
 
 
-def test_there_is_a_limit_to_their_number() -> None:
+def test_create_srq_limit_of_the_device() -> None:
     lab = lab_with()
     for number in range(1, 64):
         well(lab, f"create_srq B.srq{number} pd=B.pd0 max_wr=1")
@@ -56,7 +66,7 @@ def test_there_is_a_limit_to_their_number() -> None:
 
 
 # --------------------------------------------------------------------------- modify_srq
-def test_what_soft_roce_answered() -> None:
+def test_create_srq_as_soft_roce_answered() -> None:
     """post_errno.json, objects, modify_srq: in this order, on an SRQ of max_wr 8."""
     lab = lab_with(RXE)
     for change, errno, after in (
@@ -96,13 +106,13 @@ def test_what_modify_srq_refuses(profile: Profile, change: str, rule: str, argum
     assert everything(lab)[0] == before
 
 
-def test_only_what_the_mask_names_is_changed() -> None:
+def test_modify_srq_changes_what_the_mask_names() -> None:
     lab = lab_with()
     well(lab, "modify_srq B.srq0 max_wr=4 srq_limit=3 srq_attr_mask=MAX_WR")
     assert (ask(lab, "B.srq0.capacity"), ask(lab, "B.srq0.limit")) == (4, 0)
 
 
-def test_a_smaller_queue_than_the_limit_of_now() -> None:
+def test_modify_srq_max_wr_below_srq_limit() -> None:
     """Even if the same call lowers the limit; only where a limit may be undercut does it matter."""
     lab = lab_with(RXE)
     well(lab, "modify_srq B.srq0 srq_limit=5")
@@ -112,7 +122,7 @@ def test_a_smaller_queue_than_the_limit_of_now() -> None:
 
 
 @pytest.mark.parametrize(("profile", "reads"), [(STRICT, True), (RXE, False)])
-def test_a_broken_srq_is_not_changed(profile: Profile, reads: bool) -> None:
+def test_modify_srq_in_error_is_refused(profile: Profile, reads: bool) -> None:
     lab = lab_with(profile)
     well(lab, "fault srq_error srq=B.srq0")
     assert refusal(lab, "modify_srq B.srq0 srq_limit=1").rule == "srq-error"
@@ -120,7 +130,7 @@ def test_a_broken_srq_is_not_changed(profile: Profile, reads: bool) -> None:
 
 
 # --------------------------------------------------------------------------- posting
-def test_the_requests_before_the_bad_one_stay() -> None:
+def test_post_srq_recv_keeps_the_requests_before_bad_wr() -> None:
     lab = lab_with()
     sges = "sg=B.mr0[0:1],B.mr0[1:2],B.mr0[2:3]"
     no = refusal(lab, f"post_srq_recv B.srq0 wr={{wr_id=1}} wr={{wr_id=2 {sges}}} wr={{wr_id=3}}")
@@ -129,13 +139,13 @@ def test_the_requests_before_the_bad_one_stay() -> None:
 
 
 @pytest.mark.parametrize(("profile", "errno"), [(STRICT, EINVAL), (RXE, EINVAL), (MLX5, ENOMEM)])
-def test_such_a_queue_pair_takes_no_receive_of_its_own(profile: Profile, errno: int) -> None:
+def test_post_recv_on_a_qp_with_srq_is_refused(profile: Profile, errno: int) -> None:
     no = refusal(shared(qps=1, profile=profile), "post_recv B.qp1 sg=B.mr0[0:8]")
     assert (no.rule, no.errno) == ("recv-shared", errno)
 
 
 # --------------------------------------------------------------------------- who uses what
-def test_nothing_goes_while_it_is_used() -> None:
+def test_destroy_srq_in_use_is_ebusy() -> None:
     lab = shared(qps=1)
     assert refusal(lab, "destroy_srq B.srq0").errno == EBUSY
     well(lab, "destroy_qp B.qp1")
@@ -147,7 +157,7 @@ def test_nothing_goes_while_it_is_used() -> None:
     assert refusal(lab, "post_srq_recv B.srq0").rule == "use-after-destroy"
 
 
-def test_what_xrc_objects_hold() -> None:
+def test_xrc_objects_in_use_are_ebusy() -> None:
     lab = xrc()
     assert refusal(lab, "destroy_cq B.cq1").errno == EBUSY
     assert refusal(lab, "close_xrcd B.xrcd0").message.endswith("1 SRQ and 1 QP")
@@ -178,7 +188,7 @@ def test_an_xrc_srq_is_held_by_a_message_under_way() -> None:
         (RXE, "srq_type=XRC", "srq-type-support", EOPNOTSUPP),
     ],
 )
-def test_which_srqs_there_are(profile: Profile, parts: str, rule: str, errno: int) -> None:
+def test_create_srq_ex_refused(profile: Profile, parts: str, rule: str, errno: int) -> None:
     no = refusal(lab_with(profile), f"create_srq_ex B.srq1 pd=B.pd0 max_wr=1 {parts}")
     assert (no.rule, no.errno) == (rule, errno)
 
@@ -188,7 +198,7 @@ def test_an_xrc_srq_needs_a_cq_too() -> None:
     assert (no.rule, no.legal) == ("srq-parts", "cq=B.cq0")
 
 
-def test_each_has_a_number() -> None:
+def test_each_xrc_srq_has_a_number() -> None:
     assert well(xrc(), "get_srq_num B.srq0").value == 0x31
     assert refusal(lab_with(RXE), "get_srq_num B.srq0").errno == EOPNOTSUPP
 
@@ -202,7 +212,7 @@ def test_each_has_a_number() -> None:
         ("fd=5 oflag=O_CREAT", "fd=5 oflag=O_CREAT|O_EXCL", "xrcd-exists", EINVAL),
     ],
 )
-def test_how_a_domain_is_not_opened(before: str, how: str, rule: str, errno: int) -> None:
+def test_open_xrcd_refused(before: str, how: str, rule: str, errno: int) -> None:
     lab = Lab()
     if before:
         well(lab, f"open_xrcd A.xrcd0 {before}")
@@ -210,7 +220,7 @@ def test_how_a_domain_is_not_opened(before: str, how: str, rule: str, errno: int
     assert (no.rule, no.errno) == (rule, errno)
 
 
-def test_one_file_is_one_domain() -> None:
+def test_open_xrcd_of_one_file_is_one_domain() -> None:
     lab = Lab()
     for name, how in (
         ("xrcd0", "fd=5 oflag=O_CREAT|O_EXCL"), ("xrcd1", "fd=5"), ("xrcd2", "fd=6 oflag=O_CREAT"),
@@ -228,7 +238,7 @@ def test_soft_roce_has_no_xrc() -> None:
     assert refusal(lab, "create_qp B.qp1 qp_type=XRC_RECV").errno == EINVAL
 
 
-def test_a_shared_queue_pair_lives_until_the_last_has_closed_it() -> None:
+def test_xrc_qp_opened_twice_is_destroyed_with_the_last_close() -> None:
     lab = xrc("open_qp B.qp2 xrcd=B.xrcd0 qp_num=B.qp1")
     assert ask(lab, "B.qp2.qp_num") == ask(lab, "B.qp1.qp_num")
     well(lab, "destroy_qp B.qp2")
@@ -248,7 +258,7 @@ def test_a_shared_queue_pair_lives_until_the_last_has_closed_it() -> None:
         ("B.xrcd0", "B.qp1", "qp_type=RC"),
     ],
 )
-def test_what_cannot_be_shared(xrcd: str, qp_num: str, more: str) -> None:
+def test_open_qp_refused(xrcd: str, qp_num: str, more: str) -> None:
     lab = xrc("open_xrcd B.xrcd9 oflag=O_CREAT")
     no = refusal(lab, f"open_qp B.qp2 xrcd={xrcd} qp_num={qp_num} {more}")
     assert (no.rule, no.errno) == ("qp-open", EINVAL)

@@ -1,9 +1,19 @@
 """Which queue pairs a frame goes to: rules, their order, twins, defaults."""
 
+from dataclasses import replace
+from errno import EBUSY, EINVAL, ENOMEM, ENXIO, EOPNOTSUPP, EPERM
+from typing import Any
+
 import pytest
 
+from rdmalab.command import Refused
+from rdmalab.hca import qp_lifecycle, steering
+from rdmalab.hca.objects import FlowAttr, FlowSpec
 from rdmalab.hca.steering import facts, sniffers, spelled_field, steer
 from rdmalab.spec.flows import FlowFlags, FlowType
+from rdmalab.spec.limits import DeviceCap, LinkLayer
+from rdmalab.spec.profiles import STRICT, Profile
+from rdmalab.spec.states import QPType
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import ipv4_gid
 from tests.pairs import End, Pair
@@ -31,7 +41,7 @@ def other(pair: Pair) -> End:
         ("dst_port", 80, 1234),
     ],
 )
-def test_each_field_is_asked(name: str, value: int, wrong: int) -> None:
+def test_flow_rule_compares_each_field(name: str, value: int, wrong: int) -> None:
     pair = raw_pair()
     rule(pair.b, FlowType.NORMAL, priority=0, flags=0, **{name: value})
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
@@ -40,18 +50,18 @@ def test_each_field_is_asked(name: str, value: int, wrong: int) -> None:
     assert steer(pair.b.hca, FRAME) == []
 
 
-def test_all_that_a_rule_says_must_fit() -> None:
+def test_flow_rule_needs_all_its_fields_to_match() -> None:
     pair = raw_pair()
     rule(pair.b, dst_mac=B, dst_port=81)
     assert steer(pair.b.hca, FRAME) == []
 
 
-def test_ports_are_those_of_tcp_or_udp_only() -> None:
+def test_flow_rule_ports_are_of_tcp_or_udp() -> None:
     assert "dst_port" not in facts(Frame(bytes(14)))
     assert facts(Frame(udp_frame(dport=9)))["dst_port"] == 9
 
 
-def test_a_lower_priority_number_is_asked_first() -> None:
+def test_flow_priority_lower_number_first() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, priority=5, dst_mac=B)
@@ -60,7 +70,7 @@ def test_a_lower_priority_number_is_asked_first() -> None:
     assert steer(pair.b.hca, Frame(udp_frame())) == [pair.b.qp.number]
 
 
-def test_dont_trap_lets_the_frame_go_on() -> None:
+def test_flow_dont_trap_lets_the_frame_go_on() -> None:
     pair = raw_pair()
     second, third = other(pair), other(pair)
     rule(second, priority=1, flags=FlowFlags.DONT_TRAP, dst_port=80)
@@ -69,7 +79,7 @@ def test_dont_trap_lets_the_frame_go_on() -> None:
     assert steer(pair.b.hca, FRAME) == [second.qp.number, pair.b.qp.number]
 
 
-def test_dont_trap_goes_on_to_the_defaults_too() -> None:
+def test_flow_dont_trap_goes_on_to_the_defaults() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, flags=FlowFlags.DONT_TRAP, dst_port=80)
@@ -77,7 +87,7 @@ def test_dont_trap_goes_on_to_the_defaults_too() -> None:
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number, second.qp.number]
 
 
-def test_rules_that_say_the_same_share_each_gets_one_copy() -> None:
+def test_flow_rules_that_are_equal_get_one_copy_each() -> None:
     pair = raw_pair()
     second = other(pair)
     for end in (pair.b, second, second):
@@ -85,7 +95,7 @@ def test_rules_that_say_the_same_share_each_gets_one_copy() -> None:
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number, second.qp.number]
 
 
-def test_the_default_gets_what_no_rule_took() -> None:
+def test_flow_default_gets_what_no_rule_took() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, dst_port=80)
@@ -94,7 +104,7 @@ def test_the_default_gets_what_no_rule_took() -> None:
     assert steer(pair.b.hca, Frame(udp_frame())) == [second.qp.number]
 
 
-def test_the_multicast_default_comes_before_it_for_groups_only() -> None:
+def test_flow_multicast_default_is_before_the_default() -> None:
     pair = raw_pair()
     second = other(pair)
     rule(pair.b, FlowType.ALL_DEFAULT)
@@ -104,15 +114,104 @@ def test_the_multicast_default_comes_before_it_for_groups_only() -> None:
     assert steer(pair.b.hca, FRAME) == [pair.b.qp.number]
 
 
-def test_sniffers_stand_beside_all_that() -> None:
+def test_flow_sniffers_get_a_copy_besides() -> None:
     pair = raw_pair()
     rule(pair.b, FlowType.SNIFFER)
     assert sniffers(pair.b.hca) == [pair.b.qp.number]
     assert steer(pair.b.hca, FRAME) == []
 
 
-def test_fields_as_a_person_writes_them() -> None:
+def test_flow_fields_as_text() -> None:
     assert spelled_field("dst_mac", 0x02000A000001) == MAC_A
     assert spelled_field("dst_ip", ipv4_gid("10.0.0.2")) == "10.0.0.2"
     assert spelled_field("ether_type", 0x800) == "0x800"
     assert spelled_field("dst_port", 80) == "80"
+
+
+_ON = FlowFlags.DONT_TRAP
+
+
+def strict(**caps: Any) -> Profile:
+    return replace(STRICT, caps=replace(STRICT.caps, **caps))
+
+
+def test_create_flow_on_a_device_without_steering() -> None:
+    bits = STRICT.caps.device_cap_flags & ~DeviceCap.MANAGED_FLOW_STEERING
+    pair = raw_pair(profile=strict(device_cap_flags=bits))
+    with pytest.raises(Refused) as refused:
+        rule(pair.b)
+    assert (refused.value.rule, refused.value.errno) == ("flow-support", ENXIO)
+
+
+def test_create_flow_needs_cap_net_raw() -> None:
+    pair = raw_pair()
+    pair.b.hca.profile = strict(cap_net_raw=0)
+    with pytest.raises(Refused) as refused:
+        rule(pair.b)
+    assert (refused.value.rule, refused.value.errno) == ("net-raw", EPERM)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "attr", "spec", "argument"),
+    [
+        ("flow-port", FlowAttr(port=2), FlowSpec(), "port"),
+        ("flow-port", FlowAttr(port=0), FlowSpec(), "port"),
+        ("flow-type", FlowAttr(9), FlowSpec(), "type"),  # type: ignore[arg-type]
+        ("flow-spec", FlowAttr(FlowType.SNIFFER), FlowSpec(dst_port=80), "dst_port"),
+        ("flow-spec", FlowAttr(FlowType.ALL_DEFAULT), FlowSpec(dst_mac=0), "dst_mac"),
+        ("flow-spec", FlowAttr(FlowType.MC_DEFAULT, flags=_ON), FlowSpec(), "flags"),
+    ],
+)  # fmt: skip
+def test_create_flow_refuses_contradicting_rules(
+    wrong: str, attr: FlowAttr, spec: FlowSpec, argument: str
+) -> None:
+    pair = raw_pair()
+    with pytest.raises(Refused) as refused:
+        steering.create(pair.b.hca, pair.b.qp, attr, spec)
+    assert (refused.value.rule, refused.value.errno) == (wrong, EINVAL)
+    assert refused.value.argument == argument
+    assert not pair.b.hca.flows.items
+
+
+@pytest.mark.parametrize("qp_type", [QPType.RC, QPType.UD])
+def test_create_flow_needs_a_raw_packet_qp(qp_type: QPType) -> None:
+    pair = Pair(qp_type=qp_type)
+    with pytest.raises(Refused) as refused:
+        rule(pair.b)
+    assert refused.value.rule == "flow-qp-type"
+
+
+def test_create_flow_limit_of_rules() -> None:
+    pair = raw_pair(profile=strict(max_flow=1))
+    rule(pair.b)
+    with pytest.raises(Refused) as refused:
+        rule(pair.b)
+    assert refused.value.errno == ENOMEM
+
+
+def test_destroy_qp_with_flows_is_ebusy() -> None:
+    pair = raw_pair()
+    made = rule(pair.b)
+    with pytest.raises(Refused) as refused:
+        qp_lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
+    assert refused.value.errno == EBUSY
+    assert "1 flow rule" in refused.value.message
+    steering.destroy(pair.b.hca, made)
+    qp_lifecycle.destroy_qp(pair.b.hca, pair.b.qp)
+
+
+def test_without_cap_net_raw_there_is_no_raw_queue_pair() -> None:
+    with pytest.raises(Refused) as refused:
+        raw_pair(profile=strict(cap_net_raw=0))
+    assert (refused.value.rule, refused.value.errno) == ("net-raw", EPERM)
+    assert Pair(profile=strict(cap_net_raw=0))
+
+
+def test_an_infiniband_port_has_no_raw_queue_pair_and_no_rule() -> None:
+    with pytest.raises(Refused) as refused:
+        raw_pair(link_layer=LinkLayer.INFINIBAND)
+    assert (refused.value.rule, refused.value.errno) == ("raw-ethernet", EOPNOTSUPP)
+    assert refused.value.legal == "port A link_layer=Ethernet"
+    with pytest.raises(Refused) as refused:
+        rule(Pair(qp_type=QPType.UD, link_layer=LinkLayer.INFINIBAND).b)
+    assert (refused.value.rule, refused.value.errno) == ("raw-ethernet", EOPNOTSUPP)

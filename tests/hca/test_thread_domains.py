@@ -6,7 +6,7 @@ PARENT = ("alloc_td A.td0", "alloc_parent_domain A.pd1 pd=A.pd0 td=A.td0")
 QP = "create_qp A.qp1 pd=A.pd1 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
 
 
-def test_what_is_made_in_a_parent_domain_meets_what_is_in_its_protection_domain() -> None:
+def test_parent_domain_objects_are_of_its_pd() -> None:
     lab = lab_of(*PARENT, QP, "reset B.qp0", "connect A.qp1 B.qp0", RECV)
     well(lab, "post_send A.qp1 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
     trip(lab, "run")
@@ -14,14 +14,14 @@ def test_what_is_made_in_a_parent_domain_meets_what_is_in_its_protection_domain(
     assert lab.look("A.qp1.pd") == "A.pd0"
 
 
-def test_memory_of_a_parent_domain_too() -> None:
+def test_parent_domain_mr_is_of_its_pd() -> None:
     lab = lab_of(*PARENT, "reg_mr A.mr1 pd=A.pd1 length=64 access=LOCAL_WRITE", RECV)
     well(lab, "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr1[0:64] flags=SIGNALED")
     trip(lab, "run")
     assert status(lab) == "SUCCESS"
 
 
-def test_who_uses_what() -> None:
+def test_thread_domain_and_parent_domain_in_use_are_ebusy() -> None:
     lab = lab_of(*PARENT, QP)
     assert refusal(lab, "dealloc_td A.td0").rule == "in-use"
     assert refusal(lab, "dealloc_pd A.pd1").rule == "in-use"
@@ -36,7 +36,7 @@ def test_a_parent_domain_without_a_thread_domain_locks() -> None:
     assert lab.session.world.nodes["A"].qps.items[lab.look("A.qp1.qp_num")].locked
 
 
-def test_lenses_see_them() -> None:
+def test_thread_domains_in_views() -> None:
     lab = lab_of(*PARENT, QP)
     asked = ("A.td0.parents", "A.td0.qps", "A.pd1.td", "A.pd1.base", "A.pd0.base", "A.pd1.qps")
     assert [lab.look(question) for question in asked] == [1, 1, "A.td0", "A.pd0", "", 1]

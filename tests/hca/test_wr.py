@@ -20,7 +20,7 @@ from tests.pairs import Pair
 
 
 @pytest.mark.parametrize(("word", "swapped"), [(0, 0), (0x12345678, 0x78563412), (1, 1 << 24)])
-def test_octets_are_swapped_both_ways(word: int, swapped: int) -> None:
+def test_htonl_swaps_both_ways(word: int, swapped: int) -> None:
     assert swap_octets(word) == swapped
     assert swap_octets(swapped) == word
 
@@ -47,7 +47,7 @@ def test_a_region_is_a_short_form_of_address_and_key() -> None:
 
 
 @pytest.mark.parametrize("kind", [SendWR, RecvWR])
-def test_the_ring_holds_a_copy_of_every_field(kind: Any) -> None:
+def test_post_send_copies_every_field_of_a_wr(kind: Any) -> None:
     given: dict[str, Any] = {each.name: number for number, each in enumerate(fields(kind), 1)}
     wr = kind(**given | {"sg": [SGE(1, 2, 3), WildPointer(4)]})
     ring = wr.copy_for_queue()

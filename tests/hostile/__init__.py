@@ -1,5 +1,6 @@
 """Hostile input: lines, files, shared words, frames, logs, kills and disks that fail.
 
-Everything follows from a seed. `python -m tests.hostile --inputs 500000 --kills 100` by hand; in
-the test run 30,000 inputs and 10 kills with a new seed, which is printed; RDMALAB_SEED repeats it.
+Each attack is a series of numbered parts, made of their numbers alone. A usual run of the tests
+draws a few parts of each series with the printed seed (11,000 inputs), RDMALAB_ALL=1 tries all of
+them (110,000). `python -m tests.hostile --inputs 500000 --kills 100` is another series each time.
 """

@@ -10,8 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tests.each import SEED
-from tests.hostile.account import Account, seed_of
+from tests.each import chance_of
+from tests.hostile.account import Account
 from tests.hostile.attacks import ATTACKS, shares
 
 _A_JOB = 2_000  # inputs of one job, so that both processes are busy to the end
@@ -19,18 +19,19 @@ _KILLS_OF_A_JOB = 10
 
 
 class Job(NamedTuple):
-    """A part of an attack; number: which one, for its seed."""
+    """A part of an attack; seed, number: what its inputs are made of."""
 
+    seed: int
     attack: str
     number: int
     inputs: int
 
 
-def _jobs(inputs: int, kills: int) -> Iterator[Job]:
+def _jobs(seed: int, inputs: int, kills: int) -> Iterator[Job]:
     for attack, count in {**shares(inputs), "kills": kills, "disks": 9}.items():
         size = _KILLS_OF_A_JOB if attack in ("kills", "disks") else _A_JOB
         for number, start in enumerate(range(0, count, size)):
-            yield Job(attack, number, min(size, count - start))
+            yield Job(seed, attack, number, min(size, count - start))
 
 
 def _done(job: Job) -> Account:
@@ -38,7 +39,9 @@ def _done(job: Job) -> Account:
     with TemporaryDirectory(prefix="rdmalab-state-") as folder:
         os.environ["RDMALAB_STATE"] = folder
         try:
-            ATTACKS[job.attack](seed_of(f"{job.attack}/{job.number}"), job.inputs, account)
+            ATTACKS[job.attack](
+                chance_of(f"{job.seed}/{job.attack}", job.number), job.inputs, account
+            )
         except Exception as broken:  # noqa: BLE001  (the other jobs go on)
             account.failed(f"job {job.number}: {type(broken).__name__}: {broken}")
     return account
@@ -52,10 +55,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     asked = parser.parse_args()
-    os.environ[SEED] = str(asked.seed)
     started, accounts = time.perf_counter(), dict[str, Account]()
     with ProcessPoolExecutor(asked.jobs) as pool:
-        for found in pool.map(_done, list(_jobs(asked.inputs, asked.kills))):
+        for found in pool.map(_done, list(_jobs(asked.seed, asked.inputs, asked.kills))):
             accounts.setdefault(found.attack, Account(found.attack)).add(found)
     rows = [account.row for account in accounts.values()]
     failures = [text for account in accounts.values() for text in account.failures]

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from tests.each import SEED
+from rdmalab.recovery.user_paths import STATE
 
 T = TypeVar("T")
 
@@ -47,11 +46,6 @@ class Account:
         return f"| {self.attack} | {self.tries:,} | {len(self.failures)} | {made} |"
 
 
-def seed_of(part: str) -> Random:
-    """The chance of one part of the attack, from the seed of this run."""
-    return Random(f"{os.environ[SEED]}/{part}")
-
-
 def printed(text: str) -> str | None:
     """What is wrong with a text that a person gets to see."""
     if found := _CONTROL.search(text):
@@ -77,12 +71,19 @@ def shrunk(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
 
 
 @contextmanager
-def in_an_empty_folder() -> Iterator[Path]:
-    """Some lines write files."""
-    before = Path.cwd()
+def with_own_folders() -> Iterator[None]:
+    """An empty working folder and an empty RDMALAB_STATE.
+
+    Some lines write files, others keep work or settings for the next session. Each world that is
+    examined has folders of its own, so that a failure is repeated by its lines alone.
+    """
+    before, state = Path.cwd(), os.environ[STATE]
     with TemporaryDirectory(prefix="rdmalab-hostile-") as folder:
-        os.chdir(folder)
+        os.environ[STATE] = f"{folder}/state"
+        (work := Path(folder) / "work").mkdir()
+        os.chdir(work)
         try:
-            yield Path(folder)
+            yield
         finally:
             os.chdir(before)
+            os.environ[STATE] = state

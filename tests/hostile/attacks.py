@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
+from typing import NamedTuple
 
 from tests.hostile import disks, files, frames, kills, lines, logs, words
 from tests.hostile.account import Account
@@ -18,6 +19,24 @@ ATTACKS: dict[str, Attack] = {
 }
 # Of 100 inputs; a line takes some ten times as long as a shared word, a log line thirty times.
 _SHARES = {"lines": 34, "words": 50, "frames": 7, "files": 7, "logs": 2}
+
+
+class Series(NamedTuple):
+    """Parts of an attack: inputs of each, how many a usual run of the tests draws, and all."""
+
+    inputs: int
+    usual: int
+    whole: int
+
+
+SERIES = {
+    "lines": Series(500, 8, 80),
+    "words": Series(2_500, 2, 20),
+    "frames": Series(200, 4, 40),
+    "files": Series(200, 4, 40),
+    "logs": Series(200, 2, 20),
+    "kills": Series(3, 2, 20),
+}
 
 
 def shares(inputs: int) -> dict[str, int]:

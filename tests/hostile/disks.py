@@ -35,10 +35,12 @@ TROUBLES: dict[str, tuple[Trouble, Trouble, int]] = {
 }
 
 
+CASES = [(face, trouble) for face in FACES for trouble in TROUBLES]
+
+
 def attack(chance: Random, count: int, account: Account) -> None:
     """Run each face in each trouble, at most so many of these."""
-    pairs = [(face, trouble) for face in FACES for trouble in TROUBLES]
-    for face, trouble in chance.sample(pairs, min(count, len(pairs))):
+    for face, trouble in chance.sample(CASES, min(count, len(CASES))):
         account.tries += 1
         account.checked(trouble)
         if problem := examined(face, trouble):

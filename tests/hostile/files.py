@@ -3,7 +3,7 @@
 from random import Random
 
 from rdmalab.scenario.result import StepOutcome
-from tests.hostile.account import Account, printed, shrunk
+from tests.hostile.account import Account, printed, shrunk, with_own_folders
 from tests.scenario.mangle import SCENARIOS, mangled, play
 
 _LONGEST = 20_000  # characters; of a longer one nothing more is learnt
@@ -37,6 +37,7 @@ def _harmed(chance: Random, text: str) -> str:
     return text
 
 
+@with_own_folders()
 def examined(text: str, account: Account | None = None) -> str | None:
     """What is wrong with what is said of a file."""
     try:

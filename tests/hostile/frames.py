@@ -8,9 +8,9 @@ from rdmalab.shell.show_wire import ladder as drawn
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.records import Kind
 from rdmalab.views import ladder
-from rdmalab.wire.icrc import icrc
+from rdmalab.wire.checksum import icrc
 from tests.digest import digest
-from tests.hostile.account import Account, printed, shrunk
+from tests.hostile.account import Account, printed, shrunk, with_own_folders
 from tests.labs import BUSY, played_again
 from tests.machine.sessions import PAIRS
 
@@ -75,6 +75,7 @@ def _seal(frame: bytearray) -> None:
         frame[-_ICRC:] = icrc(inside).to_bytes(_ICRC, "little")
 
 
+@with_own_folders()
 def examined(
     setup: tuple[str, str], lines: list[str], account: Account | None = None
 ) -> str | None:

@@ -1,5 +1,6 @@
-"""Hostile input with a new seed in each run: 30,000 inputs and 10 kills, and no failure."""
+"""Hostile input, other parts of the series in each run: no failure."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -9,42 +10,42 @@ import pytest
 
 from rdmalab import cli
 from rdmalab.lab import Lab
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.saving import saved
-from tests.each import SEED
-from tests.hostile import faces, files, kills, lines, logs, words
-from tests.hostile.account import Account, printed, seed_of, shrunk
-from tests.hostile.attacks import ATTACKS, shares
+from tests.each import a_third, chance_of, drawn_numbers
+from tests.hostile import disks, faces, files, kills, lines, logs, words
+from tests.hostile.account import Account, printed, shrunk
+from tests.hostile.attacks import ATTACKS, SERIES, shares
 from tests.labs import lab_of
 
-INPUTS, KILLS, DISKS = 30_000, 10, 3  # the campaign does all nine disk cases
-# Parts of an attack, for several workers.
-PARTS = {"lines": 6, "words": 2, "logs": 2, "files": 2, "kills": 2}
 
-
-def parts() -> list[tuple[str, int, int]]:
-    """(attack, number of its part, inputs)."""
-    counts = {**shares(INPUTS), "kills": KILLS, "disks": DISKS}
+def parts() -> list[tuple[str, int]]:
+    """(attack, number of its part) of this run."""
     return [
-        (attack, part, count // PARTS.get(attack, 1))
-        for attack, count in counts.items()
-        for part in range(PARTS.get(attack, 1))
+        (attack, number)
+        for attack, series in SERIES.items()
+        for number in drawn_numbers(attack, series.usual, series.whole)
     ]
 
 
-def test_that_many_inputs() -> None:
-    counts = shares(INPUTS)
-    assert sum(counts.values()) == INPUTS
-    assert counts["lines"] >= 10_000
-    assert sum(count for *_, count in parts()) == INPUTS + KILLS + DISKS
+def test_the_shares_of_the_campaign_are_all_its_inputs() -> None:
+    assert sum(shares(30_000).values()) == 30_000
+    assert {*shares(100), "kills", "disks"} == set(ATTACKS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("attack", "part", "count"), parts())
-def test_nothing_breaks(attack: str, part: int, count: int) -> None:
-    account = Account(attack)
-    ATTACKS[attack](seed_of(f"{attack}/{part}"), count, account)
-    assert account.tries == count
+@pytest.mark.parametrize(("attack", "number"), parts())
+def test_nothing_breaks(attack: str, number: int) -> None:
+    account, inputs = Account(attack), SERIES[attack].inputs
+    ATTACKS[attack](chance_of(attack, number), inputs, account)
+    assert account.tries == inputs
     assert not account.failures, "\n".join(account.failures)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("face", "trouble"), a_third(disks.CASES))
+def test_a_disk_in_trouble_ends_no_session(face: str, trouble: str) -> None:
+    assert disks.examined(face, trouble) is None
 
 
 # --------------------------------------------------------------------------- the checks can fail
@@ -162,10 +163,21 @@ def test_what_was_answered_comes_back(tmp_path: Path) -> None:
     assert kills.kept(tmp_path / "state") == ["A.k0", "A.k1"]
 
 
-def test_seeds_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SEED, "7")
-    one = seed_of("lines").random()
-    assert seed_of("lines").random() == one
-    assert seed_of("logs").random() != one
-    monkeypatch.setenv(SEED, "8")
-    assert seed_of("lines").random() != one
+def test_a_world_has_nothing_of_the_world_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`examined` begins with an empty working folder and an empty state folder."""
+    seen = []
+
+    def look(_: object, line: str) -> None:
+        state = Path(os.environ[STATE])
+        found = [path.name for path in (Path.cwd(), state) for path in path.glob("*")]
+        seen.append((line, found))
+        state.mkdir(exist_ok=True)
+        for folder in (Path.cwd(), state):
+            (folder / "kept").touch()
+
+    monkeypatch.setattr(lines.Typist, "say", look)
+    before = Path.cwd(), os.environ[STATE]
+    for _ in range(2):
+        lines.examined(KIND, ASKED)
+    assert seen == [(ASKED[0], [])] * 2
+    assert before == (Path.cwd(), os.environ[STATE])

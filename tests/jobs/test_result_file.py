@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rdmalab.jobs.result_file import NotResults, ResultFile, known, line_of
+from tests.each import examples
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 120))
 def test_a_file_torn_anywhere_keeps_its_whole_lines(tmp_path: Path, at: int) -> None:
     path = tmp_path / "x"

@@ -17,6 +17,7 @@ from rdmalab.session.session import CommandOutcome
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.vocabulary import GROUPS, VOCABULARY
+from tests.each import examples
 from tests.machine.laws import Laws
 from tests.machine.saying import Nothing, Saying
 from tests.pairs import QKEY, image
@@ -220,7 +221,7 @@ class Playground(RuleBasedStateMachine):
 
 TestPlayground = Playground.TestCase
 TestPlayground.settings = settings(
-    max_examples=60,
+    max_examples=examples(60),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

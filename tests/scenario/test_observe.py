@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab, open_session
-from rdmalab.scenario import observe
+from rdmalab.scenario import saving
 from rdmalab.scenario.loader import loads
-from rdmalab.scenario.observe import expectations, facts, wire_lines
 from rdmalab.scenario.runner import Runner
-from rdmalab.scenario.saving import Expect, saved
+from rdmalab.scenario.saving import Expect, expectations, facts, saved, wire_lines
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
+from tests.each import examples
 from tests.labs import RECV, SEND, lab_of
 from tests.machine.sessions import random_lab
 
@@ -60,7 +60,7 @@ def test_the_packets() -> None:
 
 
 def test_more_packets_than_a_step_may_have_end_in_a_skip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observe, "MAX_ASSERTIONS", 3)
+    monkeypatch.setattr(saving, "MAX_ASSERTIONS", 3)
     lab = lab_of(RECV, *[SEND] * 4, "step 25")
     lines = wire_lines(lab.session, 0)
     assert len(lines) == 3
@@ -81,7 +81,7 @@ def test_it_fails_where_the_world_is_another() -> None:
         assert not runner.ok, told
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_whatever_was_observed_is_observed_again(chance: Random, profile: str) -> None:
     lab = random_lab(chance, profile)

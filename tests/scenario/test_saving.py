@@ -19,6 +19,7 @@ from rdmalab.scenario.saving import Unsavable, saved
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
+from tests.each import examples
 from tests.machine.sessions import random_lab
 
 LINES = (
@@ -98,7 +99,7 @@ def test_the_words_of_an_administrator_are_steps_too(tmp_path: Path, lines: list
     assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=examples(60), derandomize=True)
 @given(st.lists(st.sampled_from(LINES), max_size=14), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_played_again_it_is_the_same_world(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], profile: str
@@ -149,9 +150,23 @@ def test_a_walk_halts_where_something_happened_by_itself(tmp_path: Path) -> None
     path = tmp_path / "saved.rdmalab.yaml"
     path.write_text(saved(lab.session, "walk"))
     steps = load(str(path), VOCABULARY).document.steps
-    assert steps[0].note == "The commands of walk, in order. Each note precedes a run."
+    assert steps[0].note == "The commands of walk, in order. Write a note before each run."
     (halt,) = [step for step in steps if step.name]
     assert halt.run == "step 2"
+
+
+def test_a_run_to_the_end_is_one_also_after_a_change_above_it(tmp_path: Path) -> None:
+    send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    lab = played(["post_recv B.qp0 sg=B.mr0[0:4096]", send, "run", "poll_cq A.cq0", "run 5us"])
+    text = saved(lab.session, "walk")
+    assert "  - run: until idle\n" in text
+    assert digest(replayed(lab, tmp_path).session.world.trace) == digest(lab.session.world.trace)
+    path = tmp_path / "longer.rdmalab.yaml"
+    path.write_text(text.replace("sg=A.mr0[0:8]", "sg=A.mr0[0:4096]"))
+    longer = Runner(load(str(path), VOCABULARY), open_session)
+    longer.run()
+    assert longer.ok
+    assert longer.session.world.agenda.next_ns() is None
 
 
 def test_a_run_that_never_ends_is_cut_in_journeys_that_a_runner_makes(tmp_path: Path) -> None:
@@ -216,7 +231,7 @@ def test_in_the_past_the_whole_branch_is_saved(tmp_path: Path) -> None:
     assert digest(replayed(lab, tmp_path).session.world.trace) == end
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_any_session_is_saved(
     tmp_path_factory: pytest.TempPathFactory, chance: Random, profile: str

@@ -20,6 +20,7 @@ from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of, shared
 from rdmalab.scenario.yaml_tree import MAX_OCTETS
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
+from tests.each import examples
 from tests.labs import RECV, SEND, lab_of
 from tests.machine.sessions import random_lab
 
@@ -54,7 +55,7 @@ def test_white_space_on_the_way_does_not_matter() -> None:
     assert scenario_of(f"  {pasted}\n") == scenario_of(WORD)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.randoms(use_true_random=True), st.sampled_from(("strict", "rxe", "mlx5")))
 def test_what_was_shared_is_the_same_world(chance: Random, profile: str) -> None:
     lab = random_lab(chance, profile)
@@ -69,7 +70,7 @@ def test_what_was_shared_is_the_same_world(chance: Random, profile: str) -> None
 _LETTER = st.sampled_from("ABCxyz019-_=:+/ \n\x00é")
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(st.integers(0, len(WORD)), st.integers(0, 3), st.text(_LETTER, max_size=3))
 @example(len(WORD) - 1, 1, "")
 @example(8, 0, "0")
@@ -84,7 +85,7 @@ def test_no_damage_goes_unnoticed(at: int, gone: int, instead: str) -> None:
         assert found == scenario_of(WORD)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=60) | st.binary(max_size=60).map(
     lambda octets: "rdmalab:2:" + base64.urlsafe_b64encode(octets).decode().rstrip("=")
 ))  # fmt: skip

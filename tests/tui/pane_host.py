@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App, ComposeResult
 
-from rdmalab.render.themes import THEMES
+from rdmalab.render.meanings import THEMES
 from rdmalab.tui.app_model import AppModel
 from rdmalab.tui.world_view import WorldView
 
@@ -56,7 +56,7 @@ class Hosted:
     async def sees(self, *texts: str) -> None:
         """Draw until the screen shows all of these texts."""
         deadline = time.monotonic() + 10
-        while not all(text in self.text for text in texts):
+        while not all(text in seen for seen in (self.text,) for text in texts):
             assert time.monotonic() < deadline, self.text
             await asyncio.sleep(0.02)
             await self.frame()

@@ -55,7 +55,13 @@ class Stand:
             await asyncio.sleep(0.005)
 
     async def sees(self, *texts: str) -> None:
-        await self.until(lambda: all(text in self.text for text in texts))
+        """Wait until the screen, drawn once for each look at it, has all these texts."""
+
+        def has_all() -> bool:
+            seen = self.text
+            return all(text in seen for text in texts)
+
+        await self.until(has_all)
 
     async def settled(self) -> None:
         console = self.app.prompt

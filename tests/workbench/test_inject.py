@@ -20,6 +20,7 @@ from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.wire.packet import EXTENDED, Flow, Packet, ipv4_gid, mac_of
 from rdmalab.wire.roce import encode
+from tests.each import examples
 from tests.labs import RECV, SEND, everything, lab_of, misread, packets, played_again, seen, well
 
 A, B = ipv4_gid("10.0.0.1"), ipv4_gid("10.0.0.2")
@@ -158,7 +159,7 @@ def test_a_long_log_is_not_read_to_its_start(monkeypatch: pytest.MonkeyPatch) ->
         "post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "run"
     )
     assert misread(lab, "inject A->B packet=ev1").hint.startswith("the last one is ev")
-    monkeypatch.setattr("rdmalab.views.occurrence_search.REACH", 10)
+    monkeypatch.setattr("rdmalab.views.occurrences.REACH", 10)
     for _ in range(10):
         well(lab, "poll_cq B.cq0")
     hint = misread(lab, "inject A->B packet=ev1").hint
@@ -179,7 +180,7 @@ def test_what_is_no_packet_has_no_psn_to_change() -> None:
 
 
 # --------------------------------------------------------------------------- anything at all
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.binary(min_size=1, max_size=120), min_size=1, max_size=5))
 def test_any_bytes(frames: list[bytes]) -> None:
     lab = lab_of(RECV, SEND)
@@ -210,7 +211,7 @@ def forged(draw: st.DrawFn) -> Packet:
     return packet
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(forged(), min_size=1, max_size=4))
 def test_any_packet_at_all(forgeries: list[Packet]) -> None:
     """Whatever it says, nobody stumbles; the queue pair may die of it, as a real one would."""
@@ -222,7 +223,7 @@ def test_any_packet_at_all(forgeries: list[Packet]) -> None:
     assert len(packets(lab, Kind.PACKET_RECEIVED, "B")) >= 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_any_packet_that_was_with_anything_changed(data: st.DataObject) -> None:
     lab = lab_of(RECV, SEND, "run")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from rdmalab.lab import Lab
 from rdmalab.spec.records import B, Kind, kind_of
 from rdmalab.wire.packet import LidFlow
+from tests.each import examples
 from tests.labs import lab_of, misread, refusal, well
 
 
@@ -175,7 +176,7 @@ def test_a_raw_frame_does_not_enter_an_infiniband_port() -> None:
     assert gone(lab) == ["wrong-link-layer"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.sampled_from("AB"), st.integers(0, 9), st.integers(0, 1), st.integers(0, 1),
     st.sampled_from(["10.0.0.1", "10.0.0.2", "fe80::200:aff:fe00:2", "224.0.0.9", "::4"]),

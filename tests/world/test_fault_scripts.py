@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
+from tests.each import examples
 from tests.labs import everything, fingerprint, played_again, well
 
 _WAYS = ["A->B", "B->A", ""]
@@ -75,7 +76,7 @@ def polled(lab: Lab, cq: str) -> list[Any]:
     return [(cqe.wr_id, cqe.status) for cqe in well(lab, f"poll_cq {cq} num_entries=16").value]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(scripts, st.integers(0, 3), st.permutations(_REQUESTS))
 def test_each_request_is_done_once_in_order_and_memory_ends_right(
     script: list[str], seed: int, order: list[str]
@@ -125,7 +126,7 @@ def test_going_back_and_forth_changes_nothing(script: list[str], data: st.DataOb
     assert everything(lab) == before
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.one_of(

@@ -17,6 +17,7 @@ from rdmalab.wire.frame import Frame
 from rdmalab.world.trace import Silence
 from rdmalab.world.world import World
 from tests.digest import digest
+from tests.each import examples
 from tests.hca.test_loss import Plan, losses, plans
 from tests.hca.traffic import Side
 from tests.pairs import MANY, Pair, image
@@ -42,7 +43,7 @@ def whole(pair: Pair) -> tuple[Any, list[Any]]:
     return image(pair.world), list(pair.world.trace.records)
 
 
-same = settings(max_examples=40, derandomize=True)
+same = settings(max_examples=examples(40), derandomize=True)
 
 
 @same

@@ -1,7 +1,6 @@
 """Threads, children, a lab that ends, programs that are killed: nothing hangs or is lost."""
 
 import os
-import random
 import signal
 import subprocess
 import tempfile
@@ -15,10 +14,8 @@ from rdmalab.compat.c.building import library
 from rdmalab.compat.c.server import Server
 from rdmalab.lab import Lab
 from tests.compat.c.running import compiled, execute
-from tests.each import ALL
+from tests.each import chance_of, drawn_numbers
 from tests.tools import needs
-
-KILLS = 200 if os.environ.get(ALL) else 5
 
 
 @pytest.fixture
@@ -67,10 +64,9 @@ def test_a_program_that_is_killed_at_any_moment_leaves_nothing(
     server: tuple[Server, Path],
 ) -> None:
     made, path = server
-    chance = random.Random(int(os.environ.get("RDMALAB_SEED", "1")))
-    for _ in range(KILLS):
+    for number in drawn_numbers("killed programs", 5, 200):
         with start(path, "ibv_rc_pingpong", "-g", "1", "-p", "0") as program:
-            until_s = time.monotonic() + chance.random() * 0.3
+            until_s = time.monotonic() + chance_of("killed programs", number).random() * 0.3
             while time.monotonic() < until_s:
                 made.turn()
             program.send_signal(signal.SIGKILL)

@@ -6,7 +6,7 @@ import socket
 import struct
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,9 @@ import pytest
 from rdmalab.compat.c import wire
 from rdmalab.compat.c.server import Server
 from rdmalab.lab import Lab
-from tests.each import ALL
+from tests.each import chance_of, drawn_numbers, each
 
-MESSAGES = 100_000 if os.environ.get(ALL) else 2_000
+MESSAGES = 100  # to one server
 NUMBERS = wire.NUMBERS
 
 
@@ -54,8 +54,8 @@ class Peer:
         assert self.ask("hello", pid=os.getpid(), node=ord(node))[0] == 0
 
 
-@pytest.fixture
-def server() -> Iterator[tuple[Server, Path]]:
+@contextmanager
+def serving() -> Iterator[tuple[Server, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lab"
         made = Server(Lab(), path, lambda _: None)
@@ -63,6 +63,12 @@ def server() -> Iterator[tuple[Server, Path]]:
         made.close()
         while OPEN:
             OPEN.pop().close()
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[Server, Path]]:
+    with serving() as made:
+        yield made
 
 
 def test_a_program_says_hello_and_makes_an_object(server: tuple[Server, Path]) -> None:
@@ -134,24 +140,26 @@ def test_a_program_reaches_only_its_own_node(server: tuple[Server, Path]) -> Non
     assert peer.sock.recv(1) == b""
 
 
-def test_fuzzed_messages_leave_the_lab_alive(server: tuple[Server, Path]) -> None:
+@each("number", drawn_numbers("messages", 20, 1_000))
+def test_fuzzed_messages_leave_the_lab_alive(number: int) -> None:
     """Real words with random fields and tails, random words and bytes: no exception, no hang."""
-    chance = random.Random(int(os.environ.get("RDMALAB_SEED", "1")))
-    peer = Peer(*server)
-    peer.hello()
-    for _ in range(MESSAGES):
-        if chance.random() < 0.02:
-            peer.sock.close()
-            peer = Peer(*server)
-            peer.hello()
-        with suppress(OSError):
-            peer.sock.sendall(fuzzed(chance))
-            peer.turn(1)
-            peer.sock.settimeout(0)
-            peer.sock.recv(1 << 16)
-    other = Peer(*server)
-    other.hello()
-    assert other.ask("clock")[0] == 0
+    chance = chance_of("messages", number)
+    with serving() as server:
+        peer = Peer(*server)
+        peer.hello()
+        for _ in range(MESSAGES):
+            if chance.random() < 0.02:
+                peer.sock.close()
+                peer = Peer(*server)
+                peer.hello()
+            with suppress(OSError):
+                peer.sock.sendall(fuzzed(chance))
+                peer.turn(1)
+                peer.sock.settimeout(0)
+                peer.sock.recv(1 << 16)
+        other = Peer(*server)
+        other.hello()
+        assert other.ask("clock")[0] == 0
 
 
 def fuzzed(chance: random.Random) -> bytes:

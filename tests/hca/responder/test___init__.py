@@ -20,7 +20,7 @@ def test_the_first_packet_in_rtr_raises_comm_est_once() -> None:
     assert pair.a.sent() == [(1, WCStatus.SUCCESS)] * 2
 
 
-def test_a_datagram_establishes_nothing() -> None:
+def test_a_datagram_raises_no_comm_est() -> None:
     lab = services("UD", "strict", "post_recv B.qp0 sg=B.mr0[0:104]", peer_state=2)
     send = (
         f"post_send A.qp0 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn=B.qp0 remote_qkey={QKEY}"
@@ -30,14 +30,14 @@ def test_a_datagram_establishes_nothing() -> None:
     assert (lab.look("B.cq1.total"), lab.look("B.events.waiting")) == (1, 0)
 
 
-def test_in_rts_nothing_is_raised() -> None:
+def test_no_comm_est_in_rts() -> None:
     pair = Pair()
     pair.a.issue(WROpcode.RDMA_WRITE)
     pair.run()
     assert pair.b.events() == []
 
 
-def test_a_responder_in_sqd_goes_on() -> None:
+def test_a_responder_in_sqd_executes_requests() -> None:
     pair = Pair()
     pair.b.modify(qp_state=QPState.SQD)
     pair.b.recv()
@@ -47,7 +47,7 @@ def test_a_responder_in_sqd_goes_on() -> None:
 
 
 @pytest.mark.parametrize("psn", [0, 0x123456, 0xFFFFFF])
-def test_rq_psn_is_what_is_expected_first(psn: int) -> None:
+def test_rq_psn_is_the_first_expected_psn(psn: int) -> None:
     pair = Pair(psn=psn)
     assert pair.b.qp.resp.psn == psn
     pair.b.recv()

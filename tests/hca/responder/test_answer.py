@@ -17,7 +17,7 @@ ADD = WROpcode.ATOMIC_FETCH_AND_ADD
 OK = WCStatus.SUCCESS
 
 
-def test_an_ack_is_said_when_it_is_asked_for_and_for_many_at_once() -> None:
+def test_ack_is_sent_on_ack_req_and_acknowledges_many() -> None:
     pair = Pair()
     empty = RETH(0, 0, 0)
     for psn, asks in enumerate([True, False, True, True, False]):
@@ -68,7 +68,7 @@ def test_a_read_is_answered_in_as_many_packets_as_it_needs(length: int) -> None:
     assert pair.a.peek(9_000, 1000) == pair.b.peek(7, length) + bytes(1000 - length)
 
 
-def test_read_data_is_read_when_it_leaves() -> None:
+def test_read_response_data_is_fetched_when_the_packet_leaves() -> None:
     """A READ of a buffer that changes meanwhile sees a mixture."""
     pair = Pair()
     pair.b.poke(0, b"1" * 512)
@@ -80,7 +80,7 @@ def test_read_data_is_read_when_it_leaves() -> None:
     assert pair.a.peek(4096, 512) == b"1" * 256 + b"2" * 256
 
 
-def test_a_key_that_goes_away_under_a_read_is_a_nak_in_place_of_the_next_response() -> None:
+def test_rkey_invalidated_during_a_read_is_a_nak_in_place_of_the_next_response() -> None:
     """The NAK carries the PSN of the packet that cannot be made; what arrived stays."""
     pair = Pair()
     pair.b.poke(0, b"d" * 900)
@@ -99,7 +99,7 @@ def test_a_key_that_goes_away_under_a_read_is_a_nak_in_place_of_the_next_respons
     assert pair.b.events() == [AsyncEvent.QP_ACCESS_ERR]
 
 
-def test_the_nak_carries_the_messages_done_so_far() -> None:
+def test_the_nak_carries_the_msn_of_the_messages_executed() -> None:
     pair = Pair()
     for rkey in (pair.b.mr.rkey, pair.b.mr.rkey, 5):
         pair.a.issue(WRITE, rkey=rkey)
@@ -117,7 +117,7 @@ def test_an_rnr_nak_carries_five_bits_of_the_timer(code: int) -> None:
     assert pair.a.sent() == [(1, WCStatus.RNR_RETRY_EXC_ERR)]
 
 
-def test_answers_to_a_qp_that_died_meanwhile_are_never_sent() -> None:
+def test_responses_of_a_qp_in_err_are_not_sent() -> None:
     pair = Pair()
     pair.a.issue(WRITE)
     pair.run(until_ns=1_110)

@@ -344,7 +344,7 @@ ROWS = (
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_what_violates_a_check_and_what_comes_of_it(row: Row) -> None:
+def test_responder_check_violated_and_its_nak(row: Row) -> None:
     """A's own request with these PSNs is lost; the hand-made packet arrives in its place."""
     pair = Pair(retry_cnt=0, rnr_retry=0, mr_bytes=END)
     a, b = pair.a, pair.b
@@ -366,7 +366,7 @@ def test_what_violates_a_check_and_what_comes_of_it(row: Row) -> None:
     assert b.qp.state is (QPState.ERR if row.dies else QPState.RTS)
 
 
-def test_every_refusal_with_an_answer_has_its_row() -> None:
+def test_every_nak_refusal_has_a_row_in_this_test() -> None:
     silent = {name for name, row in REFUSALS.items() if row.syndrome is None}
     elsewhere = {"too-deep", "wrong-srq", "invalidate"}
     assert {row.check for row in ROWS} | elsewhere == set(REFUSALS) - silent
@@ -430,7 +430,7 @@ def provoke(b: End, label: str, wrong: frozenset[str]) -> Packet:
 
 
 @pytest.mark.parametrize("label", POSSIBLE)
-def test_of_several_reasons_the_first_is_told(label: str) -> None:
+def test_responder_checks_are_made_in_order(label: str) -> None:
     """All combinations of all that can be wrong with one packet."""
     possible = POSSIBLE[label]
     assert possible == tuple(name for name in ORDER if name in possible)
@@ -444,7 +444,7 @@ def test_of_several_reasons_the_first_is_told(label: str) -> None:
 
 
 # --------------------------------------------------------------------------- silence
-def test_one_nak_a_gap() -> None:
+def test_one_psn_sequence_nak_for_each_gap() -> None:
     """Also not for the next packet behind the gap, nor for the same one again."""
     pair = Pair()
     b = pair.b
@@ -460,7 +460,7 @@ def test_one_nak_a_gap() -> None:
     assert pair.said("B")[1:] == ["NAK_SEQUENCE psn=1 msn=1"]
 
 
-def test_the_gap_is_closed_also_by_a_packet_that_is_refused() -> None:
+def test_a_psn_gap_is_closed_also_by_a_packet_that_is_refused() -> None:
     """Soft-RoCE, which answers a gap behind an RNR NAK: it counts as a new one."""
     pair = Pair(profile=RXE)
     for psn in (1, 0, 1, 2):
@@ -473,7 +473,7 @@ def test_the_gap_is_closed_also_by_a_packet_that_is_refused() -> None:
     ]
 
 
-def test_what_follows_an_rnr_nak_is_dropped_in_silence() -> None:
+def test_packets_after_an_rnr_nak_are_dropped_without_answer() -> None:
     pair = Pair()
     b = pair.b
     for psn in range(3):
@@ -488,7 +488,7 @@ def test_what_follows_an_rnr_nak_is_dropped_in_silence() -> None:
     assert pair.said("B")[1:] == ["NAK_SEQUENCE psn=1 msn=1"]
 
 
-def test_nothing_is_heard_between_a_fatal_refusal_and_its_nak() -> None:
+def test_packets_between_a_fatal_refusal_and_its_nak_are_dropped() -> None:
     """Neither the next request nor the retry of the refused one, nor a duplicate."""
     pair = Pair()
     b = pair.b
@@ -539,7 +539,7 @@ def test_a_duplicated_read_counts_once() -> None:
         (read(0, -99, 0xBAD), ["RDMA_READ_RESPONSE_ONLY psn=0 msn=1"]),
     ],
 )
-def test_no_key_is_asked_for_nothing(make: Make, answer: list[str]) -> None:
+def test_rkey_is_not_checked_for_zero_length(make: Make, answer: list[str]) -> None:
     """IBA C9-88."""
     pair = Pair()
     pair.b.inject(make(pair.b))

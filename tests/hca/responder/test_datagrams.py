@@ -21,7 +21,7 @@ def ud(**fields: object) -> Pair:
     return Pair(qp_type=QPType.UD, **fields)  # type: ignore[arg-type]
 
 
-def test_data_lies_behind_the_header() -> None:
+def test_ud_data_is_placed_after_the_grh() -> None:
     pair = ud()
     pair.a.poke(0, b"datagram")
     pair.b.poke(0, b"\xee" * 64)
@@ -39,7 +39,7 @@ def test_data_lies_behind_the_header() -> None:
     assert pair.b.peek(0, 20) == b"\xee" * 20  # nothing is promised of these
 
 
-def test_nothing_at_all_is_40_bytes() -> None:
+def test_an_empty_ud_message_has_byte_len_40() -> None:
     pair = ud()
     pair.b.recv(40)
     pair.a.issue(SEND, 0)
@@ -49,7 +49,7 @@ def test_nothing_at_all_is_40_bytes() -> None:
 
 
 @pytest.mark.parametrize(("room", "status"), [(48, S.SUCCESS), (47, S.LOC_LEN_ERR)])
-def test_40_bytes_too_few_break_the_receiver(room: int, status: WCStatus) -> None:
+def test_ud_receive_without_room_for_the_grh_is_loc_len_err(room: int, status: WCStatus) -> None:
     pair = ud()
     pair.b.recv(room)
     pair.b.recv(64, wr_id=2)
@@ -69,7 +69,9 @@ def test_40_bytes_too_few_break_the_receiver(room: int, status: WCStatus) -> Non
         ("wrong-qpn", {"remote_qpn": 0x99}),
     ],
 )
-def test_it_is_dropped_and_the_sender_is_content(reason: str, fields: dict[str, int]) -> None:
+def test_a_dropped_ud_packet_completes_with_success_at_the_sender(
+    reason: str, fields: dict[str, int]
+) -> None:
     pair = ud()
     pair.a.issue(SEND, 8, **fields)
     pair.run()
@@ -77,7 +79,7 @@ def test_it_is_dropped_and_the_sender_is_content(reason: str, fields: dict[str, 
     assert pair.b.hca.drops == {reason: 1}
 
 
-def test_a_receive_buffer_without_its_right_breaks_the_receiver() -> None:
+def test_ud_receive_with_an_invalid_lkey_is_loc_prot_err() -> None:
     pair = ud()
     pair.b.recv(sg=[pair.b.sge(0, 64, 0xBAD)])
     pair.a.issue(SEND, 8)
@@ -86,7 +88,7 @@ def test_a_receive_buffer_without_its_right_breaks_the_receiver() -> None:
     assert pair.b.qp.state is QPState.ERR
 
 
-def test_anybody_may_write_to_it() -> None:
+def test_ud_takes_datagrams_of_any_source_qp() -> None:
     """Two senders, no peer: each is told apart by src_qp."""
     pair = ud()
     other = pair.end("A")
@@ -100,7 +102,7 @@ def test_anybody_may_write_to_it() -> None:
     assert [c.src_qp for c in pair.b.poll(pair.b.recv_cq)] == [pair.a.qp.number, other.qp.number]
 
 
-def test_an_address_handle_of_another_pd_fails_the_send() -> None:
+def test_an_ah_of_another_pd_is_loc_qp_op_err() -> None:
     pair = ud()
     other = pair.end("A")
     other.peer = pair.b
@@ -118,7 +120,7 @@ def group_handle(pair: Pair) -> int:
     return lifecycle.create_ah(pair.a.hca, pair.a.pd.number, av).number
 
 
-def test_every_member_gets_a_copy_the_sender_too() -> None:
+def test_every_multicast_member_gets_a_copy_the_sender_too() -> None:
     pair = ud()
     second = pair.end("B")
     second.peer = pair.a
@@ -136,7 +138,7 @@ def test_every_member_gets_a_copy_the_sender_too() -> None:
     assert pair.packets("A")[0].flow.dst_mac == 0x01005E010203
 
 
-def test_a_member_with_the_wrong_key_or_no_receive_hears_nothing() -> None:
+def test_a_multicast_member_with_another_qkey_or_no_receive_gets_no_copy() -> None:
     pair = ud()
     second = pair.end("B")
     second.peer = pair.a
@@ -149,7 +151,7 @@ def test_a_member_with_the_wrong_key_or_no_receive_hears_nothing() -> None:
     assert pair.b.hca.drops == {"no-receive": 1, "qkey": 1}
 
 
-def test_without_a_member_it_is_dropped_at_the_door() -> None:
+def test_a_multicast_packet_without_member_is_dropped_at_the_port() -> None:
     pair = ud()
     pair.a.issue(SEND, ah=group_handle(pair), remote_qpn=EVERYBODY)
     pair.run()

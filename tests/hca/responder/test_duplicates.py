@@ -39,7 +39,9 @@ def add_again(b: End, psn: int, label: str = "FETCH_ADD") -> None:
 
 @pytest.mark.parametrize("label", ["SEND_FIRST", "SEND_LAST", "RDMA_WRITE_MIDDLE"])
 @pytest.mark.parametrize("psn", [0, 2, 5])
-def test_a_send_or_write_is_acknowledged_again_and_not_done_again(label: str, psn: int) -> None:
+def test_a_duplicate_send_or_write_is_acknowledged_again_and_not_executed(
+    label: str, psn: int
+) -> None:
     """With the newest PSN acknowledged and the MSN as it is, whatever is asked."""
     pair = done(SEND, WRITE)
     pair.b.received()
@@ -59,7 +61,7 @@ def test_before_anything_was_received_a_duplicate_is_acknowledged_with_the_psn_b
     assert pair.said("B") == ["ACK psn=255 msn=0"]
 
 
-def test_half_the_circle_behind_is_a_duplicate_and_more_is_ahead() -> None:
+def test_psn_up_to_half_the_circle_behind_is_a_duplicate() -> None:
     pair = Pair(psn=0)
     pair.b.takes("SEND_ONLY", 0x800000)
     pair.run()
@@ -68,7 +70,7 @@ def test_half_the_circle_behind_is_a_duplicate_and_more_is_ahead() -> None:
     assert pair.said("B") == ["ACK psn=16777215 msn=0", "NAK_SEQUENCE psn=0 msn=0"]
 
 
-def test_a_read_is_read_again_as_memory_is_now() -> None:
+def test_a_duplicate_read_returns_memory_as_it_is_now() -> None:
     pair = done(READ)
     pair.b.poke(0, b"now" * 200)
     read_again(pair.b, 0, 0, 600)
@@ -81,7 +83,7 @@ def test_a_read_is_read_again_as_memory_is_now() -> None:
     ]
 
 
-def test_a_part_of_a_read_is_read_again() -> None:
+def test_a_duplicate_read_may_ask_for_a_part() -> None:
     pair = done(READ)
     read_again(pair.b, 1, 256, 344)
     read_again(pair.b, 2, 512, 88)
@@ -96,7 +98,7 @@ def test_a_part_of_a_read_is_read_again() -> None:
 @pytest.mark.parametrize(
     ("psn", "va", "length"), [(0, 0, 601), (0, -1, 8), (1, 512, 89), (2, 600, 1)]
 )
-def test_more_than_the_original_read_is_not_read(psn: int, va: int, length: int) -> None:
+def test_a_duplicate_read_beyond_the_original_is_dropped(psn: int, va: int, length: int) -> None:
     pair = done(READ)
     read_again(pair.b, psn, va, length)
     pair.run()
@@ -104,7 +106,7 @@ def test_more_than_the_original_read_is_not_read(psn: int, va: int, length: int)
     assert pair.b.hca.drops == {"duplicate-gone": 1}
 
 
-def test_the_key_of_a_read_must_still_be_there() -> None:
+def test_a_duplicate_read_needs_its_rkey() -> None:
     """IBA: a duplicate READ is judged again, since it is executed again."""
     pair = done(READ)
     mr.deregister(pair.b.hca, pair.b.mr)
@@ -114,7 +116,7 @@ def test_the_key_of_a_read_must_still_be_there() -> None:
     assert pair.b.qp.state is QPState.ERR
 
 
-def test_a_duplicate_read_of_nothing_asks_for_no_key() -> None:
+def test_a_duplicate_read_of_zero_length_checks_no_rkey() -> None:
     pair = Pair()
     pair.a.issue(READ, 0)
     pair.run()
@@ -123,7 +125,7 @@ def test_a_duplicate_read_of_nothing_asks_for_no_key() -> None:
     assert pair.said("B")[1:] == ["RDMA_READ_RESPONSE_ONLY psn=0 msn=1"]
 
 
-def test_an_atomic_is_answered_again_and_not_executed_again() -> None:
+def test_a_duplicate_atomic_is_answered_again_and_not_executed_again() -> None:
     pair = done(ADD)
     pair.b.poke(0, (70).to_bytes(8, "little"))
     add_again(pair.b, 0)
@@ -135,7 +137,7 @@ def test_an_atomic_is_answered_again_and_not_executed_again() -> None:
     assert pair.b.peek(0, 8) == (70).to_bytes(8, "little")
 
 
-def test_only_as_many_results_are_kept_as_max_dest_rd_atomic() -> None:
+def test_as_many_atomic_results_are_kept_as_max_dest_rd_atomic() -> None:
     pair = done(ADD, ADD, READ, depth=2)
     add_again(pair.b, 0)  # the third pushed it out
     pair.run()
@@ -157,13 +159,13 @@ def test_a_duplicate_that_asks_for_something_else_is_dropped(first: WROpcode, la
     assert pair.b.hca.drops == {"duplicate-gone": 1}
 
 
-def test_a_read_where_an_atomic_was_is_dropped() -> None:
+def test_a_duplicate_read_with_the_psn_of_an_atomic_is_dropped() -> None:
     pair = done(ADD)
     read_again(pair.b, 0, 0, 8)
     assert pair.b.hca.drops == {"duplicate-gone": 1}
 
 
-def test_a_sender_behind_is_acknowledged_for_what_it_never_sent_and_gives_up() -> None:
+def test_sq_psn_behind_rq_psn_is_a_duplicate_and_ends_in_retry_exceeded() -> None:
     """A wrong sq_psn looks like endless duplicates; no success is believed, no data delivered."""
     pair = Pair(retry_cnt=2, timeout=8)
     pair.b.qp.resp.psn = 0x10
@@ -177,7 +179,7 @@ def test_a_sender_behind_is_acknowledged_for_what_it_never_sent_and_gives_up() -
     assert pair.b.qp.state is QPState.RTS
 
 
-def test_a_sender_ahead_is_told_once_and_gives_up() -> None:
+def test_sq_psn_ahead_of_rq_psn_gets_one_nak_and_ends_in_retry_exceeded() -> None:
     pair = Pair(retry_cnt=2, timeout=8, psn=0x10)
     pair.b.qp.resp.psn = 0
     pair.b.recv()
@@ -189,7 +191,7 @@ def test_a_sender_ahead_is_told_once_and_gives_up() -> None:
 
 
 @pytest.mark.parametrize("opcode", [SEND, WRITE, READ, ADD])
-def test_every_packet_arriving_twice_changes_nothing(opcode: WROpcode) -> None:
+def test_every_packet_duplicated_changes_nothing(opcode: WROpcode) -> None:
     pair = Pair(rd_atomic=1, dest_rd_atomic=1)
     pair.world.network.cable = Wild(repeat([0, 0]))
     for wr_id in range(3):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
@@ -39,7 +38,7 @@ def test_a_send_fills_the_oldest_receive(opcode: WROpcode, length: int) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 8, 256, 700])
-def test_a_write_with_immediate_leaves_the_buffers_of_the_receive_alone(length: int) -> None:
+def test_write_with_immediate_leaves_the_buffers_of_the_receive_unchanged(length: int) -> None:
     """It may even have none; byte_len is what the WRITE wrote."""
     pair, (cqe,) = received(WRITE_IMM, length, room=0)
     assert (cqe.opcode, cqe.byte_len) == (WCOpcode.RECV_RDMA_WITH_IMM, length)
@@ -48,7 +47,7 @@ def test_a_write_with_immediate_leaves_the_buffers_of_the_receive_alone(length: 
     assert pair.b.peek(8192, 1024) == bytes(1024)
 
 
-def test_a_write_gives_its_target_no_sign_at_all() -> None:
+def test_a_write_generates_no_completion_at_the_target() -> None:
     pair, cqes = received(WRITE, 700)
     assert cqes == []
     assert len(pair.b.qp.rq.wqes) == 1
@@ -64,7 +63,7 @@ def test_a_write_without_receive_for_its_immediate_writes_nothing() -> None:
     assert pair.b.peek(0, 8) == bytes(8)
 
 
-def test_receives_are_taken_in_the_order_of_posting_whatever_takes_them() -> None:
+def test_receives_are_consumed_in_posting_order() -> None:
     pair = Pair()
     for wr_id in range(4):
         pair.b.recv(1024, wr_id=wr_id)
@@ -89,7 +88,7 @@ def test_a_completion_comes_after_all_data_before_it() -> None:
 @pytest.mark.parametrize(
     ("memory", "compare", "after"), [(5, 5, 9), (5, 4, 5), (2**64 - 1, 2**64 - 1, 9), (0, 2**63, 0)]
 )
-def test_compare_and_swap(memory: int, compare: int, after: int) -> None:
+def test_atomic_compare_and_swap(memory: int, compare: int, after: int) -> None:
     pair = Pair()
     pair.b.poke(16, memory.to_bytes(8, "little"))
     atomic = AtomicETH(pair.b.mr.addr + 16, pair.b.mr.rkey, 9, compare)
@@ -141,7 +140,7 @@ def persistent() -> Pair:
 @pytest.mark.parametrize(
     ("level", "length", "flushed"), [(0, 64, (16, 64)), (0, 0, (16, 0)), (1, 64, (0, 1 << 16))]
 )
-def test_a_flush_tells_what_it_is_about_and_is_answered_like_an_empty_read(
+def test_flush_carries_feth_and_is_answered_like_an_empty_read(
     level: int, length: int, flushed: tuple[int, int]
 ) -> None:
     pair = persistent()
@@ -163,7 +162,7 @@ def test_a_flush_tells_what_it_is_about_and_is_answered_like_an_empty_read(
     assert pair.a.qp.comp.reads == pair.a.qp.req.reads == 0
 
 
-def test_an_atomic_write_puts_eight_bytes() -> None:
+def test_atomic_write_writes_eight_bytes() -> None:
     pair = Pair()
     pair.a.poke(0, DATA)
     pair.a.issue(PUT8, 8, to=24)
@@ -180,7 +179,9 @@ def test_an_atomic_write_puts_eight_bytes() -> None:
 
 @pytest.mark.parametrize("lost", ["request", "answer"])
 @pytest.mark.parametrize("opcode", [FLUSH, PUT8])
-def test_what_is_lost_of_it_is_said_again_and_done_once(opcode: WROpcode, lost: str) -> None:
+def test_a_lost_flush_or_atomic_write_is_retransmitted_and_executed_once(
+    opcode: WROpcode, lost: str
+) -> None:
     """A later ACK does not stand for its answer; the word is put once, though B changes it."""
     pair = persistent()
     pair.a.poke(0, DATA)
@@ -198,7 +199,7 @@ def test_what_is_lost_of_it_is_said_again_and_done_once(opcode: WROpcode, lost: 
     assert len([r for r in pair.records(kind, node="B") if r.a == at]) == 1
 
 
-def test_an_answer_with_data_is_not_what_a_flush_is_owed() -> None:
+def test_a_flush_answered_with_data_is_bad_resp_err() -> None:
     pair = persistent()
     pair.lose("A", 1)
     pair.a.issue(FLUSH, 0, flush_length=8)
@@ -209,7 +210,7 @@ def test_an_answer_with_data_is_not_what_a_flush_is_owed() -> None:
 
 
 # --------------------------------------------------------------------------- other addresses
-def test_all_requests_find_a_region_by_its_other_address() -> None:
+def test_all_requests_use_the_iova_of_a_region() -> None:
     """WRITE of several packets, READ, atomic: at the peer; gather and scatter: at home."""
     pair = Pair()
     for end in (pair.a, pair.b):

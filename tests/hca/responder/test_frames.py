@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.flows import FlowType
 from rdmalab.spec.limits import DeviceCap
 from rdmalab.spec.records import Kind
@@ -11,7 +11,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode, WROpcode
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.roce import encode
-from tests.hca.test_flows import strict
+from tests.hca.test_steering import strict
 from tests.pairs import Pair
 from tests.raw import BROADCAST, raw_pair, rule, tcp_frame, udp_frame
 
@@ -29,7 +29,7 @@ def drops(pair: Pair) -> dict[str, int]:
     return pair.b.hca.drops
 
 
-def test_from_the_first_byte_on_without_a_grh() -> None:
+def test_raw_frame_is_received_from_the_first_byte_without_grh() -> None:
     pair = raw_pair()
     rule(pair.b)
     pair.b.recv(128, wr_id=7, at=32)
@@ -41,7 +41,7 @@ def test_from_the_first_byte_on_without_a_grh() -> None:
 
 
 @pytest.mark.parametrize("bit", [24 * 8, 50 * 8, 54 * 8 + 3])
-def test_a_wrong_checksum_is_told_by_silence(bit: int) -> None:
+def test_raw_frame_with_a_wrong_checksum_has_no_checksum_flag(bit: int) -> None:
     pair = raw_pair()
     rule(pair.b)
     pair.b.recv(128)
@@ -51,7 +51,7 @@ def test_a_wrong_checksum_is_told_by_silence(bit: int) -> None:
     assert (cqe.status, cqe.wc_flags) == (WCStatus.SUCCESS, 0)
 
 
-def test_a_device_without_the_capability_looks_at_no_checksum() -> None:
+def test_without_the_checksum_capability_raw_frames_are_not_checked() -> None:
     bits = strict().caps.device_cap_flags & ~DeviceCap.RAW_IP_CSUM
     pair = raw_pair(profile=strict(device_cap_flags=bits))
     rule(pair.b)
@@ -59,7 +59,7 @@ def test_a_device_without_the_capability_looks_at_no_checksum() -> None:
     assert take(pair, FRAME)[0].wc_flags == 0
 
 
-def test_nobody_wants_it() -> None:
+def test_raw_frame_without_a_matching_rule_is_dropped() -> None:
     pair = raw_pair()
     rule(pair.b, dst_port=81)
     pair.b.recv(128)
@@ -67,7 +67,7 @@ def test_nobody_wants_it() -> None:
     assert drops(pair) == {"no-flow": 1}
 
 
-def test_no_receive_is_posted() -> None:
+def test_raw_frame_without_a_receive_is_dropped() -> None:
     pair = raw_pair()
     rule(pair.b)
     assert take(pair, FRAME) == []
@@ -75,7 +75,7 @@ def test_no_receive_is_posted() -> None:
     assert pair.b.qp.state is QPState.RTS
 
 
-def test_a_port_that_is_down() -> None:
+def test_raw_frame_at_a_port_that_is_down_is_dropped() -> None:
     pair = raw_pair()
     rule(pair.b)
     pair.b.recv(128)
@@ -84,7 +84,7 @@ def test_a_port_that_is_down() -> None:
     assert drops(pair) == {"port-down": 1}
 
 
-def test_a_queue_pair_that_does_not_listen_yet() -> None:
+def test_raw_frame_for_a_qp_before_rtr_is_dropped() -> None:
     pair = raw_pair(peer_state=QPState.INIT)
     rule(pair.b)
     pair.b.recv(128)
@@ -92,7 +92,7 @@ def test_a_queue_pair_that_does_not_listen_yet() -> None:
     assert drops(pair) == {"not-ready": 1}
 
 
-def test_a_receive_that_is_too_short_takes_the_queue_pair_with_it() -> None:
+def test_raw_frame_longer_than_the_receive_is_loc_len_err_and_err_state() -> None:
     pair = raw_pair()
     rule(pair.b)
     pair.b.recv(len(FRAME) - 1, wr_id=1)
@@ -104,21 +104,21 @@ def test_a_receive_that_is_too_short_takes_the_queue_pair_with_it() -> None:
     assert pair.b.qp.state is QPState.ERR
 
 
-def test_exactly_as_long_as_the_receive() -> None:
+def test_raw_frame_exactly_as_long_as_the_receive() -> None:
     pair = raw_pair()
     rule(pair.b)
     pair.b.recv(len(FRAME))
     assert take(pair, FRAME)[0].status is WCStatus.SUCCESS
 
 
-def test_a_buffer_that_may_not_be_written() -> None:
+def test_raw_frame_into_a_buffer_without_local_write() -> None:
     pair = raw_pair(mr_access=0)
     rule(pair.b)
     pair.b.recv(128)
     assert take(pair, FRAME)[0].status is WCStatus.LOC_PROT_ERR
 
 
-def test_two_queue_pairs_get_a_copy_each() -> None:
+def test_two_raw_qps_get_a_copy_of_a_frame_each() -> None:
     pair = raw_pair()
     second = pair.end("B")
     second.peer = pair.a
@@ -152,7 +152,7 @@ def test_a_frame_that_is_an_rdma_packet_is_carried_out() -> None:
     assert pair.a.sent() == [(1, WCStatus.SUCCESS)]  # and acknowledged
 
 
-def test_its_icrc_is_asked() -> None:
+def test_the_icrc_of_an_injected_rdma_packet_is_checked() -> None:
     pair, octets = rdma()
     take(pair, octets[:-1] + bytes([octets[-1] ^ 1]))
     assert pair.b.peek(0, 8) == bytes(8)
@@ -161,7 +161,7 @@ def test_its_icrc_is_asked() -> None:
     assert dropped.b == "malformed: icrc"
 
 
-def test_for_another_mac_it_is_a_frame_like_any_other() -> None:
+def test_a_frame_for_another_mac_is_no_rdma_packet() -> None:
     pair, octets = rdma("02:00:00:00:00:99")
     take(pair, octets)
     assert drops(pair) == {"no-flow": 1}
@@ -191,7 +191,7 @@ def test_a_sniffer_gets_a_copy_of_every_frame() -> None:
     assert drops(pair) == {}
 
 
-def test_and_of_every_rdma_packet() -> None:
+def test_a_sniffer_gets_a_copy_of_every_rdma_packet() -> None:
     pair = Pair()
     pair.qp_type = QPType.RAW_PACKET
     sniffer = pair.end("B")

@@ -8,6 +8,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
+from tests.each import examples
 from tests.pairs import End, Pair, image
 
 S = WCStatus
@@ -19,7 +20,7 @@ def uc(**fields: object) -> Pair:
     return Pair(qp_type=QPType.UC, **fields)  # type: ignore[arg-type]
 
 
-def test_a_message_in_three_packets_arrives_and_nobody_says_so() -> None:
+def test_uc_message_in_three_packets_arrives_without_ack() -> None:
     pair = uc()
     pair.a.poke(0, bytes(range(256)) * 3)
     pair.b.recv(1024, wr_id=5, at=2048)
@@ -36,7 +37,7 @@ def test_a_message_in_three_packets_arrives_and_nobody_says_so() -> None:
     assert not any(packet.ack_req for packet in pair.packets("A"))
 
 
-def test_a_send_is_done_when_its_last_packet_has_left() -> None:
+def test_uc_send_completes_when_its_last_packet_has_left() -> None:
     pair = uc()
     pair.a.issue(SEND, LONG, wr_id=7)
     pair.world.run(2)
@@ -47,7 +48,7 @@ def test_a_send_is_done_when_its_last_packet_has_left() -> None:
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3])
-def test_a_gap_costs_the_message_and_not_the_next(lost: int) -> None:
+def test_uc_psn_gap_drops_the_message_and_not_the_next(lost: int) -> None:
     """The receive of the broken message takes the next one; its sender never knows."""
     pair = uc()
     for wr_id in (1, 2):
@@ -64,7 +65,7 @@ def test_a_gap_costs_the_message_and_not_the_next(lost: int) -> None:
     assert pair.b.hca.drops == {1: {"rest-of-message": 2}, 2: {"rest-of-message": 1}, 3: {}}[lost]
 
 
-def test_what_a_broken_write_has_placed_stays() -> None:
+def test_uc_bytes_of_a_write_that_lost_a_packet_stay() -> None:
     pair = uc()
     pair.a.poke(0, b"\x11" * LONG)
     pair.lose("A", 2)
@@ -82,7 +83,7 @@ def test_what_a_broken_write_has_placed_stays() -> None:
         ("not-enabled", {"opcode": WRITE}),
     ],
 )
-def test_what_rc_would_refuse_is_dropped(reason: str, spoil: dict[str, object]) -> None:
+def test_uc_drops_what_rc_answers_with_nak(reason: str, spoil: dict[str, object]) -> None:
     """A QP that answers nothing lives on, and so does its peer."""
     pair = uc(access=0) if reason == "not-enabled" else uc()
     pair.a.issue(spoil.pop("opcode", SEND), 8, **spoil)  # type: ignore[arg-type]
@@ -97,7 +98,7 @@ def test_what_rc_would_refuse_is_dropped(reason: str, spoil: dict[str, object]) 
 @pytest.mark.parametrize(
     ("length", "lkey", "status"), [(4, None, S.LOC_LEN_ERR), (64, 0xBAD, S.LOC_PROT_ERR)]
 )
-def test_a_receive_that_cannot_hold_it_breaks_the_receiver(
+def test_uc_receive_too_short_or_with_an_invalid_lkey_enters_err(
     length: int, lkey: int | None, status: WCStatus
 ) -> None:
     pair = uc()
@@ -110,7 +111,7 @@ def test_a_receive_that_cannot_hold_it_breaks_the_receiver(
     assert (pair.b.qp.state, pair.a.qp.state) == (QPState.ERR, QPState.RTS)
 
 
-def test_write_with_immediate_takes_a_receive_only_at_its_end() -> None:
+def test_uc_write_with_immediate_takes_a_receive_at_its_last_packet() -> None:
     pair = uc()
     pair.b.recv(0, wr_id=5)
     pair.a.issue(WRITE_IMM, LONG, imm_data=0x01020304)
@@ -119,7 +120,7 @@ def test_write_with_immediate_takes_a_receive_only_at_its_end() -> None:
     assert (cqe.wr_id, cqe.byte_len, cqe.imm_data) == (5, LONG, 0x01020304)
 
 
-def test_a_send_error_stops_sending_and_not_receiving() -> None:
+def test_uc_send_error_enters_sqe_and_receiving_goes_on() -> None:
     """SQE: earlier ones are done, later ones flushed, and modify_qp leads back (10.3.1.6)."""
     pair = uc()
     for _ in range(2):
@@ -145,13 +146,13 @@ def test_a_send_error_stops_sending_and_not_receiving() -> None:
     assert [status for _, status in pair.b.received()] == [S.SUCCESS, S.SUCCESS]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.integers(1, 900), min_size=1, max_size=6),
     st.sets(st.integers(1, 20), max_size=8),
     st.integers(0, 0xFFFFFF),
 )
-def test_whatever_is_lost_the_rest_arrives_whole(
+def test_uc_messages_without_lost_packets_arrive_whole(
     lengths: list[int], lost: set[int], psn: int
 ) -> None:
     """Each message arrives entirely or not at all, in order; its sender is always content."""
@@ -176,7 +177,7 @@ def test_whatever_is_lost_the_rest_arrives_whole(
         assert pair.b.peek(1024 * at, lengths[wr_id]) == bytes([wr_id + 1]) * lengths[wr_id]
 
 
-def test_no_answer_opcode_upsets_it() -> None:
+def test_uc_drops_every_response_opcode() -> None:
     pair = uc()
     before = image(pair.b.qp)
     pair.b.takes("ACKNOWLEDGE", 0)
@@ -185,7 +186,7 @@ def test_no_answer_opcode_upsets_it() -> None:
     assert pair.b.hca.drops == {"wrong-type": 2}
 
 
-def test_a_middle_without_a_first_is_the_rest_of_something() -> None:
+def test_uc_middle_packet_without_a_first_is_dropped() -> None:
     pair = uc()
     pair.b.recv(1024)
     middle: End = pair.b

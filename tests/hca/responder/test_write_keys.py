@@ -74,7 +74,7 @@ def until_written(world: World) -> None:
 # --------------------------------------------------------------------------- the key goes away
 @CHECKING
 @CHANGES
-def test_a_key_that_goes_away_stops_the_next_packet(profile: Profile, change: Change) -> None:
+def test_write_rkey_invalidated_stops_the_next_packet(profile: Profile, change: Change) -> None:
     pair = Pair(profile=profile)
     b, start = pair.b, pair.b.mr.addr
     first(b)
@@ -90,7 +90,7 @@ def test_a_key_that_goes_away_stops_the_next_packet(profile: Profile, change: Ch
 
 @CHECKING
 @CHANGES
-def test_the_requester_is_told(profile: Profile, change: Change) -> None:
+def test_write_rkey_invalidated_is_a_nak_to_the_requester(profile: Profile, change: Change) -> None:
     pair = Pair(profile=profile)
     start = pair.b.mr.addr
     pair.a.poke(0, b"w" * TOTAL)
@@ -105,7 +105,9 @@ def test_the_requester_is_told(profile: Profile, change: Change) -> None:
 
 @CHECKING
 @CHANGES
-def test_uc_drops_the_rest_in_silence(profile: Profile, change: Change) -> None:
+def test_uc_write_drops_the_rest_when_its_rkey_is_invalidated(
+    profile: Profile, change: Change
+) -> None:
     pair = Pair(qp_type=QPType.UC, profile=profile)
     b, start = pair.b, pair.b.mr.addr
     pair.a.poke(0, b"w" * TOTAL)
@@ -120,7 +122,7 @@ def test_uc_drops_the_rest_in_silence(profile: Profile, change: Change) -> None:
 
 
 @CHECKING
-def test_the_last_packet_with_an_immediate_asks_too(profile: Profile) -> None:
+def test_write_rkey_is_checked_on_the_last_packet_with_immediate(profile: Profile) -> None:
     pair = Pair(profile=profile)
     pair.b.recv(wr_id=5, at=4096)
     first(pair.b, FULL + 44)
@@ -131,7 +133,7 @@ def test_the_last_packet_with_an_immediate_asks_too(profile: Profile) -> None:
     assert pair.b.received() == [(5, WCStatus.WR_FLUSH_ERR)]
 
 
-def test_soft_roce_holds_the_region_that_the_first_packet_found() -> None:
+def test_soft_roce_keeps_the_mr_that_the_first_packet_found() -> None:
     """rxe_resp.c keeps a reference in qp->resp.mr until the message ends."""
     pair = Pair(profile=RXE)
     b, start = pair.b, pair.b.mr.addr
@@ -145,7 +147,7 @@ def test_soft_roce_holds_the_region_that_the_first_packet_found() -> None:
 
 # --------------------------------------------------------------------------- the key comes back
 @CHECKING
-def test_a_key_value_given_again_is_judged_as_it_now_is(profile: Profile) -> None:
+def test_write_rkey_given_again_is_checked_as_it_is_now(profile: Profile) -> None:
     """The key's last octet has 256 values: after as many translations the old key is known."""
     pair = Pair(profile=profile)
     b, start, key = pair.b, pair.b.mr.addr, pair.b.mr.rkey
@@ -211,7 +213,7 @@ def test_mlx5_over_uc_keeps_the_packets_inside_and_drops_the_rest() -> None:
 
 
 @CHECKING
-def test_no_key_is_asked_for_no_bytes(profile: Profile) -> None:
+def test_write_rkey_is_not_checked_for_zero_length(profile: Profile) -> None:
     pair = Pair(profile=profile)
     pair.b.takes("RDMA_WRITE_ONLY", 0, reth=RETH(0, 0xBAD, 0))
     assert pair.reasons(Kind.REQUEST_REFUSED) == []
