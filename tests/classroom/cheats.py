@@ -31,8 +31,8 @@ from tests.classroom.labs import FOLDER, logged
 
 STUDENTS = [str(number) for number in range(1, 9)]
 INSTALLED = FOLDER.parents[1] / "scenarios/labs"
-_SUFFIX = ".lab.yaml"
-_NAMED, _MOST = re.compile(r"\$\{(\w+)\}"), 400  # a parameter in a line; repetitions of a line
+_SUFFIX, _CLASS = ".lab.yaml", 12
+_NAMED, _MOST = re.compile(r"\$\{(\w+)\}"), 60  # a parameter in a line; repetitions of a line
 BEFORE: Mapping[str, Mapping[str, int]] = {
     "apply": {"sq-full": 100, "drain": 100, "no-completion": 100, "rnr-budget": 86, "by-hand": 56,
               "retry-budget": 40},
@@ -233,7 +233,7 @@ def _nothing(cheat: Cheat) -> float:
 
 # --------------------------------------------------------------------------- five more
 def _every_value(cheat: Cheat) -> float:
-    """One file for the whole class: a solution that does what it does for each value drawn."""
+    """One file for a class: a solution with its lines for each value; the mean of the class."""
     document = yaml.safe_load(cheat.text)
     drawn = {name: list(map(str, _values(each))) for name, each in document["params"].items()}
     lines = list[str]()
@@ -246,7 +246,8 @@ def _every_value(cheat: Cheat) -> float:
         again = made if "program" not in line else made[:1]
         polls = "; run 20us; poll_cq A.cq0 num_entries=16" if again[1:] else ""
         lines.append("; ".join(f"{each}{polls}" for each in again))
-    return max(cheat.ways.share(lab, Work(lines)) for lab in cheat.ways.labs[:4])
+    labs = [loads(cheat.text, cheat.name, VOCABULARY, student=f"c{n}") for n in range(_CLASS)]
+    return sum(cheat.ways.share(lab, Work(lines)) for lab in labs) / _CLASS
 
 
 def _with(line: str, names: Sequence[str], values: Sequence[str]) -> str:
