@@ -47,6 +47,10 @@ class Result(BaseModel):
     world: dict[str, str] = {}
     """The first of the varied worlds in which it failed."""
 
+    def lacks(self, question: str) -> bool:
+        """Whether the goal with this question is not met."""
+        return any(wrong.startswith(question) or f" {question}" in wrong for wrong in self.wrong)
+
 
 class FoulReport(BaseModel):
     """A line that was skipped."""

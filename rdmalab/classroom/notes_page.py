@@ -6,7 +6,7 @@ from rdmalab.classroom.answers import right_answers, right_choice
 from rdmalab.classroom.instructor_model import Instructor, WrongAnswer
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.model import LabDocument
-from rdmalab.guide.statements import statements
+from rdmalab.guide.sentences import statements
 from rdmalab.views import fmt
 
 

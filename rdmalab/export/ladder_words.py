@@ -79,7 +79,7 @@ def facts(row: PacketRow, room: int) -> list[str]:
     """What the label does not say, the most important first."""
     resent = next((text for text in again(row) if len(text) <= room), "")
     found = [resent, *row.troubles]
-    found += [] if row.timer is None else [f"wait {fmt.duration(RNR_NS[row.timer])}"]
+    found += [] if row.timer is None or row.failed else [f"wait {fmt.duration(RNR_NS[row.timer])}"]
     found += [f"{row.length} B"] if row.length and row.psn is not None else []
     found += [row.remark, "ack_req" if row.ack_req else ""]
     found += [] if row.dlid is None else [f"dlid={row.dlid}"]
@@ -165,12 +165,14 @@ def timer(row: MarkerRow, *, resent: bool) -> list[str]:
             f"◷ {name} timer until {until}, then {psn} is sent again",
             f"◷ {psn} waits ({name}) until {until}",
             f"◷ {name} timer until {until}",
+            f"◷ {name} until {until}",
         ]
     if row.kind is Kind.TIMER_FIRED:
         then = f": {psn} is sent again" if resent else ""
         answer = f", {psn} has no answer" if name == "ack" and row.psn is not None else ""
-        brief = f"◷ {name} timer fires: resends {psn}" if resent else f"◷ {name} timer fires"
-        return [f"◷ {name} timer fires{answer}{then}", f"◷ {name} timer fires{then}", brief]
+        brief = f": resends {psn}" if resent else ""
+        found = dict.fromkeys((f"{answer}{then}", then, brief, ""))
+        return [f"◷ {name} timer fires{each}" for each in found]
     return [f"↺ {row.sentence}", f"↺ back to {psn}"]
 
 

@@ -12,12 +12,13 @@ from rdmalab.shell.lab_text import (
     current_lines,
     hint_lines,
     progress,
+    prose,
     task_lines,
     task_page,
 )
 from rdmalab.shell.output_format import NOTE_PAGE
-from rdmalab.shell.styled_text import Line, paragraphs, plain, shown
-from rdmalab.shell.tables import DIM, GOOD, PROSE, WARN
+from rdmalab.shell.styled_text import Line, plain, shown
+from rdmalab.shell.tables import DIM, GOOD, WARN
 from rdmalab.workbench.files import Load
 from rdmalab.workbench.lab_words import GiveAnswer, MakeLab, Submit, TakeHint, TaskList
 
@@ -70,8 +71,7 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
     document = lab.lab.document
     student = f"  ({lab.student})" if lab.student != ANYONE else ""
     evaluation.tell([plain(f"{document.title}{student}", TITLE)])
-    about = [plain(text, PROSE) for text in paragraphs(document.about or "")]
-    evaluation.tell([] if _on_page(evaluation) else about)
+    evaluation.tell([] if _on_page(evaluation) else list(prose(document.about or "")))
     work = files[-1][0]
     evaluation.tell([plain(f"{work}, line {foul}", WARN) for foul in lab.skipped])
     now = (

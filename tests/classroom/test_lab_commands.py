@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.book.catalogue import catalogue
-from rdmalab.book.lab_page import public
+from rdmalab.book.lesson_page import public
 from rdmalab.classroom import submission
 from rdmalab.classroom.exercise import Exercise
 from rdmalab.cli import Exit, main

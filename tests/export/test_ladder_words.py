@@ -6,6 +6,7 @@ from rdmalab.export import ladder_words as words
 from rdmalab.views.columns import Meaning
 from rdmalab.views.ladder import PacketRow
 from tests.export.ladder_stories import played, rows_of
+from tests.labs import lab_of
 
 
 def packets(name: str) -> list[PacketRow]:
@@ -83,3 +84,11 @@ def test_labels_get_shorter_and_the_longest_says_all() -> None:
 
 def test_parts_are_left_out_where_there_is_no_room() -> None:
     assert [*words.spread(["one", "much longer", "two"], 8)] == ["one", "two"]
+
+
+def test_an_rnr_nak_that_ends_the_request_asks_for_no_wait() -> None:
+    send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+    lab = lab_of(send, "run", pair="use rc_pair rnr_retry=1")
+    naks = [row for row in rows_of(lab) if isinstance(row, PacketRow) and row.timer is not None]
+    waits = [[text for text in words.facts(row, 40) if text.startswith("wait")] for row in naks]
+    assert waits == [["wait 640 us"], []]

@@ -26,6 +26,11 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
         ("modify_qp A.qp0 state=ERR", "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0", "WR_FLUSH_ERR"),
         ("", "post_recv B.qp0 sg=B.mr0[0:5000]", "sg reaches beyond B.mr0 (4096 bytes)."),
         ("", "post_recv B.qp0 sg={addr=0x10 length=8 lkey=0xdead}", "has lkey 0xdead"),
+        (
+            "",
+            "post_recv B.qp0 sg=A.mr0[0:8]",
+            "A.mr0 is memory of A: a buffer of B",
+        ),
         ("", "post_send A.qp0 opcode=SEND sg=A.mr0[0:0]", "length 0 means 2147483648 bytes"),
         ("reset A.qp0", "modify_qp A.qp0 state=ERR", ""),
         ("modify_qp A.qp0 state=ERR", "post_send A.qp0 opcode=SEND", "WR_FLUSH_ERR"),
