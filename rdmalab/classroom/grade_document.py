@@ -133,6 +133,12 @@ class Grade(BaseModel):
         return given or self.verdict in ("graded", "cut")
 
     @property
+    def complaint(self) -> str:
+        """`unreadable: FILE: …`, why it was not judged; a mistake in the text names the file."""
+        names_it = self.reason.startswith(f"{self.file}:")
+        return f"{self.verdict}: {'' if names_it else f'{self.file}: '}{self.reason}"
+
+    @property
     def who(self) -> str:
         """The student, or what is known instead."""
         return self.student or self.label or self.file

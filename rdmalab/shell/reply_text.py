@@ -9,9 +9,8 @@ from rdmalab.hca import extended
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.session.breakpoints import told
-from rdmalab.session.history_query import HistoryQuery
 from rdmalab.session.lines import Reply, Script
-from rdmalab.session.reverse import Jump
+from rdmalab.session.reverse import HistoryQuery, Jump
 from rdmalab.session.run_control import OPENING, RunControl
 from rdmalab.session.session import Session
 from rdmalab.shell.described import rows_table

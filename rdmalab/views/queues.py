@@ -16,7 +16,7 @@ from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
-from rdmalab.views.wr_region import RegionRow, region_row
+from rdmalab.views.wqes import RegionRow, region_row
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
 from rdmalab.world.world import World

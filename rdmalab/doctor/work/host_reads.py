@@ -17,8 +17,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import WROpcode
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of
+from rdmalab.world.programs import Program, programs_of
 
 _WRITES = (WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _OVER = (ProgramState.DONE, ProgramState.FAILED)
