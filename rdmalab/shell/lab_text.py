@@ -301,11 +301,11 @@ def asked_lines(task: "Task") -> Iterator[Line]:
 
 
 def how_to_answer(task: "Task") -> str:
-    """`a, b or c answers; 1 answer counts`, `type answer, a space and your answer`."""
+    """`a, b or c answers; 1 answer counts`, `type: answer TEXT`."""
     from rdmalab.classroom.lab_session import letters
 
     if not task.choice:
-        return "type answer, a space and your answer"
+        return "type: answer TEXT"
     verb = "counts" if task.tries == 1 else "count"
     limit = f"; {fmt.count(task.tries, 'answer')} {verb}" if task.tries else ""
     return f"{fmt.either(letters(task))} answers{limit}"

@@ -144,7 +144,7 @@ def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Tal
 
 def test_the_tour_says_how_an_answer_in_words_is_typed() -> None:
     talk = Talk("load tour", width=200)
-    assert "type answer, a space and your answer" in typed(talk, "task cause")
+    assert "type: answer TEXT" in typed(talk, "task cause")
     assert "write the answer after the name of the task" in typed(talk, "answer cause")
 
 
