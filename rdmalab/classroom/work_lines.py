@@ -15,10 +15,10 @@ from rdmalab.grammar.format import render
 from rdmalab.grammar.line import parse
 from rdmalab.grammar.quantities import spelled
 from rdmalab.session.branch import Place
+from rdmalab.session.history import read_only_visit
 from rdmalab.session.lines import Reply
 from rdmalab.session.run_control import STOPPED
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
 
 _STEPS = re.compile(r"step(?: (\d+))?")
 _SETTINGS = ("node", "break", "watch", "delete")  # they hold on all branches

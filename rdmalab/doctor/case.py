@@ -31,7 +31,7 @@ from rdmalab.session.session import Session as Session
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import event_of, object_of
 from rdmalab.views import fmt
-from rdmalab.world.program_state import Program as Program
+from rdmalab.world.programs import Program as Program
 from rdmalab.world.relations import exists, find_qp, peer_of
 from rdmalab.world.world import World
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rdmalab.hca.wr import Cqe
-    from rdmalab.world.program_state import Program
+    from rdmalab.world.programs import Program
 
 
 _T = TypeVar("_T")

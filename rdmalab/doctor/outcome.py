@@ -17,7 +17,7 @@ from rdmalab.spec.records import Kind, address_of, event_of, length_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
-from rdmalab.world.program_state import Program
+from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists, users_of
 
 _SHOWN = 4  # users of an object

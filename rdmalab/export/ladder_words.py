@@ -29,10 +29,13 @@ TIME, SINCE = 10, 9
 
 
 def moment(at_ns: int) -> str:
-    """`2.315 us`, `67.112 ms`, `59.354 s`: at most TIME columns."""
+    """`2.315 us`, `67.1123 ms`, `59.35351 s`: as many digits as TIME columns have room for.
+
+    Packets of one message leave 100 ns apart, also after a wait of seconds.
+    """
     size, unit = next((row for row in _UNITS if at_ns >= row[0]), _UNITS[-1])
-    places = 3 if at_ns < 10_000 * size else 0
-    return f"{at_ns / size:.{places}f} {unit}"
+    texts = (f"{at_ns / size:.{places}f} {unit}" for places in range(len(str(size)) - 1, 0, -1))
+    return next((text for text in texts if len(text) <= TIME), f"{at_ns / size:.0f} {unit}")
 
 
 def since(wait_ns: int) -> str:

@@ -11,8 +11,7 @@ from rdmalab.hca.objects import CompChannel
 from rdmalab.hca.polling import CurrentWc
 from rdmalab.hca.wr import U64, Cqe
 from rdmalab.spec.completions import READS, STANDARD_FIELDS, WcEx
-from rdmalab.verbs.nouns import Channel, Cq, NewCq
-from rdmalab.verbs.same_node import on
+from rdmalab.verbs.nouns import Channel, Cq, NewCq, on
 from rdmalab.world.world import World
 
 

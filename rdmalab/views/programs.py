@@ -10,8 +10,7 @@ from rdmalab.session.names import Names
 from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, Meaning, describe
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of
+from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

@@ -33,8 +33,21 @@ from rdmalab.verbs.nouns import Qp, Srq
 from rdmalab.wire.headers import UDP, Ethernet, IPv4
 from rdmalab.wire.packet import MULTICAST_LID
 from rdmalab.world.chance import MILLION, Chance
-from rdmalab.world.faults import Corrupt, Delay, Drop, Duplicate, Fault, Mark, Match, Rate, Reorder
-from rdmalab.world.timed_faults import DEREG, KILL, VICTIMS, TimedFault
+from rdmalab.world.faults import (
+    DEREG,
+    KILL,
+    VICTIMS,
+    Corrupt,
+    Delay,
+    Drop,
+    Duplicate,
+    Fault,
+    Mark,
+    Match,
+    Rate,
+    Reorder,
+    TimedFault,
+)
 from rdmalab.world.world import World
 
 WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]

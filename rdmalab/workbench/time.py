@@ -16,7 +16,7 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.session.breakpoints import Breakpoint
-from rdmalab.session.history_query import HistoryQuery
+from rdmalab.session.reverse import HistoryQuery
 from rdmalab.session.run_control import UNITS, Idle, RunControl, Steps, When
 from rdmalab.session.session import Session
 
@@ -114,7 +114,7 @@ def step(
 
     Example: step packet
     """
-    return session.travel(Steps(count, UNITS[unit]))
+    return RunControl(session, Steps(count, UNITS[unit]))
 
 
 @command(
@@ -127,7 +127,7 @@ def run(session: Session, duration: Duration | None = None) -> RunControl:
 
     Example: run 100us
     """
-    return session.travel(Idle(None if duration is None else session.world.now_ns + duration))
+    return RunControl(session, Idle(None if duration is None else session.world.now_ns + duration))
 
 
 @command(Facts(in_scenarios=True, moves_time=TimeMove.FORWARD, is_repeated=True))
@@ -141,4 +141,4 @@ def until(
     Example: until A.cq0.count == 1 within 2ms
     """
     until_ns = None if within is None else session.world.now_ns + within
-    return session.travel(When(goal.text, goal.node, until_ns))
+    return RunControl(session, When(goal.text, goal.node, until_ns))

@@ -14,9 +14,9 @@ from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
 from rdmalab.world import programs
 from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
+from rdmalab.world.faults import TimedFault, trigger
 from rdmalab.world.network import Network
-from rdmalab.world.program_state import Programs
-from rdmalab.world.timed_faults import TimedFault, trigger
+from rdmalab.world.programs import Programs
 from rdmalab.world.trace import Forgotten, Trace
 
 _LINK_LOCAL = 0xFE80 << 112

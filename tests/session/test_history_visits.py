@@ -3,9 +3,9 @@
 import pytest
 
 from rdmalab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.branch import Place
-from rdmalab.session.visits import read_only_visit, undone_afterwards
+from rdmalab.session.history import read_only_visit, undone_afterwards
 from tests.labs import everything, well
 from tests.session.test_history import moment, visited
 
@@ -14,7 +14,7 @@ from tests.session.test_history import moment, visited
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots close together, and a short hot tail."""
     for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def test_jumps_are_counted_and_looking_is_none() -> None:

@@ -3,8 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from rdmalab.session.branch import Place, Snapshot
-from rdmalab.session.retention import ENDS, both_ends, thin_out
+from rdmalab.session.branch import ENDS, Place, Snapshot, both_ends, thin_out
 from rdmalab.spec.records import Kind
 from rdmalab.world.trace import Numbered
 
