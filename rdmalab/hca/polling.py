@@ -47,6 +47,7 @@ def _free_slots(hca: Adapter, cqes: Sequence[Cqe]) -> None:
     """Give back the slots of these CQEs and of all WQEs before them."""
     if hca.profile.slots_freed is not SlotsFreed.POLLED:
         return
+    # Unsignaled requests have no CQE: their slots come back with the next one of their queue.
     newest: dict[tuple[int, bool], int] = {}
     shared: list[Cqe] = []
     for cqe in cqes:

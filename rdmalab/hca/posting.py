@@ -167,6 +167,7 @@ def post_recv(hca: Adapter, qp: QueuePair, wrs: list[RecvWR]) -> None:
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
         if wr.next:
             raise invalid_pointers.lost(hca, wr, index)
+    # Soft-RoCE 6.1 leaves receives that are posted in ERR without a completion (measured).
     takes = not hca.unavailable_rule and qp.state_row.flushes_recvs
     if takes and hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)

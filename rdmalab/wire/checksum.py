@@ -66,6 +66,7 @@ def _over_pseudo_header(octets: bytes, inside: Inside) -> int:
 ICRC_LENGTH = 4
 
 # What may change on the way; the IP and UDP checksums change with it.
+# Addresses, identification and flags stay under the CRC.
 MASKED: dict[type[Header], tuple[str, ...]] = {
     IPv4: ("tos", "ttl", "checksum"),
     IPv6: ("traffic_class", "flow_label", "hop_limit"),

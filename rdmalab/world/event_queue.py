@@ -21,6 +21,8 @@ class Door(IntEnum):
 
 # (at_ns, sequence, door, node, argument, cause): the sequence is unique, so that no comparison
 # ever reaches the argument.
+# Plain tuples in a heap, and not SimPy: an event is 2.2 to 2.6 times as fast (`event_vs_simpy`),
+# and a heap can be copied, where SimPy's generators cannot.
 Entry = tuple[int, int, int, str, Any, int]
 
 _PORT, _TIMER = Door.PORT, Door.TIMER
@@ -42,6 +44,8 @@ class EventQueue:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.heap: list[Entry] = []
+        # One lazy timer a queue pair: 10,000 connected QPs cost at most 1.3 times one, for each
+        # work request (`qp10000_vs_1`).
         self.timers: list[Entry] = []
         self.armed = 0
         self.sequence = 0

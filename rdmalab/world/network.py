@@ -77,6 +77,7 @@ class Network:
         for target, hca in self.nodes.items():
             if target == node:
                 if packet.flow.dst in hca.groups:
+                    # A member's own copy does not cross the cable: no latency, no fault.
                     self.agenda.file(now_ns + busy_ns, _ARRIVAL, target, packet, sent)
             else:
                 self._convey(Transit(node, target, packet, qpn, now_ns, busy_ns, sent))
@@ -88,6 +89,7 @@ class Network:
         if self.nodes[node].port_state is not _ACTIVE:
             self.trace.record(Kind.PACKET_LOST, node, qpn, frame, _DOWN)
             return busy_ns
+        # As a switch floods: a MAC that no node has goes to every other port.
         others = [name for name in self.nodes if name != node]
         for target in [n for n in others if self.nodes[n].mac == frame.dst_mac] or others:
             self._convey(Transit(node, target, frame, qpn, self.trace.at_ns, busy_ns, sent))
