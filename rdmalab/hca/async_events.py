@@ -26,7 +26,7 @@ def take(hca: Adapter) -> Raised:
 
 
 def names(raised: Raised, noun: str, number: int) -> bool:
-    """Whether the event is about this object."""
+    """True if the event is about this object."""
     return EVENTS[raised[0]].noun == noun and raised[1] == number
 
 

@@ -70,7 +70,7 @@ def take(hca: Adapter, channel: CompChannel) -> CompletionQueue:
 
 
 def what_wakes(hca: Adapter, channel: CompChannel) -> str:
-    """What would end the wait of a program on this channel, and whether that can happen."""
+    """A sentence: the call or completion that ends a wait on this channel, or why none can."""
     cqs = members(hca, channel)
     if not cqs:
         return "no completion queue was made with it: create_cq … channel=…"

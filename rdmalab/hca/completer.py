@@ -205,7 +205,7 @@ def fail(hca: Adapter, qp: QueuePair, status: WCStatus) -> None:
 
 
 def settle(hca: Adapter, qp: QueuePair) -> None:
-    """What every answer, and every local failure, may have made possible."""
+    """After an answer or a local failure: complete what is ready, drain SQD, wake the port."""
     comp, req = qp.comp, qp.req
     if comp.serial < req.serial:
         _complete_unanswered(hca, qp)

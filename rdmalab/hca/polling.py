@@ -17,7 +17,7 @@ from rdmalab.spec.statuses import WCStatus
 
 @dataclass(slots=True)
 class CurrentWc:
-    """What `ibv_cq_ex` holds: wr_id and status, and what was asked for when it was made."""
+    """`ibv_cq_ex` during a poll: wr_id, status, and the fields chosen at its creation."""
 
     wr_id: int
     status: WCStatus

@@ -27,7 +27,7 @@ def link_layer(hca: Adapter) -> LinkLayer:
 
 
 def offers(hca: Adapter, layer: LinkLayer) -> bool:
-    """Whether this device has such ports."""
+    """True if this device has such ports."""
     return layer in hca.profile.link_layers
 
 

@@ -43,7 +43,7 @@ def effective(hca: Adapter, sg: list[SGE]) -> Moved:
 
 
 def as_sent(hca: Adapter, wr: SendWR) -> Moved:
-    """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
+    """List and bytes of a send WR. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
     sg = wr.sg if wr.num_sge is None else invalid_pointers.listed(wr)
     return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
 

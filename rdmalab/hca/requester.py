@@ -320,7 +320,7 @@ def _build_frame(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Frame | WCStatus:
 
 
 def _carry_out(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
-    """What sends nothing is done here, once; an opcode that is not there is not done at all."""
+    """Execute a request without a packet, once; LOC_QP_OP_ERR for an opcode that is not there."""
     if wqe.serial < qp.req.done:
         return WCStatus.SUCCESS
     if wqe.work is None:

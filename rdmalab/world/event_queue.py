@@ -63,7 +63,7 @@ class EventQueue:
         heappush(self.heap, (at_ns, self.sequence, _PORT, node, None, cause))
 
     def bring_forward(self, cause: int, node: str, at_ns: int) -> bool:
-        """What record `cause` has sent to a node arrives earlier; False if it was there already."""
+        """Let the packet of record `cause` arrive earlier at a node; False if it has arrived."""
         for place, entry in enumerate(self.heap):
             if entry[2:4] == (Door.ARRIVAL, node) and entry[5] == cause and entry[0] > at_ns:
                 self.sequence += 1
@@ -73,7 +73,7 @@ class EventQueue:
         return False
 
     def cancel(self, door: Door, argument: Any) -> None:
-        """What would open this door with this argument does not happen."""
+        """Remove the entries for this door with this argument."""
         left = [entry for entry in self.heap if (entry[2], entry[4]) != (door, argument)]
         if len(left) < len(self.heap):
             self.heap[:] = left

@@ -137,7 +137,7 @@ class Network:
             self.trace.record(kind, held.source, held.sender, held.packet, at_ns)
 
     def has(self, gid: int) -> bool:
-        """Whether a port on the network has this address."""
+        """True if a port on the network has this address."""
         return gid in self.node_of_gid
 
     def inject(self, source: str, target: str, octets: bytes) -> None:
@@ -229,7 +229,7 @@ def _unknown(packet: Packet) -> str:
 
 
 def _read(octets: bytes, link_layer: LinkLayer) -> tuple[Packet | Frame, str]:
-    """What bytes say, and why they say nothing; what is too short is filled up with zeros."""
+    """The packet in these bytes, or the bytes as a frame, and why they are no packet."""
     try:
         return decode(octets, link_layer), ""
     except Malformed as malformed:
@@ -237,7 +237,7 @@ def _read(octets: bytes, link_layer: LinkLayer) -> tuple[Packet | Frame, str]:
 
 
 def _injected(hca: Hca, packet: Packet | Frame, octets: bytes, trouble: str) -> Arrival:
-    """What the port reads: InfiniBand has packets only, on Ethernet flow rules see any frame."""
+    """The arrival at a port: InfiniBand has packets only, on Ethernet flow rules see any frame."""
     if hca.lids:
         return (packet, trouble) if trouble else packet
     whole = len(octets) >= Ethernet.LENGTH

@@ -68,7 +68,7 @@ def stream(hca: Adapter, qp: QueuePair, packet: Packet, reth: RETH, *, again: bo
 
 
 def respond(hca: Adapter, qp: QueuePair, psn: int) -> None:
-    """What is answered like a READ of no bytes: FLUSH and ATOMIC WRITE."""
+    """Queue the answer of a FLUSH or ATOMIC WRITE: that of a READ of no bytes."""
     _say(hca, qp, ReadAnswer(psn, 0, 0, 0, qp.resp.msn, again=False))
 
 

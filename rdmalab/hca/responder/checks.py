@@ -47,12 +47,12 @@ def check_opcode_order(_hca: Adapter, qp: QueuePair, _packet: Packet, row: Opcod
 
 
 def _continues(begun: Op | None, row: Opcode) -> bool:
-    """Whether a packet may come next, where a message is begun or none is."""
+    """True if a packet may come next, where a message is begun or none is."""
     return row.starts if begun is None else row.op is begun and not row.starts
 
 
 def rights_for(packet: Packet, op: Op) -> int:
-    """What the request needs on the QP and on the key; a FLUSH says so itself."""
+    """The access flags that the request needs on the QP and on the key; a FLUSH names its own."""
     if packet.feth is None:
         return _RIGHTS.get(op, 0)
     placement = packet.feth.placement
@@ -148,7 +148,7 @@ def check_flush(hca: Adapter, qp: QueuePair, packet: Packet) -> str | None:
 
 
 def flushed(hca: Adapter, qp: QueuePair, packet: Packet) -> dma.Piece | dma.Denied:
-    """What a FLUSH is about, in the host's memory."""
+    """Address and length of the bytes that a FLUSH names, or the check that denies them."""
     reth, feth = packet.reth, packet.feth
     assert reth is not None
     assert feth is not None
