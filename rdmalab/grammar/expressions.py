@@ -233,7 +233,7 @@ class _Parser:
 
 
 def _continued(node: Node, word: str) -> str:
-    """The operators that may stand in the place of this word."""
+    """A hint: the operators that may stand in the place of this word."""
     if word == "=":
         return "did you mean ==?"
     if word.startswith("/"):

@@ -153,7 +153,7 @@ class Sentence:
     def _refused(
         self, argument: Argument, complaints: list[tuple[Slot, NotUnderstood]]
     ) -> ArgumentPart:
-        """Raise the most helpful complaint about a value that no positional parameter accepts."""
+        """A value that no positional parameter accepts, with the most helpful complaint."""
         if not complaints:
             return ArgumentPart(argument, wrong=self._too_many(argument))
         slot, wrong = min(complaints, key=lambda c: _helpfulness(c[0], c[1], argument))

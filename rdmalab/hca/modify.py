@@ -272,7 +272,7 @@ def _apply(asked: ModifyCall) -> None:
 
 
 def _stored(hca: Adapter, qp: QueuePair, name: str, value: Any) -> Any:
-    """The value that the device stores: PSNs cut to 24 bits, addresses routed."""
+    """The value that the device stores: PSNs cut to 24 bits, routed addresses, rounded depths."""
     if name in PSNS:
         return value & MASK
     if name == "ah_attr" and qp.transport.connected:

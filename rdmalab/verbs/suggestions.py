@@ -395,7 +395,7 @@ def _poll_shared(session: Session, invocation: Invocation) -> str:
 
 
 def _to_srq(session: Session, invocation: Invocation) -> str:
-    """The line that posts these receives on the SRQ of this queue pair."""
+    """The line that posts these receives on the SRQ of this queue pair; empty if there is none."""
     qp = qp_of(session, invocation)
     if qp is None:
         return ""
