@@ -64,9 +64,8 @@ def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 def test_it_is_registered() -> None:
-    """`pip install -e .` again makes it so in an older environment."""
     (plugin,) = entry_points(group="pytest11", name="rdmalab")
-    assert plugin.value == "rdmalab.pytest_plugin"
+    assert plugin.value == "rdmalab.pytest_plugin", "an older environment: pip install -e . again"
 
 
 def test_scenarios_are_tests(pytester: pytest.Pytester) -> None:

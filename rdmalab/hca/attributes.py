@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from rdmalab.command import Alias, Bits, Noun, RefShorthand, Spelled, Thing, Unit
+from rdmalab.command import Alias, Bits, InC, Noun, RefShorthand, Spelled, Thing, Unit
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState
 
@@ -26,11 +26,11 @@ class AhAttr:
     C_NAME = "ibv_ah_attr"
 
     is_global: U8 = 0
-    dgid: Gid = 0
-    sgid_index: U8 = 0
-    hop_limit: U8 = 0
-    traffic_class: U8 = 0
-    flow_label: Annotated[int, Bits(32)] = 0
+    dgid: Annotated[Gid, InC("grh.dgid")] = 0
+    sgid_index: Annotated[U8, InC("grh.sgid_index")] = 0
+    hop_limit: Annotated[U8, InC("grh.hop_limit")] = 0
+    traffic_class: Annotated[U8, InC("grh.traffic_class")] = 0
+    flow_label: Annotated[int, Bits(32), InC("grh.flow_label")] = 0
     port_num: U8 = 1
     dlid: Annotated[int, Bits(16)] = 0
     sl: U8 = 0

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rdmalab.scenario.loader import Scenario
     from rdmalab.shell.evaluation import Emit, Evaluation
 
+_MANY_LINES = 20  # that take long to carry out again, if they ran for long
+
 
 async def continued(evaluation: "Evaluation", request: Continue) -> str:
     """Restore a session; returns the reason if that failed, else an empty text."""
@@ -63,9 +65,13 @@ class _Continuation:
         self._begin()
         lines = self.book.lines
         whole = lines[:-1] if lines[-1].end is None else lines
+        if len(lines) > _MANY_LINES:
+            count = fmt.count(len(lines), "line")
+            self._say(f"Restoring {count}, each is carried out again; ^C stops.", DIM)
         done = 0
         while done < len(whole) and not (wrong := await self._again(whole[done])):
             done += 1
+            await self.evaluation.pause()  # the screen and ^C are served between two lines
         self.log.whole()
         if done < len(whole):
             self._say(f"{wrong}  The other {len(lines) - done} of {len(lines)} lines are kept.")

@@ -23,9 +23,8 @@ from rdmalab.shell.completion_context import Choice, CompletionContext
 from rdmalab.shell.legal_arguments import can_be_meant, legal_members, recommended
 from rdmalab.views import fmt
 from rdmalab.views.memory import with_key
-from rdmalab.views.query_fields import continuations, fields
+from rdmalab.views.query_fields import continuations, fields, parts_of_hint, type_word
 from rdmalab.views.query_types import filters_of
-from rdmalab.views.row_fields import parts_of_hint, type_word
 
 SUFFIX = ".rdmalab.yaml"
 _MOST_FILES = 200

@@ -307,7 +307,8 @@ def _done(voice: OutputFormat, reply: Reply) -> list[Line]:
     facts = [record_text.fault_words(voice.session.names, said) for said in _result(reply.value)]
     facts = noted.facts + facts
     line += [("", f"  {shown(' '.join(facts))}")] if facts else []
-    if noted.has_work and (soon := next_thing(voice.session)):
+    waits = noted.has_work or reply.value == []
+    if waits and (soon := next_thing(voice.session)):
         line += [(DIM, f"  Next: {soon}")]
     return [line]
 
@@ -316,7 +317,7 @@ def _result(value: object) -> list[str]:
     """What a verb returned, if that is one sentence."""
     if isinstance(value, str):
         return [value]
-    return ["Nothing found."] if value == [] else []
+    return ["The completion queue is empty."] if value == [] else []
 
 
 def next_thing(session: Session) -> str:
@@ -389,7 +390,7 @@ def _stand(session: Session, travel: RunControl) -> Line:
     if soon and travel.over != "stopped":
         line.append((DIM, f"  Next: {soon}"))
     elif soon and not isinstance(travel, Jump):  # who looked back is where he was
-        line.append((DIM, "  run goes on"))
+        line.append((DIM, "  Type run to continue."))
     return line
 
 

@@ -35,6 +35,7 @@ from rdmalab.views.states import DiagramRow
 from rdmalab.wire.packet import gid_text
 from rdmalab.workbench.memory import Window
 from rdmalab.workbench.view_requests import View
+from rdmalab.world.faults import Match
 
 _HEX = 16
 
@@ -139,9 +140,15 @@ def _list(voice: OutputFormat, values: list[object]) -> list[Line]:
     if isinstance(values[0], Cqe):
         return [plain(_polled(voice, cqe)) for cqe in values if isinstance(cqe, Cqe)]
     numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
-    said = [record_text.fault_words(voice.session.names, value) for value in values]
+    said = [record_text.fault_words(voice.session.names, value) + _met(value) for value in values]
     width = len(str(max(numbered)))
     return [plain(f"{n:>{width}}  {text}") for n, text in zip(numbered, said, strict=True)]
+
+
+def _met(value: object) -> str:
+    """How often a fault of the cable has acted."""
+    match = getattr(value, "match", None)
+    return f": acted on {fmt.count(match.met, 'packet')}" if isinstance(match, Match) else ""
 
 
 def _polled(voice: OutputFormat, cqe: Cqe) -> str:

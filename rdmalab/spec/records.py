@@ -242,7 +242,7 @@ class KindRow(NamedTuple):
 # fmt: off
 KINDS: dict[Kind, KindRow] = {
     Kind.CALLED:            KindRow("node", verb_of, errno_of, "called {a}: {b}"),
-    Kind.REFUSED:           KindRow("node", rule_of, complaint_of, "refused by rule {a}: {b}"),
+    Kind.REFUSED:           KindRow("node", rule_of, complaint_of, "refused a call: {b}"),
     Kind.CREATED:           KindRow("any", noun_of, nothing, "created {a}"),
     Kind.DESTROYED:         KindRow("any", noun_of, nothing, "destroyed {a}"),
     Kind.STATE_CHANGED:     KindRow("qp", old_state_of, new_state_of, "went {a} → {b}"),

@@ -23,9 +23,17 @@ from rdmalab.spec.records import (
 )
 from rdmalab.views import calls, completions, memory, packet_facts, query_fields, work_times
 from rdmalab.views.aggregates import Aggregates
-from rdmalab.views.query_fields import FieldRow, Fold, Listing, continuations, fields
+from rdmalab.views.query_fields import (
+    FieldRow,
+    Fold,
+    Listing,
+    PathStep,
+    continuations,
+    field_hints,
+    fields,
+    walk,
+)
 from rdmalab.views.query_types import check_filters
-from rdmalab.views.row_fields import PathStep, field_hints, walk
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

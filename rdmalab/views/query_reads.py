@@ -18,7 +18,7 @@ from rdmalab.grammar.trees import paths
 from rdmalab.session.names import Names
 from rdmalab.spec.records import KINDS, Kind, Record, event_of, kind_of, object_of
 from rdmalab.views import query_fields
-from rdmalab.views.row_fields import field_hints
+from rdmalab.views.query_fields import field_hints
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.world.world import World
 

@@ -30,7 +30,7 @@ from rdmalab.grammar.nodes import (
 from rdmalab.grammar.trees import is_function
 from rdmalab.views import calls, completions, ladder, query_fields
 from rdmalab.views.packet_facts import SHORT
-from rdmalab.views.row_fields import PathStep, hint_at, parts_of_hint
+from rdmalab.views.query_fields import PathStep, hint_at, parts_of_hint
 
 Nouns = Callable[[str], Collection[Noun]]
 """What a name such as `A.qp0` may stand for; empty where that is not known."""

@@ -17,9 +17,8 @@ from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import FREE, WORDS
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import occurrence_search, occurrences
-from rdmalab.views.occurrence_search import OccurrenceRow, OccurrenceSearch
-from rdmalab.views.occurrences import Finder
+from rdmalab.views import occurrences
+from rdmalab.views.occurrences import Finder, OccurrenceRow, OccurrenceSearch
 from rdmalab.views.query import fields
 from rdmalab.world.relations import find_qp, peer_thing
 
@@ -87,7 +86,7 @@ def _standing(look: OccurrenceSearch, cast: "_Sides", about: About) -> Iterator[
 
 def _lines_of(look: OccurrenceSearch, rows: list[OccurrenceRow]) -> Iterator[str]:
     if not rows:
-        where = f"the last {occurrence_search.REACH:,} records" if look.cut else "this session"
+        where = f"the last {occurrences.REACH:,} records" if look.cut else "this session"
         yield f"nothing of it in {where}"
     for row in rows[:_SHOWN]:
         yield row.text

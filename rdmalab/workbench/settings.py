@@ -71,9 +71,6 @@ class Settings:
         "Colours that the app uses; auto: as the terminal is.",
         _words("auto truecolor 256 16 none"),
     ))  # fmt: skip
-    presenter: bool = field(default=False, metadata=_says(
-        "Presenter mode, for a projector.", _SWITCH,
-    ))  # fmt: skip
     width: int | None = field(default=None, metadata=_says(
         "Most columns of an answer; auto: those of the terminal.", _AUTO,
         "[4-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|250", "40 to 250",

@@ -19,8 +19,7 @@ from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
-from rdmalab.views.changes import change_rows
-from rdmalab.views.moment_diff import facts, further_rows
+from rdmalab.views.changes import change_rows, facts, further_rows
 from rdmalab.workbench.view_requests import Request, View, Which
 from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
 

@@ -97,3 +97,9 @@ def test_a_short_name_is_handed_in_as_the_object_that_it_named() -> None:
     played = play(loaded(text_of(TASKS)), lab.lines)
     assert played.fouls == []
     assert played.session.world.event >= lab.session.world.event
+
+
+def test_the_line_that_ends_the_last_task_says_how_to_hand_in() -> None:
+    talk, _ = opened(RECV, SEND)
+    assert "All tasks are done: submit hands in the work." in talk.ask("run")
+    assert "submit" not in "\n".join(talk.ask("run 1us"))

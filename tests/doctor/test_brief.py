@@ -11,7 +11,7 @@ from rdmalab.lab import Lab
 from rdmalab.shell.show_why import answer_lines, lines_of
 from rdmalab.shell.styled_text import text_of
 from tests.doctor import tidying
-from tests.each import a_third, each
+from tests.each import a_tenth, each
 
 _SEND = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 
@@ -42,7 +42,7 @@ def test_v_asks_for_all_of_it(line: str) -> None:
     assert any(line.startswith("ruled out:") for line in said)
 
 
-@each("path", a_third(tidying.files()))
+@each("path", a_tenth(tidying.files()))
 def test_an_answer_has_ten_lines_at_most_and_keeps_its_evidence(path: Path) -> None:
     for session, step in tidying.failed(path):
         for question in (step.why or "", ""):

@@ -45,7 +45,7 @@ def test_the_table_is_as_written() -> None:
     table = "\n".join([_HEAD, "\n\n".join(_found()["paragraphs"]), ""])
     if os.environ.get("RDMALAB_UPDATE"):
         _TABLE.write_text(table, "utf-8")
-    assert table == _TABLE.read_text("utf-8")
+    assert table == _TABLE.read_text("utf-8"), "RDMALAB_UPDATE=1 rewrites it: look at the diff"
 
 
 def test_every_difference_is_made_by_the_cells_beside_it() -> None:

@@ -118,9 +118,8 @@ def test_an_untidy_file() -> None:
 
 @each("path", FILES)
 def test_every_scenario_has_the_layout(path: Path) -> None:
-    """`rdmalab fmt scenarios` makes it so."""
     text = path.read_text("utf-8")
-    assert formatted(text, str(path)) == text
+    assert formatted(text, str(path)) == text, "run: rdmalab fmt scenarios"
 
 
 @each("path", a_tenth(FILES))

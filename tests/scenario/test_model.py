@@ -27,8 +27,8 @@ def valid(document: Any) -> bool:
 
 
 def test_the_shipped_schema_is_current() -> None:
-    """`rdmalab schema > rdmalab/scenario/scenario-1.json` makes it so."""
-    assert json.loads(SHIPPED.read_text("utf-8")) == schema_of_scenario()
+    is_current = json.loads(SHIPPED.read_text("utf-8")) == schema_of_scenario()
+    assert is_current, "run: rdmalab schema > rdmalab/scenario/scenario-1.json"
 
 
 def test_the_schema_is_one() -> None:
@@ -49,7 +49,11 @@ def keys_without_text(schema: object, path: str = "") -> Iterator[str]:
 
 
 def test_an_editor_has_a_text_for_every_key() -> None:
-    assert not list(keys_without_text(schema_of_scenario()))
+    bare = list(keys_without_text(schema_of_scenario()))
+    assert not bare, (
+        f"no text for {bare}: of a field, Field(description=...) in rdmalab/scenario/model.py; of "
+        "a device limit, a row of [limit] or [queried_limit] in guide/data/sentences.toml"
+    )
 
 
 @each("path", FILES)

@@ -12,7 +12,7 @@ from rdmalab.scenario.runner import Runner
 from rdmalab.session import history
 from rdmalab.session.session import Session
 from rdmalab.vocabulary import VOCABULARY
-from tests.each import a_third
+from tests.each import a_tenth
 from tests.labs import still
 from tests.spec.record_parts import wrong
 
@@ -26,7 +26,7 @@ def moment(session: Session) -> Any:
     return still(session.world), named, session.world.trace.latest
 
 
-@pytest.mark.parametrize("path", a_third(map(str, SCENARIOS)), ids=lambda path: Path(path).name)
+@pytest.mark.parametrize("path", a_tenth(map(str, SCENARIOS)), ids=lambda path: Path(path).name)
 def test_a_lesson_is_gone_back_to(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 2), ("RECENT", 10**6), ("HOT", 10**6)):
         monkeypatch.setattr(history, name, value)

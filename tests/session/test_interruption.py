@@ -5,13 +5,13 @@ import pytest
 from rdmalab.session.interruption import Stopped, check, stoppable
 
 
-def test_nothing_stops_what_nobody_can_stop() -> None:
+def test_without_an_interrupt_nothing_stops() -> None:
     check()
     with stoppable():
         check()
 
 
-def test_whoever_asks_is_told_once_it_is_wanted() -> None:
+def test_an_interrupt_is_reported_once_it_is_set() -> None:
     wanted = False
     with stoppable(lambda: wanted):
         check()

@@ -86,7 +86,7 @@ def test_back_counts_in_events_and_tells_how_many_it_went() -> None:
     assert (travel.over, travel.met, travel.events) == (BEGINNING, False, 0)
 
 
-def test_the_end_is_a_wall_once_and_then_new_things_happen() -> None:
+def test_run_in_the_past_ends_once_at_the_present() -> None:
     lab = lab_of(SEND, "run 20us")
     end = everything(lab)
     trip(lab, "back 4")
@@ -96,7 +96,7 @@ def test_the_end_is_a_wall_once_and_then_new_things_happen() -> None:
     assert lab.session.world.event > end[3][0]
 
 
-def test_where_time_stood_is_where_going_back_ends() -> None:
+def test_back_ends_where_time_stood() -> None:
     lab = lab_of(SEND, "run 3us")  # some time after the last event
     stood = everything(lab)
     trip(lab, "step")

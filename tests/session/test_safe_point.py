@@ -65,7 +65,7 @@ def went_on(lab: Lab) -> Any:
      'write A.mr0[0:5] "world"; fill B.mr0[0:9] 3; dereg_mr B.mr0; destroy_qp A.qp0',
      "modify_qp A.qp0 state=ERR; reset A.qp0"],
 )  # fmt: skip
-def test_the_world_is_as_it_was_before(
+def test_safe_point_restores_the_world(
     line: str, records: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab, twin = (lab_of(WRITE, RECV, SEND, "run", RECV, AGAIN, "step 2") for _ in range(2))
@@ -78,7 +78,7 @@ def test_the_world_is_as_it_was_before(
 
 
 @pytest.mark.usefixtures("_snapshots")
-def test_in_the_past_it_stays_in_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_safe_point_in_the_past_stays_in_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
     lab, twin = (lab_of(RECV, SEND, "run", RECV, AGAIN, "goto 18") for _ in range(2))
     for line, records in (("run", 2), ("alloc_pd A.pd9", 1), ("run; alloc_pd A.pd8", 8)):
         with monkeypatch.context() as patched:

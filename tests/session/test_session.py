@@ -165,7 +165,7 @@ def test_an_invocation_of_nothing_known() -> None:
     assert session.world.event == -1
 
 
-def test_nobody_there_to_answer() -> None:
+def test_an_invocation_without_answer() -> None:
     lab = lab_of(RECV, SEND)
     lab.session.answer = None
     assert lab.do("until A.cq0.count == 1")[-1].error is not None
@@ -178,7 +178,7 @@ def test_a_checkpoint_is_a_place() -> None:
     assert lab.session.checkpoints == {"here": ("main", (lab.session.world.event, 5_000))}
 
 
-def test_two_kinds_of_failure() -> None:
+def test_a_refusal_is_at_once_and_an_error_completion_later() -> None:
     """At once: an errno, and the line is no success. Later: the line is one, and a CQE tells."""
     lab = lab_of()
     said = lab.do("post_send A.qp0 opcode=SEND flags=0x40")[-1]
@@ -192,7 +192,7 @@ def test_two_kinds_of_failure() -> None:
     assert lab.look("A.cq0.cqes[0].status == REM_ACCESS_ERR")
 
 
-def test_the_digest_notices_a_nanosecond() -> None:
+def test_the_digest_changes_with_a_nanosecond() -> None:
     one, two = lab_of(SEND, "run 1us", RECV), lab_of(SEND, "run 1001ns", RECV)
     assert fingerprint(one) != fingerprint(two)
     assert isinstance(one.session.world, World)

@@ -43,7 +43,7 @@ def moment(lab: Lab) -> Any:
 
 @few
 @given(seeds, st.integers(1, 120))
-def test_to_run_is_to_step(seed: int, events: int) -> None:
+def test_run_equals_step(seed: int, events: int) -> None:
     ran, stepped = (random_lab(Random(seed)) for _ in range(2))
     assert everything(ran) == everything(stepped)
     ran.do(f"step {events}")
@@ -54,7 +54,7 @@ def test_to_run_is_to_step(seed: int, events: int) -> None:
 
 @few
 @given(seeds, st.integers(1, 60))
-def test_so_many_steps_and_so_many_back(seed: int, steps: int) -> None:
+def test_step_n_and_back_n(seed: int, steps: int) -> None:
     lab = random_lab(Random(seed))
     before, event = everything(lab), lab.session.world.event
     lab.do(f"step {steps}")
@@ -69,7 +69,7 @@ def test_so_many_steps_and_so_many_back(seed: int, steps: int) -> None:
 
 @few
 @given(seeds, st.lists(st.integers(0, 10**6), min_size=1, max_size=12))
-def test_what_was_is_there_again(seed: int, jumps: list[int]) -> None:
+def test_goto_restores_every_moment(seed: int, jumps: list[int]) -> None:
     chance = Random(seed)
     lab = random_lab(chance, words=0)
     been = {lab.session.history.here: moment(lab)}
@@ -85,7 +85,7 @@ def test_what_was_is_there_again(seed: int, jumps: list[int]) -> None:
 
 @few
 @given(seeds, seeds)
-def test_branches_do_not_touch_each_other(seed: int, other: int) -> None:
+def test_branches_are_independent(seed: int, other: int) -> None:
     chance = Random(seed)
     lab = random_lab(chance)
     past, ends = lab.session.history, {}
@@ -112,7 +112,7 @@ def moment_of_world(lab: Lab) -> Any:
     return still(lab.session.world), lab.session.world.trace.latest
 
 
-def test_two_hundred_jumps_in_a_long_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_goto_two_hundred_times_in_a_long_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots as far apart as they really are; old ones thinned out, most of the log recalled."""
     for name, value in (("EVENTS_APART", 256), ("RECENT", 16), ("OLD", 4), ("HOT", 4)):
         monkeypatch.setattr(history, name, value)

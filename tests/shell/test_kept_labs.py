@@ -66,8 +66,11 @@ def test_from_reset_to_the_end(state: Path) -> None:
 def test_a_wrong_answer_gets_its_words_and_a_hint_its_line(state: Path) -> None:
     talk = Talk("tour", width=200)
     assert typed(talk, "hint").endswith(INIT[1])
-    for line in shown_lines()[:9]:
+    for line in shown_lines()[:11]:
         typed(talk, line)
+    early = typed(talk, "answer no-receive 2")
+    assert early == "carry out the lines of this task first, and answer what you have seen"
+    typed(talk, "step 3")
     assert "An ACK came for the first message." in typed(talk, "answer no-receive 1")
     assert "now   6." in typed(talk, "task")
 
@@ -84,6 +87,66 @@ def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> 
     shown.insert(shown.index("goto @before"), "why A.qp0.wr[2]")
     assert taken == shown
     assert exercise(talk).open_task is None
+
+
+def test_a_line_that_was_refused_is_offered_when_its_turn_comes(state: Path) -> None:
+    lines = shown_lines()
+    send = next(line for line in lines if line.startswith("post_send"))
+    talk = Talk("tour", *lines[:3], send, width=200)
+    assert next_line(exercise(talk)) == lines[3]
+    talk.ask(lines[3].replace("RTR", "RTS"), *lines[3:7])
+    assert next_line(exercise(talk)) == send
+
+
+def test_what_to_rts_has_done_is_not_offered_again(state: Path) -> None:
+    lines = shown_lines()
+    talk = Talk("tour", *lines[:3], "to_rts A.qp0 B.qp0", width=200)
+    assert next_line(exercise(talk)) == lines[4]
+    typed(talk, lines[4])
+    assert next_line(exercise(talk)) == lines[6]
+
+
+def test_a_send_without_signaled_is_explained_and_the_advice_ends_the_task(state: Path) -> None:
+    lines = shown_lines()
+    recv, send = lines[2], lines[7]
+    talk = Talk("tour", *lines[:7], "modify_qp A.qp0 state=RTR", width=200)  # refused, and past
+    talk.ask(send.removesuffix(" flags=SIGNALED"))
+    assert "It was posted without flags=SIGNALED" in " ".join(talk.ask("run"))
+    typed(talk, send)
+    assert "B has no receive for this SEND" in " ".join(talk.ask("run"))
+    limit = typed(talk, recv)
+    assert "goto 22 returns to the moment before the newest line" in limit
+    talk.ask("goto 22", recv)
+    assert "done  5. A message" in typed(talk, "run")
+
+
+def test_a_hint_can_be_read_again(state: Path) -> None:
+    talk = Talk("tour", "hint")
+    assert INIT[1] in typed(talk, "hint")
+
+
+def test_on_the_right_way_nothing_wrong_is_told(state: Path) -> None:
+    lines = shown_lines()
+    at = lines.index("goto @before")
+    talk = Talk("tour", *lines[:at], "b", "answer rnr-infinite", "goto @before", width=200)
+    assert "RNR NAK" not in " ".join(talk.ask(*lines[at + 1 : at + 3]))
+
+
+def test_a_lab_does_not_tell_a_cause_before_anything_was_typed(state: Path) -> None:
+    talk = Talk("load labs/no-completion", width=200)
+    told = typed(talk, "task")
+    assert "✗ cure" in told
+    assert "→" not in told
+
+
+def test_why_offers_apply_only_where_the_lab_allows_it(state: Path) -> None:
+    talk = Talk("load labs/no-completion", width=200)
+    told = typed(talk, "why")
+    assert "it works; type these lines:" in told
+    assert "apply" not in told
+    lines = shown_lines()
+    talk.ask("tour", *lines[: lines.index("goto @before")])
+    assert "apply carries it out" in typed(talk, "why")
 
 
 def test_a_line_that_was_typed_on_another_day_is_not_offered_again(state: Path) -> None:
@@ -276,7 +339,7 @@ def test_work_that_is_named_goes_on_and_is_kept_from_then_on(state: Path) -> Non
 def test_a_receive_without_a_buffer_is_noticed_at_once_and_passes_nothing(state: Path) -> None:
     talk = Talk("tour", *INIT, width=200)
     said = typed(talk, "post_recv B.qp0")
-    assert "→ The receive needs room for the 64 bytes, and wr_id=1" in said
+    assert "→ B.qp0 has no receive with wr_id=1 and room for 64 bytes" in said
     assert "now   3." not in said
     talk.ask("back")
     assert "now   3." in typed(talk, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
@@ -310,12 +373,17 @@ def test_a_message_into_a_receive_without_room_is_explained_with_the_way_on(stat
     at = lines.index("run")
     talk = Talk("tour", *INIT, "post_recv B.qp0", *lines[2:at], width=200)
     said = typed(talk, "run")
-    assert (
-        "→ message: A receive without room took the message. Begin again with tour again." in said
-    )
+    assert "→ A receive without room took the message. Begin again with tour again." in said
     assert "A.qp0 and B.qp0 are in ERR. goto " in said
 
 
 def test_a_student_with_a_name_that_no_submission_can_have_is_refused(state: Path) -> None:
     said = typed(person(state), 'load labs/drain student="A B"')
     assert said == 'student "A B": an id has letters, digits, - _ and . only'
+
+
+def test_a_line_to_type_that_is_folded_hangs(state: Path) -> None:
+    said = typed(Talk("tour", *shown_lines()[:3], width=80), "hint").splitlines()
+    first = next(at for at, row in enumerate(said) if row.startswith("  modify_qp A.qp0 state=RTR"))
+    assert said[first + 1].startswith(" " * 6)
+    assert said[first + 2].startswith("  modify_qp B.qp0")

@@ -430,3 +430,18 @@ def test_what_follows_continue_on_a_line_is_kept_with_what_came_back(tmp_path: P
     third = fresh(tmp_path, "continue")
     assert world_of(third) == world_of(second)
     assert [named(third, f"A.p{number}") for number in range(4)] == [False, True, True, True]
+
+
+def test_a_long_session_says_that_it_is_restored_and_serves_the_screen(tmp_path: Path) -> None:
+    kept(tmp_path, *["show pd"] * 30)
+    pauses = 0
+
+    async def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+
+    talk = fresh(tmp_path)
+    asyncio.run(talk.conversation.evaluate("continue", talk.said.append, pause))
+    first = text_of(talk.said[0])
+    assert first == "Restoring 30 lines, each is carried out again; ^C stops."
+    assert pauses == 30

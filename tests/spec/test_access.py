@@ -42,7 +42,7 @@ def test_unknown_bits(flags: int, left: int) -> None:
 
 
 @pytest.mark.parametrize("right", list(Access))
-def test_only_remote_change_leans_on_local_write(right: Access) -> None:
+def test_remote_write_and_atomic_need_local_write(right: Access) -> None:
     changes = {Access.REMOTE_WRITE, Access.REMOTE_ATOMIC}
     assert needs_local_write(right) == (right in changes)
 
@@ -51,5 +51,5 @@ def test_the_need_stays_when_local_write_is_there() -> None:
     assert needs_local_write(Access.LOCAL_WRITE | Access.REMOTE_WRITE)
 
 
-def test_what_a_qp_knows() -> None:
+def test_access_flags_of_a_qp() -> None:
     assert FOR_QP == 1 | 2 | 4 | 8 | 256 | 512

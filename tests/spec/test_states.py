@@ -48,7 +48,7 @@ def _cells(qp_type: str) -> dict[tuple[QPState, QPState], Move]:
 
 
 @pytest.mark.parametrize("qp_type", list(REFERENCE["transitions"]))
-def test_every_move_is_that_of_the_kernel(qp_type: str) -> None:
+def test_every_transition_is_that_of_the_kernel(qp_type: str) -> None:
     number = QPType(NUMBERS["qp_type"][qp_type])
     ours = {key[1:]: move for key, move in MOVES.items() if key[0] is number}
     assert ours == _cells(qp_type)
@@ -78,14 +78,14 @@ def test_legal_next_lists_what_the_table_has() -> None:
     assert legal_next(QPType.UD, QPState.ERR) == (QPState.RESET, QPState.ERR)
 
 
-def test_missing_is_what_is_required_and_not_given() -> None:
+def test_attr_mask_missing_is_what_is_required_and_not_given() -> None:
     move = (QPType.UC, QPState.INIT, QPState.RTR)
     given = Attr.STATE | Attr.AV | Attr.RQ_PSN | Attr.PKEY_INDEX
     assert missing(*move, given) == Attr.PATH_MTU | Attr.DEST_QPN
     assert not missing(*move, MOVES[move].required)
 
 
-def test_surplus_spares_state_required_and_optional_bits() -> None:
+def test_attr_mask_surplus_leaves_out_state_required_and_optional_bits() -> None:
     move = (QPType.UC, QPState.INIT, QPState.RTR)
     allowed = MOVES[move].required | MOVES[move].optional | Attr.STATE
     assert not surplus(*move, allowed)
@@ -93,7 +93,7 @@ def test_surplus_spares_state_required_and_optional_bits() -> None:
 
 
 @pytest.mark.parametrize("bit", [21, 24, 26, 30])
-def test_a_bit_without_a_name_is_surplus(bit: int) -> None:
+def test_attr_mask_bit_without_a_name_is_surplus(bit: int) -> None:
     given = Attr.STATE | Attr(1 << bit)
     assert surplus(QPType.RC, QPState.RTS, QPState.RTS, given) == 1 << bit
 
@@ -110,7 +110,7 @@ def _flushes(answer: str) -> bool:
 
 
 @pytest.mark.parametrize("state", list(QPState))
-def test_a_state_does_what_the_reference_says(state: QPState) -> None:
+def test_a_qp_state_does_what_the_reference_says(state: QPState) -> None:
     said, row = REFERENCE["states"][state.name], STATES[state]
     assert row.posts_recv == _accepts(said["post_recv"])
     assert row.posts_send == _accepts(said["post_send"])
@@ -136,7 +136,7 @@ def _wanted(trigger: str) -> set[Mishap]:
 
 
 @pytest.mark.parametrize("row", [r for r in REFERENCE["automatic"] if r["to"] in ("ERR", "SQE")])
-def test_mishaps_lead_where_the_reference_says(row: dict[str, Any]) -> None:
+def test_errors_lead_to_the_state_of_the_reference(row: dict[str, Any]) -> None:
     types = list(QPType) if row["types"] == ["ALL"] else [QPType[name] for name in row["types"]]
     said = {QPState[name] for name in row.get("from", QPState.__members__)}
     for qp_type in types:

@@ -19,11 +19,11 @@ def test_rnr_codes_are_those_of_the_table() -> None:
     assert all(type(ns) is int for ns in RNR_NS)
 
 
-def test_code_25_is_not_the_slip_of_the_kernel() -> None:
+def test_rnr_code_25_is_that_of_the_standard() -> None:
     assert RNR_NS[25] == 61_440_000
 
 
-def test_code_0_is_the_longest_wait() -> None:
+def test_rnr_code_0_is_the_longest_wait() -> None:
     assert max(RNR_NS) == RNR_NS[0]
     assert list(RNR_NS[1:]) == sorted(RNR_NS[1:])
 

@@ -15,19 +15,19 @@ def test_every_type_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("qp_type", QPType)
-def test_who_has_a_peer_is_told_it_before_it_receives(qp_type: QPType) -> None:
+def test_connected_qp_types_need_dest_qp_num_at_rtr(qp_type: QPType) -> None:
     told = MOVES[qp_type, *INTO_RTR].required & Attr.DEST_QPN
     assert bool(told) is TRANSPORTS[qp_type].connected
 
 
 @pytest.mark.parametrize("qp_type", QPType)
-def test_who_is_answered_dies_of_an_error_and_others_stop_sending(qp_type: QPType) -> None:
+def test_acknowledged_qp_types_enter_err_and_others_sqe(qp_type: QPType) -> None:
     dies = after_send_error(qp_type) is QPState.ERR
     assert dies is TRANSPORTS[qp_type].acknowledged
 
 
 @pytest.mark.parametrize("qp_type", QPType)
-def test_who_sends_has_opcodes(qp_type: QPType) -> None:
+def test_qp_types_that_send_have_opcodes(qp_type: QPType) -> None:
     assert any(qp_type in row.types for row in WORK.values()) is TRANSPORTS[qp_type].sends
 
 

@@ -85,18 +85,16 @@ def test_reads_and_atomics_are_what_writes_local_memory() -> None:
         (None, Access(0)),
     ],
 )
-def test_the_right_needed_at_the_peer_goes_with_the_message(
-    message: Op | None, right: Access
-) -> None:
+def test_remote_access_right_by_opcode(message: Op | None, right: Access) -> None:
     assert {work.remote for work in WORK.values() if work.message == message} == {right}
 
 
-def test_a_message_is_a_request_the_wire_knows() -> None:
+def test_send_opcodes_have_a_packet_opcode() -> None:
     said = {work.message for work in WORK.values()} - {None}
     assert said == set(REQUESTS)
 
 
-def test_local_work_touches_nobody() -> None:
+def test_local_operations_send_no_packet() -> None:
     local = {o.name: work for o, work in WORK.items() if work.message is None}
     assert set(local) == {"LOCAL_INV", "BIND_MW", "DRIVER1"}
     assert not any(_reaches_out(work) for work in local.values())
@@ -122,7 +120,7 @@ def test_flag_values() -> None:
     }
 
 
-def test_a_fence_needs_reads_to_wait_for() -> None:
+def test_fence_is_legal_where_reads_or_atomics_are() -> None:
     assert set(FLAG_TYPES) == set(SendFlags)
     assert FLAG_TYPES[SendFlags.FENCE] == WORK[WROpcode.RDMA_READ].types
 

@@ -18,7 +18,7 @@ def test_each_path_in_a_page_exists(page: str) -> None:
     places = [path for path in named if "NAME" not in path and "NOUN" not in path]
     missing = [p for p in places if not any((ROOT / base / p).exists() for base in ("", "rdmalab"))]
     assert len(places) > 20
-    assert not missing
+    assert not missing, f"{page} names files that do not exist: correct the page"
 
 
 def test_each_room_of_the_package_stands_on_a_floor() -> None:
@@ -26,7 +26,8 @@ def test_each_room_of_the_package_stands_on_a_floor() -> None:
     floors = text.partition("```text")[2].partition("```")[0]
     rooms = [p.name for p in (ROOT / "rdmalab").iterdir() if (p / "__init__.py").exists()]
     assert rooms
-    assert not [room for room in rooms if f"{room}/" not in floors]
+    homeless = [room for room in rooms if f"{room}/" not in floors]
+    assert not homeless, "write these rooms into The floors of rdmalab/ARCHITECTURE.md"
 
 
 def test_the_workflow_runs_what_a_contributor_runs() -> None:

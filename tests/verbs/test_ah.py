@@ -3,7 +3,7 @@
 from rdmalab import Lab
 
 
-def test_a_datagram_as_a_person_types_it() -> None:
+def test_create_ah_and_a_ud_send_as_typed() -> None:
     lab = Lab()
     lab.do("use ud_pair")
     lab.do("post_recv B.qp0 wr_id=3 sg=B.mr0[0:104]")
@@ -15,7 +15,7 @@ def test_a_datagram_as_a_person_types_it() -> None:
     assert lab.look("A.ah0.to") == "B"
 
 
-def test_a_group_is_joined_and_left() -> None:
+def test_attach_mcast_and_detach_mcast() -> None:
     lab = Lab()
     lab.do("use ud_pair")
     lab.do("attach_mcast B.qp0 gid=224.0.0.9")
@@ -25,7 +25,7 @@ def test_a_group_is_joined_and_left() -> None:
     assert not lab.do("destroy_qp B.qp0")[0].failed
 
 
-def test_a_destroyed_handle_fails_what_waits() -> None:
+def test_destroyed_ah_fails_a_waiting_send() -> None:
     lab = Lab()
     lab.do("use ud_pair")
     lab.do("modify_qp A.qp0 state=SQD")

@@ -45,7 +45,7 @@ def test_rts_needs(name: str) -> None:
 
 
 @covers("S220", "S228")
-def test_no_state_is_skipped_even_with_all_attributes_of_the_move() -> None:
+def test_modify_qp_skips_no_state_even_with_all_attributes() -> None:
     lab = lab_of("reset A.qp0")
     for state in ("RTR", "RTS"):
         refused = refusal(lab, f"modify_qp A.qp0 state={state} {_UP[state]}")
@@ -55,7 +55,7 @@ def test_no_state_is_skipped_even_with_all_attributes_of_the_move() -> None:
 
 
 @covers("S247", "S257")
-def test_the_move_takes_an_alternate_path_and_a_roce_port_does_not() -> None:
+def test_alt_path_is_taken_by_the_transition_and_refused_by_a_roce_port() -> None:
     lab = lab_of("reset A.qp0", f"modify_qp A.qp0 state=INIT {_UP['INIT']}")
     for state in ("RTR", "RTS"):
         refused = refusal(lab, f"modify_qp A.qp0 state={state} {_UP[state]} {_PATH}")

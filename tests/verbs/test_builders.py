@@ -50,7 +50,7 @@ def bound(node: str = "B") -> str:
     )
 
 
-def test_a_window_is_bound_used_and_closed() -> None:
+def test_wr_bind_mw_and_wr_local_inv() -> None:
     lab = lab_with()
     batch(lab, bound(), node="B")
     assert done(lab, "B.cq0") == [(1, "BIND_MW", "SUCCESS")]
@@ -63,20 +63,20 @@ def test_a_window_is_bound_used_and_closed() -> None:
 
 @covers("S131")
 @pytest.mark.parametrize("build", ["wr_bind_mw", "wr_local_inv"])
-def test_what_moves_no_bytes_takes_no_data_setter(build: str) -> None:
+def test_wr_set_sge_is_refused_where_no_bytes_move(build: str) -> None:
     line = bound() if build == "wr_bind_mw" else "wr_local_inv B.qx0 invalidate_rkey=B.mw0"
     lab = lab_with("wr_start B.qx0", line, "wr_set_sge B.qx0 sg=B.mr1[0:8]")
     assert refusal(lab, "wr_complete B.qx0").rule == "setter-data"
 
 
-def test_a_bind_takes_the_key_it_is_told() -> None:
+def test_wr_bind_mw_takes_the_rkey_it_is_given() -> None:
     lab = lab_with()
     key = lab.look("B.mw0.rkey") + 7
     batch(lab, f"{bound()} mw_rkey={key}", node="B")
     assert lab.look("B.mw0.rkey") == key
 
 
-def test_the_peer_makes_a_window_void() -> None:
+def test_wr_send_inv_invalidates_the_window_of_the_peer() -> None:
     lab = lab_with("post_recv B.qx0 wr_id=9 sg=B.mr1[0:64]")
     batch(lab, bound(), node="B")
     batch(lab, "wr_send_inv A.qx0 invalidate_rkey=B.mw0 wr_id=2 wr_flags=SIGNALED", SGE)
@@ -86,7 +86,7 @@ def test_the_peer_makes_a_window_void() -> None:
     assert len(seen(lab, Kind.WINDOW_INVALIDATED, "B")) == 1
 
 
-def test_an_atomic_write_copies_its_eight_bytes_and_takes_no_setter() -> None:
+def test_wr_atomic_write_copies_eight_bytes_and_takes_no_setter() -> None:
     lab = lab_with('write A.mr0[0:8] "earlier!"', "wr_start A.qx0")
     for line in (
         f"{PUT} atomic_wr=A.mr0[0] wr_id=1 wr_flags=SIGNALED",
@@ -99,13 +99,13 @@ def test_an_atomic_write_copies_its_eight_bytes_and_takes_no_setter() -> None:
     assert refusal(lab, "wr_complete A.qx0").rule == "setter-data"
 
 
-def test_an_atomic_write_of_nothing_mapped() -> None:
+def test_wr_atomic_write_of_an_unmapped_pointer() -> None:
     lab = lab_with("wr_start A.qx0")
     well(lab, f"{PUT} atomic_wr={{addr=0x10 length=8}}")
     assert refusal(lab, "wr_complete A.qx0").rule == "crash-inline"
 
 
-def test_a_flush_says_what_and_how_far() -> None:
+def test_wr_flush_type_and_level() -> None:
     lab = lab_with()
     batch(lab, "wr_flush A.qx0 remote=B.mr1[8:72] flush_type=GLOBAL wr_id=1 wr_flags=SIGNALED")
     assert done(lab) == [(1, "FLUSH", "SUCCESS")]
@@ -113,7 +113,7 @@ def test_a_flush_says_what_and_how_far() -> None:
     assert (wr.flush_length, wr.flush_type, wr.sg) == (64, Placement.GLOBAL, [])
 
 
-def test_a_stream_is_cut_behind_its_header() -> None:
+def test_wr_send_tso_is_segmented_after_its_header() -> None:
     lab = Lab()
     for line in (
         "use rc_pair", _MADE.format("A", "RAW_PACKET") + " send_ops_flags=TSO max_tso_header=54",
@@ -144,7 +144,7 @@ def xrc(*lines: str, more: str = "") -> Lab:
     return lab
 
 
-def test_an_xrc_message_names_its_receive_queue() -> None:
+def test_wr_set_xrc_srqn_is_in_the_packet() -> None:
     lab = xrc("wr_set_xrc_srqn A.qx0 remote_srqn=B.srq0", "wr_complete A.qx0", "run")
     assert done(lab) == [(1, "SEND", "SUCCESS")]
     assert done(lab, "B.cq1") == [(5, "RECV", "SUCCESS")]
@@ -157,7 +157,7 @@ def test_an_xrc_message_names_its_receive_queue() -> None:
     ("comp_mask", "rule"),
     [("PD|SEND_OPS_FLAGS|MAX_TSO_HEADER", ""), ("PD|SEND_OPS_FLAGS", "tso-header-length")],
 )
-def test_the_device_reads_what_the_mask_names(comp_mask: str, rule: str) -> None:
+def test_create_qp_ex_reads_what_comp_mask_names(comp_mask: str, rule: str) -> None:
     made = f"{_MADE.format('A', 'RAW_PACKET')} send_ops_flags=TSO max_tso_header=54"
     lab = Lab()
     states: tuple[Any, ...] = ("INIT port_num=1", "RTR", "RTS")
@@ -172,7 +172,7 @@ def test_the_device_reads_what_the_mask_names(comp_mask: str, rule: str) -> None
     assert (said.rule if said else "") == rule
 
 
-def test_a_key_that_opens_no_window_fails_when_it_is_carried_out() -> None:
+def test_wr_local_inv_of_a_region_is_mw_bind_err() -> None:
     lab = lab_with()
     batch(lab, "wr_local_inv A.qx0 invalidate_rkey=A.mr1 wr_id=1")
     assert done(lab) == [(1, "junk", "MW_BIND_ERR")]

@@ -11,7 +11,7 @@ _NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_inli
 
 
 @covers("S072")
-def test_no_verb_tells_the_inline_limit_but_that_of_a_queue_pair() -> None:
+def test_max_inline_data_is_told_by_query_qp_only() -> None:
     lab = lab_of(_NEW)
     found = well(lab, "query_device A").value
     assert "max_inline_data" not in {*found, *well(lab, "query_device_ex A").value}
@@ -22,19 +22,19 @@ def test_no_verb_tells_the_inline_limit_but_that_of_a_queue_pair() -> None:
 
 
 @covers("S138")
-def test_atomics_are_atomic_among_those_of_the_adapter_only() -> None:
+def test_atomic_cap_is_of_the_adapter() -> None:
     for verb in ("query_device A", "query_device_ex A"):
         assert well(lab_of(), verb).value["atomic_cap"].name == "HCA"
 
 
 @covers("S234")
-def test_the_first_entry_of_the_pkey_table_is_in_use_and_the_others_are_empty() -> None:
+def test_query_pkey_first_entry_is_used_and_the_others_are_empty() -> None:
     lab = lab_of()
     keys = [well(lab, f"query_pkey A index={index}").value["pkey"] for index in range(4)]
     assert [int(str(key), 0) for key in keys] == [0xFFFF, 0, 0, 0]
 
 
-def test_a_port_says_how_it_is() -> None:
+def test_query_port() -> None:
     lab = lab_of("link rate=10Gbps mtu=1024", "link down")
     found = well(lab, "query_port A").value
     assert (found["state"], found["phys_state"]) == (PortState.DOWN, PhysState.DISABLED)
@@ -54,19 +54,19 @@ def test_a_port_says_how_it_is() -> None:
         ("query_device_ex A comp_mask=1", "device-comp-mask", 22),
     ],
 )
-def test_what_it_refuses(line: str, rule: str, errno: int) -> None:
+def test_query_device_port_gid_pkey_refused(line: str, rule: str, errno: int) -> None:
     answer = refusal(lab_of(), line)
     assert (answer.rule, answer.errno) == (rule, errno)
 
 
-def test_tables_are_read_as_they_are() -> None:
+def test_query_gid_and_query_pkey() -> None:
     lab = lab_of("gid add A 10.0.0.7", "pkey set A 3 0x8001")
     assert well(lab, "query_gid A index=2").value == {"gid": "::ffff:10.0.0.7"}
     assert well(lab, "query_gid A index=7").value == {"gid": "::"}  # no error
     assert well(lab, "query_pkey A index=3").value == {"pkey": "0x8001"}
 
 
-def test_a_device_is_open_already() -> None:
+def test_open_device_is_open_already() -> None:
     assert "already" in well(lab_of(), "open_device A").value
 
 
@@ -74,9 +74,7 @@ def test_a_device_is_open_already() -> None:
     ("profile", "state"), [("strict", PhysState.DISABLED), ("mlx5", PhysState.DISABLED),
                            ("rxe", PhysState.POLLING)],
 )  # fmt: skip
-def test_a_port_without_a_carrier_is_in_the_physical_state_that_its_driver_reports(
-    profile: str, state: PhysState
-) -> None:
+def test_query_port_phys_state_without_carrier_by_device(profile: str, state: PhysState) -> None:
     lab = Lab(profile=profile)
     well(lab, "link down")
     found = well(lab, "query_port A").value

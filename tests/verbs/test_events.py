@@ -15,7 +15,7 @@ def thing(lab: Lab, name: str) -> Thing:
     return found
 
 
-def test_the_whole_loop() -> None:
+def test_cq_event_loop() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, SEND, "run", pair=PAIR)
     assert well(lab, "get_cq_event B.ch0").value == CqEvent(thing(lab, "B.cq0"), 0)
     assert refusal(lab, "get_cq_event B.ch0").errno == 11
@@ -31,7 +31,7 @@ def test_the_whole_loop() -> None:
     assert everything(played_again(lab)) == everything(lab)
 
 
-def test_the_context_comes_back() -> None:
+def test_get_cq_event_returns_cq_context() -> None:
     lab = lab_of(
         "create_comp_channel A.ch0", "create_cq A.cq1 cqe=4 channel=A.ch0 cq_context=0x77",
         "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq1 recv_cq=A.cq1", "req_notify_cq A.cq1",
@@ -41,12 +41,12 @@ def test_the_context_comes_back() -> None:
     assert well(lab, "get_cq_event A.ch0").value == CqEvent(thing(lab, "A.cq1"), 0x77)
 
 
-def test_a_channel_of_another_node() -> None:
+def test_create_cq_with_a_channel_of_another_node() -> None:
     lab = lab_of("create_comp_channel B.ch0")
     assert refusal(lab, "create_cq A.cq1 cqe=4 channel=B.ch0").rule == "other-node"
 
 
-def test_asynchronous_events_are_taken_and_acknowledged() -> None:
+def test_get_async_event_and_ack_async_event() -> None:
     wrong = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0 rkey=0"
     lab = lab_of(wrong, "run", "link down")
     taken = well(lab, "get_async_event B").value
@@ -63,7 +63,7 @@ def test_asynchronous_events_are_taken_and_acknowledged() -> None:
     assert well(lab, "get_async_event A").value.event is AsyncEvent.PORT_ERR
 
 
-def test_extended_polling() -> None:
+def test_start_poll_next_poll_end_poll() -> None:
     lab = lab_of(
         "create_cq_ex A.cq1 cqe=8 wc_flags=BYTE_LEN|IBV_WC_EX_WITH_COMPLETION_TIMESTAMP",
         "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq1 recv_cq=A.cq1",
@@ -86,7 +86,7 @@ def test_extended_polling() -> None:
     assert everything(played_again(lab)) == everything(lab)
 
 
-def test_another_size() -> None:
+def test_resize_cq() -> None:
     lab = lab_of(RECV, SEND, "run")
     assert well(lab, "resize_cq A.cq0 cqe=64").value == "It holds 64 completions now."
     for cqe, rule in ((0, "cqe-range"), (-1, "cqe-range"), (4096, "cqe-range")):
@@ -98,7 +98,7 @@ def test_another_size() -> None:
     assert lab.look("A.cq0.free") == 0
 
 
-def test_sizes_as_soft_roce_grants_them() -> None:
+def test_resize_cq_as_soft_roce() -> None:
     """post_errno.json, resize_cq: 15 → 15, 1 → 1, 0 → EINVAL, 32767 → 32767, 40000 → EINVAL."""
     lab = Lab(profile="rxe")
     well(lab, "create_cq A.cq0 cqe=7")

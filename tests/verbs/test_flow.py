@@ -13,7 +13,7 @@ def written(octets: bytes) -> str:
     return "".join(f"\\x{octet:02x}" for octet in octets)
 
 
-def test_a_frame_as_a_person_types_it() -> None:
+def test_create_flow_and_a_raw_frame_as_typed() -> None:
     frame = tcp_frame(b"hello")
     lab = lab_of(f'write A.mr0 "{written(frame)}"', pair=RAW)
     well(lab, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:128]")
@@ -24,7 +24,7 @@ def test_a_frame_as_a_person_types_it() -> None:
     assert lab.look("wire.count(opcode=FRAME, len=59, ethertype=0x800)") == 1
 
 
-def test_a_rule_with_everything_and_its_canonical_line() -> None:
+def test_create_flow_with_every_field_and_its_canonical_line() -> None:
     lab = lab_of(pair=RAW)
     line = ("create_flow B.flow1 qp=B.qp0 type=NORMAL priority=2 flags=DONT_TRAP dst_mac=B "
             "src_mac=02:00:0a:00:00:01 ether_type=0x800 dst_ip=10.0.0.2 dst_port=80")  # fmt: skip
@@ -49,11 +49,11 @@ def test_a_rule_with_everything_and_its_canonical_line() -> None:
         ("post_send A.qp0 opcode=SEND_WITH_IMM", "opcode-type"),
     ],
 )
-def test_what_is_refused(line: str, rule: str) -> None:
+def test_create_flow_refused(line: str, rule: str) -> None:
     assert refusal(lab_of(pair=RAW), line).rule == rule
 
 
-def test_each_move_up_takes_what_a_raw_queue_pair_has() -> None:
+def test_modify_qp_attributes_of_a_raw_qp() -> None:
     lab = lab_of("modify_qp A.qp0 state=RESET", pair=RAW)
     assert refusal(lab, "modify_qp A.qp0 state=INIT").rule == "attr-missing"
     assert refusal(lab, "modify_qp A.qp0 state=INIT port_num=1 pkey_index=0").rule == "attr-surplus"
@@ -70,7 +70,7 @@ def test_each_move_up_takes_what_a_raw_queue_pair_has() -> None:
     assert lab.look("A.cq0.total(status=SUCCESS)") == 1
 
 
-def test_there_is_none_on_soft_roce() -> None:
+def test_create_flow_is_missing_on_soft_roce() -> None:
     lab = Lab(profile="rxe")
     assert [reply.refusal.rule for reply in lab.do("use raw_pair") if reply.refusal] == [
         "qp-type-support"

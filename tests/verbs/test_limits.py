@@ -91,14 +91,18 @@ EDGES: dict[str, tuple[int, tuple[str, ...], str, str, str]] = {
 }  # fmt: skip
 
 
-def test_no_limit_is_forgotten() -> None:
+def test_every_device_limit_has_a_row_in_this_test() -> None:
     fields = {field.name for field in dataclasses.fields(DeviceCaps)}
-    assert fields == {*EDGES, *QUERY_ONLY}
+    rows = {*EDGES, *QUERY_ONLY}
+    assert fields == rows, (
+        f"{fields ^ rows}: a row of EDGES here (the call that is refused at the limit), or of "
+        "QUERY_ONLY in rdmalab/spec/limits.py (why no call is)"
+    )
     assert not set(EDGES) & set(QUERY_ONLY)
 
 
 @pytest.mark.parametrize("name", EDGES)
-def test_the_edge(name: str) -> None:
+def test_device_limit_is_reached_and_not_exceeded(name: str) -> None:
     limit, before, fits, beyond, errno = EDGES[name]
 
     def small() -> Lab:
@@ -117,7 +121,7 @@ def test_the_edge(name: str) -> None:
     assert errno_name(refusal(lab, beyond).errno) == errno
 
 
-def test_destroying_what_is_used_as_recorded() -> None:
+def test_destroy_of_used_objects_as_soft_roce() -> None:
     record = json.loads((DATA / "destroy_busy.json").read_text("utf-8"))
     lab = lab_of("create_ah A.ah0 pd=A.pd0 to=B")
     for said, line in (
@@ -141,13 +145,13 @@ def test_destroying_what_is_used_as_recorded() -> None:
     [(RXE, "RAW_PACKET", "EOPNOTSUPP"), (RXE, "XRC_SEND", "EOPNOTSUPP"),
      (RXE, "XRC_RECV", "EINVAL"), (STRICT, "77", "EINVAL")],
 )  # fmt: skip
-def test_types_it_does_not_make(profile: object, qp_type: str, errno: str) -> None:
+def test_qp_types_that_soft_roce_does_not_create(profile: object, qp_type: str, errno: str) -> None:
     lab = lab_of()
     lab.session.world.nodes["A"].profile = profile  # type: ignore[assignment]
     assert errno_name(refusal(lab, _QP.replace("RC", qp_type)).errno) == errno
 
 
-def test_queues_need_completion_queues_and_numbers_end() -> None:
+def test_create_qp_needs_cqs_and_object_numbers_end() -> None:
     lab = lab_of()
     for key in ("send_cq", "recv_cq"):
         got = refusal(lab, _QP.replace(f"{key}=A.cq0", f"{key}=NULL"))

@@ -11,7 +11,7 @@ _ALL = "LOCAL_WRITE|REMOTE_WRITE|REMOTE_READ|REMOTE_ATOMIC"
 _WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] flags=SIGNALED remote="
 
 
-def test_a_buffer_of_zeros_is_made_and_registered() -> None:
+def test_reg_mr_allocates_a_buffer_of_zeros() -> None:
     lab = lab_of("reg_mr A.mr1 pd=A.pd0 length=4KiB access=LOCAL_WRITE")
     mr = lab.session.world.nodes["A"].mrs.items[2]
     assert (mr.length, mr.pd) == (4096, 1)
@@ -19,7 +19,7 @@ def test_a_buffer_of_zeros_is_made_and_registered() -> None:
     assert mr.lkey != mr.rkey
 
 
-def test_the_same_bytes_registered_twice() -> None:
+def test_reg_mr_of_the_same_bytes_twice() -> None:
     lab = lab_of('write A.mr0[8:10] "hi"')
     addr = lab.session.world.nodes["A"].mrs.items[1].addr
     well(lab, f"reg_mr A.mr1 pd=A.pd0 length=8 access=0 addr={addr + 8}")
@@ -27,23 +27,23 @@ def test_the_same_bytes_registered_twice() -> None:
     assert refusal(lab, f"reg_mr A.mr2 pd=A.pd0 length=4096 access=0 addr={addr + 1}").errno == 14
 
 
-def test_the_largest_region_costs_nothing_until_it_is_touched() -> None:
+def test_reg_mr_of_the_largest_region_costs_no_memory() -> None:
     lab = lab_of("reg_mr A.big pd=A.pd0 length=2GiB access=0", 'write A.big[2147483640] "end"')
     assert len(lab.session.world.nodes["A"].memory.pages) == 1
     assert refusal(lab, "reg_mr A.bigger pd=A.pd0 length=2147483649 access=0").rule == "mr-length"
 
 
-def test_a_key_is_dead_when_its_region_is_given_back() -> None:
+def test_rkey_is_invalid_after_dereg_mr() -> None:
     lab = lab_of(f"{_WRITE}B.mr0", "dereg_mr B.mr0", "run")
     assert status(lab) == "REM_ACCESS_ERR"
 
 
-def test_work_that_uses_it_fails_when_it_is_executed() -> None:
+def test_lkey_after_dereg_mr_fails_when_executed() -> None:
     lab = lab_of(f"{_WRITE}B.mr0", "dereg_mr A.mr0", "run")
     assert status(lab) == "LOC_PROT_ERR"
 
 
-def test_the_peer_may_do_what_the_region_allows_and_no_more() -> None:
+def test_access_flags_of_an_mr() -> None:
     for access, wanted in ((_ALL, "SUCCESS"), ("LOCAL_WRITE|REMOTE_READ", "REM_ACCESS_ERR")):
         lab = lab_of(f"reg_mr B.mr1 pd=B.pd0 length=64 access={access}", f"{_WRITE}B.mr1")
         trip(lab, "run")
@@ -58,12 +58,12 @@ def test_the_peer_may_do_what_the_region_allows_and_no_more() -> None:
         ("bind_mw A.qp0 B.mw0", "other-node"),
     ],
 )
-def test_what_is_refused(line: str, rule: str) -> None:
+def test_bind_mw_and_alloc_mw_refused(line: str, rule: str) -> None:
     refused = refusal(lab_with(), line)
     assert (refused.rule, refused.errno) == (rule, EINVAL)
 
 
-def test_there_is_a_limit() -> None:
+def test_alloc_mw_limit() -> None:
     hca = lab_of().session.world.nodes["A"]
     for _ in range(hca.profile.caps.max_mw):
         lifecycle.alloc_mw(hca, 1, 1)
@@ -72,13 +72,13 @@ def test_there_is_a_limit() -> None:
     assert (caught.value.rule, caught.value.errno) == ("limit", ENOMEM)
 
 
-def test_a_window_gone_is_gone() -> None:
+def test_dealloc_mw_twice() -> None:
     lab = lab_with("dealloc_mw B.mw0")
     assert refusal(lab, "dealloc_mw B.mw0").rule == "use-after-destroy"
     assert refusal(lab, "bind_mw B.qp0 B.mw0").rule == "use-after-destroy"
 
 
-def test_a_window_stands_where_a_key_is_wanted_and_a_queue_pair_does_not() -> None:
+def test_mw_name_stands_for_its_rkey() -> None:
     lab = lab_with()
     line = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey={}"
     well(lab, line.format("B.mw0"))

@@ -3,7 +3,7 @@ from rdmalab.lab import Lab
 from tests.labs import lab_of, misread, refusal, well
 
 
-def test_a_domain_is_made_and_given_back() -> None:
+def test_alloc_pd_and_dealloc_pd() -> None:
     lab = Lab()
     assert well(lab, "alloc_pd A.pd0").value == Thing(Noun.PD, "A", 1)
     well(lab, "dealloc_pd A.pd0")
@@ -11,7 +11,7 @@ def test_a_domain_is_made_and_given_back() -> None:
     assert well(lab, "alloc_pd A.pd0").value.number == 2  # numbers are never used twice
 
 
-def test_a_domain_in_use_stays() -> None:
+def test_dealloc_pd_in_use_is_ebusy() -> None:
     lab = lab_of()
     assert "1 MR and 1 QP" in refusal(lab, "dealloc_pd A.pd0").message
     well(lab, "destroy_qp A.qp0")

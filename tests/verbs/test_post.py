@@ -23,7 +23,7 @@ def wrs(*wr_ids: int) -> str:
     return " ".join(_WR.format(wr_id) for wr_id in wr_ids)
 
 
-def test_a_list_is_queued_in_order_and_with_one_doorbell() -> None:
+def test_post_send_list_is_queued_in_order_with_one_doorbell() -> None:
     lab = lab_of(f"post_send A.qp0 {wrs(3, 1, 2)}")
     assert [wqe.wr.wr_id for _, wqe, _ in seen(lab, Kind.SEND_POSTED)] == [3, 1, 2]
     assert len(lab.session.world.agenda.heap) == 1
@@ -33,7 +33,7 @@ def test_a_list_is_queued_in_order_and_with_one_doorbell() -> None:
 
 @covers("S003", "S078")
 @pytest.mark.parametrize("before", [0, 1, 2])
-def test_the_requests_before_the_bad_one_stay_posted(before: int) -> None:
+def test_post_send_requests_before_bad_wr_stay_posted(before: int) -> None:
     lab = lab_of()
     refused = refusal(lab, f"post_send A.qp0 {wrs(*range(before))} {_BAD} {wrs(8)}")
     assert (refused.rule, refused.bad_wr) == ("send-flags", before)
@@ -43,13 +43,13 @@ def test_the_requests_before_the_bad_one_stay_posted(before: int) -> None:
 
 
 @covers("S080")
-def test_the_queue_fills_within_a_list() -> None:
+def test_post_send_list_longer_than_the_queue() -> None:
     lab = lab_of(pair="use rc_pair max_send_wr=3")
     refused = refusal(lab, f"post_send A.qp0 {wrs(0, 1, 2, 3, 4)}")
     assert (refused.errno, refused.bad_wr) == (12, 3)
 
 
-def test_receives_in_a_list() -> None:
+def test_post_recv_list() -> None:
     lab = lab_of(pair="use rc_pair max_recv_wr=2")
     refused = refusal(lab, "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2} wr={wr_id=3}")
     assert refused.bad_wr == 2
@@ -80,7 +80,7 @@ def test_inline_data_is_copied_when_it_is_posted(flags: str, arrives: bytes) -> 
     assert well(lab, "read B.mr0[0:3]").value == arrives
 
 
-def test_a_negative_number_is_what_c_makes_of_it() -> None:
+def test_negative_numbers_are_converted_as_in_c() -> None:
     """compare_add=-1 counts down, and wr_id=-1 is the largest."""
     atomic = "opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0 compare_add=-1 flags=SIGNALED"
     lab = lab_of("fill B.mr0[0:1] 5", f"post_send A.qp0 wr_id=-1 {atomic}", "run")
@@ -88,12 +88,12 @@ def test_a_negative_number_is_what_c_makes_of_it() -> None:
     assert status(lab, 2**64 - 1) == "SUCCESS"
 
 
-def test_a_range_beyond_the_region_fails_when_it_is_executed() -> None:
+def test_sge_beyond_the_region_fails_when_executed() -> None:
     lab = lab_of("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[4090:4100]", "run")
     assert status(lab) == "LOC_PROT_ERR"
 
 
-def test_a_list_that_may_be_null_has_its_fields_all_the_same() -> None:
+def test_post_send_null_list_has_its_fields() -> None:
     lab = lab_of()
     assert misread(lab, "post_send A.qp0").message == "post_send also needs opcode"
     well(lab, "post_recv A.qp0")
@@ -113,7 +113,7 @@ def test_the_usage_line_names_what_is_needed_and_no_more(verb: str) -> None:
 
 
 @covers("S118")
-def test_behind_the_call_the_request_and_its_list_may_be_used_again() -> None:
+def test_post_send_wr_and_sg_list_may_be_changed_after_the_call() -> None:
     lab = lab_of('write A.mr0[0:8] "one-two-"')
     wr = sending(lab, wr_id=1, offset=0)
     call(lab, post_send, "A.qp0", wr)
@@ -128,7 +128,7 @@ def test_behind_the_call_the_request_and_its_list_may_be_used_again() -> None:
 
 @covers("S213")
 @pytest.mark.parametrize("queue", ["B.qp0", "B.srq0"])
-def test_behind_the_call_a_receive_may_be_used_again(queue: str) -> None:
+def test_post_recv_wr_may_be_changed_after_the_call(queue: str) -> None:
     lab = lab_of("create_srq B.srq0 pd=B.pd0 max_wr=8", 'write A.mr0[0:4] "news"')
     make = "create_qp {}.qp1 pd={}.pd0 qp_type=RC send_cq={}.cq0 recv_cq={}.cq0"
     for line in (make.format(*"AAAA"), f"{make.format(*'BBBB')} srq=B.srq0", "connect A.qp1 B.qp1"):
@@ -178,7 +178,7 @@ def call(lab: Lab, verb: Command, name: str, wr: SendWR | RecvWR) -> None:
 
 @pytest.mark.parametrize("null", ["NULL", "None"])
 @pytest.mark.parametrize("before", ["wr={opcode=SEND}", "wr=NULL"])
-def test_a_list_that_is_null_has_no_other_entries(before: str, null: str) -> None:
+def test_post_send_null_list_has_no_other_entries(before: str, null: str) -> None:
     (reply,) = lab_of().do(f"post_send A.qp0 {before} wr={null}")
     assert reply.error is not None
     assert reply.error.message == "wr is given twice"

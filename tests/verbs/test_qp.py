@@ -14,20 +14,20 @@ _NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
 _INIT = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
 
 
-def test_a_new_queue_pair_has_what_was_asked_and_stands_in_reset() -> None:
+def test_create_qp_is_in_reset_with_its_capacities() -> None:
     lab = lab_of(f"{_NEW} max_send_wr=3 max_inline_data=7 sq_sig_all=1")
     qp = lab.session.world.nodes["A"].qps.items[18]
     assert (qp.cap.max_send_wr, qp.cap.max_inline_data, qp.sq_sig_all) == (3, 7, True)
     assert well(lab, "query_qp A.qp1").value.qp_state is QPState.RESET
 
 
-def test_every_request_completes_visibly_with_sq_sig_all() -> None:
+def test_sq_sig_all_signals_every_request() -> None:
     send = SEND.replace(" flags=SIGNALED", "")
     assert status(lab_of(RECV, send, "run", pair="use rc_pair sq_sig_all=1")) == "SUCCESS"
     assert status(lab_of(RECV, send, "run")) == ""
 
 
-def test_a_move_is_all_or_nothing() -> None:
+def test_modify_qp_is_all_or_nothing() -> None:
     lab = lab_of("reset A.qp0")
     assert refusal(lab, f"{_INIT} timeout=9").rule == "attr-surplus"
     attr = well(lab, "query_qp A.qp0").value
@@ -35,14 +35,14 @@ def test_a_move_is_all_or_nothing() -> None:
     assert attr.timeout != 9
 
 
-def test_a_mask_that_does_not_fit_the_fields() -> None:
+def test_attr_mask_that_does_not_fit_the_fields() -> None:
     lab = lab_of("reset A.qp0")
     refused = refusal(lab, "modify_qp A.qp0 state=INIT attr_mask=STATE|PORT")
     assert refused.rule == "mask-mismatch"
     well(lab, f"{_INIT} attr_mask=STATE|PKEY_INDEX|PORT|ACCESS_FLAGS")
 
 
-def test_asking_does_not_hand_out_the_queue_pairs_own_attributes() -> None:
+def test_query_qp_returns_a_copy() -> None:
     lab = lab_of()
     answer = well(lab, "query_qp A.qp0").value
     answer.timeout, answer.ah_attr.hop_limit = 31, 1
@@ -50,7 +50,7 @@ def test_asking_does_not_hand_out_the_queue_pairs_own_attributes() -> None:
     assert (again.timeout, again.ah_attr.hop_limit) == (14, 64)
 
 
-def test_asking_tells_what_the_queue_pair_was_made_of() -> None:
+def test_query_qp_init_attr() -> None:
     lab = lab_of("create_cq A.cq1 cqe=4", f"{_NEW} max_recv_wr=3 sq_sig_all=1")
     lab.do("create_qp A.qp2 pd=A.pd0 qp_type=UD send_cq=A.cq1 recv_cq=A.cq0")
     answer = well(lab, "query_qp A.qp1").value
@@ -61,7 +61,7 @@ def test_asking_tells_what_the_queue_pair_was_made_of() -> None:
     assert [lab.session.names.of(cq) for cq in (made.send_cq, made.recv_cq)] == ["A.cq1", "A.cq0"]
 
 
-def test_soft_roce_hands_back_the_numbers_asked_and_tells_the_truth_when_asked() -> None:
+def test_query_qp_cap_on_soft_roce() -> None:
     lab = Lab(profile="rxe")
     for line in ("use rc_pair", f"{_NEW} max_send_wr=5 max_inline_data=100"):
         well(lab, line)
@@ -74,7 +74,7 @@ def test_soft_roce_hands_back_the_numbers_asked_and_tells_the_truth_when_asked()
 
 
 @covers("S092")
-def test_no_answer_tells_how_many_requests_wait() -> None:
+def test_query_qp_has_no_number_of_outstanding_requests() -> None:
     """The lab counts for the person who looks; the program has to count by itself."""
     lab = lab_of()
     before = well(lab, "query_qp A.qp0").value
@@ -84,13 +84,13 @@ def test_no_answer_tells_how_many_requests_wait() -> None:
     assert lab.look("A.qp0.sq.used == 3")
 
 
-def test_asking_tells_the_psns_as_they_are_now() -> None:
+def test_query_qp_psns_are_those_of_now() -> None:
     lab = lab_of(RECV, SEND, "run", pair="use rc_pair psn=7")
     assert well(lab, "query_qp A.qp0").value.sq_psn == 8
     assert well(lab, "query_qp B.qp0").value.rq_psn == 8
 
 
-def test_the_library_learns_of_an_error_only_by_asking() -> None:
+def test_query_qp_updates_the_state_in_libibverbs() -> None:
     lab = lab_of("post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=1 rkey=1", "run")
     qp = lab.session.world.nodes["A"].qps.items[17]
     assert (qp.state, qp.known_state) == (QPState.ERR, QPState.RTS)
@@ -98,7 +98,7 @@ def test_the_library_learns_of_an_error_only_by_asking() -> None:
     assert qp.known_state is QPState.ERR
 
 
-def test_what_waits_in_a_destroyed_queue_pair_vanishes() -> None:
+def test_destroy_qp_discards_outstanding_requests() -> None:
     lab = lab_of(SEND, "run 5us", "destroy_qp A.qp0", "run")
     assert lab.look("A.cq0.count") == 0
     assert lab.look("idle")
@@ -123,7 +123,7 @@ _QP_ATTR = {
 
 @pytest.mark.parametrize("profile", PROFILES)
 @covers("S229")
-def test_asking_tells_every_field_of_the_struct(profile: str) -> None:
+def test_query_qp_has_every_field_of_the_struct(profile: str) -> None:
     assert len(_QP_ATTR) == 25
     lab = Lab(profile=profile)
     well(lab, "use rc_pair")
@@ -137,7 +137,7 @@ def test_asking_tells_every_field_of_the_struct(profile: str) -> None:
     assert set(said) > _QP_ATTR
 
 
-def test_asking_tells_whether_the_send_queue_drains() -> None:
+def test_query_qp_sq_draining() -> None:
     lab = lab_of(SEND, "run 200ns", "modify_qp A.qp0 state=SQD")
     assert well(lab, "query_qp A.qp0").value.sq_draining == 1
     for line in (RECV, "run"):
@@ -145,7 +145,7 @@ def test_asking_tells_whether_the_send_queue_drains() -> None:
     assert well(lab, "query_qp A.qp0").value.sq_draining == 0
 
 
-def test_the_table_of_a_masked_query_has_sq_draining_too() -> None:
+def test_query_qp_with_a_mask_has_sq_draining_too() -> None:
     talk = Talk("use rc_pair", SEND, "run 200ns", "modify_qp A.qp0 state=SQD")
     rows = [row.split() for row in talk.ask("query_qp A.qp0 attr_mask=STATE")]
     assert ["sq_draining", "1"] in rows
@@ -153,7 +153,7 @@ def test_the_table_of_a_masked_query_has_sq_draining_too() -> None:
     assert not [row for row in rows if row[:1] == ["sq_draining"]]
 
 
-def test_a_mask_asks_for_some_fields_only() -> None:
+def test_query_qp_attr_mask_selects_fields() -> None:
     lab = lab_of()
     answer = well(lab, "query_qp A.qp0 attr_mask=IBV_QP_TIMEOUT|CAP|ALT_PATH").value
     assert set(answer.given()) == {"timeout", "cap", *fields_of(Attr.ALT_PATH)}
@@ -163,14 +163,14 @@ def test_a_mask_asks_for_some_fields_only() -> None:
     assert (answer.given(), answer.sq_draining) == ({"qp_state": QPState.RTS}, 0)
 
 
-def test_a_mask_without_the_state_leaves_the_copy_of_the_library_alone() -> None:
+def test_query_qp_without_state_leaves_the_state_in_libibverbs() -> None:
     lab = lab_of("post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=1 rkey=1", "run")
     qp = lab.session.world.nodes["A"].qps.items[17]
     well(lab, "query_qp A.qp0 attr_mask=CAP")
     assert qp.known_state is QPState.RTS
 
 
-def test_a_mask_that_is_none_is_answered_with_the_legal_names() -> None:
+def test_query_qp_with_an_unknown_mask_names_the_legal_ones() -> None:
     (reply,) = lab_of().do("query_qp A.qp0 attr_mask=FOO")
     assert reply.error is not None
     assert reply.error.hint.startswith("legal here: STATE, CUR_STATE, EN_SQD_ASYNC_NOTIFY")

@@ -7,7 +7,7 @@ from tests.labs import lab_of, misread, refusal, well
 from tests.sharing import ask, shared, xrc
 
 
-def test_it_is_made_filled_asked_and_destroyed() -> None:
+def test_create_post_query_and_destroy_srq() -> None:
     lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=2")
     well(lab, "post_srq_recv A.srq0 wr={wr_id=1 sg=A.mr0[0:8]} wr={wr_id=2}")
     cap = well(lab, "query_srq A.srq0").value
@@ -16,19 +16,19 @@ def test_it_is_made_filled_asked_and_destroyed() -> None:
     well(lab, "destroy_srq A.srq0")
 
 
-def test_its_parts_live_on_its_host() -> None:
+def test_create_srq_of_another_node() -> None:
     lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=4")
     assert refusal(lab, "create_srq A.srq1 pd=B.pd0 max_wr=4").rule == "other-node"
     make = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=A.srq0"
     assert refusal(lab, make).rule == "other-node"
 
 
-def test_the_basic_type_can_be_made_either_way() -> None:
+def test_create_srq_ex_of_the_basic_type() -> None:
     lab = lab_of("create_srq_ex A.srq0 pd=A.pd0 max_wr=4")
     assert ask(lab, "A.srq0.srq_type").name == "BASIC"
 
 
-def test_what_is_broken_must_be_named() -> None:
+def test_fault_srq_error_needs_an_srq() -> None:
     assert "which SRQ" in misread(shared(qps=0), "fault srq_error").message
 
 
@@ -41,7 +41,7 @@ def test_a_queue_pair_on_an_srq_has_no_receive_queue() -> None:
 
 
 @covers("S200")
-def test_no_answer_tells_how_many_receives_wait() -> None:
+def test_query_srq_has_no_number_of_outstanding_receives() -> None:
     """The lab counts for the person who looks; the program has to count by itself."""
     lab = shared(qps=1)
     before = well(lab, "query_srq B.srq0").value
@@ -60,7 +60,7 @@ def test_the_srq_of_a_queue_pair_cannot_be_changed() -> None:
 
 
 @covers("S171")
-def test_the_first_receive_that_is_refused_is_named() -> None:
+def test_post_srq_recv_bad_wr_is_named() -> None:
     lab = lab_of("create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=1")
     two = "sg=A.mr0[0:8],A.mr0[8:16]"
     refused = refusal(
@@ -72,7 +72,7 @@ def test_the_first_receive_that_is_refused_is_named() -> None:
 
 @covers("S172")
 @pytest.mark.parametrize("state", ["RESET", "ERR", "RTS"])
-def test_receives_are_posted_whatever_the_queue_pairs_do(state: str) -> None:
+def test_post_srq_recv_in_every_qp_state(state: str) -> None:
     lab = shared(qps=1)
     if state != "RTS":
         well(lab, f"modify_qp B.qp1 state={state}")
@@ -80,7 +80,7 @@ def test_receives_are_posted_whatever_the_queue_pairs_do(state: str) -> None:
     assert ask(lab, "B.srq0.count") == 1
 
 
-def test_a_domain_is_opened_and_closed() -> None:
+def test_open_xrcd_and_close_xrcd() -> None:
     lab = xrc("open_xrcd A.xrcd0 fd=7 oflag=O_CREAT")
     assert (ask(lab, "A.xrcd0.fd"), ask(lab, "A.xrcd0.srqs")) == (7, 0)
     assert (ask(lab, "B.xrcd0.srqs"), ask(lab, "B.xrcd0.qps")) == (1, 1)
@@ -97,7 +97,7 @@ def test_a_domain_is_opened_and_closed() -> None:
         ("qp_type=RC pd=B.pd0 send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0", "qp-srq"),
     ],
 )
-def test_a_part_that_is_missing_or_too_much(parts: str, rule: str) -> None:
+def test_xrc_arguments_missing_or_surplus(parts: str, rule: str) -> None:
     no = refusal(xrc(), f"create_qp B.qp5 {parts}")
     assert (no.rule, no.errno) == (rule, 22)
 

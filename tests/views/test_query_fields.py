@@ -15,7 +15,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.srq import OpenFlag, SrqType
 from rdmalab.spec.states import QPType
 from rdmalab.spec.work import WROpcode
-from rdmalab.views import query_fields, row_fields
+from rdmalab.views import query_fields
 from rdmalab.views.query_fields import FieldRow, continuations, fields
 from rdmalab.world.programs import start
 from tests.each import each
@@ -61,7 +61,7 @@ def test_every_row_class_lists_the_fields_that_have_a_sentence() -> None:
     paths = {row.path for row in fields()}
     for noun, sight in query_fields.OBJECTS.items():
         for field in dataclasses.fields(sight.row):
-            inner = row_fields.row_class(row_fields.field_hints(sight.row)[field.name])
+            inner = query_fields.row_class(query_fields.field_hints(sight.row)[field.name])
             path = f"A.{noun}0.{field.name}"
             assert path in paths or (inner and any(p.startswith(path + ".") for p in paths))
 

@@ -12,7 +12,7 @@ def draws(ppm: int, seed: int, stream: int, count: int) -> list[bool]:
 
 @pytest.mark.parametrize("ppm", [0, 1_000, 20_000, 250_000, 500_000, 999_000, MILLION])
 @pytest.mark.parametrize("seed", [0, 7, 1 << 63])
-def test_it_happens_as_often_as_was_said(ppm: int, seed: int) -> None:
+def test_probability_is_met_within_five_standard_deviations(ppm: int, seed: int) -> None:
     """Of 20 000 cases, within five standard deviations."""
     count = 20_000
     expected = count * ppm / MILLION
@@ -37,22 +37,22 @@ def test_streams_and_seeds_do_not_overlap_shifted() -> None:
         assert one[:40] not in other
 
 
-def test_how_many_were_drawn_is_all_the_state() -> None:
+def test_chance_state_is_the_number_of_draws() -> None:
     whole = draws(MILLION // 3, 9, 4, 100)
     resumed = Chance(MILLION // 3, 9, 4, drawn=60)
     assert [resumed.happens() for _ in range(40)] == whole[60:]
 
 
-def test_what_is_likelier_happens_whenever_the_other_does() -> None:
+def test_a_higher_probability_hits_whenever_the_lower_one_does() -> None:
     rare, often = draws(MILLION // 10, 3, 1, 500), draws(MILLION // 2, 3, 1, 500)
     assert all(o for r, o in zip(rare, often, strict=True) if r)
 
 
-def test_mixing_loses_nothing() -> None:
+def test_chance_hash_is_a_bijection() -> None:
     assert len({mix64(number) for number in range(10_000)}) == 10_000
     assert all(0 <= mix64(number) < 1 << 64 for number in (1, 1 << 63, (1 << 64) - 1))
 
 
-def test_it_says_itself_in_percent() -> None:
+def test_probability_as_text_in_percent() -> None:
     said = [str(Chance(ppm, 0, 0)) for ppm in (0, 1, 20_000, 125_000, 100_500, MILLION)]
     assert said == ["0%", "0.0001%", "2%", "12.5%", "10.05%", "100%"]

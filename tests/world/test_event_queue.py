@@ -49,7 +49,7 @@ def popped(agenda: EventQueue) -> list[tuple[int, Any]]:
     return found
 
 
-def test_ties_come_in_the_order_of_filing() -> None:
+def test_events_of_one_time_come_in_the_order_of_filing() -> None:
     agenda = EventQueue(Trace())
     for at_ns, name in ((5, "x"), (3, "y"), (5, "a"), (3, "b"), (5, "m")):
         agenda.file(at_ns, Door.ARRIVAL, "A", name, -1)
@@ -63,7 +63,7 @@ def test_arguments_are_never_compared() -> None:
     assert len(popped(agenda)) == 3
 
 
-def test_a_timer_fires_once_at_its_last_wish_with_the_cause_of_it() -> None:
+def test_a_timer_fires_once_at_its_last_time_with_its_cause() -> None:
     for wishes in ([10], [10, 30], [30, 10], [30, 10, 30], [10, 30, 20], [10, 10]):
         clocks = Clocks()
         for cause, at_ns in enumerate(wishes):
@@ -87,7 +87,7 @@ def test_a_disarmed_timer_does_not_fire_and_may_be_armed_again() -> None:
     assert popped(clocks.agenda) == [(5, 1)]
 
 
-def test_owners_do_not_disturb_each_other() -> None:
+def test_timers_of_two_owners_are_independent() -> None:
     clocks = Clocks()
     for at_ns, (node, qpn) in enumerate(OWNERS, 1):
         clocks.arm(node, qpn, at_ns, -1)
@@ -143,7 +143,7 @@ def carry_out(clocks: Clocks, number: int, step: tuple[Any, ...]) -> Any:
 
 @settings(max_examples=examples(300), derandomize=True)
 @given(step_lists)
-def test_it_does_what_a_plain_list_would_do(steps: list[tuple[Any, ...]]) -> None:
+def test_the_event_queue_does_what_a_list_does(steps: list[tuple[Any, ...]]) -> None:
     clocks, model = Clocks(), Model()
     for number, step in enumerate(steps):
         assert clocks.agenda.next_ns() == model.due(None)
@@ -166,7 +166,7 @@ def test_it_does_what_a_plain_list_would_do(steps: list[tuple[Any, ...]]) -> Non
 
 @settings(max_examples=examples(300), derandomize=True)
 @given(step_lists, st.lists(times))
-def test_a_look_in_between_changes_no_order_and_no_cause(
+def test_reading_the_event_queue_changes_no_order_and_no_cause(
     steps: list[tuple[Any, ...]], looks: list[int]
 ) -> None:
     """The same steps, with and without vain looks, give the same entries to the last field."""
@@ -190,7 +190,7 @@ def test_the_cause_is_always_that_of_the_newest_arming(wishes: list[int]) -> Non
     assert (entry[0], entry[5]) == (wishes[-1], len(wishes) - 1)
 
 
-def test_timers_of_the_past_leave_nothing_behind() -> None:
+def test_expired_timers_leave_no_entry_in_the_event_queue() -> None:
     """Queue pairs come and go for ever."""
     agenda = EventQueue(Trace())
     for qpn in range(50):
@@ -203,7 +203,7 @@ def test_timers_of_the_past_leave_nothing_behind() -> None:
     assert agenda.timers == []
 
 
-def test_an_earlier_wish_leaves_no_more_than_one_entry_behind() -> None:
+def test_rearming_a_timer_earlier_leaves_one_entry_at_most() -> None:
     """A superseded entry goes when its time comes, even if the timer is armed again by then."""
     agenda, timer = EventQueue(Trace()), Timer("A", 1)
     for now_ns in range(0, 500, 10):

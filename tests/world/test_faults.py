@@ -73,11 +73,11 @@ def hits(match: Match, count: int) -> list[int]:
         ({"source": "A", "opcode": "SEND_ONLY", "psn": 5, "nth": 1, "qp": ("B", 0x11)}, True),
     ],
 )
-def test_every_field_that_is_given_must_fit(fields: dict[str, Any], fits: bool) -> None:
+def test_fault_filter_needs_every_field_to_match(fields: dict[str, Any], fits: bool) -> None:
     assert Match(**fields).hits(way()) is fits
 
 
-def test_nth_counts_the_packets_that_fit() -> None:
+def test_fault_nth_counts_the_packets_that_match() -> None:
     match = Match(opcode="SEND_ONLY", nth=2)
     packets = [packet(), packet("SEND_FIRST"), packet(), packet()]
     assert [match.hits(way(each)) for each in packets] == [False, False, True, False]
@@ -94,18 +94,18 @@ def test_nth_counts_the_packets_that_fit() -> None:
         ({"every": 4, "count": 1}, [4]),
     ],
 )
-def test_which_of_ten_have_their_turn(fields: dict[str, Any], met: list[int]) -> None:
+def test_fault_nth_every_and_count(fields: dict[str, Any], met: list[int]) -> None:
     assert hits(Match(**fields), 10) == met
 
 
-def test_longer_counts_the_whole_frame() -> None:
+def test_fault_longer_counts_the_whole_frame() -> None:
     one = packet(payload=bytes(1000))
     size = len(way(one).octets)
     assert size == 14 + 20 + 8 + 12 + 1000 + 4
     assert [Match(longer=limit).hits(way(one)) for limit in (size - 1, size)] == [True, False]
 
 
-def test_chance_is_asked_only_for_what_fits_and_has_its_turn() -> None:
+def test_fault_chance_is_drawn_for_matching_packets_only() -> None:
     match = Match(opcode="SEND_ONLY", every=2, chance=Chance(MILLION, 0, 1))
     packets = [packet(), packet(), packet("SEND_FIRST"), packet(), packet()]
     assert [match.hits(way(each)) for each in packets] == [False, True, False, False, True]
@@ -113,19 +113,19 @@ def test_chance_is_asked_only_for_what_fits_and_has_its_turn() -> None:
     assert match.chance.drawn == 2
 
 
-def test_count_counts_what_was_hit_not_what_might_have_been() -> None:
+def test_fault_count_counts_the_packets_hit() -> None:
     never, half = Chance(0, 0, 1), Chance(MILLION // 2, 0, 1)
     assert hits(Match(chance=never, count=3), 50) == []
     assert len(hits(Match(chance=half, count=3), 50)) == 3
 
 
-def test_an_opcode_without_a_name_is_nobodys() -> None:
+def test_fault_opcode_filter_and_an_unknown_opcode() -> None:
     strange = Packet(FLOW, 0xFE, 0x11, 5)
     assert not Match(opcode="SEND_ONLY").hits(way(strange))
     assert Match().hits(way(strange))
 
 
-def test_they_say_what_they_do() -> None:
+def test_fault_as_text() -> None:
     match = Match(source="A", target="B", opcode="SEND_ONLY", psn=0, nth=3)
     assert str(match) == "A->B opcode=SEND_ONLY psn=0 nth=3"
     assert str(Match()) == "every packet"
@@ -143,14 +143,14 @@ def test_they_say_what_they_do() -> None:
 
 
 # --------------------------------------------------------------------------- what they do
-def test_a_drop_loses_and_says_who_it_was() -> None:
+def test_fault_drop_loses_and_names_itself() -> None:
     one = way()
     Drop(3, Match()).meets(one)
     assert one.lost == "fault 3: drop every packet"
     assert one.frame == b""
 
 
-def test_a_corruption_flips_one_bit_and_loses_nothing() -> None:
+def test_fault_corrupt_flips_one_bit() -> None:
     one, good = way(), way().octets
     Corrupt(1, Match(), byte=-1, bit=7).meets(one)
     assert one.harmed
@@ -162,7 +162,7 @@ def test_a_corruption_flips_one_bit_and_loses_nothing() -> None:
     assert other.octets == good[:2] + bytes([good[2] ^ 1]) + good[3:]
 
 
-def test_a_mark_changes_the_header_and_nothing_the_icrc_covers() -> None:
+def test_fault_mark_changes_ecn_outside_the_icrc() -> None:
     one = way()
     Mark(1, Match()).meets(one)
     read = one.read()
@@ -172,7 +172,7 @@ def test_a_mark_changes_the_header_and_nothing_the_icrc_covers() -> None:
     assert one.octets[16:24] + one.octets[26:] == way().octets[16:24] + way().octets[26:]
 
 
-def test_what_is_marked_already_is_left_alone() -> None:
+def test_fault_mark_leaves_a_marked_packet() -> None:
     twice = way()
     for _ in range(2):
         Mark(1, Match()).meets(twice)
@@ -181,7 +181,7 @@ def test_what_is_marked_already_is_left_alone() -> None:
     assert twice == once
 
 
-def test_delays_add_up_and_copies_come_behind() -> None:
+def test_fault_delays_add_up_and_duplicates_come_after() -> None:
     one = way()
     for fault in (Delay(1, Match(), 300), Delay(2, Match(), 50), Duplicate(3, Match(), 7)):
         fault.meets(one)
@@ -202,24 +202,24 @@ def passing(faults: list[Reorder], numbers: list[int]) -> Iterator[list[int]]:
         yield [held.sent for held in one.released]
 
 
-def test_a_packet_waits_until_so_many_have_passed_it() -> None:
+def test_fault_reorder_waits_for_so_many_packets() -> None:
     fault = Reorder(1, Match(nth=2), behind=2)
     assert list(passing([fault], [10, 20, 30, 40, 50])) == [[], [], [], [20], []]
     assert fault.held == []
 
 
-def test_what_is_held_itself_passes_nobody() -> None:
+def test_fault_reorder_of_a_held_packet() -> None:
     fault = Reorder(1, Match(count=2), behind=1)
     assert list(passing([fault], [10, 20, 30, 40])) == [[], [], [10, 20], []]
 
 
-def test_a_rule_holds_only_what_it_has_met() -> None:
+def test_fault_reorder_holds_only_what_it_matched() -> None:
     first, second = Reorder(1, Match(nth=1), 1), Reorder(2, Match(nth=9), 1)
     assert list(passing([first, second], [10, 20])) == [[], [10]]
     assert second.held == []
 
 
-def test_the_other_direction_overtakes_nobody() -> None:
+def test_fault_reorder_counts_its_own_direction() -> None:
     fault = Reorder(1, Match(source="A"), behind=1)
     one, back = way(sent=10), Transit("B", "A", packet(), sent=20)
     fault.match.hits(one)
@@ -231,14 +231,14 @@ def test_the_other_direction_overtakes_nobody() -> None:
 
 
 # --------------------------------------------------------------------------- the narrow place
-def test_what_is_alone_takes_as_long_as_on_a_cable_of_this_rate() -> None:
+def test_fault_rate_of_a_single_packet() -> None:
     """58 bytes at 1 Gbit/s are 464 ns."""
     one = way(left_ns=1_000, busy_ns=5)
     Rate(1, Match(), 10**9).meets(one)
     assert one.left_ns + one.busy_ns + one.late_ns == 1_464
 
 
-def test_what_comes_too_soon_waits_for_what_is_before_it_in_its_direction() -> None:
+def test_fault_rate_queues_packets_of_its_direction() -> None:
     fault = Rate(1, Match(), 10**9)
     first, second = way(left_ns=0, busy_ns=5), way(left_ns=5, busy_ns=5)
     back = Transit("B", "A", packet(), left_ns=5, busy_ns=5)
@@ -248,7 +248,7 @@ def test_what_comes_too_soon_waits_for_what_is_before_it_in_its_direction() -> N
     assert ends == [464, 928, 469]
 
 
-def test_a_rate_faster_than_the_cable_delays_nothing() -> None:
+def test_fault_rate_above_the_link_rate_delays_nothing() -> None:
     one = way(left_ns=0, busy_ns=5_000)
     Rate(1, Match(), 10**9).meets(one)
     assert one.late_ns == 0
@@ -291,7 +291,7 @@ def test_a_region_goes_while_packets_are_under_way_to_it() -> None:
     assert well(lab, "fault list").value == []
 
 
-def test_it_happens_at_its_time_and_not_before() -> None:
+def test_timed_fault_happens_at_its_time() -> None:
     lab = lab_of("fault dereg B.mr0 at=9.2us", _WRITE, "run 9.1us")
     assert struck(lab) == []
     assert status(lab) == "SUCCESS"
@@ -309,12 +309,12 @@ def test_a_killed_queue_pair_is_told_by_its_device_and_flushed() -> None:
     assert status(lab) == "RETRY_EXC_ERR"
 
 
-def test_without_a_time_and_without_a_packet_it_happens_next() -> None:
+def test_timed_fault_without_time_happens_next() -> None:
     lab = lab_of("run 3us", "fault kill A.qp0", "step")
     assert struck(lab) == [(3_000, "")]
 
 
-def test_it_happens_once_and_lost_packets_count() -> None:
+def test_timed_fault_happens_once_and_counts_lost_packets() -> None:
     lab = lab_of("fault drop A->B", "fault kill A.qp0 A->B opcode=RDMA_WRITE_LAST", _WRITE, "run")
     assert len(struck(lab)) == 1
     assert status(lab) == "WR_FLUSH_ERR"
@@ -332,7 +332,7 @@ def test_packets_behind_the_one_that_sets_it_off_do_not_set_it_off_again() -> No
         ("device_fatal A", "the device is gone"),
     ],
 )
-def test_what_cannot_happen_says_why(before: str, why_not: str) -> None:
+def test_timed_fault_that_cannot_happen_says_why(before: str, why_not: str) -> None:
     lab = lab_of("fault dereg A.mr0 at=1us", before, "run")
     assert struck(lab) == [(1_000, why_not)]
 
@@ -377,7 +377,7 @@ def test_what_is_cleared_does_not_happen_and_is_no_event() -> None:
         ("fault drop at=1us", "1us", "drop takes no at"),
     ],
 )
-def test_mistakes(line: str, under: str, message: str) -> None:
+def test_timed_fault_mistakes(line: str, under: str, message: str) -> None:
     lab = lab_of("run 2us")
     error = misread(lab, line)
     assert error.message == message
@@ -385,7 +385,7 @@ def test_mistakes(line: str, under: str, message: str) -> None:
     assert lab.session.world.network.cable.faults == []
 
 
-def test_it_is_planned_and_told_by_name() -> None:
+def test_timed_fault_is_listed_by_name() -> None:
     lab = lab_of("fault kill A.qp0 at=1us")
     (row,) = well(lab, "show agenda").value.rows
     assert row.text == "1.000 us A fault 1 is applied: kill A.qp0 at=1us (planned)"
@@ -396,7 +396,7 @@ def test_it_is_planned_and_told_by_name() -> None:
     assert "raised QP_FATAL" in told
 
 
-def test_history_knows_it() -> None:
+def test_timed_fault_in_the_history() -> None:
     """Names too: what is destroyed on the way is retired on each way there."""
     lab = lab_of("fault dereg B.mr0 A->B nth=2", _WRITE, "run", "reg_mr B.mr0 pd=B.pd0 length=64 "
                  "access=LOCAL_WRITE", "fault kill B.qp0 at=9ms", "run")  # fmt: skip

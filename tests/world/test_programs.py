@@ -431,7 +431,7 @@ _SCRAPS = (
         "req_notify_cq cq0",
         "destroy_qp qp0",
     ),
-    *("get_cq_event ch0", "create_cq A.cq7 cqe=4", 'write A.mr0[0:4096] "x"', "A.qp0", "0x", "{"),
+    *("get_cq_event ch0", "create_cq A.cq7 cqe=4", 'write A.mr0[0:1] "x"', "A.qp0", "0x", "{"),
     *("link down", "link up", "wait A.mr0[0:9999] == 1", "if A.qp0.stat == 1", "}", "#", '"'),
 )
 _texts = st.lists(st.sampled_from(_SCRAPS), max_size=8).map("; ".join) | st.text(max_size=30)

@@ -143,15 +143,14 @@ EMPTY = ("libibverbs", "librdmacm")  # in Python, as in rdma-core 64: C declarat
 
 def make_modules(package: str) -> None:
     """Make the modules of MODULES, ALIASES and EMPTY, which have no file, in this package."""
-    for name in (*MODULES, *EMPTY):
-        module = ModuleType(f"{package}.{name}")
+    for name, about in (
+        dict.fromkeys(EMPTY, "") | {n: row[0] for n, row in MODULES.items()}
+    ).items():
+        module = ModuleType(f"{package}.{name}", about)
         module.__spec__ = ModuleSpec(module.__name__, None)
         sys.modules[module.__name__] = module
-    for name, (about, why, names) in MODULES.items():
-        module = sys.modules[f"{package}.{name}"]
-        module.__doc__ = about
-        stand_ins(vars(module), why, names)
-        if name.endswith("dr_action"):
-            vars(module)["ACTION_SIZE"] = 8
+    for name, (_, why, names) in MODULES.items():
+        stand_ins(vars(sys.modules[f"{package}.{name}"]), why, names)
+    vars(sys.modules[f"{package}.providers.mlx5.dr_action"])["ACTION_SIZE"] = 8
     for older, newer in ALIASES.items():
         sys.modules[f"{package}.{older}"] = import_module(f"{package}.{newer}")

@@ -43,6 +43,7 @@ _LEAST, _LEAST_WIRE = (
     7,
     2,
 )  # rows of the prompt in a small terminal (a lesson takes one), of the wire
+_SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
 _SIDE = 4  # columns that the frame of the prompt takes
 _FIRST, _SIDE_AFTER_S = 2, 0.5  # of the first frames the side pane is none: a first line is first
 _SOON_S = 0.001  # the prompt first, then the panes
@@ -101,6 +102,7 @@ class Main(Screen[None]):
         self._said: list[Line] = []  # by the line that is carried out
         self.answer: list[Line] = []  # of the last line that does not copy
         self._was_beside = self._is_due = self._is_why_over = False
+        self._grown_for: object = None  # the session whose wire has the height that it needs
         self.frames = 0  # drawn so far
         self.wanted = ""  # the pane that gets the focus when it is there
 
@@ -260,8 +262,21 @@ class Main(Screen[None]):
         self._share_rows()
 
     def _share_rows(self) -> None:
-        """Where room is short, the prompt gets the rows of the wire that are empty."""
+        """Where room is short, the prompt gets the rows of the wire that are empty.
+
+        Where there is much, the wire grows with the session and never shrinks: no step moves it.
+        """
         bottom, wire = self.query_one("#bottom"), self.query_one(f"#{WIRE}", Pane)
+        is_moving = (
+            self.model.conversation.running or self.maximized
+        )  # what is planned in a run goes
+        if self._grown_for is not self.model.session:
+            self._grown_for = self.model.session
+            self.remove_class(*_SHARES)
+        elif wire.rows_drawn >= wire.size.height > 0 and not is_moving:
+            for name in [name for name in _SHARES if not self.has_class(name)][:1]:
+                self.add_class(name)
+                self.frame_soon()
         has_few = _LOW <= self.app.size.height < _TALL and self.app.size.width >= _NARROW
         if not has_few or self.tab != WIRE or self.maximized:
             bottom.styles.clear_rule("height")
