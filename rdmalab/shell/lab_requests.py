@@ -19,6 +19,7 @@ from rdmalab.shell.lab_text import (
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.shell.tables import DIM, GOOD, WARN
+from rdmalab.spec.causes import cause_rows
 from rdmalab.workbench.files import Load
 from rdmalab.workbench.lab_words import GiveAnswer, MakeLab, Submit, TakeHint, TaskList
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rdmalab.classroom.model import Task
     from rdmalab.shell.evaluation import Evaluation
 
+CarryOut = Callable[[str], Awaitable[None]]
 LabHandler = Callable[["Evaluation", Any], Awaitable[None]]
 TOUR = "tour"
 """The short name of the lab of the tour."""
@@ -176,7 +178,7 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
 
     if (lab := _opened(evaluation)) is None:
         return
-    evaluation.tell(list(task_lines(lab, lab.grade())))
+    evaluation.tell(list(task_lines(lab, lab.grade(replayed=True))))
     work = lab.submission()
     if not request.file:
         word = submission.word_of(work)
@@ -236,8 +238,13 @@ LAB_HANDLERS: dict[type, LabHandler] = {
 """What each request of the words of a lab does."""
 
 
-async def in_lab(evaluation: "Evaluation", line: str) -> None:
-    """Evaluate a line as far as the rules of an open lab allow it; keep it for the submission."""
+async def in_lab(
+    evaluation: "Evaluation", line: str, carry_out: CarryOut | None = None
+) -> None:  # fmt: skip
+    """Evaluate a line as far as the rules of an open lab allow it; keep it for the submission.
+
+    carry_out: runs the line, and calls `follow`; None: that of the evaluation.
+    """
     line = short_answer(evaluation, line)
     lab, session = evaluation.exercise, evaluation.lab.session
     if lab is not None and session is lab.session:
@@ -245,7 +252,7 @@ async def in_lab(evaluation: "Evaluation", line: str) -> None:
             evaluation.report_error(foul)
             return
         evaluation.follow = lab.follow
-    await evaluation.carry_out(line)
+    await (carry_out or evaluation.carry_out)(line)
     if lab is not None and evaluation.exercise is lab:
         before = lab.latest
         lab.keep(session, line)
@@ -264,14 +271,19 @@ async def in_lab(evaluation: "Evaluation", line: str) -> None:
 
 
 def short_answer(evaluation: "Evaluation", line: str) -> str:
-    """The command of a letter or number that answers the open question; any other line as it is."""
+    """The command of a word that answers the open question; any other line as it is.
+
+    A letter or number of an answer that is offered, or the name of a cause where a text is asked.
+    """
     word = line.strip().lower().rstrip(")")
+    task = evaluation.exercise.open_question if evaluation.exercise is not None else None
+    if task is not None and not task.choice:
+        return f"answer {task.id} {word}" if word in cause_rows() else line
     if len(word) != 1 or not word.isalnum():
         return line
     if evaluation.exercise is not None:
         from rdmalab.classroom.lab_session import letters
 
-        task = evaluation.exercise.open_question
         offered, name = ("", "") if task is None else (letters(task), f"{task.id} ")
     elif evaluation.lesson is not None:
         from rdmalab.scenario.reading import open_letters
