@@ -14,7 +14,7 @@ from rdmalab.classroom.model import GRADER, Goal, Task
 from rdmalab.classroom.playing import BrokenLab, Played, Verdict, run_steps, settled
 from rdmalab.classroom.work_log import hints_of, record
 from rdmalab.command import NotUnderstood
-from rdmalab.doctor.moments.future import untouched
+from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.scenario.source import FileError
 
 
@@ -154,7 +154,7 @@ class _Judge:
             if played.cut and task.steps_tried:  # they need a world that has settled
                 result.passed, result.reason = None, played.cut
                 return
-            with untouched(played.session):
+            with undone_trial(played.session):
                 failed = [g for g in self._goals(played, watches, index, task) if not g.met]
                 if not failed:
                     continue

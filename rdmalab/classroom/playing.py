@@ -8,7 +8,7 @@ from enum import Enum
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.rules import APPLY, NO_LINE, START, Rulebook
 from rdmalab.command import NotAllowed
-from rdmalab.doctor.moments.future import untouched
+from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.lab import open_session
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.runner import Runner
@@ -119,7 +119,7 @@ def settled(played: Played) -> Iterator[None]:
     session = played.session
     limits = session.bounds, session.max_events
     try:
-        with untouched(session):
+        with undone_trial(session):
             _settle(played)
             yield
     finally:

@@ -78,16 +78,16 @@ class Case:
     @property
     def at_rest(self) -> bool:
         """Whether nothing changes without another call: threads that poll in vain do not count."""
-        return self.log.rests(self.whose)
+        return self.log.rests(self.queue_of_subject)
 
     @property
-    def whose(self) -> Thing:
+    def queue_of_subject(self) -> Thing:
         """What it is about: of a call its queue pair, if it has one."""
         is_call = self.subject.sort is Sort.CALL and self.qp is not None
         return Thing(Noun.QP, *self.subject.thing[1:]) if is_call else self.subject.thing
 
     @property
-    def over(self) -> bool:
+    def has_ended(self) -> bool:
         """The work has come to its end, good or bad; what is no work is never over."""
         work = self.work
         return work is not None and work.ending is not None
@@ -100,10 +100,10 @@ class Case:
     @cached_property
     def will_succeed(self) -> bool:
         """Whether it succeeds without a new call. Runs a branch, so ask this last."""
-        return not self.at_rest and self.future.settled and self.future.standing.good
+        return not self.at_rest and self.future.settled and self.future.outcome.good
 
-    def lives(self, thing: Thing) -> bool:
-        """It exists, and has not been destroyed."""
+    def exists(self, thing: Thing) -> bool:
+        """Whether a thing exists, and has not been destroyed."""
         return exists(self.world, thing)
 
     def name(self, noun: Noun, node: str, number: int) -> str:

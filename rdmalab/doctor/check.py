@@ -23,7 +23,7 @@ from rdmalab.doctor.evidence.finding import warn as warn
 from rdmalab.spec.causes import CauseRow, cause_rows
 
 
-def hinders(
+def blocking(
     case: Case, *evidence: Evidence, cure: Fix | None = None, since: int | None = None
 ) -> Finding:
     """What ended the subject, or prevents its progress.
@@ -31,9 +31,9 @@ def hinders(
     The verdict is WAIT if the subject still succeeds without a new call. Otherwise it is FAIL; if
     the user did not ask about it, only WARN, as the next command may correct it.
     """
-    if not case.over and case.will_succeed:
+    if not case.has_ended and case.will_succeed:
         return Finding(Verdict.WAIT, list(evidence), cure or Fix(["run"]), since)
-    verdict = Verdict.FAIL if case.over or case.asked else Verdict.WARN
+    verdict = Verdict.FAIL if case.has_ended or case.asked else Verdict.WARN
     return Finding(verdict, list(evidence), cure, since)
 
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from rdmalab.doctor.answers import Answer
-from rdmalab.doctor.asking.questions import asked, examples
+from rdmalab.doctor.asking.questions import examples, normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.check import Check, Finding, Verdict
 from rdmalab.doctor.diagnosis.checklist import LISTS
@@ -98,7 +98,7 @@ def _of_section(items: list[tuple[Check, Finding]], name: str) -> list[Row]:
 def walk(session: Session, title: str, question: Node | None) -> Walk:
     """Every item asked of what is asked about; without a question, of what is wrong first."""
     log = Log(session)
-    found = subjects(session, log, asked(session, log, question))
+    found = subjects(session, log, normalised(session, log, question))
     if not found:
         nothing = [(check, Finding(_NA)) for check in LISTS[title]]
         return Walk(title, "", nothing, examples(session, log))

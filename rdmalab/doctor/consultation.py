@@ -8,11 +8,11 @@ from typing import Any
 
 from rdmalab.command import Moment as MomentWord
 from rdmalab.command import NotUnderstood
-from rdmalab.doctor.asking.questions import asked as put_right
+from rdmalab.doctor.asking.questions import normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
-from rdmalab.doctor.diagnosis.look import Look, as_of_now, best_of, of_then
+from rdmalab.doctor.diagnosis.look import Look, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.moments.moments import Moment, Why, is_ordered, moments, object_moments, visit
@@ -32,10 +32,10 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
         with read_only_visit(session.history):
             go_to_moment(session, at, "at")
             report = consult(session, question)
-            report.remedy = of_then(report.remedy, session.world.event)
+            report.remedy = as_at_event(report.remedy, session.world.event)
             return report
     log = Log(session)
-    question = put_right(session, log, question)
+    question = normalised(session, log, question)
     is_plain = question is None or str(question) in session.world.nodes
     report = (plain if is_plain else _pointed)(session, log, question)
     report.question = render(question) if question is not None else ""
@@ -71,12 +71,12 @@ def _pointed(session: Session, log: Log, question: Node | None) -> Report:
                if not (cause.check.slug == NO_MESSAGE
                        and is_ordered(session, log, cause.subject))]  # fmt: skip
     best.report.warnings = unique([*earlier, *best.report.warnings])
-    return as_of_now(session, log, best, found)
+    return report_of_now(session, log, best, found)
 
 
 def _written(look: Look) -> int:
     """The event in which the bytes that are asked about were written, as known at a moment."""
-    found = look.report.standing
+    found = look.report.outcome
     wrote = look.subject.sort is Sort.BYTES and found.good and found.event is not None
     return found.event if wrote and found.event is not None else -1
 
@@ -106,14 +106,14 @@ def _look(log: Log, question: Node | None, found: Sequence[Subject], moment: Mom
     session = log.session
     with visit(log, moment.event) as then:
         if moment.why is not Why.NOW:
-            found = _then(session, then, question, found)
+            found = _subjects_then(session, then, question, found)
         if not found:
             return []
         stories = followed(session, found, then, asked=True)
         return [Look(moment, found[0], report_of(session, stories))]
 
 
-def _then(
+def _subjects_then(
     session: Session, log: Log, question: Node | None, found: Sequence[Subject]
 ) -> Sequence[Subject]:
     """What the question meant then, where its name meant the same thing."""

@@ -47,7 +47,7 @@ class ErrorNotice:
         for subject in found:
             chain = moments(session, log, subject)[:_MOMENTS]
             for look in best_looks(log, {subject: chain})[:1]:
-                if look.report.causes or look.report.standing.kind is not Status.COMPLETED:
+                if look.report.causes or look.report.outcome.kind is not Status.COMPLETED:
                     # Else `why` alone may answer about an older one.
                     is_only = all(each in found or each in self.harmless for each in every)
                     return list(_rows(log, look, first, width, is_only=is_only))
@@ -57,7 +57,7 @@ class ErrorNotice:
 
 def _rows(log: Log, look: Look, first: int, width: int, *, is_only: bool) -> Iterator[Row]:
     since = [each for kind in _ENDS for each in log.since(first, kind)]
-    ended, outcome = endings(log.session.names, sorted(since, key=event_of)), look.report.standing
+    ended, outcome = endings(log.session.names, sorted(since, key=event_of)), look.report.outcome
     text = ". ".join(filter(None, (ended.text, ended.states)))
     text = ended.text if ended.text and len(text) > width - _MARGIN else text
     waits = not text and outcome.kind in (Status.PENDING, Status.NEVER)

@@ -62,7 +62,7 @@ def apply(session: Session, what: Topic | None = None) -> Script:
 
     report = consult(session, None if what is None else what.node)
     remedy, place = report.remedy, NOWHERE if what is None else what.place
-    if remedy is None and report.standing.good:
+    if remedy is None and report.outcome.good:
         hint = "name the subject: apply A.qp0.wr[7]" if what is None else "type why for the outcome"
         raise NotUnderstood("nothing to apply: there is no error", place, hint)
     if remedy is None:

@@ -25,7 +25,7 @@ def test_reads_that_waited_for_each_other_are_late_by_an_unloaded_link(
     slow = ("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=4us", *_READS)
     lab = played(*slow, "run", "poll_cq A.cq0 num_entries=6", *tidy)
     for report in (why(lab, "A.qp0.wr[5]"), why(lab)):
-        assert (report.standing.kind, report.slug) == (Status.LATE, "rd-atomic-depth")
+        assert (report.outcome.kind, report.slug) == (Status.LATE, "rd-atomic-depth")
         assert report.is_trouble
         assert "after 49.51 us in all, 8.382 us without these waits" in report.text
         assert "max_rd_atomic=1" in report.text
@@ -37,7 +37,7 @@ def test_a_read_that_waited_for_two_others_is_not_late_and_says_so() -> None:
     lab = played("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=6us",
                  *_READS[:3], "run", "poll_cq A.cq0 num_entries=3")  # fmt: skip
     for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
-        assert (report.standing.good, report.is_trouble) == (True, False)
+        assert (report.outcome.good, report.is_trouble) == (True, False)
         assert report.warnings[0].check.slug == "rd-atomic-depth"
         assert "us on the send queue after wr1" in report.text
 
@@ -49,7 +49,7 @@ def test_reads_that_do_not_wait_and_writes_that_fill_the_link_are_not_late() -> 
         "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:60000] remote=B.mr0[0] flags=SIGNALED"
     )
     lab = played("use rc_pair length=65536", "link rate=1Gbps", *[write] * 8, "run")
-    assert why(lab, "A.qp0.wr[1]").standing.kind is Status.COMPLETED
+    assert why(lab, "A.qp0.wr[1]").outcome.kind is Status.COMPLETED
     assert not why(lab).is_trouble
 
 
@@ -57,7 +57,7 @@ def test_reads_that_do_not_wait_and_writes_that_fill_the_link_are_not_late() -> 
 def test_a_send_that_waited_for_a_receive_is_late_and_told_what_to_change(question: str) -> None:
     late = (_SEND.format(n=1), "run 10us", _RECV.format(n=2, at=0, end=16), "run", "poll_cq A.cq0")
     report = why(played("use rc_pair min_rnr_timer=20", *late), question)
-    assert (report.standing.kind, report.is_trouble) == (Status.LATE, True)
+    assert (report.outcome.kind, report.is_trouble) == (Status.LATE, True)
     assert report.remedy is not None
     assert "post a receive on B.qp0 before A.qp0 sends" in report.remedy.cure.program
     long = why(played("use rc_pair min_rnr_timer=31", *late), question)
@@ -83,7 +83,7 @@ def test_packets_far_below_the_mtu_of_the_link_are_told() -> None:
 def test_a_send_is_late_whose_packets_were_delayed_and_what_waited_for_it() -> None:
     lab = played(_PAIR, "fault rate A->B 1Mbps", _LONG.format("RDMA_WRITE", 4096), "run")
     for report in (why(lab, "A.qp0.wr[1]"), why(lab)):
-        assert (report.standing.kind, report.is_trouble) == (Status.LATE, True)
+        assert (report.outcome.kind, report.is_trouble) == (Status.LATE, True)
         assert "36.61 ms on the way: RDMA_WRITE_LAST from A was delayed" in report.text
     fenced = ("post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[512]"
               " flags=SIGNALED|FENCE")  # fmt: skip
@@ -340,7 +340,7 @@ def test_bytes_that_the_program_filled_itself_wait_for_no_message() -> None:
         "post_send B.qp0 wr_id=2 opcode=SEND sg=B.mr0[0:8] flags=SIGNALED", "run", "poll_cq A.cq0",
     )  # fmt: skip
     report = why(lab, "A.mr0[0:8]")
-    assert (report.standing.kind, report.is_trouble) == (Status.WELL, False)
+    assert (report.outcome.kind, report.is_trouble) == (Status.WELL, False)
     assert not report.warnings
     assert "the program has filled these bytes" in report.text
     cleared = played(_PAIR, "fill B.mr0[0:6] 0x00", 'write A.mr0[0:6] "result"',

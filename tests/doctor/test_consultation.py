@@ -35,7 +35,7 @@ def test_a_teardown_does_not_hide_the_cause(line: str) -> None:
     lab = played(*_STARVED, line)
     assert answer(lab, "why").slug == "no-rr"
     report = answer(lab, "why A.qp0.wr[7]")
-    assert (report.slug, report.standing.kind) == ("no-rr", Status.FAILED)
+    assert (report.slug, report.outcome.kind) == ("no-rr", Status.FAILED)
 
 
 def test_attributes_are_those_of_then_and_the_fix_is_of_now() -> None:
@@ -60,7 +60,7 @@ def test_a_completion_that_was_swept_from_its_queue_is_not_waited_for() -> None:
         "use rc_pair", "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]", "modify_qp A.qp0 state=ERR",
         "destroy_qp A.qp0", "poll_cq A.cq0", profile="mlx5",
     )  # fmt: skip
-    sentence = answer(lab, "why A.qp0.recv_wr[1]").standing.sentence
+    sentence = answer(lab, "why A.qp0.recv_wr[1]").outcome.sentence
     assert "yet" not in sentence
     assert "removed from A.cq0 with its queue pair" in sentence
 
@@ -113,7 +113,7 @@ def test_a_wr_id_means_the_newest_attempt_of_any_life() -> None:
 def test_a_drain_that_somebody_ordered_is_well() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
     tidying.drain(lab.session)
-    assert answer(lab, "why").standing.kind is Status.WELL
+    assert answer(lab, "why").outcome.kind is Status.WELL
 
 
 def test_where_nothing_lives_the_lines_of_then_are_told_and_cannot_be_applied() -> None:
@@ -127,7 +127,7 @@ def test_where_nothing_lives_the_lines_of_then_are_told_and_cannot_be_applied() 
 
 def test_at_gives_the_answer_as_of_then() -> None:
     lab = played(*_STARVED, "destroy_qp A.qp0")
-    assert answer(lab, "why A.qp0.wr[7] at=18").standing.kind is not Status.FAILED
+    assert answer(lab, "why A.qp0.wr[7] at=18").outcome.kind is not Status.FAILED
     assert answer(lab, "why A.qp0.wr[7] at=23").slug == "no-rr"
     error = lab.do("why A.qp0.wr[7] at=9999")[-1].error
     assert error is not None

@@ -30,7 +30,7 @@ def test_bytes_are_not_judged_before_they_were_written() -> None:
         "dereg_mr A.mr0",
     )  # fmt: skip
     report = answer(lab, "why A.mr0[100:116]")
-    assert (report.standing.kind, report.chain, report.warnings) == (Status.WELL, [], [])
+    assert (report.outcome.kind, report.chain, report.warnings) == (Status.WELL, [], [])
 
 
 def test_a_queue_pair_that_a_call_moved_to_err_before_it_was_destroyed() -> None:
@@ -74,7 +74,7 @@ def test_the_peer_of_a_failure_is_told_the_rights_of_then() -> None:
 
 def test_a_queue_pair_below_rts_is_not_well() -> None:
     report = answer(played("use rc_pair", "reset B.qp0"), "why B.qp0")
-    assert (report.slug, report.standing.kind) == ("qp-not-rts", Status.NEVER)
+    assert (report.slug, report.outcome.kind) == ("qp-not-rts", Status.NEVER)
 
 
 def test_a_thread_that_is_done_has_no_cause() -> None:
@@ -85,7 +85,7 @@ def test_a_thread_that_is_done_has_no_cause() -> None:
         "run", "destroy_qp A.qp0", "destroy_qp B.qp0",
     )  # fmt: skip
     report = answer(lab, "why A.engine")
-    assert (report.standing.kind, report.causes, report.is_trouble) == (Status.WELL, [], False)
+    assert (report.outcome.kind, report.causes, report.is_trouble) == (Status.WELL, [], False)
 
 
 def test_a_region_below_a_window_is_told_the_rights_of_then() -> None:

@@ -19,7 +19,7 @@ import pytest
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.outcome import Status, standing
+from rdmalab.doctor.evidence.outcome import Status, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.moments.future import look_ahead
 from rdmalab.doctor.report.report import Report
@@ -154,7 +154,7 @@ def premature_alarms(file: str) -> list[str]:
         for cause in report.causes:
             if cause.subject.sort in (Sort.SEND, Sort.RECV) and not failed(session, cause.subject):
                 future = look_ahead(session, cause.subject)
-                alarms.append(alarm(session, report) if future.standing.good else "")
+                alarms.append(alarm(session, report) if future.outcome.good else "")
 
     played(file, ask)
     return alarms
@@ -162,7 +162,7 @@ def premature_alarms(file: str) -> list[str]:
 
 def failed(session: Session, subject: Subject) -> bool:
     """It has come to an end, and no good one."""
-    return standing(session, subject, Log(session)).kind is not Status.PENDING
+    return outcome_of(session, subject, Log(session)).kind is not Status.PENDING
 
 
 def every_completion(session: Session) -> list[str]:

@@ -101,7 +101,7 @@ def test_the_fix_of_a_datagram_with_a_wrong_key_has_a_receive_with_room_for_the_
                  "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] ah=A.ah0 remote_qpn=B.qp0"
                  " remote_qkey=0x1 flags=SIGNALED", "run")  # fmt: skip
     report = why(lab, "B.qp0.recv_wr[4]")
-    assert report.standing.kind.name == "NEVER"
+    assert report.outcome.kind.name == "NEVER"
     assert report.slug == "ud-qkey"
     fix = report.remedy
     assert fix is None or fix.works or "LOC_LEN_ERR" not in fix.failure

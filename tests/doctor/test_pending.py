@@ -6,7 +6,7 @@ import pytest
 
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.outcome import Status, standing
+from rdmalab.doctor.evidence.outcome import Status, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.grammar.expressions import parse_expression
@@ -29,8 +29,8 @@ BOTH = pytest.mark.parametrize("question", ["why", "why A.qp0.wr[7]"])
 def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
     lab = played(*_OUTAGE)
     report = answer(lab, question)
-    assert (report.standing.kind, report.slug) == (Status.PENDING, "port-not-active")
-    assert "it ends with RETRY_EXC_ERR at 536.8710 ms" in report.standing.sentence
+    assert (report.outcome.kind, report.slug) == (Status.PENDING, "port-not-active")
+    assert "it ends with RETRY_EXC_ERR at 536.8710 ms" in report.outcome.sentence
     lab.do("run")
     (last,) = lab.do("poll_cq A.cq0")[-1].value
     assert (last.status.name, last.at_ns) == ("RETRY_EXC_ERR", 536_871_012)
@@ -39,9 +39,9 @@ def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
 @BOTH
 def test_a_send_that_waits_for_a_receive_says_so(question: str) -> None:
     report = answer(played(*_LATE), question)
-    assert (report.standing.kind, report.slug) == (Status.PENDING, "rnr-wait")
+    assert (report.outcome.kind, report.slug) == (Status.PENDING, "rnr-wait")
     assert "RNR retry 1 of 6" in report.text
-    assert "it ends with RNR_RETRY_EXC_ERR" in report.standing.sentence
+    assert "it ends with RNR_RETRY_EXC_ERR" in report.outcome.sentence
     assert report.remedy is not None
     assert report.remedy.works
 
@@ -49,18 +49,18 @@ def test_a_send_that_waits_for_a_receive_says_so(question: str) -> None:
 @BOTH
 def test_without_a_count_it_never_ends(question: str) -> None:
     report = answer(played("use rc_pair", _SEND, "run 100ms"), question)
-    assert (report.standing.kind, report.slug) == (Status.NEVER, "rnr-infinite")
+    assert (report.outcome.kind, report.slug) == (Status.NEVER, "rnr-infinite")
 
 
 @BOTH
 def test_retry_7_of_soft_roce_never_ends(question: str) -> None:
     lines = ("use rc_pair retry_cnt=7 timeout=8", "fault drop A->B", _SEND, "run 50ms")
-    assert answer(played(*lines, profile="rxe"), question).standing.kind is Status.NEVER
+    assert answer(played(*lines, profile="rxe"), question).outcome.kind is Status.NEVER
 
 
 def test_a_long_timeout_is_pending() -> None:
     report = answer(played("use rc_pair timeout=30", "fault drop A->B", _SEND, "run 1s"), "why")
-    assert report.standing.kind is Status.PENDING
+    assert report.outcome.kind is Status.PENDING
 
 
 @each("path", a_tenth(tidying.files()))
@@ -72,11 +72,11 @@ def test_every_never_is_true(path: Path) -> None:
         meant = [
             s for s in subjects(session, log, asked) if name_of(session.names, s) == report.name
         ]
-        if report.standing.kind is not Status.NEVER or not exists(session.world, meant[0].thing):
+        if report.outcome.kind is not Status.NEVER or not exists(session.world, meant[0].thing):
             continue
-        before = standing(session, meant[0], log)
+        before = outcome_of(session, meant[0], log)
         session.world.run(20_000, session.world.now_ns + _TENFOLD_NS)
-        assert standing(session, meant[0], Log(session)) == before, question
+        assert outcome_of(session, meant[0], Log(session)) == before, question
 
 
 def test_a_fix_works_only_if_it_is_earlier_than_no_fix() -> None:

@@ -31,7 +31,7 @@ def test_a_receive_without_room_for_the_header_is_named_on_each_device(profile: 
 
 def test_a_receive_that_stays_after_a_dropped_datagram_waits_in_vain() -> None:
     lab = played("use ud_pair", _SHORT, _LONG, _SEND.format(64), "run", profile="mlx5")
-    assert why(lab, "B.qp0.recv_wr[1]").standing.kind is Status.NEVER
+    assert why(lab, "B.qp0.recv_wr[1]").outcome.kind is Status.NEVER
     for line in ("apply", "run", "poll_cq B.cq0"):
         lab.do(line)
     assert lab.look("B.cq0.total(wr_id=1, status=SUCCESS)") == 1

@@ -43,7 +43,7 @@ def waiting_twice(*between: str) -> Lab:
 def test_an_old_unsignaled_send_is_not_what_a_thread_waits_for() -> None:
     for asked in ("B.loop", ""):
         report = why(waiting_twice("req_notify_cq B.cq0"), asked)
-        assert (report.slug, report.standing.kind) == ("silent-peer", Status.NEVER)
+        assert (report.slug, report.outcome.kind) == ("silent-peer", Status.NEVER)
         assert "unsignaled" not in [cause.check.slug for cause in report.chain]
 
 
@@ -77,7 +77,7 @@ def test_a_thread_that_took_its_own_completion_is_told_so() -> None:
     lab = played(_PAIR, program("A.main", read, "poll A.cq0", "poll A.cq0"), "run 40us")
     for asked in ("A.main", ""):
         report = why(lab, asked)
-        assert (report.slug, report.standing.kind) == ("already-polled", Status.NEVER)
+        assert (report.slug, report.outcome.kind) == ("already-polled", Status.NEVER)
         assert "A.main itself polled wr8 in line 2: poll A.cq0" in evidence(report)
         assert report.remedy is not None
         assert "line 3" in report.remedy.cure.program
@@ -105,7 +105,7 @@ def test_an_event_that_is_never_raised_is_waited_for_in_vain() -> None:
         lab = played(_PAIR, program("B.watch", *before, *lines), "run")
         for asked in ("B.watch", ""):
             report = why(lab, asked)
-            assert (report.slug, report.standing.kind) == ("async-never", Status.NEVER)
+            assert (report.slug, report.outcome.kind) == ("async-never", Status.NEVER)
             assert report.is_trouble
             assert told in evidence(report)
             assert "destroy_qp B.qp0" in evidence(report)  # its own destroy comes after the wait
@@ -160,7 +160,7 @@ def test_a_refusal_that_a_program_tolerates_never_stands_before_a_hang() -> None
         program("A.c", "poll A.cq0", 'write A.mr0[64:65] "\\x01"'), "run 100us",
     )  # fmt: skip
     report = why(lab)
-    assert (report.name, report.standing.kind, report.slug) == (
+    assert (report.name, report.outcome.kind, report.slug) == (
         "A.c",
         Status.NEVER,
         "peer-destroyed",
@@ -263,8 +263,8 @@ def test_a_server_that_waits_for_its_next_message_is_no_trouble() -> None:
 def test_a_thread_that_hung_before_the_teardown_still_hangs() -> None:
     lab = played(_PAIR, program("A.w", "poll A.cq0"), send("A", 30), "run 1ms", "destroy_qp A.qp0",
                  "destroy_qp B.qp0")  # fmt: skip
-    assert why(lab).standing.kind is Status.NEVER
-    assert why(lab, "A.w").standing.kind is Status.NEVER
+    assert why(lab).outcome.kind is Status.NEVER
+    assert why(lab, "A.w").outcome.kind is Status.NEVER
 
 
 def test_json_says_why_a_fix_only_ends_a_wait() -> None:

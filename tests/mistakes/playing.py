@@ -230,5 +230,5 @@ def _shown_as(text: str) -> str:
 
 def _root(report: Report) -> str:
     """The root that an answer names; where nothing failed its first warning."""
-    warns = report.warnings and not (report.causes or report.waits) and report.standing.good
+    warns = report.warnings and not (report.causes or report.waits) and report.outcome.good
     return report.warnings[0].check.slug if warns else report.slug

@@ -52,7 +52,7 @@ def test_a_name_of_the_own_node_needs_no_node(lab: Lab) -> None:
 
 def test_where_nothing_is_wrong(lab: Lab) -> None:
     report = asked(lab, "why")
-    assert report.standing.kind is Status.WELL
+    assert report.outcome.kind is Status.WELL
     assert report.looked.startswith("2 queue pairs")
     assert asked(lab, "why B").looked.startswith("1 queue pair,")
     assert asked(lab, "why B").name == "B"
@@ -68,7 +68,7 @@ def test_apply_does_what_why_said(lab: Lab) -> None:
     assert script.value.lines == report.remedy.cure.lines
     assert [reply.text for reply in done if reply.depth == 1] == report.remedy.cure.lines
     lab.do("run")
-    assert asked(lab, "why A.qp0.wr[8]").standing.kind is Status.COMPLETED
+    assert asked(lab, "why A.qp0.wr[8]").outcome.kind is Status.COMPLETED
 
 
 def test_nothing_to_apply(lab: Lab) -> None:

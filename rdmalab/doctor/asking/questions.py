@@ -20,7 +20,7 @@ _LEGAL = "ask of an object (A.qp0), its work (A.qp0.wr[7]), bytes (A.mr0[0:64]),
 _ERRNOS = sorted({errno_name(rule.errno) for rule in RULES.values()})
 
 
-def asked(session: Session, log: Log, question: Node | None) -> Path | None:
+def normalised(session: Session, log: Log, question: Node | None) -> Path | None:
     """The question, with names in full; NotUnderstood if it names no subject."""
     if question is None:
         return None

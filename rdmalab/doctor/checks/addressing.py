@@ -2,7 +2,7 @@
 
 from rdmalab.command import CallArguments, Noun, Ref, Thing
 from rdmalab.doctor.case import Call, Case, QueuePair, Send, SendWqe, Unanswered
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok
 from rdmalab.doctor.facts import delivery, receivers
 from rdmalab.doctor.facts.delivery import Obstacle
 from rdmalab.doctor.fixes import simple_fixes
@@ -55,7 +55,7 @@ def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> 
         return NA
     set_at, right = receivers.peer_set_at(case, qp), case.qp_name(wanted)
     lines = reconnect(case, qp, wanted) + resend_to(case, qp, wqe.wr, wanted, after_reset=True)
-    return hinders(
+    return blocking(
         case,
         fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", set_at),
         fact(f"that is {case.qp_name(reached)}, which has another peer",
@@ -130,7 +130,7 @@ def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
     since, node = receivers.peer_set_at(case, qp), peer_node(case.world, qp)
     whose = f"its own node, {node}" if node == qp.node else node
     gid = qp.path.flow.dst if qp.path is not None else 0
-    return hinders(
+    return blocking(
         case,
         fact(f"{case.qp_name(qp)} sends to {_address_words(case, gid)}, which is {whose}", since),
         fact(f"{case.qp_name(wanted)} expects it", receivers.peer_set_at(case, wanted)),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rdmalab.doctor.case import Case, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok, warn
 from rdmalab.doctor.facts import delivery
 from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, set_at, stays_unanswered
 from rdmalab.doctor.facts.delivery import Obstacle
@@ -92,7 +92,7 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     """Whether the long packets of a send do not leave, or are all lost, and short ones are not."""
     if send.on_queue and qp.path is not None and _is_stuck(case, qp, wqe):
         set_at, limit = _link_mtu_set_at(case, qp), case.profile.caps.active_mtu
-        return hinders(
+        return blocking(
             case, fact(f"path_mtu={qp.path.mtu} was given to {case.qp_name(qp)}", set_at),
             fact(f"the active_mtu of the port is {limit} now: this device sends no longer packet"),
             cure=_fitting(case, qp, wqe, limit), since=set_at,
@@ -236,7 +236,7 @@ def _mismatch(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]
         return ok(f"the first PSN is {_number(both.sender.attr.sq_psn)} on both ends")
     if not stays_unanswered(case):
         return ok("the PSNs match now")
-    return hinders(
+    return blocking(
         case, *_first_psns(case, both), *seen(case, both)[:1],
         cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
         since=max((e.event for e in _first_psns(case, both) if e.event is not None), default=None),

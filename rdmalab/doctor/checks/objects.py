@@ -8,7 +8,7 @@ from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, 
 from rdmalab.doctor.evidence.components import gone_in
 from rdmalab.doctor.facts.thread_waits import cqs_of
 from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
-from rdmalab.doctor.fixes.changed_calls import arguments, beyond, otherwise, with_at_most
+from rdmalab.doctor.fixes.changed_calls import arguments, call_with, clamped, values_above
 from rdmalab.doctor.fixes.modified import ModifyCall, asked_of, corrected, takes
 from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.doctor.fixes.refused_calls import OF_USE
@@ -84,7 +84,7 @@ def beyond_device(case: Case, call: Call) -> Finding:
     given = arguments(case, _MAKING)
     caps = case.profile.caps
     most = {name: int(getattr(caps, cap)) for name, cap in _LIMITS[call.refusal].items()}
-    over = beyond(given, most)
+    over = values_above(given, most)
     if most and not over:
         return ok("it asked for too little, not for too much")
     asked = ", ".join(over) if over else call.message
@@ -119,10 +119,10 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
 
 def _beyond_device_cure(case: Case, given: CallArguments, most: dict[str, int]) -> Fix:
     """The same with what the device has."""
-    changed = with_at_most(given, most) if most else _smaller(case, given)
+    changed = clamped(given, most) if most else _smaller(case, given)
     if not changed or changed == given:
         return Fix(program="ask for no more than query_device reports")
-    return Fix(otherwise(case, changed))
+    return Fix(call_with(case, changed))
 
 
 def _smaller(case: Case, given: CallArguments) -> CallArguments:
@@ -169,7 +169,7 @@ def _memlock_cure(case: Case, room: int) -> Fix:
     if not given or not 0 < length < given["length"]:
         raised = "raise the limit before it starts (ulimit -l, LimitMEMLOCK), or register less"
         return Fix(program=raised)
-    return Fix(otherwise(case, {"length": length}))
+    return Fix(call_with(case, {"length": length}))
 
 
 # ------------------------------------------------------------ unmapped
@@ -197,7 +197,7 @@ def unmapped(case: Case, call: Call) -> Finding:
         fact(f"the buffer there has {buffer.length:,} bytes from {buffer.addr:#x}: {left:,} from "
              f"{addr:#x} on")
     )  # fmt: skip
-    return fail(*evidence, cure=Fix(otherwise(case, {"length": left})))
+    return fail(*evidence, cure=Fix(call_with(case, {"length": left})))
 
 
 def _around(case: Case, addr: int) -> Buffer | None:
@@ -226,7 +226,7 @@ def in_use(case: Case, call: Call) -> Finding:
     rest = [fact(f"{name} is also used by {fmt.listed(others, _LISTED)}")] if others else []
     return fail(
         *[_held(case, user, name) for user in users[:_MOST]], *rest,
-        cure=Fix([*_release(case, thing), *otherwise(case, {})]), since=call.event,
+        cure=Fix([*_release(case, thing), *call_with(case, {})]), since=call.event,
     )  # fmt: skip
 
 
@@ -255,7 +255,7 @@ def destroyed_with_work(case: Case, work: Send | Receive) -> Finding:
     if work.posted is None:
         return NA
     unpolled = case.profile.reset_purges_cqes and work.added is not None and work.polled is None
-    if case.lives(thing) or (work.ending is not None and not unpolled):
+    if case.exists(thing) or (work.ending is not None and not unpolled):
         return ok("its queue was not destroyed before it was done")
     event, name = case.log.destroyed(thing), case.names.of(thing)
     if event is None:

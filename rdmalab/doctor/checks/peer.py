@@ -7,10 +7,10 @@ from rdmalab.doctor.check import (
     Evidence,
     Finding,
     Fix,
+    blocking,
     check,
     fact,
     fail,
-    hinders,
     ok,
     wait,
     warn,
@@ -265,7 +265,7 @@ def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Find
     if failed:
         cure = Fix(program=f"close_device {failed[0]} and open_device {failed[0]}, then make its "
                            "objects and the connection again")  # fmt: skip
-    return hinders(
+    return blocking(
         case, *down, fact(f"{taken[-1].label} psn={taken[-1].psn} "
                           f"{_port_not_active_fate(taken[-1])}", taken[-1].event),
         *_now(case), cure=cure, since=down[0].event if down else None,
@@ -325,7 +325,9 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
         return ok("it does not wait for a missing answer")
     asked = [row for row in last_try(case) if by_fault(row)]
     harmed = [row for row in answers(case) if by_fault(row)]
-    again = not (case.over or case.at_rest) and case.future.repeats  # then retransmissions arrive
+    again = (
+        not (case.has_ended or case.at_rest) and case.future.repeats
+    )  # then retransmissions arrive
     if not (asked or harmed) or again:
         return _sent_again(qp, asked if again else [])
     if delivery.narrow_link(case) or delivery.unrouted_address(case):
@@ -334,7 +336,7 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
         return ok("the peer has done it; only the ACK is missing")
     lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
     more = fmt.count(len(lost) - 1, "packet")
-    return hinders(
+    return blocking(
         case, fact(_loss_fate(lost[0]), lost[0].event),
         *([fact(f"{more} more of it or its answers, the last one {_loss_fate(lost[-1])}",
                 lost[-1].event)] if len(lost) > 1 else []),

@@ -7,10 +7,10 @@ from rdmalab.doctor.check import (
     Evidence,
     Finding,
     Fix,
+    blocking,
     check,
     fact,
     fail,
-    hinders,
     ok,
     wait,
     warn,
@@ -135,7 +135,7 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     if not case.profile.resumes_after_sqd:
         evidence.append(fact("this device looks at its queue only when something is posted"))
         lines.append(recovery.ring_doorbell(case, qp, wqe.wr))
-    return hinders(case, *evidence, cure=Fix(lines), since=drained)
+    return blocking(case, *evidence, cure=Fix(lines), since=drained)
 
 
 def _is_stalled(case: Case, qp: QueuePair) -> bool:
@@ -402,7 +402,7 @@ def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
         return ok("their packet numbers still fit")
     reset, at = alone
     other = both.receiver if reset is both.sender else both.sender
-    return hinders(
+    return blocking(
         case, fact(f"{case.qp_name(reset)} was reset; {case.qp_name(other)} was not", at),
         fact(f"{case.qp_name(both.sender)} sends psn={sent}",
              set_at(case, both.sender, Attr.SQ_PSN)),

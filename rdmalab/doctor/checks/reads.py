@@ -1,7 +1,7 @@
 """READs, atomics and what waits for them."""
 
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok, warn
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok, warn
 from rdmalab.doctor.evidence.content import octets_then
 from rdmalab.doctor.evidence.ownership import Overtake, overtakes
 from rdmalab.doctor.evidence.subject import name_of
@@ -31,7 +31,7 @@ def fence_wait(case: Case, send: Send) -> Finding:
     if hold is None or hold.reason != "fence":
         return ok("it does not wait for a fence")
     first = hold.under_way[0] if hold.under_way else hold.wqe
-    return hinders(
+    return blocking(
         case, fact(f"{said_of(case, hold)} has FENCE", posted(case, hold.wqe)),
         fact(f"before it, and not answered yet: {hold.ahead or 'what was posted earlier'}",
              posted(case, first)),
@@ -50,7 +50,7 @@ def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Findi
     if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
         return ok("max_rd_atomic is not 0")
     since = set_at(case, qp, Attr.MAX_QP_RD_ATOMIC)
-    return hinders(
+    return blocking(
         case, fact(f"{case.qp_name(qp)} was given max_rd_atomic=0", since),
         fact(f"{said_of(case, hold)} can never start", posted(case, hold.wqe)),
         cure=Fix(_lines(case, qp, wqe.wr)), since=since,
@@ -83,7 +83,7 @@ def rd_atomic_depth(case: Case, send: Send, qp: QueuePair) -> Finding:
     if hold is None or hold.reason != "rd-atomic" or not qp.attr.max_rd_atomic:
         return ok("it does not wait for READs or atomics before it")
     depth = qp.attr.max_rd_atomic
-    return hinders(
+    return blocking(
         case, fact(f"{case.qp_name(qp)} was given max_rd_atomic={depth}",
                    set_at(case, qp, Attr.MAX_QP_RD_ATOMIC)),
         fact(f"{said_of(case, hold)} waits for one of these: {hold.ahead}",

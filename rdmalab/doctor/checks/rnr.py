@@ -2,7 +2,7 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, Ending, QueuePair, Send, SendWqe, SharedReceiveQueue
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
+from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
 from rdmalab.doctor.facts import receivers
@@ -68,7 +68,7 @@ def _unready(case: Case, first: Evidence) -> Finding:
     if srq is not None:
         own = case.name(Noun.SRQ, srq.node, srq.number)
         empty = f"{own} was empty; {name} takes its receives from {own}"
-    return hinders(
+    return blocking(
         case, first,
         fact(f"{empty}{_kept(naks)}", naks[0].event),
         fact(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
@@ -116,7 +116,7 @@ def rnr_slow(case: Case, send: Send, qp: QueuePair, peer: QueuePair) -> Finding:
     if wait_ns < LONG_NS or not source(case, peer).wqes:
         return ok(f"the receiver asked for {fmt.duration(wait_ns)} only")
     rows = set_at(case, peer, Attr.MIN_RNR_TIMER)
-    return hinders(
+    return blocking(
         case, fact(f"{case.qp_name(peer)} was given min_rnr_timer={code}: "
                    f"{fmt.duration(wait_ns)}{', not none' if code == 0 else ''}", rows),
         fact(f"{case.qp_name(peer)} had no receive, and asked for that wait", naks[-1].event),

@@ -6,10 +6,10 @@ from rdmalab.doctor.check import (
     Evidence,
     Finding,
     Fix,
+    blocking,
     check,
     fact,
     fail,
-    hinders,
     ok,
     wait,
     warn,
@@ -48,7 +48,7 @@ def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding
     lost = [fact(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
             for row in gone[:2]]  # fmt: skip
     lines = recovery.reconnected(case, qp, wqe.wr, _TIMEOUT_ZERO_CURE, _TIMEOUT_ZERO_CURE)
-    return hinders(case, *_timeout_zero_evidence(case, since), *lost,
+    return blocking(case, *_timeout_zero_evidence(case, since), *lost,
                    cure=Fix(lines, note="timeout becomes 14"), since=since)  # fmt: skip
 
 
@@ -102,10 +102,10 @@ def _waits_long(case: Case) -> Finding:
         fact(f"it has waited {fmt.duration(_waited_ns(case))} so far", send.posted),
     )  # fmt: skip
     far = look_ahead(case.session, case.subject, tries * wait_ns)
-    if far.settled and far.standing.kind is not Status.COMPLETED:
+    if far.settled and far.outcome.kind is not Status.COMPLETED:
         return warn(*evidence)  # another try would not help: it is slow to say so, no more
     lines = recovery.reconnected(case, qp, send.wqe.wr, _TIMEOUT_HUGE_CURE, _TIMEOUT_HUGE_CURE)
-    return hinders(case, *evidence, cure=Fix(lines), since=since)
+    return blocking(case, *evidence, cure=Fix(lines), since=since)
 
 
 def _took_long(case: Case, send: Send) -> Finding:
@@ -169,7 +169,7 @@ def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     since = set_at(case, qp, Attr.RETRY_CNT)
     last = last_try(case)[-1]
     lines = recovery.reconnected(case, qp, wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
-    return hinders(
+    return blocking(
         case, fact(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
                    "on this device", since),
         fact(f"it was sent {fmt.count(len(tries), 'time')}, the last one {last.fate_text}",
@@ -216,7 +216,8 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     peer = case.qp_name(case.peer) if case.peer is not None else "the peer"
     return wait(
         fact(f"{peer} has carried it out: its data is there", done),
-        fact(f"its {_said(late[-1])}", late[-1].event), *_then(case, late[-1]), cure=Fix(["run"]),
+        fact(f"its {_said(late[-1])}", late[-1].event), *_after_wait(case, late[-1]),
+        cure=Fix(["run"]),
     )  # fmt: skip
 
 
@@ -230,7 +231,7 @@ def _said(row: PacketRow) -> str:
     return f"{row.label} psn={row.psn} is {row.fate_text}"
 
 
-def _then(case: Case, row: PacketRow) -> list[Evidence]:
+def _after_wait(case: Case, row: PacketRow) -> list[Evidence]:
     """When the timer asks for it again."""
     qp = case.qp
     if row.fate is not Fate.LOST or qp is None or qp.path is None or qp.path.answer_ns is None:

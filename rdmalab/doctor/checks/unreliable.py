@@ -200,7 +200,7 @@ def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
 
 def _again(case: Case, refused: Record) -> list[str]:
     sent = sent_as(case.log, refused)
-    if sent is None or not case.lives(sent[0]):
+    if sent is None or not case.exists(sent[0]):
         return []
     return [simple_fixes.post_send(case, case.world.find(sent[0], QueuePair), sent[1].wr)]
 
@@ -455,6 +455,6 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
 
 def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Fix | None:
     sent = sent_as(case.log, record)
-    if sent is None or not case.lives(sent[0]):
+    if sent is None or not case.exists(sent[0]):
         return None
     return _cure(case, case.world.find(sent[0], QueuePair), sent[1], qp, group)

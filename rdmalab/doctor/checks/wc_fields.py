@@ -41,14 +41,14 @@ def status_ignored(case: Case, program: Program) -> Finding:
     return warn(
         fact(f"{name} polled {fmt.wr(cqe.wr_id)} with "
              f"{cqe.status.name}", event_of(bad[0])),
-_then(case, later),
+_next_call(case, later),
         *_flushes(bad, flushed),
         fact("none of its lines asks for a status"),
         cure=_status_ignored_cure(case, cqe),
     )  # fmt: skip
 
 
-def _then(case: Case, later: list[Call]) -> Evidence:
+def _next_call(case: Case, later: list[Call]) -> Evidence:
     """What the program did next."""
     if later:
         return fact(f"it continued with {later[0].verb}", later[0].event)

@@ -9,7 +9,7 @@ from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.check import Check, Finding, Section, Verdict
 from rdmalab.doctor.diagnosis.checklist import CHECKS
 from rdmalab.doctor.diagnosis.related_subjects import sources_of
-from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.fixes.refused_calls import OF_STATES, by_rule
 from rdmalab.doctor.moments.future import goes_on
@@ -25,7 +25,7 @@ class Diagnosis:
 
     case: Case
     name: str
-    standing: SubjectOutcome
+    outcome: SubjectOutcome
     findings: list[tuple[Check, Finding]]
 
     def causes(self, verdict: Verdict) -> list[Cause]:
@@ -83,7 +83,7 @@ def diagnose(
     findings = [(check, check.examine(case)) for check in CHECKS]
     if not any(finding.verdict is Verdict.FAIL for _, finding in findings):
         findings += by_rule(case)
-    found = _foreseen(case, standing(session, subject, log), findings)
+    found = _foreseen(case, outcome_of(session, subject, log), findings)
     return Diagnosis(case, name_of(session.names, subject), found, findings)
 
 
@@ -112,7 +112,7 @@ def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
     """What becomes of it if time goes on: it ends then, it may end later, it never ends."""
     future = case.future
     if future.settled:
-        end = future.standing.sentence.replace("it ended", "it ends").partition(";")[0]
+        end = future.outcome.sentence.replace("it ended", "it ends").partition(";")[0]
         when = f"without another call {end} at {fmt.clock(future.end_ns)}"
         return replace(found, sentence=f"{found.sentence}; {when}")
     if case.subject.sort is Sort.SEND and not (future.idle or future.repeats) and _counts(case):
@@ -139,7 +139,7 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     seen = [diagnosis for story in stories for diagnosis in story]
     first = seen[0]
     explained = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
-    chains = [_chain(story, story[0].standing) for story in stories]
+    chains = [_chain(story, story[0].outcome) for story in stories]
     about = (c for found, _ in chains for c in found if _is_about(first, c))
     roots = sorted(unique(about), key=origin)
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
@@ -170,7 +170,7 @@ def _waits_for(
     Bytes wait as long as a send that is to write them has not ended; they are wrong where a check
     says so although they came.
     """
-    found, case = first.standing, first.case
+    found, case = first.outcome, first.case
     if found.kind is Status.NEVER and case.content is not None and not first.causes(Verdict.WARN):
         filled = case.content.filled_by_program
         said = "the program has filled these bytes, and no message"
@@ -181,11 +181,11 @@ def _waits_for(
     if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
         writers = {each for each in sources_of(case) if each.sort is Sort.SEND}
         open_ = [d for d in seen if d.case.subject in writers
-                 and d.standing.kind is Status.PENDING]  # fmt: skip
+                 and d.outcome.kind is Status.PENDING]  # fmt: skip
         said = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
         return replace(found, kind=Status.PENDING, sentence=said) if open_ else found
     waits = found.kind is Status.PENDING and case.subject.sort in _WAITING
-    lost = {d.case.subject for d in seen if d.standing.kind is Status.NEVER}
+    lost = {d.case.subject for d in seen if d.outcome.kind is Status.NEVER}
     if not waits or not roots or not (case.at_rest or roots[0].subject in lost):
         return found
     if not case.at_rest and _may_go_on(case):

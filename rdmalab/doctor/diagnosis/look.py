@@ -19,7 +19,7 @@ from rdmalab.doctor.diagnosis.diagnose import (
 )
 from rdmalab.doctor.diagnosis.healthy_checks import coming
 from rdmalab.doctor.evidence.finding import Fix, Verdict
-from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.fixes.simple_fixes import post_send
@@ -99,8 +99,8 @@ def looks_at(log: Log, moment: Moment, group: Sequence[Subject]) -> list[Look]:
         ]
 
 
-def as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> Report:
-    """The findings of a moment; the standing and the fix of now."""
+def report_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> Report:
+    """The findings of a moment; the outcome and the fix of now."""
     report = look.report
     if look.moment.why is Why.NOW:
         report.remedy = cured(session, report, Case(session, look.subject, log, asked=True))
@@ -110,25 +110,25 @@ def as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) 
             found_now = _standing(session, log, look)
             own = any(cause.subject == look.subject and not cause.check.row.fallback
                       for cause in report.causes)  # fmt: skip
-            report.standing = spoiled(found_now, look.subject) if own else found_now
+            report.outcome = spoiled(found_now, look.subject) if own else found_now
         report.remedy = _remedy(session, log, look, found)
-    if look.report.standing.kind is Status.LATE:
+    if look.report.outcome.kind is Status.LATE:
         report.waits = _waited_for(session, log, look.subject)
-    if report.standing.kind is Status.PENDING:
+    if report.outcome.kind is Status.PENDING:
         report.next = coming(session, look.subject)
     return _consistent(report, look.subject)
 
 
 def _consistent(report: Report, subject: Subject) -> Report:
     """Nothing is well beside a cause: a thread that is done was only held up by it."""
-    if report.standing.kind is not Status.WELL or not report.causes:
+    if report.outcome.kind is not Status.WELL or not report.causes:
         return report
     if subject.sort is Sort.PROGRAM:
         report.warnings = unique([*report.chain, *report.warnings])
         report.causes, report.stations, report.remedy = [], [], None
     elif report.slug == "qp-not-rts":
-        said = f"{report.standing.sentence}, and sends nothing without another call"
-        report.standing = replace(report.standing, kind=Status.NEVER, sentence=said)
+        said = f"{report.outcome.sentence}, and sends nothing without another call"
+        report.outcome = replace(report.outcome, kind=Status.NEVER, sentence=said)
     return report
 
 
@@ -147,9 +147,9 @@ def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
 
 def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
     """How it stands now: what was destroyed without an error is well."""
-    found = standing(session, look.subject, log)
+    found = outcome_of(session, look.subject, log)
     gone = not exists(session.world, look.subject.thing)
-    then = look.report.standing
+    then = look.report.outcome
     if then.kind is Status.LATE:
         return then
     if look.subject.sort is Sort.PROGRAM:
@@ -165,15 +165,15 @@ def _thread(session: Session, log: Log, look: Look, found: SubjectOutcome) -> Su
     """Of a thread that hangs that it never goes on; of one that was stopped how it stood then."""
     if exists(session.world, look.subject.thing):
         ended = _ended_by_a_teardown(session, log, look.subject)
-        if look.report.standing.kind is Status.NEVER and ended:
-            said = f"{look.report.standing.sentence}; {ended} ended the wait"
-            return replace(look.report.standing, sentence=said)
+        if look.report.outcome.kind is Status.NEVER and ended:
+            said = f"{look.report.outcome.sentence}; {ended} ended the wait"
+            return replace(look.report.outcome, sentence=said)
         hangs = found.kind is Status.PENDING and look.report.causes
         if not hangs or not log.rests(look.subject.thing):
             return found
         return replace(found, kind=Status.NEVER,
                        sentence=f"{found.sentence}, and {never_text(look.subject)}")  # fmt: skip
-    then, event = look.report.standing, log.destroyed(look.subject.thing)
+    then, event = look.report.outcome, log.destroyed(look.subject.thing)
     kind = Status.WELL if then.kind is Status.PENDING else then.kind
     if event is None or then.event is not None:
         return replace(then, kind=kind)
@@ -208,7 +208,7 @@ def _remedy(session: Session, log: Log, look: Look, found: Sequence[Subject]) ->
         about = [subject, *(cause.subject for cause in look.report.causes[:1])]
         same = [_as_posted(Case(session, each, log_then, asked=True)) for each in about]
     helps = then is not None and then.helps
-    return of_then(then, look.moment.event, same) if helps else tried or then
+    return as_at_event(then, look.moment.event, same) if helps else tried or then
 
 
 def _tried_now(
@@ -233,7 +233,7 @@ def _as_posted(case: Case) -> str:
     return post_send(case, qp, wqe.wr) if qp is not None and wqe is not None else ""
 
 
-def of_then(remedy: TriedFix | None, event: int, same: Sequence[str] = ()) -> TriedFix | None:
+def as_at_event(remedy: TriedFix | None, event: int, same: Sequence[str] = ()) -> TriedFix | None:
     """Lines that worked at an event of the past; typed now they would not.
 
     Named is the line that differs most from what was typed, which is in `same`.

@@ -10,7 +10,7 @@ from rdmalab.doctor.asking.suspects import suspects, unreported
 from rdmalab.doctor.check import Section
 from rdmalab.doctor.diagnosis.diagnose import origin, unique
 from rdmalab.doctor.diagnosis.healthy_checks import looked_at
-from rdmalab.doctor.diagnosis.look import Look, as_of_now, best_of, looks_at
+from rdmalab.doctor.diagnosis.look import Look, best_of, looks_at, report_of_now
 from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.made_good import is_made_good
@@ -51,7 +51,7 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     explained = [_at_the_act(session, log, look) for look in looks if look.report.causes]
     if not explained:
         left = [look for look in looks
-                if look.report.standing.rule or look.moment.why is Why.ENDED
+                if look.report.outcome.rule or look.moment.why is Why.ENDED
                 or look.moment in chains[look.subject][-1:]
                 if _is_trouble(session, log, look)]  # fmt: skip
         left = (
@@ -60,7 +60,7 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
             or _silent(session, log, question, is_full=True)
             or _lost(session, log, question)
         )
-        return as_of_now(session, log, left[0], found) if left else well(session, log, question)
+        return report_of_now(session, log, left[0], found) if left else well(session, log, question)
     aside = _aside(log, explained)
     explained = sorted((look for look in explained if look not in aside),
                        key=lambda look: origin(look.report.causes[0]))  # fmt: skip
@@ -70,12 +70,12 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
     refused = (c for look in aside for c in look.report.causes if c not in report.causes)
     report.warnings = unique([*(c for each in every for c in each.warnings), *refused])
-    return as_of_now(session, log, explained[0], [look.subject for look in explained])
+    return report_of_now(session, log, explained[0], [look.subject for look in explained])
 
 
 def _is_trouble(session: Session, log: Log, look: Look) -> bool:
     """Whether a look without a cause shows a failure that no call ordered."""
-    found = look.report.standing
+    found = look.report.outcome
     ordered = is_ordered(session, log, look.subject)
     return not (ordered or found.good or found.rule in BLOCKING)
 
@@ -132,7 +132,7 @@ def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look
     looks = [look for each in found for look in looks_at(log, now, [each])]
     never = Status.NEVER
     waiting = [look for look in looks  # a cause of what still completes only delays it
-               if look.report.standing.kind is never or not look.report.is_trouble]  # fmt: skip
+               if look.report.outcome.kind is never or not look.report.is_trouble]  # fmt: skip
     return sorted(waiting, key=lambda look: look.report.slug in (TOO_EARLY, UNKNOWN))
 
 
@@ -219,7 +219,7 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
     node = str(question.steps[0]) if isinstance(question, Path) else ""
     refused = any(node in ("", call.thing[0]) for call in log.refused())
     said = "is left that failed, was refused," if refused else "has failed, was refused,"
-    standing = SubjectOutcome(Status.WELL, f"nothing {said} or hangs")
+    outcome = SubjectOutcome(Status.WELL, f"nothing {said} or hangs")
     before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
     warnings: list[Cause] = []
     for moment in (*before, Moment(session.world.event, Why.NOW)):
@@ -227,9 +227,9 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
             left = (s for s in latest(session, then, node) if not is_ordered(session, log, s))
             found = list(dict.fromkeys([*doubtful(session, then, node), *left]))
         seen = looks_at(log, moment, found) if found else []
-        late = [look for look in seen if look.report.standing.kind is Status.LATE]
+        late = [look for look in seen if look.report.outcome.kind is Status.LATE]
         for look in late[:1]:
-            return as_of_now(session, log, look, [look.subject])
+            return report_of_now(session, log, look, [look.subject])
         warnings += (cause for look in seen for cause in look.report.warnings
                      if not _is_idle_receive(cause))  # fmt: skip
     aside = _silent(session, log, question, is_full=False)
@@ -237,6 +237,6 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
     warnings += (cause for look in aside for cause in look.report.causes)
     name = render(question) if isinstance(question, Path) else ""
     return Report(
-        name, standing, session.world.event, warnings=unique(warnings),
+        name, outcome, session.world.event, warnings=unique(warnings),
         looked=looked_at(session, log, node), examples=examples(session, log, node),
     )  # fmt: skip

@@ -57,7 +57,7 @@ class SubjectOutcome:
         return self.kind in (Status.COMPLETED, Status.LATE, Status.WELL)
 
 
-def standing(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
+def outcome_of(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     """As it is now, without a look ahead."""
     return _OF[subject.sort](session, subject, log)
 

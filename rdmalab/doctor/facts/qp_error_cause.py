@@ -31,7 +31,7 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
     qp = case.qp
     if qp is None:
         return None
-    if case.hca.unavailable_rule and not case.over:
+    if case.hca.unavailable_rule and not case.has_ended:
         return _device(case)
     work = case.work
     until = case.world.event if work is None or work.ending is None else work.ending.event

@@ -86,7 +86,7 @@ def users_of(case: Case, srq: Thing) -> list[QueuePair]:
 # --------------------------------------------------------------------------- bytes
 def for_bytes(case: Case) -> list[Subject]:
     """What was to bring bytes: sends that write there, receives that name them."""
-    if not case.lives(case.subject.thing):
+    if not case.exists(case.subject.thing):
         return []
     node, mr = case.node, case.world.find(case.subject.thing, MemoryRegion)
     span = range(case.subject.start, case.subject.stop)

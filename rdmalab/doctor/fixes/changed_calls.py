@@ -74,7 +74,7 @@ def arguments(case: Case, verbs: tuple[str, ...]) -> CallArguments:
     return dict(call.invocation.arguments) if known and call and call.invocation else {}
 
 
-def otherwise(case: Case, said: CallArguments) -> list[str]:
+def call_with(case: Case, said: CallArguments) -> list[str]:
     """The call with these arguments instead of the given ones."""
     call = case.call
     if call is None or call.invocation is None:
@@ -83,22 +83,22 @@ def otherwise(case: Case, said: CallArguments) -> list[str]:
     return [render(changed, case.session.vocabulary[call.verb])]
 
 
-def with_at_most(said: CallArguments, most: dict[str, int]) -> CallArguments:
+def clamped(said: CallArguments, most: dict[str, int]) -> CallArguments:
     """The same arguments, none of these beyond its limit; those in records, too."""
     return {
-        name: with_at_most(value, most) if isinstance(value, dict)
+        name: clamped(value, most) if isinstance(value, dict)
         else min(value, most[name]) if name in most and isinstance(value, int)
         else value
         for name, value in said.items()
     }  # fmt: skip
 
 
-def beyond(said: CallArguments, most: dict[str, int]) -> list[str]:
+def values_above(said: CallArguments, most: dict[str, int]) -> list[str]:
     """`max_inline_data=220, it has 101`: what asks for more than there is."""
     found = []
     for name, value in said.items():
         if isinstance(value, dict):
-            found += beyond(value, most)
+            found += values_above(value, most)
         elif name in most and isinstance(value, int) and value > most[name]:
             found.append(f"{name}={value}, it has {most[name]}")
     return found

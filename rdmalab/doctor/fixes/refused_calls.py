@@ -9,8 +9,8 @@ from typing import NamedTuple
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Evidence, Finding, Fix, fact, fail
-from rdmalab.doctor.fixes.changed_calls import otherwise
-from rdmalab.doctor.moments.future import untouched
+from rdmalab.doctor.fixes.changed_calls import call_with
+from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.session.lines import replies
 from rdmalab.spec.causes import CauseRow
 from rdmalab.spec.programs import BLOCKING
@@ -34,8 +34,8 @@ class Advice(NamedTuple):
 
 def advice(case: Case) -> Advice:
     """The legal values and a legal line for the call that is asked about, if it is refused now."""
-    for line in otherwise(case, {}):
-        with untouched(case.session):
+    for line in call_with(case, {}):
+        with undone_trial(case.session):
             for reply in replies(case.session, line, file=True):
                 refusal, made = reply.refusal, reply.invocation
                 if refusal is not None and made is not None and refusal.rule == _rule(case):
@@ -57,7 +57,7 @@ def by_rule(case: Case) -> list[tuple[Check, Finding]]:
         0, "LOCAL", RULES[rule].general, f"rule of {RULES[rule].source} (explain rule {rule})",
         RULES[rule].source, station=True,
     )  # fmt: skip
-    again = [] if line.startswith(f"{call.verb} ") else otherwise(case, {})
+    again = [] if line.startswith(f"{call.verb} ") else call_with(case, {})
     cure = Fix([line, *again]) if line and not line.startswith("show ") else None
     if legal and not line:
         cure = Fix(program=f"give {call.verb} what is legal: {legal}")

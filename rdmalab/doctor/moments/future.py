@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.components import Component, component_of, leave_out_others, planned
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.breakpoints import Breakpoints
@@ -37,7 +37,7 @@ class Future:
     changes.
     """
 
-    standing: SubjectOutcome
+    outcome: SubjectOutcome
     event: int
     end_ns: int
     settled: bool
@@ -46,7 +46,7 @@ class Future:
 
 
 @contextmanager
-def untouched(session: Session) -> Iterator[None]:
+def undone_trial(session: Session) -> Iterator[None]:
     """Afterwards nothing has happened; breakpoints do not stop what is only tried."""
     breakpoints, session.breakpoints = session.breakpoints, Breakpoints()
     checkpoints = dict(session.checkpoints)
@@ -80,11 +80,11 @@ _seen: "WeakKeyDictionary[Log, dict[tuple[Subject, int, int], Future]]" = WeakKe
 def _look_ahead(session: Session, subject: Subject, within_ns: int, log: Log) -> Future:
     history, world = session.history, session.world
     if log.rests(subject.thing):  # threads that come back to their lines never find anything
-        found = standing(session, subject, log)
+        found = outcome_of(session, subject, log)
         settled, end_ns = found.kind is not Status.PENDING, end_ns_of(found, log)
         end_ns = world.now_ns if end_ns is None else end_ns
         return Future(found, world.event, end_ns, settled, idle=True, repeats=False)
-    with untouched(session):
+    with undone_trial(session):
         component = log.component_of(subject.thing)
         leave_out_others(world, component)
         limit_ns, left, look = world.now_ns + within_ns, MOST_EVENTS, _FIRST_LOOK
@@ -94,7 +94,7 @@ def _look_ahead(session: Session, subject: Subject, within_ns: int, log: Log) ->
             done = history.run(wanted, limit_ns)
             left, look = left - done, 4 * look
             now = Log(session, log)
-            found = standing(session, subject, now)
+            found = outcome_of(session, subject, now)
             settled = found.kind is not Status.PENDING
             same = retries is not None and retries == _retries(session, subject)
             repeats = same and not settled and _went_back(session, subject.thing, first)
@@ -131,7 +131,7 @@ def _went_back(session: Session, thing: Thing, first: int) -> bool:
 def goes_on(session: Session, thing: Thing) -> bool:
     """Whether a program comes past the line in which it waits, without another call."""
     line = session.world.find(thing, Program).line.number
-    with untouched(session):
+    with undone_trial(session):
         leave_out_others(session.world, component_of(session, thing))
         history, world, before = session.history, session.world, session.world.trace.latest
         limit_ns, left, look = world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
 from rdmalab.doctor.evidence.unanswered_sends import unanswered
 from rdmalab.doctor.evidence.work_of_queues import renewed
@@ -17,7 +17,7 @@ from rdmalab.doctor.moments.future import (
     end_ns_of,
     look_ahead,
     passes_line,
-    untouched,
+    undone_trial,
 )
 from rdmalab.grammar.nodes import Node
 from rdmalab.hca.objects import CompChannel
@@ -47,7 +47,7 @@ class TrialOutcome:
 
 def makes_true(session: Session, lines: Sequence[str], questions: Sequence[Node]) -> list[bool]:
     """Carry out a cure, let time go on, and ask; lines that are refused make nothing true."""
-    with untouched(session):
+    with undone_trial(session):
         failure = _carry_out(session, lines)
         if failure:
             return [False] * len(questions)
@@ -65,7 +65,7 @@ def attempt(
     """
     log = log or Log(session)
     without_ns = _good_end_ns(session, subject, log)
-    with untouched(session):
+    with undone_trial(session):
         start = Start(session, subject)
         if failure := _carry_out(session, lines):
             return TrialOutcome(works=False, failure=failure)
@@ -78,7 +78,7 @@ def attempt(
             return found
         if name := _left_in_err(session, subject):
             return TrialOutcome(works=False, failure=f"{name} is in ERR after it")
-        end_ns = end_ns_of(standing(session, renewed(session, subject, now), now), now)
+        end_ns = end_ns_of(outcome_of(session, renewed(session, subject, now), now), now)
         if without_ns is not None and end_ns is not None and end_ns >= without_ns:
             return TrialOutcome(works=False, failure="it completes no earlier than without the fix")
         return found
@@ -88,10 +88,10 @@ def _good_end_ns(session: Session, subject: Subject, log: Log) -> int | None:
     """When the subject succeeds without another call; None where it does not."""
     if session.world.agenda.next_ns() is None or subject.sort not in (Sort.SEND, Sort.RECV):
         return None
-    if standing(session, subject, log).kind is not Status.PENDING:
+    if outcome_of(session, subject, log).kind is not Status.PENDING:
         return None
     future = look_ahead(session, subject, log=log)
-    return future.end_ns if future.settled and future.standing.good else None
+    return future.end_ns if future.settled and future.outcome.good else None
 
 
 def _left_in_err(session: Session, subject: Subject) -> str:
@@ -119,7 +119,7 @@ def _came_of(session: Session, subject: Subject, start: Start, log: Log) -> Tria
         return _unblocked(session, subject, start)
     if subject.sort is Sort.BYTES:
         return _brought(log, subject.thing.node, start.event)
-    found = standing(session, renewed(session, subject, log), log)
+    found = outcome_of(session, renewed(session, subject, log), log)
     works = found.good or found.done or _waits_again(session, subject, found, log)
     if works and subject.sort is Sort.SEND and _is_lost(session, subject, log):
         return TrialOutcome(works=False, failure="it ends with SUCCESS, but is lost again")

@@ -72,7 +72,7 @@ class Report(Answer):
     """
 
     name: str
-    standing: SubjectOutcome
+    outcome: SubjectOutcome
     event: int
     causes: list[Cause] = field(default_factory=list)
     stations: list[Cause] = field(default_factory=list)
@@ -93,12 +93,12 @@ class Report(Answer):
         """The root cause in a word: what `why(…)` is compared with."""
         if self.causes:
             return self.causes[0].check.slug
-        if self.standing.rule:
-            return self.standing.rule
-        if self.standing.kind is Status.LATE:
+        if self.outcome.rule:
+            return self.outcome.rule
+        if self.outcome.kind is Status.LATE:
             return self.waits[0].check.slug if self.waits else SLOW
-        if self.standing.good:
-            return str(self.standing.kind.value)
+        if self.outcome.good:
+            return str(self.outcome.kind.value)
         if self.waits:
             return self.waits[0].check.slug
         return self.warnings[0].check.slug if self.warnings else UNKNOWN
@@ -106,8 +106,8 @@ class Report(Answer):
     @property
     def is_trouble(self) -> bool:
         """Whether something is wrong, or was: no wait in progress, and no mere suspicion."""
-        kind = self.standing.kind
-        ended_well = self.standing.good and kind is not Status.LATE
+        kind = self.outcome.kind
+        ended_well = self.outcome.good and kind is not Status.LATE
         return bool(self.causes) or not (ended_well or kind is Status.PENDING)
 
     @property
@@ -126,7 +126,7 @@ class Report(Answer):
         return [row.line for row in self.rows]
 
     def _head(self) -> list[Row]:
-        found, said = self.standing, named(self.name, self.standing.sentence)
+        found, said = self.outcome, named(self.name, self.outcome.sentence)
         about = f"{self.name}: " if self.name and said == found.sentence else ""
         rows = [Row(RowPart.STANDING, f"{about}{said}", f"{found.kind.name}  ", found.event)]
         if self.looked:
@@ -144,22 +144,22 @@ class Report(Answer):
             text = f"{about}: {check.row.rule}"
             rows.append(Row(RowPart.CAUSE, text, check.slug, number=number, slug=check.slug))
             rows += evidence_rows(RowPart.EVIDENCE, cause.finding.evidence, check.slug, cause.name)
-        if not rows and self.standing.rule:
-            rule = self.standing.rule
+        if not rows and self.outcome.rule:
+            rule = self.outcome.rule
             text = f": rule of {RULES[rule].source} (explain rule {rule})"
-            return [Row(RowPart.CAUSE, text, rule, self.standing.event, number=1)]
+            return [Row(RowPart.CAUSE, text, rule, self.outcome.event, number=1)]
         return rows + self._symptom(rows)
 
     def _symptom(self, rows: list[Row]) -> list[Row]:
         """The result of the chain, unless its last row already names it."""
-        event, name = self.standing.event, self.name or self.chain[-1].name if self.chain else ""
+        event, name = self.outcome.event, self.name or self.chain[-1].name if self.chain else ""
         is_shown = event is not None and any(row.event == event for row in rows)
-        if not rows or is_shown or self.standing.good:
+        if not rows or is_shown or self.outcome.good:
             return []
         end = (
-            ":" if self.standing.kind is Status.REFUSED else ";"
+            ":" if self.outcome.kind is Status.REFUSED else ";"
         )  # a reason stands in the first line
-        said = named(name, self.standing.sentence.partition(end)[0])
+        said = named(name, self.outcome.sentence.partition(end)[0])
         return [Row(RowPart.SYMPTOM, said, "so ", event)]
 
     def _waits(self) -> list[Row]:
@@ -180,7 +180,7 @@ class Report(Answer):
         if self.ruled_out:
             rows.append(Row(RowPart.RULED_OUT, _listed(self.ruled_out), "ruled out: "))
         rows += [_finding_row(RowPart.UNKNOWN, cause, "not known: ") for cause in self.unknown]
-        if self.slug == UNKNOWN and self.standing.kind is not Status.PENDING:
+        if self.slug == UNKNOWN and self.outcome.kind is not Status.PENDING:
             rows.append(Row(RowPart.UNKNOWN, "no check matched", "cause unknown: "))
         return rows
 
@@ -209,7 +209,7 @@ class Report(Answer):
             how = f"{self.apply} carries it out" if self.applies else "type these lines"
             said = f"tested on a copy of the session: it works{note}; {how}:"
         elif remedy.ends:
-            does = _HELPED.get(self.standing.kind, "it ends the wait")
+            does = _HELPED.get(self.outcome.kind, "it ends the wait")
             said = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
         else:
             said = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
@@ -254,8 +254,8 @@ class Report(Answer):
         return {
             "rdmalab": SCHEMA, "question": self.question, "about": self.name,
             "event": self.event, "cause": self.slug,
-            "is": self.standing.kind.name.lower(), "sentence": self.standing.sentence,
-            "since": self.standing.event,
+            "is": self.outcome.kind.name.lower(), "sentence": self.outcome.sentence,
+            "since": self.outcome.event,
             "causes": [_cause_json(c) for c in self.causes],
             "stations": [_cause_json(c) for c in self.stations],
             "warnings": [_cause_json(c) for c in self.warnings],

@@ -282,4 +282,4 @@ def _failure(answer: Report | str) -> tuple[str, int | None] | None:
         return None
     if not (answer.name and answer.is_trouble):
         return None
-    return answer.name, answer.standing.event
+    return answer.name, answer.outcome.event

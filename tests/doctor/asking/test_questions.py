@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.command import NotUnderstood
-from rdmalab.doctor.asking.questions import asked
+from rdmalab.doctor.asking.questions import normalised
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
@@ -24,7 +24,7 @@ def lab() -> Lab:
 
 
 def put(lab: Lab, text: str) -> str:
-    return str(asked(lab.session, Log(lab.session), parse_expression(text, "A").node))
+    return str(normalised(lab.session, Log(lab.session), parse_expression(text, "A").node))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_names_are_completed_and_errnos_known(lab: Lab, text: str, said: str) ->
 
 
 def test_nothing_stays_nothing(lab: Lab) -> None:
-    assert asked(lab.session, Log(lab.session), None) is None
+    assert normalised(lab.session, Log(lab.session), None) is None
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_window_that_is_not_bound() -> None:
 def test_the_region_whose_key_it_was() -> None:
     lab = played(WINDOW[0], WINDOW[1], "dereg_mr B.mr2", READ.format("0x595"), "run")
     assert chain(lab, "B.mr2") == ["dereg-early", "rem-access"]
-    assert why(lab, "B.mr2").standing.kind is Status.FAILED
+    assert why(lab, "B.mr2").outcome.kind is Status.FAILED
 
 
 def test_a_region_that_is_in_the_way() -> None:
@@ -73,7 +73,7 @@ def test_a_region_that_is_in_the_way() -> None:
         "use rc_pair", "alloc_pd A.pd3", "reg_mr A.mr8 pd=A.pd3 length=256 access=LOCAL_WRITE"
     )
     well = answer(lab, "why A.mr8")
-    assert (well.standing.kind, well.is_trouble) == (Status.WELL, False)
+    assert (well.outcome.kind, well.is_trouble) == (Status.WELL, False)
     assert "A.pd3 is used by A.mr8" in answer(lab, "why A.pd3").text
     lab.do("dealloc_pd A.pd3")
     for question in ("why A.mr8", "why A.pd3"):
@@ -83,7 +83,7 @@ def test_a_region_that_is_in_the_way() -> None:
 
 def test_an_address_handle_that_was_destroyed_twice() -> None:
     lab = played("use ud_pair", "destroy_ah A.ah0")
-    assert answer(lab, "why A.ah0").standing.kind is Status.WELL
+    assert answer(lab, "why A.ah0").outcome.kind is Status.WELL
     assert "A.ah0 was destroyed" in answer(lab, "why A.ah0").text
     lab.do("destroy_ah A.ah0")
     report = answer(lab, "why A.ah0")
@@ -100,7 +100,7 @@ def test_an_object_whose_creation_was_refused() -> None:
 
 def test_bytes_of_a_region_are_still_asked_about_alone() -> None:
     lab = played("use rc_pair", "reg_mr A.mr8 pd=A.pd0 length=256 access=LOCAL_WRITE")
-    assert answer(lab, "why A.mr8[0:8]").standing.kind is Status.NEVER
+    assert answer(lab, "why A.mr8[0:8]").outcome.kind is Status.NEVER
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_a_refused_destruction_that_was_made_good_is_no_trouble(tidy: str) -> No
     tidying.TIDY[tidy](lab.session)
     for name in ("A.mr8", "A.pd3"):
         report = answer(lab, f"why {name}")
-        assert (report.standing.kind, report.is_trouble) == (Status.WELL, False)
+        assert (report.outcome.kind, report.is_trouble) == (Status.WELL, False)

@@ -58,7 +58,7 @@ def test_a_port_that_came_back_in_time_is_waited_for() -> None:
     well(lab, "link up")
     assert blamed(lab, _WR) == []
     well(lab, "run")
-    assert why(lab, _WR).standing.good
+    assert why(lab, _WR).outcome.good
 
 
 def test_a_cable_that_loses_packets_is_no_dead_port() -> None:
@@ -101,7 +101,7 @@ def test_a_queue_pair_below_rts_is_told_the_rest_of_the_way() -> None:
 def test_a_receiver_in_rtr_receives_and_its_state_is_no_cause() -> None:
     lab = lab_of("reset B.qp0", *TO_RTR, "post_recv B.qp0 sg=B.mr0[0:64]")
     asked, own = why(lab, "B.qp0"), why(lab, "B.qp0.recv_wr[0]")
-    assert (asked.slug, asked.standing.kind) == (own.slug, own.standing.kind)
+    assert (asked.slug, asked.outcome.kind) == (own.slug, own.outcome.kind)
     assert asked.slug != "qp-not-rts"
 
 
@@ -122,7 +122,7 @@ def test_what_was_begun_before_sqd_is_finished_in_it() -> None:
     lab = lab_of(RECV, SEND, "step", "modify_qp A.qp0 state=SQD")
     assert "sqd" not in blamed(lab, _WR)
     well(lab, "run")
-    assert why(lab, _WR).standing.good
+    assert why(lab, _WR).outcome.good
 
 
 def test_a_device_that_wakes_up_by_itself_does_not_sleep_on() -> None:
@@ -224,7 +224,7 @@ def test_one_reset_before_any_message_does_no_harm() -> None:
     lab = lab_of("reset A.qp0", "to_rts A.qp0 B.qp0", RECV, SEND)
     assert blamed(lab, _WR) == []
     well(lab, "run")
-    assert why(lab, _WR).standing.good
+    assert why(lab, _WR).outcome.good
 
 
 def test_the_receiver_may_be_the_one_that_began_anew() -> None:
@@ -325,4 +325,4 @@ def test_while_all_goes_well_nobody_is_blamed_at_any_event(pair: str) -> None:
         lab.do("step")
         if lab.session.world.event == before:
             break
-    assert [why(lab, what).standing.good for what in asked] == [True, True, True]
+    assert [why(lab, what).outcome.good for what in asked] == [True, True, True]

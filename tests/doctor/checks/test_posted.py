@@ -339,7 +339,7 @@ def test_an_addressed_datagram_that_fails_of_its_bytes_misses_no_setter() -> Non
     bad = "wr_set_sge A.qp1 sg={addr=0x1 length=8 lkey=0xdead}"
     lab = after(*_UD[:-1], bad, _ADDRESS, "wr_complete A.qp1", "run", pair="use ud_pair",
                 profile="rxe")  # fmt: skip
-    assert why(lab, "A.qp1.wr[80]").standing.kind is Status.FAILED
+    assert why(lab, "A.qp1.wr[80]").outcome.kind is Status.FAILED
     assert verdict(lab, "A.qp1.wr[80]", "missing-setter") is Verdict.OK
 
 

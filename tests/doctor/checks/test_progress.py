@@ -97,7 +97,7 @@ def test_a_later_message_may_tell_of_a_loss_without_any_timer() -> None:
                  pair="use rc_pair timeout=0")  # fmt: skip
     assert blamed(lab, _WR) == []
     well(lab, "run")
-    assert why(lab, _WR).standing.good
+    assert why(lab, _WR).outcome.good
 
 
 def test_a_lost_answer_hangs_as_well() -> None:
@@ -113,8 +113,8 @@ def test_a_huge_timeout_is_no_trouble_while_nothing_is_lost() -> None:
 def test_a_huge_timeout_is_long_and_not_for_ever() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
     report = why(lab, _WR)
-    assert (report.slug, report.standing.kind) == ("timeout-huge", Status.PENDING)
-    assert report.standing.sentence == "it has no completion, and will have none for a long time"
+    assert (report.slug, report.outcome.kind) == ("timeout-huge", Status.PENDING)
+    assert report.outcome.sentence == "it has no completion, and will have none for a long time"
 
 
 def test_a_huge_timeout_is_not_the_root_where_nobody_will_ever_answer() -> None:
@@ -199,7 +199,7 @@ def test_where_packets_are_lost_the_numbers_are_not_to_blame() -> None:
 def test_what_was_lost_once_and_came_is_no_loss_any_more() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run")
     assert blamed(lab, _WR) == []
-    assert why(lab, _WR).standing.good
+    assert why(lab, _WR).outcome.good
 
 
 def test_a_link_that_is_down_loses_nothing_by_a_fault() -> None:
@@ -273,7 +273,7 @@ def test_soft_roce_does_not_look_at_the_size() -> None:
 
 def test_another_refusal_between_unequal_ends_has_another_cause() -> None:
     lab = mtus("post_recv B.qp0 sg=B.mr0[0:8]", SEND, "run")  # 64 bytes, one packet
-    assert "REM_INV_REQ_ERR" in why(lab, _WR).standing.sentence
+    assert "REM_INV_REQ_ERR" in why(lab, _WR).outcome.sentence
     assert "peer-mtu" not in blamed(lab, _WR)
 
 
@@ -300,7 +300,7 @@ def test_a_connection_has_an_address_too() -> None:
     assert verdict(lab, _WR, "hop-limit") is Verdict.WARN
     assert verdict(lab, _WR, "hop-limit", asked=False) is Verdict.NA
     well(lab, "run")
-    assert "SUCCESS" in why(lab, _WR).standing.sentence
+    assert "SUCCESS" in why(lab, _WR).outcome.sentence
     assert "the first router would drop them" in evidence(lab, _WR, "hop-limit")
 
 

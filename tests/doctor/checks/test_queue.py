@@ -292,7 +292,7 @@ _TAKES = ("req_notify_cq B.cq0", "get_cq_event B.ch0", "poll B.cq0", "destroy_qp
 def test_acknowledged_events_hold_nothing_up() -> None:
     lines = (*_TAKES[:2], "ack_cq_events B.cq0", *_TAKES[2:], "destroy_cq B.cq0")
     lab = lab_of(RECV, program("B.rx", *lines), "run 1us", SEND, "run", pair=_CHANNEL)
-    assert why(lab, "B.rx").standing.good
+    assert why(lab, "B.rx").outcome.good
 
 
 def test_another_thread_that_acknowledges_later_is_waited_for() -> None:

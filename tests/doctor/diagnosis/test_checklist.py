@@ -11,7 +11,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Section
 from rdmalab.doctor.diagnosis.checklist import BY_SLUG, CHECKS, LISTS
 
-FOLDER = Path(__file__).parents[2] / "rdmalab" / "doctor" / "checks"
+FOLDER = Path(__file__).parents[3] / "rdmalab" / "doctor" / "checks"
 
 
 def test_every_file_of_the_folder_is_on_it() -> None:

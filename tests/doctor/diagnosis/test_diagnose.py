@@ -48,10 +48,10 @@ def test_a_refused_call_of_which_nothing_came_is_not_mended_first() -> None:
 
 def test_what_waits_in_vain_will_never_come() -> None:
     lab = lab_of(SEND, "run 2ms")
-    assert why(lab, "A.qp0.wr[1]").standing.kind is Status.NEVER
+    assert why(lab, "A.qp0.wr[1]").outcome.kind is Status.NEVER
     lab.do(RECV)
     report = why(lab, "A.qp0.wr[1]")
-    assert (report.standing.kind, report.slug) == (Status.PENDING, "too-early")
+    assert (report.outcome.kind, report.slug) == (Status.PENDING, "too-early")
 
 
 def test_a_fix_was_tried() -> None:
@@ -85,7 +85,7 @@ def test_roots_are_in_the_order_of_their_origin_and_stations_behind_them(
 
 def test_what_came_after_a_failure_is_not_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = lab_of(_BAD, "run")
-    end = why(lab, "A.qp0.wr[3]").standing.event
+    end = why(lab, "A.qp0.wr[3]").outcome.event
     assert end is not None
     found = [checked("late", fail(fact("x", end + 1))), checked("just", fail(fact("x", end)))]
     monkeypatch.setattr(rooms, "CHECKS", tuple(found))
@@ -146,10 +146,10 @@ def test_in_a_question_it_is_a_word() -> None:
 
 def test_what_only_a_command_can_mend_is_told_whole_though_nobody_asked_for_it() -> None:
     report = why(lab_of(SEND, "run 5ms"))
-    assert (report.slug, report.standing.kind) == ("rnr-infinite", Status.NEVER)
-    assert report.standing.sentence.endswith("none will come without another call")
+    assert (report.slug, report.outcome.kind) == ("rnr-infinite", Status.NEVER)
+    assert report.outcome.sentence.endswith("none will come without another call")
     assert sum("RNR NAK" in line for line in report.lines) >= 1
     assert report.remedy is not None
     assert report.remedy.works
     waits = why(lab_of(RECV, SEND, "step 2"), "A.qp0.wr[1]")
-    assert "by itself" not in waits.standing.sentence
+    assert "by itself" not in waits.outcome.sentence

@@ -44,7 +44,7 @@ def test_a_queue_full_of_unsignaled_sends_is_not_well() -> None:
     assert lab.look("A.qp0.sq.used") == 8
     report, pointed = why(lab), why(lab, "A.qp0.wr[7]")
     assert report.is_trouble
-    assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
+    assert (report.slug, report.outcome.kind) == (pointed.slug, pointed.outcome.kind)
     assert report.remedy is not None
     assert "with flags=SIGNALED" in report.remedy.cure.program
 
@@ -58,7 +58,7 @@ def test_a_queue_pair_that_died_without_a_call_is_not_well() -> None:
 def test_what_is_outstanding_is_pending_and_no_trouble() -> None:
     lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", _SEND, "run 500ns")
     report = why(lab)
-    assert (report.standing.kind, report.name) == (Status.PENDING, "A.qp0.wr[7]")
+    assert (report.outcome.kind, report.name) == (Status.PENDING, "A.qp0.wr[7]")
     assert not report.is_trouble
 
 
@@ -68,7 +68,7 @@ def test_its_headline_is_the_answer_of_what_it_names() -> None:
                  "modify_qp A.qp0 state=INIT", _SEND, "run 1ms")  # fmt: skip
     report = why(lab)
     pointed = why(lab, report.name)
-    assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
+    assert (report.slug, report.outcome.kind) == (pointed.slug, pointed.outcome.kind)
     assert {"rem-access", "rnr-infinite"} <= {c.check.slug for c in report.causes}
     assert "bring-up-attr" in {c.check.slug for c in report.warnings}  # it is no cause of them
 

@@ -19,13 +19,13 @@ def test_a_receive_flushed_by_a_repaired_failure_is_no_failure() -> None:
     assert why(lab).slug == "rem-access"
     for line in ("apply", "run"):
         lab.do(line)
-    assert why(lab).standing.kind is Status.WELL
+    assert why(lab).outcome.kind is Status.WELL
 
 
 def test_after_a_reconnection_by_hand_only_the_flushed_receive_is_posted_again() -> None:
     lab = played("use rc_pair", _RECV, _BAD, "run", "poll_cq A.cq0 num_entries=2",
                  "poll_cq B.cq0 num_entries=2", *_AGAIN, _WRITE.format(4), "run")  # fmt: skip
-    assert why(lab).standing.kind is Status.WELL
+    assert why(lab).outcome.kind is Status.WELL
     remedy = why(lab, "B.qp0.recv_wr[10]").remedy
     assert remedy is not None
     assert remedy.works
@@ -35,7 +35,7 @@ def test_after_a_reconnection_by_hand_only_the_flushed_receive_is_posted_again()
 def test_after_a_reconnection_by_hand_only_the_flushed_send_is_posted_again() -> None:
     lab = played("use rc_pair", _BAD, _WRITE.format(4), "run", "poll_cq A.cq0 num_entries=2",
                  *_AGAIN, _WRITE.format(5), "run")  # fmt: skip
-    assert why(lab).standing.kind is Status.WELL
+    assert why(lab).outcome.kind is Status.WELL
     remedy = why(lab, "A.qp0.wr[4]").remedy
     assert remedy is not None
     assert remedy.works
@@ -48,16 +48,16 @@ def test_a_completion_queue_that_the_fix_destroyed_is_no_loss() -> None:
     for line in ("apply A.qp0.wr[3]", "run"):
         lab.do(line)
     assert lab.look("A.qp0.state == RTS") is True
-    assert why(lab).standing.kind is Status.WELL
+    assert why(lab).outcome.kind is Status.WELL
 
 
 def test_between_the_fix_and_run_the_request_is_pending() -> None:
     lab = played("use rc_pair", _BAD, "run", "apply")
     report = why(lab)
-    assert (report.standing.kind, report.name) == (Status.PENDING, "A.qp0.wr[3]")
-    assert report.standing.event == lab.session.world.event
+    assert (report.outcome.kind, report.name) == (Status.PENDING, "A.qp0.wr[3]")
+    assert report.outcome.event == lab.session.world.event
     lab.do("run")
-    assert why(lab).standing.kind is Status.WELL
+    assert why(lab).outcome.kind is Status.WELL
 
 
 def test_what_fails_again_after_a_repair_is_a_failure() -> None:
@@ -70,8 +70,8 @@ def test_a_send_without_a_receive_is_pending_or_never_as_when_pointed_at(steps: 
     send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
     lab = played("use rc_pair", send, f"step {steps}")
     report, pointed = why(lab), why(lab, "A.qp0.wr[2]")
-    assert pointed.standing.kind in (Status.PENDING, Status.NEVER)
-    assert (report.standing.kind, report.slug) == (pointed.standing.kind, pointed.slug)
+    assert pointed.outcome.kind in (Status.PENDING, Status.NEVER)
+    assert (report.outcome.kind, report.slug) == (pointed.outcome.kind, pointed.slug)
 
 
 _INIT = "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1"
@@ -87,8 +87,8 @@ _SEND = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
 def test_a_call_that_was_repeated_is_counted_as_such() -> None:
     lab = played(*_OBJECTS, _INIT, "connect A.qp0 B.qp0")
     report = why(lab)
-    assert report.standing.kind is Status.WELL
-    assert report.standing.sentence == "nothing is left that failed, was refused, or hangs"
+    assert report.outcome.kind is Status.WELL
+    assert report.outcome.sentence == "nothing is left that failed, was refused, or hangs"
     assert report.looked.endswith("1 refused call, since repeated with success")
 
 
@@ -96,7 +96,7 @@ def test_a_call_that_was_repeated_is_no_failure_however_long_the_log() -> None:
     lab = played(*_OBJECTS, _INIT, "connect A.qp0 B.qp0", _SEND)
     lab.session.history.run(40_000)
     report, pointed = why(lab), why(lab, "A.qp0.wr[2]")
-    assert (report.slug, report.standing.kind) == (pointed.slug, pointed.standing.kind)
+    assert (report.slug, report.outcome.kind) == (pointed.slug, pointed.outcome.kind)
     assert report.slug == "rnr-infinite"
     assert {cause.check.slug for cause in report.causes} == {"rnr-infinite"}
 
@@ -104,7 +104,7 @@ def test_a_call_that_was_repeated_is_no_failure_however_long_the_log() -> None:
 def test_a_pair_that_was_used_and_brought_up_once_more_stays_repaired() -> None:
     lab = played("use rc_pair", _BAD, "run", "poll_cq A.cq0", *_AGAIN, _WRITE.format(5), "run",
                  "poll_cq A.cq0", *_AGAIN)  # fmt: skip
-    assert why(lab).standing.kind is Status.WELL
+    assert why(lab).outcome.kind is Status.WELL
 
 
 _LATE = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
@@ -117,7 +117,7 @@ def test_a_refused_step_of_the_bring_up_is_past_once_the_queue_pair_has_worked()
     for line in _SENT:
         lab.do(line)
     report = why(lab)
-    assert report.standing.kind is Status.WELL
+    assert report.outcome.kind is Status.WELL
     assert [cause.check.slug for cause in report.warnings] == ["unsignaled"]
 
 

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.evidence import log as log_room
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, standing
+from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import RECV, SEND, lab_of
@@ -16,7 +16,7 @@ _WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64]"
 def stands(lab: Lab, asked: str) -> SubjectOutcome:
     log = Log(lab.session)
     (subject, *_) = subjects(lab.session, log, parse_expression(asked, "A").node)
-    return standing(lab.session, subject, log)
+    return outcome_of(lab.session, subject, log)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.labs import everything, fingerprint, well
 @pytest.fixture
 def written() -> Lab:
     lab = Lab()
-    for line in ("use rc_pair", 'write A.mr0[0:8] "\\"one\\x00\\xff\\n"', "fill A.mr0[0:8] 2"):
+    for line in ("use rc_pair", 'write A.mr0[0:7] "\\"one\\x00\\xff\\n"', "fill A.mr0[0:8] 2"):
         well(lab, line)
     return lab
 

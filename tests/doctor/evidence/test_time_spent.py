@@ -30,7 +30,7 @@ def test_a_late_send_says_where_the_time_went(lines: tuple[str, ...], text: str,
     lab = played(*lines)
     assert [wait.text for wait in spent(lab).waits] == [text]
     report = why(lab, "A.qp0.wr[7]")
-    assert (report.standing.kind, report.slug) == (Status.LATE, slug)
+    assert (report.outcome.kind, report.slug) == (Status.LATE, slug)
     assert report.is_trouble
     assert text in report.text
 
@@ -48,4 +48,4 @@ def test_the_one_after_it_waited_for_it() -> None:
 def test_a_fast_send_is_not_late() -> None:
     lab = played("use rc_pair", _RECV, _SEND, "run")
     assert not spent(lab).is_late
-    assert why(lab, "A.qp0.wr[7]").standing.kind is Status.COMPLETED
+    assert why(lab, "A.qp0.wr[7]").outcome.kind is Status.COMPLETED

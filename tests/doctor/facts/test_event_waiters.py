@@ -52,7 +52,7 @@ def test_a_thread_that_tries_again_and_again_has_the_same_cause(question: str) -
     rx = "program B.rx lines={loop; try get_cq_event B.ch0; end}"
     report = typed(_PAIR, _RECV, _SEND, "run", rx, "run 1ms", question=question)
     assert report.slug == "cq-not-armed"
-    assert report.standing.kind is Status.NEVER
+    assert report.outcome.kind is Status.NEVER
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_thread_that_tries_again_and_again_has_the_same_cause(question: str) -
 )
 def test_a_call_in_vain_that_harms_nothing_is_no_trouble(lines: tuple[str, ...]) -> None:
     report = typed(_PAIR, _RECV, *lines)
-    assert report.standing.kind is Status.WELL
+    assert report.outcome.kind is Status.WELL
     assert not report.is_trouble
 
 

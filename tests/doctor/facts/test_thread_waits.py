@@ -26,7 +26,7 @@ def why(question: str, *lines: str) -> Report:
 
 def never(report: Report) -> str:
     """The root of what never ends."""
-    assert report.standing.kind is Status.NEVER
+    assert report.outcome.kind is Status.NEVER
     assert report.text.startswith("NEVER ")
     assert report.is_trouble
     return report.slug
@@ -120,7 +120,7 @@ def test_a_thread_that_polls_while_work_is_under_way_is_no_trouble(run: str) -> 
     for line in ("use rc_pair", _RECV, _SEND, _POLL, run):
         lab.do(line)
     assert not lab.do("why")[-1].value.is_trouble
-    assert lab.do("why A.x")[-1].value.standing.kind is Status.PENDING
+    assert lab.do("why A.x")[-1].value.outcome.kind is Status.PENDING
 
 
 @EVERYWHERE
@@ -130,4 +130,4 @@ def test_a_thread_that_polls_for_a_send_that_never_ends(question: str) -> None:
 
 def test_a_loop_that_counts_down_goes_on() -> None:
     report = why("why", "program A.x lines={loop 50000; poll_cq A.cq0; end}")
-    assert report.standing.kind is Status.WELL
+    assert report.outcome.kind is Status.WELL

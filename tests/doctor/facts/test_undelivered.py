@@ -106,9 +106,9 @@ def test_bytes_that_did_not_come_have_the_cause_of_their_request(
 
 def test_bytes_wait_while_their_write_is_on_the_wire() -> None:
     lab = played("use rc_pair", _WRITE, "step 1")
-    assert answer(lab, "why B.mr0[0:64]").standing.kind is Status.PENDING
+    assert answer(lab, "why B.mr0[0:64]").outcome.kind is Status.PENDING
     lab.do("run")
-    assert answer(lab, "why B.mr0[0:64]").standing.kind is Status.WELL
+    assert answer(lab, "why B.mr0[0:64]").outcome.kind is Status.WELL
 
 
 def test_the_first_lost_datagram_is_named() -> None:

@@ -3,7 +3,7 @@
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.fixes.changed_calls import arguments, beyond, otherwise, with_at_most
+from rdmalab.doctor.fixes.changed_calls import arguments, call_with, clamped, values_above
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of, refusal
@@ -21,14 +21,12 @@ def test_a_call_is_said_with_other_arguments_and_all_the_rest_as_it_was() -> Non
     case = case_of(lab, "EFAULT")
     assert arguments(case, ("reg_mr",))["length"] == 8
     assert arguments(case, ("create_cq",)) == {}
-    (line,) = otherwise(case, {"addr": 0x1000_0000})
+    (line,) = call_with(case, {"addr": 0x1000_0000})
     assert line == "reg_mr A.mr1 pd=A.pd0 length=8 access=LOCAL_WRITE addr=0x10000000"
 
 
 def test_no_argument_exceeds_its_limit_in_records_too() -> None:
     said = {"cqe": 9, "init": {"cap": {"max_send_wr": 20, "max_recv_wr": 3}}, "name": "x"}
     most = {"cqe": 9, "max_send_wr": 8, "max_recv_wr": 8}
-    assert beyond(said, most) == ["max_send_wr=20, it has 8"]
-    assert with_at_most(said, most) == said | {
-        "init": {"cap": {"max_send_wr": 8, "max_recv_wr": 3}}
-    }
+    assert values_above(said, most) == ["max_send_wr=20, it has 8"]
+    assert clamped(said, most) == said | {"init": {"cap": {"max_send_wr": 8, "max_recv_wr": 3}}}

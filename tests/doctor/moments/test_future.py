@@ -21,7 +21,7 @@ def subject_of(lab: Lab) -> Subject:
 def test_what_comes_is_seen_before_it_comes() -> None:
     lab = lab_of(RECV, SEND)
     future = look_ahead(lab.session, subject_of(lab))
-    assert (future.standing.kind, future.settled) == (Status.COMPLETED, True)
+    assert (future.outcome.kind, future.settled) == (Status.COMPLETED, True)
     assert lab.session.world.event < future.event
     lab.do("run")
     assert lab.session.world.event == future.event

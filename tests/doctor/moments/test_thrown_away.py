@@ -26,8 +26,8 @@ _WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[
 def test_receives_that_a_call_threw_away_are_told_plainly(act: str, slug: str) -> None:
     lab = played(_PAIR, *_RECEIVES, act)
     report, pointed = why(lab), why(lab, "A.qp0.recv_wr[31]")
-    assert (report.slug, report.standing.kind) == (slug, Status.LOST)
-    assert (pointed.slug, pointed.standing.kind) == (slug, Status.LOST)
+    assert (report.slug, report.outcome.kind) == (slug, Status.LOST)
+    assert (pointed.slug, pointed.outcome.kind) == (slug, Status.LOST)
     assert report.is_trouble
     assert report.remedy is not None
     assert "modify_qp A.qp0 state=ERR" in report.remedy.cure.program
@@ -72,7 +72,7 @@ def test_a_reset_stands_before_a_loss_that_was_still_retried() -> None:
     for lab in (played(*reset), played(*reset, "destroy_qp A.qp0")):
         report = why(lab, "A.qp0.wr[8]")
         assert report.slug == "reset-swallowed"
-        assert "RESET discarded it" in report.standing.sentence
+        assert "RESET discarded it" in report.outcome.sentence
         assert why(lab).slug == "reset-swallowed"
 
 
@@ -87,7 +87,7 @@ def test_a_completed_request_is_not_judged_at_a_time_before_it_ended() -> None:
     for line in ("", "destroy_qp A.qp0"):
         lab.do(line)
         report = why(lab, "A.qp0.wr[5]")
-        assert (report.standing.kind, report.waits, report.remedy) == (Status.COMPLETED, [], None)
+        assert (report.outcome.kind, report.waits, report.remedy) == (Status.COMPLETED, [], None)
 
 
 def test_the_depth_of_the_reads_is_no_answer_by_accident() -> None:
@@ -112,8 +112,8 @@ def test_a_thread_that_was_stopped_while_it_hung_is_still_told() -> None:
     slug = why(lab).slug
     lab.do("stop A.rx")
     for report in (why(lab), why(lab, "A.rx")):
-        assert (report.slug, report.standing.kind) == (slug, Status.NEVER)
-        assert "a call stopped" in report.standing.sentence
+        assert (report.slug, report.outcome.kind) == (slug, Status.NEVER)
+        assert "a call stopped" in report.outcome.sentence
         assert report.is_trouble
 
 

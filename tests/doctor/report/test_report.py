@@ -30,13 +30,13 @@ def test_the_whole_answer_in_its_order() -> None:
 
 
 def test_the_chain_does_not_say_its_end_twice() -> None:
-    report = failed(standing=SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR", 31))
+    report = failed(outcome=SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR", 31))
     assert not [row for row in report.rows if row.part is RowPart.SYMPTOM]
 
 
 def test_a_sentence_about_something_else_stays_as_it_is() -> None:
     report = failed(
-        standing=SubjectOutcome(Status.LOST, "A.cq0 was full when its completion came", 33)
+        outcome=SubjectOutcome(Status.LOST, "A.cq0 was full when its completion came", 33)
     )
     (row,) = [row for row in report.rows if row.part is RowPart.SYMPTOM]
     assert row.line == "    so A.cq0 was full when its completion came  [ev 33]"
@@ -99,7 +99,7 @@ def test_the_word_for_it() -> None:
     assert failed().slug == "rem-access"
     assert pending(waits=[WAITS]).slug == "too-early"
     assert pending(warnings=[cause(1, "odd", warn(fact("odd")))]).slug == "odd"
-    assert pending(standing=SubjectOutcome(Status.COMPLETED, "it ended")).slug == "completed"
+    assert pending(outcome=SubjectOutcome(Status.COMPLETED, "it ended")).slug == "completed"
 
 
 def test_a_finding_without_facts_says_its_rule() -> None:
