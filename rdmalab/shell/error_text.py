@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdmalab.command import NOWHERE, Invocation, NotUnderstood, Refused, Span
+from rdmalab.repair.by_rule import named, suggestion
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.styled_text import Line, fold, laid, plain, shown
 from rdmalab.spec.rules import errno_name
-from rdmalab.verbs.suggestions import named, suggestion
 
 ERROR, HINT, CARET, DIM = "class:error", "class:hint", "class:caret", "class:dim"
 _INDENT = "  "

@@ -5,10 +5,10 @@ from rdmalab.doctor.case import Call, Case, QueuePair, Send, SendWqe, Unanswered
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok
 from rdmalab.doctor.facts import delivery, receivers
 from rdmalab.doctor.facts.delivery import Obstacle
-from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import reconnect, resend_to
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
+from rdmalab.repair import commands
+from rdmalab.repair.commands import reconnect, resend_to
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of
 from rdmalab.spec.states import MTU, QPState
@@ -18,8 +18,6 @@ from rdmalab.world.network import NO_ADDRESS
 from rdmalab.world.relations import node_of_address, peer_node
 
 
-# ------------------------------------------------------------ wrong-qpn
-# wrong-qpn: at the other node no QP has the number in the packets, or a QP with another peer.
 @check("wrong-qpn")
 def wrong_qpn(case: Case) -> Finding:
     """Whether its packets were dropped because no queue pair has that number."""
@@ -99,8 +97,6 @@ def _wrong_qpn_cure(
     return Fix(lines + resend_to(case, qp, wqe.wr, peer, after_reset=True)), peer
 
 
-# ------------------------------------------------------------ wrong-gid
-# wrong-gid: packets go to an address that no port has, or come from one the peer rejects.
 _LOST = (NO_ADDRESS, "wrong-address")
 
 
@@ -243,13 +239,11 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
     if qp.transport.connected:
         lines = reconnect(case, qp, peer)
         return Fix(lines + resend_to(case, qp, wr, peer, after_reset=True))
-    name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={peer.node}"
     return Fix([made, *resend_to(case, qp, wr, peer, ah=name)])
 
 
-# ------------------------------------------------------------ no-grh
-# no-grh: an address without a global routing header, where only such addresses exist.
 @check("no-grh", verbs=("modify_qp", "create_ah"))
 def no_grh(case: Case, call: Call) -> Finding:
     """Whether a call was refused because its address has is_global=0."""
@@ -302,8 +296,6 @@ def _word(name: str, value: int) -> str:
     return f"{name}={value}"
 
 
-# ------------------------------------------------------------ no-route
-# no-route: the address is right, and nothing on the way passes it on.
 _LINK_LOCAL = 0xFE80 << 112
 _PREFIX = 0xFFC0 << 112
 
@@ -372,16 +364,14 @@ def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
     if wqe is None or not other or not all(_is_reached(case, n, found) for n in (case.node, other)):
         return Fix(program="choose a GID (sgid_index and dgid) that the network between routes")
     if qp.transport.connected:
-        lines = simple_fixes.bring_up_again(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
-        return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, after_reset=True)])
-    name = simple_fixes.free_name(case, Noun.AH, case.node)
+        lines = commands.bring_up_again(case, qp, {"ah_attr": other}, {"ah_attr": case.node})
+        return Fix([*lines, *commands.again(case, qp, wqe.wr, after_reset=True)])
+    name = commands.free_name(case, Noun.AH, case.node)
     pd = case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={other}"
-    return Fix([made, *simple_fixes.again(case, qp, wqe.wr, ah=name)])
+    return Fix([made, *commands.again(case, qp, wqe.wr, ah=name)])
 
 
-# ------------------------------------------------------------ pkey
-# pkey: the two ends are in different partitions.
 @check("pkey")
 def pkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether the other port dropped it for its P_Key."""
@@ -418,7 +408,7 @@ def _pkey_cure(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePai
     if qp.transport.connected:
         lines = reconnect(case, qp, peer, ours, theirs)
     else:
-        lines = simple_fixes.bring_up_again(case, qp, ours) + simple_fixes.bring_up_again(
+        lines = commands.bring_up_again(case, qp, ours) + commands.bring_up_again(
             case, peer, theirs
         )
     return Fix([*assigned, *lines, *resend_to(case, qp, wqe.wr, peer, after_reset=True)])

@@ -13,8 +13,8 @@ from rdmalab.doctor.evidence.ownership import gathered, refills
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
 from rdmalab.doctor.facts.undelivered import for_bytes
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reposting import posted_again
+from rdmalab.repair import commands
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.statuses import WCStatus
@@ -23,8 +23,6 @@ from rdmalab.views import fmt
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import find_qp
 
-# ------------------------------------------------------------ buffer-reused-early
-# buffer-reused-early: the program wrote into a buffer from which the adapter was still to send.
 _ADVICE = "wait for the completion before you write into the buffer again, or post it INLINE"
 
 
@@ -112,8 +110,6 @@ def _asked(case: Case, send: Send) -> Finding:
     return warn(_write_evidence(case, case.node, found[0]), posted, cure=Fix(program=_ADVICE))
 
 
-# ------------------------------------------------------------ read-before-complete
-# read-before-complete: the program reads a buffer that a message is still being written to.
 _READ_LATER = "read a buffer only after the completion of what fills it"
 
 
@@ -203,8 +199,6 @@ def _come(content: Content, pieces: list[Piece], after: int) -> Evidence:
     return fact(f"{count} of {total} bytes have come", touches[-1].event if touches else None)
 
 
-# ------------------------------------------------------------ flag-already-set
-# flag-already-set: the memory already held the value that was waited for.
 _PROGRAM = "fill the flag with a value that is never sent, and clear it again after each wait"
 
 
@@ -280,4 +274,4 @@ def _after_wait(case: Case, early: Early, message: Message) -> Fix:
     qp = find_qp(case.world, message.thing.node, message.thing.number)
     if early.came is None or qp is None:
         return Fix(program=_PROGRAM)
-    return Fix(simple_fixes.again(case, qp, message.wqe.wr))
+    return Fix(commands.again(case, qp, message.wqe.wr))

@@ -7,8 +7,9 @@ from rdmalab.doctor.case import Call, Case, QueuePair
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.posting_calls import Batch, Building
-from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.doctor.fixes import reposting
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
+from rdmalab.repair import commands
 from rdmalab.spec.builders import UD_SETTER, qp_setter
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import QPState
@@ -17,8 +18,6 @@ from rdmalab.spec.work import BUILDERS, WROpcode
 from rdmalab.views import fmt
 from rdmalab.world.relations import node_at, peer_of
 
-# ------------------------------------------------------------ missing-setter
-# missing-setter: a builder that needs a destination setter has none.
 RULE = "setter-missing"
 
 
@@ -88,9 +87,7 @@ def _missing_setter_cure(case: Case, qp: QueuePair, batch: Batch) -> Fix:
     lines = reposting.rebuild(case, batch, setters_of)
     if not lines:
         return Fix(program=f"call {setter} after each builder")
-    return Fix(
-        [*(simple_fixes.bring_up_again(case, qp) if qp.state is QPState.ERR else []), *lines]
-    )
+    return Fix([*(commands.bring_up_again(case, qp) if qp.state is QPState.ERR else []), *lines])
 
 
 def _to_datagrams(case: Case, qp: QueuePair) -> Iterator[Invocation]:
@@ -129,8 +126,6 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
     return Ref(node, case.name(noun, node, number).partition(".")[2])
 
 
-# ------------------------------------------------------------ region-not-completed
-# region-not-completed: it was built between wr_start and an end that has not come.
 @check("region-not-completed")
 def region_not_completed(case: Case) -> Finding:
     """Whether its critical region is still open."""
@@ -152,8 +147,6 @@ def region_not_completed(case: Case) -> Finding:
     return fail(*evidence, cure=Fix([f"wr_complete {name}"]))
 
 
-# ------------------------------------------------------------ region-aborted
-# region-aborted: it was built, and its whole batch was given up.
 _OWN_ITEM = ("setter-missing", "queue-full", "send-state")
 _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr_set_sge_list"}
 

@@ -8,10 +8,11 @@ from rdmalab.doctor.evidence.content import Touch
 from rdmalab.doctor.evidence.messages import Piece, arrived, meet, piece_of
 from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.facts.key_lookup import Gone
-from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
+from rdmalab.repair import commands
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record, address_of, event_of, length_of
 from rdmalab.spec.statuses import WCStatus
@@ -21,8 +22,6 @@ from rdmalab.views.key_denials import Denial
 from rdmalab.world.relations import peer_of
 
 
-# ------------------------------------------------------------ dereg-early
-# dereg-early: memory was given back while work requests, or the peer, still meant to use it.
 @check("dereg-early")
 def dereg_early(case: Case, work: Send | Receive) -> Finding:
     """Whether a key of it, here or at the peer, was that of a region which is gone."""
@@ -92,7 +91,7 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
     cure = None
     if correction is not None:
         named = {"remote": correction.said, "remote_addr": None, "rkey": None}
-        again = simple_fixes.again(case, qp, wqe.wr, after_reset=True, **named)
+        again = commands.again(case, qp, wqe.wr, after_reset=True, **named)
         cure = Fix([*correction.lines, *memory_fixes.ready_to_send(case, qp), *again])
     return fail(
         _said(case, gone, ""),
@@ -130,7 +129,7 @@ def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
     )
     if correction is None:
         return []
-    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True, sg=correction.said)
+    again = commands.again(case, qp, wqe.wr, after_reset=True, sg=correction.said)
     return [*correction.lines, *memory_fixes.ready_to_send(case, qp), *again]
 
 
@@ -139,15 +138,13 @@ def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
     correction = memory_fixes.corrected(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
     if correction is None:
         return []
-    post = simple_fixes.post_recv(case, qp, wqe.wr, sg=correction.said)
+    post = commands.post_recv(case, qp, wqe.wr, sg=correction.said)
     sends = (
         memory_fixes.a_message(case, case.peer, correction.length) if case.peer is not None else []
     )
-    return [*correction.lines, *simple_fixes.bring_up_again(case, qp), post, *sends]
+    return [*correction.lines, *commands.bring_up_again(case, qp), post, *sends]
 
 
-# ------------------------------------------------------------ lent-buffer-reused
-# lent-buffer-reused: the owner wrote into memory that the peer was still to read.
 class _Loan(NamedTuple):
     """Bytes of the owner that a READ fetched, since when they were on offer, when they left."""
 
@@ -223,7 +220,7 @@ def _lent_buffer_reused_cure(case: Case, loan: _Loan) -> Fix:
     before, read = _restored(case, loan), loan.read
     if not before or read.qp is None or read.wqe is None:
         return Fix(program="keep the buffer until the peer says that it has read it")
-    return Fix([before, *simple_fixes.again(case, read.qp, read.wqe.wr)])
+    return Fix([before, *commands.again(case, read.qp, read.wqe.wr)])
 
 
 def _restored(case: Case, loan: _Loan) -> str:

@@ -6,12 +6,13 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, RecvWqe, Send, SendWqe
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.hca import srq
 from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import AddressHandle
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.statuses import WCStatus
@@ -20,8 +21,6 @@ from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp
 
 
-# ------------------------------------------------------------ loc-len
-# loc-len: a message is longer than what is there for it.
 @check("loc-len")
 def loc_len(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
     """Whether the receive is shorter than its message, or a send has a length that cannot be."""
@@ -44,7 +43,7 @@ def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
     if wqe.op in WORD_OPS:
         most, rule = ATOMIC_BYTES, "an atomic moves exactly {}"
     cut = memory_fixes.first_bytes(case, wqe.wr, most)
-    lines = simple_fixes.again(case, qp, wqe.wr, after_reset=True, sg=cut)
+    lines = commands.again(case, qp, wqe.wr, after_reset=True, sg=cut)
     return fail(
         fact(f"{wqe.length} bytes were posted; {rule.format(most)}", send.posted),
         fact("the adapter refused it before it sent a packet: LOC_LEN_ERR", case.ended),
@@ -83,9 +82,9 @@ def _loc_len_cure(
     if sender is None:
         return None
     longer = RecvWR(wqe.wr.wr_id, _longer(case, wqe.sg, qp, message.length))
-    lines = simple_fixes.bring_up_again(case, qp)
-    send = simple_fixes.post_send(case, sender, message.wr)
-    return Fix([*lines, simple_fixes.post_recv(case, qp, longer), send])
+    lines = commands.bring_up_again(case, qp)
+    send = commands.post_send(case, sender, message.wr)
+    return Fix([*lines, commands.post_recv(case, qp, longer), send])
 
 
 def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
@@ -101,8 +100,6 @@ def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
     return sg
 
 
-# ------------------------------------------------------------ loc-prot
-# loc-prot: the local adapter may not access a buffer of the work request.
 class Memory(NamedTuple):
     """What a work request does with its buffers, and who does it."""
 
@@ -187,10 +184,10 @@ def _loc_prot_cure(case: Case, qp: QueuePair, memory: Memory) -> Fix | None:
         return None
     lines = [*correction.lines, *memory_fixes.ready_to_send(case, qp)]
     if isinstance(memory.wr, SendWR):
-        again = simple_fixes.again(case, qp, memory.wr, after_reset=True, sg=correction.said)
+        again = commands.again(case, qp, memory.wr, after_reset=True, sg=correction.said)
         return Fix([*lines, *again])
     return Fix(
-        [*lines, simple_fixes.post_recv(case, qp, memory.wr, sg=correction.said), *_message(case)]
+        [*lines, commands.post_recv(case, qp, memory.wr, sg=correction.said), *_message(case)]
     )
 
 
@@ -200,11 +197,9 @@ def _message(case: Case) -> list[str]:
     sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
     if message is None or sender is None:
         return []
-    return [simple_fixes.post_send(case, sender, message.wqe.wr)]
+    return [commands.post_send(case, sender, message.wqe.wr)]
 
 
-# ------------------------------------------------------------ loc-qp-op
-# loc-qp-op: the local queue pair cannot do that: an address handle, an opcode.
 @check("loc-qp-op")
 def loc_qp_op(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which part of the request the queue pair could not use."""
@@ -254,11 +249,11 @@ def _living(case: Case, wqe: SendWqe) -> AddressHandle | None:
 
 def _loc_qp_op_cure(case: Case, wqe: SendWqe, qp: QueuePair) -> Fix:
     """A handle of its own domain with the same address, and the datagram once more."""
-    name = simple_fixes.free_name(case, Noun.AH, case.node)
+    name = commands.free_name(case, Noun.AH, case.node)
     line = _create(case, wqe, name, case.name(Noun.PD, case.node, qp.pd))
     if line is None:
         return Fix(program="keep the address handle until the datagram has completed")
-    lines = simple_fixes.again(case, qp, wqe.wr, after_reset=True, ah=name)
+    lines = commands.again(case, qp, wqe.wr, after_reset=True, ah=name)
     return Fix([*memory_fixes.ready_to_send(case, qp), line, *lines])
 
 
@@ -266,7 +261,7 @@ def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:
     """Another one to where it leads, or led."""
     handle = _living(case, wqe)
     if handle is not None:
-        address = simple_fixes.address_words(case, handle.attr)
+        address = commands.address_words(case, handle.attr)
         key = "to" if address in case.world.nodes else "attr"
         return f"create_ah {name} pd={pd} {key}={address}"
     event = case.log.created(_ah(case, wqe))

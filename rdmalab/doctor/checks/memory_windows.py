@@ -6,10 +6,11 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.hca.mw import BindRefusal
 from rdmalab.hca.objects import MemoryRegion, MemoryWindow
 from rdmalab.hca.wr import SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import Kind, event_of, reason_of
 from rdmalab.spec.states import QPState
@@ -18,8 +19,6 @@ from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views import fmt
 
 
-# ------------------------------------------------------------ mw-bind
-# mw-bind: a memory window could not be bound, or made void.
 @check("mw-bind")
 def mw_bind(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which test of the bind failed, with the numbers of window, region and queue pair."""
@@ -98,7 +97,7 @@ def _bind(
     access = fmt.flags(int(wr.bind_access), Access)
     if mw.type is MWType.TYPE_2:
         plain = dict.fromkeys(("bind_mr", "bind_addr", "bind_length", "mw_rkey"))
-        return simple_fixes.post_send(case, qp, wr, **{**plain, **said_})
+        return commands.post_send(case, qp, wr, **{**plain, **said_})
     flags = f" flags={fmt.flags(int(wr.flags), SendFlags)}" if wr.flags else ""
     access = said_.get("bind_access") or access
     return (
@@ -131,7 +130,7 @@ def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | Non
     if mr is not None and mr.pd != qp.pd:
         lines, changed = _region(case, wr, mr, mr.access)
     if mw.pd != qp.pd:
-        name = simple_fixes.free_name(case, Noun.MW, case.node)
+        name = commands.free_name(case, Noun.MW, case.node)
         pd = case.name(Noun.PD, case.node, qp.pd)
         lines = [*lines, f"alloc_mw {name} pd={pd} type={mw.type.name}"]
         changed = {**changed, "mw": name}
@@ -159,7 +158,7 @@ def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
     lines = memory_fixes.allowing(case, case.node, mr, qp.pd, access)
     if lines is not None:
         return lines, {}
-    name = simple_fixes.free_name(case, Noun.MR, case.node)
+    name = commands.free_name(case, Noun.MR, case.node)
     pd, start = case.name(Noun.PD, case.node, qp.pd), wr.bind_addr - mr.iova
     line = (
         f"reg_mr {name} pd={pd} addr={mr.addr:#x} length={mr.length} "
@@ -188,8 +187,6 @@ _BIND_CORRECTIONS: dict[str, BindFix] = {
 }
 
 
-# ------------------------------------------------------------ rkey-rotated
-# rkey-rotated: a memory window was bound again, and the peer still uses its former rkey.
 @check("rkey-rotated")
 def rkey_rotated(
     case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair, peer: QueuePair
@@ -228,6 +225,6 @@ def _rkey_rotated_cure(
     return Fix(
         [
             *memory_fixes.ready_to_send(case, qp),
-            *simple_fixes.again(case, qp, wr, after_reset=True, **named),
+            *commands.again(case, qp, wr, after_reset=True, **named),
         ]
     )

@@ -8,9 +8,10 @@ from rdmalab.doctor.facts import delivery
 from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, set_at, stays_unanswered
 from rdmalab.doctor.facts.delivery import Obstacle
 from rdmalab.doctor.facts.receivers import mistaken
-from rdmalab.doctor.fixes import recovery, simple_fixes
+from rdmalab.doctor.fixes import recovery
 from rdmalab.hca import requester
 from rdmalab.hca.psn import diff
+from rdmalab.repair import commands
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of, roce_packet_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import MTU, Attr, QPState
@@ -18,8 +19,6 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.wire.packet import Packet, wire_length
 
-# ------------------------------------------------------------ peer-mtu
-# peer-mtu: the ends cut messages differently.
 _REFUSED = {WCStatus.REM_INV_REQ_ERR, WCStatus.BAD_RESP_ERR}
 
 
@@ -85,8 +84,6 @@ def _peer_mtu_cure(case: Case, both: Ends) -> Fix | None:
     return Fix(recovery.receives_reposted(case, receiver, same))
 
 
-# ------------------------------------------------------------ link-mtu
-# link-mtu: between the ports there is a link that does not let packets of path_mtu by.
 @check("link-mtu")
 def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     """Whether the long packets of a send do not leave, or are all lost, and short ones are not."""
@@ -149,12 +146,10 @@ def _fitting(case: Case, qp: QueuePair, wqe: SendWqe | None, room: int) -> Fix:
     if not fitting or wqe is None or not qp.transport.connected:
         return Fix(program=f"send no more than {room:,} bytes at once, or widen the link")
     mtu = {"path_mtu": str(max(fitting))}
-    lines = simple_fixes.bring_up_again(case, qp, mtu, mtu)
-    return Fix([*lines, *simple_fixes.again(case, qp, wqe.wr, after_reset=True)])
+    lines = commands.bring_up_again(case, qp, mtu, mtu)
+    return Fix([*lines, *commands.again(case, qp, wqe.wr, after_reset=True)])
 
 
-# ------------------------------------------------------------ mtu-small
-# mtu-small: a long message is cut into many more packets than the ports need.
 _FAR = 8  # times; the usual 512 on a port of 4096 is not far below it
 _MANY = 16  # packets
 
@@ -177,8 +172,6 @@ def mtu_small(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> Findi
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ psn-mismatch-ahead
-# psn-mismatch-ahead: the first packet looks as if others before it were lost.
 @check("psn-mismatch-ahead")
 def psn_mismatch_ahead(case: Case) -> Finding:
     """Whether the peer waits for packets that were never sent."""
@@ -195,8 +188,6 @@ def _missing(case: Case, both: Ends) -> list[Evidence]:
     return []
 
 
-# ------------------------------------------------------------ psn-mismatch-behind
-# psn-mismatch-behind: the peer takes new packets for duplicates.
 @check("psn-mismatch-behind")
 def psn_mismatch_behind(case: Case) -> Finding:
     """Whether the peer acknowledges it as a duplicate, and delivers nothing."""

@@ -27,8 +27,6 @@ from rdmalab.views import fmt
 from rdmalab.world.relations import exists
 
 
-# ------------------------------------------------------------ cq-not-armed
-# cq-not-armed: it sleeps beside a queue that is not asked to wake anybody.
 @check("cq-not-armed", waiter=thread_waits.event_waiter)
 def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a queue of its channel is not armed."""
@@ -74,8 +72,6 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     return Fix([f"req_notify_cq {name}", *more])
 
 
-# ------------------------------------------------------------ armed-after-cqe
-# armed-after-cqe: the completion came before the arming, and no poll was made in between.
 @check("armed-after-cqe", waiter=thread_waits.event_waiter)
 def armed_after_cqe(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
@@ -111,8 +107,6 @@ def _came_first(case: Case, cq: CompletionQueue) -> bool:
     return not thread_waits.polled_since(case, cq, armed)
 
 
-# ------------------------------------------------------------ solicited-only
-# solicited-only: the CQ is armed for solicited completions, and this one is not solicited.
 @check("solicited-only", waiter=thread_waits.event_waiter)
 def solicited_only(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
@@ -172,8 +166,6 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
     return Fix(more if marked else [arm, *more])
 
 
-# ------------------------------------------------------------ no-channel
-# no-channel: what it arms was made without the channel on which it sleeps.
 @check("no-channel", waiter=thread_waits.event_waiter)
 def no_channel(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether a CQ that it names has that channel."""
@@ -241,7 +233,6 @@ def _for_an_event(case: Case) -> ThreadWait | None:
     return waits if asks else None
 
 
-# ------------------------------------------------------------ event-taken
 @check("event-taken", waits=_for_an_event)
 def event_taken(case: Case, waits: ThreadWait) -> Finding:
     """Whether an event of its device was returned to another thread since it was started."""
@@ -260,7 +251,6 @@ def event_taken(case: Case, waits: ThreadWait) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ sqd-notify-missing
 @check("sqd-notify-missing", waits=_for_an_event)
 def sqd_notify_missing(case: Case, waits: ThreadWait) -> Finding:
     """Whether a queue pair of its device has drained, and no event was raised."""
@@ -279,7 +269,6 @@ def sqd_notify_missing(case: Case, waits: ThreadWait) -> Finding:
     return ok("no queue pair of its device has drained without an event")
 
 
-# ------------------------------------------------------------ async-never
 @check("async-never", waits=_for_an_event)
 def async_never(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of a thread that waits at rest for an asynchronous event that nothing raises."""

@@ -7,7 +7,7 @@ from rdmalab.doctor.case import Call, Case, QueuePair, Receive, Send
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.evidence.components import gone_in
 from rdmalab.doctor.facts.thread_waits import cqs_of
-from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes, recovery
 from rdmalab.doctor.fixes.changed_calls import arguments, call_with, clamped, values_above
 from rdmalab.doctor.fixes.modified import ModifyCall, asked_of, corrected, takes
 from rdmalab.doctor.fixes.recovery import ordered
@@ -17,6 +17,7 @@ from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
 from rdmalab.hca.mr import pages_bytes
 from rdmalab.hca.qp_lifecycle import QP_LIMITS
+from rdmalab.repair import commands
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of, noun_of, wqe_of
 from rdmalab.spec.rules import RULES
@@ -25,8 +26,6 @@ from rdmalab.views import fmt
 from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import VERBS, exists, users_of
 
-# ------------------------------------------------------------ bring-up-attr
-# bring-up-attr: modify_qp was refused for what it was given, or was not.
 _OF_MODIFY = (
     "transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
     "mask-mismatch", "draining", "ah-port", "alt-path",
@@ -58,9 +57,6 @@ def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
     return [fact(text) for text in takes(case, asked, rule)]
 
 
-# ------------------------------------------------------------ beyond-device
-# beyond-device: more was asked for than this device has.
-# By rule: each argument, and the number of the device that it may not exceed.
 _LIMITS: dict[str, dict[str, str]] = {
     "qp-cap": {**QP_LIMITS, "max_tso_header": "max_tso_header"},
     "qp-memory": {},
@@ -135,8 +131,6 @@ def _smaller(case: Case, given: CallArguments) -> CallArguments:
     return given | {"init_attr": init | {"cap": cap | {"max_send_wr": room}}}
 
 
-# ------------------------------------------------------------ memlock
-# memlock: the process may not lock so much memory.
 _MEMLOCK_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 
@@ -172,8 +166,6 @@ def _memlock_cure(case: Case, room: int) -> Fix:
     return Fix(call_with(case, {"length": length}))
 
 
-# ------------------------------------------------------------ unmapped
-# unmapped: what was to be registered is not memory of the process, or not all of it.
 _UNMAPPED_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 
@@ -247,7 +239,6 @@ def _release(case: Case, thing: Thing) -> list[str]:
     return list(lines)
 
 
-# ------------------------------------------------------------ destroyed-with-work
 @check("destroyed-with-work")
 def destroyed_with_work(case: Case, work: Send | Receive) -> Finding:
     """FAIL of work that had not ended, or was not polled for, when its queue was destroyed."""
@@ -284,8 +275,6 @@ def _waiter(case: Case, event: int) -> str:
     return next((name for name in waiting if name != case.log.who(event)), "")
 
 
-# ------------------------------------------------------------ segfault-class
-# segfault-class: in C the program would have crashed; here the call was refused.
 CRASHES = frozenset(
     rule for rule, row in RULES.items()
     if rule.startswith("crash-") and rule != "crash-deadlock"
@@ -374,7 +363,7 @@ def _with_memory(case: Case, call: Call) -> list[str]:
     posted = [wqe for wqe in wqes if wqe.wr.sg]
     if posted:
         wr["sg"] = [memory_fixes.region_ref(text) for text in
-                    (simple_fixes.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
+                    (commands.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
                     if not text.startswith("{")]  # fmt: skip
     else:
         wr["sg"] = [memory_fixes.region_ref(text) for text in _any(case, qp)]

@@ -11,20 +11,12 @@ from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
 from rdmalab.doctor.evidence.ownership import Request, Twice, filled_twice, gathered, overwrites
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.memory_waits import concerning
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.hca.objects import MemoryRegion
+from rdmalab.repair import commands
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS, Op
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    event_of,
-    kind_of,
-    node_of,
-    object_of,
-    packet_of,
-    send_wqe_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
@@ -47,7 +39,9 @@ def atomics(content: Content) -> list[Atomic]:
     for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
         message = content.message(touch) if touch.piece[1] == ATOMIC_BYTES else None
         if message is not None and message.wqe.op in FETCHING_OPS:
-            wrote = any(kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
+            wrote = any(
+                rec.kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event)
+            )
             found.append(Atomic(touch, message, _original(content, touch, message), wrote))
     return found
 
@@ -55,10 +49,10 @@ def atomics(content: Content) -> list[Atomic]:
 def _original(content: Content, touch: Touch, message: Message) -> int:
     """The original value in the atomic response; 0 while none was sent."""
     for record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
-        packet = packet_of(record)
+        packet = rec.packet_of(record)
         answer = packet.atomicacketh if isinstance(packet, Packet) else None
         same = answer is not None and packet.psn == message.packet.psn
-        if answer is not None and same and event_of(record) >= touch.event:
+        if answer is not None and same and rec.event_of(record) >= touch.event:
             return answer.original
     return 0
 
@@ -79,7 +73,6 @@ def _posted(case: Case, sink: Request) -> Evidence:
     return fact(f"{name} was posted, which fills these bytes", sink.posted)
 
 
-# ------------------------------------------------------------ sink-overwritten
 @check("sink-overwritten")
 def sink_overwritten(case: Case) -> Finding:
     """Whether the program wrote there between the post and the end of what fills it."""
@@ -113,7 +106,6 @@ def sink_overwritten(case: Case) -> Finding:
     return ok("the program wrote nothing into what a request was to fill")
 
 
-# ------------------------------------------------------------ overwritten-unread
 @check("overwritten-unread")
 def overwritten_unread(case: Case) -> Finding:
     """The cause if a WRITE replaced what another had brought before anything read that."""
@@ -137,8 +129,8 @@ def _replaced(case: Case, each: Twice) -> bool:
     first, second = each.first.ended or 0, each.second.ended or 0
     if was_seen(case.log, case.node, each.piece, first, second):
         return False
-    wrote = [(event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
-             if node_of(r) == case.node and event_of(r) <= second
+    wrote = [(rec.event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
+             if rec.node_of(r) == case.node and rec.event_of(r) <= second
              for cut in meet([each.piece], [piece_of(r)])]  # fmt: skip
     start = min((at for _, (at, _) in wrote), default=0)
     stop = max((at + size for _, (at, size) in wrote), default=0)
@@ -147,7 +139,6 @@ def _replaced(case: Case, each: Twice) -> bool:
     return len(octets) > 1  # asked last: it replays the session
 
 
-# ------------------------------------------------------------ same-buffer-twice
 @check("same-buffer-twice")
 def same_buffer_twice(case: Case) -> Finding:
     """Whether one request overwrote what another brought, unpolled; the cause if that differed."""
@@ -163,8 +154,6 @@ def same_buffer_twice(case: Case) -> Finding:
     return ok("no two requests filled the same bytes before a poll")
 
 
-# ------------------------------------------------------------ cas-mismatch
-# cas-mismatch: a compare-and-swap ended with success, and nothing was swapped.
 _ADVICE = "compare the returned old value with the expected one: they are equal if it was swapped"
 
 
@@ -199,7 +188,7 @@ def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or message.wqe.wr.swap == found:
         return Fix(program=_ADVICE)
-    return Fix([simple_fixes.post_send(case, qp, message.wqe.wr, compare_add=found)])
+    return Fix([commands.post_send(case, qp, message.wqe.wr, compare_add=found)])
 
 
 def _of_send(case: Case) -> Finding:
@@ -211,18 +200,18 @@ def _of_send(case: Case) -> Finding:
         return NA
     wr = send.wqe.wr
     for record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
-        answer = getattr(packet_of(record), "atomicacketh", None)
-        if answer is None or packet_of(record).psn != send.wqe.first_psn:
+        answer = getattr(rec.packet_of(record), "atomicacketh", None)
+        if answer is None or rec.packet_of(record).psn != send.wqe.first_psn:
             continue
         if answer.original == wr.compare_add:
-            return ok("the old value that came back is the one to compare with", event_of(record))
+            return ok(
+                "the old value that came back is the one to compare with", rec.event_of(record)
+            )
         text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
-        return warn(fact(text, event_of(record)), cure=Fix(program=_ADVICE))
+        return warn(fact(text, rec.event_of(record)), cure=Fix(program=_ADVICE))
     return NA
 
 
-# ------------------------------------------------------------ atomic-mixed
-# atomic-mixed: the processor writes a word on which the adapter does atomics.
 @check("atomic-mixed")
 def atomic_mixed(case: Case, content: Content) -> Finding:
     """Whether the program wrote the word after an atomic had changed it."""
@@ -245,9 +234,7 @@ def atomic_mixed(case: Case, content: Content) -> Finding:
 def _atomic_mixed_cure(case: Case, undone: Atomic) -> Fix | None:
     """The atomic that was undone, once more."""
     qp = find_qp(case.world, *undone.message.thing[1:])
-    return (
-        Fix([simple_fixes.post_send(case, qp, undone.message.wqe.wr)]) if qp is not None else None
-    )
+    return Fix([commands.post_send(case, qp, undone.message.wqe.wr)]) if qp is not None else None
 
 
 _NAME_THE_BYTES = "name the intended bytes in the receive, or in remote_addr and sg"
@@ -275,7 +262,7 @@ def _landed_beside(case: Case, content: Content) -> Finding:
     where = words_for(case.session, case.node, piece_of(newest))
     return warn(
         fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
-        fact(f"this message wrote {where}, not these bytes", event_of(newest)),
+        fact(f"this message wrote {where}, not these bytes", rec.event_of(newest)),
         cure=_moved(case, message) or Fix(program=_NAME_THE_BYTES),
     )  # fmt: skip
 
@@ -292,8 +279,8 @@ def _meant(case: Case, content: Content, beside: list[Record]) -> Record | None:
 
 
 def _message(case: Case, record: Record) -> Message | None:
-    where = node_of(record), object_of(record)
-    return messages.arrived(case.world, case.log, event_of(record), *where)
+    where = rec.node_of(record), rec.object_of(record)
+    return messages.arrived(case.world, case.log, rec.event_of(record), *where)
 
 
 def _moved(case: Case, message: Message) -> Fix | None:
@@ -303,7 +290,7 @@ def _moved(case: Case, message: Message) -> Fix | None:
         return None
     place = f"{case.names.of(case.subject.thing)}[{case.subject.start}]"
     keys = {"remote": place, "remote_addr": None, "rkey": None}
-    return Fix([simple_fixes.post_send(case, sender, message.wqe.wr, **keys)])
+    return Fix([commands.post_send(case, sender, message.wqe.wr, **keys)])
 
 
 def _left_beside(case: Case, content: Content) -> Finding:
@@ -317,7 +304,7 @@ def _left_beside(case: Case, content: Content) -> Finding:
     twin = _twin(case, message, source)
     if twin is None and any(meet(cut, [piece_of(record)]) for record in filled):
         return ok("what was sent had been filled")
-    sends = [send_wqe_of(r) for r in case.log.of(Kind.SEND_POSTED, node)] if twin else []
+    sends = [rec.send_wqe_of(r) for r in case.log.of(Kind.SEND_POSTED, node)] if twin else []
     pieces = [piece for wqe in sends for piece in gathered(case.world.nodes[node], wqe)]
     other = [r for r in filled if _is_beside(case, node, source, r)
              and not meet(pieces, [piece_of(r)])]  # fmt: skip
@@ -330,7 +317,7 @@ def _left_beside(case: Case, content: Content) -> Finding:
         how = fact(f"{fmt.wr(twin.wr.wr_id)} and {name} of one list both send {sent}; no request "
                    f"sends {place}", message.posted)  # fmt: skip
     return warn(
-        fact(f"the program filled {place}", event_of(last)), how,
+        fact(f"the program filled {place}", rec.event_of(last)), how,
         cure=_sent_from(case, message, f"{place}"),
     )  # fmt: skip
 
@@ -338,8 +325,8 @@ def _left_beside(case: Case, content: Content) -> Finding:
 def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
     """A request before a message in its list that sends the same bytes; None if there is none."""
     posts = (r for r in case.log.about(Kind.SEND_POSTED, message.thing)
-             if event_of(r) == message.posted)  # fmt: skip
-    wqes = (send_wqe_of(r) for r in posts)
+             if rec.event_of(r) == message.posted)  # fmt: skip
+    wqes = (rec.send_wqe_of(r) for r in posts)
     hca = case.world.nodes[message.thing.node]
     return next((wqe for wqe in wqes if wqe.serial < message.wqe.serial
                  and gathered(hca, wqe) == source), None)  # fmt: skip
@@ -349,7 +336,7 @@ def _filled(case: Case, message: Message) -> list[Record]:
     """What was written at the sender before the packet left, oldest first."""
     node = message.thing.node
     wrote = case.log.of(Kind.HOST_WROTE, node) + case.log.of(Kind.MEMORY_WRITTEN, node)
-    return sorted((each for each in wrote if event_of(each) < message.sent), key=event_of)
+    return sorted((each for each in wrote if rec.event_of(each) < message.sent), key=rec.event_of)
 
 
 def _is_beside(case: Case, node: str, source: list[Piece], record: Record) -> bool:

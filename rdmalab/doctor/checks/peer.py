@@ -26,10 +26,11 @@ from rdmalab.doctor.facts.delivery import (
     faults_of,
     last_try,
 )
-from rdmalab.doctor.fixes import recovery, simple_fixes
-from rdmalab.doctor.fixes.reconnecting import create_like, join, receive_at, reconnect, resend_to
+from rdmalab.doctor.fixes import recovery
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.wr import SendWR
+from rdmalab.repair import commands
+from rdmalab.repair.commands import create_like, join, receive_at, reconnect, resend_to
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import (
     Kind,
@@ -47,8 +48,6 @@ from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import peer_node
 
 
-# ------------------------------------------------------------ peer-state
-# peer-state: the peer was not ready to take requests.
 @check("peer-state")
 def peer_state(case: Case) -> Finding:
     """Of a send, whether the peer dropped it for its state; of a receive, if the peer can send."""
@@ -92,8 +91,6 @@ def _peer_state_cure(
     return Fix(lines + resend_to(case, qp, unanswered.wqe.wr, peer, after_reset=True))
 
 
-# ------------------------------------------------------------ peer-type
-# peer-type: the two ends of a connection are of different types.
 @check("peer-type")
 def peer_type(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether the peer dropped it because its opcode is of another type."""
@@ -125,8 +122,6 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
     return Fix(lines)
 
 
-# ------------------------------------------------------------ peer-destroyed
-# peer-destroyed: the peer was there when the connection was made, and is no more.
 @check("peer-destroyed")
 def peer_destroyed(case: Case, qp: QueuePair) -> Finding:
     """Whether the queue pair at the other end was destroyed while this end was connected."""
@@ -170,13 +165,11 @@ def _peer_destroyed_cure(
         return Fix(program=_PROGRAM)
     wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *join(case, qp, name)]
-    if simple_fixes.needs_receive(wr) and pd is not None:
+    if commands.needs_receive(wr) and pd is not None:
         lines.append(receive_at(case, name, pd, unanswered.wqe.length, wr.wr_id))
-    return Fix([*lines, simple_fixes.post_send(case, qp, wr)])
+    return Fix([*lines, commands.post_send(case, qp, wr)])
 
 
-# ------------------------------------------------------------ peer-port
-# peer-port: the port at the other end is not ACTIVE.
 @check("peer-port")
 def peer_port(case: Case, unanswered: Unanswered) -> Finding:
     """Whether its packets, or the answers to them, met a port of the peer that was not ACTIVE."""
@@ -202,8 +195,6 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
     return port_state_of(changes[-1]), event_of(changes[-1])
 
 
-# ------------------------------------------------------------ one-sided-connect
-# one-sided-connect: the peer is connected to another queue pair.
 @check("one-sided-connect")
 def one_sided_connect(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether the requests arrive, and the answers go elsewhere."""
@@ -245,8 +236,6 @@ def _answers(case: Case, unanswered: Unanswered, peer: QueuePair, other: str) ->
     return [fact(f"its acknowledgements go to {other}", sent[0])] if sent else []
 
 
-# ------------------------------------------------------------ port-not-active
-# port-not-active: a port, or the link, does not carry packets.
 @check("port-not-active")
 def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
@@ -314,8 +303,6 @@ def _up(case: Case) -> list[str]:
     return [f"port {node} ACTIVE" for node in _not_active(case)]
 
 
-# ------------------------------------------------------------ loss
-# loss: the cable lost what was sent, or what was answered.
 @check("loss")
 def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Whether its last try, or the answer to it, was lost on the cable."""
@@ -377,8 +364,6 @@ def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
     return Fix(lines or ["run"])
 
 
-# ------------------------------------------------------------ hop-limit
-# hop-limit: packets that may not pass a router. The lab has none, so they arrive.
 _FAR = 64
 _LEAVES = "its packets arrive here; the first router would drop them"
 
@@ -418,7 +403,7 @@ def _handle(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
 
 def _through_another(case: Case, qp: QueuePair, wr: SendWR, av: AhAttr) -> list[str]:
     """A handle that is good for routers, and the datagram once more."""
-    name, pd = simple_fixes.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
+    name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     keys = f"is_global=1 dgid={gid_text(av.dgid)} sgid_index={av.sgid_index}"
     made = f"create_ah {name} pd={pd} {keys} hop_limit={_FAR} port_num={av.port_num}"
-    return [made, simple_fixes.post_send(case, qp, wr, ah=name)]
+    return [made, commands.post_send(case, qp, wr, ah=name)]

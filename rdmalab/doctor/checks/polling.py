@@ -28,12 +28,12 @@ from rdmalab.doctor.facts.thread_waits import (
     of_program,
     thread_wait,
 )
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.moments.unreported import done_unsignaled
 from rdmalab.hca import async_events
 from rdmalab.hca.wr import Cqe
+from rdmalab.repair import commands
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, cqe_of, event_of, kind_of, send_wqe_of
@@ -43,8 +43,6 @@ from rdmalab.world.programs import programs_of
 from rdmalab.world.relations import exists, find_qp
 
 
-# ------------------------------------------------------------ wrong-cq
-# wrong-cq: the completion is on another completion queue than the one that is polled.
 @check("wrong-cq", asked=True)
 def wrong_cq(case: Case, work: Send | Receive) -> Finding:
     """Whether others were polled since the completion came, in vain, and this one never was."""
@@ -111,8 +109,6 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
     )
 
 
-# ------------------------------------------------------------ already-polled
-# already-polled: another thread polled the completion that its thread waits for.
 @check("already-polled")
 def already_polled(case: Case) -> Finding:
     """Whether the program that posted it still waits where another one has polled it away."""
@@ -199,12 +195,10 @@ def _already_polled_cure(case: Case) -> Fix:
     """The same work once more, for its thread to poll. The program must keep only one poller."""
     program = "let one thread poll the queue, and notify the others by wr_id"
     if case.send is not None and case.send.wqe is not None and case.qp is not None:
-        return Fix(simple_fixes.again(case, case.qp, case.send.wqe.wr))
+        return Fix(commands.again(case, case.qp, case.send.wqe.wr))
     return Fix(program=program)
 
 
-# ------------------------------------------------------------ polled-once
-# polled-once: one poll an event, several completions an event; the others raise none.
 @check("polled-once", waiter=thread_waits.event_waiter)
 def polled_once(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether its last poll left completions in the CQ."""
@@ -249,7 +243,6 @@ def _newest(case: Case, found: Sequence[_Found]) -> _Found | None:
     return next((f for f in reversed(found) if asked and f.concerns(case.subject)), None)
 
 
-# ------------------------------------------------------------ wr-id-ambiguous
 @check("wr-id-ambiguous")
 def wr_id_ambiguous(case: Case) -> Finding:
     """A warning if another request of its queue was outstanding with the same wr_id."""
@@ -266,7 +259,6 @@ def wr_id_ambiguous(case: Case) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ cross-qp-order
 @check("cross-qp-order")
 def cross_qp_order(case: Case) -> Finding:
     """A warning if it and a send of another queue pair completed on one CQ against their posts."""
@@ -282,7 +274,6 @@ def cross_qp_order(case: Case) -> Finding:
     )
 
 
-# ------------------------------------------------------------ polled-after-destroy
 @check("polled-after-destroy")
 def polled_after_destroy(case: Case) -> Finding:
     """A warning if its completion was polled when its queue pair had been destroyed."""
@@ -298,8 +289,6 @@ def polled_after_destroy(case: Case) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ cq-overrun
-# cq-overrun: the completion came, and there was no room for it.
 @check("cq-overrun")
 def cq_overrun(case: Case) -> Finding:
     """Whether its completion, or any on the queue, was lost because the queue was full."""
@@ -367,17 +356,15 @@ def _lost_again(case: Case, qp: QueuePair, lost: Cqe, *, after_reset: bool) -> l
     """The work whose completion was lost."""
     if not lost.is_send:
         wqe = case.receive.wqe if case.receive is not None else None
-        rooms = [simple_fixes.post_recv(case, qp, wqe.wr)] if wqe is not None else []
+        rooms = [commands.post_recv(case, qp, wqe.wr)] if wqe is not None else []
         again = message_again(case, qp, lost, after_reset=after_reset)
         return [*rooms, *again[-1:]] if rooms else again
     sent = case.log.newest_of(Kind.SEND_POSTED, qp.thing, lost.serial)
     if sent is None:
         return []
-    return simple_fixes.again(case, qp, send_wqe_of(sent).wr, after_reset=after_reset)
+    return commands.again(case, qp, send_wqe_of(sent).wr, after_reset=after_reset)
 
 
-# ------------------------------------------------------------ unacked-events
-# unacked-events: what is to be destroyed waits until its events are given back.
 _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
 _NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
 

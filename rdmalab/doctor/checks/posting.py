@@ -10,11 +10,12 @@ from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, 
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.evidence.work_requests import post_kind
-from rdmalab.doctor.fixes import memory_fixes, reposting, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes, reposting
 from rdmalab.doctor.fixes.changed_calls import corrected
 from rdmalab.grammar.format import value_text
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.records import Kind, Record, event_of, new_state_of, wqe_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
@@ -25,8 +26,6 @@ from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp, peer_of
 
 
-# ------------------------------------------------------------ not-posted
-# not-posted: no call has posted it.
 @check("not-posted")
 def not_posted(case: Case) -> Finding:
     """Whether no call, good or bad, ever had it."""
@@ -69,10 +68,10 @@ def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
     if wr is None or (qp is None and case.subject.thing.noun is Noun.QP):
         return Fix(program=f"post {asked}")
     if isinstance(wr, SendWR) and qp is not None:
-        return Fix(simple_fixes.again(case, qp, wr))
+        return Fix(commands.again(case, qp, wr))
     if qp is not None and case.subject.thing.noun is Noun.QP:
-        return Fix([simple_fixes.post_recv(case, qp, wr)])
-    return Fix([simple_fixes.post_srq_recv(case, node, number, wr)])
+        return Fix([commands.post_recv(case, qp, wr)])
+    return Fix([commands.post_srq_recv(case, node, number, wr)])
 
 
 def continued(one: Any, other: Any, wr_id: int) -> Any:
@@ -97,9 +96,6 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
     return made if alike and same_pieces else None
 
 
-# ------------------------------------------------------------ post-failed-ignored
-# post-failed-ignored: the call that posted it returned an errno, which the program ignored.
-# What the bad one was refused for has an item of its own.
 _OWN_ITEM = (*posting_calls.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 
@@ -136,8 +132,6 @@ def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
     return Fix(reposting.repost(case, case.qp, attempt, [better, *rest]))
 
 
-# ------------------------------------------------------------ wrong-state-post
-# wrong-state-post: it was posted before the queue pair could send.
 RULE = "send-state"
 
 
@@ -196,12 +190,9 @@ def _ring(case: Case, qp: QueuePair) -> list[str]:
     """A post that does nothing but ring the doorbell: a WRITE of no bytes."""
     if WROpcode.RDMA_WRITE not in supported_work(qp.qp_type, case.profile.lacks):
         return []
-    return [simple_fixes.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
+    return [commands.post_send(case, qp, SendWR(WROpcode.RDMA_WRITE), wr_id=None)]
 
 
-# ------------------------------------------------------------ too-many-sges
-# too-many-sges: more pieces than a request of this queue may have.
-# Which number was too small, and who fixes it.
 _LIMITS = {
     "send-sges": ("max_send_sge", "create_qp"),
     "recv-sges": ("max_recv_sge", "create_qp"),
@@ -246,8 +237,6 @@ def _most(case: Case, limit: str) -> int:
     return next((int(getattr(each, limit)) for each in holders if hasattr(each, limit)), 0)
 
 
-# ------------------------------------------------------------ inline-too-long
-# inline-too-long: more INLINE bytes than the queue pair was made for.
 @check("inline-too-long", verbs=posting_calls.SENDING)
 def inline_too_long(case: Case, call: Call, qp: QueuePair) -> Finding:
     """Of a refused post, whether its INLINE bytes were what was too much."""
@@ -298,8 +287,6 @@ def _registered(case: Case, attempt: posting_calls.Attempt) -> bool:
     return bool(found) and all(sge.lkey in case.hca.lkeys for wr in found for sge in wr.sg)
 
 
-# ------------------------------------------------------------ inline-opcode
-# inline-opcode: INLINE goes with what is sent from the buffer, not with what is written to it.
 _RULE = "inline-opcode"
 
 
@@ -318,7 +305,7 @@ def inline_opcode(case: Case) -> Finding:
         return ok("the device accepts INLINE")
     name = fmt.member(wr.opcode, WROpcode)
     flags = fmt.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
-    again = simple_fixes.again(case, qp, wr, after_reset=True, flags=flags)
+    again = commands.again(case, qp, wr, after_reset=True, flags=flags)
     return fail(
         fact(f"{name} was posted INLINE, and this device accepted it", send.posted),
         fact("where its answer goes lies the copied data instead of keys: it ended with "
@@ -439,4 +426,4 @@ def _alone(case: Case, qp: QueuePair) -> list[str]:
     if "qkey" in required and not changed:
         return []
     plain = {"pkey_index": "0", "port_num": "1", **changed}
-    return [simple_fixes.move(case, qp, now, to, plain) for now, to in steps]
+    return [commands.move(case, qp, now, to, plain) for now, to in steps]

@@ -22,9 +22,10 @@ from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, entered, set_
 from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.line import held, worst
 from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
-from rdmalab.doctor.fixes import recovery, simple_fixes
+from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.hca import requester
+from rdmalab.repair import commands
 from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record, event_of, queue_of, slots_of
@@ -35,8 +36,6 @@ from rdmalab.views.planned import PlannedRow, planned_rows
 from rdmalab.world.relations import find_qp
 
 
-# ------------------------------------------------------------ too-early
-# too-early: nothing is wrong, it only takes its time.
 @check("too-early")
 def too_early(case: Case, work: Send | Receive) -> Finding:
     """Whether it comes to a good end if time goes on: that is tried."""
@@ -72,8 +71,6 @@ def _cause(case: Case, row: PlannedRow) -> int | None:
     return None if row.number is None else event_of(case.world.trace.records[row.number])
 
 
-# ------------------------------------------------------------ qp-not-rts
-# qp-not-rts: the queue pair never got as far as sending.
 @check("qp-not-rts")
 def qp_not_rts(case: Case) -> Finding:
     """Whether the queue pair asked about, or one that a program waits for, is below RTS."""
@@ -112,8 +109,6 @@ def _awaited(case: Case) -> QueuePair | None:
     return next(iter(below or found), None)
 
 
-# ------------------------------------------------------------ sqd
-# sqd: the queue pair was drained, and begins nothing.
 @check("sqd")
 def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
@@ -148,8 +143,6 @@ def _is_stalled(case: Case, qp: QueuePair) -> bool:
     )
 
 
-# ------------------------------------------------------------ sqe
-# sqe: a send failed on an unreliable queue pair, and no call moved it back to RTS.
 @check("sqe")
 def sqe(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Whether it was flushed in SQE."""
@@ -165,12 +158,10 @@ def sqe(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> 
         fact(f"it was posted {'in SQE' if error_cause.event < (send.posted or 0) else 'before'}",
              send.posted),
         fact("and flushed", ending.event),
-        cure=Fix([*back, *simple_fixes.again(case, qp, wqe.wr)]), since=error_cause.event,
+        cure=Fix([*back, *commands.again(case, qp, wqe.wr)]), since=error_cause.event,
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ cached-state
-# cached-state: the program's copy of the state is older than the queue pair.
 @check("cached-state", asked=True)
 def cached_state(case: Case, qp: QueuePair) -> Finding:
     """Whether the device changed the state, so that the program's copy of it is stale."""
@@ -186,7 +177,7 @@ def cached_state(case: Case, qp: QueuePair) -> Finding:
     name = case.qp_name(qp)
     lines = [f"query_qp {name}"]
     if qp.state is QPState.ERR:
-        lines += simple_fixes.bring_up_again(case, qp)
+        lines += commands.bring_up_again(case, qp)
     return warn(
         fact(f"{name} entered {qp.state.name} without a modify_qp", moved),
         fact(f"its qp->state is still {qp.known_state.name}; only query_qp asks the device"),
@@ -194,8 +185,6 @@ def cached_state(case: Case, qp: QueuePair) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ reset-swallowed
-# reset-swallowed: a move to RESET threw it away, without a completion.
 _NOUNS = {"sq": "send", "rq": "receive"}
 
 
@@ -238,8 +227,6 @@ def _cure(case: Case) -> Fix | None:
     return recovery.drain(name, f"modify_qp {name} state=RESET")
 
 
-# ------------------------------------------------------------ qp-err-flush
-# qp-err-flush: the queue pair was in ERR; what matters is what took it there.
 @check("qp-err-flush")
 def qp_err_flush(case: Case, qp: QueuePair) -> Finding:
     """Whether the work was flushed, since when its queue pair is dead, and who did it."""
@@ -319,11 +306,9 @@ def _qp_err_flush_cure(case: Case) -> Fix | None:
         return Fix(recovery.resend(case, qp, send.wqe.wr))
     if receive is not None and receive.wqe is not None and not receive.shared:
         return Fix(recovery.receive_again(case, qp, receive.wqe.wr))
-    return Fix(simple_fixes.bring_up_again(case, qp)) if send is None and receive is None else None
+    return Fix(commands.bring_up_again(case, qp)) if send is None and receive is None else None
 
 
-# ------------------------------------------------------------ own-err
-# own-err: nothing had failed; a call on this node moved the queue pair to ERR.
 @check("own-err")
 def own_err(case: Case, work: Send | Receive, qp: QueuePair, ending: Ending) -> Finding:
     """Of flushed work, whether a modify_qp of its own side, and no failure, began it."""
@@ -373,16 +358,14 @@ def _is_flushed(case: Case, first: Subject) -> bool:
 def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
     """Nothing to do if ERR was intended; otherwise both ends are reset and connected again."""
     send, receive = case.send, case.receive
-    lines = simple_fixes.bring_up_again(case, qp)
+    lines = commands.bring_up_again(case, qp)
     if send is not None and send.wqe is not None:
-        return Fix([*lines, *simple_fixes.again(case, qp, send.wqe.wr, after_reset=True)])
+        return Fix([*lines, *commands.again(case, qp, send.wqe.wr, after_reset=True)])
     if receive is not None and receive.wqe is not None and not receive.shared:
-        return Fix([*lines, simple_fixes.post_recv(case, qp, receive.wqe.wr)])
+        return Fix([*lines, commands.post_recv(case, qp, receive.wqe.wr)])
     return Fix(program="flushes at a teardown are no failure: give the buffers back, report none")
 
 
-# ------------------------------------------------------------ local-recovery-one-side
-# local-recovery-one-side: only one side was reset: its PSNs no longer match the peer's.
 @check("local-recovery-one-side", both=ends)
 def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
     """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
@@ -411,8 +394,6 @@ def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ flush-only
-# flush-only: all that was seen is a flush; something else failed before it.
 @check("flush-only")
 def flush_only(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
     """Whether another work request of the queue pair failed first, and this one was flushed."""

@@ -8,8 +8,9 @@ from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.line import held, posted, said_of
-from rdmalab.doctor.fixes import memory_fixes, recovery, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes, recovery
 from rdmalab.hca.wr import SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, send_wqe_of
 from rdmalab.spec.states import Attr
 from rdmalab.spec.statuses import WCStatus
@@ -20,8 +21,6 @@ from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
 
 
-# ------------------------------------------------------------ fence-wait
-# fence-wait: FENCE makes it wait for READs and atomics before it.
 @check("fence-wait")
 def fence_wait(case: Case, send: Send) -> Finding:
     """Whether it, or one before it in line, waits for answers because of FENCE, or did so."""
@@ -39,8 +38,6 @@ def fence_wait(case: Case, send: Send) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ rd-atomic-zero
-# rd-atomic-zero: no READ and no atomic may ever begin.
 @check("rd-atomic-zero")
 def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
@@ -72,8 +69,6 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
     )
 
 
-# ------------------------------------------------------------ rd-atomic-depth
-# rd-atomic-depth: as many READs and atomics are under way as may be.
 @check("rd-atomic-depth")
 def rd_atomic_depth(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Whether a READ or an atomic is next in line, and waits for those before it, or did so."""
@@ -107,8 +102,6 @@ def _held_before(case: Case, *, fenced: bool) -> Finding:
     return warn(first, fact(held.text, held.event), cure=Fix(program=held.advice))
 
 
-# ------------------------------------------------------------ ordering
-# ordering: a request sends what a READ before it was still to bring.
 @check("ordering")
 def ordering(case: Case) -> Finding:
     """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
@@ -158,12 +151,10 @@ def _fenced(case: Case, each: Overtake) -> Fix | None:
     if qp is None or posting is None or not isinstance(wqe, SendWqe):
         return None
     fenced = fmt.flags(int(wqe.wr.flags) | int(SendFlags.FENCE), SendFlags)
-    last = simple_fixes.again(case, qp, wqe.wr, flags=fenced)
-    return Fix([*last[:-1], simple_fixes.post_send(case, qp, send_wqe_of(posting).wr), last[-1]])
+    last = commands.again(case, qp, wqe.wr, flags=fenced)
+    return Fix([*last[:-1], commands.post_send(case, qp, send_wqe_of(posting).wr), last[-1]])
 
 
-# ------------------------------------------------------------ bad-resp
-# bad-resp: an answer came that fits no request.
 @check("bad-resp")
 def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which packet it was, and who has put it on the cable."""
@@ -172,7 +163,7 @@ def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair
     answer = _answer(case)
     evidence = _response_evidence(case, answer) if answer is not None else []
     wanted = f"it asked for {wqe.length} bytes, from psn={wqe.first_psn} on"
-    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True)
+    again = commands.again(case, qp, wqe.wr, after_reset=True)
     clear = ["fault clear"] if case.world.network.cable.faults else []
     return fail(
         *evidence,

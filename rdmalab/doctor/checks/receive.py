@@ -14,17 +14,15 @@ from rdmalab.doctor.facts.undelivered import (
     waiting_qps,
     watcher,
 )
-from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import reconnect, resend_to, some_message
 from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.repair import commands
+from rdmalab.repair.commands import reconnect, resend_to, some_message
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
 
-# ------------------------------------------------------------ no-remote-send
-# no-remote-send: a receive waits for a message, and the peer has sent none.
 _SHOWN = 2
 
 
@@ -65,8 +63,6 @@ def _no_remote_send_cure(case: Case, peer: QueuePair, length: int) -> Fix | None
     return Fix([some_message(case, peer, length)]) if peer.state is QPState.RTS else None
 
 
-# ------------------------------------------------------------ recv-state
-# recv-state: the queue pair that should receive is not in a state in which it does.
 _EARLY = (QPState.RESET, QPState.INIT)
 
 
@@ -105,17 +101,15 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
     if target.state_row.receives:
         return Fix(resend_to(case, qp, wr, target))
     if target.state is QPState.INIT and not target.transport.connected:
-        up = simple_fixes.move(case, target, QPState.INIT, QPState.RTR, {})
+        up = commands.move(case, target, QPState.INIT, QPState.RTR, {})
         return Fix([up, *resend_to(case, qp, wr, target)])
     if target.transport.connected:
         lines = reconnect(case, qp, target)
     else:
-        lines = simple_fixes.bring_up_again(case, target)
+        lines = commands.bring_up_again(case, target)
     return Fix(lines + resend_to(case, qp, wr, target, after_reset=True))
 
 
-# ------------------------------------------------------------ write-no-signal
-# write-no-signal: a program waits for the completion of a plain RDMA WRITE of the peer.
 @check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
     """Whether the last that the peer did for those who wait was one-sided."""
@@ -157,15 +151,13 @@ def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done
         return Fix(
             program="let the peer send a message when it is done: SEND, or WRITE with immediate"
         )
-    again = simple_fixes.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
+    again = commands.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
                             opcode=WROpcode.RDMA_WRITE_WITH_IMM.name)  # fmt: skip
     if qp.source.wqes:
         return Fix([again])
-    return Fix([simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id)), again])
+    return Fix([commands.post_recv(case, qp, RecvWR(wr.wr_id)), again])
 
 
-# ------------------------------------------------------------ byte-len
-# byte-len: a message was shorter than its buffer, and the rest of the buffer is older.
 _ADVICE = "take byte_len bytes of the buffer, and no more"
 
 

@@ -6,8 +6,9 @@ from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.hca.objects import region_number
+from rdmalab.repair import commands
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES
 from rdmalab.spec.records import Kind, Record, cqe_of, event_of, node_of, reason_of, roce_packet_of
@@ -15,8 +16,6 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt, key_denials
 
 
-# ------------------------------------------------------------ rem-inv-req
-# rem-inv-req: the peer holds the request for one that it may not, or cannot, do.
 @check("rem-inv-req")
 def rem_inv_req(case: Case, ending: Ending, qp: QueuePair) -> Finding:
     """Which test of the responder it failed, or its receive did."""
@@ -142,18 +141,18 @@ def _align(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> list[str
         return []
     name = f"{key_denials.name_of(case.names, peer.node, mr)}[{place - mr.iova}]"
     named = {"remote": name, "remote_addr": None, "rkey": None}
-    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True, **named)
-    return [*simple_fixes.bring_up_again(case, qp), *again]
+    again = commands.again(case, qp, wqe.wr, after_reset=True, **named)
+    return [*commands.bring_up_again(case, qp), *again]
 
 
 def _after_reset(
     case: Case,
     wqe: SendWqe,
     qp: QueuePair,
-    ours: simple_fixes.Attributes | None = None,
-    theirs: simple_fixes.Attributes | None = None,
+    ours: commands.Attributes | None = None,
+    theirs: commands.Attributes | None = None,
 ) -> list[str]:
-    again = simple_fixes.again(case, qp, wqe.wr, after_reset=True)
+    again = commands.again(case, qp, wqe.wr, after_reset=True)
     return [*memory_fixes.ready_to_send(case, qp, ours, theirs), *again]
 
 
@@ -165,8 +164,6 @@ _CURES: dict[str, Lines] = {
 }
 
 
-# ------------------------------------------------------------ rem-access
-# rem-access: the peer's memory may not be touched so.
 @check("rem-access")
 def rem_access(case: Case) -> Finding:
     """Which test of its key the responder's memory failed."""
@@ -232,13 +229,11 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
     if correction.length < denial.length:
         changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, correction.length)
     silent = not qp.transport.acknowledged  # then both ends are as they were
-    again = simple_fixes.again(case, qp, wqe.wr, after_reset=not silent, **changed)
+    again = commands.again(case, qp, wqe.wr, after_reset=not silent, **changed)
     ready = [] if silent else memory_fixes.ready_to_send(case, qp)
     return Fix([*correction.lines, *ready, *again], note=correction.note)
 
 
-# ------------------------------------------------------------ rem-op
-# rem-op: the peer could not finish what it had accepted.
 @check("rem-op")
 def rem_op(case: Case, send: Send, ending: Ending) -> Finding:
     """What went wrong at the peer, which only its own completions tell."""

@@ -9,10 +9,10 @@ from rdmalab.doctor.facts import receivers
 from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
 from rdmalab.doctor.facts.receivers import source
-from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import receive_at, reconnect, resend_to
 from rdmalab.doctor.fixes.reposting import after_polling
 from rdmalab.hca.wr import SendWR
+from rdmalab.repair import commands
+from rdmalab.repair.commands import receive_at, reconnect, resend_to
 from rdmalab.spec.records import Kind, cqe_of, event_of, object_of, recv_wqe_of
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.rules import errno_name
@@ -25,8 +25,6 @@ from rdmalab.views.ladder import PacketRow
 from rdmalab.world.relations import node_at, peer_of
 
 
-# ------------------------------------------------------------ rnr-infinite
-# rnr-infinite: the peer has no receive, and rnr_retry=7 retries without limit.
 @check("rnr-infinite")
 def rnr_infinite(case: Case) -> Finding:
     """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
@@ -73,7 +71,7 @@ def _unready(case: Case, first: Evidence) -> Finding:
         fact(f"{empty}{_kept(naks)}", naks[0].event),
         fact(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
              naks[-1].event),
-        *_next(case), cure=Fix([simple_fixes.room(case, peer, send.wqe.length)]),
+        *_next(case), cure=Fix([commands.room(case, peer, send.wqe.length)]),
         since=naks[0].event,
     )  # fmt: skip
 
@@ -95,8 +93,6 @@ def _next(case: Case) -> list[Evidence]:
     return [] if until_ns is None else [fact(f"the next try is at {fmt.clock(until_ns)}")]
 
 
-# ------------------------------------------------------------ rnr-slow
-# rnr-slow: the peer asked for a very long wait before the next try.
 LONG_NS = 100_000_000
 """A single wait that a person notices."""
 
@@ -132,8 +128,6 @@ def _rnr_slow_cure(case: Case, peer: QueuePair) -> Fix | None:
     return Fix([f"modify_qp {case.qp_name(peer)} state=RTS min_rnr_timer={_USUAL}"])
 
 
-# ------------------------------------------------------------ rnr-retry-exc
-# rnr-retry-exc: the peer had no receive, as often as rnr_retry allows.
 @check("rnr-retry-exc")
 def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     """How many RNR NAKs came, and how many the requester puts up with."""
@@ -146,8 +140,6 @@ def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
     return fail(*evidence, fact(count, ending.event), since=ending.event)
 
 
-# ------------------------------------------------------------ no-rr
-# no-rr: a message came, and no receive was posted for it.
 @check("no-rr")
 def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Whether it found the receive queue of its target empty, and is lost or was given up."""
@@ -214,10 +206,6 @@ def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> F
     return Fix(lines + resend_to(case, qp, wqe.wr, target, after_reset=True))
 
 
-# ------------------------------------------------------------ srq-vs-rq
-# srq-vs-rq: the receive went to another queue than the one that messages are taken from.
-
-
 @check("srq-vs-rq")
 def srq_vs_rq(case: Case) -> Finding:
     """Of a refused post_recv, whether its queue pair has an SRQ; of a send that finds no receive,
@@ -241,7 +229,7 @@ def srq_vs_rq(case: Case) -> Finding:
 def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
     """A receive on the right queue; where the send has ended, a new connection and the send."""
     srq = case.shared_by(peer)
-    lines = [simple_fixes.room(case, peer, wqe.length)]
+    lines = [commands.room(case, peer, wqe.length)]
     if srq is not None:
         pd = Thing(Noun.PD, srq.node, srq.pd)
         name = case.name(Noun.SRQ, srq.node, srq.number)
@@ -249,7 +237,7 @@ def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
     qp = case.qp
     if qp is None or case.send is None or case.send.ending is None:
         return Fix(lines)
-    again = simple_fixes.post_send(case, qp, wqe.wr)
+    again = commands.post_send(case, qp, wqe.wr)
     connect = reconnect(case, qp, peer)
     return Fix([*lines, *connect, again] if srq is not None else [*connect, *lines, again])
 
@@ -261,7 +249,7 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     wrs = posting_calls.bound(case.session, attempt, attempt.left) if attempt is not None else []
     answer = f"{call.verb} returned {errno_name(call.errno)}: {call.message}"
     made = case.log.created(qp.thing)
-    lines = [simple_fixes.post_recv(case, qp, wr) for wr in wrs]
+    lines = [commands.post_recv(case, qp, wr) for wr in wrs]
     return fail(
         fact(f"{case.qp_name(qp)} was made with srq={srq}", made),
         fact(answer, call.event),
@@ -276,8 +264,6 @@ def _no_receive(case: Case, peer: QueuePair) -> Evidence:
     return fact("a message found no receive", event_of(found[0]) if found else None)
 
 
-# ------------------------------------------------------------ recv-before-send
-# recv-before-send: the answer is here, and was taken for the completion of the request.
 @check("recv-before-send", asked=True, found=backlog)
 def recv_before_send(case: Case, found: Backlog, call: Call) -> Finding:
     """Of a post that found no slot, whether it followed the peer's answer and not a completion."""
@@ -307,8 +293,6 @@ def _state(send: Send, event: int) -> Evidence:
                 f"{fmt.ev(acks[-1].event)}, had not come", send.posted)  # fmt: skip
 
 
-# ------------------------------------------------------------ rq-full
-# rq-full: as many receives are posted as the queue holds.
 Queue = QueuePair | SharedReceiveQueue
 
 
@@ -379,15 +363,13 @@ def _message(case: Case, qp: QueuePair) -> str:
     wr = SendWR(opcode=WROpcode.SEND, flags=SendFlags.SIGNALED)
     peer = peer_of(case.world, qp)
     if peer is not None and peer.state is QPState.RTS:
-        return simple_fixes.post_send(case, peer, wr, wr_id=None)
+        return commands.post_send(case, peer, wr, wr_id=None)
     for hca in case.world.nodes.values():
         for other in hca.qps.items.values():
             ah = _handle(case, other, qp)
             if ah and other.state is QPState.RTS and qp.qp_type is QPType.UD:
                 wr.ah, wr.remote_qpn, wr.remote_qkey = ah, qp.number, qp.attr.qkey or 0
-                return simple_fixes.post_send(
-                    case, other, wr, wr_id=None, remote_qpn=case.qp_name(qp)
-                )
+                return commands.post_send(case, other, wr, wr_id=None, remote_qpn=case.qp_name(qp))
     return ""
 
 

@@ -9,8 +9,9 @@ from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
-from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.doctor.fixes import reposting
 from rdmalab.doctor.fixes.reposting import after_polling
+from rdmalab.repair import commands
 from rdmalab.spec.records import Kind, cqe_of, event_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
@@ -19,8 +20,6 @@ from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
 
 
-# ------------------------------------------------------------ unsignaled
-# unsignaled: it was carried out, and it is not signaled.
 @check("unsignaled", asked=True)
 def unsignaled(case: Case, send: Send, wqe: SendWqe) -> Finding:
     """Of a send that is done, whether it was to have a completion at all."""
@@ -44,12 +43,10 @@ def _signaled(case: Case, send: Send) -> Fix:
     if send.qp is None or send.posted is None:
         return Fix(program=said)
     flags = fmt.flags(SendFlags(wr.flags) | SendFlags.SIGNALED, SendFlags)
-    line = simple_fixes.post_send(case, send.qp, wr, flags=flags)
+    line = commands.post_send(case, send.qp, wr, flags=flags)
     return Fix([line], program=said, before=send.posted)
 
 
-# ------------------------------------------------------------ sq-full-of-unsignaled
-# sq-full-of-unsignaled: the requests in the send queue are unsignaled: no poll frees slots.
 @check("sq-full-of-unsignaled")
 def sq_full_of_unsignaled(case: Case) -> Finding:
     """Of a post that found no slot, whether all are held by unsignaled requests that are done."""
@@ -88,11 +85,9 @@ def _answer(call: Call | None) -> list[Evidence]:
 def _cure(case: Case, qp: QueuePair) -> Fix | None:
     """Only a reset empties it now; and what is posted then asks for a completion."""
     again = reposting.repost_refused(case, qp, signaled=True, after_reset=True)
-    return Fix([*simple_fixes.bring_up_again(case, qp), *again]) if again else None
+    return Fix([*commands.bring_up_again(case, qp), *again]) if again else None
 
 
-# ------------------------------------------------------------ sq-too-small
-# sq-too-small: all that holds the send queue is still under way; the queue is too short for it.
 @check("sq-too-small", found=backlog)
 def sq_too_small(case: Case, found: Backlog, call: Call) -> Finding:
     """Of a post that found no slot, whether polling could not have helped."""
@@ -137,8 +132,6 @@ def _kinds(sends: list[Send]) -> str:
     return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
-# ------------------------------------------------------------ polls-missing
-# polls-missing: the completions that would free the queue are on the CQ and not polled.
 @check("polls-missing")
 def polls_missing(case: Case) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
@@ -174,8 +167,6 @@ def _on_cq(case: Case, qp: QueuePair, cq: CompletionQueue, *, is_send: bool) -> 
     return [fact(f"{what}, the oldest of them from here", added[0] if added else None), looked]
 
 
-# ------------------------------------------------------------ posted-twice
-# posted-twice: a list that was posted in part was posted again from its head.
 class _Again(NamedTuple):
     """A call that was refused after a part of its list, and one that posted that part again."""
 

@@ -8,10 +8,11 @@ from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.evidence import messages, posting_calls
 from rdmalab.doctor.evidence.messages import meet
 from rdmalab.doctor.evidence.ownership import fills
-from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind, event_of, node_of, object_of, packet_of
 from rdmalab.spec.statuses import WCStatus
@@ -21,8 +22,6 @@ from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
 
 
-# ------------------------------------------------------------ overlap-sges
-# overlap-sges: two elements of a list that is written to name the same bytes.
 class Scattered(NamedTuple):
     """A work request that writes into local buffers. message: what a receive took."""
 
@@ -45,7 +44,7 @@ def overlap_sges(case: Case) -> Finding:
             for first in range(second):
                 if twice := meet(pieces[first : first + 1], pieces[second : second + 1]):
                     text = f"sge[{first}] and sge[{second}] both name {twice[0][1]} bytes"
-                    where = f"from {simple_fixes.sge_words(case, case.node, sg[second])} on"
+                    where = f"from {commands.sge_words(case, case.node, sg[second])} on"
                     return warn(
                         fact(f"{text}, {where}", each.posted), cure=_overlap_sges_cure(case, each)
                     )
@@ -80,15 +79,15 @@ def _overlap_sges_cure(case: Case, each: Scattered) -> Fix | None:
     wr, qp = each.wqe.wr, each.qp
     if qp is None:
         return None
-    words_ = ",".join(simple_fixes.sge_words(case, case.node, sge) for sge in _apart(listed(wr)))
+    words_ = ",".join(commands.sge_words(case, case.node, sge) for sge in _apart(listed(wr)))
     if isinstance(wr, SendWR):
-        return Fix([simple_fixes.post_send(case, qp, wr, sg=words_)])
-    post = simple_fixes.post_recv(case, qp, RecvWR(wr.wr_id), sg=words_)
+        return Fix([commands.post_send(case, qp, wr, sg=words_)])
+    post = commands.post_recv(case, qp, RecvWR(wr.wr_id), sg=words_)
     message = each.message
     sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
     if message is None or sender is None:
         return Fix([post])
-    return Fix([post, simple_fixes.post_send(case, sender, message.wqe.wr)])
+    return Fix([post, commands.post_send(case, sender, message.wqe.wr)])
 
 
 def _apart(sg: list[SGE]) -> list[SGE]:
@@ -100,8 +99,6 @@ def _apart(sg: list[SGE]) -> list[SGE]:
     return cut
 
 
-# ------------------------------------------------------------ sge-zero
-# sge-zero: an element of length 0, which the documents and the drivers read differently.
 @check("sge-zero")
 def sge_zero(case: Case, work: Send | Receive) -> Finding:
     """Whether an element has length 0, and for how many bytes that stands here."""
@@ -130,19 +127,15 @@ def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
     qp = case.qp
     if qp is None:
         return None
-    full = ",".join(simple_fixes.sge_words(case, case.node, s) for s in listed(wr) if s.length)
+    full = ",".join(commands.sge_words(case, case.node, s) for s in listed(wr) if s.length)
     if isinstance(wr, SendWR):
-        lines = simple_fixes.again(
+        lines = commands.again(
             case, qp, wr, after_reset=bool(memory_fixes.ready_to_send(case, qp)), sg=full
         )
         return Fix([*memory_fixes.ready_to_send(case, qp), *lines])
-    return Fix(
-        [*memory_fixes.ready_to_send(case, qp), simple_fixes.post_recv(case, qp, wr, sg=full)]
-    )
+    return Fix([*memory_fixes.ready_to_send(case, qp), commands.post_recv(case, qp, wr, sg=full)])
 
 
-# ------------------------------------------------------------ sge-unfilled
-# sge-unfilled: a message came, and it was empty: num_sge or a length was never set.
 _DATA_ONLY = (WROpcode.SEND, WROpcode.RDMA_WRITE)  # what carries neither a number nor a key besides
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
 

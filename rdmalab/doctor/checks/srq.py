@@ -8,17 +8,10 @@ from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, 
 from rdmalab.doctor.facts import receivers
 from rdmalab.doctor.facts.receivers import Refused, misplaced_receive, refused
 from rdmalab.doctor.facts.undelivered import users_of, watcher
-from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import (
-    create_like,
-    join,
-    piece,
-    reconnect,
-    room,
-    some_message,
-)
 from rdmalab.hca.srq import named_srq
 from rdmalab.hca.wr import SGE
+from rdmalab.repair import commands
+from rdmalab.repair.commands import create_like, join, piece, reconnect, room_for, some_message
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, async_event_of, event_of
@@ -28,8 +21,6 @@ from rdmalab.views import fmt
 from rdmalab.world.relations import peer_of
 
 
-# ------------------------------------------------------------ srq-stolen
-# srq-stolen: a shared receive went to another queue pair than the one it was posted for.
 @check("srq-stolen", asked=True)
 def srq_stolen(case: Case, receive: Receive) -> Finding:
     """Whether one queue pair took it, and then another one of the SRQ found none."""
@@ -71,11 +62,9 @@ def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
     wqe, peer = receive.wqe, peer_of(case.world, qp)
     if wqe is None or (peer is not None and peer.comp.serial == peer.sq.posted):
         return None
-    return Fix([simple_fixes.post_recv(case, qp, wqe.wr)])
+    return Fix([commands.post_recv(case, qp, wqe.wr)])
 
 
-# ------------------------------------------------------------ srq-empty-limit
-# srq-empty-limit: a shared receive queue became empty, and no program refilled it.
 class Limit(NamedTuple):
     """The SRQ_LIMIT_REACHED event. value: the armed srq_limit; taken: whether a program read it."""
 
@@ -152,7 +141,7 @@ def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | 
         lines.append(f"modify_srq {name} srq_limit={value}")
     if qp.transport.acknowledged:
         lines += reconnect(case, qp, found.target)
-    return Fix([*lines, simple_fixes.post_send(case, qp, send.wqe.wr)])
+    return Fix([*lines, commands.post_send(case, qp, send.wqe.wr)])
 
 
 def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> str:
@@ -161,13 +150,11 @@ def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> st
     long = piece(case, node, pd, many * length)
     pieces = [SGE(long[0].addr + n * length, length, long[0].lkey) for n in range(many)] if long \
         else piece(case, node, pd, length) * many  # fmt: skip
-    said_ = [f"wr={{wr_id={n} sg={simple_fixes.sge_words(case, node, sge)}}}"
+    said_ = [f"wr={{wr_id={n} sg={commands.sge_words(case, node, sge)}}}"
              for n, sge in enumerate(pieces, found.srq.posted + 1)]  # fmt: skip
     return " ".join(["post_srq_recv", name, *said_])
 
 
-# ------------------------------------------------------------ xrc-srqn
-# xrc-srqn: an XRC message names a shared receive queue that the peer's domain does not have.
 @check("xrc-srqn")
 def xrc_srqn(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether the peer refused it because of its remote_srqn."""
@@ -211,16 +198,14 @@ def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> 
     if not srqs:
         return Fix(program="make an XRC SRQ in the peer's domain, and send its srq_num")
     name, receives = case.name(Noun.SRQ, peer.node, srqs[0].number), []
-    if not srqs[0].wqes and simple_fixes.needs_receive(wqe.wr):
-        sg = ",".join(simple_fixes.sge_words(case, peer.node, each)
+    if not srqs[0].wqes and commands.needs_receive(wqe.wr):
+        sg = ",".join(commands.sge_words(case, peer.node, each)
                       for each in piece(case, peer.node, srqs[0].pd, wqe.length))  # fmt: skip
-        receives = [simple_fixes.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
-    again = simple_fixes.post_send(case, qp, wqe.wr, remote_srqn=name)
+        receives = [commands.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
+    again = commands.post_send(case, qp, wqe.wr, remote_srqn=name)
     return Fix([*reconnect(case, qp, peer), *receives, again])
 
 
-# ------------------------------------------------------------ srq-error
-# srq-error: the shared receive queue broke, and gives no receive any more.
 _MOST = 4
 
 
@@ -284,17 +269,17 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
     send, qp, target = case.send, case.qp, found.target
     if send is None or qp is None or send.wqe is None or not target.srq:
         return Fix(program=_SRQ_ERROR_PROGRAM)
-    queue, name = (simple_fixes.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
+    queue, name = (commands.free_name(case, noun, target.node) for noun in (Noun.SRQ, Noun.QP))
     pd = case.name(Noun.PD, target.node, found.srq.pd)
     sizes = {"pd": pd, "max_wr": found.srq.capacity, "max_sge": found.srq.max_sge}
     stuck = list(found.srq.lost)[:_MOST]
     return Fix([
-        simple_fixes.line("create_srq", queue, sizes),
+        commands.line("create_srq", queue, sizes),
         create_like(case, target, name, srq=queue),
         *join(case, qp, name),
         _restocked(case, queue, target.node, stuck) if stuck
-        else room(case, target, send.wqe.wr, send.wqe.length),
-        simple_fixes.post_send(case, qp, send.wqe.wr),
+        else room_for(case, target, send.wqe.wr, send.wqe.length),
+        commands.post_send(case, qp, send.wqe.wr),
     ])  # fmt: skip
 
 
@@ -302,14 +287,12 @@ def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
     """What the broken queue keeps, posted to the new one."""
     said_ = [
         f"wr={{wr_id={wqe.wr.wr_id} "
-        f"sg={','.join(simple_fixes.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
+        f"sg={','.join(commands.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
         for wqe in stuck
     ]
     return " ".join(["post_srq_recv", name, *said_])
 
 
-# ------------------------------------------------------------ srq-qp-err-no-flush
-# srq-qp-err-no-flush: a queue pair died, and the receives of its SRQ are not flushed.
 _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
     "count no flushes of an SRQ: wait for QP_LAST_WQE_REACHED, its receives serve others"
 )

@@ -28,8 +28,6 @@ from rdmalab.views import fmt
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import PacketRow
 
-# ------------------------------------------------------------ timeout-zero
-# timeout-zero: a packet was lost, and timeout=0 waits without limit.
 _GONE = (Fate.LOST, Fate.DROPPED)
 _TIMEOUT_ZERO_CURE = {"timeout": "14"}
 
@@ -66,8 +64,6 @@ def _timeout_zero_evidence(case: Case, since: int | None) -> list[Evidence]:
     return [fact(text, since)]
 
 
-# ------------------------------------------------------------ timeout-huge
-# timeout-huge: it will be retransmitted, but only after a very long time.
 _TIMEOUT_HUGE_CURE = {"timeout": "14"}
 _SECOND_NS = 1_000_000_000  # after so long a failure is reported late: with 14 and 7 it is 0.5 s
 
@@ -125,8 +121,6 @@ def _waited_ns(case: Case) -> int:
     return case.world.now_ns - (at_ns_of(posting) if posting is not None else 0)
 
 
-# ------------------------------------------------------------ timeout-short
-# timeout-short: each try was given up while it, or its answer, was on the way.
 @check("timeout-short")
 def timeout_short(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Whether it was given up although nothing was lost, and the link is slower than the timer."""
@@ -150,8 +144,6 @@ def timeout_short(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: Queu
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ retry7-rxe
-# retry7-rxe: on Soft-RoCE retry_cnt=7 retries without limit.
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 
@@ -178,8 +170,6 @@ def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ retry-exc
-# retry-exc: sent as often as retry_cnt allows, and never answered.
 SHOWN = 3  # transmissions that are listed one by one, the last among them
 
 
@@ -200,8 +190,6 @@ def _retry_exc_evidence(row: PacketRow) -> Evidence:
     return fact(f"{row.text}: {row.fate_text}", row.event)
 
 
-# ------------------------------------------------------------ ack-delayed
-# ack-delayed: the peer has it all, only the ACK has not come.
 @check("ack-delayed")
 def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Whether it was carried out, and its ACK is late or lost."""

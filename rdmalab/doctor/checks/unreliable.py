@@ -8,11 +8,11 @@ from rdmalab.doctor.evidence import messages
 from rdmalab.doctor.evidence.messages import meet
 from rdmalab.doctor.evidence.unanswered_sends import Miss, is_request, sent_as
 from rdmalab.doctor.facts import receivers
-from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.reconnecting import piece, resend_to, room
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.psn import diff
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.repair import commands
+from rdmalab.repair.commands import piece, resend_to, room_for
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, event_of, roce_packet_of
 from rdmalab.spec.rules import errno_name
@@ -23,8 +23,6 @@ from rdmalab.wire.packet import is_multicast
 from rdmalab.world.faults import Corrupt, Drop, Reorder
 
 
-# ------------------------------------------------------------ ud-qkey
-# ud-qkey: the datagram's Q_Key is not that of the queue pair it came to.
 @check("ud-qkey")
 def ud_qkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     """Whether it was dropped for its Q_Key."""
@@ -74,8 +72,6 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
 
-# ------------------------------------------------------------ ud-40-bytes
-# ud-40-bytes: a receive of a datagram has no room for the 40 bytes before it.
 @check("ud-40-bytes")
 def ud_40_bytes(case: Case) -> Finding:
     """Whether a datagram and the header before it did not fit into a receive.
@@ -178,10 +174,10 @@ def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) 
     """The QP reset, the same receive with room for both, and the datagram once more."""
     needed = len(rec.packet_of(refused).payload) + GRH.LENGTH
     wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
-    lines = simple_fixes.bring_up_again(case, qp)
-    lines.append(simple_fixes.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
+    lines = commands.bring_up_again(case, qp)
+    lines.append(commands.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
     rest = [] if qp.shares_receives else [w.wr for w in qp.rq.wqes if w.serial != wqe.serial]
-    lines += [simple_fixes.post_recv(case, qp, wr) for wr in rest]
+    lines += [commands.post_recv(case, qp, wr) for wr in rest]
     return Fix(lines + _again(case, refused))
 
 
@@ -202,11 +198,9 @@ def _again(case: Case, refused: Record) -> list[str]:
     sent = sent_as(case.log, refused)
     if sent is None or not case.exists(sent[0]):
         return []
-    return [simple_fixes.post_send(case, case.world.find(sent[0], QueuePair), sent[1].wr)]
+    return [commands.post_send(case, case.world.find(sent[0], QueuePair), sent[1].wr)]
 
 
-# ------------------------------------------------------------ ud-too-long
-# ud-too-long: a datagram is one packet, and this one is longer than the port takes.
 @check("ud-too-long")
 def ud_too_long(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether a datagram never left because it is longer than the port's MTU."""
@@ -234,10 +228,10 @@ def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
     target = receivers.target(case)
     if target is not None:
         missing = len(spans) - len(target.source.wqes)
-        lines += [room(case, target, wqe.wr, mtu)] * max(0, missing)
+        lines += [room_for(case, target, wqe.wr, mtu)] * max(0, missing)
     for span in spans:
-        pieces = ",".join(simple_fixes.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
-        lines.append(simple_fixes.post_send(case, qp, wqe.wr, sg=pieces))
+        pieces = ",".join(commands.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
+        lines.append(commands.post_send(case, qp, wqe.wr, sg=pieces))
     return Fix(lines)
 
 
@@ -245,7 +239,7 @@ def _ready(case: Case, qp: QueuePair) -> list[str]:
     """mlx5 stops the send queue for it."""
     if qp.state is QPState.SQE:
         return [f"modify_qp {case.qp_name(qp)} state=RTS"]
-    return simple_fixes.bring_up_again(case, qp) if qp.state is QPState.ERR else []
+    return commands.bring_up_again(case, qp) if qp.state is QPState.ERR else []
 
 
 def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
@@ -259,8 +253,6 @@ def _cut(sg: list[SGE], start: int, stop: int) -> list[SGE]:
     return found
 
 
-# ------------------------------------------------------------ uc-loss
-# uc-loss: a packet of an unreliable message was lost, and it is not retransmitted.
 _GAP = "rest-of-message"
 _OF_CABLE = ("fault", "the link is down", "malformed")
 
@@ -325,8 +317,6 @@ def _is_over(fault: Drop | Corrupt | Reorder) -> bool:
     return counted or (match.every is None and match.nth is not None and match.seen >= match.nth)
 
 
-# ------------------------------------------------------------ mcast
-# mcast: a datagram went to a multicast group in which the one who waits is not.
 @check("mcast")
 def mcast(case: Case) -> Finding:
     """A send to a group without an attached QP, a receive that it misses, a refused attach."""
@@ -347,8 +337,6 @@ def _of_call(case: Case) -> Finding:
                 cure=Fix(program="attach to an address of 224.0.0.0/4 or ff00::/8"))  # fmt: skip
 
 
-# ------------------------------------------------------------ mcast-type
-# mcast-type: a queue pair of a connected service cannot join a group.
 @check("mcast-type", verbs=("attach_mcast",))
 def mcast_type(case: Case, call: Call, qp: QueuePair) -> Finding:
     """Of a refused attach_mcast, whether it named a queue pair of another service."""

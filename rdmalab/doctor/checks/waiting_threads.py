@@ -9,9 +9,9 @@ from rdmalab.doctor.evidence.messages import meet, piece_of
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait, unread_events
 from rdmalab.doctor.facts.undelivered import is_quiet
-from rdmalab.doctor.fixes.reconnecting import some_message
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
+from rdmalab.repair.commands import some_message
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.states import QPState
@@ -21,7 +21,6 @@ from rdmalab.world.relations import peer_of
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED)
 
 
-# ------------------------------------------------------------ thread-stopped
 @check("thread-stopped", waits=thread_wait)
 def thread_stopped(case: Case, waits: ThreadWait) -> Finding:
     """Whether a thread that was to provide what it waits for has failed, or ended without it."""
@@ -46,7 +45,6 @@ def _restart(case: Case, other: Program) -> Fix:
     return Fix(program=f"let {name} signal its waiters before it stops, also after an error")
 
 
-# ------------------------------------------------------------ mutual-wait
 @check("mutual-wait", waits=thread_wait)
 def mutual_wait(waits: ThreadWait) -> Finding:
     """Whether the threads that it waits for wait, in a circle, for it."""
@@ -75,7 +73,6 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
     return []
 
 
-# ------------------------------------------------------------ nothing-outstanding
 @check("nothing-outstanding", waits=thread_wait)
 def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     """Whether no work request is left that could complete on the queues that a thread looks at."""
@@ -114,7 +111,6 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
     return fact(f"{many} posted on {name}{over}; the last one here", max(map(event_of, posts)))
 
 
-# ------------------------------------------------------------ silent-peer
 @check("silent-peer", waits=thread_wait)
 def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of receives that wait for messages of a peer that has nothing left to send."""
@@ -139,7 +135,6 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------ condition-false
 @check("condition-false")
 def condition_false(case: Case) -> Finding:
     """FAIL of a thread that waits at rest for a condition that is false."""

@@ -6,9 +6,10 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Call, Case, Message, Program, Sort, Subject
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, ok, warn
 from rdmalab.doctor.evidence.messages import taking
-from rdmalab.doctor.fixes import reposting, simple_fixes
+from rdmalab.doctor.fixes import reposting
 from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.hca.wr import Cqe, SendWR, swap_octets
+from rdmalab.repair import commands
 from rdmalab.spec.completions import READS
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record, cqe_of, event_of, recv_wqe_of, send_wqe_of, status_of
@@ -17,8 +18,6 @@ from rdmalab.spec.work import WCFlags
 from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp
 
-# ------------------------------------------------------------ status-ignored
-# status-ignored: a program polled a completion with an error, and went on as if it were good.
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
 
 
@@ -80,16 +79,14 @@ def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
     if qp is None or not cqe.is_send or not qp.transport.connected:
         return Fix(program=_LOOK)
     lost = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing) if status_of(r)]
-    lines = simple_fixes.bring_up_again(case, qp)
+    lines = commands.bring_up_again(case, qp)
     for wqe in lost:
-        lines += simple_fixes.again(case, qp, wqe.wr, after_reset=True)
+        lines += commands.again(case, qp, wqe.wr, after_reset=True)
     works = attempt(case.session, lines, Subject(Sort.SEND, qp.thing, lost[-1].serial,
                                                  lost[-1].wr.wr_id)).works  # fmt: skip
     return Fix(lines) if works else Fix(program=_LOOK)
 
 
-# ------------------------------------------------------------ error-field-read
-# error-field-read: fields of an error completion were read that mean nothing there.
 _ADVICE = "look at the status first, and at the other fields only if it is SUCCESS"
 
 
@@ -147,8 +144,6 @@ def _readings(case: Case, thing: Thing) -> list[Reading]:
     return found
 
 
-# ------------------------------------------------------------ imm-endian
-# imm-endian: immediate data that look like a number without htonl.
 SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from rdmalab.doctor.case import Case, Session, Sort, Subject
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.fixes.recovery import flushed_sends, reposted
-from rdmalab.doctor.fixes.simple_fixes import needs_receive, post_send, repost_flushed
+from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.doctor.moments.moments import visit
 from rdmalab.doctor.moments.what_if import TrialOutcome, attempt
 from rdmalab.doctor.report.report import Cause, Report, TriedFix
 from rdmalab.hca.wr import SendWR
+from rdmalab.repair.commands import needs_receive, post_send
 from rdmalab.views import fmt
 
 MOST_CURES = 3

@@ -22,9 +22,9 @@ from rdmalab.doctor.evidence.finding import Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.posting_calls import OF_THE_QUEUE
 from rdmalab.doctor.evidence.time_spent import TimeSpent
-from rdmalab.doctor.fixes.simple_fixes import post_send
 from rdmalab.doctor.moments.moments import Moment, Why, visit
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
+from rdmalab.repair.commands import post_send
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, async_event_of, cqe_of, event_of
 from rdmalab.spec.statuses import WCStatus

@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeVar, cast
 from rdmalab.command import Invocation, Noun, Thing
 from rdmalab.doctor.evidence.components import Component, at_rest, component_of
 from rdmalab.hca.wr import Cqe
+from rdmalab.repair.by_rule import named
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
-from rdmalab.verbs.suggestions import named
 from rdmalab.views.ladder import PacketRow, packet_rows
 from rdmalab.world.trace import Trace
 

@@ -11,18 +11,9 @@ from rdmalab.hca.extended import ABORTED, DROPPED, POSTED, UNOPENED
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SendWR
 from rdmalab.session.session import Session
+from rdmalab.spec import records as rec
 from rdmalab.spec.builders import DATA_SETTERS
-from rdmalab.spec.records import (
-    Kind,
-    Record,
-    ending_of,
-    event_of,
-    kind_of,
-    node_of,
-    object_of,
-    send_wr_of,
-    setter_of,
-)
+from rdmalab.spec.records import Kind, Record
 from rdmalab.views import fmt
 from rdmalab.world.world import World
 
@@ -77,7 +68,7 @@ def attempt(log: Log, call: Call) -> Attempt | None:
     posted = [
         r
         for r in log.within(call.event)
-        if kind_of(r) is kind and (node_of(r), object_of(r)) == call.thing
+        if rec.kind_of(r) is kind and (rec.node_of(r), rec.object_of(r)) == call.thing
     ]
     return Attempt(call, list(said or []), len(posted))
 
@@ -212,20 +203,22 @@ def batches(log: Log, thing: Thing) -> list[Batch]:
 
 def _take(found: list[Batch], record: Record, thing: Thing) -> None:
     """One record more, of the newest region."""
-    kind, event = kind_of(record), event_of(record)
+    kind, event = rec.kind_of(record), rec.event_of(record)
     if kind is Kind.REGION_OPENED:
         found.append(Batch(thing, event))
     elif not found or found[-1].closed is not None:
         return
     elif kind is Kind.WR_BUILT:
-        found[-1].built.append(Building(send_wr_of(record), event, int(send_wr_of(record).flags)))
+        found[-1].built.append(
+            Building(rec.send_wr_of(record), event, int(rec.send_wr_of(record).flags))
+        )
     elif kind is Kind.WR_FILLED and found[-1].built:
-        found[-1].built[-1].wr = send_wr_of(record)
-        found[-1].built[-1].setters.append(Setting(str(setter_of(record)), event))
+        found[-1].built[-1].wr = rec.send_wr_of(record)
+        found[-1].built[-1].setters.append(Setting(str(rec.setter_of(record)), event))
     elif kind is Kind.BATCH_FAILED:
         found[-1].spoiled = event
-    elif kind is Kind.REGION_CLOSED and ending_of(record) != UNOPENED:
-        found[-1].closed, found[-1].ending = event, str(ending_of(record))
+    elif kind is Kind.REGION_CLOSED and rec.ending_of(record) != UNOPENED:
+        found[-1].closed, found[-1].ending = event, str(rec.ending_of(record))
 
 
 def latest_batch(log: Log, subject: Subject) -> Batch | None:
@@ -253,7 +246,7 @@ def posted_at(log: Log, thing: Thing, event: int | None, wr_id: int) -> Building
 def given_up(log: Log, qp: Thing) -> Batch | None:
     """The newest region of a queue pair if it was aborted, and nothing was posted there since."""
     newest = [each for each in batches(log, qp)[-1:] if each.built and each.ending == ABORTED]
-    posts = [event_of(record) for record in log.about(Kind.SEND_POSTED, qp)[-1:]]
+    posts = [rec.event_of(record) for record in log.about(Kind.SEND_POSTED, qp)[-1:]]
     return next((each for each in newest if not posts or posts[0] < each.opened), None)
 
 

@@ -10,16 +10,9 @@ from typing import NamedTuple
 from rdmalab.doctor.case import Case, QueuePair, Send
 from rdmalab.doctor.evidence.finding import Evidence, Finding, Fix, Verdict
 from rdmalab.hca.psn import diff
+from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.spec.records import (
-    Kind,
-    event_of,
-    kind_of,
-    node_of,
-    object_of,
-    packet_of,
-    roce_packet_of,
-)
+from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import PacketRow
@@ -36,7 +29,7 @@ class Obstacle(NamedTuple):
 
     def packet(self, case: Case, index: int = -1) -> Packet:
         """One of the packets that were lost."""
-        return roce_packet_of(case.world.trace.records[self.lost[index].number])
+        return rec.roce_packet_of(case.world.trace.records[self.lost[index].number])
 
 
 def narrow_link(case: Case) -> Obstacle | None:
@@ -137,7 +130,7 @@ def last_try(case: Case) -> list[PacketRow]:
 
 def _last_back(case: Case) -> int:
     found = case.log.about(Kind.WENT_BACK, case.subject.thing)
-    return event_of(found[-1]) if found else -1
+    return rec.event_of(found[-1]) if found else -1
 
 
 def answers(case: Case) -> list[PacketRow]:
@@ -148,7 +141,7 @@ def answers(case: Case) -> list[PacketRow]:
     gids = {gid for gid in case.hca.gids if gid}
     found = [
         record for record in case.log.since(tried[0].event, Kind.PACKET_SENT)
-        if isinstance(packet := packet_of(record), Packet) and packet.dest_qp == send.number
+        if isinstance(packet := rec.packet_of(record), Packet) and packet.dest_qp == send.number
         and packet.flow.dst in gids and _answers(packet, wqe.first_psn)
     ]  # fmt: skip
     return case.log.packets(found[-8:])
@@ -166,7 +159,7 @@ def carried_out(case: Case) -> int | None:
     if send is None or wqe is None or peer is None or send.since is None:
         return None
     for record in case.log.about(Kind.PACKET_RECEIVED, peer.thing):
-        packet, event = packet_of(record), int(event_of(record))
+        packet, event = rec.packet_of(record), int(rec.event_of(record))
         own = event > send.since and packet.psn == wqe.last_psn and _is_from(packet, case)
         if own and (wqe.length == 0 or _does(case, peer, event)):
             return event
@@ -181,6 +174,6 @@ def _is_from(packet: Packet, case: Case) -> bool:
 def _does(case: Case, peer: QueuePair, event: int) -> bool:
     """Whether something was done in this event, not only received."""
     return any(
-        kind_of(r) in _DONE and (node_of(r), object_of(r)) == (peer.node, peer.number)
+        rec.kind_of(r) in _DONE and (rec.node_of(r), rec.object_of(r)) == (peer.node, peer.number)
         for r in case.log.within(event)
     )

@@ -15,18 +15,10 @@ from rdmalab.doctor.moments.future import goes_on
 from rdmalab.grammar.program import Line
 from rdmalab.hca import channels
 from rdmalab.hca.wr import Cqe
+from rdmalab.spec import records as rec
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import (
-    Kind,
-    async_event_of,
-    cqe_of,
-    event_of,
-    kind_of,
-    line_number_of,
-    line_of,
-    object_of,
-)
+from rdmalab.spec.records import Kind
 from rdmalab.views import fmt
 from rdmalab.views.record_text import ARMS
 from rdmalab.world.programs import programs_of
@@ -117,7 +109,7 @@ class ThreadWait:
         log, begun = self.case.log, self.case.log.created(self.thing)
         since = log.begins if begun is None else begun
         polls = log.in_order([Kind.CQE_POLLED], *self.cqs)
-        found = [(event_of(r), cqe_of(r)) for r in polls if event_of(r) > since]
+        found = [(rec.event_of(r), rec.cqe_of(r)) for r in polls if rec.event_of(r) > since]
         return [Taken(event, cqe, log.asked(event)[1]) for event, cqe in found[-_MOST_TAKEN:]]
 
     @property
@@ -130,8 +122,8 @@ class ThreadWait:
     def own_poll(self) -> list[Evidence]:
         """`A.main itself polled wr8 in line 2: poll A.cq0`, of the last completion."""
         last = self.taken[-1]
-        ran = (r for r in self.case.log.within(last.event) if kind_of(r) is Kind.PROGRAM_RAN)
-        line = next((f" in line {line_number_of(r)}: {line_of(r)}" for r in ran), "")
+        ran = (r for r in self.case.log.within(last.event) if rec.kind_of(r) is Kind.PROGRAM_RAN)
+        line = next((f" in line {rec.line_number_of(r)}: {rec.line_of(r)}" for r in ran), "")
         return [fact(f"{self.name} itself polled {fmt.wr(last.cqe.wr_id)}{line}", last.event)]
 
     def one_poll_each(self) -> str:
@@ -150,11 +142,11 @@ class ThreadWait:
         own = {line.number for line in self.lines}
         waited = self.case.log.about(Kind.PROGRAM_WAITED, self.thing)
         if self.program.state is ProgramState.WAITING and waited:
-            return event_of(waited[-1])
+            return rec.event_of(waited[-1])
         ran = self.case.log.about(Kind.PROGRAM_RAN, self.thing)
-        here = list(takewhile(lambda each: line_number_of(each) in own, reversed(ran)))
+        here = list(takewhile(lambda each: rec.line_number_of(each) in own, reversed(ran)))
         is_kept = here and (len(here) < len(ran) or not self.case.log.begins)
-        return event_of(here[-1]) if is_kept else self.case.world.event
+        return rec.event_of(here[-1]) if is_kept else self.case.world.event
 
     def words(self) -> Evidence:
         """`A.x waits in line 1: poll A.cq0`."""
@@ -179,7 +171,7 @@ def lines_of(case: Case, program: Program) -> list[Line]:
     if program.state in (*_OVER, ProgramState.WAITING) or not case.at_rest:
         return [program.line]
     ran = case.log.about(Kind.PROGRAM_RAN, program.thing)[-_MOST_LINES:]
-    numbers = {line_number_of(each) for each in ran} | {program.line.number}
+    numbers = {rec.line_number_of(each) for each in ran} | {program.line.number}
     return [line for line in program.lines if line.number in numbers]
 
 
@@ -245,7 +237,7 @@ def event_waiter(case: Case) -> EventWaiter | None:
     if case.call is not None:
         return EventWaiter(case.call.verb, channel, cqs, case.call.event)
     waits = case.log.about(Kind.PROGRAM_WAITED, case.subject.thing)
-    since = event_of(waits[-1]) if waits else None
+    since = rec.event_of(waits[-1]) if waits else None
     return EventWaiter(case.names.of(case.subject.thing), channel, cqs, since)
 
 
@@ -271,10 +263,10 @@ def read_by_other(case: Case) -> Evidence | None:
     begun, log = case.log.created(case.subject.thing) or 0, case.log
     queues = [cq.thing for cq in waiter.cqs]
     reads = log.in_order([Kind.CQ_EVENT_TAKEN], *queues)
-    event = event_of(reads[-1]) if reads else -1
+    event = rec.event_of(reads[-1]) if reads else -1
     if event <= begun or log.who(event) == waiter.name:
         return None
-    cq = case.name(Noun.CQ, case.node, object_of(reads[-1]))
+    cq = case.name(Noun.CQ, case.node, rec.object_of(reads[-1]))
     return fact(f"{log.who(event)} read the last completion event of {cq}", event)
 
 
@@ -302,8 +294,8 @@ def added(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
     """The event in which a completion came onto a queue."""
     key = _key(cqe)
     for record in reversed(case.log.about(Kind.CQE_ADDED, cq.thing)):
-        if _key(cqe_of(record)) == key:
-            return int(event_of(record))
+        if _key(rec.cqe_of(record)) == key:
+            return int(rec.event_of(record))
     return None
 
 
@@ -314,7 +306,7 @@ def _key(cqe: Cqe) -> tuple[int, int, bool, int]:
 def armed(case: Case, cq: CompletionQueue) -> int | None:
     """The event in which it was armed last."""
     found = case.log.about(Kind.CQ_ARMED, cq.thing)
-    return event_of(found[-1]) if found else None
+    return rec.event_of(found[-1]) if found else None
 
 
 def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
@@ -334,7 +326,7 @@ def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
     if cq.armed is not Arm.NONE:
         return fact(f"{name} was armed for {ARMS[cq.armed]}", event)
     raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
-    spent = event_of(raised[-1]) if raised else event
+    spent = rec.event_of(raised[-1]) if raised else event
     return fact(f"{name} was armed at event {event}; the event it raised disarmed it", spent)
 
 
@@ -345,7 +337,9 @@ def unread_events(case: Case) -> list[Evidence]:
         return []
     raised = case.log.of(Kind.ASYNC_RAISED, case.node)
     oldest = unread[0][0]
-    at = next((event_of(r) for r in raised[-len(unread) :] if async_event_of(r) is oldest), None)
+    at = next(
+        (rec.event_of(r) for r in raised[-len(unread) :] if rec.async_event_of(r) is oldest), None
+    )
     many = f"{len(unread)} asynchronous events of {case.node} are"
     many = many if len(unread) > 1 else f"1 asynchronous event of {case.node} is"
     return [fact(f"{many} unread, the oldest {oldest.name}", at)]

@@ -4,10 +4,10 @@ from dataclasses import asdict
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import Cqe, SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.records import Kind, send_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, SendOps, WROpcode
@@ -48,12 +48,7 @@ def recreate(case: Case, cq: CompletionQueue, *, cqe: int = 0, channel: int = 0)
         f"create_cq {name} cqe={cqe or cq.capacity}{options}",
         *(create_qp(case, qp) for qp in mine),
         *(line for qp in mine for line in _brought_up(case, qp)),
-        *(
-            simple_fixes.post_recv(case, qp, wqe.wr)
-            for qp in mine
-            if not qp.srq
-            for wqe in qp.rq.wqes
-        ),
+        *(commands.post_recv(case, qp, wqe.wr) for qp in mine if not qp.srq for wqe in qp.rq.wqes),
     ]
 
 
@@ -62,7 +57,7 @@ def _brought_up(case: Case, qp: QueuePair) -> list[str]:
     if qp.path is None and qp.transport.connected:
         return []
     fresh = f"modify_qp {case.qp_name(qp)} state=RESET"
-    return [line for line in simple_fixes.bring_up_again(case, qp) if line != fresh]
+    return [line for line in commands.bring_up_again(case, qp) if line != fresh]
 
 
 def create_qp(case: Case, qp: QueuePair) -> str:
@@ -101,11 +96,9 @@ def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> lis
         return message_again(case, qp, cqe, solicited=solicited)
     if WROpcode.RDMA_WRITE in supported_work(qp.qp_type, case.profile.lacks):  # no bytes
         wr = SendWR(WROpcode.RDMA_WRITE, flags=SendFlags.SIGNALED)
-        return [simple_fixes.post_send(case, qp, wr, wr_id=None)]
+        return [commands.post_send(case, qp, wr, wr_id=None)]
     sent = last_sent(case, qp)
-    return (
-        simple_fixes.again(case, qp, sent, flags=_flags(sent, SendFlags.SIGNALED)) if sent else []
-    )
+    return commands.again(case, qp, sent, flags=_flags(sent, SendFlags.SIGNALED)) if sent else []
 
 
 def message_again(
@@ -116,18 +109,18 @@ def message_again(
     after_reset: the receives of the queue pair were lost by a reset before.
     """
     if qp.state is QPState.ERR and not after_reset:
-        return [simple_fixes.room(case, qp, 0)]  # it is flushed at once
+        return [commands.room(case, qp, 0)]  # it is flushed at once
     sender = sender_of(case, qp, cqe)
     sent = last_sent(case, sender, qp) if sender is not None else None
     if sender is None or sent is None:
         return []
     changed = {"flags": _flags(sent, SendFlags.SOLICITED)} if solicited else {}
     if qp.transport.connected:
-        return simple_fixes.again(case, sender, sent, after_reset=after_reset, **changed)
+        return commands.again(case, sender, sent, after_reset=after_reset, **changed)
     length = sum(sge.length for sge in sent.sg) + _GRH_BYTES
-    rooms = [] if qp.source.wqes and not after_reset else [simple_fixes.room(case, qp, length)]
+    rooms = [] if qp.source.wqes and not after_reset else [commands.room(case, qp, length)]
     name = case.qp_name(qp)
-    return [*rooms, simple_fixes.post_send(case, sender, sent, remote_qpn=name, **changed)]
+    return [*rooms, commands.post_send(case, sender, sent, remote_qpn=name, **changed)]
 
 
 def sender_of(case: Case, qp: QueuePair, cqe: Cqe) -> QueuePair | None:
@@ -143,7 +136,7 @@ def last_sent(case: Case, sender: QueuePair, to: QueuePair | None = None) -> Sen
     """Its newest send; to: the newest that took a receive of this queue pair."""
     for record in reversed(case.log.about(Kind.SEND_POSTED, sender.thing)):
         wr: SendWR = send_wqe_of(record).wr
-        if to is None or (simple_fixes.needs_receive(wr) and _goes_to(sender, wr, to)):
+        if to is None or (commands.needs_receive(wr) and _goes_to(sender, wr, to)):
             return wr
     return None
 

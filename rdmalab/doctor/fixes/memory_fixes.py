@@ -9,13 +9,13 @@ from typing import NamedTuple
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import KeyTarget, MemoryRegion
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.access import Access, Rereg, needs_local_write
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt, key_denials
@@ -63,17 +63,15 @@ def rephrased(case: Case, invocation: Invocation, **changed: object) -> str:
     return render(Invocation(invocation.name, arguments), case.session.vocabulary[invocation.name])
 
 
-def ready_to_send(case: Case, qp: QueuePair, ours: simple_fixes.Attributes | None = None,
-            theirs: simple_fixes.Attributes | None = None) -> list[str]:  # fmt: skip
+def ready_to_send(case: Case, qp: QueuePair, ours: commands.Attributes | None = None,
+            theirs: commands.Attributes | None = None) -> list[str]:  # fmt: skip
     """The lines after which a QP sends again: none, SQE to RTS, or a reconnection of both ends."""
     if qp.state is QPState.SQE:
         return [f"modify_qp {case.qp_name(qp)} state=RTS cur_qp_state=SQE"]
     peer = peer_of(case.world, qp)
     well = all(q is None or q.state is QPState.RTS for q in (qp, peer))
     return (
-        []
-        if well and not ours and not theirs
-        else simple_fixes.bring_up_again(case, qp, ours, theirs)
+        [] if well and not ours and not theirs else commands.bring_up_again(case, qp, ours, theirs)
     )
 
 
@@ -111,7 +109,7 @@ def _element(
     case: Case, user: MemoryUser, sge: SGE, denial: Denial | None, hca: Hca
 ) -> MemoryFix | None:
     if denial is None:
-        return MemoryFix([], simple_fixes.sge_words(case, hca.node, sge), sge.length)
+        return MemoryFix([], commands.sge_words(case, hca.node, sge), sge.length)
     return _BY_TEST[denial.why](case, user, sge, denial)
 
 
@@ -122,7 +120,7 @@ def _unlock(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix
     lines = allowing(case, denial.node, mr, user.pd, denial.rights)
     if lines is None:
         return _register(case, user, sge, denial)
-    return MemoryFix(lines, simple_fixes.sge_words(case, denial.node, sge), sge.length)
+    return MemoryFix(lines, commands.sge_words(case, denial.node, sge), sge.length)
 
 
 def _find(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
@@ -140,7 +138,7 @@ def _register(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryF
     """Register these very bytes; or take others, where they are no memory of the program."""
     hca, pd = case.world.nodes[denial.node], case.name(Noun.PD, denial.node, user.pd)
     if hca.memory.is_mapped(sge.addr, sge.length):
-        name = simple_fixes.free_name(case, Noun.MR, denial.node)
+        name = commands.free_name(case, Noun.MR, denial.node)
         access = fmt.flags(denial.rights | Access.LOCAL_WRITE, Access)
         line = f"reg_mr {name} pd={pd} addr={sge.addr:#x} length={sge.length} access={access}"
         return MemoryFix([line], f"{name}[0:{sge.length}]", sge.length)
@@ -249,9 +247,7 @@ def first_bytes(case: Case, wr: SendWR, length: int) -> str:
         if length <= 0:
             break
         said.append(
-            simple_fixes.sge_words(
-                case, case.node, SGE(sge.addr, min(sge.length, length), sge.lkey)
-            )
+            commands.sge_words(case, case.node, SGE(sge.addr, min(sge.length, length), sge.lkey))
         )
         length -= sge.length
     return ",".join(said)
@@ -265,7 +261,7 @@ def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix |
     mr = _region(hca, peer.pd, rights, lambda mr: mr.length >= denial.length)
     if hca.memory.is_mapped(denial.addr, denial.length):
         name, pd = (
-            simple_fixes.free_name(case, Noun.MR, peer.node),
+            commands.free_name(case, Noun.MR, peer.node),
             case.name(Noun.PD, peer.node, peer.pd),
         )
         line = (

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 from rdmalab.command import CallArguments
 from rdmalab.doctor.case import Call, Case, QueuePair
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.repair import commands
+from rdmalab.repair.by_rule import USUAL
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, event_of, new_state_of
 from rdmalab.spec.states import (
@@ -23,7 +24,6 @@ from rdmalab.spec.states import (
     fields_of,
     legal_next,
 )
-from rdmalab.verbs.suggestions import USUAL
 from rdmalab.views import fmt
 from rdmalab.world.relations import find_qp, partner_of
 
@@ -164,7 +164,7 @@ def _address(case: Case, qp: QueuePair, asked: ModifyCall) -> str:
     if not isinstance(given, dict):
         return str(asked.given["ah"])
     port = asked.given.get("port_num", qp.attr.port_num) or 1
-    return simple_fixes.address_words(case, AhAttr(**{**given, "port_num": port}))
+    return commands.address_words(case, AhAttr(**{**given, "port_num": port}))
 
 
 def _line(case: Case, qp: QueuePair, to: QPState, said: dict[str, str]) -> str:

@@ -7,9 +7,10 @@ from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.work_of_queues import flushed_receives
-from rdmalab.doctor.fixes import simple_fixes
-from rdmalab.doctor.fixes.simple_fixes import Attributes
+from rdmalab.doctor.fixes.reposting import repost_flushed
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.repair import commands
+from rdmalab.repair.commands import Attributes
 from rdmalab.spec.records import Kind, event_of, packet_of, send_wqe_of, status_of
 from rdmalab.spec.states import BRING_UP, QPState
 from rdmalab.spec.statuses import WCStatus
@@ -32,7 +33,7 @@ def is_well(case: Case, qp: QueuePair) -> bool:
 def resend(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
     """The same message once more, after a reconnection if the connection is in error."""
     if is_well(case, qp):
-        return simple_fixes.again(case, qp, wr)
+        return commands.again(case, qp, wr)
     return reconnected(case, qp, wr)
 
 
@@ -42,12 +43,12 @@ def reconnected(
 ) -> list[str]:  # fmt: skip
     """Both ends reset and brought up again with changed attributes, then the message."""
     peer = partner_of(case.world, qp)
-    lines = simple_fixes.bring_up_again(case, qp, ours, theirs) + restock(case, qp)
+    lines = commands.bring_up_again(case, qp, ours, theirs) + restock(case, qp)
     if peer is not None:
         lines += restock(case, peer)
-    if peer is not None and simple_fixes.needs_receive(wr) and not _is_met(case, peer):
-        lines.append(simple_fixes.room(case, peer, sum(sge.length for sge in wr.sg)))
-    return [*lines, simple_fixes.post_send(case, qp, wr)]
+    if peer is not None and commands.needs_receive(wr) and not _is_met(case, peer):
+        lines.append(commands.room(case, peer, sum(sge.length for sge in wr.sg)))
+    return [*lines, commands.post_send(case, qp, wr)]
 
 
 def _is_met(case: Case, peer: QueuePair) -> bool:
@@ -60,7 +61,7 @@ def reposted(case: Case) -> list[str]:
     qp, work = case.qp, case.work
     if qp is None or work is None or not work.flushed or not _works(case, qp):
         return []
-    return simple_fixes.repost_flushed(case, after_reset=False)
+    return repost_flushed(case, after_reset=False)
 
 
 def flushed_sends(case: Case) -> list[SendWR]:
@@ -84,7 +85,7 @@ def _works(case: Case, qp: QueuePair) -> bool:
 # --------------------------------------------------------------------------- receives
 def restock(case: Case, qp: QueuePair) -> list[str]:
     """Post the receives again that a reset takes, or that were flushed, in their order."""
-    return [simple_fixes.post_recv(case, qp, wr) for wr in lost_receives(case, qp)]
+    return [commands.post_recv(case, qp, wr) for wr in lost_receives(case, qp)]
 
 
 def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
@@ -98,13 +99,13 @@ def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
 
 def receive_again(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
     """The same receive once more, where it is needed on a new connection, and its lost message."""
-    lines = [] if _works(case, qp) else simple_fixes.bring_up_again(case, qp)
-    return [*lines, simple_fixes.post_recv(case, qp, wr), *dropped_message(case, qp)]
+    lines = [] if _works(case, qp) else commands.bring_up_again(case, qp)
+    return [*lines, commands.post_recv(case, qp, wr), *dropped_message(case, qp)]
 
 
 def receives_reposted(case: Case, qp: QueuePair, both: Attributes) -> list[str]:
     """Both ends brought up again with changed attributes, all receives, and a message for them."""
-    lines = simple_fixes.bring_up_again(case, qp, both, both) + restock(case, qp)
+    lines = commands.bring_up_again(case, qp, both, both) + restock(case, qp)
     return [*lines, *message_for(case, qp)]
 
 
@@ -116,7 +117,7 @@ def message_for(case: Case, qp: QueuePair) -> list[str]:
     if peer is None or not peer.transport.sends:
         return []
     piece = _few_bytes(case, peer)
-    return [simple_fixes.post_send(case, peer, SendWR(opcode=WROpcode.SEND, sg=piece), wr_id=None)]
+    return [commands.post_send(case, peer, SendWR(opcode=WROpcode.SEND, sg=piece), wr_id=None)]
 
 
 def dropped_message(case: Case, qp: QueuePair) -> list[str]:
@@ -128,7 +129,7 @@ def dropped_message(case: Case, qp: QueuePair) -> list[str]:
     dropped = [packet_of(r) for r in log.of(Kind.PACKET_DROPPED, qp.node, qp.number)]
     for packet in reversed(dropped):
         if isinstance(packet, Packet) and (found := _posted(case, qp, packet)) is not None:
-            return [simple_fixes.post_send(case, *found)]
+            return [commands.post_send(case, *found)]
     return []
 
 
@@ -172,14 +173,14 @@ def steps_to_rts(case: Case, qp: QueuePair) -> list[str]:
     if qp.transport.connected:
         return []
     below = BRING_UP[BRING_UP.index(qp.state) :]
-    return [simple_fixes.move(case, qp, now, to, {}) for now, to in pairwise(below)]
+    return [commands.move(case, qp, now, to, {}) for now, to in pairwise(below)]
 
 
 def ring_doorbell(case: Case, qp: QueuePair, wr: SendWR) -> str:
     """Post a request without data, to ring the doorbell."""
     if qp.transport.connected:
         return f"post_send {case.qp_name(qp)} opcode=RDMA_WRITE"
-    return simple_fixes.post_send(case, qp, wr, wr_id=None, sg=None)
+    return commands.post_send(case, qp, wr, wr_id=None, sg=None)
 
 
 def ordered(log: Log, taken: int | None, used: int | None, name: str) -> Fix | None:

@@ -11,12 +11,12 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Evidence, Finding, Fix, fact, fail
 from rdmalab.doctor.fixes.changed_calls import call_with
 from rdmalab.doctor.moments.future import undone_trial
+from rdmalab.repair.by_rule import named, suggestion
 from rdmalab.session.lines import replies
 from rdmalab.spec.causes import CauseRow
 from rdmalab.spec.programs import BLOCKING
 from rdmalab.spec.records import Kind, channel_of, event_of
 from rdmalab.spec.rules import RULES
-from rdmalab.verbs.suggestions import named, suggestion
 
 OF_STATES = ("transition", "send-state", "recv-state")
 """Rules that refuse a call for the state of its queue pair: an earlier refused move explains it."""

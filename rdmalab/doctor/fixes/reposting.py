@@ -8,11 +8,12 @@ from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.messages import arrived
 from rdmalab.doctor.evidence.posting_calls import Attempt, Batch, Building
 from rdmalab.doctor.facts.full_queues import Backlog
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.changed_calls import with_flags
 from rdmalab.grammar.format import render
 from rdmalab.hca.wr import SendWR
+from rdmalab.repair import commands
 from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, recv_wqe_of
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import peer_of
@@ -46,11 +47,11 @@ def posted_again(
     case: Case, qp: QueuePair, message: Message, wr: SendWR | None = None, **changed: object
 ) -> list[str]:
     """The message, changed or not, and before it a receive as it had, if none waits there."""
-    send = simple_fixes.post_send(case, qp, wr or message.wqe.wr, **changed)
+    send = commands.post_send(case, qp, wr or message.wqe.wr, **changed)
     found = receive_of(case, message)
     if found is None or found[0].source.wqes:
         return [send]
-    return [simple_fixes.post_recv(case, found[0], found[1].wr), send]
+    return [commands.post_recv(case, found[0], found[1].wr), send]
 
 
 def repost_refused(
@@ -93,10 +94,8 @@ def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, after_reset: boo
     if peer is None:
         return []
     waiting = 0 if after_reset and not peer.shares_receives else len(peer.source.wqes)
-    wanting = [wr for wr in wrs if simple_fixes.needs_receive(wr)]
-    return [
-        simple_fixes.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]
-    ]
+    wanting = [wr for wr in wrs if commands.needs_receive(wr)]
+    return [commands.room(case, peer, sum(sge.length for sge in wr.sg)) for wr in wanting[waiting:]]
 
 
 def after_polling(case: Case, found: Backlog) -> list[str]:
@@ -149,3 +148,15 @@ def setters(case: Case, built: Building) -> list[Invocation]:
 
 def _said(case: Case, event: int) -> Invocation | None:
     return case.log.asked(event)[0]
+
+
+def repost_flushed(case: Case, *, after_reset: bool = True) -> list[str]:
+    """What was only flushed is posted again; after_reset: as for `again`."""
+    work, qp = case.work, case.qp
+    ending = work.ending if work is not None else None
+    if qp is None or ending is None or ending.status is not WCStatus.WR_FLUSH_ERR:
+        return []
+    if case.send is not None and case.send.wqe is not None:
+        return commands.again(case, qp, case.send.wqe.wr, after_reset=after_reset)
+    wqe = case.receive.wqe if case.receive is not None else None
+    return [commands.post_recv(case, qp, wqe.wr)] if wqe is not None else []

@@ -1,9 +1,10 @@
 """Cures for memory that may not be touched, and names that are free."""
 
 from rdmalab.command import Invocation, Noun
-from rdmalab.doctor.fixes import memory_fixes, simple_fixes
+from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.lab import Lab
+from rdmalab.repair import commands
 from rdmalab.spec.access import Access
 from rdmalab.spec.profiles import RXE
 from rdmalab.spec.work import WROpcode
@@ -24,9 +25,9 @@ def corrected(lab: Lab, *sg: SGE) -> memory_fixes.MemoryFix:
 
 def test_a_name_that_nothing_has_and_one_that_is_free_again() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
-    assert simple_fixes.free_name(case_of(lab), Noun.MR, "A") == "A.mr2"
+    assert commands.free_name(case_of(lab), Noun.MR, "A") == "A.mr2"
     well(lab, "dereg_mr A.mr1")
-    assert simple_fixes.free_name(case_of(lab), Noun.MR, "A") == "A.mr1"
+    assert commands.free_name(case_of(lab), Noun.MR, "A") == "A.mr1"
 
 
 def test_only_what_is_wrong_is_changed() -> None:

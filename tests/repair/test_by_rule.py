@@ -1,8 +1,8 @@
 import pytest
 
 from rdmalab.command import Noun
+from rdmalab.repair.by_rule import USUAL
 from rdmalab.spec.states import ATTRIBUTES
-from rdmalab.verbs.suggestions import USUAL
 from tests.shell.talk import TRANSCRIPTS, Talk, sections
 from tests.shell.test_error_text import RESET, SETUPS
 

@@ -1,9 +1,9 @@
 """Lines that connect two ends, make one anew, say a message once more: they are carried out."""
 
 from rdmalab.command import Noun
-from rdmalab.doctor.fixes import reconnecting, simple_fixes
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
+from rdmalab.repair import commands
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well
 
@@ -19,7 +19,7 @@ def qp(lab: Lab, name: str) -> QueuePair:
 
 def test_two_that_did_not_know_each_other_are_connected_as_the_first_was() -> None:
     lab = lab_of("use rc_pair", SEND, pair="use rc_pair timeout=9 retry_cnt=3 path_mtu=1024")
-    lines = reconnecting.reconnect(case_of(lab, _WR), qp(lab, "A.qp0"), qp(lab, "B.qp1"))
+    lines = commands.reconnect(case_of(lab, _WR), qp(lab, "A.qp0"), qp(lab, "B.qp1"))
     assert lines[-1].startswith("connect A.qp0 B.qp1 path_mtu=1024 timeout=9 retry_cnt=3 ")
     for line in lines:
         well(lab, line)
@@ -33,13 +33,13 @@ def test_the_rights_of_both_ends_are_kept() -> None:
     for line in ("reset B.qp0", "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 "
                  "qp_access_flags=REMOTE_WRITE"):  # fmt: skip
         well(lab, line)
-    said = reconnecting.options(case_of(lab, _WR), ours, theirs)
+    said = commands.options(case_of(lab, _WR), ours, theirs)
     assert said["qp_access_flags"] == "REMOTE_WRITE|REMOTE_READ"
 
 
 def test_an_unusual_partition_is_said_move_by_move() -> None:
     lab = lab_of("use rc_pair", SEND, pair="pkey set B 1 0xffff")
-    lines = reconnecting.reconnect(case_of(lab, _WR), qp(lab, "A.qp0"), qp(lab, "B.qp0"),
+    lines = commands.reconnect(case_of(lab, _WR), qp(lab, "A.qp0"), qp(lab, "B.qp0"),
                                    None, {"pkey_index": "1"})  # fmt: skip
     for line in lines:
         well(lab, line)
@@ -50,8 +50,8 @@ def test_an_unusual_partition_is_said_move_by_move() -> None:
 def test_a_queue_pair_is_made_like_another() -> None:
     lab = lab_of(SEND)
     case = case_of(lab, _WR)
-    name = simple_fixes.free_name(case, Noun.QP, "B")
-    well(lab, reconnecting.create_like(case, qp(lab, "B.qp0"), name, qp_type="UC"))
+    name = commands.free_name(case, Noun.QP, "B")
+    well(lab, commands.create_like(case, qp(lab, "B.qp0"), name, qp_type="UC"))
     made = qp(lab, name)
     assert (name, made.qp_type.name, made.cap) == ("B.qp1", "UC", qp(lab, "B.qp0").cap)
 
@@ -64,9 +64,9 @@ def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
         assert case.send is not None
         assert case.send.wqe is not None
         wr, ours, theirs = case.send.wqe.wr, qp(lab, "A.qp0"), qp(lab, "B.qp0")
-        said = reconnecting.resend_to(case, ours, wr, theirs, after_reset=True)
+        said = commands.resend_to(case, ours, wr, theirs, after_reset=True)
         assert said[0] == receive
-        assert len(reconnecting.resend_to(case, ours, wr, theirs)) == 1
+        assert len(commands.resend_to(case, ours, wr, theirs)) == 1
 
 
 def test_the_other_end_is_said_by_name() -> None:
@@ -75,14 +75,14 @@ def test_the_other_end_is_said_by_name() -> None:
     case = case_of(lab, _WR)
     assert case.send is not None
     assert case.send.wqe is not None
-    (said,) = reconnecting.resend_to(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
+    (said,) = commands.resend_to(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
     assert said == write
 
 
 def test_a_message_of_any_kind_is_found() -> None:
     lab = lab_of(RECV, SEND)
     case = case_of(lab, _WR)
-    said = reconnecting.some_message(case, qp(lab, "A.qp0"), 16)
+    said = commands.some_message(case, qp(lab, "A.qp0"), 16)
     assert said == "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED"
-    empty = reconnecting.some_message(case, qp(lab, "A.qp0"), 0)
+    empty = commands.some_message(case, qp(lab, "A.qp0"), 0)
     assert "sg=" not in empty

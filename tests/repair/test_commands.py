@@ -6,8 +6,8 @@ from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.work_of_queues import newest_send
-from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.lab import Lab
+from rdmalab.repair import commands
 from rdmalab.spec.states import QPState
 from tests.labs import RECV, SEND, lab_of, well
 
@@ -37,7 +37,7 @@ def test_the_same_request_is_said_once_more(line: str) -> None:
     assert case.send is not None
     assert case.send.wqe is not None
     assert case.qp is not None
-    said = simple_fixes.post_send(case, case.qp, case.send.wqe.wr)
+    said = commands.post_send(case, case.qp, case.send.wqe.wr)
     well(lab, said)
     first, second = case.qp.sq.wqes[0], case.qp.sq.wqes[1]
     assert first.wr == second.wr
@@ -48,7 +48,7 @@ def test_what_is_changed_is_said_otherwise_or_not_at_all() -> None:
     assert case.send is not None
     assert case.send.wqe is not None
     assert case.qp is not None
-    said = simple_fixes.post_send(case, case.qp, case.send.wqe.wr, sg="A.mr0[0:8]", flags=None)
+    said = commands.post_send(case, case.qp, case.send.wqe.wr, sg="A.mr0[0:8]", flags=None)
     assert said == "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
 
 
@@ -60,7 +60,7 @@ def test_both_ends_are_brought_up_again(pair: str) -> None:
     case = case_of(lab)
     assert case.qp is not None
     mtu = lab.look("A.qp0.path_mtu")
-    for line in simple_fixes.bring_up_again(case, case.qp):
+    for line in commands.bring_up_again(case, case.qp):
         well(lab, line)
     assert {lab.look(f"{node}.qp0.state") for node in "AB"} == {QPState.RTS}
     assert lab.look("A.qp0.path_mtu") == lab.look("B.qp0.path_mtu") == mtu
@@ -72,9 +72,7 @@ def test_an_attribute_that_is_to_be_said_otherwise_is() -> None:
     lab = lab_of()
     case = case_of(lab)
     assert case.qp is not None
-    for line in simple_fixes.bring_up_again(
-        case, case.qp, {"rnr_retry": "2"}, {"min_rnr_timer": "5"}
-    ):
+    for line in commands.bring_up_again(case, case.qp, {"rnr_retry": "2"}, {"min_rnr_timer": "5"}):
         well(lab, line)
     assert (lab.look("A.qp0.rnr_retry"), lab.look("B.qp0.rnr_retry")) == (2, 7)
     assert lab.look("B.qp0.min_rnr_timer") == 5
@@ -86,10 +84,10 @@ def test_a_receive_is_offered_only_where_none_waits() -> None:
         assert case.send is not None
         assert case.send.wqe is not None
         assert case.qp is not None
-        said = simple_fixes.again(case, case.qp, case.send.wqe.wr)
+        said = commands.again(case, case.qp, case.send.wqe.wr)
         assert len(said) == many
         assert said[-1].startswith("post_send A.qp0")
-        said = simple_fixes.again(case, case.qp, case.send.wqe.wr, after_reset=True)
+        said = commands.again(case, case.qp, case.send.wqe.wr, after_reset=True)
         own = " wr_id=2" if many == 1 else ""  # the one that the reset takes away
         assert said[0] == f"post_recv B.qp0{own} sg=B.mr0[0:64]"
 
@@ -98,5 +96,5 @@ def test_room_on_a_shared_queue_is_made_there() -> None:
     lab = lab_of("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]", pair="use srq_pair")
     case = case_of(lab)
     assert case.peer is not None
-    assert simple_fixes.room(case, case.peer, 64) == "post_srq_recv B.srq0 sg=B.mr0[0:64]"
+    assert commands.room(case, case.peer, 64) == "post_srq_recv B.srq0 sg=B.mr0[0:64]"
     assert case.name(Noun.QP, "A", 99) == "A.qp#99"

@@ -1,0 +1,406 @@
+"""Command lines that a person would type, made from what was posted and what was set.
+
+No line names a thing that has no name; where that is not possible the line says numbers, as C does.
+"""
+
+import dataclasses
+from functools import reduce
+from operator import or_
+from typing import Any, Protocol
+
+from rdmalab.command import CallArguments, Noun, Thing
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
+from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.session.names import Names
+from rdmalab.spec.access import Access
+from rdmalab.spec.states import ATTRIBUTES, BRING_UP_MOVES, MOVES, MTU, QPState, QPType, fields_of
+from rdmalab.spec.work import READ_BY_SOME, WORK, SendFlags, WROpcode
+from rdmalab.views import fmt
+from rdmalab.wire.headers import GRH
+from rdmalab.wire.packet import gid_text
+from rdmalab.world.relations import partner_of, peer_of
+from rdmalab.world.world import World
+
+Attributes = CallArguments
+
+
+class Place(Protocol):
+    """The world and the names that lines are made in; a Case of the doctor is one."""
+
+    @property
+    def world(self) -> World: ...
+
+    @property
+    def names(self) -> Names: ...
+
+    def name(self, noun: Noun, node: str, number: int) -> str:
+        """`A.qp0`, or node, kind and number of a thing without a name."""
+
+    def qp_name(self, qp: QueuePair) -> str:
+        """The name of a queue pair, `A.qp0`."""
+
+    def shared_by(self, target: QueuePair) -> SharedReceiveQueue | None:
+        """The SRQ that messages to a queue pair take their receives from; None: its own queue."""
+
+
+# --------------------------------------------------------------------------- work requests
+def sge_words(place: Place, node: str, sge: SGE) -> str:
+    """`A.mr0[0:64]` where its key is that of a region, else `{addr=… length=… lkey=…}`."""
+    for number, mr in place.world.nodes[node].mrs.items.items():
+        if mr.lkey == sge.lkey and mr.iova <= sge.addr:
+            start = sge.addr - mr.iova
+            return f"{place.name(Noun.MR, node, number)}[{start}:{start + sge.length}]"
+    return f"{{addr={sge.addr:#x} length={sge.length} lkey={sge.lkey:#x}}}"
+
+
+def post_recv(place: Place, qp: QueuePair, wr: RecvWR, **changed: object) -> str:
+    """Post this receive (once more) on a queue pair, or on the SRQ that it takes them from."""
+    if (srq := place.shared_by(qp)) is not None:
+        return post_srq_recv(place, qp.node, srq.number, wr, **changed)
+    said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(place, qp.node, s) for s in wr.sg)}
+    return line("post_recv", place.qp_name(qp), {**said, **changed})
+
+
+def post_srq_recv(place: Place, node: str, srq: int, wr: RecvWR, **changed: object) -> str:
+    """Post this receive on a shared receive queue."""
+    said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(place, node, s) for s in wr.sg)}
+    return line("post_srq_recv", place.name(Noun.SRQ, node, srq), {**said, **changed})
+
+
+def post_send(place: Place, qp: QueuePair, wr: SendWR, **changed: object) -> str:
+    """Post this send once more; `changed`: keys with another value, None: left out."""
+    sg = ",".join(sge_words(place, qp.node, s) for s in wr.sg)
+    said: CallArguments = {
+        "wr_id": wr.wr_id,
+        "opcode": fmt.member(wr.opcode, WROpcode),
+        "sg": sg,
+        "flags": fmt.flags(int(wr.flags), SendFlags) if wr.flags else None,
+        **_said_fields(place, qp, wr),
+    }
+    return line("post_send", place.qp_name(qp), {**said, **changed})
+
+
+_HEXADECIMAL = ("remote_addr", "rkey", "remote_qkey", "imm_data", "invalidate_rkey")
+_BY_NAME = {"ah": Noun.AH, "mw": Noun.MW, "bind_mr": Noun.MR}
+_SAID_APART = ("wr_id", "opcode", "sg", "flags", "num_sge", "rest", "next")
+_OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
+
+
+def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
+    """A field that this opcode, or this type of queue pair, does not read."""
+    if name in _OF_DATAGRAMS:
+        return qp.transport.connected
+    if name == "remote_srqn":
+        return not qp.transport.names_srq and qp.qp_type is not QPType.XRC_SEND
+    row = WORK.get(wr.opcode)
+    return row is not None and name in READ_BY_SOME - row.reads
+
+
+def _said_fields(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
+    """What else was set in a work request."""
+    said = _remote_words(place, qp, wr)
+    for field in dataclasses.fields(wr):
+        name, value = field.name, getattr(wr, field.name)
+        if name in _SAID_APART or value == field.default or value is None:
+            continue
+        if (name in ("remote_addr", "rkey") and "remote" in said) or _is_idle(qp, wr, name):
+            continue
+        if name in _BY_NAME:
+            said[name] = place.name(_BY_NAME[name], qp.node, value)
+        elif name in _HEXADECIMAL:
+            said[name] = hex(value)
+        elif name == "bind_access":
+            said[name] = fmt.flags(int(value), Access)
+        else:
+            said[name] = getattr(value, "name", value)
+    return said
+
+
+def _remote_words(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
+    """`remote=B.mr0[100]`, where the key is that of a region of the peer."""
+    peer = peer_of(place.world, qp)
+    mrs = place.world.nodes[peer.node].mrs.items if peer is not None and wr.rkey else {}
+    for number, mr in mrs.items():
+        if mr.rkey == wr.rkey and 0 <= wr.remote_addr - mr.iova <= mr.length and peer is not None:
+            name = place.name(Noun.MR, peer.node, number)
+            return {"remote": f"{name}[{wr.remote_addr - mr.iova}]"}
+    return {}
+
+
+def free_name(place: Place, noun: Noun, node: str) -> str:
+    """A name that nothing has: `A.ah1`."""
+    return place.names.first_free(f"{node}.{noun}")
+
+
+def line(verb: str, name: str, said: CallArguments) -> str:
+    """A command as it is typed; arguments that are None or empty are left out."""
+    keys = [f"{key}={value}" for key, value in said.items() if value not in (None, "")]
+    return " ".join([verb, name, *keys])
+
+
+# --------------------------------------------------------------------------- connections
+def bring_up_again(place: Place, qp: QueuePair, ours: Attributes | None = None,
+           theirs: Attributes | None = None) -> list[str]:  # fmt: skip
+    """Reset a queue pair and its peer and bring both up again, with the same attributes.
+
+    ours, theirs: attributes to change. The receives of both are discarded: post them again.
+    """
+    peer = partner_of(place.world, qp)
+    peer = None if peer is qp else peer  # connected to its own address
+    ends = [(qp, ours or {})] + ([(peer, theirs or {})] if peer is not None else [])
+    # always in the same order, so that two cures of one connection say the same lines
+    ends.sort(key=lambda end: (end[0].node, end[0].number))
+    lines = [_down(place, q) for q, _ in ends if q.state is not QPState.RESET]
+    if peer is not None and (options := _in_common(place, ends)) is not None:
+        both = " ".join(place.qp_name(q) for q, _ in ends)
+        return [*lines, line("connect", both, options)]
+    return lines + [move(place, q, now, to, said) for now, to in BRING_UP_MOVES for q, said in ends]
+
+
+_OPTIONS = (
+    "path_mtu", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic",
+    "max_dest_rd_atomic", "qp_access_flags",
+)  # fmt: skip
+_PLAIN = {"pkey_index": "0", "port_num": "1"}
+
+
+def _in_common(place: Place, ends: list[tuple[QueuePair, Attributes]]) -> Attributes | None:
+    """The options of `connect`; None if it cannot set them: the ends differ, or a rare value."""
+    options: Attributes = {}
+    for qp, changed in ends:
+        needed = fields_of(reduce(or_, (MOVES[qp.qp_type, *p].required for p in BRING_UP_MOVES)))
+        said = {name: attribute(place, qp, name) for name in needed if name in _ALL_SAID} | changed
+        peer = next(q for q, _ in ends if q is not qp)
+        usual = {"ah_attr": peer.node, "dest_qp_num": place.qp_name(peer), "rq_psn": "0",
+                 "sq_psn": "0", **_PLAIN}  # fmt: skip
+        if any(said.get(name, value) != value for name, value in usual.items()):
+            return None
+        for name in _OPTIONS:
+            if name in said and options.setdefault(name, said[name]) != said[name]:
+                return None
+    return options
+
+
+def move(place: Place, qp: QueuePair, now: QPState, to: QPState, changed: Attributes) -> str:
+    """One `modify_qp` with all that it requires, with the values that the queue pair had before."""
+    required = MOVES[qp.qp_type, now, to].required
+    said = {
+        name: attribute(place, qp, name)
+        for name, row in ATTRIBUTES.items()
+        if row.mask & required and name not in _ALTERNATE
+    }
+    said |= {name: value for name, value in changed.items() if ATTRIBUTES[name].mask & required}
+    if said.get("ah_attr") in place.world.nodes:
+        said["ah"] = said.pop("ah_attr")
+    return line("modify_qp", f"{place.qp_name(qp)} state={to.name}", said)
+
+
+_ALTERNATE = ("alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "qp_state")
+_ALL_SAID = tuple(name for name in ATTRIBUTES if name not in _ALTERNATE)
+
+
+def attribute(place: Place, qp: QueuePair, name: str) -> str:
+    """One attribute of the queue pair, in the syntax of `modify_qp`.
+
+    A queue pair in RESET gets the value of its peer.
+    """
+    peer = partner_of(place.world, qp)
+    if qp.path is None and peer is not None:
+        if name == "ah_attr":
+            return peer.node
+        qp = qp if name == "dest_qp_num" else peer
+    if name == "dest_qp_num" and peer is not None:
+        return place.qp_name(peer)
+    return "0" if name in ("rq_psn", "sq_psn") else _value(place, name, getattr(qp.attr, name))
+
+
+def _value(place: Place, name: str, value: Any) -> str:
+    if isinstance(value, AhAttr):
+        return address_words(place, value)
+    if name == "path_mtu":
+        return str(MTU(value).octets) if value in tuple(MTU) else str(value)
+    if name == "qp_access_flags":
+        return fmt.flags(int(value or 0), Access)
+    return hex(value or 0) if name == "qkey" else str(int(value or 0))
+
+
+def address_words(place: Place, av: AhAttr) -> str:
+    """The node whose address it is, else `{is_global=1 dgid=… sgid_index=1 port_num=1}`."""
+    for node, hca in place.world.nodes.items():
+        if ah_attr_of(hca) == av:
+            return node
+    parts = []
+    for field in dataclasses.fields(av):
+        value = getattr(av, field.name)
+        if value:
+            parts.append(f"{field.name}={gid_text(value) if field.name == 'dgid' else value}")
+    return "{" + " ".join(parts) + "}"
+
+
+def needs_receive(wr: SendWR) -> bool:
+    """Whether a message of it takes a receive at the peer."""
+    row = WORK.get(wr.opcode)
+    return row is not None and row.consumes_receive
+
+
+def again(
+    place: Place, qp: QueuePair, wr: SendWR, *, after_reset: bool = False, **changed: object
+) -> list[str]:
+    """The same message once more, with a receive for it where it needs one and none waits.
+
+    after_reset: the peer's own receives were lost by a reset before.
+    """
+    line, peer = post_send(place, qp, wr, **changed), peer_of(place.world, qp)
+    if peer is None or not _lacks_receive(peer, wr, after_reset=after_reset):
+        return [line]
+    length = sum(sge.length for sge in wr.sg)
+    fitting = [w.wr for w in list(peer.rq.wqes)[:1] if w.length >= length]  # the reset takes it
+    return [post_recv(place, peer, fitting[0]) if fitting else room(place, peer, length), line]
+
+
+def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
+    """Whether a message takes a receive at a peer that has none then."""
+    waits = peer.source.wqes and not (after_reset and not peer.shares_receives)
+    return needs_receive(wr) and not waits
+
+
+def room(place: Place, qp: QueuePair, length: int) -> str:
+    """Post a receive of so many bytes, in the first region of its queue's domain that takes it."""
+    found = piece(place, qp.node, (place.shared_by(qp) or qp).pd, length)
+    return post_recv(place, qp, RecvWR(sg=found), **({"wr_id": None} if found else {}))
+
+
+# --------------------------------------------------------------------------- two ends
+def reconnect(
+    place: Place,
+    qp: QueuePair,
+    peer: QueuePair,
+    ours: Attributes | None = None,
+    theirs: Attributes | None = None,
+) -> list[str]:
+    """Reset these two and connect them with each other, as the first was connected.
+
+    ours, theirs: attributes to change. The receives of both are discarded: post them again.
+    """
+    ends = [
+        (one, {"pkey_index": str(one.attr.pkey_index or 0), "ah_attr": two.node, "dest_qp_num":
+               place.qp_name(two), **options(place, qp, peer), **(changed or {})})
+        for one, two, changed in ((qp, peer, ours), (peer, qp, theirs))
+    ]  # fmt: skip
+    lines = [_down(place, one) for one, _ in ends if one.state is not QPState.RESET]
+    if all(said["pkey_index"] == "0" for _, said in ends):
+        both = f"{place.qp_name(qp)} {place.qp_name(peer)}"
+        return [*lines, line("connect", both, options(place, qp, peer))]
+    moves = [move(place, q, now, to, said) for now, to in BRING_UP_MOVES for q, said in ends]
+    return lines + moves
+
+
+def _down(place: Place, qp: QueuePair) -> str:
+    return f"modify_qp {place.qp_name(qp)} state=RESET"
+
+
+def options(place: Place, *ends: QueuePair) -> Attributes:
+    """What both are to agree on: as the first that knows says it, with the rights of all."""
+    model = next((qp for qp in ends if qp.path is not None), None)
+    if model is None:
+        return {}
+    needed = fields_of(
+        reduce(or_, (MOVES[model.qp_type, *pair].required for pair in BRING_UP_MOVES))
+    )
+    said = {name: attribute(place, model, name) for name in _OPTIONS if name in needed}
+    if "qp_access_flags" in said:
+        said["qp_access_flags"] = fmt.flags(
+            reduce(or_, (int(qp.attr.qp_access_flags or 0) for qp in ends)), Access
+        )
+    return said
+
+
+def join(place: Place, qp: QueuePair, peer: str) -> list[str]:
+    """Connect a queue pair to one that was just made, with all that it had agreed before."""
+    lines = [] if qp.state is QPState.RESET else [_down(place, qp)]
+    return [*lines, line("connect", f"{place.qp_name(qp)} {peer}", options(place, qp))]
+
+
+def create_like(place: Place, qp: QueuePair, name: str, **changed: object) -> str:
+    """Make a queue pair with the parts and sizes of another."""
+    parts = {"pd": (Noun.PD, qp.pd), "send_cq": (Noun.CQ, qp.send_cq),
+             "recv_cq": (Noun.CQ, qp.recv_cq), "srq": (Noun.SRQ, qp.srq)}  # fmt: skip
+    said: Attributes = {"qp_type": qp.qp_type.name}
+    said |= {key: place.name(noun, qp.node, n) for key, (noun, n) in parts.items() if n}
+    sizes = {field.name: getattr(qp.cap, field.name) for field in dataclasses.fields(qp.cap)}
+    said |= {key: size for key, size in sizes.items() if not (qp.srq and "recv" in key)}
+    return line("create_qp", name, {**said, "sq_sig_all": int(qp.sq_sig_all), **changed})
+
+
+# --------------------------------------------------------------------------- messages
+def resend_to(place: Place, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
+              after_reset: bool = False, **changed: object) -> list[str]:  # fmt: skip
+    """The same message to this peer, with a receive where it takes one and none waits.
+
+    after_reset: a reset took the receives of the peer; the first of them is posted again.
+    """
+    line = post_send(place, qp, wr, **{**_named(place, wr, peer), **changed})
+    if peer is None or not _lacks_receive(peer, wr, after_reset=after_reset):
+        return [line]
+    length = sum(sge.length for sge in wr.sg)
+    fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
+    receive = post_recv(place, peer, fitting[0]) if fitting else room_for(place, peer, wr, length)
+    return [receive, line]
+
+
+def _named(place: Place, wr: SendWR, peer: QueuePair | None) -> Attributes:
+    """What a work request says of the other end in numbers, by name."""
+    if peer is None:
+        return {}
+    if wr.remote_qpn == peer.number and not peer.transport.connected:
+        return {"remote_qpn": place.qp_name(peer)}
+    for mr in place.world.nodes[peer.node].mrs.items.values():
+        start = wr.remote_addr - mr.iova
+        if mr.rkey == wr.rkey != 0 and 0 <= start <= mr.length:
+            name = place.name(Noun.MR, peer.node, mr.number)
+            return {"remote": f"{name}[{start}]", "remote_addr": None, "rkey": None}
+    return {}
+
+
+def overhead(qp: QueuePair) -> int:
+    """Bytes that a receive has before the message: a datagram's routing header."""
+    return 0 if qp.transport.connected else GRH.LENGTH
+
+
+def room_for(place: Place, qp: QueuePair, wr: SendWR, length: int) -> str:
+    """Post a receive for this message, with its number."""
+    found = piece(place, qp.node, qp.pd, length + overhead(qp))
+    return post_recv(place, qp, RecvWR(wr.wr_id, found))
+
+
+def piece(place: Place, node: str, pd: int, length: int) -> list[SGE]:
+    """So many bytes of the first region of a domain that takes them; none if there is none."""
+    for mr in place.world.nodes[node].mrs.items.values():
+        if mr.pd == pd and mr.access & Access.LOCAL_WRITE and mr.length >= length:
+            return [SGE(mr.iova, length or 1, mr.lkey)]
+    return []
+
+
+def receive_at(place: Place, name: str, pd: Thing, length: int, wr_id: int) -> str:
+    """Post a receive on an SRQ, or on a queue pair that was just made, of this domain."""
+    found = piece(place, pd.node, pd.number, length)
+    sg = ",".join(sge_words(place, pd.node, each) for each in found)
+    thing = place.names.find(name)
+    shared = thing is not None and thing.noun is Noun.SRQ
+    verb = "post_srq_recv" if shared else "post_recv"
+    return line(verb, name, {"wr_id": wr_id, "sg": sg})
+
+
+def some_message(place: Place, qp: QueuePair, length: int) -> str:
+    """A SEND of so many bytes at most, of whatever region there is, with a number of its own."""
+    regions = place.world.nodes[qp.node].mrs.items.values()
+    found = [SGE(mr.iova, min(length, mr.length), mr.lkey) for mr in regions if mr.pd == qp.pd]
+    said = {
+        "wr_id": qp.sq.posted + 1,
+        "opcode": "SEND",
+        "sg": sge_words(place, qp.node, found[0]) if found and length else "",
+        "flags": "SIGNALED",
+    }
+    return line("post_send", place.qp_name(qp), said)
