@@ -1,4 +1,4 @@
-"""What the doctor answers, as far as faces need to know it before they show one.
+"""Answers of the doctor, as far as faces need to know them before they show one.
 
 The doctor itself is imported when it is first asked: its checks and their table take 50 ms.
 """

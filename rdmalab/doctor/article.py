@@ -1,4 +1,4 @@
-"""What `explain` shows of a cause: its rule, what it leads to, and the warnings about it."""
+"""Articles of `explain` about causes: the rule, its consequences, the warnings about it."""
 
 from functools import partial
 

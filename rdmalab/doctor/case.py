@@ -82,7 +82,7 @@ class Case:
 
     @property
     def queue_of_subject(self) -> Thing:
-        """What it is about: of a call its queue pair, if it has one."""
+        """The thing of the subject; of a call its queue pair, if it has one."""
         is_call = self.subject.sort is Sort.CALL and self.qp is not None
         return Thing(Noun.QP, *self.subject.thing[1:]) if is_call else self.subject.thing
 
@@ -160,7 +160,7 @@ class Case:
 
     @cached_property
     def unanswered(self) -> Unanswered | None:
-        """What became of the packets of a send that is not known to have arrived."""
+        """The fate of the packets of a send that is not known to have arrived."""
         if self.send is None:
             return None
         return unanswered(self.session, self.send, asked=self.asked)
@@ -224,7 +224,7 @@ class Case:
 
     @cached_property
     def future(self) -> Future:
-        """What becomes of the subject without a new call, from a run on a branch of the session."""
+        """The outcome of the subject without a new call, from a run on a branch of the session."""
         return look_ahead(self.session, self.subject, log=self.log)
 
     def _is(self, *sorts: Sort) -> bool:

@@ -26,7 +26,7 @@ from rdmalab.spec.causes import CauseRow, cause_rows
 def blocking(
     case: Case, *evidence: Evidence, cure: Fix | None = None, since: int | None = None
 ) -> Finding:
-    """What ended the subject, or prevents its progress.
+    """A finding that says why the subject ended, or does not go on.
 
     The verdict is WAIT if the subject still succeeds without a new call. Otherwise it is FAIL; if
     the user did not ask about it, only WARN, as the next command may correct it.

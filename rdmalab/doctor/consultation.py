@@ -102,7 +102,7 @@ def chain_of(
 
 
 def _look(log: Log, question: Node | None, found: Sequence[Subject], moment: Moment) -> list[Look]:
-    """What is asked about, as it was at a moment; nothing where it was not there yet."""
+    """The findings for the subjects as they were at a moment; [] where they did not exist yet."""
     session = log.session
     with visit(log, moment.event) as then:
         if moment.why is not Why.NOW:
@@ -116,7 +116,7 @@ def _look(log: Log, question: Node | None, found: Sequence[Subject], moment: Mom
 def _subjects_then(
     session: Session, log: Log, question: Node | None, found: Sequence[Subject]
 ) -> Sequence[Subject]:
-    """What the question meant then, where its name meant the same thing."""
+    """The subjects of the question at that moment; [] where its name meant another thing."""
     try:
         then = subjects(session, log, question)
     except NotUnderstood:

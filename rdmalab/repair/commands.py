@@ -14,6 +14,7 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.session.names import Names
+from rdmalab.session.session import Session
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, BRING_UP_MOVES, MOVES, MTU, QPState, QPType, fields_of
 from rdmalab.spec.work import READ_BY_SOME, WORK, SendFlags, WROpcode
@@ -28,6 +29,8 @@ Attributes = CallArguments
 
 class Place(Protocol):
     """The world and the names that lines are made in; a Case of the doctor is one."""
+
+    session: Session
 
     @property
     def world(self) -> World: ...
@@ -99,7 +102,7 @@ def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
 
 
 def _said_fields(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
-    """What else was set in a work request."""
+    """The other fields that were set in a work request."""
     said = _remote_words(place, qp, wr)
     for field in dataclasses.fields(wr):
         name, value = field.name, getattr(wr, field.name)
@@ -302,7 +305,7 @@ def _down(place: Place, qp: QueuePair) -> str:
 
 
 def options(place: Place, *ends: QueuePair) -> Attributes:
-    """What both are to agree on: as the first that knows says it, with the rights of all."""
+    """Attributes for both ends, as the first connected one has them, with the rights of all."""
     model = next((qp for qp in ends if qp.path is not None), None)
     if model is None:
         return {}
@@ -351,7 +354,7 @@ def resend_to(place: Place, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *
 
 
 def _named(place: Place, wr: SendWR, peer: QueuePair | None) -> Attributes:
-    """What a work request says of the other end in numbers, by name."""
+    """The fields of a work request that name the other end, by name instead of number."""
     if peer is None:
         return {}
     if wr.remote_qpn == peer.number and not peer.transport.connected:

@@ -99,7 +99,7 @@ def _part(log: Log, path: Path, thing: Thing, rest: list[str | Index]) -> None:
 
 
 def _instead(log: Log, path: Path, thing: Thing, word: str = "") -> str:
-    """What can be asked of this object."""
+    """The hint that names a question to this object."""
     name = f"{path.steps[0]}.{path.steps[1]}"
     if thing.noun is Noun.MR:
         return f"write {name} or {name}[0:64]"

@@ -47,7 +47,7 @@ _UP = (QPState.RTR, QPState.RTS, QPState.SQD)
 
 
 def subjects(session: Session, log: Log, question: Node | None) -> list[Subject]:
-    """What is asked about, the worst first; NotUnderstood if it names no subject."""
+    """The subjects of a question, the worst first; NotUnderstood if it names none."""
     if question is None:
         return list(suspects(session, log, lambda _thing: True))[:MOST]
     if not isinstance(question, Path):
@@ -120,7 +120,7 @@ def _used_afterwards(session: Session, log: Log, thing: Thing) -> list[Subject]:
 
 
 def _gone(thing: Thing, index: Index | None) -> Subject:
-    """What is asked about a destroyed object: what it was is known at its last moment only."""
+    """The subjects of a destroyed object, as at its last moment."""
     start = index.start if index is not None else 0
     stop = index.stop if index is not None and index.stop is not None else start + 1
     sort = {Noun.CQ: Sort.CQ, Noun.MR: Sort.BYTES, Noun.PROGRAM: Sort.PROGRAM}
@@ -244,7 +244,7 @@ def _memory(session: Session, log: Log, thing: Thing, path: Path) -> list[Subjec
 
 
 _USED = {Noun.PD, Noun.MR, Noun.MW, Noun.AH, Noun.XRCD, Noun.TD, Noun.FLOW}
-"""What requests and objects use, and what has no work of its own."""
+"""Nouns of objects that others use and that have no work of their own."""
 _NEWEST = {"wr": newest_send, "recv_wr": newest_receive}
 _OF_NOUN: dict[Noun, Callable[[Session, Log, Thing, Path], list[Subject]]] = {
     Noun.QP: _queue_pair,

@@ -270,7 +270,7 @@ def _found(case: Case, early: Early, evidence: list[Evidence], cure: Fix) -> Fin
 
 
 def _after_wait(case: Case, early: Early, message: Message) -> Fix:
-    """What was to be waited for is there now: the same once more."""
+    """The same message again: the bytes that it had to wait for are there now."""
     qp = find_qp(case.world, message.thing.node, message.thing.number)
     if early.came is None or qp is None:
         return Fix(program=_PROGRAM)

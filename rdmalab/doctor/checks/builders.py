@@ -184,7 +184,7 @@ def _is_too_long(case: Case, batch: Batch) -> bool:
 
 
 def _ending(batch: Batch, refusal: Call | None) -> list[Evidence]:
-    """What became of the batch."""
+    """Evidence: the end of the batch."""
     many = fmt.count(len(batch.built), "work request")
     if refusal is not None:
         answer = f"wr_complete returned {errno_name(refusal.errno)}: {refusal.message}"

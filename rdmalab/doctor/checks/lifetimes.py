@@ -180,7 +180,7 @@ def lent_buffer_reused(case: Case, content: Content) -> Finding:
 
 
 def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
-    """What a READ fetched to where these bytes lie."""
+    """The bytes of the owner that a READ fetched to this place; None if it was no READ."""
     wr = message.wqe.wr
     read = Send(case.session, message.subject, case.log)
     owner = peer_of(case.world, read.qp) if read.qp is not None else None
@@ -206,7 +206,7 @@ def _offered_at(case: Case, read: Send, posted: int) -> int | None:
 
 
 def _writes(case: Case, loan: _Loan) -> list[Record]:
-    """What the owner's program wrote there while it was lent."""
+    """The writes of the owner's program there while it was lent."""
     return [
         record
         for record in case.log.of(Kind.HOST_WROTE, loan.owner.node)

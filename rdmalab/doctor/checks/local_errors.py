@@ -101,7 +101,7 @@ def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
 
 
 class Memory(NamedTuple):
-    """What a work request does with its buffers, and who does it."""
+    """A use of buffers by a work request, and the adapter that uses them."""
 
     wr: SendWR | RecvWR
     rights: int
@@ -161,7 +161,7 @@ def _stale(posted: int | None, gone: list[tuple[int, key_lookup.Gone]]) -> Fix |
 
 
 def _statuses(case: Case) -> tuple[WCStatus | None, ...]:
-    """What a denied buffer ends with on this device."""
+    """The status that a denied buffer ends with on this device."""
     if case.send is not None:
         return WCStatus.LOC_PROT_ERR, case.profile.unknown_lkey_status
     return WCStatus.LOC_PROT_ERR, case.profile.refusals["receive-denied"].status
@@ -192,7 +192,7 @@ def _loc_prot_cure(case: Case, qp: QueuePair, memory: Memory) -> Fix | None:
 
 
 def _message(case: Case) -> list[str]:
-    """What it was taken for, once more."""
+    """The line that posts the receive again."""
     message = case.message
     sender = find_qp(case.world, *message.thing[1:]) if message is not None else None
     if message is None or sender is None:
@@ -227,7 +227,7 @@ def _ah(case: Case, wqe: SendWqe) -> Thing:
 
 
 def _handle(case: Case, wqe: SendWqe, qp: QueuePair) -> Evidence | None:
-    """What is wrong with the address handle."""
+    """Evidence against the address handle."""
     handle, ah = _living(case, wqe), _ah(case, wqe)
     name = case.names.of(ah)
     if handle is None:

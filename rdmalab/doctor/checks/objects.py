@@ -53,7 +53,7 @@ def _move(asked: ModifyCall) -> str:
 
 
 def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
-    """What would have been right."""
+    """The requirements of the move that was asked for, as evidence."""
     return [fact(text) for text in takes(case, asked, rule)]
 
 
@@ -157,7 +157,7 @@ def memlock(case: Case, call: Call) -> Finding:
 
 
 def _memlock_cure(case: Case, room: int) -> Fix:
-    """What still may be locked; more is a matter of the system."""
+    """The call with the bytes that may still be locked; more is a matter of the system."""
     given = arguments(case, ("reg_mr", "reg_mr_iova"))
     length = room // PAGE * PAGE - (given.get("addr") or 0) % PAGE
     if not given or not 0 < length < given["length"]:

@@ -192,7 +192,7 @@ def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
 
 
 def _of_send(case: Case) -> Finding:
-    """What came back."""
+    """The finding for a compare-and-swap, from the value that came back."""
     send = case.send
     if send is None or send.wqe is None or send.wqe.op is not Op.COMPARE_SWAP:
         return NA
@@ -333,7 +333,7 @@ def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
 
 
 def _filled(case: Case, message: Message) -> list[Record]:
-    """What was written at the sender before the packet left, oldest first."""
+    """Writes at the sender before the packet left, oldest first."""
     node = message.thing.node
     wrote = case.log.of(Kind.HOST_WROTE, node) + case.log.of(Kind.MEMORY_WRITTEN, node)
     return sorted((each for each in wrote if rec.event_of(each) < message.sent), key=rec.event_of)

@@ -326,7 +326,7 @@ def _lost(case: Case) -> tuple[int | None, Cqe | None]:
 
 
 def _full(case: Case, number: int, event: int) -> Evidence:
-    """What lay there when it happened."""
+    """Evidence: the completions on the queue when it overflowed."""
     thing = Thing(Noun.CQ, case.node, number)
     before = [event_of(r) for r in case.log.about(Kind.CQE_ADDED, thing) if event_of(r) <= event]
     cq = case.hca.cqs.items.get(number)
@@ -385,7 +385,7 @@ def unacked_events(case: Case) -> Finding:
 
 
 def _destroyed(case: Case) -> Thing | None:
-    """What the program, or the call, wants to destroy and cannot."""
+    """The thing that the program, or the call, wants to destroy and cannot."""
     program = case.program
     if program is not None and program.state is ProgramState.WAITING and program.wants is not None:
         rule, thing = program.wants

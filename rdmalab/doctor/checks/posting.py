@@ -1,10 +1,9 @@
-"""What was never posted, or was refused when it was."""
+"""Work that was never posted, or whose post was refused."""
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
-from rdmalab.command import CallArguments, Noun, RecordKind
+from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Call, Case, QueuePair, Sort
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
 from rdmalab.doctor.evidence import posting_calls
@@ -12,18 +11,16 @@ from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.evidence.work_requests import post_kind
 from rdmalab.doctor.fixes import memory_fixes, reposting
 from rdmalab.doctor.fixes.changed_calls import corrected
-from rdmalab.grammar.format import value_text
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.repair import commands
+from rdmalab.repair.bring_up import lines_to_rts
 from rdmalab.spec.records import Kind, Record, event_of, new_state_of, wqe_of
 from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WORK, SendFlags, WROpcode
 from rdmalab.views import fmt
-from rdmalab.world.relations import find_qp, peer_of
+from rdmalab.world.relations import find_qp
 
 
 @check("not-posted")
@@ -44,7 +41,7 @@ def not_posted(case: Case) -> Finding:
 
 
 def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
-    """What was posted instead."""
+    """Evidence: the wr_ids that were posted."""
     name, asked = case.names.of(case.subject.thing), fmt.wr(case.subject.wr_id)
     if not posts:
         event = case.log.created(case.subject.thing)
@@ -154,7 +151,7 @@ def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
     if qp.sq.early:
         return _of_early(case, qp, qp.sq.early[-1])
     evidence = _refusal_evidence(case, call, qp)
-    lines = way_up(case, qp)
+    lines = lines_to_rts(case, qp)
     if not lines and not qp.state_row.starts_sends:
         program = "bring it up to RTS, and post then"
         return fail(*evidence, cure=Fix(program=program), since=call.event)
@@ -181,7 +178,7 @@ def _of_early(case: Case, qp: QueuePair, wr: SendWR) -> Finding:
     refusal = _refusal_evidence(case, refused[-1], qp) if refused else []
     kept = fact(f"this device left {fmt.wr(wr.wr_id)} in the ring all the same: the next post "
                 "that is accepted starts it")  # fmt: skip
-    lines = [*way_up(case, qp), *_ring(case, qp)]
+    lines = [*lines_to_rts(case, qp), *_ring(case, qp)]
     cure = Fix(lines) if lines else Fix(program="post once more, as soon as it is in RTS")
     return fail(*refusal, kept, cure=cure)
 
@@ -345,85 +342,3 @@ def _inline_opcode_cure(case: Case, lists: list[CallArguments]) -> Fix:
         for wr in lists[first:]
     ]
     return Fix([memory_fixes.rephrased(case, call.invocation, wr=posted)])
-
-
-_MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
-_SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}
-
-
-def way_up(case: Case, qp: QueuePair) -> list[str]:
-    """The lines that bring it to RTS, and its peer too if that is not up.
-
-    [] if its peer is not known.
-    """
-    if qp.state not in BRING_UP[:-1]:
-        return []
-    if not qp.transport.connected:
-        return _alone(case, qp)
-    peer = partner(case, qp)
-    if peer is None:
-        return []
-    name, other = case.qp_name(qp), case.qp_name(peer)
-    if peer.state in (QPState.RTR, QPState.RTS):
-        options = _as_peer_has_it(qp, peer)
-        return [] if options is None else [f"to_rts {name} {other}{_said(case, options)}"]
-    fresh = [f"modify_qp {n} state=RESET" for n, q in ((name, qp), (other, peer))
-             if q.state is not QPState.RESET]  # fmt: skip
-    return [*fresh, f"connect {name} {other}"]
-
-
-def partner(case: Case, qp: QueuePair) -> QueuePair | None:
-    """Its peer, the queue pair that has it as its peer, or the only unconnected one."""
-    known = peer_of(case.world, qp)
-    if known is not None:
-        return known
-    others = [q for hca in case.world.nodes.values() for q in hca.qps.items.values() if q is not qp]
-    connected_to_it = [q for q in others if peer_of(case.world, q) is qp]
-    free = [q for q in others if q.path is None and q.node != qp.node and _fits(qp, q)]
-    found = connected_to_it or free
-    return found[0] if len(found) == 1 else None
-
-
-def _fits(qp: QueuePair, other: QueuePair) -> bool:
-    """The same service, and one of the two can send what the other takes."""
-    own, theirs = TRANSPORTS[qp.qp_type], TRANSPORTS[other.qp_type]
-    return own.service is theirs.service and own.sends <= theirs.receives
-
-
-def _as_peer_has_it(qp: QueuePair, peer: QueuePair) -> dict[str, int] | None:
-    """What both ends must agree on, as to_rts takes it; None where it cannot say it."""
-    psn = peer.resp.psn
-    if qp.state is not QPState.RTR and psn != peer.req.psn:
-        return None
-    said = {"psn": psn, "path_mtu": int(peer.attr.path_mtu or 0)}
-    if peer.state is QPState.RTS:
-        said |= {name: getattr(peer.attr, name) for name in _MIRRORED}
-        said |= {own: getattr(peer.attr, theirs) for own, theirs in _SWAPPED.items()}
-    if peer.attr.qp_access_flags:
-        said["qp_access_flags"] = int(peer.attr.qp_access_flags)
-    return said
-
-
-def _said(case: Case, options: dict[str, int]) -> str:
-    """The options that differ from the defaults of to_rts."""
-    kind = next(p.kind for p in case.session.vocabulary["to_rts"].parameters if p.name == "options")
-    assert isinstance(kind, RecordKind)
-    usual = {field.name: field for field in kind.fields}
-    return "".join(
-        f" {name}={value_text(value, usual[name].kind)}"
-        for name, value in options.items()
-        if usual[name].default != value
-    )
-
-
-def _alone(case: Case, qp: QueuePair) -> list[str]:
-    """UD and RAW_PACKET, which have no peer. A missing Q_Key is that of the other queue pairs."""
-    keys = [q.attr.qkey for hca in case.world.nodes.values() for q in hca.qps.items.values()
-            if q.qp_type is qp.qp_type and q.attr.qkey]  # fmt: skip
-    changed = {"qkey": hex(qp.attr.qkey or keys[0])} if qp.attr.qkey or keys else {}
-    steps = [*pairwise(BRING_UP[BRING_UP.index(qp.state) :])]
-    required = {name for step in steps for name in fields_of(MOVES[qp.qp_type, *step].required)}
-    if "qkey" in required and not changed:
-        return []
-    plain = {"pkey_index": "0", "port_num": "1", **changed}
-    return [commands.move(case, qp, now, to, plain) for now, to in steps]

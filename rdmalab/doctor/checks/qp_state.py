@@ -26,6 +26,7 @@ from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.hca import requester
 from rdmalab.repair import commands
+from rdmalab.repair.bring_up import steps_to_rts
 from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record, event_of, queue_of, slots_of
@@ -53,7 +54,7 @@ def too_early(case: Case, work: Send | Receive) -> Finding:
 
 
 def _next(case: Case) -> list[Evidence]:
-    """What it waits for: the next thing that happens to its queue pair, or to the peer."""
+    """The next planned event of its queue pair or of the peer, as evidence."""
     own = [row for row in planned_rows(case.world, case.names) if row.qp in _names(case)]
     return [fact(_words(row), _cause(case, row)) for row in own[:1]]
 
@@ -81,7 +82,7 @@ def qp_not_rts(case: Case) -> Finding:
         return ok(f"{case.qp_name(found)} is in {found.state.name}")
     if not case.asked and not (case.program is not None and case.at_rest):
         return ok("it may still be brought up")
-    name, lines = case.qp_name(found), recovery.steps_to_rts(case, found)
+    name, lines = case.qp_name(found), steps_to_rts(case, found)
     moved = bring_up.entered(case, found, found.state)
     receives = case.program is None and found.state is QPState.RTR and found.source.wqes
     return (warn if receives else fail)(

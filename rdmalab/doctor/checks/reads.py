@@ -175,7 +175,7 @@ def bad_resp(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair
 
 
 def _answer(case: Case) -> Packet | None:
-    """What arrived when it failed."""
+    """Evidence: the packet that arrived when it failed."""
     thing = case.subject.thing
     for record in case.log.within(case.ended):
         here = (node_of(record), object_of(record)) == (thing.node, thing.number)

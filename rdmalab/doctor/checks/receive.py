@@ -28,7 +28,7 @@ _SHOWN = 2
 
 @check("no-remote-send")
 def no_remote_send(case: Case, receive: Receive) -> Finding:
-    """What the peer did instead, once it does nothing more."""
+    """Evidence: the requests of the peer instead, once it does nothing more."""
     qp = next(iter(waiters(case)), None)
     if receive.shared or qp is None or receive.wqe is None:
         return NA

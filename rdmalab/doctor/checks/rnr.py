@@ -50,7 +50,7 @@ def rnr_wait(case: Case) -> Finding:
 
 
 def _unready(case: Case, first: Evidence) -> Finding:
-    """What stops a send that RNR NAKs answer, while the peer has no receive."""
+    """The evidence of a send that RNR NAKs answer, while the peer has no receive."""
     send, qp, peer = case.send, case.qp, case.peer
     if send is None or send.wqe is None or qp is None or not send.on_queue:
         return NA

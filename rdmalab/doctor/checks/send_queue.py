@@ -76,7 +76,7 @@ _SIGNAL = "post every few requests one with IBV_SEND_SIGNALED, and poll its comp
 
 
 def _answer(call: Call | None) -> list[Evidence]:
-    """What a refused post returned; nothing of a thread that waits."""
+    """Evidence: the answer of a refused post; [] of a thread that waits."""
     if call is None:
         return []
     return [fact(f"{call.verb} returned {errno_name(call.errno)}: {call.message}", call.event)]

@@ -59,7 +59,7 @@ def _of_work(case: Case) -> list[Scattered]:
 
 
 def _of_bytes(case: Case) -> list[Scattered]:
-    """What was posted over these bytes last."""
+    """The list of the last message that brought these bytes."""
     content = case.content
     assert content is not None
     found = []
@@ -173,7 +173,7 @@ def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str
 
 
 def _advice(wqe: SendWqe) -> str:
-    """What the program is to do so that the message has its bytes."""
+    """The fix in the program, so that the message has its bytes."""
     return _ADVICE if wqe.wr.sg else "call wr_set_sge after the builder, before wr_complete"
 
 

@@ -284,7 +284,7 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
 
 
 def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
-    """What the broken queue keeps, posted to the new one."""
+    """The line that posts the receives of the broken queue to the new one."""
     said_ = [
         f"wr={{wr_id={wqe.wr.wr_id} "
         f"sg={','.join(commands.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"

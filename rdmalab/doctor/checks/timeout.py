@@ -175,7 +175,7 @@ SHOWN = 3  # transmissions that are listed one by one, the last among them
 
 @check("retry-exc")
 def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
-    """What became of each transmission."""
+    """Evidence: the fate of each transmission."""
     if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
     rows = send.transmissions

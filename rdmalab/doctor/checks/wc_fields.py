@@ -1,4 +1,4 @@
-"""What a program reads in a completion, or does not read."""
+"""Fields of a completion that a program reads, or does not read."""
 
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ _next_call(case, later),
 
 
 def _next_call(case: Case, later: list[Call]) -> Evidence:
-    """What the program did next."""
+    """Evidence: the next call of the program."""
     if later:
         return fact(f"it continued with {later[0].verb}", later[0].event)
     ends = case.log.about(Kind.PROGRAM_DONE, case.subject.thing)
@@ -129,7 +129,7 @@ def _concerns(case: Case, cqe: Cqe) -> bool:
 
 
 def _readings(case: Case, thing: Thing) -> list[Reading]:
-    """What was read of completions in error, and is undefined there."""
+    """Fields that were read of completions in error, and are undefined there."""
     seen = [r for kind in (Kind.POLL_STARTED, Kind.POLL_ADVANCED)
             for r in case.log.about(kind, thing)]  # fmt: skip
     found = []

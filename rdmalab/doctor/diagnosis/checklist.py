@@ -29,4 +29,4 @@ LISTS: dict[str, tuple[Check, ...]] = {
     name: tuple(check for check in CHECKS if check.section.name in sections)
     for name, sections in answers.LISTS.items()
 }
-"""What `checklist` can work through: the FAQs of the documents."""
+"""Checks by the names that `checklist` takes: the FAQs of the documents."""

@@ -52,7 +52,7 @@ def _proved(session: Session, cure: Fix, asked: Case) -> Fix:
 
 
 def _measure(asked: Case, subject: Subject) -> Subject:
-    """What must be good then: the work or thread asked about, else what the cause is about."""
+    """The subject that a fix must repair: the work or thread asked about, else the cause's."""
     if asked.program is not None and asked.asked:
         return asked.subject
     work = asked.asked and asked.subject.sort in (Sort.SEND, Sort.RECV)

@@ -21,7 +21,7 @@ MOST_SUBJECTS = 24
 
 @dataclass(slots=True)
 class Diagnosis:
-    """What all checks say of one subject."""
+    """The findings of all checks for one subject."""
 
     case: Case
     name: str
@@ -109,7 +109,7 @@ def _foreseen(
 
 
 def _without_a_call(case: Case, found: SubjectOutcome) -> SubjectOutcome:
-    """What becomes of it if time goes on: it ends then, it may end later, it never ends."""
+    """The outcome if time goes on: it ends then, it may end later, it never ends."""
     future = case.future
     if future.settled:
         end = future.outcome.sentence.replace("it ended", "it ends").partition(";")[0]
@@ -128,7 +128,7 @@ def _counts(case: Case) -> bool:
 
 
 def never_text(subject: Subject) -> str:
-    """What will not happen without another call."""
+    """The remark that a subject needs another call."""
     if subject.sort is Sort.PROGRAM:
         return "will not get past it without another call"
     return "none will come without another call"
@@ -243,7 +243,7 @@ def _followed_refusal(story: Sequence[Diagnosis]) -> set[Subject]:
 
 
 def waits(explained: Sequence[Diagnosis]) -> list[Cause]:
-    """What is waited for: before the general word that it is too early, what says why."""
+    """Causes that are waits, specific ones before the general one that it is too early."""
     found = unique(c for d in explained for c in d.causes(Verdict.WAIT))
     return sorted(found, key=lambda cause: cause.check.slug == TOO_EARLY)
 

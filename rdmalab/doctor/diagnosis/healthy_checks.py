@@ -36,7 +36,7 @@ def looked_at(session: Session, log: Log, node: str = "") -> str:
 
 
 def _since(log: Log, refused: Sequence[Call]) -> str:
-    """What became of refused calls: repeated with success, or there was nothing to return."""
+    """A remark on refused calls: how many were repeated with success, or would have blocked."""
     repeats = Repeats(log, refused)
     again = [call for call in refused if repeats.has(call)]
     empty = sum(call.refusal in BLOCKING and call not in again for call in refused)

@@ -133,7 +133,7 @@ def _consistent(report: Report, subject: Subject) -> Report:
 
 
 def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
-    """What late work waited for in its longest wait."""
+    """The causes of the longest wait of late work."""
     waits = TimeSpent(Send(session, subject, log)).waits
     during = waits[0].during if waits else None
     if during is None:

@@ -158,7 +158,7 @@ def _at_the_act(session: Session, log: Log, look: Look) -> Look:
 def _unlogged(
     session: Session, log: Log, question: Node | None, known: Component
 ) -> dict[Subject, list[Moment]]:
-    """What was wrong at the last event of things that the log no longer has.
+    """Subjects that were wrong at the last event of things that the log no longer has.
 
     known: the things for which a cause is found already.
     """
@@ -178,7 +178,7 @@ def _unlogged(
 
 
 def _unreported_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
-    """What the last teardown took without a failure: threads that waited, sends without a word.
+    """Subjects that the last teardown ended without a failure: threads that waited, silent sends.
 
     Where an event that it raised let a thread go on, the teardown is two rows of acts.
     """

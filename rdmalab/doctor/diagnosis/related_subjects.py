@@ -1,4 +1,4 @@
-"""What a symptom results from: from the flush to the failure, from this end to the peer.
+"""The sources of a symptom: from the flush to the failure, from this end to the peer.
 
 Each step leads from one subject to others to examine as well; the checks decide which
 of them has the cause.
@@ -98,7 +98,7 @@ def _missed(case: Case) -> list[Subject]:
 
 
 def _unsaid(case: Case, qp: QueuePair) -> list[Subject]:
-    """What those who talk to a queue pair could not do, or were refused."""
+    """Subjects that could not use a queue pair, or were refused."""
     found: list[Subject] = []
     for one in talkers(case, qp):
         found += undone(one) + first_failed(case.log, one.thing)
@@ -148,7 +148,7 @@ def _call(case: Case) -> list[Subject]:
 
 
 def _of_peer(case: Case, peer: QueuePair | None) -> list[Subject]:
-    """What failed first at the other end, or had no place to complete."""
+    """The first failed work of the other end, or work that had no place to complete."""
     if peer is None:
         return []
     halted = [_of_call(call) for call in stopped(case, peer)]
@@ -169,7 +169,7 @@ def _program(case: Case) -> list[Subject]:
 
 
 def _awaited(case: Case) -> list[Subject]:
-    """What a program looks at, the work that should complete there, and who was to post it."""
+    """The queues of a program, the work that should complete there, the threads to post it."""
     waits = thread_wait(case)
     found = _not_provided(case, waits) if waits is not None else _writers(case)
     for thing in looked_at(case):
@@ -315,7 +315,7 @@ def _is_for(case: Case, node: str, wqe: SendWqe, qp: QueuePair) -> bool:
 
 
 def newest(case: Case, qp: QueuePair) -> list[Subject]:
-    """What a queue pair posted last, which may have gone without a word and without a packet."""
+    """The newest work of a queue pair, which may have left no packet and no completion."""
     posts = [send_wqe_of(record) for record in case.log.about(Kind.SEND_POSTED, qp.thing)[-1:]]
     return [Subject.of_send(qp.thing, wqe) for wqe in posts]
 

@@ -50,7 +50,7 @@ def _links(session: Session) -> Iterator[tuple[Thing, Thing]]:
 
 
 def _named(session: Session, program: Program) -> Iterator[Thing]:
-    """What the lines of a thread name; of a node, as in `get_async_event A`, its queue pairs."""
+    """Things that lines of a thread name; of a node (`get_async_event A`) its queue pairs."""
     for thing in (each for line in program.lines for each in things_of(session, line)):
         if thing.noun is Noun.NODE:
             qps = session.world.nodes[thing.node].qps.items
@@ -60,7 +60,7 @@ def _named(session: Session, program: Program) -> Iterator[Thing]:
 
 
 def planned(world: World, component: Component) -> list[Entry]:
-    """What is scheduled that concerns a component, earliest first."""
+    """Scheduled entries that concern a component, earliest first."""
     return [entry for entry in world.agenda.plans() if _concerns(world, entry, component)]
 
 
@@ -155,14 +155,14 @@ def _place(thread: Program) -> tuple[int, tuple[int, ...]]:
 
 
 def things_of(session: Session, line: Line) -> list[Thing]:
-    """What its verb and its question name, each once, as far as it lives; nodes as well."""
+    """The living things that its verb and its question name, each once; nodes as well."""
     given = list(line.invocation.arguments.values()) if line.invocation is not None else []
     named = [session.names.find(str(ref)) for ref in _refs(given)]
     return [*_living(session, named), *things_in(session, line.question)]
 
 
 def things_in(session: Session, question: Node | None) -> list[Thing]:
-    """What a question names, each once, as far as it lives."""
+    """The living things that a question names, each once."""
     if question is None:
         return []
     names = [".".join(map(str, path.steps[:2])) for path in paths(question)]

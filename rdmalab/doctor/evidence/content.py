@@ -99,7 +99,7 @@ class Content:
         return own[0].event if own and not left and len(set(octets)) > 1 else None
 
     def message(self, touch: Touch) -> Message | None:
-        """What brought, or fetched, these bytes."""
+        """The messages that brought, or fetched, these bytes."""
         if not touch.qp:
             return None
         return messages.arrived(self.session.world, self.log, touch.event, self.node, touch.qp)
@@ -127,7 +127,7 @@ def _writer(record: Record) -> tuple[Kind, str, int]:
 
 
 def without(pieces: list[Piece], gone: Piece) -> list[Piece]:
-    """What is left of them when the bytes of one are taken out."""
+    """The pieces without the bytes of one of them."""
     left = []
     for start, length in pieces:
         before = min(start + length, gone[0]) - start

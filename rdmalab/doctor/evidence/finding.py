@@ -1,4 +1,4 @@
-"""What a check finds: a verdict, the evidence with its events, and what would cure it."""
+"""The finding of a check: a verdict, the evidence with its events, and a fix."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum, auto

@@ -344,7 +344,7 @@ class Log:
         return records[records.index(record) + step]
 
     def asked(self, event: int) -> tuple[Invocation | None, str]:
-        """What was asked for in an event, and the program that did."""
+        """The call of an event and the program that made it; None and empty if not in the log."""
         journal = self.session.journal
         index = journal.before(event)
         if index < len(journal) and journal[index].event == event:

@@ -1,4 +1,4 @@
-"""What was made good since: a queue pair that works again, a queue made again, a repeated call."""
+"""Repairs since a failure: a queue pair that works again, a queue made again, a repeated call."""
 
 from collections.abc import Sequence
 

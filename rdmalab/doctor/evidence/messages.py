@@ -38,7 +38,7 @@ class Message(NamedTuple):
 
 
 def arrived(world: World, log: Log, event: int, node: str, number: int) -> Message | None:
-    """What the queue pair of this number received in this event."""
+    """The message that a queue pair received in this event; None if it received none."""
     for record in log.within(event):
         came = rec.kind_of(record) is Kind.PACKET_RECEIVED
         if came and (rec.node_of(record), rec.object_of(record)) == (node, number):

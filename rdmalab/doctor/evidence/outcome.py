@@ -1,4 +1,4 @@
-"""What it is with a thing that was asked about: completed, pending, never, lost, refused …"""
+"""The outcome of a subject: completed, pending, never, lost, refused …"""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -123,7 +123,7 @@ def _ended(session: Session, work: Send | Receive, status: WCStatus, event: int)
 
 
 def _unpolled(session: Session, log: Log, thing: Thing, added: CqePlace) -> str:
-    """What became of a completion that no poll returned, as far as that is known."""
+    """The fate of a completion that no poll returned; empty if it is not known."""
     name = session.names.of(thing)
     there = exists(session.world, thing)
     if there and added.cqe in session.world.find(thing, CompletionQueue).cqes:

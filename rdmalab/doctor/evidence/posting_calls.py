@@ -92,7 +92,7 @@ def _is_queue(call: Call, subject: Subject) -> bool:
 
 
 def of_call(log: Log, call: Call | None) -> Attempt | None:
-    """What a call handed over."""
+    """The work requests that a call handed over."""
     return attempt(log, call) if call is not None else None
 
 
@@ -129,7 +129,7 @@ def posted_text(attempt_: Attempt) -> str:
 
 
 def bound(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> list[Any]:
-    """What the device would be handed; nothing where a name in them means nothing any more."""
+    """The work requests as the device gets them; [] where a name in them no longer exists."""
     command = session.vocabulary[attempt_.call.verb]
     kind = next(p.kind for p in command.parameters if p.name == "wr")
     try:
@@ -181,7 +181,7 @@ class Batch:
     ending: str = ""
 
     def refusal(self, log: Log) -> Call | None:
-        """What wr_complete answered, where it dropped the batch."""
+        """The answer of wr_complete, where it dropped the batch."""
         if self.ending != DROPPED:
             return None
         return next((call for call in log.refused() if call.event == self.closed), None)

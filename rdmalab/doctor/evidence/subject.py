@@ -1,4 +1,4 @@
-"""What a question is about: a work request, a call, a queue, a program, or bytes."""
+"""The subject of a question: a work request, a call, a queue, a program, or bytes."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Sort(Enum):
-    """What kind of thing it is about."""
+    """The kind of thing that a question is about."""
 
     SEND = "send"
     RECV = "receive"
@@ -53,7 +53,7 @@ class Subject:
 
 
 def name_of(names: Names, subject: Subject) -> str:
-    """What one types to ask about it: `A.qp0.wr[7]`."""
+    """The name to type in a question about it: `A.qp0.wr[7]`."""
     name = names.of(subject.thing)
     match subject.sort:
         case Sort.SEND:

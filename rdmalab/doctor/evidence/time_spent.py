@@ -145,7 +145,7 @@ class TimeSpent:
         return max(busy.values(), default=0)
 
     def _hold_advice(self) -> str:
-        """What makes its turn come earlier, if a fence or READs and atomics can hold it."""
+        """Advice that lets it begin earlier, if a fence or READs and atomics can hold it."""
         send, qp = self.send, self.send.qp
         if self.is_fenced:
             return "post it without FENCE if it sends nothing that a READ before it brings"

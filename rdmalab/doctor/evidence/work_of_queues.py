@@ -74,7 +74,7 @@ def latest(session: Session, log: Log, node: str = "") -> list[Subject]:
 
 
 def newest_work(log: Log, thing: Thing) -> list[Subject]:
-    """What was posted last, on either queue."""
+    """The newest work request of either queue."""
     sent, received = log.about(Kind.SEND_POSTED, thing), log.about(Kind.RECV_POSTED, thing)
     sends = [Subject.of_send(thing, send_wqe_of(record)) for record in sent[-1:]]
     return sends + [Subject.of_receive(thing, recv_wqe_of(r)) for r in received[-1:]]

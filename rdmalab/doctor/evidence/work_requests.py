@@ -145,7 +145,7 @@ class Send(WorkRequest):
 
     @cached_property
     def wqe(self) -> SendWqe | None:
-        """What it became on the queue; a WQE never changes."""
+        """The entry of it on the queue, which never changes; None if it is not known."""
         kept = self.qp.sq.wqes.get(self.subject.serial) if self.qp is not None else None
         return kept or (rec.send_wqe_of(self.posting) if self.posting is not None else None)
 
@@ -242,7 +242,7 @@ class Receive(WorkRequest):
 
     @cached_property
     def wqe(self) -> RecvWqe | None:
-        """What it became on the queue."""
+        """The entry of it on the queue; None if neither the queue nor the log has it."""
         waiting = self.queue.wqes if self.queue is not None else ()
         found = next((w for w in waiting if w.serial == self.subject.serial), None)
         return found or (recv_wqe_of(self.posting) if self.posting is not None else None)

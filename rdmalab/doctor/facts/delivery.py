@@ -22,7 +22,7 @@ from rdmalab.world.network import NEVER_LEFT
 
 
 class Obstacle(NamedTuple):
-    """What took packets of a send, or their answers, and which of them, oldest first."""
+    """A lasting fault, and the packets or answers of a send that it took, oldest first."""
 
     match: Match
     lost: list[PacketRow]
@@ -43,7 +43,7 @@ def unrouted_address(case: Case) -> Obstacle | None:
 
 
 def _obstacle(case: Case, wanted: Callable[[Match], bool]) -> Obstacle | None:
-    """What took the newest packet of the send that is asked about, or the newest answer."""
+    """The fault that took the newest packet or answer of the send; None if none did."""
     send = case.send
     if send is None or _arrived(send, asked=case.asked):
         return None
@@ -134,7 +134,7 @@ def _last_back(case: Case) -> int:
 
 
 def answers(case: Case) -> list[PacketRow]:
-    """What was sent to the queue pair since the last try, and would have answered it."""
+    """Packets sent to the queue pair since the last try that would have answered it."""
     send, wqe = case.send, case.wqe
     if send is None or wqe is None or not (tried := last_try(case)):
         return []

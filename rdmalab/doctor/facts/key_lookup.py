@@ -45,7 +45,7 @@ def denials(hca: Hca, user: MemoryUser, wr: SendWR | RecvWR, rights: int) -> lis
 
 
 def denial_at(hca: Hca, peer: MemoryUser, wqe: SendWqe) -> Denial | None:
-    """What the adapter of the peer denies a request, as it is now."""
+    """The denial of a request by the adapter of the peer, as it is now; None if it allows it."""
     wr, (rights, length) = wqe.wr, asked_of_peer(wqe)
     place = locate(hca.rkeys, wr.rkey, peer, rights, wr.remote_addr, length)
     if not isinstance(place, Denied) or not length:

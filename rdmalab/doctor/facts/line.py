@@ -23,7 +23,7 @@ class Hold(NamedTuple):
 
 
 def held(case: Case) -> Hold | None:
-    """What holds up a send that has not begun, or one before it in the line."""
+    """The hold of a send that has not begun, or of one before it; None if it may begin."""
     send, qp = case.send, case.qp
     if send is None or qp is None or not send.on_queue or send.begun:
         return None

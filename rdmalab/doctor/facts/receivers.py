@@ -99,7 +99,7 @@ def misplaced_receive(case: Case, peer: QueuePair) -> list[Evidence]:
 
 # --------------------------------------------------------------------------- where packets go
 def address_of(case: Case, send: Send) -> AhAttr | None:
-    """What a datagram was sent to."""
+    """The address that a datagram was sent to; None if its handle is gone."""
     if send.wqe is None:
         return None
     made = send.wqe.av or case.hca.ahs.items.get(send.wqe.wr.ah or 0)

@@ -161,7 +161,7 @@ def thread_wait(case: Case) -> ThreadWait | None:
 
 
 def of_program(case: Case, program: Program) -> ThreadWait | None:
-    """What any program waits for; None where it does not wait, or goes on beside the case."""
+    """The wait of any program; None where it does not wait, or goes on beside the case."""
     over = program.state in _OVER or not case.log.rests(program.thing)
     return None if over else ThreadWait(case, program)
 
@@ -316,7 +316,7 @@ def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
 
 
 def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
-    """What it was armed for last, and whether that is over."""
+    """The last arming of a CQ, and whether an event has disarmed it since."""
     name, event = cq_name(case, cq), armed(case, cq)
     if event is None:
         begins = case.log.begins

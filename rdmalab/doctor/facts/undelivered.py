@@ -85,7 +85,7 @@ def users_of(case: Case, srq: Thing) -> list[QueuePair]:
 
 # --------------------------------------------------------------------------- bytes
 def for_bytes(case: Case) -> list[Subject]:
-    """What was to bring bytes: sends that write there, receives that name them."""
+    """The work that was to bring bytes: sends that write there, receives that name them."""
     if not case.exists(case.subject.thing):
         return []
     node, mr = case.node, case.world.find(case.subject.thing, MemoryRegion)
@@ -174,7 +174,7 @@ def waiters(case: Case) -> list[QueuePair]:
 
 
 def watcher(case: Case, qp: QueuePair) -> str:
-    """What waits for a completion of its receives, for an evidence; empty if nothing does."""
+    """The program that waits for a completion of its receives, in words; empty if none does."""
     thing = Thing(Noun.CQ, qp.node, qp.recv_cq)
     for program in programs_of(case.world):
         over = program.state in (ProgramState.DONE, ProgramState.FAILED)
@@ -192,7 +192,7 @@ def is_quiet(case: Case, qp: QueuePair) -> bool:
 
 
 def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
-    """What the peer has carried out after the last message that arrived, oldest first.
+    """The requests that the peer carried out after the last message that arrived, oldest first.
 
     This includes a message that it sent and that did not arrive.
     """

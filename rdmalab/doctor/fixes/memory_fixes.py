@@ -226,7 +226,7 @@ def _moved(hca: Hca, denial: Denial, why: str) -> str:
 
 
 def _cut(name: str, length: int, denial: Denial) -> str:
-    """What a fix says that transfers fewer bytes than were asked for."""
+    """The note of a fix that transfers fewer bytes than were asked for; empty if it does not."""
     if length >= denial.length:
         return ""
     return f"shortened to {length} bytes, which is what {name} has there; or register more"

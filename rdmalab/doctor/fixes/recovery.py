@@ -1,7 +1,5 @@
 """Longer fixes: a reconnection with the work that was lost, the rest of a bring-up, an order."""
 
-from itertools import pairwise
-
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.evidence.finding import Fix
@@ -12,7 +10,7 @@ from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.repair import commands
 from rdmalab.repair.commands import Attributes
 from rdmalab.spec.records import Kind, event_of, packet_of, send_wqe_of, status_of
-from rdmalab.spec.states import BRING_UP, QPState
+from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 from rdmalab.wire.packet import Packet
@@ -89,7 +87,7 @@ def restock(case: Case, qp: QueuePair) -> list[str]:
 
 
 def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
-    """What waits on the queue of a QP, and what was flushed from it."""
+    """The receives on the queue of a QP, and those flushed from it."""
     if qp.shares_receives:
         return []
     flushed = flushed_receives(case.log, qp.thing)
@@ -162,18 +160,6 @@ def _few_bytes(case: Case, qp: QueuePair) -> list[SGE]:
         if mr.pd == qp.pd:
             return [SGE(mr.iova, min(_FEW, mr.length), mr.lkey)]
     return []
-
-
-# --------------------------------------------------------------------------- the way up
-def steps_to_rts(case: Case, qp: QueuePair) -> list[str]:
-    """The moves that are missing up to RTS; nothing where it knows no peer."""
-    peer = partner_of(case.world, qp)
-    if peer is not None:
-        return [f"to_rts {case.qp_name(qp)} {case.qp_name(peer)}"]
-    if qp.transport.connected:
-        return []
-    below = BRING_UP[BRING_UP.index(qp.state) :]
-    return [commands.move(case, qp, now, to, {}) for now, to in pairwise(below)]
 
 
 def ring_doorbell(case: Case, qp: QueuePair, wr: SendWR) -> str:

@@ -26,7 +26,7 @@ OF_USE = ("in-use", "mr-window-bound")
 
 
 class Advice(NamedTuple):
-    """What would be legal, in words, and a line that is; both may be empty."""
+    """Legal values, in words, and a legal line; both may be empty."""
 
     legal: str = ""
     line: str = ""

@@ -151,7 +151,7 @@ def _said(case: Case, event: int) -> Invocation | None:
 
 
 def repost_flushed(case: Case, *, after_reset: bool = True) -> list[str]:
-    """What was only flushed is posted again; after_reset: as for `again`."""
+    """The line that posts flushed work again; after_reset: as for `again`."""
     work, qp = case.work, case.qp
     ending = work.ending if work is not None else None
     if qp is None or ending is None or ending.status is not WCStatus.WR_FLUSH_ERR:

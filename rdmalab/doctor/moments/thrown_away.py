@@ -1,4 +1,4 @@
-"""What a call took before it had ended: sends, receives, threads that were stopped."""
+"""Work that a call ended early: sends, receives, threads that were stopped."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What no completion and no errno reports: queue pairs in ERR, lost messages, polls in vain."""
+"""Failures without completion and errno: queue pairs in ERR, lost messages, polls in vain."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -86,7 +86,7 @@ def _is_message(packet: object) -> bool:
 
 
 def polled_without_result(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """What was polled for in vain last: invisible sends, completions elsewhere, open regions."""
+    """The subjects of polls in vain: unsignaled sends, completions elsewhere, open regions."""
     for node, hca in session.world.nodes.items():
         for number, cq in hca.cqs.items.items():
             since = _empty_polls_since(log, Thing(Noun.CQ, node, number))
@@ -138,7 +138,7 @@ def overwritten(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]
 
 
 def refilled(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
-    """What sends brought that left with bytes which the program wrote after their post."""
+    """Messages of sends that left with bytes which the program wrote after their post."""
     for node in session.world.nodes:
         for each in refills(log, node):
             if wanted(each.message.thing):

@@ -1,4 +1,4 @@
-"""What would be if a fix was carried out: tried on a branch that is undone."""
+"""Trials of a fix on a branch of the session that is undone."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from rdmalab.world.relations import exists, find_qp, peer_of
 
 @dataclass(slots=True)
 class TrialOutcome:
-    """What came of a cure. failure: the line that did not work and why, or what is still so.
+    """The result of a trial. failure: the line that did not work and why, or what is still wrong.
 
     ends: it helps what was asked about, and is no cure of the program, for this reason.
     """
@@ -206,7 +206,7 @@ _WAITS = (Sort.PROGRAM, Sort.CQ, Sort.CALL)
 
 
 def side_effect(session: Session, subject: Subject, event: int, log: Log) -> str:
-    """What else came of the lines carried out since an event; empty if nothing."""
+    """Unwanted effects of the lines carried out since an event; empty if none."""
     found = [*_sent(session, subject, event, log), *_threads(session, subject, event, log)]
     return next(iter(found), "")
 

@@ -86,7 +86,7 @@ def _slugs(causes: Sequence[Cause]) -> str:
 
 
 def _rest(report: Report, budget: Budget) -> list[Row]:
-    """What is left out, counted."""
+    """The row that counts what is left out; [] if nothing is."""
     shown = any(_leads(report, row) for row in report.rows if row.part is RowPart.WARNING)
     beside = len(report.warnings) - shown
     counts = (

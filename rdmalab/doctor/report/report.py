@@ -62,7 +62,7 @@ class TriedFix:
 
 @dataclass(slots=True)
 class Report(Answer):
-    """What the doctor says. name: of what was asked about, empty if nothing was named.
+    """The answer to `why`. name: of the subject, empty if nothing was named.
 
     causes: the roots in causal order; stations: what stands between them and the symptom.
     question: as it was asked, empty for `why` alone. applies: the rules of a lab allow `apply`.
@@ -163,7 +163,7 @@ class Report(Answer):
         return [Row(RowPart.SYMPTOM, said, "so ", event)]
 
     def _waits(self) -> list[Row]:
-        """What has to happen yet, where nothing is wrong."""
+        """The rows of waits and the next event, where nothing is wrong."""
         if self.chain:
             return []
         rows: list[Row] = []
@@ -185,7 +185,7 @@ class Report(Answer):
         return rows
 
     def _warnings(self) -> list[Row]:
-        """What is suspicious; where nothing else is found, with all that speaks for it."""
+        """The rows of warnings; where nothing else is found, with all their evidence."""
         rows: list[Row] = []
         for cause in self.warnings:
             about = "" if cause.name == self.name else f" of {cause.name}"
@@ -237,7 +237,7 @@ class Report(Answer):
         return "no-receive" if ".recv_wr[" in self.name else "no-completion"
 
     def word(self, row: Row) -> str:
-        """What `explain` takes about a row: its check, a status or errno in it, else the cause."""
+        """The word to `explain` a row: its check, a status or errno in it, else the cause."""
         if row.slug:
             return f"{'cause' if row.slug in cause_rows() else 'rule'} {row.slug}"
         if told := _TOLD.search(row.text):

@@ -1,4 +1,4 @@
-"""What the doctor says, row by row: for lines of text, and for faces that can mark a row."""
+"""Rows of an answer: for lines of text, and for faces that can mark a row."""
 
 from collections.abc import Iterable
 from enum import Enum, auto
@@ -10,7 +10,7 @@ from rdmalab.views.columns import Meaning
 
 
 class RowPart(Enum):
-    """What a row is in the answer."""
+    """The part of the answer that a row is."""
 
     STANDING = auto()  # how it stands
     CAUSE = auto()  # a link of the chain
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
     @property
     def margin(self) -> str:
-        """What stands before it."""
+        """The margin before the text of the row."""
         return _MARGINS.get(self.part, "").format(self.number)
 
     @property

@@ -4,6 +4,7 @@ from rdmalab.doctor.fixes import recovery
 from rdmalab.doctor.moments.what_if import attempt
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
+from rdmalab.repair.bring_up import steps_to_rts
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well
 
@@ -95,7 +96,7 @@ def test_else_it_gets_any_small_one() -> None:
 def test_the_way_up_of_a_datagram_queue_pair_needs_no_peer() -> None:
     line = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=5"
     lab = lab_of("reset A.qp0", line, pair="use ud_pair")
-    found = recovery.steps_to_rts(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))
+    found = steps_to_rts(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))
     assert [said.split()[2] for said in found] == ["state=RTR", "state=RTS"]
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.checks.posting import partner, way_up
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
+from rdmalab.repair.bring_up import lines_to_rts, partner
 from rdmalab.world.relations import find_qp
 from tests.doctor.asking import case_of
 from tests.labs import RECV, SEND, lab_of, well
@@ -22,7 +22,7 @@ def qp_of(lab: Lab, name: str = "A.qp0") -> tuple[Case, QueuePair]:
 
 
 def brought_up(lab: Lab, *then: str) -> Lab:
-    for line in (*way_up(*qp_of(lab)), *then):
+    for line in (*lines_to_rts(*qp_of(lab)), *then):
         well(lab, line)
     return lab
 
@@ -45,8 +45,8 @@ def test_it_comes_up_and_messages_come_through(pair: str, before: list[str]) -> 
 
 
 def test_what_to_rts_would_take_by_itself_is_not_said() -> None:
-    assert way_up(*qp_of(lab_of("reset A.qp0"))) == ["to_rts A.qp0 B.qp0"]
-    (line,) = way_up(*qp_of(lab_of("reset A.qp0", pair="use rc_pair mtu=1024 timeout=9")))
+    assert lines_to_rts(*qp_of(lab_of("reset A.qp0"))) == ["to_rts A.qp0 B.qp0"]
+    (line,) = lines_to_rts(*qp_of(lab_of("reset A.qp0", pair="use rc_pair mtu=1024 timeout=9")))
     assert line == "to_rts A.qp0 B.qp0 path_mtu=1024 timeout=9"
 
 
@@ -55,15 +55,15 @@ def test_from_rtr_on_only_the_own_beginning_counts() -> None:
               "modify_qp B.qp0 state=RTR path_mtu=512 dest_qp_num=A.qp0 rq_psn=0 "
               "max_dest_rd_atomic=1 min_rnr_timer=12 ah=A", RECV, SEND, "run")  # fmt: skip
     lab = lab_of(*to_rtr)
-    assert way_up(*qp_of(lab, "B.qp0")) == ["to_rts B.qp0 A.qp0"]
+    assert lines_to_rts(*qp_of(lab, "B.qp0")) == ["to_rts B.qp0 A.qp0"]
 
 
 def test_two_that_moved_apart_cannot_be_joined_from_one_side() -> None:
-    assert way_up(*qp_of(lab_of(RECV, SEND, "run", "reset B.qp0"), "B.qp0")) == []
+    assert lines_to_rts(*qp_of(lab_of(RECV, SEND, "run", "reset B.qp0"), "B.qp0")) == []
 
 
 def test_who_can_send_already_needs_nothing() -> None:
-    assert way_up(*qp_of(lab_of())) == []
+    assert lines_to_rts(*qp_of(lab_of())) == []
 
 
 def test_a_new_queue_pair_belongs_to_the_only_one_that_is_left() -> None:
