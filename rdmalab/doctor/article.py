@@ -3,7 +3,7 @@
 from functools import partial
 
 from rdmalab.doctor.check import Check
-from rdmalab.doctor.diagnosis.checklist import CHECKS, LISTS
+from rdmalab.doctor.diagnosis.diagnose import CHECKS, LISTS
 from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.spec.async_events import AsyncEvent

@@ -11,11 +11,10 @@ from rdmalab.doctor.evidence.content import Content as Content
 from rdmalab.doctor.evidence.log import Call as Call
 from rdmalab.doctor.evidence.log import Log as Log
 from rdmalab.doctor.evidence.messages import Message as Message
-from rdmalab.doctor.evidence.messages import arrived
+from rdmalab.doctor.evidence.messages import Unanswered as Unanswered
+from rdmalab.doctor.evidence.messages import arrived, unanswered
 from rdmalab.doctor.evidence.subject import Sort as Sort
 from rdmalab.doctor.evidence.subject import Subject as Subject
-from rdmalab.doctor.evidence.unanswered_sends import Unanswered as Unanswered
-from rdmalab.doctor.evidence.unanswered_sends import unanswered
 from rdmalab.doctor.evidence.work_requests import Ending as Ending
 from rdmalab.doctor.evidence.work_requests import Receive as Receive
 from rdmalab.doctor.evidence.work_requests import Send as Send

@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from rdmalab.doctor.answers import Answer
 from rdmalab.doctor.asking.questions import examples, normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.check import Check, Finding, Verdict
-from rdmalab.doctor.diagnosis.checklist import LISTS
-from rdmalab.doctor.diagnosis.diagnose import diagnose
+from rdmalab.doctor.diagnosis.diagnose import LISTS, diagnose
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.report.rows import Row, RowPart, evidence_rows
+from rdmalab.doctor.report.rows import AnswerInRows, Row, RowPart, evidence_rows
 from rdmalab.grammar.nodes import Node
 from rdmalab.session.session import Session
 
@@ -30,7 +28,7 @@ _FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.WAIT, Verdict.UNKNOWN)
 
 
 @dataclass(slots=True)
-class Walk(Answer):
+class Walk(AnswerInRows):
     """One list, about one thing; name: which, empty if nothing is wrong anywhere."""
 
     title: str
@@ -60,15 +58,6 @@ class Walk(Answer):
         counts = Counter(finding.verdict for _, finding in self.items)
         said = [f"{counts[v]} {name}" for v, name in VERDICTS.items() if counts[v] and v != _NA]
         return ", ".join([*said, f"{counts[_NA]} not applicable"])
-
-    @property
-    def lines(self) -> list[str]:
-        """All of it in words, one fact a line."""
-        return [row.line for row in self.rows]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
 
     def as_json(self) -> dict[str, Any]:
         """The items, as `why --json` has its causes."""

@@ -237,7 +237,7 @@ def owned_rows(world: World, names: Names, thing: Thing) -> list[OwnedRow]:
         name = names.of(Thing(Noun.QP, thing.node, qp.number))
         for queue, wqe in _in_progress(qp):
             for start, stop in _inside(mr, wqe.sg):
-                rows.append(OwnedRow(start, stop, name, wqe.wr.wr_id, queue, _scatters(wqe)))
+                rows.append(OwnedRow(start, stop, name, wqe.wr.wr_id, queue, scatters(wqe)))
     for srq in world.nodes[thing.node].srqs.items.values():
         name = names.of(Thing(Noun.SRQ, thing.node, srq.number))
         for wqe in (*srq.wqes, *srq.lost):
@@ -246,7 +246,7 @@ def owned_rows(world: World, names: Names, thing: Thing) -> list[OwnedRow]:
     return rows
 
 
-def _scatters(wqe: SendWqe | RecvWqe) -> bool:
+def scatters(wqe: SendWqe | RecvWqe) -> bool:
     """Whether the HCA writes to the buffers: of a receive, a READ, an atomic."""
     if isinstance(wqe, RecvWqe):
         return True

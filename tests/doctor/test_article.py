@@ -1,7 +1,7 @@
 """Suspicions explained."""
 
 from rdmalab.doctor.article import SUSPICIONS
-from rdmalab.doctor.diagnosis.checklist import BY_SLUG
+from rdmalab.doctor.diagnosis.diagnose import BY_SLUG
 from rdmalab.guide.article import Article
 from rdmalab.lab import Lab
 from tests.each import each

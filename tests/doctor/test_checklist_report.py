@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.doctor.check import NA, Section, fact, fail, ok
 from rdmalab.doctor.checklist_report import VERDICTS, Walk, walk
-from rdmalab.doctor.diagnosis.checklist import LISTS
+from rdmalab.doctor.diagnosis.diagnose import LISTS
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.doctor.saying import NAME, check

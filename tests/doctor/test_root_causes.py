@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.doctor.diagnosis.checklist import CHECKS
+from rdmalab.doctor.diagnosis.diagnose import CHECKS
 from rdmalab.lab import open_session
 from rdmalab.scenario.files import SUFFIX
 from rdmalab.scenario.loader import Scenario, load

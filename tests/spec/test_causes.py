@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import rdmalab
 from rdmalab.doctor.check import Section
-from rdmalab.doctor.diagnosis.checklist import BY_SLUG
+from rdmalab.doctor.diagnosis.diagnose import BY_SLUG
 from rdmalab.grammar.line import parse
 from rdmalab.spec import absent
 from rdmalab.spec.async_events import AsyncEvent

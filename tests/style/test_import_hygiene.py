@@ -38,7 +38,7 @@ def test_reading_a_table_loads_only_tables() -> None:
 
 # What a first screen needs nothing of; the doctor alone takes 50 ms.
 LATER = (
-    "rdmalab.doctor.diagnosis.checklist", "rdmalab.doctor.evidence.log", "rdmalab.guide.explain",
+    "rdmalab.doctor.diagnosis.diagnose", "rdmalab.doctor.evidence.log", "rdmalab.guide.explain",
     "rdmalab.guide.svg",
     "rdmalab.export.ladder_svg", "rdmalab.scenario", "rdmalab.classroom", "rdmalab.sweep",
     "rdmalab.book", "tomllib", "urllib.request", "http", "ssl", "email", "xml", "pydantic", "yaml",

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.doctor.checklist_report import Walk
-from rdmalab.doctor.diagnosis.checklist import LISTS
+from rdmalab.doctor.diagnosis.diagnose import LISTS
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.report.report import Report
 from rdmalab.lab import Lab

@@ -16,7 +16,7 @@ from rdmalab.doctor.case import (
 )
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.components import gone_in
-from rdmalab.doctor.evidence.polls import orphans
+from rdmalab.doctor.evidence.ownership import orphans
 from rdmalab.doctor.evidence.work_of_queues import (
     MOST,
     newest_receive,

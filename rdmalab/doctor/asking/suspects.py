@@ -15,8 +15,8 @@ from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, q
 from rdmalab.doctor.facts import receivers
 from rdmalab.doctor.fixes.refused_calls import OF_USE
 from rdmalab.doctor.moments.moments import moments, teardowns, visit
-from rdmalab.doctor.moments.thrown_away import abandoned_sends, taken_queue_pairs
 from rdmalab.doctor.moments.unreported import (
+    abandoned_sends,
     lost_messages,
     overtaken,
     overwritten,
@@ -25,6 +25,7 @@ from rdmalab.doctor.moments.unreported import (
     read_early,
     refilled,
     replaced,
+    taken_queue_pairs,
 )
 from rdmalab.hca.objects import region_number, window_number
 from rdmalab.session.session import Session

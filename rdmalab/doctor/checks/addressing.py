@@ -13,7 +13,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of
 from rdmalab.spec.states import MTU, QPState
 from rdmalab.views import fmt
-from rdmalab.wire.packet import Packet, gid_text
+from rdmalab.wire.packet import Packet
 from rdmalab.world.network import NO_ADDRESS
 from rdmalab.world.relations import node_of_address, peer_node
 
@@ -336,18 +336,15 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
 def _words(gid: int) -> str:
     """An address, and what is to be known of it."""
     local = gid & _PREFIX == _LINK_LOCAL
-    return f"{_plain(gid)}{' (link-local)' if local else ''}"
-
-
-def _plain(gid: int) -> str:
-    return gid_text(gid).removeprefix("::ffff:")
+    return f"{receivers.gid_words(gid)}{' (link-local)' if local else ''}"
 
 
 def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
     """Another address of the same port."""
     if not node or not _is_reached(case, node, found):
         return []
-    return [fact(f"{node} has {_plain(ah_attr_of(case.world.nodes[node]).dgid)} as well")]
+    dgid = ah_attr_of(case.world.nodes[node]).dgid
+    return [fact(f"{node} has {receivers.gid_words(dgid)} as well")]
 
 
 def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
@@ -383,7 +380,7 @@ def pkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
     ours, theirs = misses[-1].packet.pkey, peer.path.pkey
     both = not (ours | theirs) & FULL_MEMBER
     why = "both are limited members" if both else "these are two partitions"
-    since = receivers.peer_set_at(case, qp) or receivers.entered(case, qp, qp.state)
+    since = receivers.peer_set_at(case, qp) or case.log.last_entered(qp.thing, qp.state)
     return unanswered.finding(
         fact(f"{case.qp_name(qp)} sends with P_Key {ours:#06x}, entry "
              f"{qp.attr.pkey_index or 0} of its table", since),

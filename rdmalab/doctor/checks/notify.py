@@ -57,13 +57,13 @@ def _unnotified(case: Case, cq: CompletionQueue) -> list[Evidence]:
     raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
     told = event is not None and event in [event_of(record) for record in raised]
     what = "its event was read, but no poll has returned it" if told else "it raised no event"
-    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to {thread_waits.cq_name(case, cq)}: {what}",
+    return [fact(f"{fmt.cqe(cq.cqes[0])} was added to {case.names.of(cq.thing)}: {what}",
                  event)]  # fmt: skip
 
 
 def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     """Arm the CQ, then cause one more completion: those already in the CQ raise no event."""
-    name = thread_waits.cq_name(case, cq)
+    name = case.names.of(cq.thing)
     if case.profile.arm_sees_unpolled and cq.cqes:
         return Fix([f"req_notify_cq {name}"])
     more = completion_queues.one_more(case, cq)
@@ -88,11 +88,11 @@ def armed_after_cqe(case: Case, waiter: EventWaiter) -> Finding:
     cq = late[0]
     solicited = cq.armed is Arm.SOLICITED
     lines = completion_queues.one_more(case, cq, solicited=solicited)
-    arm = f"req_notify_cq {thread_waits.cq_name(case, cq)}"
+    arm = f"req_notify_cq {case.names.of(cq.thing)}"
     program = "poll after req_notify_cq, until the queue is empty; only then wait"
     first = thread_waits.added(case, cq, cq.cqes[0])
     return fail(
-        fact(f"{fmt.cqe(cq.cqes[0])} was added to {thread_waits.cq_name(case, cq)}", first),
+        fact(f"{fmt.cqe(cq.cqes[0])} was added to {case.names.of(cq.thing)}", first),
         thread_waits.armed_words(case, cq), thread_waits.wait_evidence(case, waiter),
         cure=Fix([*([arm] if solicited else []), *lines]) if lines else Fix(program=program),
         since=thread_waits.armed(case, cq),
@@ -141,7 +141,7 @@ def _passed_over(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
 
 
 def _why_not(case: Case, cq: CompletionQueue, cqe: Cqe) -> str:
-    came = f"{fmt.cqe(cqe)} was added to {thread_waits.cq_name(case, cq)}"
+    came = f"{fmt.cqe(cqe)} was added to {case.names.of(cq.thing)}"
     if cqe.status != WCStatus.SUCCESS:
         return f"{came}: on this device no error but a flushed receive raises an event"
     return f"{came}: {'a send' if cqe.is_send else 'its message'} is not solicited"
@@ -160,7 +160,7 @@ def _solicited_only_cure(case: Case, cq: CompletionQueue, cqe: Cqe) -> Fix:
     """The sender marks the message; or the queue is armed for any."""
     marked = not cqe.is_send and cqe.status == WCStatus.SUCCESS
     more = completion_queues.one_more(case, cq, solicited=marked)
-    arm = f"req_notify_cq {thread_waits.cq_name(case, cq)}"
+    arm = f"req_notify_cq {case.names.of(cq.thing)}"
     if not more:
         return Fix(program=f"{arm}, or SOLICITED at the sender")
     return Fix(more if marked else [arm, *more])
@@ -171,7 +171,7 @@ def no_channel(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program blocked in get_cq_event, whether a CQ that it names has that channel."""
     named = _named(case)
     if waiter.cqs and (not named or any(cq in waiter.cqs for cq in named)):
-        return ok(f"{thread_waits.cq_name(case, waiter.cqs[0])} has that channel")
+        return ok(f"{case.names.of(waiter.cqs[0].thing)} has that channel")
     if not thread_waits.stays(case):
         return ok("later events of this run end its wait")
     cq = named[0] if named else None
@@ -200,7 +200,7 @@ def _named(case: Case) -> list[CompletionQueue]:
 
 
 def _made(case: Case, cq: CompletionQueue, channel: Thing) -> Evidence:
-    name = thread_waits.cq_name(case, cq)
+    name = case.names.of(cq.thing)
     other = case.name(Noun.CHANNEL, cq.node, cq.channel) if cq.channel else ""
     what = f"with channel={other}" if other else "without a channel"
     event = case.log.created(cq.thing)
@@ -218,7 +218,7 @@ def _no_channel_cure(case: Case, cq: CompletionQueue | None, channel: Thing) -> 
     if cq is None:
         return Fix(program=program)
     more = completion_queues.one_more(case, cq)
-    arm = f"req_notify_cq {thread_waits.cq_name(case, cq)}"
+    arm = f"req_notify_cq {case.names.of(cq.thing)}"
     return Fix([*completion_queues.recreate(case, cq, channel=channel.number), arm, *more])
 
 

@@ -8,11 +8,10 @@ from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, 
 from rdmalab.doctor.evidence.components import gone_in
 from rdmalab.doctor.facts.thread_waits import cqs_of
 from rdmalab.doctor.fixes import memory_fixes, recovery
-from rdmalab.doctor.fixes.changed_calls import arguments, call_with, clamped, values_above
 from rdmalab.doctor.fixes.modified import ModifyCall, asked_of, corrected, takes
 from rdmalab.doctor.fixes.recovery import ordered
-from rdmalab.doctor.fixes.refused_calls import OF_USE
-from rdmalab.doctor.moments.thrown_away import cq_of
+from rdmalab.doctor.fixes.refused_calls import OF_USE, arguments, call_with, clamped, values_above
+from rdmalab.doctor.moments.unreported import cq_of
 from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
 from rdmalab.hca.mr import pages_bytes

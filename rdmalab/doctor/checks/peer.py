@@ -77,7 +77,7 @@ def _of_receive(case: Case) -> Finding:
         return NA
     if peer.state_row.starts_sends or not case.at_rest:
         return ok(f"{case.qp_name(peer)} is in {peer.state.name}")
-    since = receivers.entered(case, peer, peer.state)
+    since = case.log.last_entered(peer.thing, peer.state)
     return warn(fact(f"{case.qp_name(peer)} is in {peer.state.name}: it sends nothing", since))
 
 

@@ -16,9 +16,9 @@ from rdmalab.doctor.case import (
     Subject,
 )
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown, warn
-from rdmalab.doctor.evidence.polls import Orphan, Pair, alike, crossed, orphans
+from rdmalab.doctor.evidence.ownership import Orphan, Pair, alike, crossed, orphans
 from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.evidence.work_of_queues import work_of
+from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
 from rdmalab.doctor.facts import thread_waits
 from rdmalab.doctor.facts.thread_waits import (
@@ -169,7 +169,7 @@ def _polled_by_other(case: Case, waits: ThreadWait) -> Evidence | None:
         return None
     posts = any("post_" in line.text for line in waits.program.lines)
     if posts or any(each.by == waits.name for each in waits.taken):
-        subject = work_of(case.node, last.cqe)
+        subject = subject_of_cqe(case.node, last.cqe)
         its = Case(case.session, subject, case.log, asked=True)
         posted = getattr(its.send or its.receive, "posted", None)
         poster = case.log.asked(posted)[1] if posted is not None else None
@@ -213,7 +213,7 @@ def polled_once(case: Case, waiter: EventWaiter) -> Finding:
 
 
 def _found(case: Case, waiter: EventWaiter, cq: CompletionQueue, added: int) -> Finding:
-    name, many, poll = thread_waits.cq_name(case, cq), len(cq.cqes), _last_poll(case, cq) or 0
+    name, many, poll = case.names.of(cq.thing), len(cq.cqes), _last_poll(case, cq) or 0
     polled = case.log.of(Kind.CQE_POLLED, cq.node, cq.number)
     took = fmt.count(sum(event_of(record) == poll for record in polled), "completion")
     _, who = case.log.asked(poll)

@@ -10,7 +10,7 @@ from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.evidence.work_requests import post_kind
 from rdmalab.doctor.fixes import memory_fixes, reposting
-from rdmalab.doctor.fixes.changed_calls import corrected
+from rdmalab.doctor.fixes.refused_calls import corrected
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.repair import commands

@@ -17,8 +17,7 @@ from rdmalab.doctor.check import (
 )
 from rdmalab.doctor.evidence.components import things_in
 from rdmalab.doctor.evidence.work_of_queues import first_failed
-from rdmalab.doctor.facts import bring_up
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, entered, set_at, stays_unanswered
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, set_at, stays_unanswered
 from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.line import held, worst
 from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
@@ -83,7 +82,7 @@ def qp_not_rts(case: Case) -> Finding:
     if not case.asked and not (case.program is not None and case.at_rest):
         return ok("it may still be brought up")
     name, lines = case.qp_name(found), steps_to_rts(case, found)
-    moved = bring_up.entered(case, found, found.state)
+    moved = case.log.last_entered(found.thing, found.state)
     receives = case.program is None and found.state is QPState.RTR and found.source.wqes
     return (warn if receives else fail)(
         fact(f"{name} entered {found.state.name}, and no call has moved it further", moved),
@@ -115,7 +114,7 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
     if not send.on_queue or send.begun:
         return NA
-    drained = entered(case, qp, QPState.SQD)
+    drained = case.log.last_entered(qp.thing, QPState.SQD)
     stalled = qp.state is QPState.RTS and _is_stalled(case, qp)
     if drained is None or not (qp.state is QPState.SQD or stalled):
         return ok(f"{case.qp_name(qp)} is in {qp.state.name}, not drained")
@@ -126,7 +125,7 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     if qp.state is QPState.SQD:
         lines.append(f"modify_qp {name} state=RTS")
     else:
-        back = entered(case, qp, QPState.RTS)
+        back = case.log.last_entered(qp.thing, QPState.RTS)
         evidence.append(fact(f"{name} is back in RTS, and nothing was posted since", back))
     if not case.profile.resumes_after_sqd:
         evidence.append(fact("this device looks at its queue only when something is posted"))
@@ -171,7 +170,7 @@ def cached_state(case: Case, qp: QueuePair) -> Finding:
         return NA
     if qp.known_state is qp.state:
         return ok("the program's copy of the state is correct")
-    moved = entered(case, qp, qp.state)
+    moved = case.log.last_entered(qp.thing, qp.state)
     posted = work.posted if work is not None else None
     if work is not None and (posted is None or moved is None or posted < moved):
         return ok("it was posted before the state changed")

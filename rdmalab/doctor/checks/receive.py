@@ -92,7 +92,7 @@ def _of_receive(case: Case) -> Finding:
     if not not_ready or not case.asked:
         return ok("its queue pair receives") if case.receive is not None else NA
     qp = not_ready[0]
-    since = receivers.entered(case, qp, qp.state)
+    since = case.log.last_entered(qp.thing, qp.state)
     return warn(fact(f"{case.qp_name(qp)} is in {qp.state.name}: it accepts no message", since))
 
 

@@ -7,7 +7,6 @@ from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, Recv
 from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.evidence import messages, posting_calls
 from rdmalab.doctor.evidence.messages import meet
-from rdmalab.doctor.evidence.ownership import fills
 from rdmalab.doctor.fixes import memory_fixes
 from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.hca.invalid_pointers import listed
@@ -18,6 +17,7 @@ from rdmalab.spec.records import Kind, event_of, node_of, object_of, packet_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import BUILDERS, WROpcode
 from rdmalab.views import fmt
+from rdmalab.views.memory import scatters
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
 
@@ -53,7 +53,7 @@ def overlap_sges(case: Case) -> Finding:
 
 def _of_work(case: Case) -> list[Scattered]:
     work = case.work
-    if work is None or work.wqe is None or not fills(work.wqe):
+    if work is None or work.wqe is None or not scatters(work.wqe):
         return []
     return [Scattered(work.posted, work.wqe, case.qp, case.message)]
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Case, QueuePair, Receive, RecvWqe, Send, SendWqe, SharedReceiveQueue
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.facts import receivers
 from rdmalab.doctor.facts.receivers import Refused, misplaced_receive, refused
 from rdmalab.doctor.facts.undelivered import users_of, watcher
 from rdmalab.hca.srq import named_srq
@@ -311,7 +310,7 @@ def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
         return ok("no queue pair of the SRQ is in ERR")
     qp, name = dead[0], case.names.of(case.subject.thing)
     facts = [
-        fact(f"{case.qp_name(qp)} entered ERR", receivers.entered(case, qp, QPState.ERR)),
+        fact(f"{case.qp_name(qp)} entered ERR", case.log.last_entered(qp.thing, QPState.ERR)),
         fact(f"{name} still has {fmt.count(len(receive.queue.wqes), 'receive')}: they are its "
              "own, and are not flushed"),
         _last_event(case, qp),

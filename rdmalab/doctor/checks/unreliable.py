@@ -5,8 +5,7 @@ from itertools import pairwise
 from rdmalab.doctor.case import Call, Case, Content, QueuePair, RecvWqe, Send, SendWqe, Unanswered
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.evidence import messages
-from rdmalab.doctor.evidence.messages import meet
-from rdmalab.doctor.evidence.unanswered_sends import Miss, is_request, sent_as
+from rdmalab.doctor.evidence.messages import Miss, is_request, meet, sent_as
 from rdmalab.doctor.facts import receivers
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.psn import diff

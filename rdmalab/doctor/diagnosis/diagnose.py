@@ -1,13 +1,15 @@
-"""A consultation: every check asked about every subject, roots before symptoms, cures tried."""
+"""A consultation: every check of the list asked about every subject, roots before symptoms."""
 
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from pkgutil import iter_modules
 
+from rdmalab.doctor import answers, checks
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.check import Check, Finding, Section, Verdict
-from rdmalab.doctor.diagnosis.checklist import CHECKS
 from rdmalab.doctor.diagnosis.related_subjects import sources_of
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
@@ -15,6 +17,32 @@ from rdmalab.doctor.fixes.refused_calls import OF_STATES, by_rule
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.report.report import SLOW, TOO_EARLY, Cause, Report
 from rdmalab.views import fmt
+
+_SECTIONS = tuple(Section)
+
+
+def _of_family(name: str) -> list[Check]:
+    """The checks of one module of `checks/`."""
+    module = import_module(f"{checks.__name__}.{name}")
+    return [value for value in vars(module).values() if isinstance(value, Check)]
+
+
+CHECKS: tuple[Check, ...] = tuple(
+    sorted(
+        (check for _, name, _ in iter_modules(checks.__path__) for check in _of_family(name)),
+        key=lambda check: (_SECTIONS.index(check.section), check.row.item),
+    )
+)
+
+BY_SLUG: dict[str, Check] = {check.slug: check for check in CHECKS}
+
+
+LISTS: dict[str, tuple[Check, ...]] = {
+    name: tuple(check for check in CHECKS if check.section.name in sections)
+    for name, sections in answers.LISTS.items()
+}
+"""Checks by the names that `checklist` takes: the FAQs of the documents."""
+
 
 MOST_SUBJECTS = 24
 

@@ -27,8 +27,12 @@ from rdmalab.doctor.moments.moments import (
     unlogged_moments,
     visit,
 )
-from rdmalab.doctor.moments.thrown_away import lost_receives, stopped_threads
-from rdmalab.doctor.moments.unreported import done_unsignaled, doubtful
+from rdmalab.doctor.moments.unreported import (
+    done_unsignaled,
+    doubtful,
+    lost_receives,
+    stopped_threads,
+)
 from rdmalab.doctor.report.report import TOO_EARLY, UNKNOWN, Cause, Report
 from rdmalab.grammar.nodes import Node, Path
 from rdmalab.grammar.trees import render

@@ -14,9 +14,9 @@ from rdmalab.doctor.evidence.work_of_queues import (
     first_failed,
     has_work_for,
     newest_work,
+    subject_of_cqe,
     undone,
     unmet,
-    work_of,
 )
 from rdmalab.doctor.facts.qp_error_cause import ErrorCause, posted_in_error, qp_error_cause
 from rdmalab.doctor.facts.thread_waits import (
@@ -29,8 +29,7 @@ from rdmalab.doctor.facts.thread_waits import (
 )
 from rdmalab.doctor.facts.undelivered import for_bytes, undelivered_sends, waiting_qps
 from rdmalab.doctor.fixes.refused_calls import OF_STATES
-from rdmalab.doctor.moments.thrown_away import cq_of
-from rdmalab.doctor.moments.unreported import done_unsignaled, elsewhere
+from rdmalab.doctor.moments.unreported import cq_of, done_unsignaled, elsewhere
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.programs import ProgramState
@@ -219,7 +218,11 @@ def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject
 def _unpolled(case: Case, cq: Thing) -> list[Subject]:
     """The work of the oldest completion on each other completion queue of a node."""
     others = case.world.nodes[cq.node].cqs.items.items()
-    return [work_of(cq.node, other.cqes[0]) for n, other in others if n != cq.number and other.cqes]
+    return [
+        subject_of_cqe(cq.node, other.cqes[0])
+        for n, other in others
+        if n != cq.number and other.cqes
+    ]
 
 
 def _writers(case: Case) -> list[Subject]:
@@ -253,7 +256,7 @@ def _snatched(case: Case, cq: Thing) -> list[Subject]:
     polls = case.log.about(Kind.CQE_POLLED, cq)
     taken = [(cqe_of(r), case.log.asked(event_of(r))[1]) for r in polls[-MOST_POLLS:]]
     cqes = [cqe for cqe, by in taken if by != name][-1:]
-    return [work_of(cq.node, cqe) for cqe in cqes]
+    return [subject_of_cqe(cq.node, cqe) for cqe in cqes]
 
 
 def _overrun(case: Case, qp: QueuePair) -> list[Subject]:

@@ -251,6 +251,10 @@ class Log:
         found = (r for r in self.about(Kind.STATE_CHANGED, thing) if rec.new_state_of(r) in states)
         return [event for record in found if (event := rec.event_of(record)) > after]
 
+    def last_entered(self, thing: Thing, *states: QPState) -> int | None:
+        """The event in which a queue pair went last into one of these states; None if never."""
+        return max(self.entered(thing, *states), default=None)
+
     def _event_of_life(self, kind: Kind, thing: Thing) -> int | None:
         found = [r for r in self.about(kind, thing) if rec.noun_of(r) == thing.noun]
         return rec.event_of(found[-1]) if found else None

@@ -130,7 +130,7 @@ def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
     return [each.subject for each in _failures(log, thing)[:1] if not each.rank]
 
 
-def work_of(node: str, cqe: Cqe) -> Subject:
+def subject_of_cqe(node: str, cqe: Cqe) -> Subject:
     """The work request that a completion is of."""
     thing = Thing(Noun.QP, node, cqe.qp_num)
     if cqe.is_send:

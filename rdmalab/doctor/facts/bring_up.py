@@ -29,11 +29,6 @@ def set_at(case: Case, qp: QueuePair, attr: Attr) -> int | None:
     return next((event_of(r) for r in reversed(found) if int(attr_mask_of(r)) & attr), None)
 
 
-def entered(case: Case, qp: QueuePair, *states: QPState) -> int | None:
-    """The event in which it last went into one of these states."""
-    return max(case.log.entered(qp.thing, *states), default=None)
-
-
 def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:
     """The end that was reset, and when, while the other had moved on and was not; else None."""
     sender, receiver = ends_
@@ -43,7 +38,8 @@ def began_alone(case: Case, ends_: Ends) -> tuple[QueuePair, int] | None:
     if one is None:
         return None
     other = receiver if one is sender else sender
-    reset, up = entered(case, one, QPState.RESET), entered(case, other, QPState.RTR)
+    reset = case.log.last_entered(one.thing, QPState.RESET)
+    up = case.log.last_entered(other.thing, QPState.RTR)
     return (one, reset) if reset is not None and up is not None and reset > up else None
 
 

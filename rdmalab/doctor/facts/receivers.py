@@ -217,14 +217,9 @@ def listeners(world: World, node: str, qkey: int) -> list[QueuePair]:
 
 
 # --------------------------------------------------------------------------- since when
-def entered(case: Case, qp: QueuePair, state: QPState) -> int | None:
-    """The event of its last step into a state."""
-    return max(case.log.entered(qp.thing, state), default=None)
-
-
 def peer_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event that set its peer: the transition to RTR."""
-    return entered(case, qp, QPState.RTR)
+    return case.log.last_entered(qp.thing, QPState.RTR)
 
 
 def state_at(case: Case, qp: QueuePair, event: int) -> tuple[QPState, int | None]:

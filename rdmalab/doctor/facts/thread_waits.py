@@ -284,11 +284,6 @@ def wait_evidence(case: Case, waiter: EventWaiter) -> Evidence:
     return fact(f"{waiter.name} waits on {case.names.of(waiter.channel)}", waiter.since)
 
 
-def cq_name(case: Case, cq: CompletionQueue) -> str:
-    """The name of a completion queue, `A.cq0`."""
-    return case.name(Noun.CQ, cq.node, cq.number)
-
-
 # --------------------------------------------------------------------------- what is in a queue
 def added(case: Case, cq: CompletionQueue, cqe: Cqe) -> int | None:
     """The event in which a completion came onto a queue."""
@@ -317,7 +312,7 @@ def polled_since(case: Case, cq: CompletionQueue, event: int) -> bool:
 
 def armed_words(case: Case, cq: CompletionQueue) -> Evidence:
     """The last arming of a CQ, and whether an event has disarmed it since."""
-    name, event = cq_name(case, cq), armed(case, cq)
+    name, event = case.names.of(cq.thing), armed(case, cq)
     if event is None:
         begins = case.log.begins
         return fact(

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, CompletionQueue, QueuePair, SendWqe, Sort, Subject
-from rdmalab.doctor.evidence.unanswered_sends import is_request, posted_as, sender_of
-from rdmalab.doctor.facts.receivers import entered
+from rdmalab.doctor.evidence.messages import is_request, posted_as, sender_of
 from rdmalab.doctor.facts.thread_waits import cqs_of, looked_at
 from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec import records as rec
@@ -199,7 +198,7 @@ def done_by_peer(case: Case, qp: QueuePair) -> list[Done]:
     peer = peer_of(case.world, qp)
     if peer is None:
         return []
-    since = entered(case, qp, QPState.RTR) or -1
+    since = case.log.last_entered(qp.thing, QPState.RTR) or -1
     ended = case.log.about(Kind.WQE_COMPLETED, peer.thing)
     done = [
         Done(send_wqe_of(record), event_of(record))

@@ -1,22 +1,116 @@
-"""A refused call that no check explains: its rule as a cause, what is legal, and the line to type.
+"""A refused call, corrected by its rule, or as a cause with a legal line."""
 
-What is legal is known when the call is refused, and is not in the log: the call is made again on a
-copy of the session.
-"""
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from typing import NamedTuple
-
-from rdmalab.command import Noun
+from rdmalab.command import CallArguments, Invocation, Noun, Ref
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Evidence, Finding, Fix, fact, fail
-from rdmalab.doctor.fixes.changed_calls import call_with
 from rdmalab.doctor.moments.future import undone_trial
+from rdmalab.grammar.format import render
 from rdmalab.repair.by_rule import named, suggestion
 from rdmalab.session.lines import replies
 from rdmalab.spec.causes import CauseRow
 from rdmalab.spec.programs import BLOCKING
 from rdmalab.spec.records import Kind, channel_of, event_of
 from rdmalab.spec.rules import RULES
+from rdmalab.spec.work import SendFlags
+
+"""A work request as it was given, key → value."""
+
+
+def corrected(wr: CallArguments, rule: str) -> CallArguments | None:
+    """The same request without the mistake; None where only its author can know what was meant."""
+    correction = _CORRECTIONS.get(rule)
+    return correction(wr) if correction is not None else None
+
+
+def with_flags(wr: CallArguments, flags: SendFlags) -> CallArguments:
+    """The same request with these flags as well."""
+    return wr | {"flags": int(wr.get("flags") or 0) | int(flags)}
+
+
+def _with_fewer_pieces(wr: CallArguments) -> CallArguments | None:
+    """The work request with consecutive elements merged; None if that changes nothing."""
+    pieces: list[Any] = []
+    for piece in wr.get("sg") or []:
+        joined = _joined(pieces[-1], piece) if pieces else None
+        pieces[-1:] = [joined] if joined is not None else [*pieces[-1:], piece]
+    fewer = len(pieces) < len(wr.get("sg") or [])
+    return wr | {"sg": pieces} if fewer else None
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """One piece for two that touch; None if they do not."""
+    if isinstance(one, Ref) and isinstance(other, Ref):
+        same = (one.node, one.name) == (other.node, other.name)
+        touch = same and one.stop is not None and one.stop == other.start
+        return replace(one, stop=other.stop) if touch else None
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return None
+    touch = one.get("addr", 0) + one.get("length", 0) == other.get("addr", 0)
+    if not touch or one.get("lkey") != other.get("lkey"):
+        return None
+    return one | {"length": one.get("length", 0) + other.get("length", 0)}
+
+
+def _without(flag: SendFlags) -> Callable[[CallArguments], CallArguments | None]:
+    def correction(wr: CallArguments) -> CallArguments | None:
+        flags = int(wr.get("flags") or 0)
+        return wr | {"flags": flags & ~int(flag)} if flags & flag else None
+
+    return correction
+
+
+_CORRECTIONS: dict[str, Callable[[CallArguments], CallArguments | None]] = {
+    "send-sges": _with_fewer_pieces,
+    "recv-sges": _with_fewer_pieces,
+    "srq-sges": _with_fewer_pieces,
+    "read-sges": _with_fewer_pieces,
+    "inline-length": _without(SendFlags.INLINE),
+    "inline-opcode": _without(SendFlags.INLINE),
+    "crash-inline": _without(SendFlags.INLINE),
+    "ip-csum": _without(SendFlags.IP_CSUM),
+}
+
+
+def arguments(case: Case, verbs: tuple[str, ...]) -> CallArguments:
+    """The arguments of the call that is asked about; {} if it is none of these verbs."""
+    call = case.call
+    known = call is not None and call.verb in verbs and call.invocation is not None
+    return dict(call.invocation.arguments) if known and call and call.invocation else {}
+
+
+def call_with(case: Case, said: CallArguments) -> list[str]:
+    """The call with these arguments instead of the given ones."""
+    call = case.call
+    if call is None or call.invocation is None:
+        return []
+    changed = Invocation(call.verb, call.invocation.arguments | said)
+    return [render(changed, case.session.vocabulary[call.verb])]
+
+
+def clamped(said: CallArguments, most: dict[str, int]) -> CallArguments:
+    """The same arguments, none of these beyond its limit; those in records, too."""
+    return {
+        name: clamped(value, most) if isinstance(value, dict)
+        else min(value, most[name]) if name in most and isinstance(value, int)
+        else value
+        for name, value in said.items()
+    }  # fmt: skip
+
+
+def values_above(said: CallArguments, most: dict[str, int]) -> list[str]:
+    """`max_inline_data=220, it has 101`: what asks for more than there is."""
+    found = []
+    for name, value in said.items():
+        if isinstance(value, dict):
+            found += values_above(value, most)
+        elif name in most and isinstance(value, int) and value > most[name]:
+            found.append(f"{name}={value}, it has {most[name]}")
+    return found
+
 
 OF_STATES = ("transition", "send-state", "recv-state")
 """Rules that refuse a call for the state of its queue pair: an earlier refused move explains it."""

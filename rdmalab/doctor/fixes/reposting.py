@@ -8,7 +8,7 @@ from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.messages import arrived
 from rdmalab.doctor.evidence.posting_calls import Attempt, Batch, Building
 from rdmalab.doctor.facts.full_queues import Backlog
-from rdmalab.doctor.fixes.changed_calls import with_flags
+from rdmalab.doctor.fixes.refused_calls import with_flags
 from rdmalab.grammar.format import render
 from rdmalab.hca.wr import SendWR
 from rdmalab.repair import commands

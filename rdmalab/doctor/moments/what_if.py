@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.log import Log
+from rdmalab.doctor.evidence.messages import unanswered
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import Sort, Subject, name_of
-from rdmalab.doctor.evidence.unanswered_sends import unanswered
 from rdmalab.doctor.evidence.work_of_queues import renewed
 from rdmalab.doctor.evidence.work_requests import Receive, Send
 from rdmalab.doctor.moments.future import (

@@ -3,11 +3,10 @@
 import re
 from dataclasses import dataclass, field
 
-from rdmalab.doctor.answers import Answer
 from rdmalab.doctor.check import Check, Finding, Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.evidence.subject import Subject
-from rdmalab.doctor.report.rows import Row, RowPart, evidence_rows, named
+from rdmalab.doctor.report.rows import AnswerInRows, Row, RowPart, evidence_rows, named
 from rdmalab.spec.causes import cause_rows
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.statuses import WCStatus
@@ -61,7 +60,7 @@ class TriedFix:
 
 
 @dataclass(slots=True)
-class Report(Answer):
+class Report(AnswerInRows):
     """The answer to `why`. name: of the subject, empty if nothing was named.
 
     causes: the roots in causal order; stations: what stands between them and the symptom.
@@ -119,11 +118,6 @@ class Report(Answer):
     def rows(self) -> list[Row]:
         """All of it, one fact a row."""
         return [*self._head(), *self._chain(), *self._waits(), *self._beside(), *self._fix()]
-
-    @property
-    def lines(self) -> list[str]:
-        """All of it in words, one fact a line."""
-        return [row.line for row in self.rows]
 
     def _head(self) -> list[Row]:
         found, said = self.outcome, named(self.name, self.outcome.sentence)
@@ -243,10 +237,6 @@ class Report(Answer):
         if told := _TOLD.search(row.text):
             return told[1]
         return self.chain[0].check.article if self.chain else ""
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
 
     def as_json(self) -> dict[str, object]:
         """One document; `rdmalab schema --of why` describes it."""

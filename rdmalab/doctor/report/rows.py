@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from typing import NamedTuple
 
+from rdmalab.doctor.answers import Answer
 from rdmalab.doctor.evidence.finding import Evidence
 from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
@@ -61,6 +62,27 @@ _MARGINS = {
     RowPart.CAUSE: "{:>2}. ", RowPart.EVIDENCE: "      ", RowPart.SYMPTOM: "    ",
     RowPart.LINE: "  ", RowPart.ITEM: "{:>4} ", RowPart.GROUND: " " * 10, RowPart.REST: "     ",
 }  # fmt: skip
+
+
+class AnswerInRows(Answer):
+    """An answer that is a list of rows."""
+
+    __slots__ = ()
+
+    @property
+    def rows(self) -> list[Row]:
+        """All of it, one fact a row."""
+        raise NotImplementedError
+
+    @property
+    def lines(self) -> list[str]:
+        """All of it in words, one fact a line."""
+        return [row.line for row in self.rows]
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        return "\n".join(self.lines)
 
 
 def evidence_rows(

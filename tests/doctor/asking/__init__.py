@@ -3,8 +3,7 @@
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.consultation import consult
-from rdmalab.doctor.diagnosis.checklist import BY_SLUG
-from rdmalab.doctor.diagnosis.diagnose import diagnose
+from rdmalab.doctor.diagnosis.diagnose import BY_SLUG, diagnose
 from rdmalab.doctor.evidence.finding import Finding, Verdict
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.report.report import Report

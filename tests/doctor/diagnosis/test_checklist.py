@@ -9,7 +9,7 @@ from typing import get_args
 from rdmalab.doctor import answers
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Section
-from rdmalab.doctor.diagnosis.checklist import BY_SLUG, CHECKS, LISTS
+from rdmalab.doctor.diagnosis.diagnose import BY_SLUG, CHECKS, LISTS
 
 FOLDER = Path(__file__).parents[3] / "rdmalab" / "doctor" / "checks"
 

@@ -3,7 +3,7 @@
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.evidence.finding import Verdict, fact
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.evidence.unanswered_sends import Unanswered, posted_as, sender_of
+from rdmalab.doctor.evidence.messages import Unanswered, posted_as, sender_of
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from tests.doctor.asking import case_of

@@ -5,7 +5,6 @@ from rdmalab.doctor.facts.bring_up import (
     Ends,
     began_alone,
     ends,
-    entered,
     psn_gap,
     set_at,
     stays_unanswered,
@@ -49,8 +48,8 @@ def test_an_attribute_has_the_event_of_the_last_call_that_set_it() -> None:
 def test_the_last_time_it_came_into_a_state_counts() -> None:
     lab = lab_of("modify_qp A.qp0 state=SQD", "modify_qp A.qp0 state=RTS", SEND)
     case, (sender, _) = both(lab)
-    assert entered(case, sender, QPState.RTS) == lab.session.world.event - 1
-    assert entered(case, sender, QPState.SQE) is None
+    assert case.log.last_entered(sender.thing, QPState.RTS) == lab.session.world.event - 1
+    assert case.log.last_entered(sender.thing, QPState.SQE) is None
 
 
 def test_who_was_reset_behind_the_back_of_one_that_had_moved_on() -> None:

@@ -69,7 +69,10 @@ def test_states_are_told_with_their_events() -> None:
     assert receivers.state_at(case, theirs, at) == (QPState.RTS, 13)
     assert receivers.state_at(case, theirs, at + 1) == (QPState.ERR, at)
     assert receivers.state_at(case, theirs, 0) == (QPState.RESET, None)
-    assert (receivers.peer_set_at(case, theirs), receivers.entered(case, theirs, QPState.SQD)) == (
+    assert (
+        receivers.peer_set_at(case, theirs),
+        case.log.last_entered(theirs.thing, QPState.SQD),
+    ) == (
         11,
         None,
     )

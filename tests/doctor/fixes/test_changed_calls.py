@@ -1,7 +1,7 @@
 """Requests that were refused, said so that they would not be."""
 
 from rdmalab.command import Ref
-from rdmalab.doctor.fixes.changed_calls import corrected, with_flags
+from rdmalab.doctor.fixes.refused_calls import corrected, with_flags
 from rdmalab.spec.work import SendFlags
 
 

@@ -3,7 +3,7 @@
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.evidence.log import Log
-from rdmalab.doctor.fixes.changed_calls import arguments, call_with, clamped, values_above
+from rdmalab.doctor.fixes.refused_calls import arguments, call_with, clamped, values_above
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
 from tests.labs import lab_of, refusal
