@@ -111,13 +111,15 @@ class Lab:
     def ladder(self, last: int | None = None) -> "Ladder":
         """A drawing of the packets, which Jupyter shows; as text it has a line for each fact.
 
-        last: only the newest records, so many; None: all.
+        last: only the newest records, so many; None: all. Of more than 500 packets, arrivals and
+        remarks some in the middle are left out.
         """
+        from rdmalab.export.ladder_plan import WHOLE
         from rdmalab.export.ladder_svg import ladder
 
         world, names = self.session.world, self.session.names
         first = 0 if last is None else max(0, len(world.trace.records) - last)
-        return ladder(world, names, first)
+        return ladder(world, names, first, WHOLE)
 
     def _repr_html_(self) -> str:
         """What Jupyter shows: the moment, the latest reply that failed, and the ladder."""

@@ -22,7 +22,7 @@ from rdmalab import cli
 from rdmalab.cli.commands import program
 from rdmalab.grammar.line import commands_of
 from rdmalab.guide.manual import Part, Shape
-from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.evaluation import LineEnd
 from tests.shell.talk import Talk
 
 ROOT = Path(__file__).parents[1]

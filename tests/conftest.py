@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from rdmalab.guide.statements import MOST_PER_ITEM
+from rdmalab.guide.sentences import MOST_PER_ITEM
 from tests.diaries import close_all
 from tests.each import ALL, DRAWING, SEED, examples
 

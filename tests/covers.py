@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.guide.statements import MOST_PER_ITEM
-from rdmalab.guide.statements import statements as known
+from rdmalab.guide.sentences import MOST_PER_ITEM
+from rdmalab.guide.sentences import statements as known
 
 
 def covers(*statements: str) -> pytest.MarkDecorator:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rdmalab.workbench.write_ahead_log import LogHeader, WriteAheadLog
+from rdmalab.recovery.write_ahead_log import LogHeader, WriteAheadLog
 
 HEAD = LogHeader({"A": "strict", "B": "strict"})
 _OPEN: list[WriteAheadLog] = []

@@ -12,15 +12,14 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from rdmalab.hca import lifecycle, modify, mr, polling, posting, qp_lifecycle
-from rdmalab.hca.attributes import QpAttr, ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.environment import Timer
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.objects import MemoryRegion, ProtectionDomain
 from rdmalab.hca.qp import Capacity, QueuePair
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import LinkLayer

@@ -5,8 +5,8 @@ from typing import Any
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
-from rdmalab.hca import flows
-from rdmalab.hca.steering import Flow, FlowAttr, FlowSpec
+from rdmalab.hca import steering
+from rdmalab.hca.objects import Flow, FlowAttr, FlowSpec
 from rdmalab.spec.flows import FlowFlags, FlowType
 from rdmalab.spec.states import QPType
 from tests.pairs import End, Pair
@@ -23,7 +23,7 @@ def raw_pair(**fields: Any) -> Pair:
 def rule(end: End, kind: FlowType = FlowType.NORMAL, *, priority: int = 0, flags: int = 0, **spec: int) -> Flow:  # noqa: E501  # fmt: skip
     """A flow rule that leads to this end's queue pair."""
     attr = FlowAttr(kind, priority, flags=FlowFlags(flags))
-    return flows.create(end.hca, end.qp, attr, FlowSpec(**spec))
+    return steering.create(end.hca, end.qp, attr, FlowSpec(**spec))
 
 
 def ethernet(dst: str = MAC_B, src: str = MAC_A) -> Any:

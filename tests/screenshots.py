@@ -30,6 +30,7 @@ _FONT_FACE = re.compile(r"@font-face\s*{[^}]*}", re.DOTALL)
 _VIEW_BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _LESSON = "err/rnr-retry-exceeded"
 _HEAD = "<!doctype html><meta charset='utf-8'>"  # without it, chromium guesses the encoding
+_SIDE_S = 0.7  # the pane of the tab in front comes half a second after the first frame
 _UNIQUE = re.compile(r"terminal-\d+")
 
 
@@ -109,6 +110,7 @@ async def picture(shot: Shot, size: tuple[int, int]) -> str:
             app.say(line)
             await settled(app, pilot)
         await pilot.press(*shot.keys)
+        await pilot.pause(_SIDE_S)
         await settled(app, pilot)
         drawn = app.export_screenshot(title=f"rdmalab: {shot.name}")
     return without_number(drawn)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.lab import Lab
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import BY_LABEL

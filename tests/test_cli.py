@@ -968,7 +968,7 @@ def test_a_book_is_written_and_written_again(
     (folder / "class.csv").write_text("id\ns1\ns2\n")
     command = ["book", "out", "good.rdmalab.yaml", str(lab), "--roster", "class.csv", "--jobs", "1"]
     assert cli.main(command) == 0
-    assert "2 lessons and labs, " in capsys.readouterr().err
+    assert "lessons and labs: 2, " in capsys.readouterr().err
     first = {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()}
     names = {path.relative_to(folder / "out").as_posix() for path in first}
     assert {"index.html", "search.js", "sheets/s1.html", "sheets/s2.html"} <= names

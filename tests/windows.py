@@ -2,7 +2,7 @@
 
 from rdmalab.command import Thing
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.mw import MemoryWindow
+from rdmalab.hca.objects import MemoryWindow
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import STRICT, Profile
 from tests.labs import well

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rdmalab.book.html import Markup, escaped, folded, joined, tag, trusted
 from rdmalab.book.lesson_page import table
-from rdmalab.book.page import head_of
-from rdmalab.book.style import sheet_of_style
+from rdmalab.book.page import head_of, sheet_of_style
 from rdmalab.classroom.attempts import lateness
 from rdmalab.classroom.formats import number, why
 from rdmalab.classroom.grade_document import Grade, Result

@@ -11,9 +11,8 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.scenario.expect import Expectation, Failure, said, unmet
 from rdmalab.scenario.parameters import fill
 from rdmalab.session.branch import Place
-from rdmalab.session.history import History
+from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
 from rdmalab.views import fmt
 
 _NAME = re.compile(r"(?<!%)%\{(\w+)\}")

@@ -47,6 +47,10 @@ class Result(BaseModel):
     world: dict[str, str] = {}
     """The first of the varied worlds in which it failed."""
 
+    def lacks(self, question: str) -> bool:
+        """Whether the goal with this question is not met."""
+        return any(wrong.startswith(question) or f" {question}" in wrong for wrong in self.wrong)
+
 
 class FoulReport(BaseModel):
     """A line that was skipped."""
@@ -127,6 +131,12 @@ class Grade(BaseModel):
         """Whether there is a score: of the work, perhaps up to a limit, or given by a person."""
         given = self.fixed is not None or any(result.fixed for result in self.results)
         return given or self.verdict in ("graded", "cut")
+
+    @property
+    def complaint(self) -> str:
+        """`unreadable: FILE: …`, why it was not judged; a mistake in the text names the file."""
+        names_it = self.reason.startswith(f"{self.file}:")
+        return f"{self.verdict}: {'' if names_it else f'{self.file}: '}{self.reason}"
 
     @property
     def who(self) -> str:

@@ -84,10 +84,13 @@ def _of_lab(
 ) -> dict[str, Grade]:
     """The grade of each student of the roster in a lab."""
     by_student = {each.student: each for each in counted(grades, lab.terms)}
+    reason = "nothing was handed in"
+    if not by_student:
+        reason = "no work of this lab is handed in yet; it is not in the total"
     found = {}
     for person in course.roster.people:
         grade = by_student.get(person.id) or Grade(
-            student=person.id, verdict=MISSING, reason="nothing was handed in"
+            student=person.id, verdict=MISSING, reason=reason
         )
         grade.lab = lab.id  # an unreadable work does not name it
         rows = table.of(person.id, lab.id)

@@ -180,4 +180,4 @@ def _in_words(task: Task, given: str) -> str:
     number = int(given) if given.isascii() and given.isdecimal() and len(given) < 3 else 0
     chosen = task.choice[number - 1].text if task.choice and task.choice[number - 1 :] else ""
     is_choice = bool(chosen) and number > 0
-    return f"the answer is {given}: {chosen}" if is_choice else f"the answer is {given}"
+    return f"answered {given}: {chosen}" if is_choice else f"answered {given}"

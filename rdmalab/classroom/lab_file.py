@@ -169,6 +169,8 @@ def questions(task: Task) -> Iterator[tuple[tuple[int | str, ...], str]]:
     yield from ((("bind", name), text) for name, text in task.bind.items())
     if task.answer is not None:
         yield ("answer",), task.answer
+    if task.once is not None:
+        yield ("once",), task.once
     if task.why is not None:
         yield ("why",), task.why
 

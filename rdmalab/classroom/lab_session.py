@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from rdmalab.classroom import submission
 from rdmalab.classroom.answers import NOTED
 from rdmalab.classroom.feedback import cause_of
-from rdmalab.classroom.goals import judge
+from rdmalab.classroom.goals import judge, parsed, truth
 from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
@@ -88,7 +88,7 @@ def _after(wait_ns: int, line: str = "") -> str:
 class LabSession:
     """The work of a student.
 
-    typed: all lines that were carried out, also those that only look.
+    typed: all commands that were carried out and not refused, also those that only look.
     latest: the newest grade; lines typed after it are not in it.
     skipped: lines of a submission that was continued, each with why it does not count.
     autosave: called after each line of a prompt; returns why the work is not kept, empty if it is.
@@ -106,6 +106,7 @@ class LabSession:
         self.work = WorkLines(self.session)
         self._called: list[str] | None = None  # lines that stand for the calls of a program
         self.typed: list[str] = []
+        self._failed: set[str] = set()  # commands of the line that is carried out
         self.answers: dict[str, str] = {}
         self.hints: list[str] = []
         self.log = WorkLog()
@@ -181,14 +182,18 @@ class LabSession:
             reached = f"{limit.lines:,} lines"
         else:
             return ""
+        newest = self.work.commands[-1].start.event if self.work.commands else 0
         return (
-            f"this lab allows {reached}, and all are used; {WAY_BACK}, submit hands in the others"
+            f"this lab allows {reached}, and all are used; {WAY_BACK}, submit hands in the others. "
+            f"goto {newest} returns to the moment before the newest line"
         )
 
     def follow(self, reply: Reply) -> None:
         """Take in a command that was carried out, when its run is over."""
         rules = self._rulebook()
         self.work.follow(reply, rules)
+        if reply.failed:
+            self._failed.add(reply.text)
         is_move = reply.invocation is not None and rules.moves(reply.invocation)
         if not reply.depth and (is_move or is_applied(reply)):
             self.log.add(f"{MOVED if is_move else APPLIED} event {self.session.world.event}")
@@ -197,7 +202,9 @@ class LabSession:
         """The end of a line whose commands were followed."""
         if session is not self.session:
             return
-        self.typed += [part.strip() for part in line.split(";")]
+        parts = [part.strip() for part in line.split(";")]
+        self.typed += [part for part in parts if part not in self._failed]
+        self._failed.clear()
         words = [part.split()[0] for part in line.split(";") if part.strip()]
         for _ in [word for word in words if word in DOCTOR]:
             self.log.add(f"{ASKED} event {session.world.event}")
@@ -287,7 +294,8 @@ class LabSession:
     def cause(self) -> str:
         """The lab's sentence for the cause that `why` names in this world: `up: sq_psn of A …`.
 
-        Of the tasks that are open; empty if the lab has none for it, or shuts the doctor.
+        Of the tasks that are open; empty if the lab has none for it, or shuts the doctor. A guided
+        lab has one open task, whose name is left out.
         """
         if "why" in self._rulebook().shut:
             return ""
@@ -295,7 +303,10 @@ class LabSession:
         is_open = [task for task, result in pairs
                    if result.passed is False and task.goal and not task.hidden]  # fmt: skip
         found = cause_of(self.session, is_open)
-        return f"{found[0].id}: {found[0].when_wrong[found[1]]}" if found else ""
+        if found is None:
+            return ""
+        named = "" if self.lab.document.guided else f"{found[0].id}: "
+        return f"{named}{found[0].when_wrong[found[1]]}"
 
     def _varies(self, task: Task) -> bool:
         """Whether a task is judged in another world than the one that is open, too."""
@@ -365,6 +376,8 @@ class LabSession:
         if not task.is_asked and not task.hidden:
             raise WrongTask(f"{name} asks for no answer: its goals are judged")
         given = chosen(task, text.strip())
+        if task.once is not None and not truth(self.session, parsed(task.once, self.lab.world)):
+            raise WrongTask("carry out the lines of this task first, and answer what you have seen")
         tries = tries_of(self.log.entries, name)
         if self.is_used_up(task) and given not in tries:
             are = "is" if task.tries == 1 else "are"
@@ -390,15 +403,17 @@ class LabSession:
         self._cost_s = self._graded_s - begun_s
         return self.latest
 
-    def refresh(self) -> None:
+    def refresh(self, *, at_once: bool) -> None:
         """Grade the newest line, unless that would be slow: then the next `task` does it.
 
-        A step a key press must stay quick in a world that takes long to replay.
+        A step a key press must stay quick in a world that takes long to replay. at_once: a goal
+        has turned, or a queue pair has failed, which is seldom.
         """
         if self.session.world.event - self.played.start.event > _MANY:
             return
         waited_s = time.monotonic() - self._graded_s
-        if self.work.newest and (self._cost_s < _QUICK_S or waited_s > _SPARE * self._cost_s):
+        is_quick = at_once or self._cost_s < _QUICK_S or waited_s > _SPARE * self._cost_s
+        if self.work.newest and is_quick:
             self.grade()
 
     def submission(self) -> Submission:

@@ -192,6 +192,8 @@ class Task(Section, BaseModel):
     tries: Tries | None = None
     """So many different answers of a choice count; the log of the submission shows them, and
     without it none counts."""
+    once: field_types.Sentence | None = None
+    """A question to the student's own world: at a prompt no answer is taken before it is true."""
     judged: Literal["live", "grader"] = "live"
     """An answer is judged at once, or by the grader alone; then students get no seal."""
     essay: Truth = False
@@ -229,6 +231,8 @@ class Task(Section, BaseModel):
         count = sum(each.right for each in self.choice or ())
         if self.choice is not None and count != 1 and not self._is_without_answer(self.choice):
             raise field_types.wrong("one choice is right", "write right: true once", "choice")
+        if self.once and not self.is_asked:
+            raise field_types.wrong("once goes with a question", "leave it out", "once")
         if self.hidden and self.announce is None:
             raise field_types.wrong("a hidden task is announced", "add announce", "hidden")
         for key in ("at", "steps_tried", "vary", "bind"):

@@ -6,7 +6,7 @@ from rdmalab.classroom.answers import right_answers, right_choice
 from rdmalab.classroom.instructor_model import Instructor, WrongAnswer
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.model import LabDocument
-from rdmalab.guide.statements import statements
+from rdmalab.guide.sentences import statements
 from rdmalab.views import fmt
 
 
@@ -50,7 +50,7 @@ def _aim(document: LabDocument) -> list[str]:
 
 def _values(document: LabDocument, name: str) -> str:
     parameter = document.params[name]
-    values = ", ".join(parameter.values)
+    values = ", ".join(parameter.choose or [f"{parameter.low} to {parameter.high}"])
     return f"{parameter.about}: {values}" if parameter.about else values
 
 

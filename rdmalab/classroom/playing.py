@@ -12,8 +12,8 @@ from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.branch import Place
 from rdmalab.session.lines import Reply, replies
-from rdmalab.session.run_control import RunBounds, RunControl
-from rdmalab.session.session import Session
+from rdmalab.session.run_control import RunControl
+from rdmalab.session.session import RunBounds, Session
 from rdmalab.views import fmt
 
 WAY_BACK = "back and goto undo lines"

@@ -6,11 +6,11 @@ from contextlib import suppress
 from itertools import groupby
 
 from rdmalab import disk
+from rdmalab.recovery.user_paths import state_path
 from rdmalab.render.meanings import LOOKS
 from rdmalab.scenario.lessons import ListedLesson, learning_paths
 from rdmalab.scenario.source import visible
 from rdmalab.views.columns import Meaning
-from rdmalab.workbench.user_paths import state_path
 
 _FILE = "lessons-done.txt"
 _NAME = 27  # columns: most names are shorter

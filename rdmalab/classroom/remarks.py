@@ -140,12 +140,11 @@ def _remark(
     labs: Mapping[str, LabDocument],
 ) -> tuple[Remark | None, list[str]]:  # fmt: skip
     student, lab, task = (cells.get(name, "") for name in _NEEDED)
-    wrong = mistakes(student, lab, task, students, labs)
-    given, points = cells.get("points", ""), None
-    if given:
-        points = points_of(given)
-        if points is None:
-            wrong.append(f"points {quoted(given)}: write a number from 0 to {MOST_POINTS}")
+    given = cells.get("points", "")
+    points = points_of(given) if given else None
+    wrong = mistakes(student, lab, task, students, labs, points)
+    if given and points is None:
+        wrong.append(f"points {quoted(given)}: write a number from 0 to {MOST_POINTS}")
     made = Remark(
         student, lab, task, points, cells.get("remark", ""), cells.get("answer", ""), line
     )
@@ -153,9 +152,13 @@ def _remark(
 
 
 def mistakes(
-    student: str, lab: str, task: str, students: Collection[str], labs: Mapping[str, LabDocument]
-) -> list[str]:
-    """The names of a row that nothing has. task: empty: the whole lab."""
+    student: str, lab: str, task: str, students: Collection[str],
+    labs: Mapping[str, LabDocument], points: float | None = None,
+) -> list[str]:  # fmt: skip
+    """The names of a row that nothing has, and points above what the task is worth.
+
+    task: empty: the whole lab. points: None: the row has none.
+    """
     wrong = []
     if student not in students:
         wrong.append(f"no student {quoted(student)}: {suggest(student, students)}")
@@ -163,7 +166,13 @@ def mistakes(
         wrong.append(f"no lab {quoted(lab)}: {suggest(lab, labs)}")
     elif task and task not in (ids := [each.id for each in labs[lab].tasks]):
         wrong.append(f"no task {quoted(task)} in {lab}: {suggest(task, ids)}")
+    elif points is not None and points > (worth := _worth(labs[lab], task)):
+        wrong.append(f"{points:g} points: {task or lab} is worth {worth:g}")
     return wrong
+
+
+def _worth(lab: LabDocument, task: str) -> float:
+    return lab.points if not task else next(each.points for each in lab.tasks if each.id == task)
 
 
 def points_of(text: str) -> float | None:
@@ -216,8 +225,7 @@ def _result(grade: Grade, task: str, lab: LabDocument) -> Result:
     """The result of a task; of a work that was not judged it is made here."""
     found = next((each for each in grade.results if each.id == task), None)
     if found is None:
-        points = next(each.points for each in lab.tasks if each.id == task)
-        found = Result(id=task, points=points)
+        found = Result(id=task, points=_worth(lab, task))
         grade.results.append(found)
     return found
 

@@ -114,7 +114,8 @@ def _played(scenario: Scenario) -> _Session:
         is_first = _is_start(step) if marked else _is_act(step)
         if lines is found.setup and is_first:
             found.begun, lines = _facts(runner.session), found.lines
-        if step.line and not step.step.run and not step.step.checkpoint:
+        undone = lines is found.setup and step.step.errno  # a setup refuses to go on after it
+        if step.line and not step.step.run and not step.step.checkpoint and not undone:
             lines += [f"run {spelled(wait_ns, Unit.NS)}"] if wait_ns else []
             lines.append(step.line)
             wait_ns = 0
@@ -260,7 +261,11 @@ def _solutions(
         for key, of in made.items() if isinstance(of, list)
     }  # fmt: skip
     if any(len(each) < _WANTED for each in kept.values()):
-        raise NoLab("the lines of the session do not lead to its end again, or less does, too")
+        passing, failing = (len(each) for each in kept.values())
+        raise NoLab(
+            f"a lab needs {_WANTED} solutions that pass and {_WANTED} that fail; the lines of the "
+            f"session give {passing} and {failing}. Leave out what the goals do not need"
+        )
     return dict(kept)
 
 

@@ -10,13 +10,15 @@ from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from rdmalab.classroom.rules import Rulebook
-from rdmalab.command import TimeMove, Unit
+from rdmalab.command import Invocation, NotUnderstood, TimeMove, Unit
+from rdmalab.grammar.format import render
+from rdmalab.grammar.line import parse
 from rdmalab.grammar.quantities import spelled
 from rdmalab.session.branch import Place
+from rdmalab.session.history import read_only_visit
 from rdmalab.session.lines import Reply
 from rdmalab.session.run_control import STOPPED
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
 
 _STEPS = re.compile(r"step(?: (\d+))?")
 _SETTINGS = ("node", "break", "watch", "delete")  # they hold on all branches
@@ -56,7 +58,7 @@ class WorkLines:
             self._extend()
         elif said is not None and reply.error is None:
             self._follows = rules.counts(said)
-            text = _as_it_ended(reply, self._at, self.session) if self._follows else ""
+            text = _as_it_ended(reply, said, self._at, self.session) if self._follows else ""
             if text:
                 moves = rules.moves(said)
                 undoes = moves or (reply.travel is not None and reply.travel.replays)
@@ -131,15 +133,28 @@ class WorkLines:
         return "; ".join(filter(None, (f"step {events}" if events else "", wait)))
 
 
-def _as_it_ended(reply: Reply, start: Place, session: Session) -> str:
+def _as_it_ended(reply: Reply, said: Invocation, start: Place, session: Session) -> str:
     """The text of a command; of a run that ^C or a limit ended, one that ends there, too."""
     travel = reply.travel
     if travel is None or not (travel.over == STOPPED or travel.at_limit):
-        return reply.text
+        return _with_full_names(reply.text, said, session)
     here, bounds = session.history.here, session.bounds
     if travel.at_bounds and bounds is not None and here.at_ns == bounds.at_ns:
         return f"run {spelled(here.at_ns - start.at_ns, Unit.NS)}"
     return f"step {travel.events}" if travel.events else ""
+
+
+def _with_full_names(text: str, said: Invocation, session: Session) -> str:
+    """The text as it was typed, unless it names objects of the prompt's node by a short name.
+
+    A grade replays the text where no node is chosen: `mr0` would name nothing there.
+    """
+    try:
+        if parse(text, session.vocabulary, None, file=True) == [said]:
+            return text
+    except NotUnderstood:
+        pass
+    return render(said, session.vocabulary[said.name])
 
 
 def _way_here(session: Session) -> dict[str, Place]:

@@ -55,7 +55,7 @@ def _report_bug(bug: Exception) -> Exit:
         import traceback
 
         traceback.print_exc()
-    from rdmalab.workbench.bug_reports import called, report
+    from rdmalab.recovery.bug_reports import called, report
 
     print(called(bug), file=sys.stderr)
     print(

@@ -55,9 +55,9 @@ def book(
     _write(out, made)
     for text in (*made.wrong, *made.broken):
         program.tell(text)
-    sheets = f", {len(ids)} sheets" if ids else ""
+    sheets = f", sheets: {len(ids)}" if ids else ""
     size = sum(map(len, made.files.values())) / 1e6
-    program.tell(f"{made.lessons} lessons and labs, {made.articles} articles{sheets}, "
+    program.tell(f"lessons and labs: {made.lessons}, articles: {made.articles}{sheets}, "
                  f"{size:.1f} MB: {Path(out) / HOME}")  # fmt: skip
     if made.broken:
         return program.Exit.BUG

@@ -8,7 +8,6 @@ import click
 from rdmalab.cli import (
     book,
     checking,
-    compare,
     course,
     grading,
     labs,
@@ -17,7 +16,6 @@ from rdmalab.cli import (
     scenarios,
     selfcheck,
     session_commands,
-    settings,
     sweep,
 )
 from rdmalab.cli.exits import Exit
@@ -26,7 +24,6 @@ from rdmalab.cli.program import program
 __all__ = [
     "book",
     "checking",
-    "compare",
     "course",
     "grading",
     "labs",
@@ -37,7 +34,6 @@ __all__ = [
     "scenarios",
     "selfcheck",
     "session_commands",
-    "settings",
     "sweep",
 ]
 

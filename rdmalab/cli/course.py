@@ -158,7 +158,7 @@ def mark(*, student: str, lab: str, task: str, points: str | None, remark: str, 
                                f"{remarks.MOST_POINTS}")  # fmt: skip
     opened = _opened(path, tell=False)
     labs = {each.id: each.document for each in opened.course.assignments}
-    wrong = remarks.mistakes(student, lab, task, opened.course.roster.ids, labs)
+    wrong = remarks.mistakes(student, lab, task, opened.course.roster.ids, labs, value)
     if wrong:
         raise click.UsageError("; ".join(wrong))
     with program.writing(str(opened.table.path), "table of remarks"):
@@ -364,7 +364,7 @@ def _tell_of(opened: _Opened, book: "Gradebook") -> None:
     """Report works that were not judged, and what a person has to do."""
     for each in _grades(book):
         if each.verdict in (*_ERRORS, "not-graded"):
-            program.tell(f"{each.verdict}: {each.file}: {each.reason}".partition("\n")[0])
+            program.tell(each.complaint.partition("\n")[0])
     waiting = sum(len(each.to_be_marked) for each in book.students)
     if waiting:
         program.tell(f"{waiting} answers to be marked in {opened.table.path}")

@@ -229,7 +229,7 @@ def _tell_of(grades: "Sequence[Grade]", roster: "Roster | None") -> None:
             program.tell(f"{each.who}: not counted: {other}")
     for each in grades:
         if each.verdict in _ERRORS:
-            program.tell(f"{each.verdict}: {each.file}: {each.reason}")
+            program.tell(each.complaint)
     if roster is not None:
         students = {each.student for each in grades}
         if lacking := [each for each in roster.ids if each not in students]:

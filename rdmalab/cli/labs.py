@@ -199,10 +199,13 @@ def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_j
     if not everyone:
         raise click.UsageError("name a student: --student ID, or --roster FILE")
     try:
-        values = {each: dict(load(found(path), VOCABULARY, each, salt).params) for each in everyone}
+        labs = {each: load(found(path), VOCABULARY, each, salt) for each in everyone}
     except FileError as error:
         print("\n".join(map(str, error.all)))
         return program.Exit.USAGE
+    values = {each: dict(lab.params) for each, lab in labs.items()}
+    (used,) = {lab.salt for lab in labs.values()}
+    program.tell(f"drawn with {f'the salt {used}' if used else 'no salt'}")
     if as_json:
         print_json(json.dumps(values, indent=2))
         return program.Exit.WELL

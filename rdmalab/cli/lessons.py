@@ -13,8 +13,7 @@ from rdmalab.cli.scenarios import loaded, played, required_error
 from rdmalab.shell.streams import print_json
 
 if TYPE_CHECKING:
-    from rdmalab.scenario.bound_tests import Answer
-    from rdmalab.scenario.coverage import Bound
+    from rdmalab.scenario.coverage import Answer, Bound
     from rdmalab.scenario.lessons import ListedLesson
     from rdmalab.scenario.model import Document
 
@@ -123,7 +122,7 @@ def _named(paths: tuple[str, ...], known: "list[ListedLesson]") -> "tuple[list[L
 
 def _print_json(found: "list[ListedLesson]") -> int:
     """Print the document; returns how many of the files are wrong."""
-    from rdmalab.scenario.lessons_document import LessonsModel, lesson
+    from rdmalab.scenario.lessons import LessonsModel, lesson
     from rdmalab.scenario.source import FileError
 
     document, wrong, finished = LessonsModel(), 0, _finished()
@@ -167,11 +166,11 @@ def _print_table(found: "list[ListedLesson]", *, whole: bool) -> None:
 def _coverage(
     paths: tuple[str, ...], tests: str | None, profile: str | None, *, as_json: bool
 ) -> int:
-    from rdmalab.scenario import bound_tests
+    from rdmalab.scenario import coverage
     from rdmalab.scenario.coverage import lines, of_runner, table
 
     bindings: list[Bound] = []
-    asked, wrong = bound_tests.Answer([], "not run"), 0
+    asked, wrong = coverage.Answer([], "not run"), 0
     for scenario, error in loaded(paths):
         if scenario is None:
             wrong += 1
@@ -192,7 +191,7 @@ def _coverage(
 
 
 def _asked(tests: str) -> "Answer":
-    from rdmalab.scenario.bound_tests import ask
+    from rdmalab.scenario.coverage import ask
 
     try:
         return ask(Path(tests))

@@ -50,8 +50,7 @@ def _guide() -> str:
 def _answer(words: tuple[str, ...], *, as_json: bool) -> str:
     from rdmalab.command import NotUnderstood
     from rdmalab.doctor.article import SUSPICIONS
-    from rdmalab.guide.document import document
-    from rdmalab.guide.explain import answer
+    from rdmalab.guide.explain import answer, document
     from rdmalab.vocabulary import VOCABULARY
 
     text = _log() if words == ("-",) else " ".join(words)

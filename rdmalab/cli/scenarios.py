@@ -1,7 +1,11 @@
 """Commands run and why: run and diagnose scenarios."""
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
@@ -10,15 +14,162 @@ import click
 from rdmalab.cli import program
 from rdmalab.cli.checking import files
 from rdmalab.cli.labs import run_labs
-from rdmalab.cli.watching import repeat
 from rdmalab.shell.streams import print_json
+from rdmalab.spec.profiles import CELLS, PROFILES
 
 if TYPE_CHECKING:
     from rdmalab.doctor.report import Report
     from rdmalab.scenario.loader import Scenario
+    from rdmalab.scenario.profile_comparison import Difference
     from rdmalab.scenario.report import RunModel
     from rdmalab.scenario.runner import Runner
     from rdmalab.scenario.source import FileError
+
+
+def _profiles(_context: click.Context, _parameter: click.Parameter, given: str) -> list[str]:
+    names = list(dict.fromkeys(name for name in given.split(",") if name))
+    for name in names:
+        if name not in PROFILES:
+            raise click.BadParameter(f'"{name}" is no profile: {", ".join(PROFILES)}')
+    if len(names) < 2:
+        raise click.BadParameter(f"name two or more: {','.join(PROFILES)}")
+    return names
+
+
+@program.program.command()
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--profile", "profiles", default=",".join(PROFILES), show_default=True, callback=_profiles,
+    metavar="NAME,NAME...", help="Profiles; each is compared with the first.",
+)  # fmt: skip
+@click.option(
+    "--ignore", "ignored", multiple=True, metavar="CELL",
+    help="Look past this cell: the first profile has the other's value in it; repeatable.",
+)  # fmt: skip
+@program.with_json
+@program.with_set
+def compare(
+    *, path: str, profiles: list[str], ignored: tuple[str, ...], as_json: bool,
+    given: tuple[str, ...],
+) -> int:  # fmt: skip
+    """Play a scenario under several profiles; print the first event that differs, and the cause.
+
+    The cause is what the scenario does with single cells of the other profile: with those that are
+    named, and not with fewer, the event is the same. Failed expectations do not end a play.
+    Exit code 0: no event and no outcome differs, 1: something does.
+    """
+    from rdmalab.grammar.hints import suggest
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.profile_comparison import ProfilePair
+
+    scenario, wrong = opened(path, program.values_of(given))
+    if scenario is None:
+        program.tell(f"ERROR {required_error(wrong)}")
+        return program.Exit.USAGE
+    left, *others = profiles
+    try:
+        pairs = [ProfilePair(scenario, open_session, left, each, ignored) for each in others]
+    except KeyError as unknown:
+        name = unknown.args[0]
+        raise click.UsageError(f'--ignore: no cell "{name}" ({suggest(name, CELLS)})') from None
+    found = [(right, pair.difference()) for right, pair in zip(others, pairs, strict=True)]
+    if as_json:
+        rows = [{"left": left, "right": r, "difference": d and asdict(d)} for r, d in found]
+        document = {
+            "rdmalab": 1, "file": scenario.path, "title": scenario.title, "compared": rows,
+        }  # fmt: skip
+        print_json(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        for right, difference in found:
+            print("\n".join(_lines(left, right, difference)))
+        names = {cause.name: 0 for _, each in found if each is not None for cause in each.causes}
+        more = " ".join(f"--ignore {name}" for name in names)
+        program.say(f"next difference: add {more}", unless=not names)
+    return program.Exit.FAILED if any(d for _, d in found) else program.Exit.WELL
+
+
+def _lines(left: str, right: str, difference: "Difference | None") -> "Iterator[str]":
+    from rdmalab.scenario.source import visible
+
+    if difference is None:
+        yield f"{left} and {right}: no difference"
+        return
+    where = f"event {difference.event}" if difference.event is not None else "no event differs"
+    yield visible(f"{left} and {right}: {where}, step {difference.step}: {difference.line}")
+    indent = max(len(left), len(right)) + 2
+    for name, rows in ((left, difference.left), (right, difference.right)):
+        for number, row in enumerate(rows):
+            yield f"  {'' if number else name + ':':<{indent}}{visible(row)}"
+    for cause in difference.causes:
+        yield f"  cause: {cause.name}  {left}: {cause.left}  {right}: {cause.right}"
+        yield f"    {cause.sentence}" + (f"  (read by {cause.asked_by})" if cause.asked_by else "")
+    if difference.event is not None and not difference.causes:
+        yield "  cause unknown: no cells of the profile table explain it"
+
+
+POLL_S = 0.3
+_MOST_INCLUDED = 100
+_INCLUDE = re.compile(r"\binclude:\s*[\"']?([\w./-]+\.yaml)", re.ASCII)
+
+Stamp = tuple[int, int, int] | None
+"""Time, size and inode of a file; None where there is none."""
+Stamps = dict[str, tuple[Stamp, ...]]
+"""File → the stamps of the file and of those that it includes."""
+
+
+def repeat(files: Callable[[], Iterator[str]], play: Callable[[tuple[str, ...]], object]) -> None:
+    """Play all files, then those that change, until KeyboardInterrupt.
+
+    files: is called again for each look, so that new files are found.
+    """
+    seen = stamps(files())
+    play(tuple(seen))
+    while True:
+        count = len(seen)
+        program.tell(f"watching {count} file{'s' * (count != 1)}: ^C ends")
+        changed, seen = _wait(files, seen)
+        play(changed)
+
+
+def _wait(files: Callable[[], Iterator[str]], seen: Stamps) -> tuple[tuple[str, ...], Stamps]:
+    """The files that changed, and all stamps. A file that is being replaced is waited for."""
+    while True:
+        time.sleep(POLL_S)
+        now = stamps(files())
+        if changed := tuple(f for f, stamp in now.items() if stamp[0] and stamp != seen.get(f)):
+            return changed, now
+        seen = {**seen, **{file: stamp for file, stamp in now.items() if stamp[0]}}
+
+
+def stamps(files: Iterator[str]) -> Stamps:
+    """The stamps of some files."""
+    return {file: tuple(_stamp(each) for each in _family(Path(file))) for file in files}
+
+
+def _family(file: Path) -> list[Path]:
+    """A file and those that it includes, directly or not. The text is searched, not understood:
+    a file with a mistake is watched too.
+    """
+    found, front = [file], [file]
+    while front and len(found) < _MOST_INCLUDED:
+        including = front.pop()
+        try:
+            text = including.read_text("utf-8", "replace")
+        except (OSError, ValueError):
+            continue
+        new = [including.parent / name for name in _INCLUDE.findall(text)]
+        front += (each for each in new if each not in found)
+        found += (each for each in new if each not in found)
+    return found
+
+
+def _stamp(file: Path) -> Stamp:
+    try:
+        there = file.stat()
+    except (OSError, ValueError):
+        return None
+    return there.st_mtime_ns, there.st_size, there.st_ino
+
 
 _HEAD = 200  # bytes in which the first element of a JUnit report stands
 
@@ -194,7 +345,7 @@ def verdict(report: "RunModel") -> program.Exit:
 
 
 def _write_junit(report: "RunModel", path: str) -> None:
-    from rdmalab.scenario.junit import document
+    from rdmalab.scenario.report import document
 
     program.write(
         path, document(report), lambda there: b"<testsuites" in there[:_HEAD], "JUnit report"

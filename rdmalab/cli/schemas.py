@@ -17,7 +17,7 @@ from rdmalab.doctor.finding import Verdict
 from rdmalab.doctor.outcome import Status
 from rdmalab.render.json_rows import schema_of_view
 from rdmalab.scenario.coverage import CoverageModel
-from rdmalab.scenario.lessons_document import LessonsModel
+from rdmalab.scenario.lessons import LessonsModel
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.report import RunModel, schema_of_document, schema_of_file
 from rdmalab.views.changes import ChangeRow

@@ -1,17 +1,299 @@
 """Command selfcheck: whether this terminal and this installation are fit for rdmalab."""
 
 import json
+import os
+import re
+import shutil
+import subprocess
 import sys
-from dataclasses import asdict
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
 
 from rdmalab.cli import program
+from rdmalab.cli.terminal_questions import TerminalAnswers
+from rdmalab.recovery.user_paths import settings_file, state_path
+from rdmalab.render.meanings import LOOKS
 from rdmalab.shell.streams import print_json
+from rdmalab.shell.styled_text import ASCII
 from rdmalab.version import VERSION
+from rdmalab.views.columns import Meaning
+from rdmalab.workbench import settings
 
-if TYPE_CHECKING:
-    from rdmalab.cli.self_checks import Check
+_LEAST_COLUMNS, _LEAST_ROWS = 60, 16
+_PACKAGE = "rdmalab"
+_CLIPBOARD = 52  # the device attribute of terminals that announce OSC 52
+_REQUIREMENT = re.compile(r"([\w.-]+)\s*([^;]*?)\s*(?:;.*extra == ['\"](\w+)['\"].*)?")
+_BOUND = re.compile(r"(>=|<=|==|!=|<|>)\s*([\d.]+)")
+
+
+class State(StrEnum):
+    """How a check ended."""
+
+    OK = "ok"
+    ATTENTION = "attention"  # it works, with a limit
+    FAILED = "failed"
+    NOTE = "note"  # optional, or not known
+
+
+MEANINGS = {
+    State.OK: Meaning.OK, State.ATTENTION: Meaning.ATTENTION, State.FAILED: Meaning.FAILED,
+    State.NOTE: Meaning.PLANNED,
+}  # fmt: skip
+CHARACTERS = sorted({*ASCII, *(look.sign for look in LOOKS.values() if look.sign)})
+"""The characters with which the faces draw; each takes one column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """remedy: what to do; empty: nothing."""
+
+    name: str
+    state: State
+    found: str
+    remedy: str = ""
+
+
+def checks(answers: TerminalAnswers | None) -> Iterator[Check]:
+    """All checks. answers: of the terminal; None: there is none, or it cannot be asked."""
+    environ, chosen = os.environ, settings.read()
+    yield terminal(answers, environ, shutil.get_terminal_size())
+    yield colours(environ, chosen)
+    yield encoding(sys.stdout.encoding or "")
+    yield background(answers)
+    yield characters(answers)
+    yield clipboard(answers, environ)
+    yield python()
+    yield from packages()
+    yield wireshark()
+    yield state_directory()
+    yield from setting_rows(chosen)
+    yield lessons()
+
+
+# --------------------------------------------------------------------------- terminal
+def terminal(
+    answers: TerminalAnswers | None, environ: Mapping[str, str], size: os.terminal_size
+) -> Check:
+    """Type and size."""
+    kind = environ.get("TERM", "")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        remedy = "the app needs one; rdmalab repl, run and why do not"
+        return Check("terminal", State.ATTENTION, "no terminal", remedy)
+    found = f"{size.columns}x{size.lines}, TERM={kind or '(not set)'}"
+    if kind in ("", "dumb"):
+        return Check("terminal", State.ATTENTION, found, "export TERM=xterm-256color")
+    if size.columns < _LEAST_COLUMNS or size.lines < _LEAST_ROWS:
+        remedy = (
+            f"enlarge it to {_LEAST_COLUMNS}x{_LEAST_ROWS} or more; the screen is made for 80x24"
+        )
+        return Check("terminal", State.ATTENTION, found, remedy)
+    if answers is not None and answers.attributes is None:
+        remedy = "it answers no question: theme and width of characters are assumed"
+        return Check("terminal", State.ATTENTION, found, remedy)
+    return Check("terminal", State.OK, found)
+
+
+def colours(environ: Mapping[str, str], chosen: settings.Settings) -> Check:
+    """Number of colours, as the environment says it."""
+    kind = environ.get("TERM", "")
+    if chosen.colours == "none":
+        return Check("colours", State.OK, "none: NO_COLOR is set, or the setting colours is none")
+    if chosen.colours != "auto":
+        return Check("colours", State.OK, f"{chosen.colours}, by the setting colours")
+    if environ.get("COLORTERM") in ("truecolor", "24bit") or kind.endswith("-direct"):
+        return Check("colours", State.OK, "truecolor")
+    remedy = "if the terminal has 24 bits: export COLORTERM=truecolor"
+    if environ.get("TMUX"):
+        remedy += "; in tmux also: set -as terminal-features ',*:RGB'"
+    found = "256 colours" if "256color" in kind else "16 colours"
+    return Check("colours", State.ATTENTION, found, remedy)
+
+
+def encoding(name: str) -> Check:
+    """Whether standard output can encode the drawings."""
+    missing = [c for c in CHARACTERS if not _is_encodable(c, name)]
+    if not missing:
+        return Check("encoding", State.OK, name)
+    found = f"{name or 'unknown'}: {len(missing)} of {len(CHARACTERS)} characters cannot be written"
+    return Check("encoding", State.ATTENTION, found, "export LC_ALL=C.UTF-8, or rdmalab --ascii")
+
+
+def _is_encodable(character: str, name: str) -> bool:
+    try:
+        character.encode(name or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def background(answers: TerminalAnswers | None) -> Check:
+    """Whether the terminal is light or dark, which theme auto follows."""
+    if answers is None or answers.light is None:
+        remedy = "theme auto is dark: rdmalab settings theme light"
+        found = "no terminal to ask" if answers is None else "no answer (OSC 11)"
+        return Check("background", State.NOTE, found, remedy)
+    return Check("background", State.OK, "light" if answers.light else "dark")
+
+
+def characters(answers: TerminalAnswers | None) -> Check:
+    """Whether each character takes one column."""
+    if answers is None or not answers.widths:
+        return Check(
+            "characters", State.NOTE, "widths not measured: the terminal reports no cursor"
+        )
+    wide = [character for character, width in answers.widths.items() if width != 1]
+    if not wide:
+        count = len(answers.widths)
+        return Check("characters", State.OK, f"all {count} take one column")
+    remedy = "rdmalab settings ascii on, or set ambiguous characters to narrow in the terminal"
+    found = f"these do not take one column: {' '.join(wide)}"
+    return Check("characters", State.FAILED, found, remedy)
+
+
+def clipboard(answers: TerminalAnswers | None, environ: Mapping[str, str]) -> Check:
+    """Whether text that is copied (OSC 52) arrives; a file of it is written in any case."""
+    attributes = answers.attributes if answers is not None else None
+    if environ.get("TMUX"):
+        value = _tmux_option("set-clipboard")
+        state = State.OK if value == "on" else State.ATTENTION
+        remedy = "" if value == "on" else "tmux set -g set-clipboard on"
+        return Check("clipboard", state, f"tmux set-clipboard {value or 'unknown'}", remedy)
+    if environ.get("STY"):
+        return Check(
+            "clipboard", State.ATTENTION, "GNU screen keeps OSC 52", "use the file instead"
+        )
+    if environ.get("VTE_VERSION") or environ.get("TERM_PROGRAM") == "Apple_Terminal":
+        remedy = "use the file instead, or settings mouse off and select with the mouse"
+        return Check("clipboard", State.ATTENTION, "this terminal ignores OSC 52", remedy)
+    if attributes is not None and _CLIPBOARD in attributes:
+        return Check("clipboard", State.OK, "OSC 52")
+    remedy = "copy something and paste it elsewhere; if nothing arrives, permit OSC 52 there"
+    return Check("clipboard", State.NOTE, "the terminal does not say if it permits OSC 52", remedy)
+
+
+def _tmux_option(name: str) -> str:
+    command = ["tmux", "show-options", "-gv", name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
+
+
+# --------------------------------------------------------------------------- versions
+def python() -> Check:
+    """The interpreter, and whether it keeps the help texts."""
+    found = f"{sys.version.split()[0]}, {sys.executable}"
+    if sys.flags.optimize > 1:
+        return Check("python", State.ATTENTION, found, "without -OO, which removes the help texts")
+    return Check("python", State.OK, found)
+
+
+def packages() -> Iterator[Check]:
+    """A row for each package that is required, and for each extra."""
+    try:
+        required = metadata.requires(_PACKAGE) or []
+    except metadata.PackageNotFoundError:
+        yield Check(
+            _PACKAGE, State.NOTE, "not installed: versions are not checked", "pip install ."
+        )
+        return
+    extras: dict[str, list[str]] = {}
+    for text in required:
+        found = _REQUIREMENT.fullmatch(text)
+        if found is not None and found[3]:
+            extras.setdefault(found[3], []).append(found[1])
+        elif found is not None:
+            yield package(found[1], found[2])
+    for extra, names in extras.items():
+        missing = [name for name in names if not _version(name)]
+        command = f"pip install '{_PACKAGE}[{extra}]'"
+        yield Check(
+            f"extra {extra}",
+            State.NOTE if missing else State.OK,
+            f"not installed: {', '.join(missing)}" if missing else "installed",
+            command if missing else "",
+        )
+
+
+def package(name: str, bounds: str) -> Check:
+    """A package that is required, within its bounds."""
+    version = _version(name)
+    if not version:
+        return Check(name, State.FAILED, "not installed", f"pip install '{name}{bounds}'")
+    if is_within(version, bounds):
+        return Check(name, State.OK, version)
+    return Check(name, State.FAILED, f"{version} is not {bounds}", f"pip install '{name}{bounds}'")
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def is_within(version: str, bounds: str) -> bool:
+    """Whether a version is within bounds such as `>=8.2.5,<9`; its letters do not count."""
+    have = _numbers(version)
+    tests = {
+        ">=": lambda a, b: a >= b, "<=": lambda a, b: a <= b, "<": lambda a, b: a < b,
+        ">": lambda a, b: a > b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
+    }  # fmt: skip
+    return all(tests[sign](have, _numbers(bound)) for sign, bound in _BOUND.findall(bounds))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in re.findall(r"\d+", version)[:3]]
+    return tuple(numbers + [0] * (3 - len(numbers)))
+
+
+def wireshark() -> Check:
+    """The program that reads exported captures."""
+    path = shutil.which("tshark") or shutil.which("wireshark")
+    if path:
+        return Check("wireshark", State.OK, path)
+    return Check("wireshark", State.NOTE, "not found", "it reads what rdmalab export pcapng writes")
+
+
+# --------------------------------------------------------------------------- files
+def state_directory() -> Check:
+    """Whether sessions, history and bug reports can be kept."""
+    try:
+        folder = state_path()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"x")
+    except OSError as wrong:
+        found = f"{wrong.filename or ''} cannot be written: {wrong.strerror or wrong}".strip()
+        remedy = "export RDMALAB_STATE=DIR, a directory that you may write"
+        return Check("state directory", State.FAILED, found, remedy)
+    return Check("state directory", State.OK, str(folder))
+
+
+def setting_rows(chosen: settings.Settings) -> Iterator[Check]:
+    """The file of the settings, and each of its lines that has no effect."""
+    for text in chosen.wrong:
+        yield Check("settings", State.ATTENTION, text, "correct or remove this line")
+    if not chosen.wrong:
+        file = settings_file()
+        yield Check("settings", State.OK, f"{file}{'' if file.exists() else ' (not written yet)'}")
+
+
+def lessons() -> Check:
+    """Whether the lessons are installed."""
+    from rdmalab.scenario.files import lesson_files, lessons_folder
+
+    folder, count = lessons_folder(), sum(1 for _ in lesson_files())
+    if not count:
+        remedy = "install rdmalab again, or go to the folder above scenarios"
+        return Check("lessons", State.FAILED, f"none in {Path(folder).absolute()}", remedy)
+    return Check("lessons", State.OK, f"{count} in {Path(folder).absolute()}")
+
 
 _NAME = 16  # columns
 _STYLES = {"good": "class:good", "odd": "class:warn", "bad": "class:error", "dim": "class:dim"}
@@ -25,7 +307,6 @@ def selfcheck(*, as_json: bool) -> int:
     ✓ works, ! works with a limit, ✗ does not work, · optional or not known. Exit code 1: something
     does not work.
     """
-    from rdmalab.cli.self_checks import CHARACTERS, State, checks
     from rdmalab.cli.terminal_questions import ask
 
     found = list(checks(ask(CHARACTERS)))
@@ -41,7 +322,6 @@ def selfcheck(*, as_json: bool) -> int:
 
 def _print(found: "list[Check]") -> None:
     """A row for each check, and the remedy below it; words in place of signs where ASCII is."""
-    from rdmalab.cli.self_checks import MEANINGS
     from rdmalab.render.meanings import LOOKS
     from rdmalab.shell.script import Printer, speaks_unicode
     from rdmalab.shell.styled_text import fold, in_ascii

@@ -22,6 +22,39 @@ if TYPE_CHECKING:
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
 
+
+@program.command()
+@click.argument("name", default="", metavar="[NAME]")
+@click.argument("value", default="", metavar="[VALUE]")
+def settings(*, name: str, value: str) -> int:
+    """List the settings, print the setting NAME, or change it to VALUE.
+
+    They are kept in one file, which the list names: a line NAME = VALUE each. The options --theme,
+    --ascii and --no-mouse replace them for one start. Exit code 2: the name or value is not legal.
+    """
+    from rdmalab.recovery.user_paths import settings_file
+    from rdmalab.workbench.settings import SETTINGS, WrongSetting, read, setting, write
+
+    try:
+        if value:
+            print(f"{name} = {value}, in {write(name, value)}")
+            return Exit.WELL
+        if name:
+            setting(name)
+    except WrongSetting as wrong:
+        raise click.UsageError(str(wrong)) from None
+    now = read()
+    for text in now.wrong:
+        click.echo(text, err=True)
+    if name:
+        print(now.text(name))
+        return Exit.WELL
+    for each, row in SETTINGS.items():
+        print(f"{each:<10} {now.text(each):<9} {row.sentence}\n{'':<20} {row.legal}")
+    print(f"file       {settings_file()}")
+    return Exit.WELL
+
+
 _STANDARD_OUTPUT = "-"
 _DRAWINGS = ("svg", "text")
 _FORMS = (*FORMATS, *_DRAWINGS)
@@ -83,6 +116,7 @@ def _judged(runner: "Runner") -> int:
 
 def _drawn(runner: "Runner", form: str, output: str) -> int:
     """Write the ladder of the packets after the setup."""
+    from rdmalab.export.ladder_plan import WHOLE
     from rdmalab.export.ladder_svg import ladder
     from rdmalab.shell.show_wire import drawing
 
@@ -90,7 +124,7 @@ def _drawn(runner: "Runner", form: str, output: str) -> int:
     steps = [result for result in runner.results if not result.step.is_setup]
     first = steps[0].first_record if steps else 0
     if form == "svg":
-        drawn = ladder(world, names, first).svg
+        drawn = ladder(world, names, first, WHOLE).svg
     else:
         drawn = drawing(world, names, _DRAWN_WIDTH, first)
     octets = f"{drawn}\n".encode()

@@ -68,7 +68,8 @@ def _counted(prefix: str, row: str) -> Iterator[tuple[str, int]]:
             number += 1
 
 
-def _made(make: Callable[[str, str, str], Enum], rows: Rows) -> dict[str, Enum]:
+def made(make: Callable[[str, str, str], Enum], rows: Rows) -> dict[str, Enum]:
+    """The enum of each row, by its name."""
     return {name: make(name, *row) for name, row in rows.items()}
 
 
@@ -101,7 +102,7 @@ VERBS = {
         name: _enum(name, {prefix + it: int(kind[it]) for it in kind.__members__ if it != _VENDOR})
         for name, (prefix, kind) in _OF_THE_LAB.items()
     },
-    **_made(
+    **made(
         numbers,
         {
             "ibv_counter_description": ("IBV_COUNTER_", "PACKETS BYTES"),
@@ -133,7 +134,7 @@ VERBS = {
             "ibv_wq_type": ("IBV_WQT_", "RQ"),
         },
     ),
-    **_made(
+    **made(
         bits,
         {
             "ibv_cq_init_attr_mask": ("IBV_CQ_INIT_ATTR_MASK_", "FLAGS PD"),
@@ -205,7 +206,7 @@ VERBS = {
 }
 
 CM = {
-    **_made(
+    **made(
         numbers,
         {
             "rdma_cm_event_type": (
@@ -219,7 +220,7 @@ CM = {
             "rdma_port_space": ("RDMA_PS_", "2 IPOIB 262 TCP 273 UDP 319 IB"),
         },
     ),
-    **_made(
+    **made(
         bits,
         {
             "rdma_cm_join_mc_attr_mask": ("RDMA_CM_JOIN_MC_ATTR_", "ADDRESS JOIN_FLAGS"),

@@ -1,13 +1,15 @@
 """The process of a pyverbs program: one lab with one device a node, and how its time passes."""
 
+import threading
 import time
 import warnings
 from collections.abc import Iterator
+from types import TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
-from rdmalab.compat.turns import Turns
 from rdmalab.lab import Lab
 from rdmalab.session.session import Session
 from rdmalab.spec.limits import LinkLayer
@@ -15,6 +17,57 @@ from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind, of_kinds
 from rdmalab.views import fmt
 from rdmalab.views.warnings import moment_warnings
+
+
+class Turns:
+    """A lock that its owner may take again.
+
+    An interrupt during a turn of the main thread waits for the end of that turn, because half a
+    call cannot be saved; a second interrupt does not wait.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._owner = 0
+        self._interrupted = False
+        here = threading.current_thread()
+        # Daemons that ran before the lab was made belong to a notebook, a debugger or a client of
+        # a cluster; until one calls the lab it is none of the program's threads.
+        self._foreign = WeakSet(t for t in threading.enumerate() if t.daemon and t is not here)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._foreign:
+            self._foreign.discard(threading.current_thread())
+        self._owner, self._depth = threading.get_ident(), self._depth + 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self._depth -= 1
+        ends = self._interrupted and not self._depth and self._is_main()
+        self._lock.release()
+        if ends:
+            self._interrupted = False
+            raise KeyboardInterrupt
+
+    def is_alone(self) -> bool:
+        """Whether no other thread of the program is alive."""
+        here = threading.current_thread()
+        return all(t is here or t in self._foreign for t in threading.enumerate())
+
+    def _is_main(self) -> bool:
+        return self._owner == threading.main_thread().ident
+
+    def interrupt(self, _signal: int, _frame: object) -> None:
+        """Handle SIGINT, in the main thread; KeyboardInterrupt now or at the end of the turn."""
+        if self._depth and self._is_main() and not self._interrupted:
+            self._interrupted = True
+        else:
+            raise KeyboardInterrupt
+
 
 DEVICE = "rdmalab"
 EPOCH_S = 1_600_000_000  # what the wall clock shows when the lab begins

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rdmalab.command import Invocation
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
-from rdmalab.verbs.object_suggestions import named
+from rdmalab.verbs.suggestions import named
 
 if TYPE_CHECKING:
     from rdmalab.doctor.log import Log

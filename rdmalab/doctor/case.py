@@ -23,15 +23,15 @@ from rdmalab.doctor.work.unanswered_sends import unanswered
 from rdmalab.hca.cq import CompletionQueue as CompletionQueue
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import QueuePair as QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue as SharedReceiveQueue
-from rdmalab.hca.wqe import RecvWqe as RecvWqe
-from rdmalab.hca.wqe import SendWqe as SendWqe
+from rdmalab.hca.qp import SharedReceiveQueue as SharedReceiveQueue
+from rdmalab.hca.wr import RecvWqe as RecvWqe
+from rdmalab.hca.wr import SendWqe as SendWqe
 from rdmalab.session.names import Names
 from rdmalab.session.session import Session as Session
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import event_of, object_of
 from rdmalab.views import fmt
-from rdmalab.world.program_state import Program as Program
+from rdmalab.world.programs import Program as Program
 from rdmalab.world.relations import exists, find_qp, peer_of
 from rdmalab.world.world import World
 

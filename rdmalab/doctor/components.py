@@ -5,14 +5,12 @@ from typing import TypeAlias
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.named import things_of
-from rdmalab.session.history import History
+from rdmalab.session.history import History, undone_afterwards
 from rdmalab.session.session import Session
-from rdmalab.session.visits import undone_afterwards
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of, verb_of
 from rdmalab.wire.packet import Packet
 from rdmalab.world.event_queue import Door, Entry
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of, running
+from rdmalab.world.programs import Program, programs_of, running
 from rdmalab.world.relations import peer_thing, used_by
 from rdmalab.world.world import World
 

@@ -19,8 +19,8 @@ from rdmalab.doctor.report import NO_MESSAGE, Report
 from rdmalab.doctor.subjects import subjects
 from rdmalab.grammar.nodes import Literal, Node, Path
 from rdmalab.grammar.trees import render
+from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
-from rdmalab.session.visits import read_only_visit
 
 
 def consult(session: Session, question: Node | None = None, at: MomentWord | None = None) -> Report:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.hca.wqe import Cqe, RecvWqe
+from rdmalab.hca.wr import Cqe, RecvWqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState

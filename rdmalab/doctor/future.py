@@ -12,10 +12,10 @@ from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.breakpoints import Breakpoints
+from rdmalab.session.history import undone_afterwards
 from rdmalab.session.session import Session
-from rdmalab.session.visits import undone_afterwards
 from rdmalab.spec.records import Kind, at_ns_of, kind_of, line_number_of, node_of, object_of
-from rdmalab.world.program_state import Program
+from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

@@ -7,7 +7,7 @@ from rdmalab.doctor.case import Case, SendWqe
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser, locate
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.keys import WINDOWS, key_of, region_number, window_number
+from rdmalab.hca.objects import WINDOWS, key_of, region_number, window_number
 from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS

@@ -22,8 +22,8 @@ from rdmalab.world.trace import Trace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rdmalab.hca.wqe import Cqe
-    from rdmalab.world.program_state import Program
+    from rdmalab.hca.wr import Cqe
+    from rdmalab.world.programs import Program
 
 
 _T = TypeVar("_T")

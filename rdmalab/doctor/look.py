@@ -25,7 +25,8 @@ from rdmalab.doctor.outcome import Status, SubjectOutcome, standing
 from rdmalab.doctor.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.doctor.work.attempts import OF_THE_QUEUE
 from rdmalab.doctor.work.time_spent import TimeSpent
-from rdmalab.spec.records import Kind, cqe_of, event_of
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.records import Kind, async_event_of, cqe_of, event_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import exists
 
@@ -107,7 +108,8 @@ def as_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) 
         report.event = session.world.event
         if look.moment.why is not Why.QUIET:  # nothing has happened to it since
             found_now = _standing(session, log, look)
-            own = any(cause.subject == look.subject for cause in report.causes)
+            own = any(cause.subject == look.subject and not cause.check.row.fallback
+                      for cause in report.causes)  # fmt: skip
             report.standing = spoiled(found_now, look.subject) if own else found_now
         report.remedy = _remedy(session, log, look, found)
     if look.report.standing.kind is Status.LATE:
@@ -162,8 +164,9 @@ def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
 def _thread(session: Session, log: Log, look: Look, found: SubjectOutcome) -> SubjectOutcome:
     """Of a thread that hangs that it never goes on; of one that was stopped how it stood then."""
     if exists(session.world, look.subject.thing):
-        if look.report.standing.kind is Status.NEVER and _got_a_flush(session, log, look.subject):
-            said = f"{look.report.standing.sentence}; a flushed completion ended the wait"
+        ended = _ended_by_a_teardown(session, log, look.subject)
+        if look.report.standing.kind is Status.NEVER and ended:
+            said = f"{look.report.standing.sentence}; {ended} ended the wait"
             return replace(look.report.standing, sentence=said)
         hangs = found.kind is Status.PENDING and look.report.causes
         if not hangs or not log.rests(look.subject.thing):
@@ -178,13 +181,16 @@ def _thread(session: Session, log: Log, look: Look, found: SubjectOutcome) -> Su
     return replace(then, kind=kind, sentence=said, event=event)
 
 
-def _got_a_flush(session: Session, log: Log, subject: Subject) -> bool:
-    """Whether the last completion that a thread polled was flushed, as a drain does."""
-    name = session.names.of(subject.thing)
+def _ended_by_a_teardown(session: Session, log: Log, subject: Subject) -> str:
+    """`a flushed completion`, `QP_LAST_WQE_REACHED`: the last that a thread got, if of a drain."""
+    name, last = session.names.of(subject.thing), AsyncEvent.QP_LAST_WQE_REACHED
+    events = (r for r in log.of(Kind.ASYNC_TAKEN, subject.thing.node)[-1:])
+    if any(async_event_of(r) is last and log.asked(event_of(r))[1] == name for r in events):
+        return last.name
     polls = (r for r in reversed(log.of(Kind.CQE_POLLED, subject.thing.node)))
     newest = islice(polls, _MOST_POLLS)
     own = (cqe_of(r).status for r in newest if log.asked(event_of(r))[1] == name)
-    return next(own, None) == WCStatus.WR_FLUSH_ERR
+    return "a flushed completion" if next(own, None) == WCStatus.WR_FLUSH_ERR else ""
 
 
 # --------------------------------------------------------------------------- the fix

@@ -13,6 +13,8 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
 from rdmalab.world.relations import find_qp, peer_of
 
+_BRING_UP = (QPState.INIT, QPState.RTR, QPState.RTS)
+
 
 def is_made_good(session: Session, log: Log, subject: Subject, event: int) -> bool:
     """Whether what went wrong with a subject at an event was repaired since."""
@@ -53,6 +55,18 @@ def _lives(session: Session, thing: Thing) -> list[Thing]:
     """All things that ever had the name of one, oldest first."""
     name = session.names.of(thing)
     return [it for it, said in session.names.name_of.items() if said == name] or [thing]
+
+
+def is_past(log: Log, call: Call) -> bool:
+    """Whether a refused modify_qp asked for a state of the bring-up that is no obstacle any more.
+
+    The queue pair has entered this state, and work on it has succeeded since the call.
+    """
+    if call.verb != "modify_qp" or call.invocation is None:
+        return False
+    thing, state = Thing(Noun.QP, *call.thing), _key(call.invocation)[2]
+    is_reached = any(each == state and log.entered(thing, each) for each in _BRING_UP)
+    return is_reached and any(event > call.event for event in _used(log, thing, Sort.SEND))
 
 
 class Repeats:

@@ -18,8 +18,8 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work import attempts
 from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import Ending, Send
+from rdmalab.session.history import read_only_visit
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.states import QPState
@@ -270,6 +270,7 @@ def _of_thing(session: Session, log: Log, subject: Subject) -> list[Moment]:
         *_failure(log, thing),
         *found,
         *([now] if exists(session.world, thing) else []),
+        *(Moment(rec.event_of(r), Why.ENDED) for r in log.about(Kind.CQ_OVERRUN, thing)[-1:]),
         *before,
     ]
 

@@ -6,8 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.send import post_kind
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, cqe_of, recv_wqe_of, send_wqe_of
 from rdmalab.world.relations import exists

@@ -8,7 +8,7 @@ from rdmalab.doctor.facts import partners
 from rdmalab.doctor.moments import moments, visit
 from rdmalab.doctor.refused_calls import OF_USE
 from rdmalab.doctor.suspects import subject_of, suspects
-from rdmalab.hca.keys import region_number, window_number
+from rdmalab.hca.objects import region_number, window_number
 from rdmalab.world.relations import exists, users_of
 
 

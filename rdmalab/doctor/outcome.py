@@ -9,7 +9,7 @@ from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import CqePlace, Send
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import ProgramState
@@ -17,7 +17,7 @@ from rdmalab.spec.records import Kind, address_of, event_of, length_of
 from rdmalab.spec.rules import errno_name
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
-from rdmalab.world.program_state import Program
+from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists, users_of
 
 _SHOWN = 4  # users of an object

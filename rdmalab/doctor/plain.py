@@ -35,6 +35,7 @@ from rdmalab.grammar.trees import render
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import BLOCKING
+from rdmalab.spec.records import Kind
 
 
 def plain(session: Session, log: Log, question: Node | None) -> Report:
@@ -177,9 +178,14 @@ def _unlogged(
 
 
 def _unreported_before(session: Session, log: Log, question: Node | None) -> list[Subject]:
-    """What the last teardown took without a failure: threads that waited, sends without a word."""
+    """What the last teardown took without a failure: threads that waited, sends without a word.
+
+    Where an event that it raised let a thread go on, the teardown is two rows of acts.
+    """
     found: list[Subject] = []
-    for row in teardowns(log)[-1:]:
+    rows = teardowns(log)[-2:]
+    woken = bool(rows) and list(log.since(rows[0][0].event, Kind.ASYNC_TAKEN))
+    for row in rows if woken else rows[-1:]:
         with visit(log, row[0].event - 1) as then:
             missed = list(unreported(session, then, _wanted(question)))
         found += (it for it in missed if not is_made_good(session, log, it, row[0].event - 1))

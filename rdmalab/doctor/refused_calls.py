@@ -16,8 +16,7 @@ from rdmalab.spec.causes import CauseRow
 from rdmalab.spec.programs import BLOCKING
 from rdmalab.spec.records import Kind, channel_of, event_of
 from rdmalab.spec.rules import RULES
-from rdmalab.verbs.object_suggestions import named
-from rdmalab.verbs.suggestions import suggestion
+from rdmalab.verbs.suggestions import named, suggestion
 
 OF_STATES = ("transition", "send-state", "recv-state")
 """Rules that refuse a call for the state of its queue pair: an earlier refused move explains it."""

@@ -25,7 +25,7 @@ from rdmalab.doctor.thrown_away import cq_of
 from rdmalab.doctor.unreported import done_unsignaled, elsewhere
 from rdmalab.doctor.work import attempts, batches
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, cqe_of, event_of, node_of, noun_of, object_of, send_wqe_of
 from rdmalab.spec.states import BRING_UP, QPState
@@ -185,8 +185,7 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
         batch = batch or batches.given_up(case.log, qp.thing)
         wrs = [built.wr.wr_id for built in batch.built[:1]] if batch is not None else []
         found += [Subject(Sort.SEND, qp.thing, wr_id=wr_id) for wr_id in wrs]
-        calls = [*stopped(case, qp), *unsent(case, qp)]
-        found += [_of_call(call) for call in calls]
+        found += [_of_call(call) for call in (*stopped(case, qp), *unsent(case, qp))]
     if not waits.qps:
         found += [work for cq in waits.cqs for work in _unpolled(case, cq)]
     named = [t for t in waits.things if t.noun is Noun.QP]
@@ -198,9 +197,10 @@ def _not_provided(case: Case, waits: ThreadWait) -> list[Subject]:
 def _unsignaled(case: Case, cqs: Sequence[Thing], qp: QueuePair) -> list[Subject]:
     """The newest send of a queue pair, if it is the unsignaled one that is waited for.
 
-    It is not where other work can complete on these queues, and a completion came since its post.
+    It is not where a later post was refused, nor where other work can complete on these queues, and
+    a completion came since its post.
     """
-    if any(case.world.find(cq, CompletionQueue).cqes for cq in cqs):
+    if unsent(case, qp) or any(case.world.find(cq, CompletionQueue).cqes for cq in cqs):
         return []
     polls = (each for cq in cqs for each in case.log.about(Kind.CQE_POLLED, cq)[-1:])
     last = max((event_of(r) for r in polls), default=-1) if has_work_for(qp, cqs) else -1
@@ -319,7 +319,7 @@ def unsent(case: Case, qp: QueuePair) -> list[Call]:
     refused = [c for c in case.log.refused() if c.thing == mine and c.verb in attempts.SENDING]
     posts = case.log.about(Kind.SEND_POSTED, qp.thing)
     newest = event_of(posts[-1]) if posts else -1
-    return [call for call in refused[-1:] if call.event > newest]
+    return [call for call in refused[-1:] if call.event >= newest]  # a part of its list is posted
 
 
 def stopped(case: Case, qp: QueuePair) -> list[Call]:

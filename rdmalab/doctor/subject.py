@@ -8,7 +8,7 @@ from rdmalab.command import Thing
 from rdmalab.session.names import Names
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import RecvWqe, SendWqe
+    from rdmalab.hca.wr import RecvWqe, SendWqe
 
 
 class Sort(Enum):

@@ -26,7 +26,7 @@ from rdmalab.doctor.work.polls import orphans
 from rdmalab.doctor.work.send import post_kind
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.nodes import Index, Node, Path
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.records import Kind, recv_wqe_of
 from rdmalab.spec.rules import ERRNO_NAMES, RULES
 from rdmalab.spec.states import QPState

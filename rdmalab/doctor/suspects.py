@@ -10,7 +10,7 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.components import planned
 from rdmalab.doctor.failed_work import failed_lives
 from rdmalab.doctor.log import Log
-from rdmalab.doctor.made_good import Repeats, is_made_good, is_repaired
+from rdmalab.doctor.made_good import Repeats, is_made_good, is_past, is_repaired
 from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import MOST, Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject
@@ -86,7 +86,7 @@ def _refusals(_session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
         if call.refusal in BLOCKING and (call.program or (call.verb, call.thing) in empty_polls):
             continue  # the program itself waits, and is stuck
         empty_polls.add((call.verb, call.thing))
-        if not repeats.has(call) and not _polled_since(log, call):
+        if not (repeats.has(call) or _polled_since(log, call) or is_past(log, call)):
             yield subject_of(call)
 
 

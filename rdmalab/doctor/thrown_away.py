@@ -13,7 +13,7 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState
-from rdmalab.world.program_state import Program
+from rdmalab.world.programs import Program
 from rdmalab.world.relations import exists, peer_thing
 
 

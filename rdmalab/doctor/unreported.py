@@ -10,11 +10,12 @@ from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work import batches, past, polls
-from rdmalab.doctor.work.host_reads import early_reads, unseen, was_seen, written_over
+from rdmalab.doctor.work.host_reads import early_reads, unseen, was_read, written_over
 from rdmalab.doctor.work.messages import Message, arrived, piece_of
 from rdmalab.doctor.work.ownership import filled_twice, overtakes, overwrites, refills
 from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import Service
@@ -42,12 +43,30 @@ def lost_messages(session: Session, log: Log, wanted: Wanted) -> Iterator[Subjec
         if sender is None or sender in first or not wanted(sender):
             continue
         wqe = posted_as(log, sender, record)
-        if wqe is not None:
+        if wqe is not None and not _sent_again(log, sender, wqe):
             first[sender] = Subject.of_send(sender, wqe)
     for thing, qp in qps_of(session, wanted):
         if not qp.transport.connected and thing not in first:
             first.update((thing, each) for each in _unsent(log, thing)[:1])
     yield from first.values()
+
+
+def _sent_again(log: Log, thing: Thing, lost: SendWqe) -> bool:
+    """Whether the same request was posted once more, and has left without a packet missed.
+
+    Not where one program posted both: its next message may look the same.
+    """
+    posts = {rec.send_wqe_of(r).serial: r for r in log.about(Kind.SEND_POSTED, thing)}
+    done = {rec.send_wqe_of(r).serial for r in log.about(Kind.WQE_COMPLETED, thing)
+            if not rec.status_of(r)}  # fmt: skip
+    later = [r for n, r in posts.items() if n > lost.serial and n in done
+             and rec.send_wqe_of(r).wr == lost.wr]  # fmt: skip
+    first = log.asked(rec.event_of(posts[lost.serial]))[1] if later else ""
+    again = [r for r in later if not first or log.asked(rec.event_of(r))[1] != first]
+    missed = {wqe.serial for r in log.missed if again and rec.event_of(r) > rec.event_of(again[0])
+              and sender_of(log.session.world, r) == thing
+              and (wqe := posted_as(log, thing, r)) is not None}  # fmt: skip
+    return any(rec.send_wqe_of(r).serial not in missed for r in again)
 
 
 def _unsent(log: Log, thing: Thing) -> list[Subject]:
@@ -145,7 +164,7 @@ def replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             span = twice.first.ended or 0, twice.second.ended or 0
             # Of the one without a completion there is another answer: that none will come.
             told = [each.subject for each in twice[:2] if each.cq and wanted(each.subject.thing)]
-            if told and not was_seen(log, node, twice.piece, *span):
+            if told and not was_read(log, node, twice.piece, *span):
                 yield told[0]
 
 

@@ -21,8 +21,8 @@ from rdmalab.doctor.work.receive import Receive
 from rdmalab.doctor.work.send import Send
 from rdmalab.doctor.work.unanswered_sends import unanswered
 from rdmalab.grammar.nodes import Node
-from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.wr import SendWqe
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
@@ -30,8 +30,7 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of
+from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists, find_qp, peer_of
 
 

@@ -23,6 +23,8 @@ from rdmalab.world.world import World
 
 MOST_FIRST, MOST_LAST = 48, 16
 """Records at the beginning and at the end that are drawn if there are more."""
+WHOLE = 500
+"""Records of a drawing that a person asks for: a session of a lecture has all of them."""
 
 _ARRIVALS = (Kind.PACKET_RECEIVED, Kind.PACKET_DROPPED)
 _FAILURES = (
@@ -110,22 +112,26 @@ def _words(packet: PacketRow) -> str:
     return f"{packet.text} ({packet.fate_text})" if ended else packet.text
 
 
-def plan(world: World, names: Names, first: int, in_flight: Iterable[int] = ()) -> Plan:
+def plan(
+    world: World, names: Names, first: int, in_flight: Iterable[int] = (), most: int = 0
+) -> Plan:
     """The plan of all that happened since record `first`.
 
-    in_flight: records before it that sent packets which were on the cable then.
+    in_flight: records before it that sent packets which were on the cable then. most: records
+    that are drawn before some in the middle are left out; at least MOST_FIRST + MOST_LAST.
     """
     records = world.trace.records
     found = Plan(sorted(world.nodes))
     chosen = _chosen(records, first, in_flight)
-    numbers, left_out = _shortened(chosen.numbers)
+    begun = max(MOST_FIRST, most - MOST_LAST)
+    numbers, left_out = _shortened(chosen.numbers, begun)
     kept = {n for n in numbers if n in chosen.packets}
     kept |= {rec.cause_of(records[n]) for n in numbers if _is_end(records[n], chosen.packets)}
     rows = {row.number: row for row in packet_rows(world, names, sorted(kept | chosen.open))}
     builder = _Builder(world, names, found, {n: rows[n] for n in sorted(kept)})
     for number in numbers:
         check()
-        if left_out and number == numbers[MOST_FIRST]:
+        if left_out and number == numbers[begun]:
             builder.skip(left_out)
         builder.add(number)
     found.arrows = list(builder.arrows.values())
@@ -167,11 +173,11 @@ def _chosen(records: Records, first: int, in_flight: Iterable[int]) -> _Chosen:
     return found
 
 
-def _shortened(numbers: list[int]) -> tuple[list[int], int]:
-    left_out = len(numbers) - MOST_FIRST - MOST_LAST
+def _shortened(numbers: list[int], begun: int) -> tuple[list[int], int]:
+    left_out = len(numbers) - begun - MOST_LAST
     if left_out < 2:
         return numbers, 0
-    return [*numbers[:MOST_FIRST], *numbers[-MOST_LAST:]], left_out
+    return [*numbers[:begun], *numbers[-MOST_LAST:]], left_out
 
 
 def _is_end(record: Record, packets: Container[int]) -> bool:

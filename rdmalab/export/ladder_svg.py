@@ -4,6 +4,7 @@ Arrows slant from the row in which a packet left to the row in which it arrived,
 pass each other cross. No colour stands alone: a lost packet ends in a cross, a NAK has its name.
 """
 
+import math
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from functools import cached_property
 
 from rdmalab.export.ladder_plan import Arrow, Plan, plan
 from rdmalab.export.ladder_style import NAME, paper_rules, style
-from rdmalab.export.ladder_words import meaning
+from rdmalab.export.ladder_words import meaning, moment
 from rdmalab.guide.svg import INKS, Words, element, text, tooltip
 from rdmalab.render.meanings import LOOKS, Tone
 from rdmalab.session.names import Names
@@ -25,6 +26,7 @@ from rdmalab.world.world import World
 _TIME, _SIDE, _LANE = 84, 256, 330  # px: times, remarks at one side, from node to node
 _TOP, _STEP, _LINE, _GAP = 44, 26, 15, 30
 _LETTERS = 35  # of a remark in a line, in a wide font such as DejaVu Sans
+_LABEL_LETTER = 7.3  # px: one of a label, in a wide font such as DejaVu Sans Mono
 _PROGRAM_LETTERS = 34
 _MOST_LINES = 3
 _HEAD = 9
@@ -60,9 +62,9 @@ class Ladder:
         return self.text
 
 
-def ladder(world: World, names: Names, first: int = 0) -> Ladder:
-    """The drawing of all packets since record `first`."""
-    return Ladder(plan(world, names, first))
+def ladder(world: World, names: Names, first: int = 0, most: int = 0) -> Ladder:
+    """The drawing of all packets since record `first`; most: as for `plan`."""
+    return Ladder(plan(world, names, first, most=most))
 
 
 def _drawn(planned: Plan, rules: str) -> str:
@@ -84,12 +86,15 @@ class _Canvas:
 
     def __init__(self, planned: Plan) -> None:
         self.plan = planned
-        left = _TIME + _SIDE
-        self.x = {node: left + _LANE * number for number, node in enumerate(planned.nodes)}
-        self.width = left + _LANE * max(1, len(planned.nodes) - 1) + _SIDE
         self.has_labels_outside = any(map(_is_steep, planned.arrows))
+        outside = planned.arrows if self.has_labels_outside else ()
+        letters = max((len(_label(arrow.packet)) for arrow in outside), default=0)
+        side = max(_SIDE, math.ceil(letters * _LABEL_LETTER) + 16)
+        left = _TIME + side
+        self.x = {node: left + _LANE * number for number, node in enumerate(planned.nodes)}
+        self.width = left + _LANE * max(1, len(planned.nodes) - 1) + side
         self.remarks = [self._folded(number) for number in range(len(planned.rows))]
-        for arrow in planned.arrows if self.has_labels_outside else ():
+        for arrow in outside:
             if arrow.start is not None:
                 label = ([_label(arrow.packet)], "label")
                 self.remarks[arrow.start].setdefault(arrow.packet.source, []).insert(0, label)
@@ -134,7 +139,7 @@ class _Canvas:
             if row.gap:
                 yield text(Words(middle, y, row.gap, "gap", "middle"))
             elif row.at_ns != last:
-                yield text(Words(_TIME - 10, y, fmt.clock(row.at_ns), "time", "end"))
+                yield text(Words(_TIME - 10, y, moment(row.at_ns), "time", "end"))
                 last = row.at_ns
 
     def _remarks(self, number: int) -> Iterator[str]:

@@ -29,10 +29,13 @@ TIME, SINCE = 10, 9
 
 
 def moment(at_ns: int) -> str:
-    """`2.315 us`, `67.112 ms`, `59.354 s`: at most TIME columns."""
+    """`2.315 us`, `67.1123 ms`, `59.35351 s`: as many digits as TIME columns have room for.
+
+    Packets of one message leave 100 ns apart, also after a wait of seconds.
+    """
     size, unit = next((row for row in _UNITS if at_ns >= row[0]), _UNITS[-1])
-    places = 3 if at_ns < 10_000 * size else 0
-    return f"{at_ns / size:.{places}f} {unit}"
+    texts = (f"{at_ns / size:.{places}f} {unit}" for places in range(len(str(size)) - 1, 0, -1))
+    return next((text for text in texts if len(text) <= TIME), f"{at_ns / size:.0f} {unit}")
 
 
 def since(wait_ns: int) -> str:
@@ -76,7 +79,7 @@ def facts(row: PacketRow, room: int) -> list[str]:
     """What the label does not say, the most important first."""
     resent = next((text for text in again(row) if len(text) <= room), "")
     found = [resent, *row.troubles]
-    found += [] if row.timer is None else [f"wait {fmt.duration(RNR_NS[row.timer])}"]
+    found += [] if row.timer is None or row.failed else [f"wait {fmt.duration(RNR_NS[row.timer])}"]
     found += [f"{row.length} B"] if row.length and row.psn is not None else []
     found += [row.remark, "ack_req" if row.ack_req else ""]
     found += [] if row.dlid is None else [f"dlid={row.dlid}"]
@@ -162,12 +165,14 @@ def timer(row: MarkerRow, *, resent: bool) -> list[str]:
             f"◷ {name} timer until {until}, then {psn} is sent again",
             f"◷ {psn} waits ({name}) until {until}",
             f"◷ {name} timer until {until}",
+            f"◷ {name} until {until}",
         ]
     if row.kind is Kind.TIMER_FIRED:
         then = f": {psn} is sent again" if resent else ""
         answer = f", {psn} has no answer" if name == "ack" and row.psn is not None else ""
-        brief = f"◷ {name} timer fires: resends {psn}" if resent else f"◷ {name} timer fires"
-        return [f"◷ {name} timer fires{answer}{then}", f"◷ {name} timer fires{then}", brief]
+        brief = f": resends {psn}" if resent else ""
+        found = dict.fromkeys((f"{answer}{then}", then, brief, ""))
+        return [f"◷ {name} timer fires{each}" for each in found]
     return [f"↺ {row.sentence}", f"↺ back to {psn}"]
 
 

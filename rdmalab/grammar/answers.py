@@ -7,8 +7,18 @@ from typing import Any, Protocol
 from rdmalab.command import NOWHERE, Moment, NotUnderstood, Span
 from rdmalab.grammar.comparisons import Other, comparable, never, noun_of
 from rdmalab.grammar.functions import FUNCTIONS, kind_of_call
-from rdmalab.grammar.nodes import Bare, Binary, Call, Literal, Node, Path, Unary, Word
-from rdmalab.grammar.operators import COMPARISONS, SINCE
+from rdmalab.grammar.nodes import (
+    COMPARISONS,
+    SINCE,
+    Bare,
+    Binary,
+    Call,
+    Literal,
+    Node,
+    Path,
+    Unary,
+    Word,
+)
 from rdmalab.grammar.trees import is_function
 
 

@@ -104,6 +104,8 @@ class Gathering:
             if not argument.values:
                 lacks = f"{argument.key.text} has no value"
                 raise NotUnderstood(lacks, argument.key.place, example(part.slot.kind))
+            if not self._goes_on(part.slot):
+                self._refuse_conflict(part.slot, argument)
             part.value = meaning(argument.values, part.slot.kind, self.default_node)
             self.put(part.slot, part.value, argument)
         except NotUnderstood as wrong:

@@ -8,8 +8,23 @@ have none.
 from rdmalab.command import Expression, NotUnderstood, Span
 from rdmalab.grammar.functions import check_call
 from rdmalab.grammar.hints import listed, quoted
-from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
-from rdmalab.grammar.operators import COMPARED, COMPARISONS, KEYWORDS, OR, SINCE, STRENGTH, WORLD
+from rdmalab.grammar.nodes import (
+    COMPARED,
+    COMPARISONS,
+    KEYWORDS,
+    OR,
+    SINCE,
+    STRENGTH,
+    WORLD,
+    Binary,
+    Call,
+    Index,
+    Literal,
+    Node,
+    Path,
+    Unary,
+    Word,
+)
 from rdmalab.grammar.quantities import any_quantity
 from rdmalab.grammar.text import unquoted
 from rdmalab.grammar.tokens import Lexeme, Token, scan_expression

@@ -25,7 +25,7 @@ from rdmalab.command import (
 from rdmalab.grammar.arguments import ArgumentPart, Gathering
 from rdmalab.grammar.keys import keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
-from rdmalab.grammar.operators import COMPARISONS, KEYWORDS
+from rdmalab.grammar.nodes import COMPARISONS, KEYWORDS
 from rdmalab.grammar.sentence import Sentence, find_verb
 from rdmalab.grammar.syntax import Atom, Braces, Value, commands
 from rdmalab.grammar.tokens import Lexeme, Token, folded, scan, scan_expression

@@ -4,8 +4,22 @@ from collections.abc import Iterator
 
 from rdmalab.command import Ref
 from rdmalab.grammar.functions import FUNCTIONS, QUANTIFIERS, is_of_kind
-from rdmalab.grammar.nodes import Binary, Call, Literal, Node, Path, Unary, Word, operands
-from rdmalab.grammar.operators import COMPARED, NOT, OR, SIGN, STRENGTH, WORLD
+from rdmalab.grammar.nodes import (
+    COMPARED,
+    NOT,
+    OR,
+    SIGN,
+    STRENGTH,
+    WORLD,
+    Binary,
+    Call,
+    Literal,
+    Node,
+    Path,
+    Unary,
+    Word,
+    operands,
+)
 
 
 def render(node: Node, weakest: int = OR) -> str:

@@ -47,7 +47,7 @@ BOOLEANS = {"0": False, "1": True, "off": False, "on": True}
 _NAME = re.compile(
     r"(?:(?P<node>[A-Za-z_]\w*)\.)?(?P<name>[A-Za-z_]\w*)(?P<range>\[.*\])?", re.ASCII
 )
-_FIELD = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)\.(lkey|rkey|addr)(?:\+(\w+))?", re.ASCII)
+_FIELD = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)(?:\.(lkey|rkey|addr))?(?:\+(\w+))?", re.ASCII)
 _RANGE = re.compile(r"\[(?:(?P<start>[^:\]]*)(?P<colon>:))?(?P<stop>[^:\]]+)\]")
 _BARE_NODE = re.compile(r"[A-Z]")
 _SURELY_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\[.*\])?", re.ASCII)
@@ -77,15 +77,16 @@ def scalar(atom: Atom, kind: ArgumentKind, default_node: str | None = None) -> o
 
 
 def _field(atom: Atom, kind: ArgumentKind) -> Ref | None:
-    """`A.mr0.lkey`, `B.mr0.addr+64`, as C has it, where a number stands that a region gives."""
+    """`A.mr0.lkey`, `B.mr0.addr+64`, `B.mr0+64`, where a number stands that a region gives."""
     short = kind.short
     if short is None or short.noun not in (Noun.MR, Noun.MW) or not isinstance(kind, IntegerKind):
         return None
     match = None if kind.pointer else _FIELD.fullmatch(atom.text)
-    if match is None or (match[4] and match[3] != "addr"):
+    part = (match[3] or (match[4] and "addr")) if match is not None else None
+    if match is None or not part or (match[4] and part != "addr"):
         return None
     start = whole(match[4], Unit.BYTES, atom.place) if match[4] else None
-    return Ref(match[1], match[2], start, part=match[3], place=atom.place)
+    return Ref(match[1], match[2], start, part=part, place=atom.place)
 
 
 def is_null(text: str, kind: ArgumentKind) -> bool:
@@ -156,7 +157,8 @@ def _bounds(text: str, atom: Atom) -> tuple[int, int | None]:
         return stop, None
     if start > stop:
         message = f"{quoted(text)} ends before it starts"
-        raise NotUnderstood(message, atom.place, f"write [{stop}:{start}]")
+        many = f", or [{start}:{start + stop}] for {stop} bytes" if stop else ""
+        raise NotUnderstood(message, atom.place, f"write [{stop}:{start}]{many}")
     return start, stop
 
 

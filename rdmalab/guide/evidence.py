@@ -1,11 +1,17 @@
 """Evidence that a member of an enum is emulated: a table row, an engine, code that names it."""
 
-from collections.abc import Callable, Collection
+import importlib
+import pkgutil
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
+from functools import cache
+from importlib.abc import InspectLoader
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from rdmalab.guide.implemented import member_names, named_members
-from rdmalab.hca import admission, extended, request_packets, send_checks
+from rdmalab import hca as engines
+from rdmalab import spec as book
+from rdmalab.hca import admission, extended, requester, send_checks
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import Access, MWType, Rereg
@@ -33,6 +39,67 @@ from rdmalab.spec.work import (
 )
 from rdmalab.wire.packet import Flow, Packet
 from rdmalab.world.world import World
+
+
+@cache
+def named_members() -> frozenset[tuple[type[Enum], str]]:
+    """The enum members that the code of some engine names, in a function or a table."""
+    found: set[tuple[type[Enum], str]] = set()
+    known = _tables_of_the_book()
+    for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
+        content = [
+            v for v in vars(importlib.import_module(info.name)).values() if id(v) not in known
+        ]
+        for value in content:
+            found |= {(type(member), member.name) for member in _inside(value)}
+        enums = [cls for cls in content if isinstance(cls, type) and issubclass(cls, Enum)]
+        used = {name for value in content for code in _codes(value) for name in _names(code)}
+        found |= {(cls, member.name) for cls in enums for member in cls if member.name in used}
+    return frozenset(found)
+
+
+@cache
+def member_names() -> frozenset[str]:
+    """All names in the code of the engines, also in code that runs when a module is loaded."""
+    found: set[str] = set()
+    for info in pkgutil.walk_packages(engines.__path__, f"{engines.__name__}."):
+        # Not the loader of the module: inside pytest that is one which has no code to show.
+        spec = info.module_finder.find_spec(info.name, None)
+        loader = spec.loader if spec is not None else None
+        if isinstance(loader, InspectLoader) and (code := loader.get_code(info.name)) is not None:
+            found.update(_names(code))
+    return frozenset(found)
+
+
+def _tables_of_the_book() -> set[int]:
+    """The tables of `spec/`: a row there does not show that an engine implements it."""
+    modules = [importlib.import_module(i.name) for i in pkgutil.walk_packages(
+        book.__path__, f"{book.__name__}.")]  # fmt: skip
+    return {id(v) for m in modules for v in vars(m).values() if isinstance(v, dict | tuple)}
+
+
+def _inside(value: object) -> Iterator[Enum]:
+    if isinstance(value, Enum):
+        yield value
+    elif isinstance(value, tuple | frozenset | dict) and not hasattr(value, "_fields"):
+        for item in value:
+            yield from _inside(item)
+
+
+def _codes(value: object) -> Iterator[CodeType]:
+    if isinstance(value, FunctionType):
+        yield value.__code__
+    elif isinstance(value, type) and value.__module__.startswith(engines.__name__):
+        for item in vars(value).values():
+            yield from _codes(item)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
+
 
 _NODE = "A"
 
@@ -66,7 +133,7 @@ def _qp_type(device: Device, qp_type: QPType) -> bool:
         or _NEEDS.get(qp_type, "create_qp") not in device.words
     ):
         return False
-    return any(request_packets.BUILD.get(TRANSPORTS[qp_type].service, {}))
+    return any(requester.BUILD.get(TRANSPORTS[qp_type].service, {}))
 
 
 def _service(device: Device, service: Service) -> bool:
@@ -87,7 +154,7 @@ def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
     if send_checks.check_opcode(hca, qp, SendWR(opcode=opcode), 0) is not None:
         return False
     message = WORK[opcode].message
-    builders = request_packets.BUILD[TRANSPORTS[qp_type].service]
+    builders = requester.BUILD[TRANSPORTS[qp_type].service]
     sends = message is not None and message in builders
     if opcode is WROpcode.TSO:  # more than the SEND it looks like on the wire
         sends = False

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rdmalab.command import Command, NotUnderstood, Noun
 from rdmalab.grammar.hints import quoted, suggest, verb_of
 from rdmalab.guide import (
     attributes,
-    builders,
     devices,
-    differing,
     fields,
     logs,
     packets,
     parts,
     reasons,
-    regions,
     states,
     statuses,
     structs,
@@ -71,7 +68,7 @@ def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] =
 def written(entry: Entry) -> Article:
     """The whole article of one entry."""
     said = complete(entry, entry.write())
-    said.sections += differing.differing(entry)
+    said.sections += reasons.differing(entry)
     if scenario := shown().get(entry.name):
         said.sections.append(Section("shown by", [f"load {scenario}"]))
     return said
@@ -174,7 +171,7 @@ def _words_of_the_book() -> tuple[Entry, ...]:
         *statuses.entries(),
         *_concepts(),
         *work.entries(),
-        *regions.entries(),
+        *parts.word_entries(),
         *attributes.entries(),
     )
 
@@ -186,8 +183,8 @@ def _reasons_of_the_book() -> tuple[Entry, ...]:
         *packets.entries(),
         *reasons.entries(),
         *devices.entries(),
-        *builders.entries(),
-        *differing.entries(),
+        *parts.builder_entries(),
+        *reasons.difference_entries(),
         *parts.entries(),
         *statuses.entries_of_the_unseen(),
     )
@@ -202,3 +199,19 @@ def _concept(name: str) -> Article:
     concept = concepts()[name]
     rows = [("", concept.lines), ("also called", ", ".join(concept.words))]
     return article(name, "word", rows, concept.see)
+
+
+VERSION = 1
+
+
+def document(found: Answer) -> dict[str, Any]:
+    """What `rdmalab explain --json` prints."""
+    article, entry = found
+    return {
+        "version": VERSION,
+        "name": entry.name,
+        "kind": article.kind,
+        "title": article.title,
+        "sections": [{"heading": s.heading, "lines": s.lines} for s in article.sections],
+        "see_also": article.see_also,
+    }

@@ -6,13 +6,14 @@ names what it is: `data-state="RTS"`, `data-move="INIT RTR"`, `data-automatic="R
 """
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
 
 from rdmalab.guide import svg
 from rdmalab.guide.phrases import attribute_names
-from rdmalab.guide.plan import BOX_HEIGHT, BOX_WIDTH, LINE, MARGIN, WIDTH, Pair, Plan
 from rdmalab.guide.sentences import note
-from rdmalab.guide.svg import Point, Words
+from rdmalab.guide.svg import MONO, Point, Words
 from rdmalab.spec.states import (
     AUTOMATIC,
     BRING_UP_MOVES,
@@ -23,6 +24,194 @@ from rdmalab.spec.states import (
     QPState,
     QPType,
 )
+
+Pair = tuple[QPState, QPState]
+
+# px
+WIDTH = 1226
+MARGIN = 32
+LINE = 16  # from one line of text to the next
+BOX_WIDTH, BOX_HEIGHT = 168, 96
+_TOP = 104  # of the first box
+_RESET_RAIL = MARGIN
+_COLUMN_X = 402
+_BRACKET, _RAIL, _ERR_X = 868, 924, 992
+_APART = 22  # asked and automatic, side by side
+_TWIN = 30  # how far from the middle two lines run that meet
+_GAP = 60  # between two boxes, at least
+_LOOP = 34  # how far a loop reaches out
+_BESIDE = 14  # between a line and what is written beside it
+
+_S = QPState
+_COLUMN = tuple(state for state in QPState if state is not _S.ERR)
+_STEP_LETTERS = int((_BRACKET - _BESIDE - (_COLUMN_X + BOX_WIDTH / 2 + _BESIDE)) // MONO)
+_LOOP_LETTERS = int((_COLUMN_X - _LOOP - _BESIDE - _RESET_RAIL - _BESIDE) // MONO)
+
+
+class Box(NamedTuple):
+    """A state's place."""
+
+    x: float
+    y: float
+
+    @property
+    def right(self) -> float:
+        return self.x + BOX_WIDTH
+
+    @property
+    def bottom(self) -> float:
+        return self.y + BOX_HEIGHT
+
+    @property
+    def middle(self) -> float:
+        return self.x + BOX_WIDTH / 2
+
+
+class _End(NamedTuple):
+    """One end of a line on the right of a box, from above to below."""
+
+    rank: int
+    pair: Pair
+    by_itself: bool
+    arrives: bool
+
+
+Lines = Callable[[Pair, int], list[tuple[str, str]]]
+
+
+class Plan:
+    """lines(pair, letters): the words beside a move and their class, a line each."""
+
+    def __init__(self, asked: list[Pair], by_itself: list[Pair], lines: Lines) -> None:
+        self.asked = asked
+        self.by_itself = by_itself
+        self.lines = lines
+        self.boxes = self._boxes()
+        self.heights = {end[1:]: y for state in _COLUMN for end, y in self._ends(state)}
+
+    @property
+    def bottom(self) -> float:
+        """Below the last box."""
+        return self.boxes[_COLUMN[-1]].bottom
+
+    # ------------------------------------------------------------------ places
+    def _boxes(self) -> dict[QPState, Box]:
+        """The column grows where much is written between two states."""
+        boxes: dict[QPState, Box] = {_COLUMN[0]: Box(_COLUMN_X, _TOP)}
+        for above, below in pairwise(_COLUMN):
+            lines = max((len(self._said(pair)) for pair in self._written(above, below)), default=0)
+            gap = max(_GAP, LINE * lines + 28)
+            boxes[below] = Box(_COLUMN_X, boxes[above].bottom + gap)
+        boxes[_S.ERR] = Box(_ERR_X, (boxes[_S.RTR].y + boxes[_S.RTS].y) / 2)
+        return boxes
+
+    def _written(self, above: QPState, below: QPState) -> Iterator[Pair]:
+        """Moves whose words stand between two boxes."""
+        for pair in self.asked:
+            if set(pair) == {above, below} or (is_bracket(pair) and pair[0] is below):
+                yield pair
+
+    def _ends(self, state: QPState) -> Iterator[tuple[_End, float]]:
+        """At which height each line on the right of a box begins or ends."""
+        ends = sorted(self._on_the_right(state))
+        for index, end in enumerate(ends, 1):
+            yield end, self.boxes[state].y + BOX_HEIGHT * index / (len(ends) + 1)
+
+    def _on_the_right(self, state: QPState) -> Iterator[_End]:
+        """Lines to below begin below, so that as few as possible cross."""
+        for by_itself, pairs in ((False, self.asked), (True, self.by_itself)):
+            for pair in pairs:
+                now, to = pair
+                if state not in pair or now is to:
+                    continue
+                if pair == (_S.ERR, _S.RESET):
+                    yield _End(0, pair, by_itself, arrives=True)
+                elif to is _S.ERR:
+                    yield _End(3 + by_itself, pair, by_itself, arrives=False)
+                elif is_bracket(pair):
+                    inner = 1 + by_itself if state is max(pair) else 6 - by_itself
+                    yield _End(inner, pair, by_itself, arrives=state is to)
+
+    # ------------------------------------------------------------------ words
+    def _said(self, pair: Pair) -> list[tuple[str, str]]:
+        return self.lines(pair, _LOOP_LETTERS if pair[0] is pair[1] else _STEP_LETTERS)
+
+    def label(self, pair: Pair) -> list[Words]:
+        """What is written beside a move."""
+        said = self._said(pair)
+        x, y, anchor = self._beside(pair, len(said))
+        return [
+            Words(x, y + LINE * index, words, css, anchor)
+            for index, (words, css) in enumerate(said)
+        ]
+
+    def _beside(self, pair: Pair, lines: int) -> tuple[float, float, str]:
+        """Where the first of so many lines stands."""
+        now, to = pair
+        box = self.boxes[now]
+        if now is to:
+            return box.x - _LOOP - _BESIDE, box.y + 36 - LINE / 2 * (lines - 1), "end"
+        if is_bracket(pair):
+            return _BRACKET - _BESIDE, box.y - 14 - LINE * (lines - 1), "end"
+        x, y = self._between(pair)[0][0], self.boxes[min(pair)].bottom + 24
+        return (x - _BESIDE, y, "end") if x < box.middle else (x + _BESIDE, y, "start")
+
+    # ------------------------------------------------------------------ lines
+    def points(self, pair: Pair, *, by_itself: bool = False) -> list[Point]:
+        """The corners of a line."""
+        now, to = pair
+        if now is to:
+            return self._loop(now)
+        if _S.ERR in pair:
+            return self._of_err(pair, by_itself=by_itself)
+        if to is _S.RESET:
+            return self._to_reset(now)
+        if is_bracket(pair):
+            return self._bracket(pair, by_itself=by_itself)
+        return self._between(pair)
+
+    def _loop(self, state: QPState) -> list[Point]:
+        box = self.boxes[state]
+        x, out = (box.right, _LOOP) if state is _S.ERR else (box.x, -_LOOP)
+        return [(x, box.y + 18), (x + out, box.y + 18), (x + out, box.y + 46), (x, box.y + 46)]
+
+    def _to_reset(self, now: QPState) -> list[Point]:
+        here, goal = self.boxes[now], self.boxes[_S.RESET]
+        y, up = here.bottom - 12, goal.bottom - 12
+        return [(here.x, y), (_RESET_RAIL, y), (_RESET_RAIL, up), (goal.x, up)]
+
+    def _of_err(self, pair: Pair, *, by_itself: bool) -> list[Point]:
+        now, to = pair
+        err = self.boxes[_S.ERR]
+        if now is _S.ERR:
+            y = self.heights[pair, by_itself, True]
+            return [(err.middle, err.y), (err.middle, y), (self.boxes[to].right, y)]
+        y = self.heights[pair, by_itself, False]
+        rail, goal = (_RAIL, 0.64) if by_itself else (_RAIL + _APART, 0.36)
+        end = err.y + BOX_HEIGHT * goal
+        return [(self.boxes[now].right, y), (rail, y), (rail, end), (err.x, end)]
+
+    def _bracket(self, pair: Pair, *, by_itself: bool) -> list[Point]:
+        start, end = (self.heights[pair, by_itself, arrives] for arrives in (False, True))
+        x = _BRACKET + _APART * by_itself
+        return [(self.boxes[pair[0]].right, start), (x, start), (x, end),
+                (self.boxes[pair[1]].right, end)]  # fmt: skip
+
+    def _between(self, pair: Pair) -> list[Point]:
+        """Neighbours; the way down on the left where there is a way up too."""
+        now, to = pair
+        here, goal = self.boxes[now], self.boxes[to]
+        twin = _TWIN if _S.RESET not in pair and pair[::-1] in self.asked else 0
+        if to > now:
+            return [(here.middle - twin, here.bottom), (here.middle - twin, goal.y)]
+        return [(here.middle + twin, here.y), (here.middle + twin, goal.bottom)]
+
+
+def is_bracket(pair: Pair) -> bool:
+    """Whether it joins two states of the column that are no neighbours; RESET has its rail."""
+    now, to = pair
+    return _S.ERR not in pair and to is not _S.RESET and abs(now - to) > 1
+
 
 _COLOURS = {QPState.RESET: "reset", QPState.ERR: "err"}  # of a state, and of the moves to it
 _SORTS = ("quiet", "step", "reset", "err", "auto")

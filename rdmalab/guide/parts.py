@@ -1,26 +1,124 @@
 """Members of enums without a table of their own: services, places, mishaps, arming …"""
 
+import enum
 from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
 from rdmalab.guide.article import Article, Row, article
-from rdmalab.guide.entry import Entry
-from rdmalab.guide.phrases import type_names
+from rdmalab.guide.entry import Entry, full_name
+from rdmalab.guide.phrases import by_profile, right_words, type_names
 from rdmalab.guide.sentences import note
 from rdmalab.spec import absent
+from rdmalab.spec.access import MWType, Rereg
 from rdmalab.spec.async_events import EVENTS, EventKind
+from rdmalab.spec.builders import DATA_SETTERS, INLINE_SETTERS, InitMask, moves_data, qp_setter
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.flows import FlowFlags, FlowType
 from rdmalab.spec.limits import PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.spec.opcodes import OPCODES, Op, Opcode, PacketPlace, Service
 from rdmalab.spec.profiles import PROFILES, Rounding, SlotsFreed
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.srq import OpenFlag
-from rdmalab.spec.states import AUTOMATIC, Mishap
+from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
+from rdmalab.spec.states import AUTOMATIC, MigState, Mishap, QPType
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import WORK, Local
+from rdmalab.spec.work import (
+    BUILDERS,
+    PLACEMENT_RIGHTS,
+    WORK,
+    Local,
+    Placement,
+    Selectivity,
+    SendOps,
+    WROpcode,
+)
+
+
+def builder_entries() -> Iterator[Entry]:
+    """Flags of `send_ops_flags`."""
+    for opcode in BUILDERS:
+        flag = SendOps[opcode.name]
+        words = (f"builder {opcode.name}", f"EX_WITH_{opcode.name}")
+        yield Entry(full_name(flag), "builder flag", words, partial(flag_article, opcode))
+
+
+def flag_article(opcode: WROpcode) -> Article:
+    """One builder that create_qp_ex can be asked for."""
+    flag = SendOps[opcode.name]
+    types = WORK[opcode].types
+    lacking = [
+        f"{p.name}: {name.partition(':')[0]}"
+        for p in PROFILES.values()
+        for name in sorted(p.lacks_builders)
+        if name.partition(":")[2] == flag.name
+    ]
+    addressed = [f"{t.name} {qp_setter(t, opcode)}" for t in QPType if t in types]
+    rows: list[Row] = [
+        ("", f"The queue pair can build {opcode.name} with {BUILDERS[opcode]}"),
+        ("types", type_names(types)),
+        ("not on", "; ".join(lacking)),
+        ("data", " or ".join(_data_setters(opcode)) or "takes no setter for data"),
+        ("inline", _inline(opcode)),
+        ("address", "; ".join(said for said in addressed if not said.endswith(" "))),
+        ("without it", "in C the function is a NULL pointer; here wr_complete returns EINVAL"),
+    ]
+    see = [f"explain {opcode.name}", "help create_qp_ex", "ibv_wr_post(3)"]
+    return article(full_name(flag), f"builder flag {int(flag)}", rows, see)
+
+
+def _data_setters(opcode: WROpcode) -> list[str]:
+    """The setters of the bytes of the request; those of inline data for some opcodes."""
+    if not moves_data(opcode):
+        return []
+    row = WORK[opcode]
+    return [name for name in DATA_SETTERS if row.inline or name not in INLINE_SETTERS]
+
+
+def _inline(opcode: WROpcode) -> str:
+    """What wr_complete returns for an inline setter that the opcode cannot have."""
+    if not moves_data(opcode) or WORK[opcode].inline:
+        return ""
+    return by_profile(
+        lambda p: (
+            "wr_complete refuses it: explain inline-opcode"
+            if p.refuses_inline_read
+            else "not refused"
+        )
+    )
+
+
+_Member = enum.IntEnum | enum.IntFlag
+
+# kind, where to read on
+_KINDS: dict[type[_Member], tuple[str, tuple[str, ...]]] = {
+    MigState: ("migration state", ("explain path_mig_state",)),
+    MWType: ("type of memory window", ("ibv_alloc_mw(3)",)),
+    Rereg: ("flag of rereg_mr", ("ibv_rereg_mr(3)",)),
+    Placement: ("flush_type of FLUSH", ("explain FLUSH",)),
+    Selectivity: ("flush_level of FLUSH", ("explain FLUSH",)),
+    SrqType: ("SRQ type", ("explain srq",)),
+    SrqAttrMask: ("SRQ attribute", ("explain srq",)),
+    InitMask: ("creation mask", ("help create_qp_ex", "ibv_create_qp_ex(3)")),
+}
+
+
+def word_entries() -> Iterator[Entry]:
+    """One article a member."""
+    for cls, (kind, _) in _KINDS.items():
+        for member in cls:
+            name = str(member.name)
+            words = (name, f"comp_mask {name}") if cls is InitMask else (name,)
+            yield Entry(full_name(member), kind, words, partial(word_article, member))
+
+
+def word_article(member: _Member) -> Article:
+    """One member of one of these enums."""
+    kind, see = _KINDS[type(member)]
+    rows: list[Row] = [("", note(member))]
+    if isinstance(member, Placement):
+        rows.append(("peer allows", f"{right_words(PLACEMENT_RIGHTS[member])}, on key and QP"))
+    return article(full_name(member), f"{kind} = {int(member)}", rows, see)
 
 
 class PartTable(NamedTuple):

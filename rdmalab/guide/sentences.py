@@ -13,6 +13,27 @@ from typing import Any, NamedTuple
 
 from rdmalab.spec.causes import data_of
 
+MOST_PER_ITEM = 5
+"""A scenario or a test that showed more than this would show none of it clearly."""
+
+
+@cache
+def statements() -> dict[str, str]:
+    """Id → the sentence, page by page."""
+    pages = (rows for page, rows in read("statements").items() if page != "not_applicable")
+    return {number: sentence for rows in pages for number, sentence in rows.items()}
+
+
+def not_applicable() -> dict[str, str]:
+    """Id → why nothing in the lab can show it."""
+    return dict(read("statements")["not_applicable"])
+
+
+def page(statement: str) -> str:
+    """The page that contains a statement."""
+    return next(name for name, rows in read("statements").items() if statement in rows)
+
+
 NOTHING = "nothing: the peer is not informed"
 
 

@@ -4,9 +4,9 @@ Each function returns the name of a row of DROPS in `spec/refusals.py`, or None 
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from rdmalab.hca import completer, migration
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import execute
@@ -15,9 +15,6 @@ from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import WORK
 from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 _ACTIVE = PortState.ACTIVE
 _ANSWERS_FROM = QPState.RTS
@@ -36,7 +33,7 @@ _EVERYWHERE = frozenset(
 )
 
 
-def at_port(hca: "Hca", packet: Packet) -> str | None:
+def at_port(hca: Adapter, packet: Packet) -> str | None:
     """The reason to drop a packet at the port; None if port, address and opcode are right."""
     if hca.port_state is not _ACTIVE:
         return "port-down"
@@ -48,7 +45,7 @@ def at_port(hca: "Hca", packet: Packet) -> str | None:
     return None if known else "unknown-opcode"
 
 
-def _misled(hca: "Hca", flow: Flow) -> str | None:
+def _misled(hca: Adapter, flow: Flow) -> str | None:
     """Why a packet is not for this port: its link layer, or its LID, GID or multicast address."""
     if isinstance(flow, LidFlow) is not bool(hca.lids):
         return "wrong-link-layer"

@@ -1,33 +1,28 @@
 """Address handles, and what makes an address: a GRH on RoCE, a LID on InfiniBand."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import dataclasses
+from dataclasses import replace
 
-from rdmalab.hca.attributes import AhAttr
+from rdmalab.command import (
+    FieldGroup,
+    Noun,
+    Refused,
+    Thing,
+)
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.attributes import AhAttr, Fields
 from rdmalab.hca.errors import refused
+from rdmalab.hca.objects import Objects
 from rdmalab.hca.port import gid_at
 from rdmalab.spec.addresses import ADDRESS
-from rdmalab.wire.packet import MULTICAST_LID, Flow, LidFlow, gid_text, is_multicast, mac_of
-
-if TYPE_CHECKING:
-    from rdmalab.command import Refused
-    from rdmalab.hca.device import Hca
+from rdmalab.wire.packet import MAPPED, MULTICAST_LID, Flow, LidFlow, gid_text, is_multicast, mac_of
 
 _IPV4 = 0xFFFF
 ROUTE_HOP_LIMIT = 64
 _SL, _FLOW_LABEL = ADDRESS["sl"].last, ADDRESS["flow_label"].last  # as wide as their fields
 
 
-@dataclass(slots=True)
-class AddressHandle:
-    """`ibv_ah`: the destination of datagrams, created once and given with each work request."""
-
-    number: int
-    pd: int
-    attr: AhAttr
-
-
-def judge(hca: "Hca", av: AhAttr, port: int, judged: frozenset[str]) -> "Refused | None":
+def judge(hca: Adapter, av: AhAttr, port: int, judged: frozenset[str]) -> Refused | None:
     """Why this is not a legal address; None if it is. R10, R16 and `ibv_create_ah`.
 
     judged: the fields whose range this device checks in this call.
@@ -47,7 +42,7 @@ def judge(hca: "Hca", av: AhAttr, port: int, judged: frozenset[str]) -> "Refused
     return _judge_sgid(hca, av) or _judge_dgid(hca, av) or _judge_ranges(hca, av, judged)
 
 
-def _judge_ranges(hca: "Hca", av: AhAttr, judged: frozenset[str]) -> "Refused | None":
+def _judge_ranges(hca: Adapter, av: AhAttr, judged: frozenset[str]) -> Refused | None:
     for name, row in ADDRESS.items():
         value = getattr(av, name)
         if name in judged and not row.has(value):
@@ -56,7 +51,7 @@ def _judge_ranges(hca: "Hca", av: AhAttr, judged: frozenset[str]) -> "Refused | 
     return None
 
 
-def _judge_lid(hca: "Hca", av: AhAttr) -> "Refused | None":
+def _judge_lid(hca: Adapter, av: AhAttr) -> Refused | None:
     """IBA 4.1.3: which LIDs are those of one port."""
     profile = hca.profile
     legal = f"dlid=1..{MULTICAST_LID - 1:#x}"
@@ -67,7 +62,7 @@ def _judge_lid(hca: "Hca", av: AhAttr) -> "Refused | None":
     return None
 
 
-def _judge_sgid(hca: "Hca", av: AhAttr) -> "Refused | None":
+def _judge_sgid(hca: Adapter, av: AhAttr) -> Refused | None:
     profile, gids = hca.profile, hca.gids
     held = " ".join(str(index) for index, gid in enumerate(gids) if gid)
     legal = f"entries that hold addresses: {held}"
@@ -78,7 +73,7 @@ def _judge_sgid(hca: "Hca", av: AhAttr) -> "Refused | None":
     return None
 
 
-def _judge_dgid(hca: "Hca", av: AhAttr) -> "Refused | None":
+def _judge_dgid(hca: Adapter, av: AhAttr) -> Refused | None:
     profile, gids = hca.profile, hca.gids
     if av.dgid == 0 or (av.dgid >> 32 == _IPV4) != (gids[av.sgid_index] >> 32 == _IPV4):
         legal = "IPv4-mapped with sgid_index 1, IPv6 with sgid_index 0"
@@ -89,7 +84,7 @@ def _judge_dgid(hca: "Hca", av: AhAttr) -> "Refused | None":
     return None
 
 
-def routed(hca: "Hca", av: AhAttr, of: str) -> AhAttr:
+def routed(hca: Adapter, av: AhAttr, of: str) -> AhAttr:
     """The address as the kernel stores it. of: `qp` or `ah`.
 
     Source: drivers/infiniband/core/verbs.c, ib_resolve_unicast_gid_dmac; groups have no route.
@@ -99,7 +94,7 @@ def routed(hca: "Hca", av: AhAttr, of: str) -> AhAttr:
     return replace(av, hop_limit=ROUTE_HOP_LIMIT)
 
 
-def flow_to(hca: "Hca", av: AhAttr, sport: int) -> Flow:
+def flow_to(hca: Adapter, av: AhAttr, sport: int) -> Flow:
     """The flow of all packets to an address; a flow label of its own chooses its own port."""
     if hca.lids:
         return _lid_flow(hca, av)
@@ -111,7 +106,7 @@ def flow_to(hca: "Hca", av: AhAttr, sport: int) -> Flow:
     )  # fmt: skip
 
 
-def _lid_flow(hca: "Hca", av: AhAttr) -> LidFlow:
+def _lid_flow(hca: Adapter, av: AhAttr) -> LidFlow:
     """From the LID that src_path_bits choose; as many of them count as the LMC says."""
     slid = hca.lids[av.src_path_bits % len(hca.lids)]
     if not av.is_global:
@@ -122,7 +117,7 @@ def _lid_flow(hca: "Hca", av: AhAttr) -> LidFlow:
     )  # fmt: skip
 
 
-def has_source(hca: "Hca", av: AhAttr) -> bool:
+def has_source(hca: Adapter, av: AhAttr) -> bool:
     """Whether its entry of the GID table still holds an address; without a GRH it needs none."""
     return gid_at(hca, av.sgid_index) != 0 or bool(hca.lids and not av.is_global)
 
@@ -148,3 +143,37 @@ def source_port(label: int) -> int:
 def lone_source_port(qpn: int) -> int:
     """The port of a QP without a peer: its number, hashed as the kernel's `hash_32` does."""
     return 0xC000 + (qpn * 0x61C88647 % 2**32 >> 18)
+
+
+# --------------------------------------------------------------------------- of a node
+def ah_attr_of(hca: Adapter) -> AhAttr:
+    """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
+
+    The fields of a GRH are filled in; a packet has one if the program adds is_global=1.
+    """
+    if hca.lids:
+        return AhAttr(dlid=hca.lids[0], dgid=hca.gids[0], hop_limit=64, port_num=1)
+    gid = next((gid for gid in hca.gids if gid >> 32 == MAPPED), 0)
+    return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
+
+
+def alt_ah_attr_of(hca: Adapter) -> AhAttr:
+    """How a peer reaches an InfiniBand port on the other path: from LID to LID."""
+    return AhAttr(dlid=hca.lids[-1] if hca.lids else 0, src_path_bits=1, port_num=1)
+
+
+def _ah_attr(world: Objects, node: Thing, _start: int | None, _stop: int | None) -> Fields:
+    return {"ah_attr": ah_attr_of(world.find(node, Adapter))}
+
+
+def _fields_of(world: Objects, node: Thing, _start: int | None, _stop: int | None) -> Fields:
+    return dataclasses.asdict(ah_attr_of(world.find(node, Adapter)))
+
+
+def _alt_ah_attr(world: Objects, node: Thing, _start: int | None, _stop: int | None) -> Fields:
+    return {"alt_ah_attr": alt_ah_attr_of(world.find(node, Adapter))}
+
+
+AH = FieldGroup("ah", Noun.NODE, _ah_attr, ("ah_attr",))
+ALT_AH = FieldGroup("alt_ah", Noun.NODE, _alt_ah_attr, ("alt_ah_attr",))
+TO_NODE = FieldGroup("to", Noun.NODE, _fields_of, tuple(f.name for f in dataclasses.fields(AhAttr)))

@@ -3,20 +3,17 @@ destroyed.
 """
 
 from collections import deque
-from typing import TYPE_CHECKING
 
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.records import Kind
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 # An event, and the number of the object that it names.
 Raised = tuple[AsyncEvent, int]
 
 
-def take(hca: "Hca") -> Raised:
+def take(hca: Adapter) -> Raised:
     """`ibv_get_async_event`, never blocking."""
     if not hca.async_events:
         legal = "the device raises them: show events lists those not yet read"
@@ -32,7 +29,7 @@ def names(raised: Raised, noun: str, number: int) -> bool:
     return EVENTS[raised[0]].noun == noun and raised[1] == number
 
 
-def acknowledge(hca: "Hca", wanted: AsyncEvent | None, of: tuple[str, int] | None) -> None:
+def acknowledge(hca: Adapter, wanted: AsyncEvent | None, of: tuple[str, int] | None) -> None:
     """`ibv_ack_async_event`: the oldest taken event of this kind, of this object, or of any."""
     for index, raised in enumerate(hca.async_unacked):
         fits = of is None or names(raised, *of)
@@ -45,7 +42,7 @@ def acknowledge(hca: "Hca", wanted: AsyncEvent | None, of: tuple[str, int] | Non
     raise refused(hca.profile, "async-ack", what, argument="what", legal=legal)
 
 
-def check_acked(hca: "Hca", noun: str, number: int) -> None:
+def check_acked(hca: Adapter, noun: str, number: int) -> None:
     """Refuse to destroy an object while events about it are read and not acknowledged."""
     count = sum(names(raised, noun, number) for raised in hca.async_unacked)
     if count:
@@ -54,7 +51,7 @@ def check_acked(hca: "Hca", noun: str, number: int) -> None:
         )
 
 
-def discard(hca: "Hca", noun: str, number: int) -> None:
+def discard(hca: Adapter, noun: str, number: int) -> None:
     """Remove the unread events about an object that is destroyed."""
     kept = deque(raised for raised in hca.async_events if not names(raised, noun, number))
     if lost := len(hca.async_events) - len(kept):

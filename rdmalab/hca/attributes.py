@@ -3,16 +3,11 @@
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from rdmalab.command import Alias, Bits, FieldGroup, Noun, RefShorthand, Spelled, Thing, Unit
+from rdmalab.command import Alias, Bits, InC, Noun, RefShorthand, Spelled, Thing, Unit
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState
-from rdmalab.wire.packet import MAPPED
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.environment import Objects
 
 Fields = dict[str, Any]
 
@@ -31,11 +26,11 @@ class AhAttr:
     C_NAME = "ibv_ah_attr"
 
     is_global: U8 = 0
-    dgid: Gid = 0
-    sgid_index: U8 = 0
-    hop_limit: U8 = 0
-    traffic_class: U8 = 0
-    flow_label: Annotated[int, Bits(32)] = 0
+    dgid: Annotated[Gid, InC("grh.dgid")] = 0
+    sgid_index: Annotated[U8, InC("grh.sgid_index")] = 0
+    hop_limit: Annotated[U8, InC("grh.hop_limit")] = 0
+    traffic_class: Annotated[U8, InC("grh.traffic_class")] = 0
+    flow_label: Annotated[int, Bits(32), InC("grh.flow_label")] = 0
     port_num: U8 = 1
     dlid: Annotated[int, Bits(16)] = 0
     sl: U8 = 0
@@ -72,41 +67,10 @@ class Capacity:
         return self.max_send_wr * self.wqe_bytes
 
 
-def ah_attr_of(hca: "Hca") -> AhAttr:
-    """How a peer reaches this node: by its base LID, or over RoCEv2 and IPv4.
-
-    The fields of a GRH are filled in; a packet has one if the program adds is_global=1.
-    """
-    if hca.lids:
-        return AhAttr(dlid=hca.lids[0], dgid=hca.gids[0], hop_limit=64, port_num=1)
-    gid = next((gid for gid in hca.gids if gid >> 32 == MAPPED), 0)
-    return AhAttr(is_global=1, dgid=gid, sgid_index=1, hop_limit=64, port_num=1)
-
-
-def alt_ah_attr_of(hca: "Hca") -> AhAttr:
-    """How a peer reaches an InfiniBand port on the other path: from LID to LID."""
-    return AhAttr(dlid=hca.lids[-1] if hca.lids else 0, src_path_bits=1, port_num=1)
-
-
-def _ah_attr(world: "Objects", node: Thing, _start: int | None, _stop: int | None) -> Fields:
-    return {"ah_attr": ah_attr_of(world.nodes[node.node])}
-
-
-def _qpn_of(_world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
+def _qpn_of(_world: object, thing: Thing, _start: int | None, _stop: int | None) -> int:
     return thing.number
 
 
-def _fields_of(world: "Objects", node: Thing, _start: int | None, _stop: int | None) -> Fields:
-    return dataclasses.asdict(ah_attr_of(world.nodes[node.node]))
-
-
-def _alt_ah_attr(world: "Objects", node: Thing, _start: int | None, _stop: int | None) -> Fields:
-    return {"alt_ah_attr": alt_ah_attr_of(world.nodes[node.node])}
-
-
-ADDRESS = FieldGroup("ah", Noun.NODE, _ah_attr, ("ah_attr",))
-ALTERNATE = FieldGroup("alt_ah", Noun.NODE, _alt_ah_attr, ("alt_ah_attr",))
-TO_NODE = FieldGroup("to", Noun.NODE, _fields_of, tuple(f.name for f in dataclasses.fields(AhAttr)))
 QPNumber = Annotated[int, RefShorthand(Noun.QP, _qpn_of)]
 
 

@@ -5,25 +5,22 @@ batch. `post_send` instead keeps the requests before the bad one.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmalab.command import Refused
 from rdmalab.hca import extended, invalid_pointers, posting, send_checks
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import say_queue_too_small
-from rdmalab.hca.extended import Built, Region
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import Built, Complaint, QueuePair, Region
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.spec import builders
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import BUILDERS, SendFlags, WROpcode
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
 _INLINE = int(SendFlags.INLINE)
 
 
-def set_next(hca: "Hca", qp: QueuePair, wr_id: int | None, wr_flags: int | None) -> None:
+def set_next(hca: Adapter, qp: QueuePair, wr_id: int | None, wr_flags: int | None) -> None:
     """`qpx->wr_id`, `qpx->wr_flags`: they stay until they are set again."""
     ex = extended.of(hca, qp)
     if wr_id is None and wr_flags is None:
@@ -34,7 +31,7 @@ def set_next(hca: "Hca", qp: QueuePair, wr_id: int | None, wr_flags: int | None)
 
 
 # --------------------------------------------------------------------------- in the region
-def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
+def build(hca: Adapter, qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
     """Build one work request, not posted yet.
 
     Its setter decides whether the bytes are inline; on some devices wr_flags does.
@@ -50,7 +47,7 @@ def build(hca: "Hca", qp: QueuePair, opcode: WROpcode, **operands: Any) -> None:
         extended.fail_batch(hca, qp, region, "crash-builder", verb, flag.name)
 
 
-def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operands: Any) -> None:
+def build_inline(hca: Adapter, qp: QueuePair, opcode: WROpcode, sge: SGE, **operands: Any) -> None:
     """Build one work request whose builder copies its bytes at once and needs no DATA setter."""
     build(hca, qp, opcode, sg=[sge], **operands)
     region = extended.open_region(hca, qp, BUILDERS[opcode])
@@ -60,7 +57,7 @@ def build_inline(hca: "Hca", qp: QueuePair, opcode: WROpcode, sge: SGE, **operan
         extended.fail_batch(hca, qp, region, "crash-inline", hex(sge.addr))
 
 
-def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
+def fill(hca: Adapter, qp: QueuePair, verb: str, sg: list[SGE]) -> None:
     """A DATA setter that takes references: the bytes are read when the WR is executed."""
     built = _to_fill(hca, qp, verb)
     if built is not None:
@@ -70,7 +67,7 @@ def fill(hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE]) -> None:
 
 
 def fill_list(
-    hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE], num_sge: int | None = None
+    hca: Adapter, qp: QueuePair, verb: str, sg: list[SGE], num_sge: int | None = None
 ) -> None:
     """A DATA setter that takes an array; num_sge: its length as given, None for the real one."""
     if num_sge is None or 0 <= num_sge <= len(sg):
@@ -80,7 +77,7 @@ def fill_list(
         extended.fail_batch(hca, qp, extended.open_region(hca, qp, verb), "crash-sg", where)
 
 
-def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
+def _as_listed(hca: Adapter, sg: list[SGE]) -> list[SGE]:
     """The list as the device reads it.
 
     librxe counts n times the first length: the list ends too early, or continues in unmapped
@@ -98,7 +95,7 @@ def _as_listed(hca: "Hca", sg: list[SGE]) -> list[SGE]:
 
 
 def fill_inline(
-    hca: "Hca", qp: QueuePair, verb: str, sg: list[SGE], num_buf: int | None = None
+    hca: Adapter, qp: QueuePair, verb: str, sg: list[SGE], num_buf: int | None = None
 ) -> None:
     """A DATA setter that copies at once num_buf of the buffers, or all."""
     built = _to_fill(hca, qp, verb)
@@ -117,7 +114,7 @@ def fill_inline(
     _copy(hca, qp, built, verb, sg)
 
 
-def _copy(hca: "Hca", qp: QueuePair, built: Built, verb: str, sg: list[SGE]) -> None:
+def _copy(hca: Adapter, qp: QueuePair, built: Built, verb: str, sg: list[SGE]) -> None:
     """Copy inline data into the built request.
 
     librxe does not set the length of a list. Without INLINE in wr_flags the device takes the bytes
@@ -136,7 +133,7 @@ def _copy(hca: "Hca", qp: QueuePair, built: Built, verb: str, sg: list[SGE]) -> 
     _change(hca, qp, built, verb, sg=sg, flags=SendFlags(flags))
 
 
-def address(hca: "Hca", qp: QueuePair, verb: str, **operands: Any) -> None:
+def address(hca: Adapter, qp: QueuePair, verb: str, **operands: Any) -> None:
     """A QP setter: the destination of one work request."""
     region = extended.open_region(hca, qp, verb)
     if builders.qp_setter(qp.qp_type) != verb:
@@ -151,7 +148,7 @@ def address(hca: "Hca", qp: QueuePair, verb: str, **operands: Any) -> None:
         _change(hca, qp, built, verb, **operands)
 
 
-def _crash(hca: "Hca", operands: dict[str, Any]) -> tuple[str, ...] | None:
+def _crash(hca: Adapter, operands: dict[str, Any]) -> tuple[str, ...] | None:
     """The setter copies the address from the handle: the rule of a bad pointer, and its value."""
     if "ah" not in operands:
         return None
@@ -162,7 +159,7 @@ def _crash(hca: "Hca", operands: dict[str, Any]) -> tuple[str, ...] | None:
     return (refusal.rule, hex(ah)) if ah else (refusal.rule,)
 
 
-def _to_fill(hca: "Hca", qp: QueuePair, verb: str) -> Built | None:
+def _to_fill(hca: Adapter, qp: QueuePair, verb: str) -> Built | None:
     """The work request that a DATA setter is for, if there is one it may fill."""
     region = extended.open_region(hca, qp, verb)
     careful = "setter-place" not in hca.profile.batch_unchecked
@@ -179,20 +176,20 @@ def _to_fill(hca: "Hca", qp: QueuePair, verb: str) -> Built | None:
     return built
 
 
-def _change(hca: "Hca", qp: QueuePair, built: Built, verb: str, **fields: Any) -> None:
+def _change(hca: Adapter, qp: QueuePair, built: Built, verb: str, **fields: Any) -> None:
     """Replace a built work request; what is in the trace is immutable."""
     built.wr = replace(built.wr, **fields)
     hca.trace.record(Kind.WR_FILLED, hca.node, qp.number, built.wr, verb)
 
 
 # --------------------------------------------------------------------------- leaving it
-def abort(hca: "Hca", qp: QueuePair) -> None:
+def abort(hca: Adapter, qp: QueuePair) -> None:
     """`ibv_wr_abort`: discard all that was built."""
     is_open = extended.of(hca, qp).region is not None
     extended.close(hca, qp, extended.ABORTED if is_open else extended.UNOPENED)
 
 
-def complete(hca: "Hca", qp: QueuePair) -> None:
+def complete(hca: Adapter, qp: QueuePair) -> None:
     """`ibv_wr_complete`: posts all that was built, or Refused and nothing of it."""
     region = extended.of(hca, qp).region
     if region is None:
@@ -211,7 +208,7 @@ def complete(hca: "Hca", qp: QueuePair) -> None:
     posting.ring(hca, qp)
 
 
-def _judge(hca: "Hca", qp: QueuePair, region: Region) -> Refused | None:
+def _judge(hca: Adapter, qp: QueuePair, region: Region) -> Refused | None:
     """The first mistake: one made on the way, or one of the checks of `post_send`."""
     complaint = region.complaint
     if complaint is not None:
@@ -240,11 +237,11 @@ def _ordinal(region: Region, index: int) -> str:
     return f"wr {index} (wr_id {region.built[index].wr.wr_id}): " if several else ""
 
 
-def _judge_one(hca: "Hca", qp: QueuePair, built: Built) -> Refused | None:
+def _judge_one(hca: Adapter, qp: QueuePair, built: Built) -> Refused | None:
     unchecked, wr = hca.profile.batch_unchecked, built.wr
     setter = builders.qp_setter(qp.qp_type, wr.opcode)
     if setter and not built.addressed and "setter-missing" not in unchecked:
         details = BUILDERS[wr.opcode], setter
-        return extended.refusal_of(hca, extended.Complaint("setter-missing", details, 0))
+        return extended.refusal_of(hca, Complaint("setter-missing", details, 0))
     length = posting.as_sent(hca, wr)[1]
     return send_checks.judge_send(hca, qp, wr, length, unchecked=unchecked)

@@ -1,19 +1,17 @@
 """`ibv_bind_mw`: the checks of the library, then a BIND_MW on the send queue."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rdmalab.command import Alias, InC, Refused
 from rdmalab.hca import posting, send_checks
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
+from rdmalab.hca.objects import MemoryWindow
+from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import NO_FLAGS, NO_RIGHTS, U64, Address, MrNumber, SendWR
 from rdmalab.spec.access import Access, MWType
 from rdmalab.spec.work import SendFlags, WROpcode
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.mw import MemoryWindow
-    from rdmalab.hca.qp import QueuePair
 
 # All that is asked of a posted bind, but for the type of its window.
 _LINES = {
@@ -41,7 +39,7 @@ class MwBind:
     )
 
 
-def bind_mw(hca: "Hca", qp: "QueuePair", mw: "MemoryWindow", asked: MwBind) -> None:
+def bind_mw(hca: Adapter, qp: QueuePair, mw: MemoryWindow, asked: MwBind) -> None:
     """Post the bind; the new R_Key is returned at once and is valid after the bind is executed."""
     if (refusal := _judge(hca, mw, asked)) is not None:
         raise refusal
@@ -56,7 +54,7 @@ def bind_mw(hca: "Hca", qp: "QueuePair", mw: "MemoryWindow", asked: MwBind) -> N
         raise
 
 
-def _judge(hca: "Hca", mw: "MemoryWindow", asked: MwBind) -> Refused | None:
+def _judge(hca: Adapter, mw: MemoryWindow, asked: MwBind) -> Refused | None:
     profile = hca.profile
     if mw.type is not MWType.TYPE_1:
         legal = "post_send opcode=BIND_MW binds windows of TYPE_2"

@@ -1,32 +1,19 @@
 """Completion events: an armed CQ queues one event on its channel; the program reads and acks it."""
 
 from collections import deque
-from typing import TYPE_CHECKING
 
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.errors import refused
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
+from rdmalab.spec.profiles import Profile
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 
-if TYPE_CHECKING:
-    from rdmalab.hca.cq import CompletionQueue
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.wqe import Cqe
-    from rdmalab.spec.profiles import Profile
 
-
-class CompChannel:
-    """`ibv_comp_channel`: the numbers of the CQs with unread events, oldest first."""
-
-    __slots__ = ("events", "node", "number")
-
-    def __init__(self, node: str, number: int) -> None:
-        self.node = node
-        self.number = number
-        self.events: deque[int] = deque()
-
-
-def wakes(profile: "Profile", armed: Arm, cqe: "Cqe") -> bool:
+def wakes(profile: Profile, armed: Arm, cqe: Cqe) -> bool:
     """True if this completion raises the event of a CQ armed this way."""
     if armed is not Arm.SOLICITED:
         return armed is Arm.ANY
@@ -38,7 +25,7 @@ def wakes(profile: "Profile", armed: Arm, cqe: "Cqe") -> bool:
     return is_flushed or cqe.solicited or profile.recv_error_wakes_solicited
 
 
-def arm(hca: "Hca", cq: "CompletionQueue", *, solicited_only: bool) -> None:
+def arm(hca: Adapter, cq: CompletionQueue, *, solicited_only: bool) -> None:
     """Arm the CQ for one event of the next completion; any is not reduced to solicited."""
     cq.armed = max(cq.armed, Arm.SOLICITED if solicited_only else Arm.ANY)
     hca.trace.record(Kind.CQ_ARMED, hca.node, cq.number, cq.armed)
@@ -48,13 +35,13 @@ def arm(hca: "Hca", cq: "CompletionQueue", *, solicited_only: bool) -> None:
             raise_event(hca, cq)
 
 
-def notify(hca: "Hca", cq: "CompletionQueue", cqe: "Cqe") -> None:
+def notify(hca: Adapter, cq: CompletionQueue, cqe: Cqe) -> None:
     """Raise the event of an armed CQ if this completion is one that it was armed for."""
     if wakes(hca.profile, cq.armed, cqe):
         raise_event(hca, cq)
 
 
-def raise_event(hca: "Hca", cq: "CompletionQueue") -> None:
+def raise_event(hca: Adapter, cq: CompletionQueue) -> None:
     """Disarm the CQ and queue one event on its completion channel, if it has one."""
     cq.armed = Arm.NONE
     hca.trace.record(Kind.CQ_EVENT_RAISED, hca.node, cq.number, cq.channel)
@@ -62,12 +49,12 @@ def raise_event(hca: "Hca", cq: "CompletionQueue") -> None:
         hca.channels.find(cq.channel).events.append(cq.number)
 
 
-def members(hca: "Hca", channel: CompChannel) -> list["CompletionQueue"]:
+def members(hca: Adapter, channel: CompChannel) -> list[CompletionQueue]:
     """The CQs that use this channel."""
     return [cq for cq in hca.cqs.items.values() if cq.channel == channel.number]
 
 
-def take(hca: "Hca", channel: CompChannel) -> "CompletionQueue":
+def take(hca: Adapter, channel: CompChannel) -> CompletionQueue:
     """`ibv_get_cq_event`, never blocking; the event then counts as unacknowledged."""
     if not channel.events:
         raise refused(
@@ -79,7 +66,7 @@ def take(hca: "Hca", channel: CompChannel) -> "CompletionQueue":
     return cq
 
 
-def what_wakes(hca: "Hca", channel: CompChannel) -> str:
+def what_wakes(hca: Adapter, channel: CompChannel) -> str:
     """What would end the wait of a program on this channel, and whether that can happen."""
     cqs = members(hca, channel)
     if not cqs:
@@ -94,7 +81,7 @@ def what_wakes(hca: "Hca", channel: CompChannel) -> str:
     return f"the next completion ends the wait{lost}"
 
 
-def acknowledge(hca: "Hca", cq: "CompletionQueue", count: int) -> None:
+def acknowledge(hca: Adapter, cq: CompletionQueue, count: int) -> None:
     """`ibv_ack_cq_events`."""
     if count > cq.unacked:
         raise refused(hca.profile, "cq-events-ack", cq.unacked, argument="nevents")
@@ -102,14 +89,14 @@ def acknowledge(hca: "Hca", cq: "CompletionQueue", count: int) -> None:
     hca.trace.record(Kind.CQ_EVENTS_ACKED, hca.node, cq.number, count)
 
 
-def check_acked(hca: "Hca", cq: "CompletionQueue") -> None:
+def check_acked(hca: Adapter, cq: CompletionQueue) -> None:
     """Refuse to destroy a CQ while events are read and not acknowledged."""
     if cq.unacked:
         legal = f"ack_cq_events nevents={cq.unacked}"
         raise refused(hca.profile, "cq-events-unacked", cq.unacked, argument="cq", legal=legal)
 
 
-def discard(hca: "Hca", cq: "CompletionQueue") -> None:
+def discard(hca: Adapter, cq: CompletionQueue) -> None:
     """Remove the unread events of a CQ that is destroyed."""
     if not cq.channel:
         return

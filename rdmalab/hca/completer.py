@@ -1,13 +1,13 @@
 """The completer: turns answers into completions. Writes only `qp.comp`."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from rdmalab.hca import dma, flush, migration, slots
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.engine_state import Completing
 from rdmalab.hca.psn import MASK, WINDOW, diff
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import Cqe, SendWqe
+from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import ANSWER, ATOMIC_BYTES, OPCODES, Op
 from rdmalab.spec.profiles import SlotsFreed
@@ -18,9 +18,6 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS, on_ticks_ns
 from rdmalab.spec.work import Local, WCFlags
 from rdmalab.wire.packet import Packet
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 _ACK, _RNR = "ack", "rnr"
 _ACKNOWLEDGED, _WITH_IMM = Syndrome.ACK, WCFlags.WITH_IMM
@@ -39,7 +36,7 @@ def reset_retry_counters(qp: QueuePair) -> None:
 
 
 # --------------------------------------------------------------------------- answers
-def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+def receive(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     """Process an answer: an ACK, a NAK, READ data or an atomic's result."""
     comp = qp.comp
     outstanding = diff(packet.psn, comp.psn) >= 0 and diff(packet.psn, qp.req.sent) < 0
@@ -57,7 +54,7 @@ def receive(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
     settle(hca, qp)
 
 
-def _on_acknowledge(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+def _on_acknowledge(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     assert packet.aeth is not None
     syndrome = packet.aeth.syndrome
     if syndrome & CLASS_MASK == _ACKNOWLEDGED:
@@ -71,7 +68,7 @@ def _on_acknowledge(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
             fail(hca, qp, REQUESTER_STATUS.get(syndrome, WCStatus.REM_OP_ERR))
 
 
-def _on_read_response(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+def _on_read_response(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     wqe = _owner(hca, qp, packet, Op.RDMA_READ_RESPONSE)
     if wqe is None:
         return
@@ -91,7 +88,7 @@ def _on_read_response(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
             _complete(hca, qp, wqe)
 
 
-def _on_atomic(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+def _on_atomic(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     wqe = _owner(hca, qp, packet, Op.ATOMIC_ACKNOWLEDGE)
     if wqe is None:
         return
@@ -102,14 +99,14 @@ def _on_atomic(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
         _complete(hca, qp, wqe)
 
 
-ANSWERS: dict[Op, Callable[["Hca", QueuePair, Packet], None]] = {
+ANSWERS: dict[Op, Callable[[Adapter, QueuePair, Packet], None]] = {
     Op.ACKNOWLEDGE: _on_acknowledge,
     Op.RDMA_READ_RESPONSE: _on_read_response,
     Op.ATOMIC_ACKNOWLEDGE: _on_atomic,
 }
 
 
-def _owner(hca: "Hca", qp: QueuePair, packet: Packet, answer: Op) -> SendWqe | None:
+def _owner(hca: Adapter, qp: QueuePair, packet: Packet, answer: Op) -> SendWqe | None:
     """The WQE that this kind of answer belongs to; it also answers everything before it."""
     if not _answered_before(hca, qp, packet.psn):
         return None
@@ -120,7 +117,7 @@ def _owner(hca: "Hca", qp: QueuePair, packet: Packet, answer: Op) -> SendWqe | N
     return None
 
 
-def _answered_before(hca: "Hca", qp: QueuePair, psn: int) -> bool:
+def _answered_before(hca: Adapter, qp: QueuePair, psn: int) -> bool:
     """Everything before `psn` is answered. False where an answer of its own is missing before it.
 
     READ data, for one: then its response was lost, an implied NAK, taken once a gap.
@@ -151,7 +148,7 @@ def _progress(qp: QueuePair, psn: int) -> None:
     comp.retried = comp.rnr_retried = 0
 
 
-def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
+def _scatter(hca: Adapter, qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
     """READ data and atomic results into the local buffers; False after a local failure."""
     if wqe.work is None or wqe.work.local is not Local.SCATTER:  # an answer that brings nothing
         return True
@@ -164,7 +161,7 @@ def _scatter(hca: "Hca", qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes
 
 
 # --------------------------------------------------------------------------- completions
-def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
+def _complete(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> None:
     """The oldest WQE is done."""
     comp, row = qp.comp, wqe.work
     assert row is not None
@@ -184,7 +181,7 @@ def _complete(hca: "Hca", qp: QueuePair, wqe: SendWqe) -> None:
     hca.complete(qp, qp.send_cq, cqe)
 
 
-def fail(hca: "Hca", qp: QueuePair, status: WCStatus) -> None:
+def fail(hca: Adapter, qp: QueuePair, status: WCStatus) -> None:
     """Complete the oldest WQE in error; its queue, or the whole QP, fails with it."""
     wqe = qp.sq.wqes[qp.comp.serial]
     flush.complete_send(hca, qp, wqe, status)
@@ -196,7 +193,7 @@ def fail(hca: "Hca", qp: QueuePair, status: WCStatus) -> None:
         flush.fail(hca, qp)
 
 
-def settle(hca: "Hca", qp: QueuePair) -> None:
+def settle(hca: Adapter, qp: QueuePair) -> None:
     """What every answer, and every local failure, may have made possible."""
     comp, req = qp.comp, qp.req
     if comp.serial < req.serial:
@@ -209,7 +206,7 @@ def settle(hca: "Hca", qp: QueuePair) -> None:
     hca.wake(qp)
 
 
-def _complete_unanswered(hca: "Hca", qp: QueuePair) -> None:
+def _complete_unanswered(hca: Adapter, qp: QueuePair) -> None:
     """Complete WQEs that need no answer, in order, once they are sent or executed."""
     comp, wqes, acknowledged = qp.comp, qp.sq.wqes, qp.transport.acknowledged
     while comp.serial < qp.req.serial:
@@ -220,7 +217,7 @@ def _complete_unanswered(hca: "Hca", qp: QueuePair) -> None:
         _complete(hca, qp, wqe)
 
 
-def settle_drain(hca: "Hca", qp: QueuePair) -> None:
+def settle_drain(hca: Adapter, qp: QueuePair) -> None:
     """SQD has drained when the last WQE begun is done: SQ_DRAINED, if it was asked for."""
     if qp.state is not _SQD:
         return
@@ -234,7 +231,7 @@ def settle_drain(hca: "Hca", qp: QueuePair) -> None:
 
 
 # --------------------------------------------------------------------------- timers, retries
-def watch(hca: "Hca", qp: QueuePair) -> None:
+def watch(hca: Adapter, qp: QueuePair) -> None:
     """The ack timer runs while an answer is owed, and starts again with every progress.
 
     IBA 9.7.6.1.3: an answer is owed to a packet that requests one. Were the timer started by the
@@ -253,7 +250,7 @@ def watch(hca: "Hca", qp: QueuePair) -> None:
         hca.agenda.disarm(qp.timer)
 
 
-def on_timer(hca: "Hca", qp: QueuePair) -> None:
+def on_timer(hca: Adapter, qp: QueuePair) -> None:
     """The QP's one timer: the end of an RNR wait, or no answer in time."""
     waited = qp.comp.rnr_until_ns is not None
     hca.trace.record(Kind.TIMER_FIRED, hca.node, qp.number, None, _RNR if waited else _ACK)
@@ -265,7 +262,7 @@ def on_timer(hca: "Hca", qp: QueuePair) -> None:
         _retry(hca, qp, "timeout")
 
 
-def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
+def _retry(hca: Adapter, qp: QueuePair, reason: str) -> None:
     """Send again from the oldest PSN without an answer, while retry_cnt lasts.
 
     IBA 17.2.8: at its end an armed QP changes to its alternate path, and counts from 0 again.
@@ -285,7 +282,7 @@ def _retry(hca: "Hca", qp: QueuePair, reason: str) -> None:
     watch(hca, qp)
 
 
-def _wait_for_receiver(hca: "Hca", qp: QueuePair, code: int) -> None:
+def _wait_for_receiver(hca: Adapter, qp: QueuePair, code: int) -> None:
     """RNR NAK: wait for its timer, then retransmit; rnr_retry 7 retries without limit."""
     comp = qp.comp
     if comp.rnr_until_ns is not None:

@@ -5,18 +5,16 @@ CQs can be polled and objects can be destroyed; every other call returns EIO.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmalab.command import Noun
 from rdmalab.hca import flush, lifecycle, mr, port
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
+from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.records import Kind
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.qp import QueuePair
 
 CLOSED, DEAD = "device-closed", "device-fatal"
 
@@ -27,7 +25,7 @@ TEARDOWN = (
 )  # fmt: skip
 
 
-def close(hca: "Hca") -> None:
+def close(hca: Adapter) -> None:
     """`ibv_close_device`: the kernel frees all remaining objects; EBUSY never occurs."""
     if hca.unavailable_rule == CLOSED:
         raise refused(hca.profile, CLOSED, legal=f"open_device {hca.node}")
@@ -40,32 +38,32 @@ def close(hca: "Hca") -> None:
     hca.trace.record(Kind.DEVICE_CLOSED, hca.node, 0)
 
 
-def _free(hca: "Hca", item: Any) -> None:
+def _free(hca: Adapter, item: Any) -> None:
     table = next(t for t in hca.tables.values() if t.items.get(item.number) is item)
     lifecycle.destroyed(hca, table, item)
 
 
-def _free_qp(hca: "Hca", qp: "QueuePair") -> None:
+def _free_qp(hca: Adapter, qp: QueuePair) -> None:
     hca.groups = {gid: rest for gid, qps in hca.groups.items() if (rest := _without(qps, qp))}
     flush.discard(hca, qp)
     lifecycle.destroyed(hca, hca.qps, qp)
 
 
-def _without(members: list[int], qp: "QueuePair") -> list[int]:
+def _without(members: list[int], qp: QueuePair) -> list[int]:
     return [number for number in members if number != qp.number]
 
 
-_FREE: dict[Noun, Callable[["Hca", Any], None]] = {Noun.QP: _free_qp, Noun.MR: mr.deregister}
+_FREE: dict[Noun, Callable[[Adapter, Any], None]] = {Noun.QP: _free_qp, Noun.MR: mr.deregister}
 
 
-def reopen(hca: "Hca", port_state: PortState) -> None:
+def reopen(hca: Adapter, port_state: PortState) -> None:
     """`ibv_open_device` after a close; a device that died has been reset meanwhile."""
     hca.unavailable_rule = ""
     hca.trace.record(Kind.DEVICE_OPENED, hca.node, 0)
     port.set_state(hca, port_state)
 
 
-def fail_device(hca: "Hca") -> None:
+def fail_device(hca: Adapter) -> None:
     """A local catastrophic error."""
     hca.trace.record(Kind.DEVICE_DIED, hca.node, 0)
     hca.raise_event(AsyncEvent.DEVICE_FATAL, 0)

@@ -2,15 +2,12 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rdmalab.command import Noun, Thing
+from rdmalab.hca.environment import Recorder
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import Kind
-
-if TYPE_CHECKING:
-    from rdmalab.hca.environment import Recorder
-    from rdmalab.hca.wqe import Cqe
 
 _ADDED, _POLLED = Kind.CQE_ADDED, Kind.CQE_POLLED
 
@@ -29,8 +26,8 @@ class CompletionQueue:
     number: int
     capacity: int
     comp_vector: int
-    cqes: "deque[Cqe]" = field(default_factory=deque)
-    last: "Cqe | None" = None
+    cqes: deque[Cqe] = field(default_factory=deque)
+    last: Cqe | None = None
     total: int = 0
     dead: bool = False
     channel: int = 0
@@ -45,7 +42,7 @@ class CompletionQueue:
         """The completion queue as names and log have it."""
         return Thing(Noun.CQ, self.node, self.number)
 
-    def push(self, trace: "Recorder", cqe: "Cqe") -> bool:
+    def push(self, trace: Recorder, cqe: Cqe) -> bool:
         """Add a CQE, as the only function. False if the CQ was full: the CQE is lost."""
         if self.dead or len(self.cqes) >= self.capacity:
             trace.record(Kind.CQ_OVERRUN, self.node, self.number, cqe)
@@ -56,7 +53,7 @@ class CompletionQueue:
         trace.record(_ADDED, self.node, self.number, cqe)
         return True
 
-    def forget(self, qpn: int) -> "list[Cqe]":
+    def forget(self, qpn: int) -> list[Cqe]:
         """Remove the CQEs of a QP that is reset or destroyed (mlx5 does); returns them."""
         gone = [cqe for cqe in self.cqes if cqe.qp_num == qpn]
         seen = [cqe for index, cqe in enumerate(self.cqes) if index < self.reading]
@@ -64,7 +61,7 @@ class CompletionQueue:
         self.cqes = deque(cqe for cqe in self.cqes if cqe.qp_num != qpn)
         return gone
 
-    def take(self, trace: "Recorder", most: int) -> "list[Cqe]":
+    def take(self, trace: Recorder, most: int) -> list[Cqe]:
         """Remove up to `most` of the oldest CQEs and return them, as the only function."""
         waiting, taken = self.cqes, []
         for _ in range(min(most, len(waiting))):
@@ -73,7 +70,7 @@ class CompletionQueue:
             taken.append(cqe)
         return taken
 
-    def resize(self, trace: "Recorder", capacity: int) -> None:
+    def resize(self, trace: Recorder, capacity: int) -> None:
         """Set the capacity; the caller has checked that the CQEs in it fit."""
         trace.record(Kind.CQ_RESIZED, self.node, self.number, self.capacity, capacity)
         self.capacity = capacity

@@ -1,19 +1,16 @@
 """Direct memory access: what a key permits, and where the bytes of a message are in memory."""
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.objects import KeyTarget
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, SendWqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wqe import SendWqe
-    from rdmalab.hca.wr import SGE
 
 # Bytes in a row: address and length.
 Piece = tuple[int, int]
@@ -21,38 +18,6 @@ Piece = tuple[int, int]
 LOCAL_READ = 0  # reading local memory needs no right
 LOCAL_WRITE = int(Access.LOCAL_WRITE)
 _READ, _WRITTEN = Kind.MEMORY_READ, Kind.MEMORY_WRITTEN
-
-
-class KeyTarget(Protocol):
-    """The target of a key: a memory region, or the range of a bound memory window.
-
-    Work requests count from `iova`, which is the byte at `addr`. qp: the only QP that may use the
-    key, None for all of the protection domain.
-    """
-
-    @property
-    def pd(self) -> int:
-        """Its protection domain, by number."""
-
-    @property
-    def access(self) -> int:
-        """Its access rights."""
-
-    @property
-    def iova(self) -> int:
-        """The address of its first byte in work requests."""
-
-    @property
-    def addr(self) -> int:
-        """The virtual address of its first byte."""
-
-    @property
-    def length(self) -> int:
-        """Its length in bytes."""
-
-    @property
-    def qp(self) -> int | None:
-        """The number of the only QP that may use the key; None for all."""
 
 
 class MemoryUser(Protocol):
@@ -86,7 +51,7 @@ class Denied(Enum):
 
 
 def locate(
-    keys: "Mapping[int, KeyTarget]", key: int, qp: "MemoryUser", rights: int, addr: int, length: int
+    keys: Mapping[int, KeyTarget], key: int, qp: MemoryUser, rights: int, addr: int, length: int
 ) -> int | Denied:
     """Where the byte that a work request calls `addr` lies in memory.
 
@@ -108,10 +73,10 @@ def locate(
 
 
 def reach(
-    keys: "Mapping[int, KeyTarget]",
-    qp: "MemoryUser",
+    keys: Mapping[int, KeyTarget],
+    qp: MemoryUser,
     rights: int,
-    sg: "list[SGE]",
+    sg: list[SGE],
     offset: int,
     length: int,
 ) -> list[Piece] | Denied:
@@ -139,21 +104,19 @@ def reach(
     return found
 
 
-def read(hca: "Hca", user: "MemoryUser", addr: int, length: int) -> bytes:
+def read(hca: Adapter, user: MemoryUser, addr: int, length: int) -> bytes:
     """Read memory; the caller has checked the keys."""
     hca.trace.record(_READ, hca.node, user.number, addr, length)
     return hca.memory.read(addr, length)
 
 
-def write(hca: "Hca", user: "MemoryUser", addr: int, octets: bytes) -> None:
+def write(hca: Adapter, user: MemoryUser, addr: int, octets: bytes) -> None:
     """Write memory; the caller has checked the keys."""
     hca.memory.write(addr, octets)
     hca.trace.record(_WRITTEN, hca.node, user.number, addr, len(octets))
 
 
-def gather(
-    hca: "Hca", qp: "QueuePair", wqe: "SendWqe", offset: int, length: int
-) -> bytes | WCStatus:
+def gather(hca: Adapter, qp: QueuePair, wqe: SendWqe, offset: int, length: int) -> bytes | WCStatus:
     """Bytes of a request's message, read now, or how it fails."""
     if wqe.inline is not None:
         return wqe.inline[offset : offset + length]
@@ -172,13 +135,13 @@ def gather(
     return b"".join(read(hca, qp, addr, count) for addr, count in pieces)
 
 
-def _denied(hca: "Hca", denied: Denied) -> WCStatus:
+def _denied(hca: Adapter, denied: Denied) -> WCStatus:
     key_unknown = denied in (Denied.KEY, Denied.PD)
     return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR
 
 
 def scatter(
-    hca: "Hca", user: "MemoryUser", sg: "list[SGE]", offset: int, octets: bytes
+    hca: Adapter, user: MemoryUser, sg: list[SGE], offset: int, octets: bytes
 ) -> Denied | None:
     """Write bytes of a message to the list, all of them or none.
 

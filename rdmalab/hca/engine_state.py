@@ -1,13 +1,10 @@
 """The state of each engine of a queue pair: requester, completer, responder."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from rdmalab.hca.wr import RecvWqe
 from rdmalab.spec.opcodes import Op
-
-if TYPE_CHECKING:
-    from rdmalab.hca.wqe import RecvWqe
-    from rdmalab.spec.refusals import Refusal
+from rdmalab.spec.refusals import Refusal
 
 
 class Requesting:
@@ -91,7 +88,7 @@ class Acknowledgement:
     syndrome: int
     msn: int
     original: int | None = None
-    dying: "Refusal | None" = None
+    dying: Refusal | None = None
 
 
 @dataclass(slots=True)
@@ -109,7 +106,7 @@ class Responding:
     psn: int = 0
     msn: int = 0
     op: Op | None = None
-    recv: "RecvWqe | None" = None
+    recv: RecvWqe | None = None
     received: int = 0
     va: int = 0
     place: int = 0

@@ -1,16 +1,10 @@
 """The interfaces of an adapter to the world around it: a trace, a network, an agenda."""
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol
 
-from rdmalab.command import Thing
 from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
-_T = TypeVar("_T")
 
 
 class Recorder(Protocol):
@@ -37,17 +31,6 @@ class Timer:
         self.cause = -1
         self.filed_ns: int | None = None
         self.filed = 0
-
-
-class Objects(Protocol):
-    """The objects of all nodes, as a reference in a line finds them."""
-
-    @property
-    def nodes(self) -> "dict[str, Hca]":
-        """The adapters by the names of their nodes."""
-
-    def find(self, thing: Thing, of: type[_T]) -> _T:
-        """The object that a Thing stands for. Refused if it is gone."""
 
 
 class Network(Protocol):

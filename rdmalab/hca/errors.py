@@ -1,23 +1,19 @@
 """Immediate refusals of a verb: a rule of `spec/rules.py`, with the errno of the profile."""
 
-from typing import TYPE_CHECKING
-
 from rdmalab.command import Refused
+from rdmalab.hca.adapter import Adapter
 from rdmalab.spec.profiles import Profile
 from rdmalab.spec.rules import RULES
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
-
-def check_useful(hca: "Hca") -> None:
+def check_useful(hca: Adapter) -> None:
     """Refuse calls that a closed or failed device does not support."""
     if hca.unavailable_rule:
         first = f"close_device {hca.node}, then " if hca.unavailable_rule == "device-fatal" else ""
         raise refused(hca.profile, hca.unavailable_rule, legal=f"{first}open_device {hca.node}")
 
 
-def check_postable(hca: "Hca") -> None:
+def check_postable(hca: Adapter) -> None:
     """Refuse posts that a closed or failed device does not take."""
     if hca.unavailable_rule == "device-fatal" and hca.profile.posts_after_fatal:
         return

@@ -3,22 +3,17 @@
 Nothing here is posted: `batch.py` builds, and passes complete requests to `posting.py`.
 """
 
-from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
+from rdmalab.hca.qp import Complaint, Extended, QueuePair, Region
 from rdmalab.spec.builders import InitMask, offered
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import SendOps
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wr import SendWR
 
 # Of creation flags there are none but 0, of which nothing is asked.
 KNOWN_MASK = sum(InitMask) & ~int(InitMask.IND_TABLE | InitMask.RX_HASH)
@@ -26,48 +21,7 @@ POSTED, ABORTED, DROPPED = "posted", "aborted", "dropped"
 OVERWRITTEN, UNOPENED = "overwritten", "unopened"
 
 
-@dataclass(slots=True)
-class Built:
-    """A work request that is being built.
-
-    inline: the bytes its setter copied, or None. filled, addressed: a DATA or QP setter was called.
-    """
-
-    wr: "SendWR"
-    inline: bytes | None = None
-    filled: bool = False
-    addressed: bool = False
-
-
-@dataclass(slots=True)
-class Complaint:
-    """The error of a function that returns nothing; `wr_complete` returns it. index: of the WR."""
-
-    rule: str
-    details: tuple[object, ...]
-    index: int
-
-
-@dataclass(slots=True)
-class Region:
-    """The state between `wr_start` and `wr_complete`. complaint: the first error."""
-
-    thread: int
-    built: list[Built] = field(default_factory=list)
-    complaint: Complaint | None = None
-
-
-@dataclass(slots=True)
-class Extended:
-    """ops: the requested builders. wr_id, wr_flags: values for the next builder, until changed."""
-
-    ops: int
-    wr_id: int = 0
-    wr_flags: int = 0
-    region: Region | None = None
-
-
-def of(hca: "Hca", qp: "QueuePair") -> Extended:
+def of(hca: Adapter, qp: QueuePair) -> Extended:
     """`ibv_qp_to_qp_ex`; Refused where it returns NULL."""
     if qp.ex is None:
         legal = "create_qp_ex … send_ops_flags=SEND|RDMA_WRITE"
@@ -75,7 +29,7 @@ def of(hca: "Hca", qp: "QueuePair") -> Extended:
     return qp.ex
 
 
-def open_region(hca: "Hca", qp: "QueuePair", verb: str) -> Region:
+def open_region(hca: Adapter, qp: QueuePair, verb: str) -> Region:
     """The region that a builder or setter writes in; Refused outside of one."""
     region = of(hca, qp).region
     if region is None:
@@ -83,7 +37,7 @@ def open_region(hca: "Hca", qp: "QueuePair", verb: str) -> Region:
     return region
 
 
-def start(hca: "Hca", qp: "QueuePair", thread: int) -> None:
+def start(hca: Adapter, qp: QueuePair, thread: int) -> None:
     """`ibv_wr_start`: takes the lock, if the queue pair has one."""
     ex = of(hca, qp)
     if ex.region is not None:
@@ -92,13 +46,13 @@ def start(hca: "Hca", qp: "QueuePair", thread: int) -> None:
     hca.trace.record(Kind.REGION_OPENED, hca.node, qp.number, thread)
 
 
-def enter(hca: "Hca", qp: "QueuePair") -> None:
+def enter(hca: Adapter, qp: QueuePair) -> None:
     """Take the lock of the send queue, as `ibv_post_send` does."""
     if qp.ex is not None and qp.ex.region is not None:
         _collide(hca, qp, qp.ex.region, qp.ex.region.thread)
 
 
-def _collide(hca: "Hca", qp: "QueuePair", region: Region, thread: int) -> None:
+def _collide(hca: Adapter, qp: QueuePair, region: Region, thread: int) -> None:
     """Another thread is in the region. Without a lock the new thread overwrites what is built."""
     if not qp.locked:
         close(hca, qp, OVERWRITTEN)
@@ -110,7 +64,7 @@ def _collide(hca: "Hca", qp: "QueuePair", region: Region, thread: int) -> None:
     raise refused(hca.profile, "lock-held", thread, holder, argument="thread", legal=legal)
 
 
-def close(hca: "Hca", qp: "QueuePair", ending: str) -> None:
+def close(hca: Adapter, qp: QueuePair, ending: str) -> None:
     """Leave the region and discard its list."""
     ex = of(hca, qp)
     count = len(ex.region.built) if ex.region is not None else 0
@@ -118,25 +72,25 @@ def close(hca: "Hca", qp: "QueuePair", ending: str) -> None:
     hca.trace.record(Kind.REGION_CLOSED, hca.node, qp.number, count, ending)
 
 
-def fail_batch(hca: "Hca", qp: "QueuePair", region: Region, rule: str, *details: object) -> None:
+def fail_batch(hca: Adapter, qp: QueuePair, region: Region, rule: str, *details: object) -> None:
     """Keep the first error: the function that made it returns nothing."""
     if region.complaint is None:
         region.complaint = Complaint(rule, details, max(0, len(region.built) - 1))
         hca.trace.record(Kind.BATCH_FAILED, hca.node, qp.number, error_text(hca, region.complaint))
 
 
-def error_text(hca: "Hca", complaint: Complaint) -> str:
+def error_text(hca: Adapter, complaint: Complaint) -> str:
     """The error that `wr_complete` will return, as text."""
     return refused(hca.profile, complaint.rule, *complaint.details).message
 
 
-def refusal_of(hca: "Hca", complaint: Complaint) -> Refused:
+def refusal_of(hca: Adapter, complaint: Complaint) -> Refused:
     """The answer of `wr_complete`."""
     return refused(hca.profile, complaint.rule, *complaint.details, argument="qp")
 
 
 # --------------------------------------------------------------------------- at creation
-def judge(hca: "Hca", qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> Refused | None:
+def judge(hca: Adapter, qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> Refused | None:
     """Why create_qp_ex refuses beyond create_qp: a requested builder does not exist. None:
     accepted.
     """
@@ -157,7 +111,7 @@ def judge(hca: "Hca", qp_type: QPType, mask: int, ops: int, *, has_pd: bool) -> 
     return None
 
 
-def supported(hca: "Hca", qp_type: QPType) -> int:
+def supported(hca: Adapter, qp_type: QPType) -> int:
     """The builders that this device has for a type."""
     lacks = hca.profile.lacks_builders
     return sum(f for f in offered(qp_type) if f"{qp_type.name}:{f.name}" not in lacks)

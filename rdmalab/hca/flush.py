@@ -1,10 +1,9 @@
 """The end of a queue pair: ERR flushes all work requests, RESET discards them."""
 
-from typing import TYPE_CHECKING
-
 from rdmalab.hca import dma, mw, slots, srq
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
+from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
@@ -13,13 +12,10 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.vendor_errors import LKEY, LOCAL_WRITE, RANGE
 from rdmalab.spec.work import Local, WROpcode
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
 _BIND = WROpcode.BIND_MW
 
 
-def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ERR) -> None:
+def fail(hca: Adapter, qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ERR) -> None:
     """Enter ERR. The receive WQE in use completes with `recv_status`, all others are flushed."""
     stop_timers(hca, qp)
     if qp.state is QPState.SQD and qp.attr.en_sqd_async_notify:
@@ -37,35 +33,35 @@ def fail(hca: "Hca", qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_ER
         hca.raise_event(AsyncEvent.QP_LAST_WQE_REACHED, qp.number)
 
 
-def stop_timers(hca: "Hca", qp: QueuePair) -> None:
+def stop_timers(hca: Adapter, qp: QueuePair) -> None:
     """Disarm the ack timer and the RNR timer: nothing is sent or awaited from now on."""
     hca.agenda.disarm(qp.timer)
     qp.comp.rnr_until_ns = None
     qp.comp.watching = False
 
 
-def stop_sending(hca: "Hca", qp: QueuePair) -> None:
+def stop_sending(hca: Adapter, qp: QueuePair) -> None:
     """Enter SQE: the send queue is flushed, receiving continues."""
     stop_timers(hca, qp)
     qp.enter(hca.trace, QPState.SQE)
     flush_sends(hca, qp)
 
 
-def flush_sends(hca: "Hca", qp: QueuePair) -> None:
+def flush_sends(hca: Adapter, qp: QueuePair) -> None:
     """Flush the send queue in states that do so, oldest first (10.3.1.7)."""
     if qp.state_row.flushes_sends:
         while (wqe := qp.sq.wqes.get(qp.comp.serial)) is not None:
             complete_send(hca, qp, wqe, WCStatus.WR_FLUSH_ERR)
 
 
-def flush_recvs(hca: "Hca", qp: QueuePair) -> None:
+def flush_recvs(hca: Adapter, qp: QueuePair) -> None:
     """Flush the receive queue; WQEs of an SRQ stay for other QPs."""
     if qp.state_row.flushes_recvs:
         while qp.rq.wqes:
             complete_recv(hca, qp, qp.rq.wqes.popleft(), WCStatus.WR_FLUSH_ERR)
 
 
-def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> None:
+def complete_send(hca: Adapter, qp: QueuePair, wqe: SendWqe, status: WCStatus) -> None:
     """A send WQE ends in error: always with a CQE, signaled or not."""
     qp.comp.serial = wqe.serial + 1
     if wqe.wr.opcode == _BIND:
@@ -76,7 +72,7 @@ def complete_send(hca: "Hca", qp: QueuePair, wqe: SendWqe, status: WCStatus) -> 
     hca.complete(qp, qp.send_cq, error_cqe(hca, qp, wqe, status, is_send=True))
 
 
-def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> None:
+def complete_recv(hca: Adapter, qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> None:
     """A receive WQE ends in error."""
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
         slots.free_recv(hca, qp, wqe)
@@ -87,7 +83,7 @@ def complete_recv(hca: "Hca", qp: QueuePair, wqe: RecvWqe, status: WCStatus) -> 
 
 
 def error_cqe(
-    hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe, status: WCStatus, *, is_send: bool
+    hca: Adapter, qp: QueuePair, wqe: SendWqe | RecvWqe, status: WCStatus, *, is_send: bool
 ) -> Cqe:
     """An error CQE: only wr_id, status, qp_num and vendor_err are defined."""
     junk = hca.profile.junk_on_error
@@ -99,7 +95,7 @@ def error_cqe(
 _CHECKS = {dma.Denied.KEY: LKEY, dma.Denied.RANGE: RANGE, dma.Denied.RIGHTS: LOCAL_WRITE}
 
 
-def _failed_check(hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe) -> int | None:
+def _failed_check(hca: Adapter, qp: QueuePair, wqe: SendWqe | RecvWqe) -> int | None:
     """The code of the check that a send's buffers fail; None: not measured, as on receives."""
     if isinstance(wqe, RecvWqe) or wqe.work is None:
         return None
@@ -112,7 +108,7 @@ def _failed_check(hca: "Hca", qp: QueuePair, wqe: SendWqe | RecvWqe) -> int | No
     return None
 
 
-def discard(hca: "Hca", qp: QueuePair) -> None:
+def discard(hca: Adapter, qp: QueuePair) -> None:
     """Enter RESET: empty the queues without completions."""
     stop_timers(hca, qp)
     waiting = len(qp.rq.wqes) + (qp.resp.recv is not None)

@@ -1,7 +1,6 @@
 """Multicast groups: which QPs of this adapter are attached to an address."""
 
-from typing import TYPE_CHECKING
-
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
 from rdmalab.hca.port import ETHERNET
 from rdmalab.hca.qp import QueuePair
@@ -9,13 +8,10 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPType
 from rdmalab.wire.packet import gid_text, is_multicast
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
 _JOINS = frozenset({QPType.UD})  # ibv_attach_mcast(3); RAW_PACKET hears groups through flow rules
 
 
-def attach(hca: "Hca", qp: QueuePair, gid: int) -> None:
+def attach(hca: Adapter, qp: QueuePair, gid: int) -> None:
     """`ibv_attach_mcast`; a second call for the same address changes nothing."""
     profile, caps = hca.profile, hca.profile.caps
     if hca.lids:
@@ -39,7 +35,7 @@ def attach(hca: "Hca", qp: QueuePair, gid: int) -> None:
     hca.trace.record(Kind.GROUP_JOINED, hca.node, qp.number, gid)
 
 
-def detach(hca: "Hca", qp: QueuePair, gid: int) -> None:
+def detach(hca: Adapter, qp: QueuePair, gid: int) -> None:
     """`ibv_detach_mcast`."""
     members = hca.groups.get(gid, [])
     if qp.number not in members:
@@ -51,6 +47,6 @@ def detach(hca: "Hca", qp: QueuePair, gid: int) -> None:
     hca.trace.record(Kind.GROUP_LEFT, hca.node, qp.number, gid)
 
 
-def groups_of(hca: "Hca", qp: QueuePair) -> list[int]:
+def groups_of(hca: Adapter, qp: QueuePair) -> list[int]:
     """The addresses that the QP is attached to."""
     return [gid for gid, members in hca.groups.items() if qp.number in members]

@@ -3,17 +3,14 @@
 The rules named crash-… stand for a segmentation fault of the program.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rdmalab.command import Fresh
+from rdmalab.command import Fresh, Refused
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
 from rdmalab.spec.document_differences import DIFFERENCES
-
-if TYPE_CHECKING:
-    from rdmalab.command import Refused
-    from rdmalab.hca.device import Hca
 
 NULL = "NULL"
 
@@ -40,8 +37,8 @@ def copy_for_queue(wrs: list[Any]) -> list[Any]:
 
 
 def check_list(
-    hca: "Hca", sg: list[SGE], count: int | None, most: int, rule: str
-) -> "Refused | None":
+    hca: Adapter, sg: list[SGE], count: int | None, most: int, rule: str
+) -> Refused | None:
     """num_sge is a number that the queue takes, and as many entries can be read."""
     if count is not None:
         return _check_counted(hca, sg, count, most, rule)
@@ -53,7 +50,7 @@ def check_list(
     return None
 
 
-def _check_counted(hca: "Hca", sg: list[SGE], count: int, most: int, rule: str) -> "Refused | None":
+def _check_counted(hca: Adapter, sg: list[SGE], count: int, most: int, rule: str) -> Refused | None:
     """The entries that a num_sge of the program's own counts."""
     if count > most:
         return refused(hca.profile, rule, count, most, argument="num_sge")
@@ -68,7 +65,7 @@ def _check_counted(hca: "Hca", sg: list[SGE], count: int, most: int, rule: str) 
     return None
 
 
-def _wild(hca: "Hca", sge: SGE) -> "Refused":
+def _wild(hca: Adapter, sge: SGE) -> Refused:
     where = f"sg_list={sge.addr:#x} points to no list"
     return refused(hca.profile, "crash-sg", where, argument="sg")
 
@@ -78,7 +75,7 @@ def beyond(counter: str, count: int, array: str, length: int) -> str:
     return f"{counter}={count} reads on beyond the end of {array}, which has {length}"
 
 
-def check_handle(hca: "Hca", ah: int | None, legal: str) -> "Refused | None":
+def check_handle(hca: Adapter, ah: int | None, legal: str) -> Refused | None:
     """ah points to an address handle. The memory of a destroyed one can still be read."""
     if not ah:
         return refused(hca.profile, "crash-ah", argument="ah", legal=legal)
@@ -87,7 +84,7 @@ def check_handle(hca: "Hca", ah: int | None, legal: str) -> "Refused | None":
     return None
 
 
-def check_length(hca: "Hca", wr: SendWR, length: int) -> "Refused | None":
+def check_length(hca: Adapter, wr: SendWR, length: int) -> Refused | None:
     """The message is not longer than max_msg_sz; an SGE of length 0 may make it longer.
 
     Of sends only: no document and no driver has a limit for the bytes of a receive.
@@ -100,7 +97,7 @@ def check_length(hca: "Hca", wr: SendWR, length: int) -> "Refused | None":
     return refused(profile, "message-length", profile.caps.max_msg_sz, argument="sg", legal=legal)
 
 
-def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
+def lost(hca: Adapter, wr: SendWR | RecvWR, index: int) -> Refused:
     """The refusal of a list that continues at an invalid pointer after this posted request."""
     where = hex(wr.next or 0)
     refusal = refused(hca.profile, "crash-next", where, argument="next", legal="next=NULL")
@@ -108,13 +105,13 @@ def lost(hca: "Hca", wr: SendWR | RecvWR, index: int) -> "Refused":
     return refusal
 
 
-def notice_null(hca: "Hca", queue: object, name: str) -> None:
+def notice_null(hca: Adapter, queue: object, name: str) -> None:
     """Refuse a NULL queue on drivers that check their pointers; none does for an SRQ."""
     if hca.profile.refuses_null_pointers and isinstance(queue, QueuePair):
         raise refused(hca.profile, "null-pointer", name, argument=name)
 
 
-def without_bad_wr(hca: "Hca", refusal: "Refused") -> "Refused":
+def without_bad_wr(hca: Adapter, refusal: Refused) -> Refused:
     """The refusal where the driver must return the bad request and bad_wr is NULL."""
     legal = "give a pointer: bad_wr=&bad_wr"
     crash = refused(hca.profile, "crash-bad-wr", refusal.message, argument="bad_wr", legal=legal)

@@ -1,29 +1,32 @@
 """Creating and destroying objects: limits, required parts, objects still in use."""
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rdmalab.hca import async_events, channels, polling
-from rdmalab.hca.ah import AddressHandle, judge, routed
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.ah import judge, routed
 from rdmalab.hca.attributes import AhAttr
-from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.errors import check_useful, refused
-from rdmalab.hca.keys import window_key
-from rdmalab.hca.mw import MemoryWindow, unbind
-from rdmalab.hca.pd import ProtectionDomain
-from rdmalab.hca.tables import Numbered, Table
+from rdmalab.hca.mw import unbind
+from rdmalab.hca.objects import (
+    AddressHandle,
+    CompChannel,
+    MemoryWindow,
+    Numbered,
+    ProtectionDomain,
+    Table,
+    ThreadDomain,
+    window_key,
+)
 from rdmalab.spec.access import MWType
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.records import Kind
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
-
 _T = TypeVar("_T", bound=Numbered)
 
 
-def check_limit(hca: "Hca", table: Table[_T]) -> None:
+def check_limit(hca: Adapter, table: Table[_T]) -> None:
     """ENOMEM when the device has no room for one more."""
     check_useful(hca)
     limit = int(getattr(hca.profile.caps, f"max_{table.noun}"))
@@ -31,20 +34,20 @@ def check_limit(hca: "Hca", table: Table[_T]) -> None:
         raise refused(hca.profile, "limit", f"max_{table.noun}={limit}")
 
 
-def created(hca: "Hca", table: Table[_T], item: _T) -> None:
+def created(hca: Adapter, table: Table[_T], item: _T) -> None:
     """Add an object to its table and record it."""
     table.add(item)
     hca.trace.record(Kind.CREATED, hca.node, item.number, table.noun)
 
 
-def destroyed(hca: "Hca", table: Table[_T], item: _T) -> None:
+def destroyed(hca: Adapter, table: Table[_T], item: _T) -> None:
     """Remove an object and its unread events, and record it."""
     async_events.discard(hca, table.noun, item.number)
     table.remove(item)
     hca.trace.record(Kind.DESTROYED, hca.node, item.number, table.noun)
 
 
-def check_unused(hca: "Hca", users: list[str]) -> None:
+def check_unused(hca: Adapter, users: list[str]) -> None:
     """Raise EBUSY while other objects use it; nothing changes."""
     if users:
         raise refused(hca.profile, "in-use", " and ".join(users), legal="destroy these first")
@@ -56,7 +59,7 @@ def count(noun: str, number: int) -> list[str]:
 
 
 # --------------------------------------------------------------------------- PDs
-def alloc_pd(hca: "Hca") -> ProtectionDomain:
+def alloc_pd(hca: Adapter) -> ProtectionDomain:
     """`ibv_alloc_pd`."""
     check_limit(hca, hca.pds)
     pd = ProtectionDomain(hca.pds.next_number)
@@ -64,7 +67,7 @@ def alloc_pd(hca: "Hca") -> ProtectionDomain:
     return pd
 
 
-def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
+def dealloc_pd(hca: Adapter, pd: ProtectionDomain) -> None:
     """`ibv_dealloc_pd`; EBUSY while an object is in the domain."""
     srqs = sum(srq.pd == pd.number for srq in hca.srqs.items.values())
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
@@ -80,22 +83,47 @@ def dealloc_pd(hca: "Hca", pd: ProtectionDomain) -> None:
     destroyed(hca, hca.pds, pd)
 
 
+# --------------------------------------------------------------------------- thread domains
+def alloc_td(hca: Adapter) -> ThreadDomain:
+    """`ibv_alloc_td`."""
+    td = ThreadDomain(hca.tds.next_number)
+    created(hca, hca.tds, td)
+    return td
+
+
+def dealloc_td(hca: Adapter, td: ThreadDomain) -> None:
+    """`ibv_dealloc_td`; EBUSY while a parent domain has it."""
+    in_use = any(pd.td == td.number for pd in hca.pds.items.values())
+    check_unused(hca, ["a parent domain"] if in_use else [])
+    destroyed(hca, hca.tds, td)
+
+
+def alloc_parent_domain(
+    hca: Adapter, pd: ProtectionDomain, td: ThreadDomain | None
+) -> ProtectionDomain:
+    """`ibv_alloc_parent_domain`: another name for the protection of `pd`."""
+    check_limit(hca, hca.pds)
+    parent = ProtectionDomain(hca.pds.next_number, pd.base, td.number if td else None)
+    created(hca, hca.pds, parent)
+    return parent
+
+
 # --------------------------------------------------------------------------- channels, CQs
-def create_comp_channel(hca: "Hca") -> CompChannel:
+def create_comp_channel(hca: Adapter) -> CompChannel:
     """`ibv_create_comp_channel`."""
     channel = CompChannel(hca.node, hca.channels.next_number)
     created(hca, hca.channels, channel)
     return channel
 
 
-def destroy_comp_channel(hca: "Hca", channel: CompChannel) -> None:
+def destroy_comp_channel(hca: Adapter, channel: CompChannel) -> None:
     """`ibv_destroy_comp_channel`; EBUSY while a CQ uses it."""
     check_unused(hca, count("CQ", len(channels.members(hca, channel))))
     destroyed(hca, hca.channels, channel)
 
 
 def create_cq(
-    hca: "Hca",
+    hca: Adapter,
     cqe: int,
     comp_vector: int,
     channel: int = 0,
@@ -125,13 +153,13 @@ def create_cq(
     return cq
 
 
-def _check_cqe(hca: "Hca", cqe: int) -> None:
+def _check_cqe(hca: Adapter, cqe: int) -> None:
     most = hca.profile.caps.max_cqe
     if not 0 < cqe <= most:
         raise refused(hca.profile, "cqe-range", most, argument="cqe")
 
 
-def resize_cq(hca: "Hca", cq: CompletionQueue, cqe: int) -> int:
+def resize_cq(hca: Adapter, cq: CompletionQueue, cqe: int) -> int:
     """`ibv_resize_cq`: the granted capacity; the completions in the CQ must fit."""
     _check_cqe(hca, cqe)
     polling.check_closed(hca, cq)
@@ -142,7 +170,7 @@ def resize_cq(hca: "Hca", cq: CompletionQueue, cqe: int) -> int:
     return cq.capacity
 
 
-def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
+def destroy_cq(hca: Adapter, cq: CompletionQueue) -> None:
     """`ibv_destroy_cq`; EBUSY while a QP or SRQ uses it."""
     users = sum(cq.number in (qp.send_cq, qp.recv_cq) for qp in hca.qps.items.values())
     srqs = sum(cq.number == srq.cq for srq in hca.srqs.items.values())
@@ -154,7 +182,7 @@ def destroy_cq(hca: "Hca", cq: CompletionQueue) -> None:
 
 
 # --------------------------------------------------------------------------- AHs
-def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
+def create_ah(hca: Adapter, pd: int, attr: AhAttr) -> AddressHandle:
     """`ibv_create_ah`."""
     check_limit(hca, hca.ahs)
     if (refusal := judge(hca, attr, 1, hca.profile.create_ah_judges)) is not None:
@@ -164,13 +192,13 @@ def create_ah(hca: "Hca", pd: int, attr: AhAttr) -> AddressHandle:
     return ah
 
 
-def destroy_ah(hca: "Hca", ah: AddressHandle) -> None:
+def destroy_ah(hca: Adapter, ah: AddressHandle) -> None:
     """`ibv_destroy_ah`, never EBUSY: work requests that use it will fail."""
     destroyed(hca, hca.ahs, ah)
 
 
 # --------------------------------------------------------------------------- MWs
-def alloc_mw(hca: "Hca", pd: int, mw_type: int) -> MemoryWindow:
+def alloc_mw(hca: Adapter, pd: int, mw_type: int) -> MemoryWindow:
     """`ibv_alloc_mw`: an unbound window."""
     if mw_type not in tuple(MWType):
         legal = "type=" + "|".join(t.name for t in MWType)
@@ -182,11 +210,8 @@ def alloc_mw(hca: "Hca", pd: int, mw_type: int) -> MemoryWindow:
     return mw
 
 
-def dealloc_mw(hca: "Hca", mw: MemoryWindow) -> None:
+def dealloc_mw(hca: Adapter, mw: MemoryWindow) -> None:
     """`ibv_dealloc_mw`, never EBUSY: a bound window is unbound, an outstanding bind will fail."""
     if mw.binding is not None:
         unbind(hca, mw, "deallocated")
     destroyed(hca, hca.mws, mw)
-
-
-# --------------------------------------------------------------------------- QPs

@@ -6,16 +6,13 @@ MIGRATED, MigReq=1. A packet with MigReq=1 on the alternate path makes the peer 
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import MigState
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.wire.packet import Packet
+from rdmalab.wire.packet import Packet
 
 _MIGRATED, _REARM, _ARMED = MigState.MIGRATED, MigState.REARM, MigState.ARMED
 
@@ -29,12 +26,12 @@ def is_armed(qp: QueuePair) -> bool:
     return qp.alternate is not None and qp.attr.path_mig_state == _ARMED
 
 
-def path_of(qp: QueuePair, packet: "Packet") -> Path | None:
+def path_of(qp: QueuePair, packet: Packet) -> Path | None:
     """The path that a packet must have come on: MigReq=1 asks an armed QP for the alternate one."""
     return qp.alternate if packet.migrated and is_armed(qp) else qp.path
 
 
-def follow(hca: "Hca", qp: QueuePair, packet: "Packet") -> None:
+def follow(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     """What the MigReq bit of an accepted packet does."""
     if packet.migrated:
         if is_armed(qp):
@@ -43,7 +40,7 @@ def follow(hca: "Hca", qp: QueuePair, packet: "Packet") -> None:
         _enter(hca, qp, _ARMED)
 
 
-def migrate(hca: "Hca", qp: QueuePair) -> None:
+def migrate(hca: Adapter, qp: QueuePair) -> None:
     """The alternate path becomes the path, with all its attributes; it stays loaded."""
     attr, alternate = qp.attr, qp.alternate
     assert alternate is not None
@@ -54,13 +51,13 @@ def migrate(hca: "Hca", qp: QueuePair) -> None:
     hca.raise_event(AsyncEvent.PATH_MIG, qp.number)
 
 
-def refuse(hca: "Hca", qp: QueuePair, packet: "Packet", reason: str) -> None:
+def refuse(hca: Adapter, qp: QueuePair, packet: Packet, reason: str) -> None:
     """PATH_MIG_ERR if the dropped packet was a request to migrate."""
     state = MigState(qp.attr.path_mig_state or 0)
     if packet.migrated and reason in _NOT_ACCEPTED.get(state, ()):
         hca.raise_event(AsyncEvent.PATH_MIG_ERR, qp.number)
 
 
-def _enter(hca: "Hca", qp: QueuePair, state: MigState) -> None:
+def _enter(hca: Adapter, qp: QueuePair, state: MigState) -> None:
     before, qp.attr.path_mig_state = qp.attr.path_mig_state, state
     hca.trace.record(Kind.MIGRATION_CHANGED, hca.node, qp.number, before, state)

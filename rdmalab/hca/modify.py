@@ -1,27 +1,230 @@
 """`ibv_modify_qp`: check against the table first, then change all or nothing."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
+from rdmalab.command import Refused
 from rdmalab.hca import completer, flush, migration, requester, responder
-from rdmalab.hca.ah import flow_label, flow_to, lone_source_port, routed, source_port
-from rdmalab.hca.attributes import AhAttr, QpAttr, mask_of
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.ah import flow_label, flow_to, judge, lone_source_port, routed, source_port
+from rdmalab.hca.attributes import AhAttr, Fields, QpAttr, mask_of
 from rdmalab.hca.errors import check_useful, refused
-from rdmalab.hca.modify_checks import CHECKS, PSNS, ModifyCall
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import Path, QueuePair
 from rdmalab.spec import states
+from rdmalab.spec.document_differences import DIFFERENCES, demanded, guide_note
 from rdmalab.spec.records import Kind
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState
 from rdmalab.spec.timers import answer_ns
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 _DEPTHS = ("max_rd_atomic", "max_dest_rd_atomic")
 _U8 = 0xFF
 
 
-def modify(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> None:
+# --------------------------------------------------------------------------- checks
+PSNS = ("rq_psn", "sq_psn")  # the kernel core masks them to 24 bits instead of refusing
+
+
+@dataclass(slots=True)
+class ModifyCall:
+    """One call: the given attributes and the transition that they mean."""
+
+    hca: Adapter
+    qp: QueuePair
+    given: Fields
+    mask: Attr
+    now: QPState
+    to: QPState
+
+    def no(self, rule: str, *details: object, argument: str = "", legal: str = "") -> Refused:
+        """The refusal by this rule, with the errno of the profile."""
+        return refused(self.hca.profile, rule, *details, argument=argument, legal=legal)
+
+    @property
+    def is_tabled(self) -> bool:
+        """Later kernels look into the table of moves only where the state is set."""
+        return bool(Attr.STATE & self.mask) or self.hca.profile.checks_table_without_state
+
+    @property
+    def move(self) -> str:
+        """The transition as text: `INIT → RTR`."""
+        return f"{self.now.name} → {self.to.name}"
+
+
+def check_states(asked: ModifyCall) -> Refused | None:
+    """Refuse state values that do not exist."""
+    for name in ("qp_state", "cur_qp_state"):
+        if name in asked.given and asked.given[name] not in STATES:
+            legal = "states: " + " ".join(state.name for state in QPState)
+            value = f"{name}={asked.given[name]}"
+            return asked.no("attr-range", value, argument=name, legal=legal)
+    return None
+
+
+def check_support(asked: ModifyCall) -> Refused | None:
+    """Soft-RoCE looks at the mask before it looks into the table."""
+    bits = asked.hca.profile.attr_mask_bits
+    foreign = Attr(int(asked.mask) >> bits << bits)
+    if not foreign:
+        return None
+    names = [name for name in states.fields_of(foreign) if name in asked.given]
+    what = " ".join(names) or _bits(foreign)
+    legal = "leave it out"
+    return asked.no("attr-support", what, argument=names[0] if names else "attr_mask", legal=legal)
+
+
+def _bits(mask: int) -> str:
+    return f"mask bits {int(mask):#x}"
+
+
+def check_claim(asked: ModifyCall) -> Refused | None:
+    """IBA 11.2.5.2: cur_qp_state must be the state; Soft-RoCE and mlx5 do not check it (R4, R5)."""
+    claim = asked.given.get("cur_qp_state")
+    if claim is None:
+        return None
+    row = ATTRIBUTES["cur_qp_state"]
+    true = asked.hca.profile.believes_cur_state or claim == asked.qp.state
+    if not true or not row.low <= claim <= (row.high or 0):
+        legal = f"the QP is in {asked.qp.state.name}"
+        return asked.no("cur-state", QPState(claim).name, argument="cur_qp_state", legal=legal)
+    return None
+
+
+def check_transition(asked: ModifyCall) -> Refused | None:
+    """Refuse a transition that the table does not have."""
+    nexts = states.legal_next(asked.qp.qp_type, asked.now)
+    if asked.to in nexts or not asked.is_tabled:
+        return None
+    names = ", ".join(state.name for state in nexts)
+    legal = f"The QP is in {asked.now.name}. Legal next states: {names}."
+    return asked.no("transition", asked.move, argument="qp_state", legal=legal)
+
+
+def check_missing(asked: ModifyCall) -> Refused | None:
+    """Refuse a transition without its required attributes."""
+    missing = states.missing(asked.qp.qp_type, asked.now, asked.to, asked.mask)
+    if not missing or not asked.is_tabled:
+        return None
+    names = " ".join(states.fields_of(missing))
+    legal = f"{asked.move} also needs: {names}"
+    if missing & Attr.SQ_PSN and not asked.qp.transport.connected:
+        legal += f"; {DIFFERENCES['sq-psn-of-ud'].sentence}"
+    return asked.no("attr-missing", names, argument="qp_state", legal=legal)
+
+
+def check_surplus(asked: ModifyCall) -> Refused | None:
+    """Refuse attributes that the transition does not allow."""
+    surplus = states.surplus(asked.qp.qp_type, asked.now, asked.to, asked.mask)
+    if not surplus or not asked.is_tabled:
+        return None
+    names = [name for name in states.fields_of(surplus) if name in asked.given]
+    what = " ".join(names) or _bits(surplus)
+    legal = "; ".join(filter(None, (_takes(asked), _guide_note(asked, surplus))))
+    return asked.no("attr-surplus", what, argument=names[0] if names else "attr_mask", legal=legal)
+
+
+def _guide_note(asked: ModifyCall, surplus: Attr) -> str:
+    """Why the bring-up guide lists attributes that this type does not have; "" if none."""
+    qp_type = asked.qp.qp_type
+    return guide_note([qp_type], demanded(qp_type, asked.now, asked.to) & surplus)
+
+
+def _takes(asked: ModifyCall) -> str:
+    move = states.MOVES[asked.qp.qp_type, asked.now, asked.to]
+    names = " ".join(states.fields_of(move.required | move.optional))
+    return f"{asked.move} takes: {names or 'nothing but the state'}"
+
+
+def check_ranges(asked: ModifyCall) -> Refused | None:
+    """Refuse values outside their range."""
+    profile = asked.hca.profile
+    for name, value in asked.given.items():
+        row = profile.attributes[name]
+        if isinstance(value, int) and name not in PSNS and row.is_undefined(value, profile.caps):
+            legal = f"{name} takes {row.takes(profile.caps)}"
+            is_mtu = name == "path_mtu" and value in tuple(MTU)
+            said = MTU(value).octets if is_mtu else int(value)
+            return asked.no("attr-range", f"{name}={said}", argument=name, legal=legal)
+    return None
+
+
+def check_draining(asked: ModifyCall) -> Refused | None:
+    """IBA 10.3.1.5: until the send queue has drained only ERR and RESET are possible."""
+    if asked.now is not QPState.SQD or not asked.qp.has_begun_sends:
+        return None
+    if asked.to not in (QPState.ERR, QPState.RESET):
+        return asked.no(
+            "draining", argument="qp_state", legal="it has drained when its sq_draining is 0"
+        )
+    return None
+
+
+def check_address(asked: ModifyCall) -> Refused | None:
+    """R10, R16: what the kernel asks of an address vector on a RoCE port."""
+    av = asked.given.get("ah_attr")
+    if av is None:
+        return None
+    port = asked.given.get("port_num", asked.qp.attr.port_num)
+    return judge(asked.hca, av, port or 0, _judged(asked))
+
+
+def _judged(asked: ModifyCall) -> frozenset[str]:
+    """The fields of an address whose range this device looks at."""
+    return asked.hca.profile.modify_judges_address
+
+
+def check_alternate(asked: ModifyCall) -> Refused | None:
+    """What the kernel asks of the address of an alternate path; a port of RoCE has none."""
+    if not asked.mask & Attr.ALT_PATH:
+        return None
+    names = [name for name in states.fields_of(Attr.ALT_PATH) if name in asked.given]
+    if not asked.hca.lids:
+        return asked.no("alt-path", argument=names[0], legal="omit the alternate path")
+    port, ports = asked.given.get("alt_port_num", 0), asked.hca.profile.caps.phys_port_cnt
+    if not 1 <= port <= ports:  # kernel uverbs: rdma_is_port_valid; a field left out is 0
+        legal = f"an alternate path needs alt_port_num=1..{ports}; left out, it is 0"
+        return asked.no("attr-range", f"alt_port_num={port}", argument=names[0], legal=legal)
+    refusal = judge(asked.hca, asked.given.get("alt_ah_attr", AhAttr()), port, _judged(asked))
+    if refusal is not None:
+        refusal.argument = names[0]
+    return refusal
+
+
+# IBA 17.2.8, as rdmavt of the kernel asks it: what software may set, from which states, and in
+# which states of the queue pair.
+_MIGRATIONS = {
+    MigState.REARM: ((MigState.MIGRATED, MigState.REARM), (QPState.RTS,)),
+    MigState.MIGRATED: ((MigState.MIGRATED, MigState.ARMED), (QPState.RTS, QPState.SQD)),
+}
+
+
+def check_migration(asked: ModifyCall) -> Refused | None:
+    """Only the device sets ARMED, and only it leaves REARM."""
+    wanted = asked.given.get("path_mig_state")
+    if wanted is None or not asked.hca.lids:
+        return None
+    now = MigState(asked.qp.attr.path_mig_state or 0)
+    froms, tos = _MIGRATIONS.get(wanted, ((), ()))
+    if now in froms and asked.to in tos:
+        return None
+    legal = (
+        "from MIGRATED to REARM in RTS, from ARMED to MIGRATED in RTS or SQD; "
+        "only the device sets ARMED"
+    )
+    return asked.no(
+        "mig-state", now.name, MigState(wanted).name, argument="path_mig_state", legal=legal
+    )
+
+
+CHECKS: tuple[Callable[[ModifyCall], Refused | None], ...] = (
+    check_states, check_support, check_claim, check_transition, check_missing, check_surplus,
+    check_ranges, check_draining, check_address, check_alternate, check_migration,
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------- the call
+def modify(hca: Adapter, qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> None:
     """Change attributes and state, or raise Refused and change nothing."""
     check_useful(hca)
     asked = ask(hca, qp, attr, mask)
@@ -31,7 +234,7 @@ def modify(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) ->
     _apply(asked)
 
 
-def ask(hca: "Hca", qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> ModifyCall:
+def ask(hca: Adapter, qp: QueuePair, attr: QpAttr, mask: Attr | None = None) -> ModifyCall:
     """The call as the table sees it: only masked fields count; R1, R7: no state means the same."""
     given = attr.given()
     own_mask = mask_of(given)
@@ -68,7 +271,7 @@ def _apply(asked: ModifyCall) -> None:
         _enter(asked)
 
 
-def _stored(hca: "Hca", qp: QueuePair, name: str, value: Any) -> Any:
+def _stored(hca: Adapter, qp: QueuePair, name: str, value: Any) -> Any:
     """What the device keeps of a value that it took."""
     if name in PSNS:
         return value & MASK
@@ -99,7 +302,7 @@ def _begin(asked: ModifyCall) -> None:
         completer.reset_retry_counters(qp)
 
 
-def _path(hca: "Hca", qp: QueuePair) -> Path:
+def _path(hca: Adapter, qp: QueuePair) -> Path:
     """What the attributes come to; Soft-RoCE stores values that no packet can carry."""
     attr, caps = qp.attr, hca.profile.caps
     pkey = _pkey(hca, attr.pkey_index)
@@ -116,7 +319,7 @@ def _path(hca: "Hca", qp: QueuePair) -> Path:
     return Path(flow, (attr.dest_qp_num or 0) & MASK, MTU(mtu).octets, pkey, wait_ns, migrated)
 
 
-def _alternate(hca: "Hca", qp: QueuePair) -> Path:
+def _alternate(hca: Adapter, qp: QueuePair) -> Path:
     """The path that the alt_ attributes describe; the peer and the MTU are those of the path.
 
     IBA 17.2.8: REARM without a loaded path is no error. Packets on such a path reach no port.
@@ -128,12 +331,12 @@ def _alternate(hca: "Hca", qp: QueuePair) -> Path:
     return Path(flow, path.dest_qpn, path.mtu, pkey, wait_ns)
 
 
-def _pkey(hca: "Hca", index: int | None) -> int:
+def _pkey(hca: Adapter, index: int | None) -> int:
     pkeys, index = hca.pkeys, index or 0
     return pkeys[index] if index < len(pkeys) else pkeys[0]
 
 
-def _answer_ns(hca: "Hca", timeout: int | None) -> int | None:
+def _answer_ns(hca: Adapter, timeout: int | None) -> int | None:
     return answer_ns(timeout or 0, hca.profile.timer_tick_ns, hca.profile.ack_timeout_factor)
 
 

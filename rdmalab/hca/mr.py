@@ -1,18 +1,13 @@
 """Memory regions and their keys."""
 
-from typing import TYPE_CHECKING
-
+from rdmalab.command import Refused
 from rdmalab.hca import lifecycle
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
-from rdmalab.hca.keys import key_of
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
+from rdmalab.hca.objects import MemoryRegion, ProtectionDomain, key_of
 from rdmalab.spec.access import Access, Rereg, needs_local_write, unknown
 from rdmalab.spec.records import Kind
-
-if TYPE_CHECKING:
-    from rdmalab.command import Refused
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.pd import ProtectionDomain
 
 _ADDRESSES = 1 << 64
 _KEPT = 0xFFFFF  # the optional rights above are dropped by a device that lacks them
@@ -25,31 +20,8 @@ _REMOTE = int(
 )
 
 
-class MemoryRegion:
-    """`ibv_mr`: `length` bytes from `addr`; local requests use its `lkey`, peers its `rkey`.
-
-    In work requests its first byte is `iova`: `addr`, the value given to `ibv_reg_mr_iova`, or 0.
-    """
-
-    __slots__ = (
-        "access", "addr", "iova", "length", "lkey", "number", "pd", "qp", "rkey", "version",
-    )  # fmt: skip
-
-    def __init__(self, number: int, pd: int, addr: int, length: int, access: int) -> None:
-        self.number = number
-        self.pd = pd
-        self.addr = addr
-        self.iova = addr
-        self.length = length
-        self.access = access
-        self.lkey = 0
-        self.rkey = 0
-        self.version = 0  # how often its keys were given out anew
-        self.qp: int | None = None  # which queue pair may use it: all of its protection domain
-
-
 def register(
-    hca: "Hca", pd: int, length: int, access: int, addr: int | None, iova: int | None = None
+    hca: Adapter, pd: int, length: int, access: int, addr: int | None, iova: int | None = None
 ) -> MemoryRegion:
     """`ibv_reg_mr`; without `addr` the host first allocates a buffer of `length` zero bytes."""
     lifecycle.check_limit(hca, hca.mrs)
@@ -66,7 +38,7 @@ def register(
     return mr
 
 
-def deregister(hca: "Hca", mr: MemoryRegion) -> None:
+def deregister(hca: Adapter, mr: MemoryRegion) -> None:
     """`ibv_dereg_mr`, never refused for work requests that use it; they will fail."""
     _check_unbound(hca, mr)
     _withdraw(hca, mr)
@@ -74,10 +46,10 @@ def deregister(hca: "Hca", mr: MemoryRegion) -> None:
 
 
 def reregister(
-    hca: "Hca",
+    hca: Adapter,
     mr: MemoryRegion,
     flags: int,
-    pd: "ProtectionDomain | None",
+    pd: ProtectionDomain | None,
     span: tuple[int | None, int],
     access: int | None,
 ) -> None:
@@ -111,7 +83,7 @@ def reregister(
 
 
 # --------------------------------------------------------------------------- what is refused
-def _judge_access(hca: "Hca", access: int) -> "Refused | None":
+def _judge_access(hca: Adapter, access: int) -> Refused | None:
     profile = hca.profile
     if odd := unknown(access):
         return refused(profile, "mr-access-unknown", hex(odd), argument="access")
@@ -125,7 +97,7 @@ def _judge_access(hca: "Hca", access: int) -> "Refused | None":
     return None
 
 
-def _judge_range(hca: "Hca", length: int, addr: int | None, iova: int | None) -> "Refused | None":
+def _judge_range(hca: Adapter, length: int, addr: int | None, iova: int | None) -> Refused | None:
     profile = hca.profile
     if not 0 < length <= profile.caps.max_mr_size:
         return refused(profile, "mr-length", length, argument="length")
@@ -145,7 +117,7 @@ def _judge_range(hca: "Hca", length: int, addr: int | None, iova: int | None) ->
     return _judge_lock(hca, length, addr)
 
 
-def _judge_lock(hca: "Hca", length: int, addr: int | None) -> "Refused | None":
+def _judge_lock(hca: Adapter, length: int, addr: int | None) -> Refused | None:
     """What all regions together lock: a page in two regions counts twice, as in the kernel."""
     limit = hca.profile.caps.memlock_limit
     locked = pages_bytes(addr or 0, length)
@@ -161,7 +133,7 @@ def pages_bytes(addr: int, length: int) -> int:
     return (addr + length + PAGE - 1) // PAGE * PAGE - addr // PAGE * PAGE
 
 
-def _judge_change(hca: "Hca", flags: int, given: tuple[bool, bool, bool]) -> "Refused | None":
+def _judge_change(hca: Adapter, flags: int, given: tuple[bool, bool, bool]) -> Refused | None:
     """As libibverbs judges: every flag has its arguments, every argument its flag."""
     profile = hca.profile
     if not flags or flags & ~sum(Rereg):
@@ -175,7 +147,7 @@ def _judge_change(hca: "Hca", flags: int, given: tuple[bool, bool, bool]) -> "Re
     return None
 
 
-def _check_unbound(hca: "Hca", mr: MemoryRegion) -> None:
+def _check_unbound(hca: Adapter, mr: MemoryRegion) -> None:
     """A window on it must go first."""
     for mw in hca.mws.items.values():
         if mw.binding is not None and mw.binding.mr == mr.number:
@@ -184,23 +156,23 @@ def _check_unbound(hca: "Hca", mr: MemoryRegion) -> None:
 
 
 # --------------------------------------------------------------------------- addresses and keys
-def _first_address(hca: "Hca", mr: MemoryRegion) -> int:
+def _first_address(hca: Adapter, mr: MemoryRegion) -> int:
     zero_based = mr.access & Access.ZERO_BASED and hca.profile.honours_zero_based
     return 0 if zero_based else mr.addr
 
 
-def _publish(hca: "Hca", mr: MemoryRegion) -> None:
+def _publish(hca: Adapter, mr: MemoryRegion) -> None:
     hca.lkeys[mr.lkey] = mr
     if mr.rkey:
         hca.rkeys[mr.rkey] = mr
 
 
-def _withdraw(hca: "Hca", mr: MemoryRegion) -> None:
+def _withdraw(hca: Adapter, mr: MemoryRegion) -> None:
     del hca.lkeys[mr.lkey]
     hca.rkeys.pop(mr.rkey, None)
 
 
-def _assign_keys(hca: "Hca", mr: MemoryRegion) -> None:
+def _assign_keys(hca: Adapter, mr: MemoryRegion) -> None:
     """32-bit keys: a 24-bit index and a variant. One key for both uses on most devices."""
     profile, index = hca.profile, 2 * mr.number
     mr.lkey = key_of(index, hca.host, mr.version)

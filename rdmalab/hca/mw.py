@@ -9,61 +9,19 @@ the bind may use it, and it must be invalidated before it is bound again.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from rdmalab.hca.keys import inc_rkey, varied, window_number
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.objects import Binding, MemoryRegion, MemoryWindow, inc_rkey, varied, window_number
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.mr import MemoryRegion
-    from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wqe import SendWqe
-    from rdmalab.hca.wr import SendWR
-
 _ZERO_BASED, _MW_BIND, _LOCAL_WRITE = Access.ZERO_BASED, Access.MW_BIND, Access.LOCAL_WRITE
 
 
-@dataclass(slots=True)
-class Binding:
-    """The target of the key of a bound window, a `dma.KeyTarget`.
-
-    mr: the region by number. start, count: the requested bytes; a device that does not check them
-    allows all of the region.
-    """
-
-    key: int
-    mr: int
-    pd: int
-    access: int
-    iova: int
-    addr: int
-    length: int
-    qp: int | None
-    start: int
-    count: int
-
-
-@dataclass(slots=True)
-class MemoryWindow:
-    """`ibv_mw`. rkey, iova, length: the program's values, from the newest posted bind.
-
-    executed: the three values of the newest executed bind; None before the first.
-    """
-
-    number: int
-    pd: int
-    type: MWType
-    rkey: int
-    iova: int = 0
-    length: int = 0
-    binding: Binding | None = None
-    executed: tuple[int, int, int] | None = None
-
-
-def tell(hca: "Hca", wr: "SendWR") -> "SendWR":
+def tell(hca: Adapter, wr: SendWR) -> SendWR:
     """Give a posted bind its R_Key and return the request with it.
 
     Only the low octet of the requested key is used (rxe_mw.c, rxe_do_bind_mw; libmlx5 likewise):
@@ -79,14 +37,14 @@ def tell(hca: "Hca", wr: "SendWR") -> "SendWR":
     return replace(wr, mw_rkey=key)
 
 
-def cancel_bind(hca: "Hca", wr: "SendWR") -> None:
+def cancel_bind(hca: Adapter, wr: SendWR) -> None:
     """Restore the values of the program before the newest posted bind, which is not executed."""
     mw = hca.mws.items.get(wr.mw or 0)
     if mw is not None and mw.rkey == wr.mw_rkey and mw.executed is not None:
         mw.rkey, mw.iova, mw.length = mw.executed
 
 
-def _iova(wr: "SendWR") -> int:
+def _iova(wr: SendWR) -> int:
     """How the peer will call the first byte of the window."""
     return 0 if wr.bind_access & _ZERO_BASED else wr.bind_addr
 
@@ -99,10 +57,10 @@ class Bind:
     rights: those that may be given to a window.
     """
 
-    qp: "QueuePair"
-    wr: "SendWR"
+    qp: QueuePair
+    wr: SendWR
     mw: MemoryWindow
-    mr: "MemoryRegion | None"
+    mr: MemoryRegion | None
     rights: int
 
 
@@ -113,9 +71,9 @@ class BindRefusal(StrEnum):
     OTHER_DOMAIN = "window, region and queue pair are not in one protection domain"
     RIGHTS = "a window has REMOTE_* rights, and ZERO_BASED if it is of type 2"
     NO_REGION = "the region does not exist, or a type 2 window was given no bytes of it"
-    REGION_FORBIDS = (
-        "the region lacks MW_BIND, or LOCAL_WRITE for a window to be written, or is zero based"
-    )
+    NOT_BINDABLE = "the region lacks MW_BIND"
+    READ_ONLY = "the region lacks LOCAL_WRITE, which the window's rights need"
+    ZERO_BASED = "the region is ZERO_BASED"
     OUTSIDE_REGION = "the bytes do not lie in the region"
 
 
@@ -142,13 +100,20 @@ def check_region(bind: Bind) -> bool:
     return bind.mr is not None
 
 
-def check_region_allows(bind: Bind) -> bool:
-    """True if the access flags of the region allow this window."""
-    if bind.mr is None:
-        return True
-    access = bind.mr.access
-    lacks_write = needs_local_write(bind.wr.bind_access) and not access & _LOCAL_WRITE
-    return bool(access & _MW_BIND) and not access & _ZERO_BASED and not lacks_write
+def check_bindable(bind: Bind) -> bool:
+    """True if the region has MW_BIND, or there is none."""
+    return bind.mr is None or bool(bind.mr.access & _MW_BIND)
+
+
+def check_writable(bind: Bind) -> bool:
+    """True if the region has LOCAL_WRITE, or the window's rights do not need it."""
+    needs_write = bind.mr is not None and needs_local_write(bind.wr.bind_access)
+    return not needs_write or bool(bind.mr and bind.mr.access & _LOCAL_WRITE)
+
+
+def check_not_zero_based(bind: Bind) -> bool:
+    """True if the region is not ZERO_BASED."""
+    return bind.mr is None or not bind.mr.access & _ZERO_BASED
 
 
 def check_range(bind: Bind) -> bool:
@@ -162,13 +127,15 @@ CHECKS: dict[BindRefusal, Callable[[Bind], bool]] = {
     BindRefusal.OTHER_DOMAIN: check_domain,
     BindRefusal.RIGHTS: check_rights,
     BindRefusal.NO_REGION: check_region,
-    BindRefusal.REGION_FORBIDS: check_region_allows,
+    BindRefusal.NOT_BINDABLE: check_bindable,
+    BindRefusal.READ_ONLY: check_writable,
+    BindRefusal.ZERO_BASED: check_not_zero_based,
     BindRefusal.OUTSIDE_REGION: check_range,
 }
 
 
 # --------------------------------------------------------------------------- work requests
-def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
+def bind(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> WCStatus:
     """Execute BIND_MW: the window gets these bytes; length 0 unbinds it."""
     wr = wqe.wr
     mw = hca.mws.items.get(wr.mw or 0)
@@ -188,7 +155,7 @@ def bind(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
     return WCStatus.SUCCESS
 
 
-def _open(hca: "Hca", asked: Bind, mr: "MemoryRegion") -> None:
+def _open(hca: Adapter, asked: Bind, mr: MemoryRegion) -> None:
     mw, wr, qp = asked.mw, asked.wr, asked.qp
     offset, key = wr.bind_addr - mr.iova, wr.mw_rkey or 0
     start = mr.addr + offset
@@ -204,7 +171,7 @@ def _open(hca: "Hca", asked: Bind, mr: "MemoryRegion") -> None:
     hca.trace.record(Kind.WINDOW_BOUND, hca.node, mw.number, start, key)
 
 
-def invalidate_own(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
+def invalidate_own(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> WCStatus:
     """Execute LOCAL_INV: invalidate a key of this node."""
     if invalidate(hca, qp, wqe.wr.invalidate_rkey, "LOCAL_INV"):
         return WCStatus.SUCCESS
@@ -213,7 +180,7 @@ def invalidate_own(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> WCStatus:
     return _refuse(hca, qp, wqe, reason, hca.profile.bad_invalidate_status)
 
 
-def invalidate(hca: "Hca", qp: "QueuePair", rkey: int, by: str) -> bool:
+def invalidate(hca: Adapter, qp: QueuePair, rkey: int, by: str) -> bool:
     """Invalidate a key for its queue pair or that QP's peer; True if it was possible.
 
     Soft-RoCE compares no queue pair (rxe_mw.c, rxe_invalidate_mw).
@@ -229,7 +196,7 @@ def invalidate(hca: "Hca", qp: "QueuePair", rkey: int, by: str) -> bool:
     return True
 
 
-def unbind(hca: "Hca", mw: MemoryWindow, by: str) -> None:
+def unbind(hca: Adapter, mw: MemoryWindow, by: str) -> None:
     """Unbind a window, as the only function."""
     binding = mw.binding
     assert binding is not None
@@ -238,6 +205,6 @@ def unbind(hca: "Hca", mw: MemoryWindow, by: str) -> None:
     hca.trace.record(Kind.WINDOW_INVALIDATED, hca.node, mw.number, binding.key, by)
 
 
-def _refuse(hca: "Hca", qp: "QueuePair", wqe: "SendWqe", reason: str, status: WCStatus) -> WCStatus:
+def _refuse(hca: Adapter, qp: QueuePair, wqe: SendWqe, reason: str, status: WCStatus) -> WCStatus:
     hca.trace.record(Kind.WINDOW_REFUSED, hca.node, qp.number, wqe, reason)
     return status

@@ -1,24 +1,19 @@
 """Offloads: checksums of IP packets, and segmentation of TCP streams (TSO)."""
 
-from typing import TYPE_CHECKING
-
+from rdmalab.command import Refused
 from rdmalab.hca import dma
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
 from rdmalab.hca.psn import MASK
+from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SendWqe, SendWR
 from rdmalab.spec.limits import DeviceCap
 from rdmalab.spec.states import QPType
+from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, WROpcode
 from rdmalab.wire import checksum
 from rdmalab.wire.inside import Inside, inside_datagram, inside_frame
 from rdmalab.wire.segments import Template, segment, template
-
-if TYPE_CHECKING:
-    from rdmalab.command import Refused
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.qp import QueuePair
-    from rdmalab.hca.wqe import SendWqe
-    from rdmalab.hca.wr import SendWR
-    from rdmalab.spec.statuses import WCStatus
 
 _TSO = WROpcode.TSO
 _IP_CSUM = int(SendFlags.IP_CSUM)
@@ -28,13 +23,13 @@ TSO_TYPES = WORK[_TSO].types
 _CHECKSUMS = {QPType.RAW_PACKET: DeviceCap.RAW_IP_CSUM, QPType.UD: DeviceCap.UD_IP_CSUM}
 
 
-def look(qp: "QueuePair", octets: bytes) -> Inside:
+def look(qp: QueuePair, octets: bytes) -> Inside:
     """What a frame carries, or an IPoIB datagram."""
     return inside_frame(octets) if qp.service is None else inside_datagram(octets)
 
 
 # --------------------------------------------------------------------------- posting
-def check_checksums(hca: "Hca", qp: "QueuePair", flags: int) -> "Refused | None":
+def check_checksums(hca: Adapter, qp: QueuePair, flags: int) -> Refused | None:
     """Refuse IP_CSUM where the device does not compute checksums."""
     if not flags & _IP_CSUM or not hca.profile.refuses_unknown_flags:
         return None
@@ -44,12 +39,12 @@ def check_checksums(hca: "Hca", qp: "QueuePair", flags: int) -> "Refused | None"
     return refused(hca.profile, "ip-csum", qp.qp_type.name, argument="flags", legal=legal)
 
 
-def _sums(hca: "Hca", qp: "QueuePair") -> bool:
+def _sums(hca: Adapter, qp: QueuePair) -> bool:
     needed = _CHECKSUMS.get(qp.qp_type, 0)
     return hca.profile.caps.device_cap_flags & needed != 0
 
 
-def check_tso(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "Refused | None":
+def check_tso(hca: Adapter, qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     """The header is one, and as long as was asked for; there is a piece length."""
     profile = hca.profile
     if qp.qp_type not in TSO_TYPES:
@@ -61,7 +56,7 @@ def check_tso(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "Refuse
     return _check_lengths(hca, qp, wr, length) or _check_header(hca, qp, wr)
 
 
-def _check_lengths(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "Refused | None":
+def _check_lengths(hca: Adapter, qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     profile, caps = hca.profile, hca.profile.caps
     if not 1 <= wr.hdr_sz <= qp.max_tso_header:
         most = qp.max_tso_header
@@ -76,7 +71,7 @@ def _check_lengths(hca: "Hca", qp: "QueuePair", wr: "SendWR", length: int) -> "R
     return None
 
 
-def _check_header(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> "Refused | None":
+def _check_header(hca: Adapter, qp: QueuePair, wr: SendWR) -> Refused | None:
     if not hca.memory.is_mapped(wr.hdr_addr, wr.hdr_sz):
         return refused(hca.profile, "crash-hdr", hex(wr.hdr_addr), argument="hdr")
     if header_of(hca, qp, wr) is None:
@@ -86,7 +81,7 @@ def _check_header(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> "Refused | None"
     return None
 
 
-def header_of(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> Template | None:
+def header_of(hca: Adapter, qp: QueuePair, wr: SendWR) -> Template | None:
     """The header of a TSO, copied as the CPU copies it when the request is posted."""
     if qp.qp_type not in TSO_TYPES or not hca.profile.caps.max_tso:
         return None
@@ -94,14 +89,14 @@ def header_of(hca: "Hca", qp: "QueuePair", wr: "SendWR") -> Template | None:
 
 
 # --------------------------------------------------------------------------- sending
-def longest(wqe: "SendWqe") -> int:
+def longest(wqe: SendWqe) -> int:
     """The bytes of the longest message that this request sends."""
     if wqe.header is None:
         return wqe.length
     return len(wqe.header.octets) + min(wqe.length, wqe.wr.mss)
 
 
-def next_message(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> "bytes | WCStatus":
+def next_message(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> bytes | WCStatus:
     """What the next frame or datagram of this request carries."""
     if wqe.header is not None:
         return _next_piece(hca, qp, wqe, wqe.header)
@@ -111,9 +106,7 @@ def next_message(hca: "Hca", qp: "QueuePair", wqe: "SendWqe") -> "bytes | WCStat
     return octets
 
 
-def _next_piece(
-    hca: "Hca", qp: "QueuePair", wqe: "SendWqe", header: Template
-) -> "bytes | WCStatus":
+def _next_piece(hca: Adapter, qp: QueuePair, wqe: SendWqe, header: Template) -> bytes | WCStatus:
     psn, mss = qp.req.psn, wqe.wr.mss
     index = (psn - wqe.first_psn) & MASK
     octets = dma.gather(hca, qp, wqe, index * mss, min(mss, wqe.length - index * mss))
@@ -123,6 +116,6 @@ def _next_piece(
 
 
 # --------------------------------------------------------------------------- receiving
-def sums_fit(hca: "Hca", qp: "QueuePair", octets: bytes) -> bool:
+def sums_fit(hca: Adapter, qp: QueuePair, octets: bytes) -> bool:
     """Whether the device has looked at the checksums and found them right."""
     return _sums(hca, qp) and checksum.is_right(octets, look(qp, octets))

@@ -1,22 +1,18 @@
 """Extended polling: completions one by one, field by field; they leave the CQ at the end."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca import slots
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.errors import refused
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import READS, WcEx
 from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rdmalab.hca.cq import CompletionQueue
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.wqe import Cqe
 
 
 @dataclass(slots=True)
@@ -28,26 +24,26 @@ class CurrentWc:
     fields: dict[str, int] = field(default_factory=dict)
 
 
-def check_closed(hca: "Hca", cq: "CompletionQueue") -> None:
+def check_closed(hca: Adapter, cq: CompletionQueue) -> None:
     """Between start_poll and end_poll the CQ is locked."""
     if cq.reading:
         raise refused(hca.profile, "poll-open", argument="cq", legal="end_poll first")
 
 
-def poll(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
+def poll(hca: Adapter, cq: CompletionQueue, entries: int) -> list[Cqe]:
     """The plain poll; refused during an extended poll."""
     check_closed(hca, cq)
     return _take(hca, cq, entries)
 
 
-def _take(hca: "Hca", cq: "CompletionQueue", entries: int) -> "list[Cqe]":
+def _take(hca: Adapter, cq: CompletionQueue, entries: int) -> list[Cqe]:
     """Return the oldest CQEs; their slots, and all before them, are freed."""
     cqes = cq.take(hca.trace, entries)
     _free_slots(hca, cqes)
     return cqes
 
 
-def _free_slots(hca: "Hca", cqes: "Sequence[Cqe]") -> None:
+def _free_slots(hca: Adapter, cqes: Sequence[Cqe]) -> None:
     """Give back the slots of these CQEs and of all WQEs before them."""
     if hca.profile.slots_freed is not SlotsFreed.POLLED:
         return
@@ -65,7 +61,7 @@ def _free_slots(hca: "Hca", cqes: "Sequence[Cqe]") -> None:
         slots.free_shared(hca, shared)
 
 
-def start(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
+def start(hca: Adapter, cq: CompletionQueue) -> Cqe:
     """Look at the oldest completion."""
     if cq.fields is None:
         legal = "make it with create_cq_ex"
@@ -76,7 +72,7 @@ def start(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
     return _see(hca, cq, Kind.POLL_STARTED)
 
 
-def advance(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
+def advance(hca: Adapter, cq: CompletionQueue) -> Cqe:
     """Look at the one after it."""
     check_open(hca, cq)
     if cq.reading >= len(cq.cqes):
@@ -84,11 +80,11 @@ def advance(hca: "Hca", cq: "CompletionQueue") -> "Cqe":
     return _see(hca, cq, Kind.POLL_ADVANCED)
 
 
-def _empty(hca: "Hca", legal: str) -> Refused:
+def _empty(hca: Adapter, legal: str) -> Refused:
     return refused(hca.profile, "poll-empty", argument="cq", legal=legal)
 
 
-def _see(hca: "Hca", cq: "CompletionQueue", kind: Kind) -> "Cqe":
+def _see(hca: Adapter, cq: CompletionQueue, kind: Kind) -> Cqe:
     cqe = cq.cqes[cq.reading]
     cq.reading += 1
     hca.trace.record(kind, hca.node, cq.number, cqe)
@@ -96,13 +92,13 @@ def _see(hca: "Hca", cq: "CompletionQueue", kind: Kind) -> "Cqe":
     return cqe
 
 
-def check_open(hca: "Hca", cq: "CompletionQueue") -> None:
+def check_open(hca: Adapter, cq: CompletionQueue) -> None:
     """Refuse where no extended poll is open."""
     if not cq.reading:
         raise refused(hca.profile, "poll-not-open", argument="cq", legal="start_poll")
 
 
-def end(hca: "Hca", cq: "CompletionQueue") -> int:
+def end(hca: Adapter, cq: CompletionQueue) -> int:
     """End the poll: remove all completions that were read; returns how many.
 
     Their slots came back when each became the current one: mlx5 moves the tail of the work queue
@@ -114,7 +110,7 @@ def end(hca: "Hca", cq: "CompletionQueue") -> int:
     return seen
 
 
-def read(hca: "Hca", cq: "CompletionQueue", name: str) -> int:
+def read(hca: Adapter, cq: CompletionQueue, name: str) -> int:
     """One `ibv_wc_read_*` of the current completion."""
     check_open(hca, cq)
     flag = READS[name].flag
@@ -123,7 +119,7 @@ def read(hca: "Hca", cq: "CompletionQueue", name: str) -> int:
     return _value(cq.cqes[cq.reading - 1], name)
 
 
-def current(cq: "CompletionQueue", cqe: "Cqe") -> CurrentWc:
+def current(cq: CompletionQueue, cqe: Cqe) -> CurrentWc:
     """Everything that may be read of this completion and means something."""
     succeeded = cqe.status == WCStatus.SUCCESS
     found = {
@@ -134,12 +130,12 @@ def current(cq: "CompletionQueue", cqe: "Cqe") -> CurrentWc:
     return CurrentWc(cqe.wr_id, cqe.status, found)
 
 
-def is_undefined(cq: "CompletionQueue", name: str) -> bool:
+def is_undefined(cq: CompletionQueue, name: str) -> bool:
     """True if the current completion does not define the field."""
     cqe = cq.cqes[cq.reading - 1]
     return cqe.status != WCStatus.SUCCESS and not READS[name].on_error
 
 
-def _value(cqe: "Cqe", name: str) -> int:
+def _value(cqe: Cqe, name: str) -> int:
     source = READS[name].source
     return int(getattr(cqe, source)) if source else 0

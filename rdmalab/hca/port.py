@@ -1,14 +1,10 @@
 """The port of an adapter: its address and partition tables, its counters, the speed of its link."""
 
-from typing import TYPE_CHECKING
-
+from rdmalab.hca.adapter import Adapter
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import COUNTER_MAX, PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.spec.records import Kind
 from rdmalab.wire.packet import mapped_gid
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 PORT = 1  # the only one
 FULL_MEMBER, PARTITION = 0x8000, 0x7FFF  # of a P_Key
@@ -24,22 +20,22 @@ def share_partition(theirs: int, ours: int) -> bool:
     return same and (theirs | ours) & FULL_MEMBER != 0
 
 
-def link_layer(hca: "Hca") -> LinkLayer:
+def link_layer(hca: Adapter) -> LinkLayer:
     """Only an InfiniBand port has LIDs."""
     return LinkLayer.INFINIBAND if hca.lids else LinkLayer.ETHERNET
 
 
-def offers(hca: "Hca", layer: LinkLayer) -> bool:
+def offers(hca: Adapter, layer: LinkLayer) -> bool:
     """Whether this device has such ports."""
     return layer in hca.profile.link_layers
 
 
-def lmc(hca: "Hca") -> int:
+def lmc(hca: Adapter) -> int:
     """How many low bits of a LID choose the path."""
     return LMC if hca.lids else 0
 
 
-def set_link_layer(hca: "Hca", layer: LinkLayer) -> None:
+def set_link_layer(hca: Adapter, layer: LinkLayer) -> None:
     """Give the port the addresses of this link layer, and no others.
 
     RoCE: a link-local GID and an IPv4 one. InfiniBand: LIDs, and a GID from the port's GUID.
@@ -54,23 +50,23 @@ def set_link_layer(hca: "Hca", layer: LinkLayer) -> None:
     hca.trace.record(Kind.LINK_LAYER_SET, hca.node, PORT, layer)
 
 
-def guid(hca: "Hca") -> int:
+def guid(hca: Adapter) -> int:
     """The EUI-64 of the port: its MAC with ff:fe in the middle."""
     return hca.mac >> 24 << 40 | 0xFFFE << 24 | hca.mac & 0xFF_FFFF
 
 
-def gid_at(hca: "Hca", index: int) -> int:
+def gid_at(hca: Adapter, index: int) -> int:
     """An entry of the GID table; 0 where it is empty."""
     return hca.gids[index] if index < len(hca.gids) else 0
 
 
-def free_gid_index(hca: "Hca") -> int | None:
+def free_gid_index(hca: Adapter) -> int | None:
     """The first empty entry; None if the table is full."""
     entries = range(hca.profile.caps.gid_tbl_len)
     return next((index for index in entries if not gid_at(hca, index)), None)
 
 
-def set_gid(hca: "Hca", index: int, gid: int) -> None:
+def set_gid(hca: Adapter, index: int, gid: int) -> None:
     """Set or remove (gid 0) an address. QPs keep the address they were connected with.
 
     Packets for a removed address are dropped; a QP that still sends from it gets no answers.
@@ -81,7 +77,7 @@ def set_gid(hca: "Hca", index: int, gid: int) -> None:
     hca.raise_event(AsyncEvent.GID_CHANGE, PORT)
 
 
-def set_pkey(hca: "Hca", index: int, pkey: int) -> None:
+def set_pkey(hca: Adapter, index: int, pkey: int) -> None:
     """Set the P_Key at `index`; QPs that use the entry are in the new partition at once."""
     hca.pkeys[index] = pkey
     hca.trace.record(Kind.PKEY_SET, hca.node, PORT, index, pkey)
@@ -93,17 +89,17 @@ def set_pkey(hca: "Hca", index: int, pkey: int) -> None:
     hca.raise_event(AsyncEvent.PKEY_CHANGE, PORT)
 
 
-def bad_pkey_cntr(hca: "Hca") -> int:
+def bad_pkey_cntr(hca: Adapter) -> int:
     """Packets dropped for their P_Key."""
     return min(hca.drops.get("pkey", 0), COUNTER_MAX)
 
 
-def qkey_viol_cntr(hca: "Hca") -> int:
+def qkey_viol_cntr(hca: Adapter) -> int:
     """Datagrams dropped for their Q_Key."""
     return min(hca.drops.get("qkey", 0), COUNTER_MAX)
 
 
-def set_state(hca: "Hca", state: PortState) -> None:
+def set_state(hca: Adapter, state: PortState) -> None:
     """Set the port state; entering or leaving ACTIVE raises an event.
 
     Only ACTIVE moves packets.
@@ -118,13 +114,13 @@ def set_state(hca: "Hca", state: PortState) -> None:
         hca.raise_event(AsyncEvent.PORT_ERR if left else AsyncEvent.PORT_ACTIVE, PORT)
 
 
-def speed_changed(hca: "Hca") -> None:
+def speed_changed(hca: Adapter) -> None:
     """The link runs at another rate."""
     if hca.profile.raises_speed_event and not hca.unavailable_rule:
         hca.raise_event(AsyncEvent.DEVICE_SPEED_CHANGE, PORT)
 
 
-def phys_state(hca: "Hca") -> PhysState:
+def phys_state(hca: Adapter) -> PhysState:
     """The physical state of the link; without a carrier that which the driver reports."""
     down = hca.port_state is PortState.DOWN
     return hca.profile.down_phys_state if down else PHYS_STATES[hca.port_state]

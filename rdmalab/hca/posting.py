@@ -4,23 +4,19 @@ The requests before the bad one stay posted; the bad one and all after it are no
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca import extended, flush, invalid_pointers, mw, offloads
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import check_postable, refused, say_queue_too_small
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import LINES, Check, judge_send, supported_work
-from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.hca.wr import SGE, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.opcodes import WORD_OPS, Op
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.wire.segments import pieces
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 _SIGNALED = int(SendFlags.SIGNALED)
 _INLINE = int(SendFlags.INLINE)
@@ -33,7 +29,7 @@ _BIND_MW, _TSO = WROpcode.BIND_MW, WROpcode.TSO
 Moved = tuple[list[SGE], int]
 
 
-def effective(hca: "Hca", sg: list[SGE]) -> Moved:
+def effective(hca: Adapter, sg: list[SGE]) -> Moved:
     """The list as the device reads it, and its bytes: the documents say that length 0 is 2^31."""
     length = 0
     for sge in sg:
@@ -46,7 +42,7 @@ def effective(hca: "Hca", sg: list[SGE]) -> Moved:
     return sg, length
 
 
-def as_sent(hca: "Hca", wr: SendWR) -> Moved:
+def as_sent(hca: Adapter, wr: SendWR) -> Moved:
     """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
     sg = wr.sg if wr.num_sge is None else invalid_pointers.listed(wr)
     return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
@@ -59,7 +55,7 @@ def _with_zeros(zero_bytes: int, sg: list[SGE]) -> Moved:
 
 
 def post_send(
-    hca: "Hca", qp: QueuePair, wrs: list[SendWR], lines: Mapping[int, tuple[Check, ...]] = LINES
+    hca: Adapter, qp: QueuePair, wrs: list[SendWR], lines: Mapping[int, tuple[Check, ...]] = LINES
 ) -> None:
     """Queue each request; Refused carries the index of the first that was not."""
     if hca.unavailable_rule or qp.ex is not None or qp.sq.early:
@@ -83,20 +79,20 @@ def post_send(
         ring(hca, qp)
 
 
-def _get_ready(hca: "Hca", qp: QueuePair) -> None:
+def _get_ready(hca: Adapter, qp: QueuePair) -> None:
     """Rare preparations before posting."""
     check_postable(hca)
     extended.enter(hca, qp)
     queue_early(hca, qp)
 
 
-def keep_early(hca: "Hca", qp: QueuePair, wrs: list[SendWR]) -> None:
+def keep_early(hca: Adapter, qp: QueuePair, wrs: list[SendWR]) -> None:
     """librxe writes them into the ring before the doorbell fails."""
     if hca.profile.early_posts_stay:
         qp.sq.early = (*qp.sq.early, *wrs)[: qp.sq.capacity]
 
 
-def queue_early(hca: "Hca", qp: QueuePair) -> None:
+def queue_early(hca: Adapter, qp: QueuePair) -> None:
     """Queue the requests kept in the ring, if the state allows it."""
     if qp.sq.early and qp.state_row.posts_send:
         early, qp.sq.early = qp.sq.early, ()
@@ -105,7 +101,7 @@ def queue_early(hca: "Hca", qp: QueuePair) -> None:
 
 
 def queue_send(
-    hca: "Hca", qp: QueuePair, wr: SendWR, moved: Moved, inline: bytes | None = None
+    hca: Adapter, qp: QueuePair, wr: SendWR, moved: Moved, inline: bytes | None = None
 ) -> None:
     """Onto the queue. inline: bytes that were copied before; INLINE copies them now."""
     sq, flags = qp.sq, int(wr.flags)
@@ -144,7 +140,7 @@ def _packets(qp: QueuePair, op: Op | None, length: int) -> int:
     return -(-length // mtu) if mtu else 1
 
 
-def ring(hca: "Hca", qp: QueuePair) -> None:
+def ring(hca: Adapter, qp: QueuePair) -> None:
     """The doorbell: the device looks at the queue, unless it has failed."""
     if hca.unavailable_rule:
         return
@@ -156,7 +152,7 @@ def ring(hca: "Hca", qp: QueuePair) -> None:
 
 
 # --------------------------------------------------------------------------- receives
-def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
+def post_recv(hca: Adapter, qp: QueuePair, wrs: list[RecvWR]) -> None:
     """Queue each receive; Refused carries the index of the first that was not."""
     if hca.unavailable_rule:
         check_postable(hca)
@@ -176,7 +172,7 @@ def post_recv(hca: "Hca", qp: QueuePair, wrs: list[RecvWR]) -> None:
         flush.flush_recvs(hca, qp)
 
 
-def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
+def _judge_recv(hca: Adapter, qp: QueuePair, wr: RecvWR) -> Refused | None:
     profile, rq = hca.profile, qp.rq
     if qp.srq or not qp.transport.receives or qp.transport.names_srq:
         return _without_queue(hca, qp)
@@ -189,7 +185,7 @@ def _judge_recv(hca: "Hca", qp: QueuePair, wr: RecvWR) -> Refused | None:
     return invalid_pointers.check_list(hca, wr.sg, wr.num_sge, qp.cap.max_recv_sge, "recv-sges")
 
 
-def _without_queue(hca: "Hca", qp: QueuePair) -> Refused:
+def _without_queue(hca: Adapter, qp: QueuePair) -> Refused:
     """The refusal of receives for a QP without a receive queue."""
     if not qp.srq:
         return refused(hca.profile, "no-receive-queue", qp.qp_type.name, argument="qp")

@@ -5,25 +5,20 @@ ten thousand queue pairs.
 """
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import attributes
 from rdmalab.hca.attributes import Capacity as Capacity
 from rdmalab.hca.engine_state import Completing, Requesting, Responding
-from rdmalab.hca.environment import Timer
+from rdmalab.hca.environment import Recorder, Timer
+from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
 from rdmalab.spec.records import Kind
+from rdmalab.spec.srq import SrqType
 from rdmalab.spec.states import STATES, QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS
-
-if TYPE_CHECKING:
-    from rdmalab.hca.environment import Recorder
-    from rdmalab.hca.extended import Extended
-    from rdmalab.hca.srq import SharedReceiveQueue
-    from rdmalab.hca.wqe import RecvWqe, SendWqe
-    from rdmalab.hca.wr import SendWR
-    from rdmalab.wire.packet import Flow
+from rdmalab.wire.packet import Flow
 
 
 class SendQueue:
@@ -63,7 +58,7 @@ class SendQueue:
         """Slots in use, with those of work requests that were refused before RTS and stay."""
         return self.used + len(self.early)
 
-    def push(self, wqe: "SendWqe") -> None:
+    def push(self, wqe: SendWqe) -> None:
         """Add a WQE."""
         self.wqes[wqe.serial] = wqe
         self.posted += 1
@@ -98,7 +93,7 @@ class RecvQueue:
         """No slot is free."""
         return self.posted - self.freed >= self.capacity
 
-    def push(self, wqe: "RecvWqe") -> None:
+    def push(self, wqe: RecvWqe) -> None:
         """Add a WQE."""
         self.wqes.append(wqe)
         self.posted += 1
@@ -112,6 +107,99 @@ class RecvQueue:
         return count
 
 
+class Parts(NamedTuple):
+    """What an SRQ is made of, by number; xrcd and cq belong to XRC SRQs, 0 is none."""
+
+    pd: int
+    srq_type: SrqType = SrqType.BASIC
+    xrcd: int = 0
+    cq: int = 0
+
+
+class SharedReceiveQueue:
+    """`ibv_srq`: posted WQEs, oldest first, for each QP that is tied to it or names it.
+
+    freed: slots freed so far, in any order. limit: armed while it is not 0. lost: WQEs in it when
+    it entered its error state, which are never used.
+    """
+
+    __slots__ = (
+        "capacity", "cq", "dead", "freed", "limit", "lost", "max_sge", "node", "number", "pd",
+        "posted", "srq_type", "wqes", "xrcd",
+    )  # fmt: skip
+
+    def __init__(self, node: str, number: int, capacity: int, max_sge: int, parts: Parts) -> None:
+        self.node = node
+        self.number = number
+        self.capacity = capacity
+        self.max_sge = max_sge
+        self.pd, self.srq_type, self.xrcd, self.cq = parts
+        self.limit = 0
+        self.dead = False
+        self.wqes: deque[RecvWqe] = deque()
+        self.lost: deque[RecvWqe] = deque()
+        self.posted = 0
+        self.freed = 0
+
+    @property
+    def thing(self) -> Thing:
+        """The shared receive queue as names and log have it."""
+        return Thing(Noun.SRQ, self.node, self.number)
+
+    @property
+    def used(self) -> int:
+        """Slots of receives that wait, are in use, or are completed and not given back."""
+        return self.posted - self.freed
+
+    def push(self, wqe: RecvWqe) -> None:
+        """Add a WQE at the tail; in the error state it is never used."""
+        (self.lost if self.dead else self.wqes).append(wqe)
+        self.posted += 1
+
+
+# --------------------------------------------------------------------------- ibv_qp_ex
+@dataclass(slots=True)
+class Built:
+    """A work request that is being built.
+
+    inline: the bytes its setter copied, or None. filled, addressed: a DATA or QP setter was called.
+    """
+
+    wr: SendWR
+    inline: bytes | None = None
+    filled: bool = False
+    addressed: bool = False
+
+
+@dataclass(slots=True)
+class Complaint:
+    """The error of a function that returns nothing; `wr_complete` returns it. index: of the WR."""
+
+    rule: str
+    details: tuple[object, ...]
+    index: int
+
+
+@dataclass(slots=True)
+class Region:
+    """The state between `wr_start` and `wr_complete`. complaint: the first error."""
+
+    thread: int
+    built: list[Built] = field(default_factory=list)
+    complaint: Complaint | None = None
+
+
+@dataclass(slots=True)
+class Extended:
+    """ops: the requested builders. wr_id, wr_flags: values for the next builder, until changed."""
+
+    ops: int
+    wr_id: int = 0
+    wr_flags: int = 0
+    region: Region | None = None
+
+
+# --------------------------------------------------------------------------- queue pairs
 @dataclass(slots=True)
 class Path:
     """Where a QP sends: flow, QP number, payload bytes of a full packet, P_Key.
@@ -120,7 +208,7 @@ class Path:
     migrated: the MigReq bit of its packets.
     """
 
-    flow: "Flow"
+    flow: Flow
     dest_qpn: int
     mtu: int
     pkey: int
@@ -201,11 +289,11 @@ class QueuePair:
         """What it takes receives from belongs to others too."""
         return bool(self.srq or self.xrcd)
 
-    def share_receives(self, srq: "SharedReceiveQueue") -> None:
+    def share_receives(self, srq: SharedReceiveQueue) -> None:
         """At creation: its receives come from this SRQ from now on."""
         self.srq, self.source = srq.number, srq
 
-    def share(self, trace: "Recorder", change: int) -> None:
+    def share(self, trace: Recorder, change: int) -> None:
         """Count one process more or less that has this QP open."""
         self.opened += change
         trace.record(Kind.QP_SHARED, self.node, self.number, self.opened)
@@ -220,7 +308,7 @@ class QueuePair:
         """`sq_draining`."""
         return self.state is QPState.SQD and self.has_begun_sends
 
-    def enter(self, trace: "Recorder", state: QPState) -> None:
+    def enter(self, trace: Recorder, state: QPState) -> None:
         """Change the state, as the only function."""
         before, self.state, self.state_row = self.state, state, STATES[state]
         trace.record(Kind.STATE_CHANGED, self.node, self.number, before, state)

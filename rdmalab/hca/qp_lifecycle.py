@@ -1,10 +1,10 @@
 """Creating and destroying queue pairs: types, parts, sizes, rights."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca import async_events, flush, groups
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.device import GROUP_QPN
 from rdmalab.hca.errors import check_useful, refused
 from rdmalab.hca.lifecycle import check_limit, check_unused, count, created, destroyed
@@ -13,10 +13,6 @@ from rdmalab.hca.port import ETHERNET
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.transports import TRANSPORTS, Transport
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
 
 QP_LIMITS = {
     "max_send_wr": "max_qp_wr",
@@ -28,7 +24,7 @@ QP_LIMITS = {
 
 
 def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
-    hca: "Hca",
+    hca: Adapter,
     qp_type: QPType,
     pd: int,
     send_cq: int,
@@ -67,7 +63,9 @@ def create_qp(  # noqa: PLR0913  (ibv_qp_init_attr has these)
     return qp
 
 
-def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity, parts: dict[str, int]) -> Refused | None:
+def _judge_qp(
+    hca: Adapter, qp_type: QPType, cap: Capacity, parts: dict[str, int]
+) -> Refused | None:
     if qp_type not in tuple(QPType):
         legal = " ".join(t.name for t in hca.profile.qp_types)
         return refused(hca.profile, "qp-type-unknown", qp_type, argument="qp_type", legal=legal)
@@ -79,7 +77,7 @@ def _judge_qp(hca: "Hca", qp_type: QPType, cap: Capacity, parts: dict[str, int])
     return refusal or _judge_sizes(hca, _used(cap, TRANSPORTS[qp_type], shared=parts["srq"] != 0))
 
 
-def _judge_parts(hca: "Hca", qp_type: QPType, parts: dict[str, int]) -> Refused | None:
+def _judge_parts(hca: Adapter, qp_type: QPType, parts: dict[str, int]) -> Refused | None:
     transport = TRANSPORTS[qp_type]
     missing = " ".join(name for name in transport.parts if not parts[name])
     if missing:
@@ -109,7 +107,7 @@ def _used(cap: Capacity, transport: Transport, *, shared: bool) -> Capacity:
     return replace(cap, **dict.fromkeys(idle if own else (*idle, *_RECEIVING), 0))
 
 
-def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
+def _judge_sizes(hca: Adapter, cap: Capacity) -> Refused | None:
     for name, limit in QP_LIMITS.items():
         asked, most = getattr(cap, name), int(getattr(hca.profile.caps, limit))
         if not 0 <= asked <= most:
@@ -124,7 +122,7 @@ def _judge_sizes(hca: "Hca", cap: Capacity) -> Refused | None:
     return refused(hca.profile, "qp-memory", *told, argument="max_send_wr", legal=legal)
 
 
-def _judge_raw(hca: "Hca") -> Refused | None:
+def _judge_raw(hca: Adapter) -> Refused | None:
     """What a RAW_PACKET queue pair needs: an Ethernet port and a privileged process."""
     if hca.lids:
         legal = f"port {hca.node} {ETHERNET}"
@@ -135,7 +133,7 @@ def _judge_raw(hca: "Hca") -> Refused | None:
     return None
 
 
-def _judge_rights(hca: "Hca", qp_type: QPType, max_tso_header: int) -> Refused | None:
+def _judge_rights(hca: Adapter, qp_type: QPType, max_tso_header: int) -> Refused | None:
     """What only some ports, a privileged process, or a device with offloads may do."""
     profile, caps = hca.profile, hca.profile.caps
     if TRANSPORTS[qp_type].service is None and (refusal := _judge_raw(hca)) is not None:
@@ -153,7 +151,7 @@ def _judge_rights(hca: "Hca", qp_type: QPType, max_tso_header: int) -> Refused |
     return None
 
 
-def _granted(hca: "Hca", cap: Capacity) -> Capacity:
+def _granted(hca: Adapter, cap: Capacity) -> Capacity:
     """The granted sizes: never less than requested (Soft-RoCE rounds up, S073)."""
     granted, per_sge = hca.profile.rounding.granted, hca.profile.inline_bytes_per_sge
     sges, inline = cap.max_send_sge, cap.max_inline_data
@@ -164,7 +162,7 @@ def _granted(hca: "Hca", cap: Capacity) -> Capacity:
     )
 
 
-def destroy_qp(hca: "Hca", qp: QueuePair) -> None:
+def destroy_qp(hca: Adapter, qp: QueuePair) -> None:
     """`ibv_destroy_qp`: its work requests are discarded without completions."""
     if qp.opened > 1:  # another process has it still
         qp.share(hca.trace, -1)

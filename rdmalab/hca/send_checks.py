@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from rdmalab.command import Refused
 from rdmalab.hca import invalid_pointers, offloads
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import refused
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.wr import SendWR
@@ -15,9 +15,6 @@ from rdmalab.spec.profiles import SlotsFreed
 from rdmalab.spec.states import BRING_UP, QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import FLAG_TYPES, WORK, SendFlags, Work, WROpcode
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 _BIND_MW = WROpcode.BIND_MW
 _INLINE = int(SendFlags.INLINE)
@@ -49,7 +46,7 @@ def supported_work(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -
     }
 
 
-def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
+def check_state(hca: Adapter, qp: QueuePair, _wr: SendWR, _length: int) -> Refused | None:
     """Refuse a send in a state that does not accept posting."""
     if not qp.transport.sends:
         return refused(hca.profile, "no-send-queue", qp.qp_type.name, argument="qp")
@@ -59,13 +56,13 @@ def check_state(hca: "Hca", qp: QueuePair, _wr: SendWR, _length: int) -> Refused
     return refused(hca.profile, "send-state", qp.state.name, argument="qp", legal=legal)
 
 
-def check_opcode(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+def check_opcode(hca: Adapter, qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     """Refuse an opcode that does not exist, or that the QP type or the device lacks."""
     known = wr.opcode in supported_work(qp.qp_type, hca.profile.lacks)
     return None if known else _unable(hca, qp, wr)
 
 
-def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+def _unable(hca: Adapter, qp: QueuePair, wr: SendWR) -> Refused | None:
     """Why the device cannot execute the opcode; None if it can, or finds out later."""
     row = WORK.get(wr.opcode)
     if row is not None and qp.qp_type in row.types:
@@ -87,13 +84,13 @@ def _unable(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     return refused(hca.profile, "opcode-type", name, kind, argument="opcode", legal=legal)
 
 
-def is_stuck(hca: "Hca", qp: QueuePair) -> bool:
+def is_stuck(hca: Adapter, qp: QueuePair) -> bool:
     """Whether the slots of its send queue stay taken: none of the requests will be polled."""
     by_poll = hca.profile.slots_freed is SlotsFreed.POLLED
     return by_poll and qp.sq.is_unsignaled and not qp.state_row.flushes_sends
 
 
-def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
+def check_size(hca: Adapter, qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     """A slot is free, and neither the list nor the message is too long."""
     profile, sq = hca.profile, qp.sq
     if sq.is_full():
@@ -109,7 +106,7 @@ def check_size(hca: "Hca", qp: QueuePair, wr: SendWR, length: int) -> Refused | 
     return invalid_pointers.check_length(hca, wr, length)
 
 
-def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+def check_flags(hca: Adapter, qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     """Refuse send flags that do not exist or that do not fit."""
     if wr.flags in _ALWAYS_GOOD:
         return None
@@ -123,7 +120,7 @@ def check_flags(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused 
     return _check_inline(hca, qp, wr) if flags & _INLINE else None
 
 
-def _check_choosy(hca: "Hca", qp: QueuePair, flags: int) -> Refused | None:
+def _check_choosy(hca: Adapter, qp: QueuePair, flags: int) -> Refused | None:
     """A flag that this type has; one of checksums, that the device computes some."""
     profile, kind = hca.profile, qp.qp_type.name
     if profile.refuses_foreign_flags:
@@ -135,7 +132,7 @@ def _check_choosy(hca: "Hca", qp: QueuePair, flags: int) -> Refused | None:
     return offloads.check_checksums(hca, qp, flags)
 
 
-def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
+def _check_inline(hca: Adapter, qp: QueuePair, wr: SendWR) -> Refused | None:
     row = WORK.get(wr.opcode)
     if row is not None and not row.inline and hca.profile.refuses_inline_read:
         return refused(hca.profile, "inline-opcode", argument="flags", legal="leave INLINE out")
@@ -148,7 +145,7 @@ def _check_inline(hca: "Hca", qp: QueuePair, wr: SendWR) -> Refused | None:
     return None
 
 
-def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
+def check_atomic(hca: Adapter, _qp: QueuePair, wr: SendWR, length: int) -> Refused | None:
     """librxe asks for 8 bytes at least; ibv_post_send(3) names no such check.
 
     Elsewhere the device finds a wrong length (LOC_LEN_ERR), the responder a wrong address.
@@ -162,7 +159,7 @@ def check_atomic(hca: "Hca", _qp: QueuePair, wr: SendWR, length: int) -> Refused
     return None
 
 
-def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+def check_address(hca: Adapter, qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     """A datagram needs a destination; other types have other fields in that union."""
     if qp.transport.connected or not qp.transport.addressed:  # the first spares a call
         return None
@@ -170,7 +167,7 @@ def check_address(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refuse
     return invalid_pointers.check_handle(hca, wr.ah, legal)
 
 
-def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+def check_bind(hca: Adapter, qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     """Of a window that is there, of the type that is bound this way, and without data."""
     profile, row = hca.profile, WORK[_BIND_MW]
     if qp.qp_type not in row.types:
@@ -184,7 +181,7 @@ def check_bind(hca: "Hca", qp: QueuePair, wr: SendWR, _length: int) -> Refused |
     return None
 
 
-def check_window_type(hca: "Hca", _qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
+def check_window_type(hca: Adapter, _qp: QueuePair, wr: SendWR, _length: int) -> Refused | None:
     """IBA o10-34.2.3: only windows of type 2 are bound by a work request of the program's own."""
     if hca.mws.items[wr.mw or 0].type is MWType.TYPE_2:
         return None
@@ -192,7 +189,7 @@ def check_window_type(hca: "Hca", _qp: QueuePair, wr: SendWR, _length: int) -> R
     return refused(hca.profile, "bind-type", "post_send", "TYPE_2", argument="mw", legal=legal)
 
 
-Check = Callable[["Hca", QueuePair, SendWR, int], Refused | None]
+Check = Callable[[Adapter, QueuePair, SendWR, int], Refused | None]
 
 
 CHECKS: tuple[Check, ...] = (
@@ -236,7 +233,7 @@ def ready_lines(
 
 
 def judge_send(
-    hca: "Hca",
+    hca: Adapter,
     qp: QueuePair,
     wr: SendWR,
     length: int,

@@ -1,27 +1,23 @@
 """Slots of the queues: freed when their requests are done, or polled, as the profile says."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.qp import QueuePair, RecvQueue, SendQueue
+from rdmalab.hca.wr import Cqe, RecvWqe
 from rdmalab.spec.records import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.qp import QueuePair, RecvQueue, SendQueue
-    from rdmalab.hca.wqe import Cqe, RecvWqe
 
 _FREED = Kind.SLOTS_FREED
 
 
-def free(hca: "Hca", qpn: int, queue: "SendQueue | RecvQueue", serial: int) -> None:
+def free(hca: Adapter, qpn: int, queue: SendQueue | RecvQueue, serial: int) -> None:
     """Free the slots of one of a QP's own queues up to this WQE."""
     if count := queue.free_through(serial):
         hca.trace.record(_FREED, hca.node, qpn, queue.noun, count)
 
 
-def free_recv(hca: "Hca", qp: "QueuePair", wqe: "RecvWqe") -> None:
+def free_recv(hca: Adapter, qp: QueuePair, wqe: RecvWqe) -> None:
     """The device is done with this receive."""
     if wqe.srq:
         _free_of_srq(hca, wqe.srq, 1)
@@ -29,13 +25,13 @@ def free_recv(hca: "Hca", qp: "QueuePair", wqe: "RecvWqe") -> None:
         free(hca, qp.number, qp.rq, wqe.serial)
 
 
-def free_shared(hca: "Hca", done: "Iterable[Cqe | RecvWqe]") -> None:
+def free_shared(hca: Adapter, done: Iterable[Cqe | RecvWqe]) -> None:
     """Free slots of shared receive queues one by one, for any QP."""
     for number, count in Counter(each.srq for each in done if each.srq).items():
         _free_of_srq(hca, number, count)
 
 
-def _free_of_srq(hca: "Hca", number: int, count: int) -> None:
+def _free_of_srq(hca: Adapter, number: int, count: int) -> None:
     """Slots come back in any order: they are counted. Nothing to do if the SRQ is gone."""
     srq = hca.srqs.items.get(number)
     if srq is not None:

@@ -1,20 +1,14 @@
 """Shared receive queues: filled by the host, emptied by any QP that needs a receive."""
 
-from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.hca.dma import SrqUser
-from rdmalab.hca.wqe import RecvWqe
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.dma import MemoryUser, SrqUser
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
+from rdmalab.hca.wr import RecvWqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind
-from rdmalab.spec.srq import SrqType
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.dma import MemoryUser
-    from rdmalab.hca.qp import QueuePair
+from rdmalab.wire.packet import Packet
 
 
 @dataclass(slots=True)
@@ -38,58 +32,8 @@ class SrqChange:
     srq_limit: int | None = None
 
 
-class Parts(NamedTuple):
-    """What an SRQ is made of, by number; xrcd and cq belong to XRC SRQs, 0 is none."""
-
-    pd: int
-    srq_type: SrqType = SrqType.BASIC
-    xrcd: int = 0
-    cq: int = 0
-
-
-class SharedReceiveQueue:
-    """`ibv_srq`: posted WQEs, oldest first, for each QP that is tied to it or names it.
-
-    freed: slots freed so far, in any order. limit: armed while it is not 0. lost: WQEs in it when
-    it entered its error state, which are never used.
-    """
-
-    __slots__ = (
-        "capacity", "cq", "dead", "freed", "limit", "lost", "max_sge", "node", "number", "pd",
-        "posted", "srq_type", "wqes", "xrcd",
-    )  # fmt: skip
-
-    def __init__(self, node: str, number: int, capacity: int, max_sge: int, parts: Parts) -> None:
-        self.node = node
-        self.number = number
-        self.capacity = capacity
-        self.max_sge = max_sge
-        self.pd, self.srq_type, self.xrcd, self.cq = parts
-        self.limit = 0
-        self.dead = False
-        self.wqes: deque[RecvWqe] = deque()
-        self.lost: deque[RecvWqe] = deque()
-        self.posted = 0
-        self.freed = 0
-
-    @property
-    def thing(self) -> Thing:
-        """The shared receive queue as names and log have it."""
-        return Thing(Noun.SRQ, self.node, self.number)
-
-    @property
-    def used(self) -> int:
-        """Slots of receives that wait, are in use, or are completed and not given back."""
-        return self.posted - self.freed
-
-    def push(self, wqe: RecvWqe) -> None:
-        """Add a WQE at the tail; in the error state it is never used."""
-        (self.lost if self.dead else self.wqes).append(wqe)
-        self.posted += 1
-
-
 # --------------------------------------------------------------------------- emptied
-def borrower(hca: "Hca", qp: "QueuePair", number: int) -> SrqUser:
+def borrower(hca: Adapter, qp: QueuePair, number: int) -> SrqUser:
     """A queue pair that touches memory of this SRQ's protection domain; 0 if it was destroyed."""
     srq = hca.srqs.items.get(number)
     if srq is None:
@@ -97,7 +41,7 @@ def borrower(hca: "Hca", qp: "QueuePair", number: int) -> SrqUser:
     return SrqUser(qp.number, hca.pds.find(srq.pd).base, number)
 
 
-def receiver(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> "MemoryUser":
+def receiver(hca: Adapter, qp: QueuePair, wqe: RecvWqe) -> MemoryUser:
     """Whose protection domain the buffers of a receive are checked against.
 
     mlx5 gives an SRQ the PD that it was made in (srq.c); Soft-RoCE asks that of the QP
@@ -107,14 +51,14 @@ def receiver(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> "MemoryUser":
     return borrower(hca, qp, wqe.srq) if shared else qp
 
 
-def watch_limit(hca: "Hca", srq: SharedReceiveQueue) -> None:
+def watch_limit(hca: Adapter, srq: SharedReceiveQueue) -> None:
     """Fewer receives than the armed limit: raise one event and disarm."""
     if len(srq.wqes) < srq.limit:
         srq.limit = 0
         hca.raise_event(AsyncEvent.SRQ_LIMIT_REACHED, srq.number)
 
 
-def fail(hca: "Hca", srq: SharedReceiveQueue) -> None:
+def fail(hca: Adapter, srq: SharedReceiveQueue) -> None:
     """Enter the error state: its receives are lost, and a QP that needs one finds none."""
     if srq.dead:
         return
@@ -125,7 +69,27 @@ def fail(hca: "Hca", srq: SharedReceiveQueue) -> None:
         hca.raise_event(AsyncEvent.SRQ_ERR, srq.number)
 
 
-def cq_of(hca: "Hca", qp: "QueuePair", wqe: RecvWqe) -> int:
+def cq_of(hca: Adapter, qp: QueuePair, wqe: RecvWqe) -> int:
     """Where a receive completes: on the CQ of its XRC SRQ, otherwise on that of the QP."""
     srq = hca.srqs.items.get(wqe.srq) if wqe.srq else None
     return srq.cq if srq is not None and srq.cq else qp.recv_cq
+
+
+# --------------------------------------------------------------------------- XRC, IBA annex A14
+def domain_of(hca: Adapter, number: int) -> int:
+    """The domain of an opening; 0 if there is none."""
+    xrcd = hca.xrcds.items.get(number)
+    return 0 if xrcd is None else xrcd.domain
+
+
+def named_srq(hca: Adapter, qp: QueuePair, srqn: int) -> SharedReceiveQueue | None:
+    """The SRQ that a request names, if it lies in the domain of this QP."""
+    named = hca.srqs.items.get(srqn)
+    if named is None or not named.xrcd:
+        return None
+    return named if domain_of(hca, named.xrcd) == domain_of(hca, qp.xrcd) else None
+
+
+def xrc_borrower(hca: Adapter, qp: QueuePair, packet: Packet) -> SrqUser:
+    """Whose memory an XRC request may touch: that of the PD of the SRQ it names."""
+    return borrower(hca, qp, packet.xrceth.srqn if packet.xrceth is not None else 0)

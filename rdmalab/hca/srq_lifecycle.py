@@ -1,30 +1,25 @@
 """Verbs of shared receive queues and XRC domains: create, modify, destroy."""
 
-from typing import TYPE_CHECKING
-
-from rdmalab.hca import invalid_pointers, lifecycle
+from rdmalab.command import Refused
+from rdmalab.hca import async_events, invalid_pointers, lifecycle
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.errors import check_postable, refused, say_queue_too_small
+from rdmalab.hca.objects import XrcDomain
 from rdmalab.hca.posting import effective
-from rdmalab.hca.srq import Parts, SharedReceiveQueue, SrqCapacity, SrqChange, watch_limit
-from rdmalab.hca.wqe import RecvWqe
-from rdmalab.hca.wr import RecvWR
-from rdmalab.hca.xrcd import XrcDomain, domain_of
+from rdmalab.hca.qp import Parts, QueuePair, SharedReceiveQueue
+from rdmalab.hca.srq import SrqCapacity, SrqChange, domain_of, watch_limit
+from rdmalab.hca.wr import RecvWqe, RecvWR
 from rdmalab.spec.limits import DeviceCap
 from rdmalab.spec.records import Kind
 from rdmalab.spec.srq import PRIVATE, SRQ_FIELDS, OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import QPType
-
-if TYPE_CHECKING:
-    from rdmalab.command import Refused
-    from rdmalab.hca.device import Hca
-    from rdmalab.hca.qp import QueuePair
 
 _XRC = int(DeviceCap.XRC)
 _RESIZES = int(DeviceCap.SRQ_RESIZE)
 
 
 # --------------------------------------------------------------------------- made and destroyed
-def create_srq(hca: "Hca", parts: Parts, attr: SrqCapacity) -> SharedReceiveQueue:
+def create_srq(hca: Adapter, parts: Parts, attr: SrqCapacity) -> SharedReceiveQueue:
     """`ibv_create_srq`, `ibv_create_srq_ex`."""
     for refusal in (_judge_parts(hca, parts), _judge_sizes(hca, attr)):
         if refusal is not None:
@@ -37,7 +32,7 @@ def create_srq(hca: "Hca", parts: Parts, attr: SrqCapacity) -> SharedReceiveQueu
     return srq
 
 
-def _judge_parts(hca: "Hca", parts: Parts) -> "Refused | None":
+def _judge_parts(hca: Adapter, parts: Parts) -> Refused | None:
     kind, profile = parts.srq_type, hca.profile
     if kind not in tuple(SrqType):
         legal = "srq_type=" + "|".join(t.name for t in (SrqType.BASIC, SrqType.XRC))
@@ -59,7 +54,7 @@ def _judge_parts(hca: "Hca", parts: Parts) -> "Refused | None":
     return None
 
 
-def _judge_sizes(hca: "Hca", attr: SrqCapacity) -> "Refused | None":
+def _judge_sizes(hca: Adapter, attr: SrqCapacity) -> Refused | None:
     caps = hca.profile.caps
     for name, low, high in (("max_wr", 1, caps.max_srq_wr), ("max_sge", 0, caps.max_srq_sge)):
         value = getattr(attr, name)
@@ -68,24 +63,25 @@ def _judge_sizes(hca: "Hca", attr: SrqCapacity) -> "Refused | None":
     return None
 
 
-def _out_of_range(hca: "Hca", name: str, value: int, low: int, high: int) -> "Refused":
+def _out_of_range(hca: Adapter, name: str, value: int, low: int, high: int) -> Refused:
     legal = f"{name} takes {low}..{high}"
     return refused(hca.profile, "srq-range", f"{name}={value}", argument=name, legal=legal)
 
 
-def destroy_srq(hca: "Hca", srq: SharedReceiveQueue) -> None:
+def destroy_srq(hca: Adapter, srq: SharedReceiveQueue) -> None:
     """`ibv_destroy_srq`: discard its receives. EBUSY while a QP is tied to it or uses one."""
     users = sum(
         qp.srq == srq.number or (qp.resp.recv is not None and qp.resp.recv.srq == srq.number)
         for qp in hca.qps.items.values()
     )
     lifecycle.check_unused(hca, lifecycle.count("QP", users))
+    async_events.check_acked(hca, "srq", srq.number)
     lifecycle.destroyed(hca, hca.srqs, srq)
 
 
 # --------------------------------------------------------------------------- changed and asked
 def modify_srq(
-    hca: "Hca", srq: SharedReceiveQueue, change: SrqChange, mask: SrqAttrMask | None = None
+    hca: Adapter, srq: SharedReceiveQueue, change: SrqChange, mask: SrqAttrMask | None = None
 ) -> None:
     """`ibv_modify_srq`: resize, arm or disarm, all or nothing."""
     given = {bit for bit, name in SRQ_FIELDS.items() if getattr(change, name) is not None}
@@ -104,8 +100,8 @@ def modify_srq(
 
 
 def _judge_mask(
-    hca: "Hca", srq: SharedReceiveQueue, given: set[SrqAttrMask], chosen: int
-) -> "Refused | None":
+    hca: Adapter, srq: SharedReceiveQueue, given: set[SrqAttrMask], chosen: int
+) -> Refused | None:
     profile = hca.profile
     if srq.dead:
         return refused(profile, "srq-error", legal="destroy it and make another")
@@ -118,7 +114,7 @@ def _judge_mask(
     return None
 
 
-def _judge_resize(hca: "Hca", srq: SharedReceiveQueue, max_wr: int) -> "Refused | None":
+def _judge_resize(hca: Adapter, srq: SharedReceiveQueue, max_wr: int) -> Refused | None:
     profile, most = hca.profile, hca.profile.caps.max_srq_wr
     if not profile.caps.device_cap_flags & _RESIZES:
         return refused(profile, "srq-resize", argument="max_wr")
@@ -131,7 +127,7 @@ def _judge_resize(hca: "Hca", srq: SharedReceiveQueue, max_wr: int) -> "Refused 
     return None
 
 
-def _apply(hca: "Hca", srq: SharedReceiveQueue, room: int, limit: int | None) -> None:
+def _apply(hca: Adapter, srq: SharedReceiveQueue, room: int, limit: int | None) -> None:
     if room != srq.capacity:
         srq.capacity = room
         hca.trace.record(Kind.SRQ_SET, hca.node, srq.number, "max_wr", room)
@@ -142,14 +138,14 @@ def _apply(hca: "Hca", srq: SharedReceiveQueue, room: int, limit: int | None) ->
             watch_limit(hca, srq)
 
 
-def query_srq(hca: "Hca", srq: SharedReceiveQueue) -> SrqCapacity:
+def query_srq(hca: Adapter, srq: SharedReceiveQueue) -> SrqCapacity:
     """`ibv_query_srq`. No verb returns the number of receives in it (S200)."""
     if srq.dead and not hca.profile.reads_failed_srq:
         raise refused(hca.profile, "srq-error")
     return SrqCapacity(srq.capacity, srq.max_sge, srq.limit)
 
 
-def srq_num(hca: "Hca", srq: SharedReceiveQueue) -> int:
+def srq_num(hca: Adapter, srq: SharedReceiveQueue) -> int:
     """`ibv_get_srq_num`: what a sender puts into XRCETH."""
     if not hca.profile.caps.device_cap_flags & _XRC:
         raise refused(hca.profile, "xrc-support")
@@ -157,7 +153,7 @@ def srq_num(hca: "Hca", srq: SharedReceiveQueue) -> int:
 
 
 # --------------------------------------------------------------------------- filled
-def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> None:
+def post_srq_recv(hca: Adapter, srq: SharedReceiveQueue, wrs: list[RecvWR]) -> None:
     """`ibv_post_srq_recv`, legal in any state of any QP; the requests before the bad one stay."""
     check_postable(hca)
     for index, wr in enumerate(wrs):
@@ -173,7 +169,7 @@ def post_srq_recv(hca: "Hca", srq: SharedReceiveQueue, wrs: list[RecvWR]) -> Non
             raise invalid_pointers.lost(hca, wr, index)
 
 
-def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR) -> "Refused | None":
+def _judge_recv(hca: Adapter, srq: SharedReceiveQueue, wr: RecvWR) -> Refused | None:
     profile = hca.profile
     if srq.used >= srq.capacity:
         legal = f"slots come back {profile.slots_freed.value}"
@@ -184,7 +180,7 @@ def _judge_recv(hca: "Hca", srq: SharedReceiveQueue, wr: RecvWR) -> "Refused | N
 
 
 # --------------------------------------------------------------------------- XRC domains
-def open_xrcd(hca: "Hca", fd: int, oflag: int) -> XrcDomain:
+def open_xrcd(hca: Adapter, fd: int, oflag: int) -> XrcDomain:
     """`ibv_open_xrcd`: a new domain, or the existing one of this file."""
     found = next((x for x in hca.xrcds.items.values() if x.fd == fd != PRIVATE), None)
     if (refusal := _judge(hca, fd, oflag, found)) is not None:
@@ -195,7 +191,7 @@ def open_xrcd(hca: "Hca", fd: int, oflag: int) -> XrcDomain:
     return xrcd
 
 
-def _judge(hca: "Hca", fd: int, oflag: int, found: XrcDomain | None) -> "Refused | None":
+def _judge(hca: Adapter, fd: int, oflag: int, found: XrcDomain | None) -> Refused | None:
     profile = hca.profile
     creates, alone = oflag & OpenFlag.O_CREAT, oflag & OpenFlag.O_EXCL
     if not profile.caps.device_cap_flags & _XRC:
@@ -217,7 +213,7 @@ def _judge(hca: "Hca", fd: int, oflag: int, found: XrcDomain | None) -> "Refused
     return None
 
 
-def close_xrcd(hca: "Hca", xrcd: XrcDomain) -> None:
+def close_xrcd(hca: Adapter, xrcd: XrcDomain) -> None:
     """`ibv_close_xrcd`: EBUSY while an SRQ or QP was made through this opening."""
     srqs = sum(srq.xrcd == xrcd.number for srq in hca.srqs.items.values())
     qps = sum(qp.xrcd == xrcd.number for qp in hca.qps.items.values())
@@ -225,7 +221,7 @@ def close_xrcd(hca: "Hca", xrcd: XrcDomain) -> None:
     lifecycle.destroyed(hca, hca.xrcds, xrcd)
 
 
-def open_qp(hca: "Hca", xrcd: int, qp_num: int, qp_type: QPType) -> "QueuePair":
+def open_qp(hca: Adapter, xrcd: int, qp_num: int, qp_type: QPType) -> QueuePair:
     """`ibv_open_qp`: another process shares an XRC_RECV queue pair of the domain."""
     qp = hca.qps.items.get(qp_num)
     shared = qp is not None and qp.qp_type is qp_type is QPType.XRC_RECV

@@ -1,70 +1,20 @@
 """Flow rules as data, and steering: which queue pairs get a frame that has arrived."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-from rdmalab.command import Bits, Noun, RefShorthand, Unit
-from rdmalab.hca.attributes import Gid
+from rdmalab.command import Refused
+from rdmalab.hca.adapter import Adapter
+from rdmalab.hca.errors import refused
+from rdmalab.hca.lifecycle import check_limit, created, destroyed
+from rdmalab.hca.objects import Flow, FlowAttr, FlowSpec
+from rdmalab.hca.port import ETHERNET
+from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.flows import DEFAULTS, FlowFlags, FlowType
+from rdmalab.spec.limits import DeviceCap
+from rdmalab.spec.states import QPType
+from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import IPv4
 from rdmalab.wire.packet import gid_text, mapped_gid
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.wire.frame import Frame
-
-_NO_FLAGS = FlowFlags(0)
 _DONT_TRAP = int(FlowFlags.DONT_TRAP)
-
-U16 = Annotated[int, Bits(16)]
-Mac = Annotated[
-    int,
-    Unit.MAC,
-    Bits(48),
-    RefShorthand(Noun.NODE, lambda world, thing, _a, _b: world.find(thing, object).mac),
-]
-
-
-@dataclass(slots=True)
-class FlowSpec:
-    """The fields that a frame must have: of its Ethernet, IP and TCP or UDP header."""
-
-    dst_mac: Mac | None = None
-    src_mac: Mac | None = None
-    ether_type: U16 | None = None
-    src_ip: Gid | None = None
-    dst_ip: Gid | None = None
-    protocol: Annotated[int, Bits(8)] | None = None
-    src_port: U16 | None = None
-    dst_port: U16 | None = None
-
-    def given(self) -> dict[str, int]:
-        """The fields that have a value, by name."""
-        return {
-            name: value for name in self.__slots__ if (value := getattr(self, name)) is not None
-        }
-
-
-@dataclass(slots=True)
-class FlowAttr:
-    """`ibv_flow_attr`; a lower number is a higher priority."""
-
-    C_NAME = "ibv_flow_attr"
-
-    type: FlowType = FlowType.NORMAL
-    priority: U16 = 0
-    port: Annotated[int, Bits(8)] = 1
-    flags: FlowFlags = _NO_FLAGS
-
-
-@dataclass(slots=True)
-class Flow:
-    """`ibv_flow`: a rule, and the queue pair it leads to."""
-
-    number: int
-    qp: int
-    attr: FlowAttr
-    spec: dict[str, int]
 
 
 def spelled_field(name: str, value: int) -> str:
@@ -77,7 +27,7 @@ def spelled_field(name: str, value: int) -> str:
 
 
 # --------------------------------------------------------------------------- steering
-def steer(hca: "Hca", frame: "Frame") -> list[int]:
+def steer(hca: Adapter, frame: Frame) -> list[int]:
     """The queue pairs that get this frame, each once."""
     rules = [flow for flow in hca.flows.items.values() if flow.attr.type == FlowType.NORMAL]
     said = facts(frame)
@@ -91,7 +41,7 @@ def steer(hca: "Hca", frame: "Frame") -> list[int]:
     return _once([*targets, *_by_default(hca, frame)])
 
 
-def sniffers(hca: "Hca") -> list[int]:
+def sniffers(hca: Adapter) -> list[int]:
     """The queue pairs that get a copy of every frame."""
     rules = hca.flows.items.values()
     return _once([flow.qp for flow in rules if flow.attr.type == FlowType.SNIFFER])
@@ -102,7 +52,7 @@ def _is_twin(one: Flow, other: Flow) -> bool:
     return (one.attr.priority, one.spec) == (other.attr.priority, other.spec)
 
 
-def _by_default(hca: "Hca", frame: "Frame") -> list[int]:
+def _by_default(hca: Adapter, frame: Frame) -> list[int]:
     for kind in DEFAULTS:
         targets = [flow.qp for flow in hca.flows.items.values() if flow.attr.type == kind]
         if targets and (frame.is_group or kind is FlowType.ALL_DEFAULT):
@@ -114,7 +64,7 @@ def _once(numbers: list[int]) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def facts(frame: "Frame") -> dict[str, int]:
+def facts(frame: Frame) -> dict[str, int]:
     """What a rule can ask of a frame; what the frame does not have is not there."""
     said = {"dst_mac": frame.dst_mac, "src_mac": frame.src_mac, "ether_type": frame.ethertype}
     inside = frame.inside
@@ -127,3 +77,50 @@ def facts(frame: "Frame") -> dict[str, int]:
     if inside.transport is not None:
         said["src_port"], said["dst_port"] = inside.transport.sport, inside.transport.dport
     return said
+
+
+# --------------------------------------------------------------------------- rules come and go
+_STEERED = frozenset({QPType.RAW_PACKET})
+_STEERS = int(DeviceCap.MANAGED_FLOW_STEERING)
+
+
+def create(hca: Adapter, qp: QueuePair, attr: FlowAttr, spec: FlowSpec) -> Flow:
+    """Create a rule that applies from now on, or raise Refused."""
+    refusal = _judge_device(hca) or _judge(hca, qp, attr, spec)
+    if refusal is not None:
+        raise refusal
+    check_limit(hca, hca.flows)
+    flow = Flow(hca.flows.next_number, qp.number, attr, spec.given())
+    created(hca, hca.flows, flow)
+    return flow
+
+
+def _judge_device(hca: Adapter) -> Refused | None:
+    caps = hca.profile.caps
+    if hca.lids:
+        return refused(hca.profile, "raw-ethernet", legal=f"port {hca.node} {ETHERNET}")
+    if not caps.device_cap_flags & _STEERS:
+        return refused(hca.profile, "flow-support")
+    if not caps.cap_net_raw:
+        return refused(hca.profile, "net-raw", legal="give the process CAP_NET_RAW")
+    return None
+
+
+def _judge(hca: Adapter, qp: QueuePair, attr: FlowAttr, spec: FlowSpec) -> Refused | None:
+    profile = hca.profile
+    if qp.qp_type not in _STEERED:
+        return refused(profile, "flow-qp-type", qp.qp_type.name, argument="qp")
+    if not 1 <= attr.port <= profile.caps.phys_port_cnt:
+        return refused(profile, "flow-port", attr.port, argument="port", legal="port=1")
+    if attr.type not in tuple(FlowType):
+        legal = " ".join(kind.name for kind in FlowType)
+        return refused(profile, "flow-type", int(attr.type), argument="type", legal=legal)
+    said = [*spec.given(), *(["flags"] if attr.flags else [])]
+    if attr.type != FlowType.NORMAL and said:
+        return refused(profile, "flow-spec", said[0], argument=said[0], legal="type=NORMAL")
+    return None
+
+
+def destroy(hca: Adapter, flow: Flow) -> None:
+    """Destroy the rule; its frames go where other rules send them, or are dropped."""
+    destroyed(hca, hca.flows, flow)

@@ -5,7 +5,7 @@ serial number in an engine's notebook. A CQE is in the CQ; the WC that `poll_cq`
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from rdmalab.command import (
     FLAT,
@@ -20,21 +20,20 @@ from rdmalab.command import (
     Thing,
 )
 from rdmalab.hca.attributes import Fields
+from rdmalab.hca.objects import AddressHandle, MemoryRegion, MemoryWindow, Objects
+from rdmalab.hca.psn import MASK
 from rdmalab.spec.access import Access
-from rdmalab.spec.work import Placement, Selectivity, SendFlags, WROpcode
-
-if TYPE_CHECKING:
-    from rdmalab.hca.environment import Objects
-    from rdmalab.hca.mr import MemoryRegion
-    from rdmalab.hca.mw import MemoryWindow
-
+from rdmalab.spec.opcodes import Op
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import Placement, Selectivity, SendFlags, WCFlags, WCOpcode, Work, WROpcode
+from rdmalab.wire.segments import Template
 
 U16 = Annotated[int, Bits(16)]
 U32 = Annotated[int, Bits(32)]
 U64 = Annotated[int, Bits(64)]
 
 
-def _mr(world: "Objects", thing: Thing) -> "MemoryRegion":
+def _mr(world: Objects, thing: Thing) -> MemoryRegion:
     """The region of a reference; Refused if it is gone."""
     regions = world.nodes[thing.node].mrs.items
     if thing.number not in regions:
@@ -42,18 +41,18 @@ def _mr(world: "Objects", thing: Thing) -> "MemoryRegion":
     return regions[thing.number]
 
 
-def _region(world: "Objects", thing: Thing) -> "MemoryRegion | MemoryWindow":
+def _region(world: Objects, thing: Thing) -> MemoryRegion | MemoryWindow:
     if thing.noun is not Noun.MW:
         return _mr(world, thing)
     world.find(thing, object)
     return world.nodes[thing.node].mws.items[thing.number]
 
 
-def _addr_of(world: "Objects", thing: Thing, start: int | None, _stop: int | None) -> int:
+def _addr_of(world: Objects, thing: Thing, start: int | None, _stop: int | None) -> int:
     return _region(world, thing).iova + (start or 0)
 
 
-def _lkey_of(world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
+def _lkey_of(world: Objects, thing: Thing, _start: int | None, _stop: int | None) -> int:
     return _mr(world, thing).lkey
 
 
@@ -88,7 +87,7 @@ class Buffer:
 
 
 def _bounds(
-    mr: "MemoryRegion | MemoryWindow", start: int | None, stop: int | None
+    mr: MemoryRegion | MemoryWindow, start: int | None, stop: int | None
 ) -> tuple[int, int]:
     """Address and length of `mr`, `mr[start]` (to its end) or `mr[start:stop]`.
 
@@ -98,36 +97,36 @@ def _bounds(
     return mr.iova + first, (mr.length if stop is None else stop) - first
 
 
-def _sge_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> SGE:
+def _sge_of(world: Objects, thing: Thing, start: int | None, stop: int | None) -> SGE:
     mr = _mr(world, thing)
     addr, length = _bounds(mr, start, stop)
     return SGE(addr, length, mr.lkey)
 
 
-def _buffer_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Buffer:
+def _buffer_of(world: Objects, thing: Thing, start: int | None, stop: int | None) -> Buffer:
     return Buffer(*_bounds(_region(world, thing), start, stop))
 
 
-def _remote_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+def _remote_of(world: Objects, thing: Thing, start: int | None, stop: int | None) -> Fields:
     mr = _region(world, thing)
     return {"remote_addr": _bounds(mr, start, stop)[0], "rkey": mr.rkey}
 
 
-def _range_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+def _range_of(world: Objects, thing: Thing, start: int | None, stop: int | None) -> Fields:
     length = _bounds(_region(world, thing), start, stop)[1]
     return _remote_of(world, thing, start, stop) | {"flush_length": length}
 
 
-def _bind_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+def _bind_of(world: Objects, thing: Thing, start: int | None, stop: int | None) -> Fields:
     addr, length = _bounds(_region(world, thing), start, stop)
     return {"bind_mr": thing.number, "bind_addr": addr, "bind_length": length}
 
 
-def _number_of(_world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
+def _number_of(_world: Objects, thing: Thing, _start: int | None, _stop: int | None) -> int:
     return thing.number
 
 
-def _rkey_of(world: "Objects", thing: Thing, _start: int | None, _stop: int | None) -> int:
+def _rkey_of(world: Objects, thing: Thing, _start: int | None, _stop: int | None) -> int:
     return _region(world, thing).rkey
 
 
@@ -182,7 +181,7 @@ def _filled(cls: type[_WR], fields: Fields) -> _WR:
     return cls(**fields)
 
 
-def _hdr_of(world: "Objects", thing: Thing, start: int | None, stop: int | None) -> Fields:
+def _hdr_of(world: Objects, thing: Thing, start: int | None, stop: int | None) -> Fields:
     addr, length = _bounds(_region(world, thing), start, stop)
     return {"hdr_addr": addr, "hdr_sz": length}
 
@@ -297,3 +296,87 @@ class RecvWR:
 def swap_octets(word: int) -> int:
     """`imm_data` lies in memory in network order: the host that prints it sees it swapped."""
     return int.from_bytes(word.to_bytes(4, "little"), "big")
+
+
+# --------------------------------------------------------------------------- on a queue
+@dataclass(slots=True)
+class SendWqe:
+    """A send WR on its queue.
+
+    serial: counts this queue's WRs from 0. sg, length: after the zero-length rule of the profile.
+    inline: the bytes copied at post time, or None. first_psn..last_psn: the PSNs it will use; what
+    sends nothing has none. av: where a datagram goes, if that was read at post time. header: of a
+    TSO, as it was at post time.
+    """
+
+    serial: int
+    wr: SendWR
+    work: Work | None
+    op: Op | None
+    flags: int
+    sg: list[SGE]
+    length: int
+    inline: bytes | None
+    signaled: bool
+    first_psn: int
+    last_psn: int
+    av: AddressHandle | None = None
+    header: Template | None = None
+
+    def has_psn(self, psn: int) -> bool:
+        """Whether one of its packets has this PSN."""
+        span = (self.last_psn - self.first_psn) & MASK
+        return self.op is not None and (psn - self.first_psn) & MASK <= span
+
+
+@dataclass(slots=True)
+class RecvWqe:
+    """A receive WR on its queue; `length` is the sum of its buffers, in bytes.
+
+    srq: the shared receive queue it was posted to; 0: the QP's own.
+    """
+
+    serial: int
+    wr: RecvWR
+    sg: list[SGE]
+    length: int
+    srq: int = 0
+
+
+@dataclass(slots=True)
+class Cqe:
+    """`ibv_wc`, and what the queue needs to give slots back: `serial` and whose WQE it was (`srq`
+    as in RecvWqe).
+
+    On an error status only wr_id, status, qp_num and vendor_err mean anything. solicited: the
+    message had the SE bit set. at_ns: when it was added to the CQ; the device stamps it there.
+    route: slid, sl and dlid_path_bits of a datagram that came over InfiniBand.
+    """
+
+    wr_id: int
+    status: WCStatus
+    opcode: WCOpcode | int
+    byte_len: int
+    qp_num: int
+    serial: int
+    is_send: bool
+    imm_data: int = 0
+    wc_flags: WCFlags | int = 0
+    src_qp: int = 0
+    vendor_err: int = 0
+    srq: int = 0
+    solicited: bool = False
+    at_ns: int = 0
+    route: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def slid(self) -> int:
+        return self.route[0]
+
+    @property
+    def sl(self) -> int:
+        return self.route[1]
+
+    @property
+    def dlid_path_bits(self) -> int:
+        return self.route[2]

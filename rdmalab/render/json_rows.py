@@ -6,7 +6,7 @@ import typing
 from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
-from rdmalab.views.row_fields import parts_of_hint
+from rdmalab.views.query_fields import parts_of_hint
 
 Schema = dict[str, object]
 

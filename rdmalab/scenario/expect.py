@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rdmalab.command import Expression, NotUnderstood, Ref
-from rdmalab.grammar.nodes import Binary, Literal, Node, Unary, Word
-from rdmalab.grammar.operators import COMPARISONS
+from rdmalab.grammar.nodes import COMPARISONS, Binary, Literal, Node, Unary, Word
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.trees import names, render
 from rdmalab.views import fmt

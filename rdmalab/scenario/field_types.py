@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from rdmalab.command import NotUnderstood, Unit
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
-from rdmalab.guide.statements import statements
+from rdmalab.guide.sentences import statements
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.rules import ERRNO_NAMES

@@ -5,15 +5,20 @@ files are read in 25 ms, so that no index of them is kept.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab import disk
 from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.files import LAB_SUFFIX, lesson_files, lessons_folder, read, short_name
+from rdmalab.scenario.model import Document
 from rdmalab.scenario.source import FileError
+from rdmalab.version import VERSION
 
 PATHS = "paths.yaml"
 """The file of the paths, in the folder of the scenarios."""
@@ -168,3 +173,64 @@ def following(name: str) -> ListedLesson | None:
     this = next((each for each in lessons if each.name == name and each.path), None)
     after = lessons[lessons.index(this) + 1 :] if this is not None else []
     return after[0] if this is not None and after and after[0].path == this.path else None
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class LessonModel(_Model):
+    """A lesson or a lab in the list."""
+
+    name: str
+    """As `load` takes it."""
+    file: str
+    kind: Literal["lesson", "lab"]
+    title: str
+    about: str
+    tags: list[str]
+    path: str
+    """The learning path; empty: on none."""
+    order: int
+    """Its place on the path, from 1; 0: on none."""
+    level: int | None
+    """1 to 3; null: unknown."""
+    minutes: int
+    done: bool
+    """Whether it was walked to its end on this machine."""
+    steps: int
+    """Number of steps, the setup included; of a lab, its tasks."""
+    teaches: list[str]
+    """Statements of the documents, those of steps included."""
+
+
+class LessonsModel(_Model):
+    """What `rdmalab lessons --json` prints."""
+
+    model_config = ConfigDict(title="rdmalab lessons")
+
+    rdmalab: int = FORMAT
+    """Version of this document."""
+    engine: str = VERSION
+    lessons: list[LessonModel] = Field(default_factory=list)
+
+
+def lesson(
+    listed: ListedLesson, document: Document, steps: int, teaches: Iterable[str], *, done: bool
+) -> LessonModel:
+    """The row of a lesson whose file was loaded."""
+    return LessonModel(
+        name=listed.name,
+        file=listed.file,
+        kind="lab" if listed.is_lab else "lesson",
+        title=document.title,
+        about=(document.about or "").strip(),
+        tags=list(document.tags),
+        path=listed.path,
+        order=listed.order,
+        level=listed.level,
+        minutes=listed.minutes,
+        done=done,
+        steps=steps,
+        teaches=list(teaches),
+    )

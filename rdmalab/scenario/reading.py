@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 LETTERS = "abcdefghi"
 """Of the answers that a question offers."""
+_DRAWN = re.compile(r"\$\{(\w+)\}")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _RIGHT = re.compile(r"\s*([a-i])\) ")
 
@@ -93,11 +94,15 @@ def read_in(step: PlannedStep) -> Iterator[str]:
 
 
 def about(file: str) -> str:
-    """What a scenario file or a lab says about itself, or empty; raises FileError."""
+    """What a scenario file or a lab says about itself, or empty; raises FileError.
+
+    A value that a lab draws for each student is its name in capitals: `SIZE bytes`.
+    """
     root = yaml_tree.composed(Source(file, read(file)))
     given = yaml_tree.plain(root)
     text = given.get("about") if isinstance(given, dict) else None
-    return text.strip() if isinstance(text, str) else ""
+    said = text.strip() if isinstance(text, str) else ""
+    return _DRAWN.sub(lambda found: found[1].upper(), said)
 
 
 def reading(runner: "Runner") -> Reading:

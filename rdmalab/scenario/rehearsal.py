@@ -21,11 +21,10 @@ from rdmalab.scenario.planned_step import Placed, PlannedStep, Spot
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.repair import mentioned, name_at, name_in, word_at
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop
-from rdmalab.scenario.runner import OpenSession, Runner
+from rdmalab.scenario.runner import OpenSession, Runner, Since
 from rdmalab.scenario.shape_errors import MOST_MISTAKES
-from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError, together
-from rdmalab.scenario.wire_comparison import resolve
+from rdmalab.scenario.wire import resolve
 from rdmalab.session.lines import Reply, Script
 from rdmalab.views.memory import with_key
 

@@ -5,18 +5,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from rdmalab.command import NotUnderstood, Noun, Refused, Region
-from rdmalab.doctor.report import Report
+from rdmalab.doctor.consultation import consult
+from rdmalab.doctor.finding import Fix
+from rdmalab.doctor.report import Cause, Report
+from rdmalab.doctor.what_if import makes_true
 from rdmalab.grammar.quantities import whole
 from rdmalab.scenario.expect import Failure, unmet
-from rdmalab.scenario.expect_why import judge_report
 from rdmalab.scenario.fabric import NodeOptions, link_line, port_lines
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import Placed, PlannedStep
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop, errno_text, ladder_text, stop_of
-from rdmalab.scenario.since import Since
 from rdmalab.scenario.source import FileError
-from rdmalab.scenario.wire import Expected, seen
-from rdmalab.scenario.wire_comparison import Comparison, resolve
+from rdmalab.scenario.wire import Comparison, Expected, resolve, seen
+from rdmalab.session.branch import Place
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
@@ -28,6 +29,110 @@ from rdmalab.views.memory import with_key
 from rdmalab.views.query_fields import PARTS
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.views.warnings import moment_warnings
+
+_NO_TROUBLE = ("no", False)  # as this program reads YAML, and as editors do
+
+
+def judge_report(session: Session, planned: PlannedStep, report: Report) -> None:
+    """Raise Stop at the first expectation about the reply that is not met."""
+    step = planned.step
+    if step.cause is None:
+        return
+    warns = step.verdict == "warning"
+    found = report.warnings if warns else report.causes
+    names = _slugs(found) or [report.slug]
+    if step.cause not in (names if warns else names[:1]):
+        what = "warning" if warns else "cause"
+        raise Stop(Failure(what, step.cause, [", then ".join(names)], report.lines))
+    named = next((each for each in found if each.check.slug == step.cause), None)
+    if named is not None:
+        _judge_evidence(named)
+    if step.station is not None and step.station not in (chain := _slugs(report.chain))[1:]:
+        raise Stop(Failure("station", step.station, [" -> ".join(chain)], report.lines))
+    _judge_plain(session, planned)
+    remedy = report.remedy.cure if report.remedy is not None else None
+    offered = named.finding.cure if warns and named is not None else remedy
+    _judge_cure(session, planned, offered or Fix())
+
+
+def _judge_plain(session: Session, planned: PlannedStep) -> None:
+    """What `why` alone says at this point."""
+    expected = planned.step.plain
+    if expected is None:
+        return
+    report = consult(session)
+    if report.is_trouble if expected in _NO_TROUBLE else report.slug != expected:
+        raise Stop(Failure("plain", str(expected), [report.slug], report.lines))
+
+
+def _slugs(causes: list[Cause]) -> list[str]:
+    return [cause.check.slug for cause in causes]
+
+
+def _judge_evidence(cause: Cause) -> None:
+    """Check that the cause names its events."""
+    if all(each.event is None for each in cause.finding.evidence):
+        said = [each.text for each in cause.finding.evidence] or ["nothing"]
+        raise Stop(Failure("evidence", f"{cause.check.slug} names an event", said))
+
+
+def _judge_cure(session: Session, planned: PlannedStep, cure: Fix) -> None:
+    """The fix offered for the causes, or for a warning."""
+    if planned.step.cure == "program":
+        if not cure.program:
+            offered = cure.lines or ["no fix"]
+            raise Stop(Failure("cure", "the fix is a change of the program", offered))
+        return
+    if not planned.goal:
+        return
+    if not cure.lines:
+        raise Stop(Failure("cure", "commands that reach the goal", [cure.program or "no fix"]))
+    for placed, so in zip(planned.goal, _reached(session, planned, cure), strict=True):
+        if not so:
+            raise Stop(Failure("goal", placed.text, ["false after the fix:", *cure.lines]))
+
+
+def _reached(session: Session, planned: PlannedStep, cure: Fix) -> list[bool]:
+    """The lines of the goal that the fix makes true."""
+    questions = [placed.expectation.expression.node for placed in planned.goal]
+    try:
+        return makes_true(session, cure.lines, questions)
+    except NotUnderstood:
+        for placed, question in zip(planned.goal, questions, strict=True):
+            try:
+                makes_true(session, cure.lines, [question])
+            except NotUnderstood as wrong:
+                raise placed.spot.error(wrong) from None
+        raise
+
+
+class Since:
+    """first_record: packets and rows of the step begin here.
+
+    After a jump in time only events after the arrival belong to the step. A run in the past
+    counts.
+    """
+
+    __slots__ = ("_jumps", "_session", "_stood", "first_record")
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.first_record = len(session.world.trace.records)
+        self._jumps = session.history.jumps
+        self._stood = self._stand
+
+    @property
+    def _stand(self) -> tuple[str, Place]:
+        history = self._session.history
+        return history.branch.name, history.here
+
+    def notice(self) -> None:
+        """Update after a command; one that only looked at other moments changes nothing."""
+        jumps, stand = self._session.history.jumps, self._stand
+        if jumps != self._jumps and stand != self._stood:
+            self.first_record = len(self._session.world.trace.records)
+        self._jumps, self._stood = jumps, stand
+
 
 OpenSession = Callable[..., Session]
 """`open_session(profiles, seed=7)`: a new session."""

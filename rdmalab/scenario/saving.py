@@ -2,23 +2,89 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from rdmalab.command import Unit
+from rdmalab.command import Noun, Thing, Unit
 from rdmalab.grammar.format import render
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
-from rdmalab.scenario.model import MAX_STEPS
-from rdmalab.scenario.observe import Facts, expectations, facts, wire_lines
+from rdmalab.scenario.model import MAX_ASSERTIONS, MAX_STEPS
+from rdmalab.scenario.wire import SKIP, line_of, seen
 from rdmalab.scenario.yaml_tree import MAX_OCTETS
 from rdmalab.session.interruption import check
 from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
+from rdmalab.spec.records import kind_of
 from rdmalab.spec.rules import errno_name
+from rdmalab.views import completions, ladder, queues, srq
+from rdmalab.views.transit_effects import PACKETS
+from rdmalab.world.relations import exists
+
+Facts = dict[str, str]
+"""Expression → value: `A.qp0.state` → `RTS`."""
+
+
+def facts(session: Session) -> Facts:
+    """The states, queue sizes and completions of all objects."""
+    found: Facts = {}
+    for noun, look in _LOOKS.items():
+        for name in session.names.all(noun):
+            thing = session.names.thing_of[name]
+            if not exists(session.world, thing):
+                continue
+            found |= {f"{name}.{field}": said for field, said in look(session, thing)}
+    return found
+
+
+def _queue_pair(session: Session, thing: Thing) -> Iterator[tuple[str, str]]:
+    row = queues.qp_row(session.world, session.names, thing)
+    yield "state", row.state.name
+    yield "sq.used", str(row.sq.used)
+    yield "rq.used", str(row.rq.used)
+
+
+def _shared_queue(session: Session, thing: Thing) -> Iterator[tuple[str, str]]:
+    row = srq.srq_row(session.world, session.names, thing)
+    yield "count", str(row.count)
+    yield "used", str(row.used)
+
+
+def _completions(session: Session, thing: Thing) -> Iterator[tuple[str, str]]:
+    rows = completions.wc_rows(session.world, session.names, thing)
+    yield "count", str(len(rows))
+    for number, row in enumerate(rows):
+        yield f"cqes[{number}].wr_id", str(row.wr_id)
+        yield f"cqes[{number}].status", row.status.name
+        for name in ("byte_len", "imm_data"):
+            if name not in row.undefined:
+                yield f"cqes[{number}].{name}", str(getattr(row, name))
+
+
+_LOOKS: dict[Noun, Callable[[Session, Thing], Iterator[tuple[str, str]]]] = {
+    Noun.QP: _queue_pair,
+    Noun.SRQ: _shared_queue,
+    Noun.CQ: _completions,
+}
+
+
+def expectations(before: Facts, now: Facts) -> list[str]:
+    """Conditions for all values that changed, as many as one step may have."""
+    new = [f"{what} == {said}" for what, said in now.items() if before.get(what) != said]
+    return new[:MAX_ASSERTIONS]
+
+
+def wire_lines(session: Session, first_record: int) -> list[str]:
+    """The wire lines of all packets sent since, with all fields."""
+    world, records = session.world, session.world.trace.records
+    sent = [n for n in range(first_record, len(records)) if kind_of(records[n]) in PACKETS]
+    packets = seen(ladder.packet_rows(world, session.names, sent), records)
+    lines = [line_of(packet) for packet in packets]
+    return lines if len(lines) <= MAX_ASSERTIONS else [*lines[: MAX_ASSERTIONS - 1], SKIP]
+
 
 LONGEST = 10_000  # events of one step: a runner gives up a journey that goes on for ever
 
@@ -26,7 +92,7 @@ LONGEST = 10_000  # events of one step: a runner gives up a journey that goes on
 _PLAIN = re.compile(r"[A-Za-z][^#]*[^:#\s]|[A-Za-z]")
 _MISREAD = re.compile(r": | #")
 _HAPPENED = "packets and device events"
-_NOTE = "The commands of {}, in order. Each note precedes a run."
+_NOTE = "The commands of {}, in order. Write a note before each run."
 
 
 class Unsavable(Exception):  # noqa: N818  (it says what the session is)
@@ -135,7 +201,9 @@ class _Retelling:
         while events := min(LONGEST, event - world.event):
             first = len(world.trace.records)
             self._run(events)
-            yield self._observed(_Step("run", f"step {events}", name=_HAPPENED), first)
+            ends = world.event == event and world.agenda.next_ns() is None
+            said = "until idle" if ends else f"step {events}"
+            yield self._observed(_Step("run", said, name=_HAPPENED), first)
         if wait_ns := at_ns - world.now_ns:
             world.advance(at_ns)
             yield _Step("run", spelled(wait_ns, Unit.NS))

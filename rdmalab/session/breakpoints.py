@@ -4,18 +4,18 @@
 packet, completion or call is evaluated again for each new one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rdmalab.command import Expression, NotUnderstood, Refused
-from rdmalab.grammar.nodes import Path
+from rdmalab.grammar.nodes import Node, Path
 from rdmalab.grammar.trees import paths
 from rdmalab.session.branch import Place
+from rdmalab.session.history import History
+from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
-
-if TYPE_CHECKING:
-    from rdmalab.session.history import History
-    from rdmalab.session.session import Session
+from rdmalab.world.world import World
 
 UNKNOWN = "unknown"
 # What brings another "last one" of the world; of a completion queue it is a completion there.
@@ -23,6 +23,20 @@ _RENEWED = {
     "wire": (Kind.PACKET_SENT, Kind.PACKET_COPIED, Kind.PACKET_INJECTED),
     "log": (Kind.CALLED,),
 }
+
+
+class Questioned(Protocol):
+    """A session, as breakpoints ask it: a protocol, because a session has breakpoints."""
+
+    world: World
+    names: Names
+
+    @property
+    def touches(self) -> Callable[[Node], bool]:
+        """Whether the last event may have changed the value of an expression."""
+
+    def ask(self, node: Node) -> object:
+        """The value of a parsed expression."""
 
 
 @dataclass(slots=True)
@@ -64,12 +78,12 @@ class Breakpoints:
         self.halted = None  # this one has not spoken yet
         return made
 
-    def begin(self, session: "Session") -> None:
+    def begin(self, session: Questioned) -> None:
         """Start of a run: store the current values."""
         for each in self.by_number.values():
             each.before = _asked(session, each)
 
-    def hits(self, session: "Session", first_record: int) -> bool:
+    def hits(self, session: Questioned, first_record: int) -> bool:
         """Whether to halt after this event; first_record: number of its first record."""
         found = []
         for each in self.by_number.values():
@@ -82,23 +96,23 @@ class Breakpoints:
             self.reason = "; ".join(found)
         return bool(found)
 
-    def halt(self, history: "History") -> str:
+    def halt(self, history: History) -> str:
         """Halt here: store branch and moment."""
         self.halted = (history.branch.name, history.here)
         return self.reason
 
-    def has_halted_at(self, history: "History") -> bool:
+    def has_halted_at(self, history: History) -> bool:
         """Whether the halt at this moment was reported already."""
         return self.halted == (history.branch.name, history.here)
 
 
-def _asked(session: "Session", each: Breakpoint) -> object:
+def _asked(session: Questioned, each: Breakpoint) -> object:
     """The value of a watch; whether the condition of a breakpoint is true."""
     value = answer(session, each.question)
     return value if each.watches else value is not UNKNOWN and bool(value)
 
 
-def _is_asked_anew(session: "Session", each: Breakpoint, first_record: int) -> bool:
+def _is_asked_anew(session: Questioned, each: Breakpoint, first_record: int) -> bool:
     """Whether a condition is about the last packet, completion or call, and there is a new one."""
     if each.watches or not each.before:
         return False
@@ -107,7 +121,7 @@ def _is_asked_anew(session: "Session", each: Breakpoint, first_record: int) -> b
     return any(_is_another(session, path, record) for path in asked for record in records)
 
 
-def _is_another(session: "Session", path: Path, record: Record) -> bool:
+def _is_another(session: Questioned, path: Path, record: Record) -> bool:
     match path.steps:
         case ("wire" | "log" as root, "last", *_):
             return kind_of(record) in _RENEWED[root]
@@ -119,7 +133,7 @@ def _is_another(session: "Session", path: Path, record: Record) -> bool:
     return False
 
 
-def answer(session: "Session", question: Expression) -> object:
+def answer(session: Questioned, question: Expression) -> object:
     """The value of an expression now; UNKNOWN if it has none, as before its object exists."""
     try:
         return session.ask(question.node)

@@ -6,18 +6,28 @@ the hot tail of the trace are replayed when they are read.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from rdmalab.session.branch import Branch, Place, SafePoint
+from rdmalab.command import Ref
+from rdmalab.session.branch import Branch, Place, SafePoint, Snapshot, both_ends, thin_out
 from rdmalab.session.interruption import stoppable
 from rdmalab.session.journal import Entry
-from rdmalab.session.moments import Moments
 from rdmalab.session.names import Names
 from rdmalab.session.replayed_records import ReplayedRecords
+from rdmalab.spec.records import kept_of
 from rdmalab.world import snapshots
+from rdmalab.world.programs import programs_of
+from rdmalab.world.snapshots import ObjectState, capture_object, restore_object
+from rdmalab.world.trace import Numbered, Stretch
 from rdmalab.world.world import World
 
-MAIN = "main"
+MAIN, TRIAL = "main", "a trial"  # the second cannot be typed
+EVENTS_APART = 1_024  # between two snapshots
+RECENT = 64  # snapshots that are all kept
+OLD = 128  # of the older ones so many, evenly far apart
+HOT = 32  # snapshots whose records are kept
+
 
 Replay = Callable[[Entry], None]
 
@@ -62,6 +72,11 @@ class History:
     @property
     def start(self) -> Place:
         return self.branch.snapshots[0].place
+
+    @property
+    def apart(self) -> int:
+        """Number of events between two snapshots."""
+        return EVENTS_APART
 
     # ------------------------------------------------------------------ what happens is kept
     def keep(self, entry: Entry) -> str:
@@ -264,6 +279,15 @@ class History:
         self.replay_to(point.place)
         self.live = point.live
 
+    def replayed(self, start: Snapshot, event: int) -> tuple[Stretch, Snapshot]:
+        """The records after a snapshot up to this event, and the moment after it."""
+        trace = self.world.trace
+        with read_only_visit(self):
+            self.moments.restore(start)
+            trace.tail, trace.first = [], start.records
+            self.replay_to(Place(event, 0))
+            return Stretch(start.records, trace.tail), self.moments.capture()
+
     def dispose(self) -> None:
         """Release all parts; see `Session.give_up`."""
         self.branches.clear()
@@ -273,3 +297,122 @@ class History:
 
 def _ended(_entry: Entry) -> None:
     raise RuntimeError("this session was released")
+
+
+# --------------------------------------------------------------------------- snapshots
+class Moments:
+    """Takes and restores the snapshots of a history.
+
+    base: the snapshot from which changes are tracked.
+    """
+
+    __slots__ = ("_history", "base")
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        world = history.world
+        taken = snapshots.take(world, snapshots.all_keys(world), {})
+        self.base = self._snapshot(taken, capture_object(history.names))
+
+    @property
+    def due(self) -> int:
+        """The event after which the next snapshot is taken, if the world is live."""
+        return self.base.place.event + EVENTS_APART
+
+    def take(self) -> None:
+        """Take a snapshot, and keep it with the branch."""
+        branch, trace = self._history.branch, self._history.world.trace
+        taken = self.capture()
+        first = branch.snapshots[-1].records
+        with stoppable():
+            records = trace.records[first:]
+        rare = [Numbered(number, record) for number, record in kept_of(records, first)]
+        taken.rare, taken.left_out = both_ends(rare)
+        self.base = taken
+        branch.snapshots = thin_out([*branch.snapshots, taken], RECENT, OLD)
+        if len(branch.snapshots) > HOT:
+            trace.forget(branch.snapshots[-HOT].records)
+
+    def capture(self) -> Snapshot:
+        """A snapshot of this moment; names change only when their number changes."""
+        base, names = self.base, self._history.names
+        taken = snapshots.take(self._history.world, self._changed(), base.images)
+        same = base.named == names.counts
+        return self._snapshot(taken, base.names if same else capture_object(names))
+
+    def _snapshot(self, taken: snapshots.SavedStates, names: ObjectState) -> Snapshot:
+        history = self._history
+        records = history.world.trace.latest + 1
+        return Snapshot(history.here, records, history.entries, taken, names, history.names.counts)
+
+    def _changed(self) -> set[snapshots.Key]:
+        """The objects that may have changed since the last snapshot, from log and commands."""
+        base, history = self.base, self._history
+        world, names = history.world, history.names
+        keys = snapshots.named(world, world.trace.records[base.records :], base.images)
+        said = [e.invocation for e in history.branch.journal[base.entries : history.entries]]
+        said += [line.invocation for p in programs_of(world) for line in p.lines if line.invocation]
+        spoken_to = {
+            (value.node, value.name)
+            for invocation in said
+            for value in invocation.arguments.values()
+            if type(value) is Ref
+        }
+        for node, name in spoken_to:
+            if (thing := names.find(f"{node}.{name}")) is not None:
+                keys.add((thing.node, thing.noun, thing.number))
+        return keys
+
+    def rebase(self) -> None:
+        """Track changes from here on; the tail of the trace stays short in the past, too."""
+        before, self.base = self.base, self.capture()
+        self._history.world.trace.forget(before.records)
+
+    def restore(self, snapshot: Snapshot, changed: set[snapshots.Key] | None = None) -> None:
+        """Restore the world as it was when the snapshot was taken.
+
+        changed: objects that may differ from the base; None: those that the log names.
+        """
+        history, trace = self._history, self._history.world.trace
+        changed = self._changed() if changed is None else changed
+        snapshots.restore(history.world, snapshot.images, self.base.images, changed)
+        restore_object(snapshot.names)
+        trace.go_to(snapshot.records)
+        trace.event, trace.at_ns = snapshot.place
+        self.base, history.entries = snapshot, snapshot.entries
+
+
+# --------------------------------------------------------------------------- visits
+@contextmanager
+def read_only_visit(history: History) -> Iterator[None]:
+    """A context for visits to other moments.
+
+    At its end the world and the trace are restored.
+    """
+    trace, moments = history.world.trace, history.moments
+    base, now = moments.base, moments.capture()
+    kept = (trace.tail, trace.first, trace.cause, len(trace.cuts))
+    branch, live, jumps = history.branch, history.live, history.jumps
+    trace.tail = list(trace.tail)
+    try:
+        yield
+    finally:
+        moments.restore(now)
+        trace.tail, trace.first, trace.cause, cuts = kept
+        del trace.cuts[cuts:]
+        moments.base = base
+        history.branch, history.live, history.jumps = branch, live, jumps
+
+
+@contextmanager
+def undone_afterwards(history: History) -> Iterator[None]:
+    """A context for a trial: all commands and events in it are undone at its end.
+
+    Totals over the log are cut back to this moment.
+    """
+    trace = history.world.trace
+    with read_only_visit(history):
+        history.part(TRIAL, history.here, trace.latest + 1)
+        yield
+    history.past.forget(TRIAL)
+    trace.cuts.append(trace.latest + 1)

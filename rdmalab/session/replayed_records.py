@@ -9,22 +9,41 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from rdmalab.session.branch import Branch, Place, Snapshot
 from rdmalab.session.interruption import check, stoppable
-from rdmalab.session.visits import replayed
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.trace import Numbered, Stretch
-
-if TYPE_CHECKING:
-    from rdmalab.session.history import History
+from rdmalab.world.world import World
 
 STRETCHES = 8  # parts of the trace
 GAPS = 2  # between two kept snapshots: so many have their marks kept
 _Key = TypeVar("_Key", int, Place)  # of what a moment is looked up by
 _Part = tuple[str, int, int]  # branch, number of the first record, last event
 _Gap = tuple[str, Place]  # branch, the snapshot before it
+
+
+class Timeline(Protocol):
+    """A history, as this file needs it: a protocol, because a history has one of these."""
+
+    branch: Branch
+    world: World
+
+    @property
+    def here(self) -> Place:
+        """The current moment."""
+
+    @property
+    def end(self) -> Place:
+        """The last moment of the branch."""
+
+    @property
+    def apart(self) -> int:
+        """Number of events between two snapshots."""
+
+    def replayed(self, start: Snapshot, event: int) -> tuple[Stretch, Snapshot]:
+        """The records after a snapshot up to this event, and the moment after it."""
 
 
 class _Opening(NamedTuple):
@@ -43,7 +62,7 @@ class ReplayedRecords:
 
     __slots__ = ("_history", "_last", "_opening", "marks", "stretches")
 
-    def __init__(self, history: "History") -> None:
+    def __init__(self, history: Timeline) -> None:
         self._history = history
         self._opening: _Opening | None = None
         self._last: tuple[Branch, Stretch] | None = None  # the part that was read last
@@ -80,7 +99,7 @@ class ReplayedRecords:
     def rare(self, before: int) -> Iterator[Numbered]:
         """Rare records older than this number, the newest first, without any replay.
 
-        Of repeated ones only some, see `session.retention`.
+        Of repeated ones only some, see `branch.both_ends`.
         """
         kept = self._history.branch.snapshots
         index = bisect_left(kept, before, key=lambda s: s.records)
@@ -128,7 +147,7 @@ class ReplayedRecords:
         """
         kept = self._history.branch.snapshots
         index = max(bisect_right(kept, wanted, key=at), 1)
-        found, far = kept[index - 1], self._history.moments.apart
+        found, far = kept[index - 1], self._history.apart
         end = kept[index].place.event if index < len(kept) else self._history.end.event
         if end - found.place.event <= far:
             return found
@@ -152,8 +171,8 @@ class ReplayedRecords:
 
     def _mark(self, start: Snapshot) -> Snapshot:
         """The moment EVENTS_APART events after this one."""
-        stop = start.place.event + self._history.moments.apart
-        stretch, mark = replayed(self._history, start, stop)
+        stop = start.place.event + self._history.apart
+        stretch, mark = self._history.replayed(start, stop)
         self._keep((self._history.branch.name, start.records, stop), stretch)
         return mark
 
@@ -162,11 +181,11 @@ class ReplayedRecords:
         history, kept = self._history, self._history.branch.snapshots
         after = bisect_right(kept, start.place, key=lambda s: s.place)
         end = kept[after].place.event if after < len(kept) else history.here.event
-        stop = min(start.place.event + history.moments.apart, end)
+        stop = min(start.place.event + history.apart, end)
         key = (history.branch.name, start.records, stop)
         if key not in self.stretches:
             check()
-            self._keep(key, replayed(history, start, stop)[0])
+            self._keep(key, history.replayed(start, stop)[0])
         self.stretches.move_to_end(key)
         return self.stretches[key]
 

@@ -1,16 +1,14 @@
 """Go back in time, and to any moment, between the beginning and the newest event."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from rdmalab.command import Moment, NotUnderstood
+from rdmalab.command import Expression, Moment, NotUnderstood
 from rdmalab.session.branch import Place
+from rdmalab.session.breakpoints import answer
 from rdmalab.session.run_control import SLICE, Idle, RunControl
+from rdmalab.session.session import Session
 from rdmalab.spec.records import RARE, Kind, Record, event_of, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rdmalab.session.session import Session
 
 BEGINNING = "this is the beginning: there is no earlier event"
 ENDING = "this is the newest event"
@@ -22,7 +20,7 @@ class Jump(RunControl):
 
     __slots__ = ("beyond", "from_event", "place")
 
-    def __init__(self, session: "Session", place: Place, beyond: str = "") -> None:
+    def __init__(self, session: Session, place: Place, beyond: str = "") -> None:
         super().__init__(session, Idle())
         self.place = place
         self.beyond = beyond
@@ -47,7 +45,7 @@ class ReverseRun(Jump):
 
     __slots__ = ("_found", "_past", "count", "kind")
 
-    def __init__(self, session: "Session", count: int, kind: Kind | None) -> None:
+    def __init__(self, session: Session, count: int, kind: Kind | None) -> None:
         super().__init__(session, session.history.start)
         self.count = count
         self.kind = kind
@@ -87,7 +85,7 @@ class ReverseRun(Jump):
         return False
 
 
-def _past(session: "Session", kind: Kind) -> "Iterator[Record]":
+def _past(session: Session, kind: Kind) -> Iterator[Record]:
     """The records that may have this kind, newest first."""
     records = session.world.trace.records
     if kind in RARE:
@@ -103,7 +101,7 @@ class Rewind(Jump):
 
     __slots__ = ("_first", "_hit", "_limit", "_searched_ns", "_stretch", "until_ns")
 
-    def __init__(self, session: "Session", until_ns: int | None = None) -> None:
+    def __init__(self, session: Session, until_ns: int | None = None) -> None:
         super().__init__(session, session.history.here)
         self.until_ns = until_ns
         # where a breakpoint has just halted us it has had its say
@@ -173,7 +171,7 @@ class Rewind(Jump):
         return self.until_ns is None or self.session.world.now_ns >= self.until_ns
 
 
-def jump_to(session: "Session", moment: Moment, argument: str = "moment") -> RunControl:
+def jump_to(session: Session, moment: Moment, argument: str = "moment") -> RunControl:
     """The jump to a moment of this branch, or to any checkpoint; raises NotUnderstood if none."""
     history = session.history
     if moment.mark.startswith("@"):
@@ -190,7 +188,7 @@ def jump_to(session: "Session", moment: Moment, argument: str = "moment") -> Run
     return Clock(session, moment.at_ns)
 
 
-def go_to_moment(session: "Session", moment: Moment, argument: str) -> None:
+def go_to_moment(session: Session, moment: Moment, argument: str) -> None:
     """Go to a moment; raises NotUnderstood if it does not exist."""
     journey = jump_to(session, moment, argument)
     journey.finish()
@@ -203,7 +201,7 @@ class Clock(Jump):
 
     __slots__ = ("at_ns",)
 
-    def __init__(self, session: "Session", at_ns: int) -> None:
+    def __init__(self, session: Session, at_ns: int) -> None:
         super().__init__(session, session.history.here)
         self.at_ns = at_ns
 
@@ -217,7 +215,7 @@ class Clock(Jump):
         return True
 
 
-def _to_checkpoint(session: "Session", name: str, argument: str) -> RunControl:
+def _to_checkpoint(session: Session, name: str, argument: str) -> RunControl:
     if name not in session.checkpoints:
         known = " ".join(f"@{mark}" for mark in session.checkpoints)
         hint = f"there is: {known}" if known else "checkpoint NAME makes one"
@@ -225,3 +223,49 @@ def _to_checkpoint(session: "Session", name: str, argument: str) -> RunControl:
     branch, place = session.checkpoints[name]
     session.history.switch(session.history.branches[branch])
     return Jump(session, place)
+
+
+# --------------------------------------------------------------------------- values of the past
+class HistoryValue(NamedTuple):
+    """The value from this event on."""
+
+    event: int
+    at_ns: int
+    value: object
+
+
+class HistoryQuery(Jump):
+    """A survey from the beginning to the current moment. readings: the values found so far."""
+
+    __slots__ = ("question", "readings")
+
+    def __init__(self, session: Session, question: Expression) -> None:
+        super().__init__(session, session.history.here)
+        self.question = question
+        self.readings: list[HistoryValue] = []
+
+    def go(self, events: int = SLICE) -> bool:
+        """Evaluate after up to `events` more past events; True when the survey is over."""
+        history = self.session.history
+        if self.over:
+            return True
+        if not self.readings:
+            history.seek(history.start)
+            self._read()
+        for _ in range(events):
+            if self.session.world.event >= self.place.event or not history.run(1):
+                self._arrive(self.place)
+                return True
+            self._read()
+        return False
+
+    def stop(self) -> None:
+        """Stop the survey; the readings so far remain, the moment is unchanged."""
+        self.session.history.seek(self.place)
+        super().stop()
+
+    def _read(self) -> None:
+        value = answer(self.session, self.question)
+        if not self.readings or value != self.readings[-1].value:
+            here = self.session.history.here
+            self.readings.append(HistoryValue(*here, value))

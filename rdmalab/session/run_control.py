@@ -1,18 +1,15 @@
 """Run forward in time: goals, slices, limits, ^C."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import Protocol
 
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.nodes import Node
+from rdmalab.session.session import MAX_EVENTS, Session
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.programs import running
 
-if TYPE_CHECKING:
-    from rdmalab.session.session import Session
-
 DAY_NS = 86_400_000_000_000
-MAX_EVENTS = 1_000_000
 PRESENT = "this was the newest event: later ones are new"
 STOPPED = "stopped"
 SLICE = 2_000  # events; a slice takes a few hundredths of a second
@@ -29,24 +26,13 @@ UNITS: dict[str, Kind | None] = {
 }
 
 
-class RunBounds(NamedTuple):
-    """Where every run of a session ends: after this event, and at this time (ns).
-
-    sentences: about events, then about time.
-    """
-
-    event: int
-    at_ns: int
-    sentences: tuple[str, str]
-
-
 class Goal(Protocol):
     """The goal of a run. bulk: it ends only at the last event or at a time."""
 
     bulk: bool
     until_ns: int | None
 
-    def reached(self, session: "Session", first_record: int) -> bool:
+    def reached(self, session: Session, first_record: int) -> bool:
         """Whether the goal is reached, after each event; first_record: its first record."""
 
 
@@ -57,7 +43,7 @@ class Idle:
     until_ns: int | None = None
     bulk: bool = True
 
-    def reached(self, session: "Session", first_record: int) -> bool:
+    def reached(self, session: Session, first_record: int) -> bool:
         """Always False: the run ends when no event is left, or at `until_ns`."""
         del session, first_record
         return False
@@ -72,7 +58,7 @@ class Steps:
     until_ns: int | None = None
     bulk: bool = False
 
-    def reached(self, session: "Session", first_record: int) -> bool:
+    def reached(self, session: Session, first_record: int) -> bool:
         """Count the event if it holds a record of `kind` (None: any); True after the last step."""
         records = session.world.trace.records[first_record:]
         if self.kind is None or any(kind_of(record) is self.kind for record in records):
@@ -89,22 +75,22 @@ class When:
     until_ns: int | None = None
     bulk: bool = False
 
-    def reached(self, session: "Session", first_record: int) -> bool:
+    def reached(self, session: Session, first_record: int) -> bool:
         """Whether the condition holds; it did not after the event before."""
         del first_record
         return session.touches(self.node) and self.holds(session)
 
-    def holds(self, session: "Session") -> bool:
+    def holds(self, session: Session) -> bool:
         """Evaluate the condition."""
         return bool(session.ask(self.node))
 
 
 class RunControl:
-    """One run. over: why it ended, empty while it continues."""
+    """One run; time moves only in `go`. over: why it ended, empty while it continues."""
 
     __slots__ = ("at_bounds", "events", "from_ns", "goal", "met", "over", "replays", "session")
 
-    def __init__(self, session: "Session", goal: Goal) -> None:
+    def __init__(self, session: Session, goal: Goal) -> None:
         self.session = session
         self.goal = goal
         self.from_ns = session.world.now_ns

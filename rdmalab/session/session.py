@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rdmalab.command import (
     NOWHERE,
@@ -26,14 +26,25 @@ from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
 from rdmalab.session.names import Names
 from rdmalab.session.resolve import Binder
-from rdmalab.session.run_control import MAX_EVENTS, Goal, RunBounds, RunControl
 from rdmalab.spec.records import Kind, of_kinds
-from rdmalab.world.program_state import Carried
+from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
 Arguments = dict[str, object]
 _CALLED, _REFUSED, _DESTRUCTION = Kind.CALLED, Kind.REFUSED, (Kind.DESTROYED,)
 _NAMING = (Ref, New)
+MAX_EVENTS = 1_000_000
+
+
+class RunBounds(NamedTuple):
+    """Where every run of a session ends: after this event, and at this time (ns).
+
+    sentences: about events, then about time.
+    """
+
+    event: int
+    at_ns: int
+    sentences: tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -205,10 +216,6 @@ class Session:
         for value in arguments.values():
             if isinstance(value, New):
                 self.names.give(str(value), made)
-
-    def travel(self, goal: Goal) -> RunControl:
-        """Start a run towards a goal; time moves only in its `go`."""
-        return RunControl(self, goal)
 
     def restarted(self) -> "Session":
         """The same lab without any commands, to replay the journal in."""

@@ -39,31 +39,36 @@ class ErrorNotice:
         if session is not self.session:
             self.session, self.told = session, []
         log = Log(session, newest=_NEWEST)
-        found = [s for s in subjects(session, log, None) if s not in self.told]
+        every = subjects(session, log, None)
+        found = [s for s in every if s not in self.told]
         found = [s for s in found if s.sort is not Sort.CALL]  # its refusal was printed
         self.told += found
+        is_only = len(found) == len(every)  # else `why` alone may answer about an older one
         if not found:
             return []
         chain = moments(session, log, found[0])[:_MOMENTS]
         looks = best_looks(log, {found[0]: chain})
-        return list(_rows(log, looks[0], first, width)) if looks else []
+        return list(_rows(log, looks[0], first, width, is_only=is_only)) if looks else []
 
 
-def _rows(log: Log, look: Look, first: int, width: int) -> Iterator[Row]:
+def _rows(log: Log, look: Look, first: int, width: int, *, is_only: bool) -> Iterator[Row]:
     since = [each for kind in _ENDS for each in log.since(first, kind)]
     ended, outcome = endings(log.session.names, sorted(since, key=event_of)), look.report.standing
     text = ". ".join(filter(None, (ended.text, ended.states)))
     text = ended.text if ended.text and len(text) > width - _MARGIN else text
     waits = not text and outcome.kind in (Status.PENDING, Status.NEVER)
-    text = text or named(look.report.name, outcome.sentence)
-    yield Row(
-        RowPart.STANDING,
-        text,
-        f"{LOOKS[Meaning.WAITING if waits else Meaning.FAILED].sign} ",
-        outcome.event,
+    meaning = (
+        Meaning.WAITING
+        if waits
+        else Meaning.ATTENTION
+        if outcome.kind is Status.COMPLETED
+        else Meaning.FAILED
     )
+    text = text or named(look.report.name, outcome.sentence)
+    yield Row(RowPart.STANDING, text, f"{LOOKS[meaning].sign} ", outcome.event)
     for cause in [*look.report.causes, *look.report.waits][:1]:
         fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
         yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
     explain = "".join(f" · explain {status}" for _, status in ended.failed[:1])
-    yield Row(RowPart.NEXT, f"why (evidence, tested fix){explain}", "  next   ")
+    asked = "why" if is_only else f"why {look.report.name}"
+    yield Row(RowPart.NEXT, f"{asked} (evidence, tested fix){explain}", "  next   ")

@@ -8,8 +8,7 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.styled_text import Line, fold, laid, plain, shown
 from rdmalab.spec.rules import errno_name
-from rdmalab.verbs.object_suggestions import named
-from rdmalab.verbs.suggestions import suggestion
+from rdmalab.verbs.suggestions import named, suggestion
 
 ERROR, HINT, CARET, DIM = "class:error", "class:hint", "class:caret", "class:dim"
 _INDENT = "  "

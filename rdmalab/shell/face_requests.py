@@ -4,206 +4,311 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from rdmalab.lab import open_session
-from rdmalab.session.lines import Reply
+from rdmalab.recovery.recovered_sessions import (
+    LockedRecording,
+    LoggedLine,
+    Recording,
+    Reread,
+    lines_again,
+    taken,
+    waiting,
+)
+from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of, place_of
 from rdmalab.shell.kept_labs import open_kept, return_to_lab, tour
-from rdmalab.shell.lab_requests import LAB_WISHES, left_lab, open_lab
-from rdmalab.shell.lesson import Drive, Lesson
-from rdmalab.shell.styled_text import plain
+from rdmalab.shell.lab_requests import LAB_HANDLERS, in_lab, left_lab, open_lab
+from rdmalab.shell.lesson import Lesson
+from rdmalab.shell.styled_text import Line, plain, text_of
 from rdmalab.shell.tables import DIM, GOOD, WARN
+from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
 from rdmalab.workbench.files import Continue, Empty, ListLessons, Load, Next, Open, Shared
 from rdmalab.workbench.help import SettingChange
 from rdmalab.workbench.lab_words import GiveAnswer, ReturnToLab, Tour
-from rdmalab.workbench.recovered_sessions import waiting
 from rdmalab.workbench.screen_words import ScreenRequest
-from rdmalab.workbench.write_ahead_log import head_of
 
 if TYPE_CHECKING:
     from rdmalab.scenario.loader import Scenario
-    from rdmalab.shell.conversation import Conversation, Emit, Pause
+    from rdmalab.shell.evaluation import Emit, Evaluation
 
-FaceHandler = Callable[["Conversation", Any, "Emit", "Pause"], Awaitable[None]]
+_MANY_LINES = 20  # that take long to carry out again, if they ran for long
 
 
-def _driver(talk: "Conversation", pause: "Pause") -> Drive:
-    async def drive(reply: Reply) -> None:
-        if reply.travel is not None:
-            await talk.go(reply.travel, pause)
+async def continued(evaluation: "Evaluation", request: Continue) -> str:
+    """Restore a session; returns the reason if that failed, else an empty text."""
+    log = evaluation.log
+    if not isinstance(log, WriteAheadLog):
+        return "scripts keep no session: continue works at a prompt only"
+    paths = waiting(log.folder)
+    if request.number > len(paths):
+        count = f"{len(paths)} of them" if paths else "none"
+        return f"no session has number {request.number} to continue: there is {count}"
+    volume = taken(paths[request.number - 1])
+    if volume is None or volume.book is None:
+        return "another process has continued that session already"
+    try:
+        await _Continuation(evaluation, log, volume.book).run(volume)
+    finally:
+        volume.close()
+    return ""
 
-    return drive
+
+class _Continuation:
+    """Replay of one log, line by line."""
+
+    def __init__(self, evaluation: "Evaluation", log: WriteAheadLog, book: Recording) -> None:
+        self.evaluation = evaluation
+        self.log = log
+        self.book = book
+
+    async def run(self, volume: LockedRecording) -> None:
+        """Run the completed lines first; the unfinished one runs with output."""
+        self._begin()
+        lines = self.book.lines
+        whole = lines[:-1] if lines[-1].end is None else lines
+        if len(lines) > _MANY_LINES:
+            count = fmt.count(len(lines), "line")
+            self._say(f"Restoring {count}, each is carried out again; ^C stops.", DIM)
+        done = 0
+        while done < len(whole) and not (wrong := await self._again(whole[done])):
+            done += 1
+            await self.evaluation.pause()  # the screen and ^C are served between two lines
+        self.log.whole()
+        if done < len(whole):
+            self._say(f"{wrong}  The other {len(lines) - done} of {len(lines)} lines are kept.")
+            return
+        volume.path.unlink(missing_ok=True)
+        self._report(len(whole))
+        if len(whole) < len(lines):
+            await self._last(lines[-1])
+
+    def _begin(self) -> None:
+        head, lab = self.book.head, self.evaluation.lab
+        lab.profiles = {node: PROFILES[name] for node, name in head.nodes.items()}
+        lab.seed, node = head.seed, next(iter(head.nodes))
+        session = open_session(lab.profiles, seed=head.seed, default_node=node)
+        self.evaluation.conversation.start_over(session)
+        for line in head.begin:
+            lab.do(line)
+        self.log.start_over(head)
+
+    async def _again(self, typed: LoggedLine) -> str:
+        """Run a completed line again; returns the reason if it ends elsewhere."""
+        self.log.typed(typed.text)
+        complaints: list[str] = []
+        line, _ = await self._carry_out(typed, lambda row: complaints.append(text_of(row).strip()))
+        place = place_of(self.evaluation.lab.session)
+        self.log.ended(place, typed.commands or 0)
+        if self.evaluation.stop.requested:
+            return "Stopped."
+        if place == typed.end:
+            return ""
+        because = f": {complaints[-1]}" if line.is_misread and complaints else ""
+        return f"{typed.text} does not end at the same event as before{because}."
+
+    async def _last(self, typed: LoggedLine) -> None:
+        """Run the line in which the process ended, unless it did so twice.
+
+        Its log entry is written first, so that no third process runs it.
+        """
+        if typed.again:
+            self._say(f"skipped, because the lab ended in it twice: {typed.text}")
+            return
+        self.evaluation.emit(plain(f"> {typed.text}", DIM))
+        self.log.typed(typed.text, again=True)
+        printed: list[Line] = []
+        line, halted = await self._carry_out(typed, printed.append)
+        self.log.ended(place_of(self.evaluation.lab.session), line.commands)
+        for row in printed:
+            self.evaluation.emit(row)
+        if halted:
+            self._say("It had not finished when the lab ended: type it again to continue.")
+
+    async def _carry_out(self, typed: LoggedLine, emit: "Emit") -> tuple["Evaluation", bool]:
+        """Run a logged line; also returns whether a run was stopped at an unlogged place."""
+        text, may_go_on = lines_again(self.evaluation.lab.session, typed)
+        log = Reread(typed, self.log, may_go_on=may_go_on)
+        line = self.evaluation.nested(emit, log)
+        if text:
+            await in_lab(line, text)
+        return line, log.halted
+
+    def _report(self, lines: int) -> None:
+        world = self.evaluation.lab.session.world
+        count = fmt.count(lines, "line")
+        where = f"{fmt.clock(world.now_ns)}, {fmt.event(world.event)}"
+        self._say(f"Continued: {count}; it is {where}.", GOOD)
+
+    def _say(self, text: str, style: str = WARN) -> None:
+        self.evaluation.tell([plain(text, style)])
+
+
+FaceHandler = Callable[["Evaluation", Any], Awaitable[None]]
 
 
 # --------------------------------------------------------------------------- lessons
-async def _load(talk: "Conversation", wish: Load, emit: "Emit", pause: "Pause") -> None:
+async def _load(evaluation: "Evaluation", request: Load) -> None:
     """Replace the world by that of the scenario, and run its setup."""
     from rdmalab.scenario.files import LAB_SUFFIX, found, is_folder, short_name
     from rdmalab.scenario.loader import FileError, load
 
-    path = talk.diary.path(found(wish.path))
+    path = evaluation.log.path(found(request.path))
     if (folder := short_name(path)) != path and is_folder(path):
-        talk.report_error(f"{folder} is a folder; load one of its lessons:", emit)
-        await _lessons(talk, ListLessons(folder), emit, pause)
+        evaluation.report_error(f"{folder} is a folder; load one of its lessons:")
+        await _lessons(evaluation, ListLessons(folder))
         return
     if path.endswith(LAB_SUFFIX):
-        (open_kept if talk.diary.is_kept else open_lab)(talk, wish, path, emit)
+        (open_kept if evaluation.log.is_kept else open_lab)(evaluation, request, path)
         return
     try:
-        scenario = load(path, talk.lab.session.vocabulary)
+        scenario = load(path, evaluation.lab.session.vocabulary)
     except FileError as error:
-        talk.report_error(str(error), emit)
+        evaluation.report_error(str(error))
         return
-    if wrong := talk.diary.loaded(scenario.path, scenario.source.text):
-        talk.report_error(wrong, emit)
+    if wrong := evaluation.log.loaded(scenario.path, scenario.source.text):
+        evaluation.report_error(wrong)
         return
-    lesson = _opened(talk, scenario, wish.profile, emit)
-    talk.lesson = lesson
-    async for line in lesson.begin(_driver(talk, pause)):
-        talk.tell([line], emit)
-    talk.judge(ok=lesson.runner.ok)
+    lesson = _opened(evaluation, scenario, request.profile)
+    evaluation.conversation.lesson = lesson
+    await lesson.begin(evaluation)
+    evaluation.judge(ok=lesson.runner.ok)
 
 
-async def _lessons(talk: "Conversation", wish: ListLessons, emit: "Emit", _pause: "Pause") -> None:
+async def _lessons(evaluation: "Evaluation", request: ListLessons) -> None:
     """Print the list; in the app all of it is a screen in which one can search."""
     from rdmalab.classroom import progress
     from rdmalab.scenario.lessons import UnknownWord, catalogue, chosen
     from rdmalab.scenario.source import FileError
 
-    is_whole = bool(wish.path or wish.tag or wish.level)
-    if talk.screen is not None and not is_whole:
-        talk.screen(ScreenRequest("lessons"))
+    is_whole = bool(request.path or request.tag or request.level)
+    if evaluation.conversation.screen is not None and not is_whole:
+        evaluation.conversation.screen(ScreenRequest("lessons"))
         return
     try:
-        found = chosen(catalogue(), wish.path, wish.tag, wish.level)
+        found = chosen(catalogue(), request.path, request.tag, request.level)
     except (FileError, UnknownWord) as error:
-        talk.report_error(str(error), emit)
+        evaluation.report_error(str(error))
         return
-    talk.tell(list(progress.table(found, talk.voice.page.width, whole=is_whole)), emit)
+    evaluation.tell(list(progress.table(found, evaluation.output.page.width, whole=is_whole)))
 
 
-async def _next(talk: "Conversation", _wish: Next, emit: "Emit", pause: "Pause") -> None:
+async def _next(evaluation: "Evaluation", _request: Next) -> None:
     """Go on to the next stop of the loaded scenario."""
-    lesson = talk.lesson
+    lesson = evaluation.lesson
     if lesson is None:
-        talk.report_error("no scenario is loaded: load FILE", emit)
+        evaluation.report_error("no scenario is loaded: load FILE")
         return
-    async for line in lesson.advance(_driver(talk, pause)):
-        talk.tell([line], emit)
+    await lesson.advance(evaluation)
     if lesson.runner.over and lesson.runner.ok:
         from rdmalab.classroom.progress import mark_done
         from rdmalab.scenario.files import short_name
 
         mark_done(short_name(lesson.runner.scenario.path))
-    talk.judge(ok=lesson.runner.ok)
+    evaluation.judge(ok=lesson.runner.ok)
 
 
-async def _answer(talk: "Conversation", wish: GiveAnswer, emit: "Emit", pause: "Pause") -> None:
+async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
     """Answer a task of a lab, or the question of a lesson: then go on to its answer."""
     from rdmalab.scenario.reading import open_letters, right_ahead
 
-    if talk.exercise is not None or talk.lesson is None:
-        await LAB_WISHES[GiveAnswer](talk, wish, emit, pause)
+    if evaluation.exercise is not None or evaluation.lesson is None:
+        await LAB_HANDLERS[GiveAnswer](evaluation, request)
         return
-    runner = talk.lesson.runner
-    offered, word = open_letters(runner), (wish.text or wish.task).lower().rstrip(")")
+    runner = evaluation.lesson.runner
+    offered, word = open_letters(runner), (request.text or request.task).lower().rstrip(")")
     if word.isdecimal() and 0 < int(word) <= len(offered):
         word = offered[int(word) - 1]
     if not offered:
-        talk.report_error("no question is open; next goes on", emit)
+        evaluation.report_error("no question is open; next goes on")
     elif len(word) != 1 or word not in offered:
-        talk.report_error(f"{fmt.either(offered)} answers this question", emit)
+        evaluation.report_error(f"{fmt.either(offered)} answers this question")
     else:
         if right := right_ahead(runner):
             is_right = word == right
             told = f"✓ {word}) is right." if is_right else f"✗ {word}) is not the answer."
-            talk.tell([plain(told, GOOD if is_right else WARN)], emit)
-        await _next(talk, Next(), emit, pause)
+            evaluation.tell([plain(told, GOOD if is_right else WARN)])
+        await _next(evaluation, Next())
 
 
-def _opened(
-    talk: "Conversation", scenario: "Scenario", profile: str | None, emit: "Emit"
-) -> Lesson:
+def _opened(evaluation: "Evaluation", scenario: "Scenario", profile: str | None) -> Lesson:
     """A new world for a scenario; nodes without a profile get that of the lab."""
     from rdmalab.scenario.runner import Runner
 
-    default = next(iter(talk.lab.profiles.values())).name
+    default = next(iter(evaluation.lab.profiles.values())).name
     runner = Runner(scenario, open_session, profile=profile, default=default)
     if runner.replaced:
-        talk.tell([plain(runner.replaced, DIM)], emit)
-    runner.session.default_node = talk.lab.session.default_node
-    left_lab(talk, emit)
-    talk.start_over(runner.session)
-    return Lesson(runner, talk.voice)
+        evaluation.tell([plain(runner.replaced, DIM)])
+    runner.session.default_node = evaluation.lab.session.default_node
+    left_lab(evaluation)
+    evaluation.conversation.start_over(runner.session)
+    return Lesson(runner, evaluation.output)
 
 
 # --------------------------------------------------------------------------- handed on
-async def _open(talk: "Conversation", wish: Open, emit: "Emit", pause: "Pause") -> None:
+async def _open(evaluation: "Evaluation", request: Open) -> None:
     """Replace the world by a shared session, played to its end; ^C stops it between two steps."""
     from rdmalab.scenario.loader import FileError, loads
 
     try:
-        scenario = loads(wish.scenario, "shared", talk.lab.session.vocabulary)
+        scenario = loads(request.scenario, "shared", evaluation.lab.session.vocabulary)
     except FileError as error:
-        talk.report_error(str(error), emit)
+        evaluation.report_error(str(error))
         return
-    lesson = _opened(talk, scenario, wish.profile, emit)
-    said = await lesson.through(_driver(talk, pause), pause, lambda: talk.stopping)
-    talk.tell(said, emit)
-    talk.judge(ok=lesson.runner.ok)
+    lesson = _opened(evaluation, scenario, request.profile)
+    await lesson.through(evaluation)
+    evaluation.judge(ok=lesson.runner.ok)
 
 
-async def _continue(talk: "Conversation", wish: Continue, emit: "Emit", pause: "Pause") -> None:
-    from rdmalab.shell.session_recovery import continued
-
-    if talk.exercise is not None or talk.lesson is not None:
-        here = "lab" if talk.exercise is not None else "lesson"
-        talk.report_error(
+async def _continue(evaluation: "Evaluation", request: Continue) -> None:
+    if evaluation.exercise is not None or evaluation.lesson is not None:
+        here = "lab" if evaluation.exercise is not None else "lesson"
+        evaluation.report_error(
             f"continue restores an earlier session, and a {here} is open here. run goes on in time;"
-            f" new leaves the {here}, then continue restores.", emit
-        )  # fmt: skip
+            f" new leaves the {here}, then continue restores."
+        )
         return
-    complaint = await continued(talk, wish, emit, pause)
-    talk.judge(ok=True)
+    complaint = await continued(evaluation, request)
+    evaluation.judge(ok=True)
     if complaint:
-        talk.report_error(complaint, emit)
+        evaluation.report_error(complaint)
 
 
-async def _new(talk: "Conversation", _wish: Empty, emit: "Emit", _pause: "Pause") -> None:
+async def _new(evaluation: "Evaluation", _request: Empty) -> None:
     """Replace the world by an empty one, and close the log of the previous session."""
-    left_lab(talk, emit)
-    talk.start_over(talk.lab.empty())
-    session = talk.lab.session
-    left = talk.diary.begin_empty(head_of(session))
-    devices = ", ".join(f"{node} ({p.name})" for node, p in talk.lab.profiles.items())
+    left_lab(evaluation)
+    evaluation.conversation.start_over(evaluation.lab.empty())
+    session = evaluation.lab.session
+    left = evaluation.log.begin_empty(head_of(session))
+    devices = ", ".join(f"{node} ({p.name})" for node, p in evaluation.lab.profiles.items())
     text = f"Empty world: nodes {devices}; time 0. use rc_pair makes a connection."
-    talk.tell([plain(text)], emit)
+    evaluation.tell([plain(text)])
     if left is not None and left in (kept := waiting(left.parent)):
         number = kept.index(left) + 1
         word = "continue" if number == 1 else f"continue {number}"
-        talk.tell([plain(f"{word} restores the previous session.", DIM)], emit)
-    talk.judge(ok=True)
+        evaluation.tell([plain(f"{word} restores the previous session.", DIM)])
+    evaluation.judge(ok=True)
 
 
-async def _share(talk: "Conversation", word: Shared, emit: "Emit", _pause: "Pause") -> None:
+async def _share(evaluation: "Evaluation", word: Shared) -> None:
     """Copy a text that was printed to the clipboard, if the face has one."""
-    if talk.copy is not None:
-        talk.tell([plain(talk.copy(word.text), DIM)], emit)
+    if evaluation.conversation.copy is not None:
+        evaluation.tell([plain(evaluation.conversation.copy(word.text), DIM)])
 
 
-async def _screen(talk: "Conversation", wish: ScreenRequest, emit: "Emit", _pause: "Pause") -> None:
+async def _screen(evaluation: "Evaluation", request: ScreenRequest) -> None:
     """Hand a request to the app; the other faces have no screen."""
-    if talk.screen is None:
-        talk.report_error(f"{wish.word}: only in the app, which is started with rdmalab", emit)
-    elif said := talk.screen(wish):
-        talk.tell([plain(said, DIM)], emit)
+    if evaluation.conversation.screen is None:
+        evaluation.report_error(f"{request.word}: only in the app, which is started with rdmalab")
+    elif said := evaluation.conversation.screen(request):
+        evaluation.tell([plain(said, DIM)])
 
 
-async def _set(talk: "Conversation", _: SettingChange, _emit: "Emit", _pause: "Pause") -> None:
-    if talk.settings_changed is not None:
-        talk.settings_changed()
+async def _set(evaluation: "Evaluation", _request: SettingChange) -> None:
+    if evaluation.conversation.settings_changed is not None:
+        evaluation.conversation.settings_changed()
 
 
-WISHES: dict[type, FaceHandler] = {
+REQUEST_HANDLERS: dict[type, FaceHandler] = {
     Load: _load, Next: _next, Open: _open, Continue: _continue, Shared: _share, Empty: _new,
     SettingChange: _set, ListLessons: _lessons, Tour: tour, ReturnToLab: return_to_lab,
-    ScreenRequest: _screen, **LAB_WISHES, GiveAnswer: _answer,
+    ScreenRequest: _screen, **LAB_HANDLERS, GiveAnswer: _answer,
 }  # fmt: skip

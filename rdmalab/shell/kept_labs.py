@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from rdmalab import disk
 from rdmalab.grammar.hints import quoted
 from rdmalab.grammar.text import in_quotes
+from rdmalab.recovery.user_paths import state_path
 from rdmalab.shell.lab_requests import TOUR, enter_lab, open_lab
 from rdmalab.shell.lab_text import standing
 from rdmalab.shell.styled_text import Line, plain
@@ -24,11 +25,10 @@ from rdmalab.shell.tables import DIM, WARN
 from rdmalab.views import fmt
 from rdmalab.workbench.files import Load
 from rdmalab.workbench.lab_words import ReturnToLab, Tour
-from rdmalab.workbench.user_paths import state_path
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
-    from rdmalab.shell.conversation import Conversation, Emit, Pause
+    from rdmalab.shell.evaluation import Evaluation
 
 _KEPT = 8  # older files of a lab, with which a session may have begun that is restored later
 _LABS = 20  # labs that are kept, each of one student
@@ -58,59 +58,59 @@ class KeptLab:
 
 
 # --------------------------------------------------------------------------- the words
-async def tour(talk: "Conversation", wish: Tour, emit: "Emit", _pause: "Pause") -> None:
+async def tour(evaluation: "Evaluation", request: Tour) -> None:
     """Open the tour with the newest work that is kept and not finished."""
     from rdmalab.scenario.files import found
 
-    open_kept(talk, Load(found(TOUR), again=wish.again), found(TOUR), emit)
+    open_kept(evaluation, Load(found(TOUR), again=request.again), found(TOUR))
 
 
-async def return_to_lab(
-    talk: "Conversation", wish: ReturnToLab, emit: "Emit", _pause: "Pause"
-) -> None:
+async def return_to_lab(evaluation: "Evaluation", request: ReturnToLab) -> None:
     """Open the newest lab that is kept, or that of a name and a student."""
-    if talk.exercise is not None and not wish.name:
-        talk.report_error("a lab is open: task lists its tasks", emit)
+    if evaluation.exercise is not None and not request.name:
+        evaluation.report_error("a lab is open: task lists its tasks")
         return
     labs = kept()
     same = [
         each for each in labs
-        if wish.name in ("", each.name, each.name.rpartition("/")[2])
-        and wish.student in ("", each.student)
+        if request.name in ("", each.name, each.name.rpartition("/")[2])
+        and request.student in ("", each.student)
     ]  # fmt: skip
-    recorded = talk.diary.path("")  # of a session that is restored
+    recorded = evaluation.log.path("")  # of a session that is restored
     if not same and not recorded:
         known = "; ".join(each.title for each in labs)
-        what = f"no work in a lab {quoted(wish.name)} is kept" if wish.name else "no lab is kept"
+        what = (
+            f"no work in a lab {quoted(request.name)} is kept" if request.name else "no lab is kept"
+        )
         hint = f"kept: {known}" if known else "load labs/by-hand student=ID opens one"
-        talk.report_error(f"{what}. {hint}", emit)
+        evaluation.report_error(f"{what}. {hint}")
         return
     path = recorded or same[0].path
-    open_kept(talk, Load(path, student=same[0].student if same else ""), path, emit)
+    open_kept(evaluation, Load(path, student=same[0].student if same else ""), path)
 
 
-def open_kept(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
+def open_kept(evaluation: "Evaluation", request: Load, path: str) -> None:
     """Open a lab with the work of this student that is kept, else at its beginning; and keep it."""
     from rdmalab.classroom.lab_session import WrongWork
     from rdmalab.classroom.playing import BrokenLab
     from rdmalab.scenario.source import FileError
 
-    path = talk.diary.path(path)
+    path = evaluation.log.path(path)
     try:
         folder = state_path()
-        lab, work = _found_work(talk, wish, path, folder)
+        lab, work = _found_work(evaluation, request, path, folder)
         newer = _next_file(folder, path, lab)
         _write(lab, newer)  # another process that opens this lab takes the next number
     except (FileError, BrokenLab, WrongWork) as error:
-        talk.report_error(str(error), emit)
+        evaluation.report_error(str(error))
         return
     except OSError as wrong:
-        talk.tell([plain(f"the lab is not kept: {wrong.strerror or wrong}", WARN)], emit)
-        open_lab(talk, wish, path, emit)
+        evaluation.tell([plain(f"the lab is not kept: {wrong.strerror or wrong}", WARN)])
+        open_lab(evaluation, request, path)
         return
-    if enter_lab(talk, lab, [(path, lab.text), (str(work), _text(work))], emit):
+    if enter_lab(evaluation, lab, [(path, lab.text), (str(work), _text(work))]):
         lab.autosave = lambda: _kept(lab, newer)
-        talk.tell(list(_goes_on_from(lab)), emit)
+        evaluation.tell(list(_goes_on_from(lab)))
 
 
 def _goes_on_from(lab: "LabSession") -> Iterator[Line]:
@@ -197,23 +197,23 @@ def _text(file: Path) -> str:
 
 
 def _found_work(
-    talk: "Conversation", wish: Load, path: str, folder: Path
+    evaluation: "Evaluation", request: Load, path: str, folder: Path
 ) -> "tuple[LabSession, Path]":
     """The lab with the work that is named, else the newest that is kept, else a new one."""
     from rdmalab.classroom.lab_session import WrongWork
     from rdmalab.scenario.source import FileError
 
-    if named := talk.diary.path(wish.work, 1):  # also that of a session that is restored
-        return _opened(talk, path, wish.student, Path(named)), Path(named)
-    files = folder.glob(f"{_stem(path, wish.student)}-*.yaml")
-    newest = None if wish.again else max(files, key=_used_ns, default=None)
+    if named := evaluation.log.path(request.work, 1):  # also that of a session that is restored
+        return _opened(evaluation, path, request.student, Path(named)), Path(named)
+    files = folder.glob(f"{_stem(path, request.student)}-*.yaml")
+    newest = None if request.again else max(files, key=_used_ns, default=None)
     if newest is not None:
         with suppress(FileError, WrongWork):
-            lab = _opened(talk, path, wish.student, newest)
+            lab = _opened(evaluation, path, request.student, newest)
             if lab.open_task is not None or not lab.lab.document.guided:
                 return lab, newest
             lab.session.dispose()
-    lab = _opened(talk, path, wish.student, None)
+    lab = _opened(evaluation, path, request.student, None)
     work = _next_file(folder, path, lab)
     _write(lab, work)
     return lab, work
@@ -238,12 +238,12 @@ def _student(lab: "LabSession") -> str:
     return "" if lab.student == ANYONE else lab.student
 
 
-def _opened(talk: "Conversation", path: str, student: str, work: Path | None) -> "LabSession":
+def _opened(evaluation: "Evaluation", path: str, student: str, work: Path | None) -> "LabSession":
     from rdmalab.classroom.lab_session import LabSession
     from rdmalab.scenario.loader import read
 
     given = _text(work) if work is not None else ""
-    vocabulary = talk.lab.session.vocabulary
+    vocabulary = evaluation.lab.session.vocabulary
     return LabSession.begun(read(path), path, vocabulary, student, given, str(work))
 
 

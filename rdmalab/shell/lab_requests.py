@@ -12,28 +12,29 @@ from rdmalab.shell.lab_text import (
     current_lines,
     hint_lines,
     progress,
+    prose,
     task_lines,
     task_page,
 )
 from rdmalab.shell.output_format import NOTE_PAGE
-from rdmalab.shell.styled_text import Line, paragraphs, plain, shown
-from rdmalab.shell.tables import DIM, GOOD, PROSE, WARN
+from rdmalab.shell.styled_text import Line, plain, shown
+from rdmalab.shell.tables import DIM, GOOD, WARN
 from rdmalab.workbench.files import Load
 from rdmalab.workbench.lab_words import GiveAnswer, MakeLab, Submit, TakeHint, TaskList
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
     from rdmalab.classroom.model import Task
-    from rdmalab.shell.conversation import Conversation, Emit, Pause
+    from rdmalab.shell.evaluation import Evaluation
 
-LabHandler = Callable[["Conversation", Any, "Emit", "Pause"], Awaitable[None]]
+LabHandler = Callable[["Evaluation", Any], Awaitable[None]]
 TOUR = "tour"
 """The short name of the lab of the tour."""
 _DIGITS = "123456789"
 _NO_LAB = "no lab is open: load labs/sq-full student=ID"
 
 
-def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
+def open_lab(evaluation: "Evaluation", request: Load, path: str) -> None:
     """Replace the world by that of a lab, for one student, and continue work that is given."""
     from rdmalab.classroom.lab_session import LabSession, WrongWork
     from rdmalab.classroom.playing import BrokenLab
@@ -41,191 +42,191 @@ def open_lab(talk: "Conversation", wish: Load, path: str, emit: "Emit") -> None:
 
     try:
         text = read(path)
-        work = talk.diary.path(wish.work, 1) if wish.work else ""
+        work = evaluation.log.path(request.work, 1) if request.work else ""
         given = read(work) if work else ""
-        vocabulary = talk.lab.session.vocabulary
-        lab = LabSession.begun(text, path, vocabulary, wish.student, given, work)
+        vocabulary = evaluation.lab.session.vocabulary
+        lab = LabSession.begun(text, path, vocabulary, request.student, given, work)
     except (FileError, BrokenLab, WrongWork) as error:
-        talk.report_error(str(error), emit)
+        evaluation.report_error(str(error))
         return
-    enter_lab(talk, lab, [(path, text), *([(work, given)] if given else [])], emit)
+    enter_lab(evaluation, lab, [(path, text), *([(work, given)] if given else [])])
 
 
-def enter_lab(
-    talk: "Conversation", lab: "LabSession", files: list[tuple[str, str]], emit: "Emit"
-) -> bool:
+def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str, str]]) -> bool:
     """Replace the world by that of a lab. files: path and text of those it was made of.
 
     Returns whether they are those of the session that is restored, if one is.
     """
     from rdmalab.classroom.lab_session import ANYONE
 
-    if wrong := "".join(filter(None, [talk.diary.loaded(*each) for each in files])):
-        talk.report_error(wrong, emit)
+    if wrong := "".join(filter(None, [evaluation.log.loaded(*each) for each in files])):
+        evaluation.report_error(wrong)
         return False
-    before = talk.exercise
+    before = evaluation.exercise
     if before is None or (before.lab.source.path, before.student) != (files[0][0], lab.student):
-        left_lab(talk, emit)
-    lab.session.default_node = talk.lab.session.default_node
-    talk.start_over(lab.session)
-    talk.exercise = lab
+        left_lab(evaluation)
+    lab.session.default_node = evaluation.lab.session.default_node
+    evaluation.conversation.start_over(lab.session)
+    evaluation.conversation.exercise = lab
     document = lab.lab.document
     student = f"  ({lab.student})" if lab.student != ANYONE else ""
-    talk.tell([plain(f"{document.title}{student}", TITLE)], emit)
-    about = [plain(text, PROSE) for text in paragraphs(document.about or "")]
-    talk.tell([] if _on_page(talk) else about, emit)
+    evaluation.tell([plain(f"{document.title}{student}", TITLE)])
+    evaluation.tell([] if _on_page(evaluation) else list(prose(document.about or "")))
     work = files[-1][0]
-    talk.tell([plain(f"{work}, line {foul}", WARN) for foul in lab.skipped], emit)
+    evaluation.tell([plain(f"{work}, line {foul}", WARN) for foul in lab.skipped])
     now = (
-        current_lines(lab, brief=_on_page(talk))
+        current_lines(lab, brief=_on_page(evaluation))
         if document.guided
         else task_lines(lab, lab.grade())
     )
-    talk.tell(list(now), emit)
+    evaluation.tell(list(now))
     words = "task · hint" if document.guided else "task · hint TASK · answer TASK TEXT · submit"
-    talk.tell([plain(words, DIM), *(plain(price, WARN) for price in lab.prices)], emit)
-    talk.judge(ok=True)
+    evaluation.tell([plain(words, DIM), *(plain(price, WARN) for price in lab.prices)])
+    evaluation.judge(ok=True)
     return True
 
 
-def left_lab(talk: "Conversation", emit: "Emit") -> None:
+def left_lab(evaluation: "Evaluation") -> None:
     """Say that the work in a lab that is open stays, before another world takes its place."""
     from rdmalab.scenario.files import short_name
 
-    if talk.exercise is not None and talk.exercise.autosave is not None:
-        name = short_name(talk.exercise.lab.source.path)
+    lab = evaluation.exercise
+    if lab is not None and lab.autosave is not None:
+        name = short_name(lab.lab.source.path)
         back = TOUR if name == TOUR else "lab"
-        talk.tell([plain(f"Your work in {name} is kept: {back} returns to it.", DIM)], emit)
+        evaluation.tell([plain(f"Your work in {name} is kept: {back} returns to it.", DIM)])
 
 
-def _on_page(talk: "Conversation") -> bool:
+def _on_page(evaluation: "Evaluation") -> bool:
     """Whether a page beside the prompt shows what the tasks ask."""
-    return talk.voice.notes_beside >= NOTE_PAGE
+    return evaluation.output.notes_beside >= NOTE_PAGE
 
 
-async def _task(talk: "Conversation", wish: TaskList, emit: "Emit", _pause: "Pause") -> None:
-    if talk.exercise is None and talk.lesson is not None:
+async def _task(evaluation: "Evaluation", request: TaskList) -> None:
+    if evaluation.exercise is None and evaluation.lesson is not None:
         from rdmalab.shell.lesson import read_so_far
 
-        runner = talk.lesson.runner
+        runner = evaluation.lesson.runner
         place = f"  {runner.position} of {len(runner.scenario.steps)}"
         title: Line = [(TITLE, shown(runner.scenario.title)), (DIM, place)]
-        talk.tell([title, *read_so_far(runner)[0]], emit)
+        evaluation.tell([title, *read_so_far(runner)[0]])
         return
-    if (lab := _opened(talk, emit)) is None:
+    if (lab := _opened(evaluation)) is None:
         return
     grade = lab.grade()
-    if not wish.name:
-        talk.tell(list(task_lines(lab, grade)), emit)
-    elif (task := _named(talk, lab, wish.name, emit)) is not None:
-        talk.tell(list(task_page(lab, task)), emit)
+    if not request.name:
+        evaluation.tell(list(task_lines(lab, grade)))
+    elif (task := _named(evaluation, lab, request.name)) is not None:
+        evaluation.tell(list(task_page(lab, task)))
 
 
-def _opened(talk: "Conversation", emit: "Emit") -> "LabSession | None":
-    if talk.exercise is None:
-        talk.report_error(_NO_LAB, emit)
-    return talk.exercise
+def _opened(evaluation: "Evaluation") -> "LabSession | None":
+    if evaluation.exercise is None:
+        evaluation.report_error(_NO_LAB)
+    return evaluation.exercise
 
 
 # --------------------------------------------------------------------------- hints and answers
-async def _hint(talk: "Conversation", wish: TakeHint, emit: "Emit", _pause: "Pause") -> None:
-    if (lab := _opened(talk, emit)) is None:
+async def _hint(evaluation: "Evaluation", request: TakeHint) -> None:
+    if (lab := _opened(evaluation)) is None:
         return
-    if not wish.task and lab.open_task is None:
-        talk.tell([plain("all tasks are done", GOOD)], emit)
+    if not request.task and lab.open_task is None:
+        evaluation.tell([plain("all tasks are done", GOOD)])
         return
-    task = _named(talk, lab, wish.task, emit) if wish.task else lab.open_task
+    task = _named(evaluation, lab, request.task) if request.task else lab.open_task
     if task is not None:
-        talk.tell(list(hint_lines(lab, task, sure=wish.sure)), emit)
+        evaluation.tell(list(hint_lines(lab, task, sure=request.sure)))
 
 
-def _named(talk: "Conversation", lab: "LabSession", name: str, emit: "Emit") -> "Task | None":
+def _named(evaluation: "Evaluation", lab: "LabSession", name: str) -> "Task | None":
     from rdmalab.classroom.lab_session import WrongTask
 
     try:
         return lab.task(name)
     except WrongTask as wrong:
-        talk.report_error(str(wrong), emit)
+        evaluation.report_error(str(wrong))
         return None
 
 
-async def _answer(talk: "Conversation", wish: GiveAnswer, emit: "Emit", _pause: "Pause") -> None:
+async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
     from rdmalab.classroom.lab_session import WrongTask
 
-    if (lab := _opened(talk, emit)) is None:
+    if (lab := _opened(evaluation)) is None:
         return
     ids, question = {each.id for each in lab.lab.document.tasks}, lab.open_question
-    name, text = wish.task, wish.text
+    name, text = request.task, request.text
     if name in ids and not text:
-        talk.report_error(f"answer {name}: write the answer after the name of the task", emit)
+        evaluation.report_error(f"answer {name}: write the answer after the name of the task")
         return
     if name not in ids and question is not None:
         name, text = question.id, f"{name} {text}".strip()
     elif name not in ids and not text:
-        talk.report_error("no question is open: task lists the tasks", emit)
+        evaluation.report_error("no question is open: task lists the tasks")
         return
     try:
         lab.answer(name, text)
     except WrongTask as wrong:
-        talk.report_error(str(wrong), emit)
+        evaluation.report_error(str(wrong))
         return
-    talk.tell(list(answer_lines(lab, name)), emit)
+    evaluation.tell(list(answer_lines(lab, name)))
 
 
-async def _submit(talk: "Conversation", wish: Submit, emit: "Emit", _pause: "Pause") -> None:
+async def _submit(evaluation: "Evaluation", request: Submit) -> None:
     from rdmalab.classroom import submission
 
-    if (lab := _opened(talk, emit)) is None:
+    if (lab := _opened(evaluation)) is None:
         return
-    talk.tell(list(task_lines(lab, lab.grade())), emit)
+    evaluation.tell(list(task_lines(lab, lab.grade())))
     work = lab.submission()
-    if not wish.file:
+    if not request.file:
         word = submission.word_of(work)
-        copied = f"{talk.copy(word)}. " if talk.copy is not None else ""
+        copy = evaluation.conversation.copy
+        copied = f"{copy(word)}. " if copy is not None else ""
         said = f"{copied}Hand in this word; submit FILE writes a file instead."
-        talk.tell([plain(said, GOOD)], emit)
-        emit([("", word)])
+        evaluation.tell([plain(said, GOOD)])
+        evaluation.emit([("", word)])
     else:
-        named = wish.file if "." in wish.file else f"{wish.file}.yaml"
+        named = request.file if "." in request.file else f"{request.file}.yaml"
         text = submission.written(work)
-        if not _written(talk, named, text, "submission", submission.is_one, emit):
+        if not _written(evaluation, named, text, "submission", submission.is_one):
             return
-        talk.tell([plain(f"{named}: hand in this file", GOOD)], emit)
+        evaluation.tell([plain(f"{named}: hand in this file", GOOD)])
 
 
 def _written(
-    talk: "Conversation", file: str, text: str, kind: str, may_replace: disk.Recognise,
-    emit: "Emit",
+    evaluation: "Evaluation", file: str, text: str, kind: str, may_replace: disk.Recognise,
 ) -> bool:  # fmt: skip
     """Write a file; whether that was possible. A file of another kind is not replaced."""
     try:
         disk.write(file, text.encode(), may_replace)
     except disk.FileExistsAsOther:
-        talk.report_error(f"{file} exists and is no {kind}; choose another name", emit)
+        evaluation.report_error(f"{file} exists and is no {kind}; choose another name")
         return False
     except (OSError, ValueError) as wrong:
         why = getattr(wrong, "strerror", None) or "no such path"
-        talk.report_error(f"{file} cannot be written: {why}", emit)
+        evaluation.report_error(f"{file} cannot be written: {why}")
         return False
     return True
 
 
-async def _make(talk: "Conversation", wish: MakeLab, emit: "Emit", _pause: "Pause") -> None:
+async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
     from rdmalab.classroom.session_lab import NoLab, lab_of
     from rdmalab.scenario.files import LAB_SUFFIX
     from rdmalab.scenario.loader import FileError, loads
 
-    name = Path(wish.file).name.removesuffix(LAB_SUFFIX)
+    name = Path(request.file).name.removesuffix(LAB_SUFFIX)
     try:
-        text = lab_of(loads(wish.session, wish.file, talk.lab.session.vocabulary), name)
+        text = lab_of(loads(request.session, request.file, evaluation.lab.session.vocabulary), name)
     except (FileError, NoLab) as wrong:
-        talk.report_error(f"{wish.file}: {wrong}", emit)
+        evaluation.report_error(f"{request.file}: {wrong}")
         return
-    if _written(talk, wish.file, text, "lab", lambda there: b"kind: lab" in there, emit):
-        talk.tell([plain(f"{wish.file}: edit it, then: rdmalab lab check {wish.file}", GOOD)], emit)
+    if _written(evaluation, request.file, text, "lab", lambda there: b"kind: lab" in there):
+        evaluation.tell(
+            [plain(f"{request.file}: edit it, then: rdmalab lab check {request.file}", GOOD)]
+        )
 
 
-LAB_WISHES: dict[type, LabHandler] = {
+LAB_HANDLERS: dict[type, LabHandler] = {
     MakeLab: _make,
     TaskList: _task,
     TakeHint: _hint,
@@ -235,29 +236,23 @@ LAB_WISHES: dict[type, LabHandler] = {
 """What each request of the words of a lab does."""
 
 
-async def in_lab(talk: "Conversation", line: str, emit: "Emit", pause: "Pause") -> int:
-    """Evaluate a line as far as the rules of an open lab allow it, and keep it for the submission.
-
-    Returns how many of its commands ran or failed.
-    """
-    line = short_answer(talk, line)
-    lab, session = talk.exercise, talk.lab.session
+async def in_lab(evaluation: "Evaluation", line: str) -> None:
+    """Evaluate a line as far as the rules of an open lab allow it; keep it for the submission."""
+    line = short_answer(evaluation, line)
+    lab, session = evaluation.exercise, evaluation.lab.session
     if lab is not None and session is lab.session:
         if foul := lab.refusal(session, line) or lab.refusal_at_limit(line):
-            talk.report_error(foul, emit)
-            return 0
-        talk.follow = lab.follow
-    try:
-        commands = await talk.carry_out(line, emit, pause)
-    finally:
-        talk.follow = None
-    if lab is not None and talk.exercise is lab:
+            evaluation.report_error(foul)
+            return
+        evaluation.follow = lab.follow
+    await evaluation.carry_out(line)
+    if lab is not None and evaluation.exercise is lab:
         before = lab.latest
         lab.keep(session, line)
-        if talk.lab.session is lab.session:
+        if evaluation.lab.session is lab.session:
             if lab.lab.document.guided:
-                talk.tell(list(progress(lab, before, brief=_on_page(talk))), emit)
-            talk.tell(list(after_line(lab)), emit)
+                evaluation.tell(list(progress(lab, before, brief=_on_page(evaluation))))
+            evaluation.tell(list(after_line(lab)))
         if lab.is_done:
             from rdmalab.classroom.progress import mark_done
             from rdmalab.scenario.files import short_name
@@ -265,24 +260,23 @@ async def in_lab(talk: "Conversation", line: str, emit: "Emit", pause: "Pause") 
             mark_done(short_name(lab.lab.source.path))
         if lab.autosave is not None and (wrong := lab.autosave()):
             lab.autosave = None
-            talk.tell([plain(wrong, WARN)], emit)
-    return commands
+            evaluation.tell([plain(wrong, WARN)])
 
 
-def short_answer(talk: "Conversation", line: str) -> str:
+def short_answer(evaluation: "Evaluation", line: str) -> str:
     """The command of a letter or number that answers the open question; any other line as it is."""
     word = line.strip().lower().rstrip(")")
     if len(word) != 1 or not word.isalnum():
         return line
-    if talk.exercise is not None:
+    if evaluation.exercise is not None:
         from rdmalab.classroom.lab_session import letters
 
-        task = talk.exercise.open_question
+        task = evaluation.exercise.open_question
         offered, name = ("", "") if task is None else (letters(task), f"{task.id} ")
-    elif talk.lesson is not None:
+    elif evaluation.lesson is not None:
         from rdmalab.scenario.reading import open_letters
 
-        offered, name = open_letters(talk.lesson.runner), ""
+        offered, name = open_letters(evaluation.lesson.runner), ""
     else:
         return line
     return f"answer {name}{word}" if word in offered or word in _DIGITS[: len(offered)] else line

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from rdmalab.classroom.model import Task
 
 TITLE = "class:title"
+ALL_DONE = "All tasks are done: submit hands in the work."
+_ROW = 70  # columns of the answers of a question that share a row
 _HOW = {"✓": GOOD, "✗": WARN, "●": TITLE, "·": DIM, "?": DIM}
+
+
+def prose(text: str, margin: str = "") -> Iterator[Line]:
+    """The paragraphs of a text; a line to type, which is indented, hangs where it is folded."""
+    for line in paragraphs(text):
+        yield plain(f"{margin}{line}", "" if line.startswith(" ") else PROSE)
 
 
 # --------------------------------------------------------------------------- how much is done
@@ -85,13 +93,15 @@ def task_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
     hidden = grade.of - public_points(lab)
     more = f", {hidden} hidden are judged by the instructor" if hidden else ""
     yield plain(f"{grade.lab}  {standing(lab)} points{more}", TITLE)
+    current = lab.open_task
     for task, result in zip(lab.lab.document.tasks, grade.results, strict=False):
         yield _row(lab, task, result)
-        if not task.is_asked and task is not lab.open_task and sign_of(lab, task) == "✗":
+        is_aside = not task.is_asked and task is not current
+        if is_aside and lab.work.commands and sign_of(lab, task) == "✗":
             yield from _told(result)
     for foul in grade.foul:
         yield plain(f"line {foul.line} does not count: {foul.why}", WARN)
-    if (current := lab.open_task) is not None:
+    if current is not None:
         yield plain(f"now  {current.id}", TITLE)
         yield from asked_lines(current)
         yield from _missing(lab, current, next(r for r in grade.results if r.id == current.id))
@@ -156,8 +166,7 @@ def task_page(lab: "LabSession", task: "Task") -> Iterator[Line]:
         yield plain(f"  your answer: {lab.answers[task.id]}", DIM)
         yield from () if result.passed else wrong_answer(result)
     for goal in task.goal or ():
-        unmet = any(wrong.startswith(goal.question) or f" {goal.question}" in wrong
-                    for wrong in result.wrong)  # fmt: skip
+        unmet = result.lacks(goal.question)
         if result.passed or (result.wrong and not unmet):
             yield plain(f"  met: {_goal(goal.kind, goal.question)}", GOOD)
     yield from _missing(lab, task, result)
@@ -224,12 +233,13 @@ def progress(lab: "LabSession", before: "Grade", *, brief: bool) -> Iterator[Lin
         return
     result, old = (next(each for each in grade.results if each.id == task.id)
                    for grade in (lab.latest, before))  # fmt: skip
-    is_half = 0 < len(result.wrong) < len(task.goal) and len(result.wrong) < len(old.wrong)
-    if is_half and not any(wrong.startswith(("never ", "always ")) for wrong in result.wrong):
+    is_half = 0 < len(result.wrong) < len(task.goal)
+    is_late = any(wrong.startswith(("never ", "always ")) for wrong in result.wrong)
+    if is_half and not is_late and len(result.wrong) < len(old.wrong):
         left = ", ".join(wrong.partition(": ")[0].removeprefix("ever ") for wrong in result.wrong)
         done = len(task.goal) - len(result.wrong)
         yield plain(f"{done} of {len(task.goal)} done; left: {left}", GOOD)
-    elif result.wrong and task.otherwise:
+    elif result.wrong and task.otherwise and (is_late or not is_half):
         yield plain(f"→ {_help(result)}", WARN)
 
 
@@ -245,19 +255,23 @@ def current_lines(lab: "LabSession", *, brief: bool) -> Iterator[Line]:
 
 def _after(lab: "LabSession") -> Iterator[Line]:
     yield plain("All tasks are done.", TITLE)
-    yield from (plain(text, PROSE) for text in paragraphs(lab.lab.document.after or ""))
+    yield from prose(lab.lab.document.after or "")
 
 
 # --------------------------------------------------------------------------- after a line
 def after_line(lab: "LabSession") -> Iterator[Line]:
     """Goals that a line has turned, the lab's words for what went wrong, and the way back."""
+    failed = lab.new_errors()
     if not lab.lab.document.guided:
-        lab.refresh()
-        for name, met in lab.turned(lab.session):
+        turned = lab.turned(lab.session)
+        lab.refresh(at_once=bool(turned or failed))
+        for name, met in turned:
             yield plain(f"{'met' if met else 'not met any more'}  {name}", GOOD if met else WARN)
+        if turned and lab.is_done:
+            yield plain(ALL_DONE, GOOD)
     if told := lab.new_cause():
         yield plain(f"→ {' '.join(told.split())}", WARN)
-    if failed := lab.new_errors():
+    if failed:
         names = " and ".join(failed)
         are = "are" if len(failed) > 1 else "is"
         back = f"goto {lab.work.newest[0].start.event}" if lab.work.newest else "back"
@@ -273,11 +287,12 @@ def wrong_answer(result: "Result") -> Iterator[Line]:
 
 def asked_lines(task: "Task") -> Iterator[Line]:
     """The question of a task, the answers that are offered with their letters, how to answer."""
-    yield from (plain(f"  {text}", PROSE) for text in paragraphs(task.ask or ""))
+    yield from prose(task.ask or "", "  ")
     from rdmalab.scenario.reading import LETTERS
 
-    for letter, choice in zip(LETTERS, task.choice or (), strict=False):
-        yield plain(f"  {letter}) {choice.text}")
+    offered = [f"{a}) {each.text}" for a, each in zip(LETTERS, task.choice or (), strict=False)]
+    row = "   ".join(offered)
+    yield from (plain(f"  {text}") for text in ([row] if 0 < len(row) <= _ROW else offered))
     if task.is_asked:
         yield plain(f"  {how_to_answer(task)}", DIM)
 
@@ -297,8 +312,10 @@ def hint_lines(lab: "LabSession", task: "Task", *, sure: bool) -> Iterator[Line]
     """The next hint of a task, which is taken then. sure: also one that costs points."""
     number = lab.next_hint(task)
     if not number:
-        text = "all hints were given" if task.hints else "this task has no hints"
+        text = "all hints were given; the last one:" if task.hints else "this task has no hints"
         yield plain(f"{task.id}: {text}", DIM)
+        for hint in task.hints[-1:]:
+            yield from prose(hint.text)
         return
     hint = task.hints[number - 1]
     if hint.cost and not sure:
@@ -306,4 +323,4 @@ def hint_lines(lab: "LabSession", task: "Task", *, sure: bool) -> Iterator[Line]
         yield plain(f"the next hint costs {cost}: hint {task.id} yes", WARN)
         return
     lab.take_hint(task.id)
-    yield from (plain(text, PROSE) for text in paragraphs(hint.text))
+    yield from prose(hint.text)

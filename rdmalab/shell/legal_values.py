@@ -1,22 +1,139 @@
-"""Values that fit at the cursor, by the kind of the argument."""
+"""Values that fit at the cursor, by the kind of the argument; files and expressions, too."""
 
+import enum
 import re
+import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from rdmalab.command import Noun, Thing, kinds
+from rdmalab.command import NotUnderstood, Noun, Thing, kinds
 from rdmalab.grammar.enum_words import legal_words
+from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.keys import Slot
+from rdmalab.grammar.nodes import SINCE
 from rdmalab.guide.entry import PREFIX
 from rdmalab.guide.manual import titles
+from rdmalab.session.checkpoints import BEGINNING
 from rdmalab.session.history import History
+from rdmalab.session.session import Session
 from rdmalab.shell import completion_context
 from rdmalab.shell.completion_context import Choice, CompletionContext
 from rdmalab.shell.legal_arguments import can_be_meant, legal_members, recommended
-from rdmalab.shell.query_completion import question_choices
-from rdmalab.shell.scenario_files import lesson_names, scenario_files
 from rdmalab.views import fmt
 from rdmalab.views.memory import with_key
+from rdmalab.views.query_fields import continuations, fields, parts_of_hint, type_word
+from rdmalab.views.query_types import filters_of
+
+SUFFIX = ".rdmalab.yaml"
+_MOST_FILES = 200
+_DEEPEST = 4
+_KEPT_S = 5
+
+
+def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
+    """(path, title) of the scenarios below a directory, the current one if none is given."""
+    base = root or Path()
+    found = sorted(
+        path for depth in range(_DEEPEST) for path in base.glob("*/" * depth + f"*{SUFFIX}")
+    )
+    for path in found[:_MOST_FILES]:
+        yield path.relative_to(base).as_posix(), _title(path)
+
+
+def lesson_names() -> Iterator[tuple[str, str]]:
+    """(short name, title) of the installed lessons and labs, as `load` takes them.
+
+    They are read every few seconds, not for each key that is typed: that takes 15 ms.
+    """
+    from rdmalab.scenario.files import lessons_folder
+
+    yield from _titles(lessons_folder(), int(time.monotonic() // _KEPT_S)).items()
+
+
+@lru_cache(maxsize=1)
+def _titles(_folder: Path, _period: int) -> dict[str, str]:
+    from rdmalab.scenario.lessons import titles
+
+    return titles()
+
+
+def _title(path: Path) -> str:
+    from rdmalab.scenario.lessons import listed
+
+    lesson = listed(str(path))
+    return lesson.title if lesson is not None else ""
+
+
+_MOST = 60
+_CALL = re.compile(r"([A-Za-z_][\w.]*)\(([^()]*)\Z")
+_COMPARED = re.compile(r"([A-Za-z_][\w.\[\]]*)\s*[=!]=\s*\Z")
+
+
+def question_choices(session: Session, before: str, partial: str) -> list[tuple[str, str]]:
+    """The candidates at the cursor, each with its description."""
+    typed = before.removesuffix(partial)
+    if (call := _CALL.search(typed)) is not None and (filters := filters_of(call[1])):
+        return _filter_choices(session, filters, call[2].rpartition(",")[2])
+    compared = _COMPARED.search(typed)
+    if compared is not None and (members := _members(session, compared[1])):
+        return [(member, "") for member in members]
+    own = f"{session.default_node}."
+    paths = continuations(session.names, partial)
+    if partial and partial.partition(".")[0] not in session.world.nodes:
+        paths += [path.removeprefix(own) for path in continuations(session.names, own + partial)]
+    unique = list(dict.fromkeys(paths))[:_MOST]
+    sentences = {row.path: row.sentence for row in fields()}
+    return [(path, sentences.get(sample(session, path), "")) for path in unique]
+
+
+def _filter_choices(
+    session: Session, filters: dict[str, object], typed: str
+) -> list[tuple[str, str]]:
+    """Inside the parentheses of a count: the keys, after a key its words."""
+    key = re.fullmatch(r"\s*(\w+)\s*!?=\s*", typed)
+    if key is None:
+        since = [(f"{SINCE}=", "only what came after a checkpoint, an event or a time")]
+        return [*((f"{name}=", type_word(hint)) for name, hint in filters.items()), *since]
+    if key[1] == SINCE:
+        return [(f"@{mark}", "") for mark in dict.fromkeys([*session.checkpoints, BEGINNING])]
+    if key[1] in ("from", "to", "source", "target", "node"):
+        return [(node, "") for node in session.world.nodes]
+    return [(word, "") for hint in parts_of_hint(filters.get(key[1])) for word in _words_of(hint)]
+
+
+def _words_of(hint: object) -> list[str]:
+    """The names of an enum; [] for another type."""
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return list(hint.__members__)
+    return []
+
+
+def sentence(session: Session, path: str) -> str:
+    """The value of a path as text; empty if it has none."""
+    wanted = sample(session, path)
+    return next((row.sentence for row in fields() if row.path == wanted), "")
+
+
+def sample(session: Session, path: str) -> str:
+    """The path as the list of fields has it, about A's first object of the kind."""
+    for start in (path, f"{session.default_node}.{path}"):
+        node, _, rest = start.partition(".")
+        name, dot, field = rest.partition(".")
+        thing = session.names.find(f"{node}.{name}")
+        if thing is not None and thing.noun is not Noun.NODE:
+            return f"A.{thing.noun}0{dot}{field}"
+    return path
+
+
+def _members(session: Session, path: str) -> list[str]:
+    """The names of the enum that a path's value belongs to."""
+    try:
+        value = session.ask(parse_expression(path, session.default_node).node)
+    except NotUnderstood:
+        return []
+    return list(type(value).__members__) if isinstance(value, enum.Enum) else []
 
 
 def values_of_slot(here: CompletionContext, slot: Slot) -> Iterator[Choice]:

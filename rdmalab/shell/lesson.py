@@ -1,6 +1,6 @@
 """Step through a scenario at a prompt: print its notes, run its lines, stop at each note."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,8 +17,8 @@ from rdmalab.views import fmt
 if TYPE_CHECKING:
     from rdmalab.scenario.planned_step import PlannedStep
     from rdmalab.scenario.runner import Runner
+    from rdmalab.shell.evaluation import Evaluation
 
-Drive = Callable[[Reply], Awaitable[None]]
 TITLE = "class:title"
 
 
@@ -31,14 +31,11 @@ class BranchMoment(NamedTuple):
 
 
 class Lesson:
-    """One run through a scenario. stood: the moment at which its last step ended.
+    """One run through a scenario. stood: the moment at which its last step ended."""
 
-    drive: runs the travel of a reply to its end.
-    """
-
-    def __init__(self, runner: "Runner", voice: OutputFormat) -> None:
+    def __init__(self, runner: "Runner", output: OutputFormat) -> None:
         self.runner = runner
-        self.voice = voice
+        self.output = output
         self.stood = self._stand
 
     @property
@@ -69,81 +66,60 @@ class Lesson:
         where += f", on {then.branch}" if now.branch != then.branch else ""
         return [plain(f"back to the last step of the scenario: {where}", DIM)]
 
-    async def begin(self, drive: Drive) -> AsyncIterator[Line]:
+    async def begin(self, evaluation: "Evaluation") -> None:
         """Print the title and run the setup."""
         scenario = self.runner.scenario
-        yield plain(scenario.title, TITLE)
         about = [plain(text, PROSE) for text in paragraphs(scenario.document.about or "")]
-        for line in () if self.voice.is_beside(about) else about:
-            yield line
-        async for line in self._setup(drive):
-            yield line
-        for line in self._coming():
-            yield line
-
-    async def _setup(self, drive: Drive) -> AsyncIterator[Line]:
+        is_beside = self.output.is_beside(about)
+        evaluation.tell([plain(scenario.title, TITLE), *([] if is_beside else about)])
         while (step := self.runner.coming) is not None and not step.is_stop:
             if step.line:
-                yield plain(f"= {step.line}", DIM)
-            async for reply in self._replies(drive):
-                if reply.failed:
-                    for line in say(self.voice, reply):
-                        yield line
-            for line in self._judged():
-                yield line
+                evaluation.tell([plain(f"= {step.line}", DIM)])
+            await self._run(evaluation, only_failed=True)
+        evaluation.tell(self._coming())
 
-    async def advance(self, drive: Drive) -> AsyncIterator[Line]:
+    async def advance(self, evaluation: "Evaluation") -> None:
         """Run to the next stop, print the lines and the replies; then what stands there to read."""
-        for line in self._return():
-            yield line
+        evaluation.tell(self._return())
         first = self.runner.position
         while (step := self.runner.coming) is not None:
             if step.is_stop and self.runner.position > first:
                 break
-            async for line in self._run(step, drive):
-                yield line
-        for line in self._coming():
-            yield line
+            evaluation.tell(self._ran(step))
+            await self._run(evaluation)
+        evaluation.tell(self._coming())
 
-    async def _run(self, step: "PlannedStep", drive: Drive) -> AsyncIterator[Line]:
-        for line in self._ran(step):
-            yield line
-        async for reply in self._replies(drive):
-            for line in say(self.voice, reply):
-                yield line
-        for line in self._judged():
-            yield line
+    async def _run(self, evaluation: "Evaluation", *, only_failed: bool = False) -> None:
+        """Run one step, print its replies (or those that failed) and its expectations."""
+        async for reply in self._replies(evaluation):
+            if reply.failed or not only_failed:
+                evaluation.tell(list(say(self.output, reply)))
+        evaluation.tell(self._judged())
 
     def _ran(self, step: "PlannedStep") -> list[Line]:
         """The line of a step, or the answer that it reveals."""
         if step.step.reveal is not None:
-            is_on_page = self.voice.notes_beside >= NOTE_PAGE
+            is_on_page = self.output.notes_beside >= NOTE_PAGE
             return [] if is_on_page else answered(step.step.reveal)
         return [[(DIM, "> "), ("", step.line)]] if step.line else []
 
-    async def through(
-        self, drive: Drive, pause: Callable[[], Awaitable[None]], stopping: Callable[[], bool]
-    ) -> list[Line]:
-        """Run to the end without output, unless stopped between two steps; returns a summary."""
+    async def through(self, evaluation: "Evaluation") -> None:
+        """Run to the end, unless stopped between two steps; print a summary only."""
         runner = self.runner
-        while runner.coming is not None and not stopping():
-            async for _reply in self._replies(drive):
+        while runner.coming is not None and not evaluation.stop.requested:
+            async for _reply in self._replies(evaluation):
                 pass
-            await pause()
-        if not runner.ok:
-            return self._judged()
-        world, total = self.session.world, len(runner.scenario.steps)
-        steps = f"{total} steps" if runner.over else f"stopped after {runner.position} of {total}"
-        return [
-            plain(
-                f"{steps}; it is {fmt.clock(world.now_ns)}, {fmt.event(world.event)}",
-                GOOD,
-            )
-        ]
+            await evaluation.pause()
+        evaluation.tell([self._summary()] if runner.ok else self._judged())
 
-    async def _replies(self, drive: Drive) -> AsyncIterator[Reply]:
+    def _summary(self) -> Line:
+        runner, world, total = self.runner, self.session.world, len(self.runner.scenario.steps)
+        steps = f"{total} steps" if runner.over else f"stopped after {runner.position} of {total}"
+        return plain(f"{steps}; it is {fmt.clock(world.now_ns)}, {fmt.event(world.event)}", GOOD)
+
+    async def _replies(self, evaluation: "Evaluation") -> AsyncIterator[Reply]:
         for reply in self.runner.replies():
-            await drive(reply)
+            await evaluation.drive(reply)
             yield reply
         self.stood = self._stand
 
@@ -159,7 +135,7 @@ class Lesson:
         """The note, the question or the headline before what `next` runs, and how to go on."""
         step = self.runner.coming
         read = [] if step is None else asked(step)
-        return [*([] if self.voice.is_beside(read) else read), *self._outlook()]
+        return [*([] if self.output.is_beside(read) else read), *self._outlook()]
 
     def _outlook(self) -> list[Line]:
         """How to go on; nothing where another part of the screen says so."""
@@ -170,7 +146,7 @@ class Lesson:
         if not runner.ok:
             return [plain(f"{done}/{total}  the scenario stops here: an expectation failed", WARN)]
         if not runner.over:
-            if self.voice.notes_beside:
+            if self.output.notes_beside:
                 return []
             asks = runner.coming is not None and runner.coming.step.predict is not None
             does = "continues, and answers the question" if asks else "continues"
@@ -180,7 +156,7 @@ class Lesson:
                 how = f"next: {does}"
             return [plain(f"{done}/{total}  {how}; any other command works too", DIM)]
         end = plain(f"{done}/{total}  end of the lesson; the session stays open", DIM)
-        following = "" if self.voice.notes_beside else following_lesson(runner.scenario.path)
+        following = "" if self.output.notes_beside else following_lesson(runner.scenario.path)
         if not following:
             return [end]
         return [plain(f"the next lesson: load {following}   all lessons: lessons", DIM), end]

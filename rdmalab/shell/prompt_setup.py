@@ -10,6 +10,7 @@ from prompt_toolkit.lexers import PygmentsLexer
 
 from rdmalab import disk
 from rdmalab.lab import Lab
+from rdmalab.recovery.user_paths import state_path
 from rdmalab.shell.colour import RdmalabLexer
 from rdmalab.shell.completion import LabCompleter
 from rdmalab.shell.prompt import make_prompt
@@ -17,7 +18,6 @@ from rdmalab.shell.reply_text import next_thing
 from rdmalab.shell.signature import signature
 from rdmalab.shell.styles import look
 from rdmalab.views import fmt
-from rdmalab.workbench.user_paths import state_path
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.recovered_sessions import offer
+from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of
 from rdmalab.shell import kept_labs
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts, leaving, until_left
@@ -17,8 +19,6 @@ from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, harmless_line, indented, text_of
 from rdmalab.version import VERSION
 from rdmalab.workbench import settings
-from rdmalab.workbench.recovered_sessions import offer
-from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -93,24 +93,24 @@ async def _prompting(lab: Lab) -> int:
 
     style = look()
     chosen = settings.read()
-    voice = OutputFormat(lab.session, ascii=_in_ascii(chosen))
-    diary = WriteAheadLog(head_of(lab.session))
-    talk = Conversation(lab, voice, diary)
-    session = ask_session(lab, history=kept_history(diary.report))
+    output = OutputFormat(lab.session, ascii=_in_ascii(chosen))
+    log = WriteAheadLog(head_of(lab.session))
+    conversation = Conversation(lab, output, log)
+    session = ask_session(lab, history=kept_history(log.report))
 
     def emit(line: "StyleAndTextTuples | Line") -> None:
         row = indented(harmless_line((part[0], part[1]) for part in line), INDENT)
         print_formatted_text(FormattedText(row), style=style, output=session.output)
 
     async def evaluate(text: str) -> bool:
-        voice.width = _width(session.output.get_size().columns - len(INDENT))
-        with interrupts(talk.stop):
-            return await talk.evaluate(text, emit, pause)
+        output.width = _width(session.output.get_size().columns - len(INDENT))
+        with interrupts(conversation.stop):
+            return await conversation.evaluate(text, emit, pause)
 
     for line in filter(None, (*chosen.wrong, *GREETING, offer(), kept_labs.offer())):
         print_formatted_text(FormattedText([("class:dim", line)]), style=style)
     await converse(session, evaluate, emit)
-    diary.leave()
+    log.leave()
     return 0
 
 
@@ -119,30 +119,30 @@ def _plainly(lab: Lab) -> int:
     """A prompt without redrawing and colours, for screen readers and dumb terminals."""
     _edit_lines()
     chosen = settings.read()
-    voice = OutputFormat(lab.session, plain=True, ascii=_in_ascii(chosen))
-    diary = WriteAheadLog(head_of(lab.session))
-    talk = Conversation(lab, voice, diary)
+    output = OutputFormat(lab.session, plain=True, ascii=_in_ascii(chosen))
+    log = WriteAheadLog(head_of(lab.session))
+    conversation = Conversation(lab, output, log)
     for line in filter(None, (*chosen.wrong, GREETING[0], _PLAIN, offer(), kept_labs.offer())):
         _print(line)
-    _ask_on(talk)
-    diary.leave()
+    _ask_on(conversation)
+    log.leave()
     return 0
 
 
-def _ask_on(talk: Conversation) -> None:
+def _ask_on(conversation: Conversation) -> None:
     """Read and evaluate lines until `quit` or ^D."""
     while True:
         try:
-            text = input(f"{talk.lab.session.default_node}> ")
+            text = input(f"{conversation.lab.session.default_node}> ")
         except KeyboardInterrupt:
             _print("^C clears the line; ^D on an empty line exits.")
             continue
         except EOFError:
             _print("")
             return
-        talk.voice.width = _width(shutil.get_terminal_size().columns)
-        with interrupts(talk.stop):
-            if not asyncio.run(talk.evaluate(text, _print_line, pause)):
+        conversation.output.width = _width(shutil.get_terminal_size().columns)
+        with interrupts(conversation.stop):
+            if not asyncio.run(conversation.evaluate(text, _print_line, pause)):
                 return
 
 

@@ -4,6 +4,8 @@ Results go to standard output, errors with the place of the line to standard err
 """
 
 import asyncio
+import dataclasses
+import enum
 import errno
 import json
 import sys
@@ -11,16 +13,139 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TextIO
 
 from rdmalab import disk
+from rdmalab.command import Thing
+from rdmalab.doctor.answers import Answer
 from rdmalab.grammar.line import commands_in, commands_of
 from rdmalab.lab import Lab
-from rdmalab.session.lines import Reply
+from rdmalab.session.lines import Reply, Script
+from rdmalab.session.run_control import RunControl
+from rdmalab.session.session import Session
 from rdmalab.shell.conversation import Conversation
+from rdmalab.shell.error_text import place_of
+from rdmalab.shell.evaluation import Evaluation, LineEnd
 from rdmalab.shell.interrupt import interrupts
-from rdmalab.shell.json_document import LineReport, document
-from rdmalab.shell.line_end import LineEnd
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import Line, harmless_line, text_of
+from rdmalab.spec.rules import errno_name
+from rdmalab.workbench.show import Leave
+from rdmalab.workbench.view_requests import View
+
+SCHEMA_VERSION = 1
+_DEEPEST = 12
+
+
+@dataclasses.dataclass(slots=True)
+class LineReport:
+    """A reply with its context, as the document shows it.
+
+    session: the one that replied. at_ns: virtual time afterwards. line_number: from 1. warnings:
+    deviations between devices and documents. lines: printed while a scenario or a kept session
+    was opened or continued; the reason, if it is_refused.
+    """
+
+    reply: Reply
+    session: Session
+    at_ns: int
+    line_number: int
+    warnings: list[str]
+    lines: list[str] = dataclasses.field(default_factory=list)
+    is_refused: bool = False
+
+
+def document(reports: list[LineReport]) -> dict[str, object]:
+    """The whole document."""
+    return {"version": SCHEMA_VERSION, "replies": [_reply(item) for item in reports]}
+
+
+def _reply(report: LineReport) -> dict[str, object]:
+    reply, error = report.reply, _error(report.reply)
+    refused = report.is_refused and error is None
+    if refused:
+        error = _fault("not understood", "\n".join(report.lines), 1, "", None)
+    return {
+        "line": reply.text,
+        "line_number": report.line_number,
+        "depth": reply.depth,
+        "event": reply.event,
+        "at_ns": report.at_ns,
+        "value": plain_value(report.session, reply.value),
+        "said": [] if refused else report.lines,
+        "errno": None if reply.refusal is None else errno_name(reply.refusal.errno),
+        "error": error,
+        "warnings": report.warnings,
+    }
+
+
+def _error(reply: Reply) -> dict[str, object] | None:
+    """column: place of the fault in `line`, from 1. rule: name of the violated rule."""
+    if reply.bug:
+        return _fault("bug", reply.bug, 1, "", None)
+    if reply.error is not None:
+        column = reply.error.place.start + 1
+        return _fault("not understood", reply.error.message, column, reply.error.hint, None)
+    if reply.refusal is None or reply.invocation is None:
+        return None
+    refusal = reply.refusal
+    column = place_of(reply.invocation, refusal).start + 1
+    return _fault("refused", refusal.message, column, refusal.legal, refusal.rule)
+
+
+def _fault(kind: str, message: str, column: int, hint: str, rule: str | None) -> dict[str, object]:
+    return {"kind": kind, "message": message, "column": column, "hint": hint, "rule": rule}
+
+
+# --------------------------------------------------------------------------- values
+def plain_value(session: Session, value: object, depth: int = 0) -> object:
+    """A value as JSON: enums by name, bytes in hexadecimal, rows as objects."""
+    if value is None or isinstance(value, bool | float) or depth > _DEEPEST:
+        return value if depth <= _DEEPEST else None
+    if isinstance(value, enum.Enum):
+        return value.name if value.name is not None else value.value
+    if isinstance(value, int | str):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    if isinstance(value, Answer):
+        return value.as_json()
+    special = _special(session, value)
+    return special if special is not None else _composed(session, value, depth + 1)
+
+
+def _special(session: Session, value: object) -> object:
+    if isinstance(value, Thing):
+        return session.names.of(value)
+    if isinstance(value, RunControl):
+        return {"over": value.over, "met": value.met, "events": value.events}
+    if isinstance(value, Script):
+        return list(value.lines)
+    if isinstance(value, Leave):
+        return {}
+    if isinstance(value, View):
+        return {"title": value.title, "rows": [_row(session, row) for row in value.rows]}
+    return None
+
+
+def _row(session: Session, row: object) -> object:
+    """A row of a view: the name of its class and its fields."""
+    found = plain_value(session, row, 1)
+    return {"row": type(row).__name__, **found} if isinstance(found, dict) else found
+
+
+def _composed(session: Session, value: object, depth: int) -> object:
+    if isinstance(value, dict):
+        return {str(key): plain_value(session, item, depth) for key, item in value.items()}
+    if dataclasses.is_dataclass(value):
+        unknown = getattr(value, "undefined", ())
+        names = [field.name for field in dataclasses.fields(value)]
+        known = {name: None if name in unknown else getattr(value, name) for name in names}
+        return {name: plain_value(session, item, depth) for name, item in known.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain_value(session, value._asdict(), depth)
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain_value(session, item, depth) for item in value]
+    return str(value)
+
 
 EXIT = {
     LineEnd.FINE: 0, LineEnd.LEFT: 0, LineEnd.FAILED: 1, LineEnd.NOT_UNDERSTOOD: 2, LineEnd.BUG: 3,
@@ -97,25 +222,25 @@ def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool, keep_going: bool 
     keep_going: run the lines after a line that was refused or not understood.
     """
     code = 0
-    voice = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
-    talk = Conversation(lab, voice)
+    output = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
+    conversation = Conversation(lab, output)
     printer = Printer(plain=plain)
     for place, _, text in said:
         is_first = True
 
         def emit(line: Line, place: str = place) -> None:
             nonlocal is_first
-            if talk.end not in _WRONG:
+            if conversation.end not in _WRONG:
                 printer(line, sys.stdout)
                 return
             sys.stdout.flush()
             printer([("", f"{place}: "), *line] if is_first else line, sys.stderr)
             is_first = False
 
-        with interrupts(talk.stop):
-            asyncio.run(talk.evaluate(text, emit, pause))
-        code = code or EXIT[talk.end]
-        if not _goes_on(talk.end, keep_going=keep_going):
+        with interrupts(conversation.stop):
+            asyncio.run(conversation.evaluate(text, emit, pause))
+        code = code or EXIT[conversation.end]
+        if not _goes_on(conversation.end, keep_going=keep_going):
             break
     return code
 
@@ -128,32 +253,31 @@ def _goes_on(end: LineEnd, *, keep_going: bool) -> bool:
 def play_json(lab: Lab, said: Iterator[ScriptLine], *, keep_going: bool = False) -> int:
     """Run the lines and print one JSON document about all of them; returns as `play` does."""
     code = 0
-    talk = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
-    told: list[LineReport] = []
-
-    async def carry_out(line: ScriptLine) -> None:
-        replies = talk.replies(line.text, pause)
-        told.extend([await told_of(talk, reply, line.number) async for reply in replies])
-
+    conversation = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
+    reports: list[LineReport] = []
     for line in said:
-        with interrupts(talk.stop):
-            asyncio.run(carry_out(line))
-        code = code or EXIT[talk.end]
-        if not _goes_on(talk.end, keep_going=keep_going):
+        evaluation = conversation.evaluation = Evaluation(conversation, pause=pause)
+        with interrupts(conversation.stop):
+            reports += asyncio.run(reports_of(evaluation, line.text, line.number))
+        code = code or EXIT[evaluation.end]
+        if not _goes_on(evaluation.end, keep_going=keep_going):
             break
-    print_json(json.dumps(document(told), indent=2, ensure_ascii=False))
+    print_json(json.dumps(document(reports), indent=2, ensure_ascii=False))
     return code
 
 
-async def told_of(talk: Conversation, reply: Reply, number: int) -> LineReport:
-    """A reply after its request to the face, such as load, was carried out."""
-    session, warned = talk.lab.session, talk.lab.warnings(reply)
-    said: list[str] = []
-    bug = await talk.granted(reply, lambda line: said.append(text_of(line)), pause)
-    now_ns = talk.lab.session.world.now_ns
-    return LineReport(
-        bug or reply, session, now_ns, number, warned, said, talk.end is LineEnd.NOT_UNDERSTOOD
-    )
+async def reports_of(evaluation: Evaluation, line: str, number: int) -> list[LineReport]:
+    """Run a line; returns its replies, each after its request to the face was carried out."""
+    return [await _report(evaluation, reply, number) async for reply in evaluation.replies(line)]
+
+
+async def _report(evaluation: Evaluation, reply: Reply, number: int) -> LineReport:
+    session, warned = evaluation.lab.session, evaluation.lab.warnings(reply)
+    printed: list[str] = []
+    evaluation.emit = lambda line: printed.append(text_of(line))
+    bug = await evaluation.handle(reply)
+    now_ns = evaluation.lab.session.world.now_ns
+    return LineReport(bug or reply, session, now_ns, number, warned, printed, evaluation.is_misread)
 
 
 def speaks_unicode(stream: TextIO) -> bool:

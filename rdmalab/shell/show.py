@@ -10,11 +10,24 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from rdmalab.shell import show_objects, show_qp, show_timeline, show_wire
+from rdmalab.shell import show_qp, show_timeline, show_wire
 from rdmalab.shell.described import rows_table
 from rdmalab.shell.styled_text import Fragment, Line, in_ascii, laid, plain, shown
 from rdmalab.shell.styled_text import rows as folded
-from rdmalab.shell.tables import CURRENT, DIM, EVENT, NAME, NOTE, NUMBER, PROSE, WARN, header, table
+from rdmalab.shell.tables import (
+    CURRENT,
+    DIM,
+    EVENT,
+    GOOD,
+    NAME,
+    NOTE,
+    NUMBER,
+    PROSE,
+    WARN,
+    bracketed,
+    header,
+    table,
+)
 from rdmalab.views import fmt
 from rdmalab.views.calls import CallRow
 from rdmalab.views.changes import ChangeRow
@@ -33,6 +46,23 @@ from rdmalab.views.states import DiagramRow
 from rdmalab.views.story import EventRow, StoryRow
 from rdmalab.views.timeline import TimelineRow
 from rdmalab.workbench.view_requests import JournalRow, View
+
+
+# --------------------------------------------------------------------------- memory, ports
+def hexdump(row: HexRow) -> list[Line]:
+    """16 bytes, bytes that the event touched in `[ ]`."""
+    cells, bar_, text = row.text.partition(" |")
+    return [[*bracketed(cells), (DIM, bar_ + text)]]
+
+
+def link(row: LinkRow) -> list[Line]:
+    """The link and its faults."""
+    up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
+    speed = fmt.rate(row.rate_bps)
+    rest = f"  {fmt.duration(row.latency_ns)} one way  {speed}  mtu {row.mtu}"
+    lines: list[Line] = [[("", "link "), up, ("", rest)]]
+    return lines + [plain(f"! fault {fault}", WARN) for fault in row.faults]
+
 
 _HANG, _LETTER = 7, "a) "
 _BELOW = {WcRow: "  "}  # rows that stand below the object that holds them
@@ -175,8 +205,8 @@ _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {
 _SINGLE: dict[type, Callable[[Any], list[Line]]] = {
     DiagramRow: show_qp.diagram,
     QueueRow: show_qp.queue,
-    HexRow: show_objects.hexdump,
-    LinkRow: show_objects.link,
+    HexRow: hexdump,
+    LinkRow: link,
     StoryRow: _story,
     EventRow: lambda row: [event_line(row)],
     CallRow: _call,

@@ -22,7 +22,7 @@ from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 from rdmalab.views.queues import QpRow, QueueRow
 from rdmalab.views.states import DiagramRow, StateRow
-from rdmalab.views.wr_region import RegionRow
+from rdmalab.views.wqes import RegionRow
 
 FAILED_STATES = (QPState.ERR, QPState.SQE)
 _BAD = style(Meaning.FAILED)

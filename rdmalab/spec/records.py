@@ -12,8 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
-    from rdmalab.hca.wr import SendWR
+    from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
     from rdmalab.spec.async_events import AsyncEvent
     from rdmalab.spec.completions import Arm
     from rdmalab.spec.limits import LinkLayer, PortState
@@ -243,7 +242,7 @@ class KindRow(NamedTuple):
 # fmt: off
 KINDS: dict[Kind, KindRow] = {
     Kind.CALLED:            KindRow("node", verb_of, errno_of, "called {a}: {b}"),
-    Kind.REFUSED:           KindRow("node", rule_of, complaint_of, "refused by rule {a}: {b}"),
+    Kind.REFUSED:           KindRow("node", rule_of, complaint_of, "refused a call: {b}"),
     Kind.CREATED:           KindRow("any", noun_of, nothing, "created {a}"),
     Kind.DESTROYED:         KindRow("any", noun_of, nothing, "destroyed {a}"),
     Kind.STATE_CHANGED:     KindRow("qp", old_state_of, new_state_of, "went {a} → {b}"),
@@ -286,7 +285,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.POLL_STARTED:      KindRow("cq", cqe_of, nothing, "began an extended poll with {a}"),
     Kind.POLL_ADVANCED:     KindRow("cq", cqe_of, nothing, "went on to {a}"),
     Kind.WENT_BACK:         KindRow("qp", psn_of, reason_of, "retransmits from psn={a}: {b}"),
-    Kind.TIMER_ARMED:       KindRow("qp", expires_ns_of, reason_of, "armed its {b} timer for {a}"),
+    Kind.TIMER_ARMED:       KindRow("qp", expires_ns_of, reason_of, "armed its {b} timer, due at {a}"),
     Kind.TIMER_FIRED:       KindRow("qp", nothing, reason_of, "its {b} timer fired"),
     Kind.ASYNC_RAISED:      KindRow("any", async_event_of, event_noun_of, "raised {a}"),
     Kind.ASYNC_TAKEN:       KindRow("any", async_event_of, event_noun_of, "had {a} taken"),
@@ -303,7 +302,7 @@ KINDS: dict[Kind, KindRow] = {
     Kind.SRQ_SET:           KindRow("srq", srq_field_of, srq_value_of, "set {a}={b}"),
     Kind.SRQ_FAILED:        KindRow("srq", nothing, nothing, "entered its error state: no receive is taken from it any more"),
     Kind.QP_SHARED:         KindRow("qp", count_of, nothing, "is open {a} times now"),
-    Kind.WINDOW_BOUND:      KindRow("mw", address_of, bound_rkey_of, "was bound from {a} on, rkey {b}"),
+    Kind.WINDOW_BOUND:      KindRow("mw", address_of, bound_rkey_of, "was bound at {a}, rkey {b}"),
     Kind.WINDOW_INVALIDATED: KindRow("mw", void_rkey_of, reason_of, "is unbound, rkey {a} is invalid: {b}"),
     Kind.WINDOW_REFUSED:    KindRow("qp", send_wqe_of, reason_of, "cannot do {a}: {b}"),
     Kind.MEMORY_FLUSHED:    KindRow("qp", address_of, length_of, "flushed {b} bytes at {a}"),

@@ -148,6 +148,7 @@ DROPS: dict[str, Drop] = {row.name: row for row in _DROPS}
 
 MALFORMED = {
     "too-short": "the frame is shorter than its headers",
+    "mac": "the destination MAC is not that of the port",
     "ethertype": "the EtherType is neither IPv4 nor IPv6",
     "ip": "the IP header is not that of a UDP datagram in one piece, or its checksum is wrong",
     "udp-port": "the UDP port is not 4791",

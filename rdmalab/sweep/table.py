@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from rdmalab.sweep.grid import Point
-from rdmalab.sweep.measures import Measure, Value
+from rdmalab.sweep.measures import Measure, Value, quantile
 from rdmalab.sweep.point import Ended, Result
-from rdmalab.sweep.quantiles import quantile
 
 CSV_END = "events,ended,error"
 """How the first line of every table ends; a file that begins otherwise is not replaced."""

@@ -130,9 +130,9 @@ class Rdmalab(App[int]):
 
     async def _open_main(self) -> None:
         self._main = await asyncio.to_thread(self._make)
-        talk = self._main.model.conversation
-        talk.copy, talk.screen = self.deliver, self._carry_out
-        talk.settings_changed = self._settings_changed
+        conversation = self._main.model.conversation
+        conversation.copy, conversation.screen = self.deliver, self._carry_out
+        conversation.settings_changed = self._settings_changed
         await self.push_screen(self._main)
         for line in self._early:
             self._main.prompt.say(line)

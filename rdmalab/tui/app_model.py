@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.recovered_sessions import offer
+from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of
 from rdmalab.shell import kept_labs
-from rdmalab.shell.conversation import Conversation, Emit, Pause
+from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.lesson import coming_line, following_lesson
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.views import timeline
-from rdmalab.workbench.recovered_sessions import offer
-from rdmalab.workbench.write_ahead_log import WriteAheadLog, head_of
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
     from rdmalab.doctor.report import Report
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
+    from rdmalab.shell.evaluation import Emit, Pause
     from rdmalab.shell.styled_text import Line
 
 # What has happened when the first screen is seen: two connected QPs, one SEND from end to end.
@@ -60,9 +61,9 @@ class AppModel:
     def keep(self) -> WriteAheadLog:
         """Start the write-ahead log, and find what of earlier sessions can be continued."""
         begin = FIRST if self.session.journal else ()
-        self.conversation.diary = diary = WriteAheadLog(head_of(self.session, begin))
+        self.conversation.log = log = WriteAheadLog(head_of(self.session, begin))
         self.offers = [each for each in (offer(), kept_labs.offer()) if each]
-        return diary
+        return log
 
     @property
     def session(self) -> Session:
@@ -140,8 +141,8 @@ class AppModel:
 
         note_rows: where notes are shown beside the prompt: NOTE_STRIP, NOTE_PAGE; 0: nowhere.
         """
-        voice = self.conversation.voice
-        voice.width, voice.notes_beside = max(20, width), note_rows
+        output = self.conversation.output
+        output.width, output.notes_beside = max(20, width), note_rows
 
     async def evaluate(self, text: str, emit: Emit, pause: Pause) -> bool:
         """Evaluate a line; an empty line repeats the last command of time, or runs `next`."""

@@ -150,10 +150,10 @@ _AFTER = 5  # columns of ` now`
 
 
 class CaptionBar(Bar):
-    """One sentence about the last event, on the colour of how it ended."""
+    """One sentence about the last event, on the colour of how it ended; below it what it did."""
 
     def lines(self, width: int, height: int) -> list[tuple[int, Content]]:
-        """The sentence, in as many rows as there are."""
+        """The sentence; where there are more rows, what `show story` says of the event."""
         session = self.view.session
         event = session.world.event
         told = caption(session.world, session.names, event)
@@ -161,9 +161,12 @@ class CaptionBar(Bar):
         self.set_classes(f"-{look.tone}")
         text = f"{look.sign or ' '} {told.text}"
         line = Content.styled(text, f"bold {click('event', event)}" if event >= 0 else "bold")
-        if height < 2:
-            return [(0, line.truncate(width, ellipsis=True))]
-        return list(enumerate(line.wrap(width)[:height]))
+        found = [line.truncate(width, ellipsis=True)]
+        if height > 1:
+            story = [row.text for row in self.view.look("show story last=1").rows]
+            found += [Content(f"  {each}").truncate(width, ellipsis=True)
+                      for each in story if each != told.text]  # fmt: skip
+        return list(enumerate(found[:height]))
 
 
 class Keys(Widget, can_focus=False):

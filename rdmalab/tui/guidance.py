@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rdmalab.classroom.next_line import next_line
 from rdmalab.scenario.reading import last_sentence, open_letters, question, reading
 from rdmalab.shell.lab_text import (
+    ALL_DONE,
     asked_lines,
     goal_lines,
     how_to_answer,
@@ -76,7 +77,7 @@ def _rows(label: str, look: str, text: str, width: int, most: int = 2) -> list[L
 def _task_strip(lab: LabSession, width: int) -> list[Line]:
     task = lab.open_task
     if task is None:
-        last = (paragraphs(lab.lab.document.after or "") or ["All tasks are done."])[-1]
+        last = (paragraphs(lab.lab.document.after or "") or [ALL_DONE])[-1]
         title = f"{standing(lab)}.  {shown(lab.lab.document.title)}"
         return [*_rows("done", _GOOD, title, width, 1), *_rows("next", _GOOD, last, width, 1)]
     line = next_line(lab)

@@ -53,9 +53,9 @@ def main(
     app = launched(profile, seed, path, shared, line, is_kept=True)
     app.run(mouse=read().mouse)
     if app.return_code == 0 and app.model is not None:
-        from rdmalab.workbench.write_ahead_log import WriteAheadLog
+        from rdmalab.recovery.write_ahead_log import WriteAheadLog
 
-        log = app.model.conversation.diary
+        log = app.model.conversation.log
         if isinstance(log, WriteAheadLog):
             log.leave()
     return app.return_code or 0

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 # Ranks: what a card of seven lines shows first. Equal ranks: the upper line stays.
 (STATES, TROUBLE, QUEUE, FAILED, WAITS, PAIRS, BYTES, IDLE, MORE, OBJECTS, NUMBERS, BLANK,
  OTHERS) = range(0, 1300, 100)  # fmt: skip
+_ARROWED = 56  # columns from which arrows stand between the states, on both nodes
 ROOMY = 48  # columns; from here on queues are named in words and drawn before their numbers
 _CELLS = (32, 16, 8)  # of a drawn queue, as many as fit
 ITEMS = 8  # of a list, at most
@@ -62,14 +63,12 @@ def own(name: str) -> str:
 
 def state_line(row: DiagramRow, width: int) -> Content:
     """The states that the type can have, the current one as a filled chip, and the last move."""
-    arrows, plain = (_chips(row, arrow) for arrow in (" → ", " "))
+    line = _chips(row, " → " if width >= _ARROWED else " ")
     if (move := row.taken) is None:
-        return first_fit(width, arrows, plain)
+        return line
     texts = (f"{move.text}  ", f"from {move.before.name} ", "")
-    full, before, event = (event_link(move.event, text) for text in texts)
-    forms = ((arrows, full), (plain, full), (plain, before), (plain, event))
-    fits = (each for each in forms if sum(part.cell_length for part in each) + 2 <= width)
-    return at_right(*next(fits, (plain, Content())), width)
+    forms = [at_right(line, event_link(move.event, text), width) for text in texts]
+    return next((form for form in forms if form is not line), line)
 
 
 def _chips(row: DiagramRow, arrow: str) -> Content:

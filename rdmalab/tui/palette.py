@@ -10,7 +10,7 @@ from textual.content import Content
 
 from rdmalab.command import Noun
 from rdmalab.guide.explain import entries
-from rdmalab.shell.scenario_files import lesson_names
+from rdmalab.shell.legal_values import lesson_names
 from rdmalab.tui.keys import EVERYWHERE, IN_PANES, shown
 from rdmalab.workbench.screen_words import PANES
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdmalab import disk
+from rdmalab.recovery.user_paths import state_path
 from rdmalab.shell import show_wire
 from rdmalab.shell.styled_text import plain, text_of
 from rdmalab.tui.pane import Pane
 from rdmalab.tui.pane_table import TABS, made
 from rdmalab.tui.screens.presenter import Presenter
-from rdmalab.workbench.user_paths import state_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

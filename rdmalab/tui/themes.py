@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from textual.color import Color
 from textual.theme import Theme
 
-from rdmalab.render.meanings import Tone
-from rdmalab.render.themes import LEAST_CONTRAST, THEMES, contrast
+from rdmalab.render.meanings import LEAST_CONTRAST, THEMES, Tone, contrast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rdmalab.render import themes
+    from rdmalab.render import meanings
 
 PREFIX = "rdmalab-"
 TERMINAL = f"{PREFIX}terminal"
@@ -35,7 +34,7 @@ def _roles(tones: Mapping[str, str], on: str, panel: str, edge: str) -> dict[str
     }  # fmt: skip
 
 
-def _ours(name: str, theme: themes.Theme) -> Theme:
+def _ours(name: str, theme: meanings.Theme) -> Theme:
     ground, raised, panel = theme.grounds
     tones = {tone.value: colour for tone, colour in theme.tones.items()}
     return Theme(

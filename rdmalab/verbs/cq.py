@@ -5,15 +5,13 @@ from typing import Annotated
 
 from rdmalab.command import VERB, Noun, OneOf, Thing, command
 from rdmalab.hca import lifecycle, polling
-from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.errors import refused
+from rdmalab.hca.objects import CompChannel
 from rdmalab.hca.polling import CurrentWc
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import U64
+from rdmalab.hca.wr import U64, Cqe
 from rdmalab.spec.completions import READS, STANDARD_FIELDS, WcEx
-from rdmalab.verbs.nouns import Channel, Cq, NewCq
-from rdmalab.verbs.same_node import on
+from rdmalab.verbs.nouns import Channel, Cq, NewCq, on
 from rdmalab.world.world import World
 
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from rdmalab.command import VERB, Noun, Thing, command
 from rdmalab.hca import async_events, channels, lifecycle
-from rdmalab.hca.channels import CompChannel
 from rdmalab.hca.cq import CompletionQueue
+from rdmalab.hca.objects import CompChannel
 from rdmalab.hca.wr import U32
 from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.verbs.nouns import Channel, Cq, NewChannel

@@ -1,17 +1,31 @@
-"""Queue pairs: made, brought up, asked, destroyed."""
+"""Queue pairs, and what leads packets to them: address handles, multicast groups, flow rules."""
 
 import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from rdmalab.command import VERB, Bits, Noun, Thing, command
-from rdmalab.hca import modify, qp_lifecycle
-from rdmalab.hca.attributes import ADDRESS, ALTERNATE, FIELDS, Capacity, QpAttr
+from rdmalab.hca import groups, lifecycle, modify, objects, qp_lifecycle, steering
+from rdmalab.hca.ah import AH, ALT_AH, TO_NODE
+from rdmalab.hca.attributes import FIELDS, AhAttr, Capacity, Gid, QpAttr
 from rdmalab.hca.errors import check_useful
+from rdmalab.hca.objects import AddressHandle, FlowAttr, FlowSpec, ProtectionDomain
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import Attr, QPType, fields_of
-from rdmalab.verbs.nouns import Cq, NewQp, Pd, Qp, Srq, Xrcd
-from rdmalab.verbs.same_node import number_of, on
+from rdmalab.verbs.nouns import (
+    Ah,
+    Cq,
+    Flow,
+    NewAh,
+    NewFlow,
+    NewQp,
+    Pd,
+    Qp,
+    Srq,
+    Xrcd,
+    number_of,
+    on,
+)
 from rdmalab.world.world import World
 
 
@@ -72,7 +86,7 @@ def modify_qp(
     world: World,
     qp: Qp,
     *,
-    attr: Annotated[QpAttr, ADDRESS, ALTERNATE],
+    attr: Annotated[QpAttr, AH, ALT_AH],
     attr_mask: Attr | None = None,
 ) -> None:
     """Move a queue pair to another state, or change its attributes.
@@ -142,3 +156,97 @@ def destroy_qp(world: World, qp: Qp) -> None:
     See: ibv_create_qp(3)
     """
     qp_lifecycle.destroy_qp(*world.at(qp, QueuePair))
+
+
+# --------------------------------------------------------------------------- address handles
+@command(VERB)
+def create_ah(world: World, ah: NewAh, *, pd: Pd, attr: Annotated[AhAttr, TO_NODE]) -> Thing:
+    """Create an address handle: where datagrams of this protection domain may go.
+
+    `to=B` stands for the whole address of node B. EINVAL: a wrong port, no GRH (RoCE needs
+    is_global=1), sgid_index or dgid that do not fit; in strict also sl beyond 15, flow_label beyond
+    20 bits, a static_rate that is no rate. ENODATA: an empty GID table entry.
+
+    Example: create_ah A.ah0 pd=A.pd0 to=B
+    See: ibv_create_ah(3)
+    """
+    made = lifecycle.create_ah(on(world, ah.node, pd), world.find(pd, ProtectionDomain).base, attr)
+    return Thing(Noun.AH, ah.node, made.number)
+
+
+@command(VERB)
+def destroy_ah(world: World, ah: Ah) -> None:
+    """Destroy an address handle; it never answers EBUSY.
+
+    A work request that still names it fails with LOC_QP_OP_ERR when it is executed.
+
+    Example: destroy_ah A.ah0
+    See: ibv_create_ah(3)
+    """
+    lifecycle.destroy_ah(*world.at(ah, AddressHandle))
+
+
+@command(VERB)
+def attach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
+    """Attach a UD queue pair to a multicast group; attached twice is attached once.
+
+    gid: 224.0.0.0/4 or ff00::/8. lid: of no meaning on RoCE. A datagram goes to a group with
+    remote_qpn=0xffffff and an address handle of that gid; each attached QP needs a receive.
+    EINVAL: no UD queue pair, no multicast address. ENOMEM beyond max_mcast_grp or
+    max_mcast_qp_attach. EOPNOTSUPP: the port is InfiniBand.
+
+    Example: attach_mcast B.qp1 gid=224.0.0.9
+    See: ibv_attach_mcast(3)
+    """
+    del lid
+    groups.attach(*world.at(qp, QueuePair), gid)
+
+
+@command(VERB)
+def detach_mcast(world: World, qp: Qp, *, gid: Gid, lid: int = 0) -> None:
+    """Leave a multicast group.
+
+    EINVAL if the queue pair is not attached to it.
+
+    Example: detach_mcast B.qp1 gid=224.0.0.9
+    See: ibv_attach_mcast(3)
+    """
+    del lid
+    groups.detach(*world.at(qp, QueuePair), gid)
+
+
+# --------------------------------------------------------------------------- flow rules
+@command(VERB)
+def create_flow(
+    world: World,
+    flow: NewFlow,
+    *,
+    qp: Qp,
+    attr: FlowAttr | None = None,
+    spec: FlowSpec | None = None,
+) -> Thing:
+    """Let a RAW_PACKET queue pair receive the frames that fit a rule.
+
+    type=NORMAL (the default): those that say all that is given here; priority=0 is asked before
+    priority=1, and flags=DONT_TRAP lets a frame go on to later rules. MC_DEFAULT: multicast that
+    no rule took; ALL_DEFAULT: anything no rule took; SNIFFER: a copy of whatever arrives.
+    dst_mac=B stands for the address of node B. EINVAL: another type of queue pair, fields without
+    NORMAL. ENXIO: the device has no MANAGED_FLOW_STEERING. EPERM without CAP_NET_RAW.
+    EOPNOTSUPP: the port is InfiniBand.
+
+    Example: create_flow B.flow0 qp=B.qp1 dst_mac=B ether_type=0x800
+    See: ibv_create_flow(3)
+    """
+    hca = on(world, flow.node, qp)
+    made = steering.create(hca, world.find(qp, QueuePair), attr or FlowAttr(), spec or FlowSpec())
+    return Thing(Noun.FLOW, flow.node, made.number)
+
+
+@command(VERB)
+def destroy_flow(world: World, flow: Flow) -> None:
+    """Remove a flow rule; its frames go where other rules lead them, or are dropped.
+
+    Example: destroy_flow B.flow0
+    See: ibv_create_flow(3)
+    """
+    steering.destroy(*world.at(flow, objects.Flow))

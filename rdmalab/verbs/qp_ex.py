@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rdmalab.command import VERB, Thing, command
 from rdmalab.hca import extended
-from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.qp import Extended, QueuePair
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.work import SendOps
 from rdmalab.verbs.nouns import NewQp, Pd, Qp
@@ -62,7 +62,7 @@ def create_qp_ex(world: World, qp: NewQp, *, init_attr: QpInitAttrEx) -> Thing:
     init.drop(mask)
     made: Thing = create_qp.function(world, qp, pd=init.pd, init_attr=init)
     if mask & InitMask.SEND_OPS_FLAGS:
-        world.find(made, QueuePair).ex = extended.Extended(ops)
+        world.find(made, QueuePair).ex = Extended(ops)
     return made
 
 

@@ -207,7 +207,8 @@ def _call(_chief: RecordContext, found: _Event) -> str:
     verb, code = (rec.verb_of(call.record), rec.errno_of(call.record)) if call else ("", 0)
     who = node_of(found[0].record) or "the lab"
     if not code:
-        return f"{who}: {verb} changed nothing"
+        did = "found no completion" if verb == "poll_cq" else "changed nothing"
+        return f"{who}: {verb} {did}"
     return f"{who} refused {verb} with {fmt.errno_word(code)}{complaint}"
 
 

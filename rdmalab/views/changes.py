@@ -1,21 +1,25 @@
 """What an event changed: object, field, the value before and after, as text."""
 
-from collections.abc import Callable
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.memory import PAGE
 from rdmalab.hca.qp import QueuePair
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Rereg
-from rdmalab.spec.records import Kind, Part, kind_of, node_of
+from rdmalab.spec.records import Kind, Part, Record, kind_of, node_of
 from rdmalab.spec.states import MTU, fields_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, describe
-from rdmalab.views.count_changes import COUNTED, counted_rows
+from rdmalab.views.query_fields import OBJECTS, fields_of_row
 from rdmalab.views.record_text import ENDINGS, RecordContext, said, subject, thing_of
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import exists
@@ -280,4 +284,151 @@ NOT_CHANGES = (
 )  # fmt: skip
 """Kinds of record that change no field."""
 
+_MOMENT_SHOWN = 8  # bytes of a difference that are spelled out
+_NOT_YET, _GONE = "(does not exist)", "(gone)"
+
+
+class Facts(NamedTuple):
+    """All values of a moment. fields: by path; pages: by node and number."""
+
+    fields: dict[str, str]
+    pages: dict[tuple[str, int], bytes]
+
+
+def facts(world: World, names: Names) -> Facts:
+    """All values of all objects."""
+    fields = {"now": fmt.exact(world.now_ns)}
+    for name in names.all():
+        thing = names.find(name)
+        sight = OBJECTS.get(thing.noun) if thing is not None else None
+        if thing is not None and sight is not None and exists(world, thing):
+            row = sight.look(world, names, thing)
+            fields.update(
+                (f"{name}.{path}", _moment_text(value)) for path, value in fields_of_row(row)
+            )
+    pages = {
+        (node, number): bytes(page)
+        for node, hca in world.nodes.items()
+        for number, page in hca.memory.pages.items()
+    }
+    return Facts(fields, pages)
+
+
+def _moment_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(_moment_text, value)) or "none"
+    if dataclasses.is_dataclass(value):
+        return str(getattr(value, "text", value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value in (None, "") else str(getattr(value, "name", None) or value)
+
+
+def difference_rows(world: World, names: Names, before: Facts, after: Facts) -> list[ChangeRow]:
+    """The differences, field by field; an object of only one moment gets one row."""
+    rows = []
+    for path in {**before.fields, **after.fields}:
+        old, new = before.fields.get(path), after.fields.get(path)
+        if old != new:
+            was, now = (_NOT_YET if old is None else old), (_GONE if new is None else new)
+            rows.append(ChangeRow("", path, was, now))
+    return rows + list(_bytes(world, names, before, after))
+
+
+_FOLLOWS = ("now", "free", "left_ns")  # fields that follow from another field or from the time
+
+
+def further_rows(rows: Sequence[ChangeRow], before: Facts, after: Facts) -> Iterator[ChangeRow]:
+    """The fields of objects of both moments that differ and that `rows` do not name."""
+    named = {f"{row.name}.{row.field}" for row in rows}
+    for path, new in after.fields.items():
+        old = before.fields.get(path)
+        follows = path.rpartition(".")[2] in _FOLLOWS
+        if old not in (None, new) and path not in named and not follows:
+            yield ChangeRow("", path, str(old), new)
+
+
+def _bytes(world: World, names: Names, before: Facts, after: Facts) -> Iterator[ChangeRow]:
+    empty = bytes(PAGE)
+    for key in sorted({*before.pages, *after.pages}):
+        node, number = key
+        old, new = before.pages.get(key, empty), after.pages.get(key, empty)
+        for start, stop in _runs(old, new):
+            where = fmt.thing_at(world, names, node, number * PAGE + start)
+            was, now = _hex(old[start:stop]), _hex(new[start:stop])
+            yield ChangeRow(where, f"{stop - start} bytes", was, now)
+
+
+def _runs(old: bytes, new: bytes) -> Iterator[tuple[int, int]]:
+    """Where two pages differ; a gap of a few equal bytes does not part a difference."""
+    unlike = [n for n in range(PAGE) if old[n] != new[n]] if old != new else []
+    start = last = None
+    for n in unlike:
+        if last is None or n > last + _MOMENT_SHOWN:
+            if start is not None and last is not None:
+                yield start, last + 1
+            start = n
+        last = n
+    if start is not None and last is not None:
+        yield start, last + 1
+
+
+def _hex(octets: bytes) -> str:
+    return octets[:_MOMENT_SHOWN].hex(" ") + (" …" if len(octets) > _MOMENT_SHOWN else "")
+
+
+_Key = tuple[Thing, str]
+
+
+CountedRow = tuple[str, str, str, str]
+
+
+# Field and step of the kinds that make a number larger or smaller.
+COUNTED: dict[Kind, Callable[[Record], tuple[str, int]]] = {
+    Kind.SEND_POSTED: lambda _r: ("sq.used", 1),
+    Kind.RECV_POSTED: lambda _r: ("rq.used", 1),
+    Kind.SRQ_POSTED: lambda _r: ("used", 1),
+    Kind.SRQ_FREED: lambda r: ("used", -rec.count_of(r)),
+    Kind.SLOTS_FREED: lambda r: (f"{rec.queue_of(r)}.used", -rec.slots_of(r)),
+    Kind.QUEUE_DISCARDED: lambda r: (f"{rec.queue_of(r)}.used", -rec.slots_of(r)),
+    Kind.CQE_ADDED: lambda _r: ("count", 1),
+    Kind.CQE_POLLED: lambda _r: ("count", -1),
+    Kind.CQ_EVENT_TAKEN: lambda _r: ("unacked", 1),
+    Kind.CQ_EVENTS_ACKED: lambda r: ("unacked", -rec.count_of(r)),
+}
 CHANGES = (*_ONE, *_SEVERAL, *COUNTED)
+
+
+_NOW: dict[str, Callable[[Any], int]] = {
+    "sq.used": lambda qp: qp.sq.occupied,
+    "rq.used": lambda qp: qp.rq.used,
+    "used": lambda srq: srq.used,
+    "count": lambda cq: len(cq.cqes),
+    "unacked": lambda cq: cq.unacked,
+}
+
+
+def _steps(records: Iterable[Record]) -> "Counter[_Key]":
+    steps: Counter[_Key] = Counter()
+    for record in records:
+        count, thing = COUNTED.get(kind_of(record)), None
+        if count is not None and (thing := thing_of(record)) is not None:
+            field, step = count(record)
+            steps[thing, field] += step
+    return steps
+
+
+def counted_rows(world: World, names: Names, span: range) -> Iterator[CountedRow]:
+    """Numbers before and after: those of now, less what later events added."""
+    records = world.trace.records
+    steps = _steps(records[span.start : span.stop])
+    later = _steps(records[span.stop :]) if steps else Counter[_Key]()
+    for key, step in steps.items():
+        thing, field = key
+        if exists(world, thing):
+            after = _NOW[field](world.find(thing, object)) - later[key]
+            old, new = str(after - step), str(after)
+        else:
+            old, new = "", f"{step:+}"
+        if step:
+            yield names.of(thing), field, old, new

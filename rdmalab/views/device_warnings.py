@@ -7,10 +7,9 @@ from rdmalab.command import Noun, Thing
 from rdmalab.hca import offloads
 from rdmalab.hca.device import Hca
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import SendWqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.causes import warning
 from rdmalab.spec.document_differences import DIFFERENCES

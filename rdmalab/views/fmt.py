@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from rdmalab.command import Noun, Thing, Unit
 from rdmalab.grammar.quantities import spelled
-from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
-from rdmalab.hca.wr import SendWR
+from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Op

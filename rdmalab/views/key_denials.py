@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
-from rdmalab.hca.dma import Denied, KeyTarget, MemoryUser, SrqUser
-from rdmalab.hca.keys import window_number
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.dma import Denied, MemoryUser, SrqUser
+from rdmalab.hca.objects import KeyTarget, MemoryRegion, window_number
 from rdmalab.session.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.views import fmt

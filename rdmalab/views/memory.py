@@ -4,13 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.mw import MemoryWindow
-from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.objects import MemoryRegion, MemoryWindow, ProtectionDomain, ThreadDomain
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.thread_domains import ThreadDomain
-from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.session.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, address_of, kind_of, length_of, node_of

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.objects import MemoryRegion
+from rdmalab.hca.wr import RecvWqe, SendWqe
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of

@@ -9,12 +9,12 @@ from rdmalab.spec.opcodes import OPCODES
 from rdmalab.spec.records import Kind, at_ns_of, event_of, injection_of, kind_of, node_of, packet_of
 from rdmalab.spec.refusals import CLASS_MASK, VALUE_MASK, Syndrome
 from rdmalab.spec.timers import RNR_NS
-from rdmalab.views import fmt, occurrence_search
+from rdmalab.views import fmt, occurrences
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.wire import frame as frames
+from rdmalab.wire.checksum import ICRC_LENGTH
 from rdmalab.wire.congestion import CONGESTION_EXPERIENCED
 from rdmalab.wire.frame import Frame, octets_of
-from rdmalab.wire.icrc import ICRC_LENGTH
 from rdmalab.wire.links import describe, layers
 from rdmalab.wire.packet import VCRC_LENGTH, Packet
 from rdmalab.world.world import World
@@ -89,7 +89,7 @@ def of_event(world: World, event: int) -> DecodedRow | None:
 
 def last_event(world: World) -> int | None:
     """The newest event that put a packet on the cable, if one of the last REACH records did."""
-    newest = islice(reversed(world.trace.records), occurrence_search.REACH)
+    newest = islice(reversed(world.trace.records), occurrences.REACH)
     sent = (record for record in newest if kind_of(record) in PACKETS)
     return next((int(event_of(record)) for record in sent), None)
 

@@ -12,7 +12,7 @@ from rdmalab.views import fmt, record_text
 from rdmalab.views.columns import Col, Meaning, describe
 from rdmalab.world.event_queue import Door
 from rdmalab.world.network import Arrival
-from rdmalab.world.program_state import Program
+from rdmalab.world.programs import Program
 from rdmalab.world.world import World
 
 

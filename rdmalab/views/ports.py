@@ -5,7 +5,7 @@ from typing import Annotated
 
 from rdmalab.command import Noun
 from rdmalab.hca import port
-from rdmalab.hca.attributes import ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
 from rdmalab.session.names import Names
 from rdmalab.spec.limits import LinkLayer, PhysState, PortState
 from rdmalab.views import fmt, record_text

@@ -5,13 +5,12 @@ from typing import Annotated
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import channels
-from rdmalab.hca.channels import CompChannel
+from rdmalab.hca.objects import CompChannel
 from rdmalab.session.names import Names
 from rdmalab.spec.programs import ProgramState
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, Meaning, describe
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of
+from rdmalab.world.programs import Program, programs_of
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

@@ -8,9 +8,8 @@ from rdmalab.grammar.answers import Unknown
 from rdmalab.grammar.comparisons import fits, plain
 from rdmalab.grammar.functions import NOUN_WORDS
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Index, Path
-from rdmalab.grammar.operators import SINCE
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.grammar.nodes import SINCE, Index, Path
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.names import Names
 from rdmalab.spec.records import (
     Kind,
@@ -24,9 +23,17 @@ from rdmalab.spec.records import (
 )
 from rdmalab.views import calls, completions, memory, packet_facts, query_fields, work_times
 from rdmalab.views.aggregates import Aggregates
-from rdmalab.views.query_fields import FieldRow, Fold, Listing, continuations, fields
+from rdmalab.views.query_fields import (
+    FieldRow,
+    Fold,
+    Listing,
+    PathStep,
+    continuations,
+    field_hints,
+    fields,
+    walk,
+)
 from rdmalab.views.query_types import check_filters
-from rdmalab.views.row_fields import PathStep, field_hints, walk
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
 

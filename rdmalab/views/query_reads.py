@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.grammar.functions import is_of_kind
-from rdmalab.grammar.nodes import Index, Node, Path
-from rdmalab.grammar.operators import WORLD
+from rdmalab.grammar.nodes import WORLD, Index, Node, Path
 from rdmalab.grammar.trees import paths
 from rdmalab.session.names import Names
 from rdmalab.spec.records import KINDS, Kind, Record, event_of, kind_of, object_of
 from rdmalab.views import query_fields
-from rdmalab.views.row_fields import field_hints
+from rdmalab.views.query_fields import field_hints
 from rdmalab.views.transit_effects import PACKETS
 from rdmalab.world.world import World
 

@@ -14,12 +14,23 @@ from rdmalab.grammar.answers import Unknown
 from rdmalab.grammar.comparisons import comparable, plain
 from rdmalab.grammar.functions import QUANTIFIERS
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import Bare, Binary, Call, Index, Literal, Node, Path, Unary, Word
-from rdmalab.grammar.operators import COMPARISONS, SINCE
+from rdmalab.grammar.nodes import (
+    COMPARISONS,
+    SINCE,
+    Bare,
+    Binary,
+    Call,
+    Index,
+    Literal,
+    Node,
+    Path,
+    Unary,
+    Word,
+)
 from rdmalab.grammar.trees import is_function
 from rdmalab.views import calls, completions, ladder, query_fields
 from rdmalab.views.packet_facts import SHORT
-from rdmalab.views.row_fields import PathStep, hint_at, parts_of_hint
+from rdmalab.views.query_fields import PathStep, hint_at, parts_of_hint
 
 Nouns = Callable[[str], Collection[Noun]]
 """What a name such as `A.qp0` may stand for; empty where that is not known."""

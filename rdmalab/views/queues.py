@@ -16,7 +16,7 @@ from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
-from rdmalab.views.wr_region import RegionRow, region_row
+from rdmalab.views.wqes import RegionRow, region_row
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
 from rdmalab.world.world import World
@@ -259,17 +259,20 @@ def sq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
         waiting=sq.posted - begun + len(sq.early),
         on_wire=begun - done,
         acked=done - sq.freed,
-        failed=_failed(hca, qp, qp.send_cq, is_send=True),
+        failed=_failed(hca, qp, qp.send_cq, sq.freed, is_send=True),
     )
 
 
-def _failed(hca: "Hca", qp: QueuePair, cq: int, *, is_send: bool) -> int:
-    """How many error CQEs of one of its queues wait to be polled."""
+def _failed(hca: "Hca", qp: QueuePair, cq: int, oldest: int, *, is_send: bool) -> int:
+    """How many requests in the slots of a queue have an error CQE that waits to be polled.
+
+    oldest: the serial of the first slot; an older CQE is of the time before a reset.
+    """
     found = hca.cqs.items.get(cq)
     return sum(
         cqe.status != WCStatus.SUCCESS
         for cqe in (found.cqes if found is not None else ())
-        if cqe.is_send is is_send and cqe.qp_num == qp.number
+        if cqe.is_send is is_send and cqe.qp_num == qp.number and cqe.serial >= oldest
     )
 
 
@@ -287,7 +290,7 @@ def rq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
         waiting=waiting,
         on_wire=in_use,
         acked=used - waiting - in_use,
-        failed=_failed(hca, qp, qp.recv_cq, is_send=False),
+        failed=_failed(hca, qp, qp.recv_cq, rq.freed, is_send=False),
     )
 
 

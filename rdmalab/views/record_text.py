@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
-from rdmalab.hca.wqe import RecvWqe
+from rdmalab.hca.wr import RecvWqe
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Rereg

@@ -17,7 +17,7 @@ from rdmalab.wire.frame import Frame
 from rdmalab.world.world import World
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SendWqe
     from rdmalab.wire.packet import Packet
 
 _QueuePair = tuple[str, int]  # node, QP number

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wqe import RecvWqe
-from rdmalab.hca.xrcd import XrcDomain
+from rdmalab.hca.objects import XrcDomain
+from rdmalab.hca.qp import SharedReceiveQueue
+from rdmalab.hca.wr import RecvWqe
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, recv_wqe_of
 from rdmalab.spec.srq import SrqType

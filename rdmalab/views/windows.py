@@ -5,7 +5,7 @@ from enum import IntEnum, auto
 from typing import Annotated
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.mw import Binding, MemoryWindow
+from rdmalab.hca.objects import Binding, MemoryWindow
 from rdmalab.session.names import Names
 from rdmalab.spec.access import Access, MWType
 from rdmalab.views import fmt

@@ -1,8 +1,10 @@
-"""The checksum of the Internet (RFC 1071): IPv4 headers, TCP and UDP over their pseudo header."""
+"""Checksums: that of the Internet (RFC 1071: IPv4, TCP, UDP), and the invariant CRC of RoCE."""
 
 from struct import unpack
+from zlib import crc32
 
-from rdmalab.wire.headers import UDP, IPv4
+from rdmalab.wire.header import Header
+from rdmalab.wire.headers import BTH, UDP, IPv4, IPv6
 from rdmalab.wire.inside import Inside
 
 _ONES = 0xFFFF
@@ -58,3 +60,34 @@ def _over_pseudo_header(octets: bytes, inside: Inside) -> int:
     addresses = ip.src.to_bytes(width, "big") + ip.dst.to_bytes(width, "big")
     pseudo = addresses + len(segment).to_bytes(4, "big") + inside.protocol.to_bytes(4, "big")
     return ones_complement_sum(pseudo + segment)
+
+
+# --------------------------------------------------------------------------- invariant CRC
+ICRC_LENGTH = 4
+
+# What may change on the way; the IP and UDP checksums change with it.
+MASKED: dict[type[Header], tuple[str, ...]] = {
+    IPv4: ("tos", "ttl", "checksum"),
+    IPv6: ("traffic_class", "flow_label", "hop_limit"),
+    UDP: ("checksum",),
+    BTH: ("fecn", "becn", "reserved6"),
+}
+
+_IGNORED = {kind: kind.ones(*names) for kind, names in MASKED.items()}
+
+# IBTA A17: eight bytes of ones stand where InfiniBand has its Local Route Header.
+_DUMMY_LRH = crc32(b"\xff" * 8)
+
+
+def running_crc(head: bytes, network: type[IPv4 | IPv6]) -> int:
+    """The CRC so far, after `head`: IP, UDP and as much of the BTH as there is."""
+    ones = (_IGNORED[network] + _IGNORED[UDP] + _IGNORED[BTH])[: len(head)]
+    masked = int.from_bytes(head, "big") | int.from_bytes(ones, "big")
+    return crc32(masked.to_bytes(len(head), "big"), _DUMMY_LRH)
+
+
+def icrc(octets: bytes) -> int:
+    """The ICRC of a packet from IP header to pad; it travels least significant byte first."""
+    network = IPv4 if octets[0] >> 4 == 4 else IPv6
+    length = network.LENGTH + UDP.LENGTH + BTH.LENGTH
+    return crc32(octets[length:], running_crc(octets[:length], network))

@@ -6,9 +6,9 @@ Sources: IBA 7.7 (LRH), 7.8 (ICRC and VCRC), 8.3 (GRH), 9.2 (BTH).
 from zlib import crc32
 
 from rdmalab.spec.opcodes import OPCODES
+from rdmalab.wire.checksum import ICRC_LENGTH
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import BTH, GRH, LRH, UDP
-from rdmalab.wire.icrc import ICRC_LENGTH
 from rdmalab.wire.packet import EXTENDED, OVERHEAD, VCRC_LENGTH, LidFlow, Packet
 from rdmalab.wire.roce import Described, Malformed, extended
 

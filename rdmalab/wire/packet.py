@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 
 from rdmalab.spec.opcodes import OPCODES, Opcode
+from rdmalab.wire.checksum import ICRC_LENGTH
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import (
     AETH,
@@ -23,7 +24,6 @@ from rdmalab.wire.headers import (
     IPv4,
     IPv6,
 )
-from rdmalab.wire.icrc import ICRC_LENGTH
 
 MAPPED = 0xFFFF  # the upper 96 bits of ::ffff:a.b.c.d
 VCRC_LENGTH = 2

@@ -9,18 +9,17 @@ from typing import Literal, NamedTuple
 from zlib import crc32
 
 from rdmalab.spec.opcodes import OPCODES
-from rdmalab.wire.checksum import ones_complement_sum
+from rdmalab.wire.checksum import ICRC_LENGTH, ones_complement_sum, running_crc
 from rdmalab.wire.header import Header
 from rdmalab.wire.headers import BTH, UDP, Ethernet, IPv4, IPv6
-from rdmalab.wire.icrc import ICRC_LENGTH, running_crc
 from rdmalab.wire.packet import EXTENDED, IPV4, OVERHEAD, Flow, Packet, mapped_gid
 
 ROCE_PORT = 4791
 IDENTIFICATION = 0  # RFC 6864: of no meaning in a datagram that may not be fragmented
 
 Reason = Literal[
-    "too-short", "ethertype", "ip", "udp-port", "udp-length", "tver", "opcode", "pad", "icrc",
-    "length", "lrh", "grh", "vcrc",
+    "too-short", "mac", "ethertype", "ip", "udp-port", "udp-length", "tver", "opcode", "pad",
+    "icrc", "length", "lrh", "grh", "vcrc",
 ]  # fmt: skip
 Described = list[tuple[str, list[tuple[str, int | bytes]]]]
 

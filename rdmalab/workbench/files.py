@@ -206,6 +206,8 @@ def export(session: Session, what: Annotated[str, OneOf(FORMATS)], file: str) ->
     virtual time; a comment names its event, its work request and its fate. An existing capture
     is replaced, any other file is not. Packets of InfiniBand ports have link type
     247; a tshark that does not know this number reads them as USER0 with the dissector infiniband.
+    tshark calls a SEND below 16 bytes malformed, because it reads the payload as RPC over RDMA:
+    start it with `--disable-protocol rpcordma`.
 
     Example: export pcapng run.pcapng
     """

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from rdmalab.command import PROSE, Facts, NotUnderstood, OneOf, Recovery, command
 from rdmalab.guide.article import Article, Row, article
+from rdmalab.recovery.user_paths import settings_file
 from rdmalab.session.session import Session
 from rdmalab.workbench.settings import SETTINGS, WrongSetting, read, write
-from rdmalab.workbench.user_paths import settings_file
 
 
 @command(Facts(in_scenarios=True, recovery=Recovery.SKIP, short=(("h", ""),)))

@@ -17,7 +17,7 @@ from rdmalab.hca.port import link_layer
 from rdmalab.session.lines import Script
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.refusals import MALFORMED
-from rdmalab.views import occurrence_search, packets
+from rdmalab.views import occurrences, packets
 from rdmalab.wire.links import decode, encode
 from rdmalab.wire.packet import Packet
 from rdmalab.wire.roce import Malformed
@@ -100,8 +100,8 @@ def _newest(world: World) -> str:
     last, records = packets.last_event(world), world.trace.records
     if last is not None:
         return f"the last one is ev{last}"
-    if len(records) > occurrence_search.REACH:
-        return f"none was sent in the last {occurrence_search.REACH:,} records: show wire"
+    if len(records) > occurrences.REACH:
+        return f"none was sent in the last {occurrences.REACH:,} records: show wire"
     return "nothing was sent yet"
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rdmalab.command import SCRIPTABLE, Bits, NotUnderstood, Noun, Range, Region, Thing, command
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind
 from rdmalab.world.world import World
@@ -50,15 +50,18 @@ def _few(world: World, region: Region) -> tuple[MemoryRegion, int, int]:
 def write(world: World, where: Bytes_, text: str) -> None:
     """Write text into a buffer, as the application would; its length must equal the range.
 
-    \\n, \\t, \\0 and \\x41 are understood inside the quotes.
+    Without an end, as in A.mr0[8], the range is as long as the text. \\n, \\t, \\0 and \\x41 are
+    understood inside the quotes. A number for an atomic: `fill A.mr0[0:8] 0; fill A.mr0[0:1] 41`.
 
     Example: write A.mr0[0:5] "hello"
     """
     octets = text.encode("latin-1", "replace")
     mr, start, stop = bounds(world, where)
-    if len(octets) > stop - start:
+    stop = stop if where.stop is not None else min(stop, start + len(octets))
+    if len(octets) != stop - start:
         message = f"the text has {len(octets)} bytes, the range {stop - start}"
-        hint = "make the range longer or the text shorter"
+        hint = f"end the range at {start + len(octets)}, or write {stop - start} bytes"
+        hint += f"; fill writes the number {text}" if text.isdecimal() else ""
         raise NotUnderstood(message, hint=hint, argument="text")
     _put(world, where, mr.addr + start, octets)
 

@@ -8,7 +8,7 @@ from rdmalab.spec.programs import PACE_NS
 from rdmalab.verbs.nouns import NewProgram, Program
 from rdmalab.workbench.view_requests import Request, View
 from rdmalab.workbench.view_rows import program_view
-from rdmalab.world import program_state
+from rdmalab.world.programs import Program as Thread
 from rdmalab.world.programs import end, start
 from rdmalab.world.world import World
 
@@ -44,7 +44,7 @@ def stop(world: World, program: Program) -> None:
 
     Example: stop A.tx
     """
-    end(world, world.find(program, program_state.Program))
+    end(world, world.find(program, Thread))
 
 
 @command(SCRIPTABLE)

@@ -15,12 +15,11 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.session.branch import Branch, Place
-from rdmalab.session.history import History
+from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.reverse import ReverseRun, Rewind, go_to_moment, jump_to
 from rdmalab.session.run_control import UNITS, RunControl
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
-from rdmalab.views import fmt, moment_diff
+from rdmalab.views import changes, fmt
 from rdmalab.workbench.time import Granularity
 from rdmalab.workbench.view_requests import View
 
@@ -170,14 +169,12 @@ def diff(session: Session, one: Moment, other: Moment | None = None) -> View:
     world, names = session.world, session.names
     first, before = _visited(session, one, "one")
     last, after = _visited(session, other, "other")
-    rows = moment_diff.difference_rows(world, names, before, after)
+    rows = changes.difference_rows(world, names, before, after)
     title = f"from {first} to {last}"
     return View(title, rows, "" if rows else "nothing differs")
 
 
-def _visited(
-    session: Session, moment: Moment | None, argument: str
-) -> tuple[str, moment_diff.Facts]:
+def _visited(session: Session, moment: Moment | None, argument: str) -> tuple[str, changes.Facts]:
     """The name and the full state of a moment; None means now."""
     if moment is None:
         return _all_of_it(session)
@@ -186,6 +183,6 @@ def _visited(
         return _all_of_it(session)
 
 
-def _all_of_it(session: Session) -> tuple[str, moment_diff.Facts]:
+def _all_of_it(session: Session) -> tuple[str, changes.Facts]:
     called = fmt.event(session.world.event)
-    return called, moment_diff.facts(session.world, session.names)
+    return called, changes.facts(session.world, session.names)

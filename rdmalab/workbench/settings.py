@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from rdmalab import disk
-from rdmalab.workbench.user_paths import settings_file
+from rdmalab.recovery.user_paths import settings_file
 
 _MOST = 1 << 16  # bytes of the file
 _VALUE = r"""("[^"\n]*"|'[^'\n]*'|[^"'#\n]*?)(?=[ \t]*(#|$))"""
@@ -70,9 +70,6 @@ class Settings:
     colours: str = field(default="auto", metadata=_says(
         "Colours that the app uses; auto: as the terminal is.",
         _words("auto truecolor 256 16 none"),
-    ))  # fmt: skip
-    presenter: bool = field(default=False, metadata=_says(
-        "Presenter mode, for a projector.", _SWITCH,
     ))  # fmt: skip
     width: int | None = field(default=None, metadata=_says(
         "Most columns of an answer; auto: those of the terminal.", _AUTO,

@@ -15,12 +15,11 @@ from rdmalab.command import (
     Thing,
     command,
 )
+from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
 from rdmalab.views import fmt
-from rdmalab.views.changes import change_rows
-from rdmalab.views.moment_diff import facts, further_rows
+from rdmalab.views.changes import change_rows, facts, further_rows
 from rdmalab.workbench.view_requests import Request, View, Which
 from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
 

@@ -1,10 +1,96 @@
-"""Commands step, run and until: virtual time moves only by them."""
+"""Commands step, run, until, and breakpoints: virtual time moves only by them."""
 
 from typing import Annotated
 
-from rdmalab.command import SPOKEN, Expression, Facts, Nanoseconds, OneOf, Range, TimeMove, command
+from rdmalab.command import (
+    SCRIPTABLE,
+    SPOKEN,
+    Expression,
+    Facts,
+    Nanoseconds,
+    NotUnderstood,
+    OneOf,
+    Range,
+    Recovery,
+    TimeMove,
+    command,
+)
+from rdmalab.session.breakpoints import Breakpoint
+from rdmalab.session.reverse import HistoryQuery
 from rdmalab.session.run_control import UNITS, Idle, RunControl, Steps, When
 from rdmalab.session.session import Session
+
+
+@command(Facts(in_scenarios=True, short=(("b", ""),)))
+def break_(session: Session, question: Expression) -> str:
+    """Halt after each event that makes a condition true.
+
+    A condition on the last packet, completion or call is checked for each one:
+    `break wire.last.opcode == ACKNOWLEDGE` halts at every ACK. `help expr` lists what can be asked.
+
+    Example: break A.qp0.state == ERR
+    """
+    answer = session.ask(question.node)  # what means nothing is told now
+    if not isinstance(answer, bool):
+        hint = f"watch {question.text} halts when it changes; or compare: {question.text} == …"
+        raise NotUnderstood(
+            "this expression is not a condition", question.place, hint, argument="question"
+        )
+    return _set(session, question, watches=False)
+
+
+@command(SCRIPTABLE)
+def watch(session: Session, question: Expression) -> str:
+    """Halt after each event that changes a value: bytes of memory, a field, any expression.
+
+    `rewind` then goes back to the event that changed it last.
+
+    Example: watch B.mr0[100:105]
+    """
+    session.ask(question.node)
+    return _set(session, question, watches=True)
+
+
+def _set(session: Session, question: Expression, *, watches: bool) -> str:
+    made = session.breakpoints.add(question, watches=watches)
+    return f"{made.number}: {made}"
+
+
+@command(SCRIPTABLE)
+def breaks(session: Session) -> list[Breakpoint]:
+    """List the breakpoints and watches.
+
+    Example: breaks
+    """
+    return list(session.breakpoints.by_number.values())
+
+
+@command(SCRIPTABLE)
+def delete(session: Session, which: int | None = None) -> str:
+    """Delete a breakpoint or a watch by its number, or all of them.
+
+    Example: delete
+    """
+    points = session.breakpoints.by_number
+    if which is None:
+        count = len(points)
+        points.clear()
+        return f"{count} deleted"
+    if which not in points:
+        there = f"there is: {' '.join(map(str, points))}" if points else "no breakpoint is set"
+        raise NotUnderstood(f"no breakpoint has number {which}", hint=there, argument="which")
+    return f"deleted {points.pop(which)}"
+
+
+@command(Facts(in_scenarios=True, recovery=Recovery.SKIP))
+def trace(session: Session, question: Expression) -> HistoryQuery:
+    """Evaluate an expression after every past event, and show its value after each change.
+
+    Example: trace A.qp0.sq_psn
+    """
+    session.ask(question.node)
+    return HistoryQuery(session, question)
+
 
 Duration = Annotated[Nanoseconds, Range(0)]
 Granularity = Annotated[str, OneOf(UNITS)]
@@ -28,7 +114,7 @@ def step(
 
     Example: step packet
     """
-    return session.travel(Steps(count, UNITS[unit]))
+    return RunControl(session, Steps(count, UNITS[unit]))
 
 
 @command(
@@ -41,7 +127,7 @@ def run(session: Session, duration: Duration | None = None) -> RunControl:
 
     Example: run 100us
     """
-    return session.travel(Idle(None if duration is None else session.world.now_ns + duration))
+    return RunControl(session, Idle(None if duration is None else session.world.now_ns + duration))
 
 
 @command(Facts(in_scenarios=True, moves_time=TimeMove.FORWARD, is_repeated=True))
@@ -55,4 +141,4 @@ def until(
     Example: until A.cq0.count == 1 within 2ms
     """
     until_ns = None if within is None else session.world.now_ns + within
-    return session.travel(When(goal.text, goal.node, until_ns))
+    return RunControl(session, When(goal.text, goal.node, until_ns))

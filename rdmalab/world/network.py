@@ -13,8 +13,7 @@ from rdmalab.wire.packet import Flow, LidFlow, Packet, is_multicast
 from rdmalab.wire.roce import Malformed
 from rdmalab.world.cable import LATENCY_NS, MTU_BYTES, RATE_BPS, Cable
 from rdmalab.world.event_queue import Door, EventQueue
-from rdmalab.world.faults import Fault
-from rdmalab.world.timed_faults import TimedFault
+from rdmalab.world.faults import Fault, TimedFault
 from rdmalab.world.trace import Trace
 from rdmalab.world.transit import HeldPacket, Injection, Transit
 

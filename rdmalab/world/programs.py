@@ -5,26 +5,127 @@ for. A blocked line schedules nothing; after each event the waiting programs are
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from heapq import heapify
-from typing import TYPE_CHECKING
+from typing import NamedTuple, Protocol
 
-from rdmalab.command import NotUnderstood, Noun, Refused, Thing
+from rdmalab.command import Invocation, NotUnderstood, Noun, Refused, Thing
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.program import Line
 from rdmalab.hca import async_events
-from rdmalab.spec.programs import WORK_VERBS, ProgramState
+from rdmalab.hca.device import Hca
+from rdmalab.spec.programs import BLOCKING, FREE, WORK_VERBS, ProgramState
 from rdmalab.spec.records import Kind
 from rdmalab.spec.rules import errno_name
-from rdmalab.world.event_queue import Door
-from rdmalab.world.program_state import Carried, Program
+from rdmalab.world.event_queue import Door, EventQueue
+from rdmalab.world.trace import Trace
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-    from rdmalab.world.world import World
+
+class Carried(NamedTuple):
+    """The result of one verb. subject: the object that it was called for."""
+
+    value: object = None
+    refusal: Refused | None = None
+    subject: Thing | None = None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether C would have blocked."""
+        return self.refusal is not None and self.refusal.rule in BLOCKING
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """One thread. at: index of the next line; loops: remaining repetitions of each open loop.
+
+    since_ns: when it entered its state. why: the error it failed with. wants: for a blocked verb,
+    the rule and the object; None while it waits for a condition.
+    """
+
+    node: str
+    number: int
+    lines: list[Line]
+    pace_ns: int
+    at: int = 0
+    loops: list[int] = field(default_factory=list)
+    state: ProgramState = ProgramState.RUNNING
+    since_ns: int = 0
+    why: str = ""
+    wants: tuple[str, Thing] | None = None
+
+    @property
+    def thing(self) -> Thing:
+        """The program as names and log have it."""
+        return Thing(Noun.PROGRAM, self.node, self.number)
+
+    @property
+    def line(self) -> Line:
+        """The line that comes; of a program that is done the last."""
+        return self.lines[min(self.at, len(self.lines) - 1)]
+
+    def skip_free(self) -> None:
+        """Walk over what takes no time, to the line that comes."""
+        while self.at < len(self.lines) and self.lines[self.at].word in FREE:
+            _SKIP[self.lines[self.at].word](self)
+
+
+def _begin_loop(program: Program) -> None:
+    program.loops.append(program.lines[program.at].amount)
+    program.at += 1
+
+
+def _skip_else(program: Program) -> None:
+    """The part before it was done."""
+    program.at = program.lines[program.at].jump
+
+
+def _turn_or_leave(program: Program) -> None:
+    """The end of an if leads on; that of a loop back, while turns are left."""
+    jump = program.lines[program.at].jump
+    left = 1 if jump < 0 else program.loops.pop()
+    if left == 1:
+        program.at += 1
+        return
+    program.loops.append(left and left - 1)
+    program.at = jump
+
+
+_SKIP = {"loop": _begin_loop, "else": _skip_else, "end": _turn_or_leave}
+
+
+class Programs:
+    """The waiting programs, in the order in which they began to wait.
+
+    carry_out, holds: callbacks from the room that has the vocabulary and the names. They execute
+    one verb within the current event and evaluate one condition; NotUnderstood where it has no
+    meaning. touches: whether the last event may have changed a condition; None: any may have.
+    """
+
+    __slots__ = ("carry_out", "holds", "touches", "waiting")
+
+    def __init__(self) -> None:
+        self.carry_out: Callable[[Invocation], Carried] | None = None
+        self.holds: Callable[[Node], bool] | None = None
+        self.touches: Callable[[Node], bool] | None = None
+        self.waiting: list[Program] = []
+
+
+# --------------------------------------------------------------------------- a program as data
+class Host(Protocol):
+    """The world, as programs need it: a protocol, because the world runs the programs."""
+
+    nodes: dict[str, Hca]
+    trace: Trace
+    agenda: EventQueue
+    programs: Programs
+
+    @property
+    def now_ns(self) -> int:
+        """The virtual time in ns."""
 
 
 # --------------------------------------------------------------------------- begin and end
-def start(world: "World", node: str, lines: list[Line], pace_ns: int) -> Program:
+def start(world: Host, node: str, lines: list[Line], pace_ns: int) -> Program:
     """A new thread; its first line is due now."""
     table = world.nodes[node].tables[Noun.PROGRAM]
     program = Program(node, table.next_number, lines, pace_ns)
@@ -36,7 +137,7 @@ def start(world: "World", node: str, lines: list[Line], pace_ns: int) -> Program
     return program
 
 
-def end(world: "World", program: Program) -> None:
+def end(world: Host, program: Program) -> None:
     """The thread is no more, whatever it was doing."""
     if program in world.programs.waiting:
         world.programs.waiting.remove(program)
@@ -47,12 +148,12 @@ def end(world: "World", program: Program) -> None:
     world.trace.record(Kind.DESTROYED, program.node, program.number, Noun.PROGRAM.value)
 
 
-def programs_of(world: "World") -> list[Program]:
+def programs_of(world: Host) -> list[Program]:
     """All there are, node by node."""
     return [p for hca in world.nodes.values() for p in hca.tables[Noun.PROGRAM].items.values()]
 
 
-def running(world: "World") -> list[Program]:
+def running(world: Host) -> list[Program]:
     """Programs that have a scheduled line."""
     return [
         p for p in programs_of(world) if p.state in (ProgramState.RUNNING, ProgramState.SLEEPING)
@@ -60,7 +161,7 @@ def running(world: "World") -> list[Program]:
 
 
 # --------------------------------------------------------------------------- one line
-def turn(world: "World", program: Program) -> bool:
+def turn(world: Host, program: Program) -> bool:
     """Carry out the line that comes; the event has begun. False if other nodes may have changed."""
     for hca in world.nodes.values():
         hca.now_ns = world.now_ns
@@ -74,7 +175,7 @@ def turn(world: "World", program: Program) -> bool:
     return line.invocation is None or line.invocation.name in WORK_VERBS
 
 
-def _verb(world: "World", program: Program, line: Line) -> None:
+def _verb(world: Host, program: Program, line: Line) -> None:
     carried = _carry_out(world, line)
     if carried.blocks:
         _block(world, program, carried)
@@ -84,7 +185,7 @@ def _verb(world: "World", program: Program, line: Line) -> None:
         _go_on(world, program)
 
 
-def _try(world: "World", program: Program, line: Line) -> None:
+def _try(world: Host, program: Program, line: Line) -> None:
     carried = _carry_out(world, line)
     answer = carried.refusal.errno if carried.refusal else 0
     if line.amount and answer != line.amount:
@@ -94,7 +195,7 @@ def _try(world: "World", program: Program, line: Line) -> None:
         _go_on(world, program)
 
 
-def _poll(world: "World", program: Program, line: Line) -> None:
+def _poll(world: Host, program: Program, line: Line) -> None:
     carried = _carry_out(world, line)
     if carried.refusal is not None:
         _fail(world, program, _answer(carried.refusal))
@@ -106,40 +207,40 @@ def _poll(world: "World", program: Program, line: Line) -> None:
         _file(world, program, program.pace_ns)
 
 
-def _if(world: "World", program: Program, line: Line) -> None:
+def _if(world: Host, program: Program, line: Line) -> None:
     if not _holds(world, line.question):
         program.at = line.jump - 1
     _go_on(world, program)
 
 
-def _wait(world: "World", program: Program, line: Line) -> None:
+def _wait(world: Host, program: Program, line: Line) -> None:
     if _holds(world, line.question):
         _go_on(world, program)
     else:
         _block(world, program, None)
 
 
-def _sleep(world: "World", program: Program, line: Line) -> None:
+def _sleep(world: Host, program: Program, line: Line) -> None:
     _go_on(world, program, line.amount, ProgramState.SLEEPING)
 
 
-def _stop(world: "World", program: Program, _line: Line) -> None:
+def _stop(world: Host, program: Program, _line: Line) -> None:
     program.at = len(program.lines)
     _done(world, program)
 
 
-_LINES: dict[str, Callable[["World", Program, Line], None]] = {
+_LINES: dict[str, Callable[[Host, Program, Line], None]] = {
     "": _verb, "try": _try, "poll": _poll, "if": _if, "wait": _wait, "sleep": _sleep, "stop": _stop,
 }  # fmt: skip
 
 
-def _carry_out(world: "World", line: Line) -> Carried:
+def _carry_out(world: Host, line: Line) -> Carried:
     assert world.programs.carry_out is not None
     assert line.invocation is not None
     return world.programs.carry_out(line.invocation)
 
 
-def _holds(world: "World", question: Node | None) -> bool:
+def _holds(world: Host, question: Node | None) -> bool:
     assert world.programs.holds is not None
     assert question is not None
     return world.programs.holds(question)
@@ -150,22 +251,22 @@ def _answer(refusal: Refused) -> str:
 
 
 # --------------------------------------------------------------------------- what becomes of it
-def _record(world: "World", program: Program, kind: Kind, *details: object) -> None:
+def _record(world: Host, program: Program, kind: Kind, *details: object) -> None:
     world.trace.record(kind, program.node, program.number, *details)
 
 
-def _become(world: "World", program: Program, state: ProgramState) -> None:
+def _become(world: Host, program: Program, state: ProgramState) -> None:
     if program.state is not state:
         program.state, program.since_ns = state, world.now_ns
 
 
-def _file(world: "World", program: Program, after_ns: int) -> None:
+def _file(world: Host, program: Program, after_ns: int) -> None:
     at_ns, cause = world.now_ns + after_ns, world.trace.latest
     world.agenda.file(at_ns, Door.PROGRAM, program.node, program, cause)
 
 
 def _go_on(
-    world: "World", program: Program, after_ns: int = 0, state: ProgramState = ProgramState.RUNNING
+    world: Host, program: Program, after_ns: int = 0, state: ProgramState = ProgramState.RUNNING
 ) -> None:
     """To the next line, after its pace or a while."""
     program.at += 1
@@ -177,18 +278,18 @@ def _go_on(
     _file(world, program, after_ns or program.pace_ns)
 
 
-def _done(world: "World", program: Program) -> None:
+def _done(world: Host, program: Program) -> None:
     _become(world, program, ProgramState.DONE)
     _record(world, program, Kind.PROGRAM_DONE)
 
 
-def _fail(world: "World", program: Program, why: str) -> None:
+def _fail(world: Host, program: Program, why: str) -> None:
     program.why = why
     _become(world, program, ProgramState.FAILED)
     _record(world, program, Kind.PROGRAM_FAILED, program.line.number, why)
 
 
-def _block(world: "World", program: Program, carried: Carried | None) -> None:
+def _block(world: Host, program: Program, carried: Carried | None) -> None:
     program.wants = None
     if carried is not None and carried.refusal is not None and carried.subject is not None:
         program.wants = carried.refusal.rule, carried.subject
@@ -198,7 +299,7 @@ def _block(world: "World", program: Program, carried: Carried | None) -> None:
 
 
 # --------------------------------------------------------------------------- being woken
-def settle(world: "World") -> None:
+def settle(world: Host) -> None:
     """After an event: resume programs whose condition has become true.
 
     The condition was false after the event before; it is asked again only if this event may have
@@ -221,7 +322,7 @@ def settle(world: "World") -> None:
         _wake(world, program)
 
 
-def _can_go_on(world: "World", program: Program) -> bool:
+def _can_go_on(world: Host, program: Program) -> bool:
     if program.wants is None:
         return _holds(world, program.line.question)
     rule, subject = program.wants
@@ -232,14 +333,14 @@ def _can_go_on(world: "World", program: Program) -> bool:
     return is_gone or _BLOCKED_NO_MORE[rule](hca, subject)  # of what is gone the verb will tell
 
 
-def _wake(world: "World", program: Program) -> None:
+def _wake(world: Host, program: Program) -> None:
     """Call a blocked verb again; pass a condition that has become true."""
     _record(world, program, Kind.PROGRAM_WOKEN, program.line.number)
     program.at -= program.wants is not None
     _go_on(world, program)
 
 
-_BLOCKED_NO_MORE: dict[str, Callable[["Hca", Thing], bool]] = {
+_BLOCKED_NO_MORE: dict[str, Callable[[Hca, Thing], bool]] = {
     "cq-event-none": lambda hca, it: bool(hca.channels.find(it.number).events),
     "cq-events-unacked": lambda hca, it: not hca.cqs.find(it.number).unacked,
     "async-none": lambda hca, _it: bool(hca.async_events),

@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from rdmalab.spec.limits import LinkLayer
 from rdmalab.wire.frame import Frame, octets_of
+from rdmalab.wire.headers import Ethernet
 from rdmalab.wire.links import decode, link_layer_of
 from rdmalab.wire.packet import Packet
 from rdmalab.wire.roce import Malformed
+
+_MAC = Ethernet.field("src").offset // 8  # bytes of the destination MAC, the first field
 
 
 @dataclass(slots=True)
@@ -67,7 +71,10 @@ class Transit:
     def read(self) -> Packet | Malformed:
         """The packet that a port decodes from the bytes."""
         assert isinstance(self.packet, Packet)
+        link_layer = link_layer_of(self.packet)
+        if link_layer is LinkLayer.ETHERNET and self.octets[:_MAC] != octets_of(self.packet)[:_MAC]:
+            return Malformed("mac")
         try:
-            return decode(self.octets, link_layer_of(self.packet))
+            return decode(self.octets, link_layer)
         except Malformed as malformed:
             return malformed

@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 from rdmalab.command import Noun, Refused, Thing
 from rdmalab.hca.device import Hca
 from rdmalab.hca.errors import refused
-from rdmalab.hca.tables import Table
+from rdmalab.hca.objects import Table
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
 from rdmalab.world import programs
 from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
+from rdmalab.world.faults import TimedFault, trigger
 from rdmalab.world.network import Network
-from rdmalab.world.program_state import Programs
-from rdmalab.world.timed_faults import TimedFault, trigger
+from rdmalab.world.programs import Programs
 from rdmalab.world.trace import Forgotten, Trace
 
 _LINK_LOCAL = 0xFE80 << 112

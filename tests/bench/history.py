@@ -18,9 +18,9 @@ from multiprocessing import get_context
 
 from rdmalab.command import Invocation, Ref
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.lines import replies
-from rdmalab.session.run_control import Idle
+from rdmalab.session.run_control import Idle, RunControl
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.work import SendFlags, WROpcode
@@ -80,7 +80,7 @@ class Long:
             number = (number + 1) % pairs
             for _ in range(4):
                 self._message(number, chance.choice(_SIZES))
-            self.session.travel(Idle()).finish()
+            RunControl(self.session, Idle()).finish()
             for node in ("A", "B"):
                 self._say("poll_cq", cq=Ref(node, f"cq{number}"), num_entries=16)
             yield
@@ -122,7 +122,7 @@ def jumps(pairs: int) -> dict[str, float]:
 
 def cost(kept: bool) -> float:
     """CPU seconds of an event, with snapshots or without."""
-    moments.EVENTS_APART = moments.EVENTS_APART if kept else _NEVER
+    history.EVENTS_APART = history.EVENTS_APART if kept else _NEVER
     long = Long(2)
     long.until(2_000)
     return long.until(2_000 + 4 * WINDOW)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import simpy
 
 from rdmalab.command import Invocation, Ref, Thing
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.lab import tune_garbage_collection
 from rdmalab.session.lines import replies

@@ -5,10 +5,12 @@ import time
 from dataclasses import replace
 
 from rdmalab.hca import lifecycle, modify, polling, qp_lifecycle
-from rdmalab.hca.attributes import QpAttr, ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.device import Hca
-from rdmalab.hca.mr import MemoryRegion, register
+from rdmalab.hca.mr import register
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.posting import post_recv, post_send
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SGE, RecvWR, SendWR

@@ -6,8 +6,7 @@ import pytest
 
 from rdmalab.book.catalogue import catalogue
 from rdmalab.book.html import escaped, tag
-from rdmalab.book.lab_page import sheet
-from rdmalab.book.lesson_page import rendered
+from rdmalab.book.lesson_page import rendered, sheet
 from rdmalab.book.words import Linker, address, cause_address, verb_address
 from rdmalab.classroom.lab_file import load
 from rdmalab.guide.explain import entries

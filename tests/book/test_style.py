@@ -2,7 +2,7 @@
 
 import re
 
-from rdmalab.book.style import sheet_of_style
+from rdmalab.book.page import sheet_of_style
 from rdmalab.guide.svg import INKS
 
 LEAST = 4.5  # WCAG 2, AA, for text

@@ -98,6 +98,27 @@ def test_what_a_person_gave_is_kept_and_counts(
     assert moodle[0]["Grade"] == "6.5"
 
 
+def test_a_lab_without_works_is_not_in_the_total_and_the_report_says_it(
+    course: CourseFolder,
+) -> None:
+    for path in (course.folder / "downloads" / "two").rglob("*.yaml"):
+        path.unlink()
+    main(["course", "grade"])
+    assert rows(course.folder)[S1]["total %"] == "100"
+    assert rows(course.folder)[S1]["two note"] == "missing"
+    page = (course.folder / f"marks/reports/{S1}.html").read_text()
+    assert "no work of this lab is handed in yet; it is not in the total" in page
+
+
+def test_a_damaged_work_names_its_file_once(
+    course: CourseFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = course.put("one", S4, "rdmalab: 1\nkind: submission\nlines: [\x00\n")
+    main(["course", "grade"])
+    (told,) = [row for row in capsys.readouterr().err.splitlines() if "unreadable: " in row]
+    assert told.count(path.name) == 1, told
+
+
 def test_points_do_not_count_for_another_answer(course: CourseFolder) -> None:
     main(["course", "grade"])
     path = course.folder / "remarks.csv"
@@ -123,6 +144,8 @@ def test_mark_adds_a_row(course: CourseFolder, capsys: pytest.CaptureFixture[str
         ([S1, "tow", "--points", "2"], 'no lab "tow": did you mean two?'),
         ([S1, "two", "esay", "--points", "2"], 'no task "esay" in two: did you mean essay?'),
         ([S1, "two", "essay", "--points", "many"], '--points "many": write a number from 0'),
+        ([S1, "two", "essay", "--points", "20"], "20 points: essay is worth 2"),
+        ([S1, "two", "--points", "99.5"], "99.5 points: two is worth"),
         ([S1, "two"], "give --points or --remark"),
     ):
         assert main(["course", "mark", *wrong]) == Exit.USAGE

@@ -23,7 +23,7 @@ GRADES = [
         foul=[FoulReport(line=2, text="x", why="not allowed")],
     ),
     Grade(lab="sq", student="=s2", verdict="cut", reason="more than 3 lines", of=6,
-          results=[Result(id="see", points=1, passed=False, wrong=["the answer is 7"]),
+          results=[Result(id="see", points=1, passed=False, wrong=["answered 7"]),
                    Result(id="fix", points=2, reason="more than 3 lines")]),
 ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_a_report_is_for_the_student() -> None:
 
 def test_the_table_of_causes_counts_by_task() -> None:
     assert formats.causes(GRADES).splitlines() == [
-        "see: 1 failed", "     1  the answer is 7", "fix: 0 failed", "h: 1 failed",
+        "see: 1 failed", "     1  answered 7", "fix: 0 failed", "h: 1 failed",
         "     1  loss: the cable loses or reorders packets",
     ]  # fmt: skip
 

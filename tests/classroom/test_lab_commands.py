@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rdmalab.book.catalogue import catalogue
-from rdmalab.book.lab_page import public
+from rdmalab.book.lesson_page import public
 from rdmalab.classroom import submission
 from rdmalab.classroom.exercise import Exercise
 from rdmalab.cli import Exit, main
@@ -203,8 +203,12 @@ def test_sheet_student_and_grader_agree_about_the_salt(
     capsys.readouterr()
     for words in ([str(lab), "--salt", "2026"], [handout]):
         assert main(["lab", "draw", *words, "--student", "s7", "--json"]) == Exit.WELL
-    first, second = capsys.readouterr().out.split("}\n}")[:2]
+    drawn = capsys.readouterr()
+    first, second = drawn.out.split("}\n}")[:2]
     assert first.strip() == second.strip()
+    assert drawn.err == "drawn with the salt 2026\n" * 2
+    assert main(["lab", "draw", str(lab), "--student", "s7"]) == Exit.WELL
+    assert capsys.readouterr().err == "drawn with no salt\n"
     (chapter,) = catalogue([handout]).labs
     sheet = public(chapter, "s7")
     exercise = Exercise(handout, "s7")

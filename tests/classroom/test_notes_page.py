@@ -53,6 +53,11 @@ def test_every_lab_has_a_whole_page(name: str) -> None:
     assert len(named & {each.name for each in lab.document.solutions.reject}) >= 3
 
 
+def test_a_range_of_a_parameter_is_its_two_ends() -> None:
+    text = BARE.replace("{choose: [16, 32, 64],", "{from: 5, to: 4000,")
+    assert "- size: bytes of the message: 5 to 4000\n" in notes_page(loaded(text + PAGE))
+
+
 def test_the_page_of_a_small_lab() -> None:
     text = notes_page(loaded(BARE + PAGE))
     for line in (

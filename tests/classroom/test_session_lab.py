@@ -40,6 +40,13 @@ SESSIONS = {
         run 1s
         modify_qp A.qp0 state=ERR
     """,
+    "a refused call before the first request": """
+        use rc_pair
+        modify_qp A.qp0 state=INIT
+        post_recv B.qp0 sg=B.mr0[0:64]
+        post_send A.qp0 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED
+        run
+    """,
     "a program": """
         use rc_pair
         post_recv B.qp0 sg=B.mr0[0:64]

@@ -87,3 +87,19 @@ def test_more_lines_than_the_lab_allows_are_refused_until_some_are_undone() -> N
     talk.ask("back 2", SEND, *["step"] * 30)
     assert lab.lines == [*[RECV] * 3, SEND, f"step {30}"]
     assert lab.grade().verdict == "graded"
+
+
+def test_a_short_name_is_handed_in_as_the_object_that_it_named() -> None:
+    talk, lab = opened()
+    lab.session.default_node = "A"  # as the prompt of the app has it
+    talk.ask("post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "post_send qp0 opcode=SEND sg=mr0[0:8]")
+    assert lab.lines[1] == "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"
+    played = play(loaded(text_of(TASKS)), lab.lines)
+    assert played.fouls == []
+    assert played.session.world.event >= lab.session.world.event
+
+
+def test_the_line_that_ends_the_last_task_says_how_to_hand_in() -> None:
+    talk, _ = opened(RECV, SEND)
+    assert "All tasks are done: submit hands in the work." in talk.ask("run")
+    assert "submit" not in "\n".join(talk.ask("run 1us"))

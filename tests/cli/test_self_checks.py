@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.cli import self_checks
-from rdmalab.cli.self_checks import CHARACTERS, Check, State
+from rdmalab.cli import selfcheck
+from rdmalab.cli.selfcheck import CHARACTERS, Check, State
 from rdmalab.cli.terminal_questions import TerminalAnswers
 from rdmalab.workbench.settings import Settings
 
@@ -28,19 +28,19 @@ def seen(check: Check) -> tuple[State, str, bool]:
 @pytest.mark.usefixtures("at_terminal")
 def test_type_and_size_of_the_terminal() -> None:
     xterm = {"TERM": "xterm-256color"}
-    assert seen(self_checks.terminal(GOOD, xterm, SIZE)) == (
+    assert seen(selfcheck.terminal(GOOD, xterm, SIZE)) == (
         State.OK, "120x40, TERM=xterm-256color", False,
     )  # fmt: skip
-    small = self_checks.terminal(GOOD, xterm, os.terminal_size((59, 40)))
+    small = selfcheck.terminal(GOOD, xterm, os.terminal_size((59, 40)))
     assert (small.state, "60x16" in small.remedy) == (State.ATTENTION, True)
     for kind in ({}, {"TERM": "dumb"}):
-        assert self_checks.terminal(GOOD, kind, SIZE).state is State.ATTENTION
-    mute = self_checks.terminal(TerminalAnswers({}, None, None), xterm, SIZE)
+        assert selfcheck.terminal(GOOD, kind, SIZE).state is State.ATTENTION
+    mute = selfcheck.terminal(TerminalAnswers({}, None, None), xterm, SIZE)
     assert mute.remedy.startswith("it answers no question")
 
 
 def test_no_terminal_is_no_failure() -> None:
-    assert self_checks.terminal(None, {}, SIZE).found == "no terminal"
+    assert selfcheck.terminal(None, {}, SIZE).found == "no terminal"
 
 
 @pytest.mark.parametrize(
@@ -53,34 +53,34 @@ def test_no_terminal_is_no_failure() -> None:
     ],
 )
 def test_colours(environ: dict[str, str], state: State, found: str) -> None:
-    check = self_checks.colours(environ, Settings())
+    check = selfcheck.colours(environ, Settings())
     assert (check.state, check.found) == (state, found)
-    tmux = self_checks.colours({**environ, "TMUX": "x"}, Settings())
+    tmux = selfcheck.colours({**environ, "TMUX": "x"}, Settings())
     assert ("terminal-features" in tmux.remedy) == (state is State.ATTENTION)
 
 
 def test_colours_by_a_setting() -> None:
-    assert self_checks.colours({}, Settings(colours="none")).state is State.OK
-    assert self_checks.colours({}, Settings(colours="16")).found == "16, by the setting colours"
+    assert selfcheck.colours({}, Settings(colours="none")).state is State.OK
+    assert selfcheck.colours({}, Settings(colours="16")).found == "16, by the setting colours"
 
 
 def test_encodings() -> None:
-    assert self_checks.encoding("utf-8") == Check("encoding", State.OK, "utf-8")
+    assert selfcheck.encoding("utf-8") == Check("encoding", State.OK, "utf-8")
     for name in ("latin-1", "no-such-encoding", ""):
-        check = self_checks.encoding(name)
+        check = selfcheck.encoding(name)
         assert check.state is State.ATTENTION
         assert "LC_ALL=C.UTF-8" in check.remedy
 
 
 def test_background_and_characters() -> None:
-    assert self_checks.background(GOOD).found == "dark"
+    assert selfcheck.background(GOOD).found == "dark"
     light = TerminalAnswers({"→": 2, "a": 1}, True, frozenset())
-    assert self_checks.background(light).found == "light"
-    assert self_checks.background(None).state is State.NOTE
-    assert seen(self_checks.characters(GOOD))[0] is State.OK
-    wide = self_checks.characters(light)
+    assert selfcheck.background(light).found == "light"
+    assert selfcheck.background(None).state is State.NOTE
+    assert seen(selfcheck.characters(GOOD))[0] is State.OK
+    wide = selfcheck.characters(light)
     assert (wide.state, wide.found) == (State.FAILED, "these do not take one column: →")
-    assert self_checks.characters(None).state is State.NOTE
+    assert selfcheck.characters(None).state is State.NOTE
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_background_and_characters() -> None:
     ],
 )
 def test_the_clipboard(environ: dict[str, str], state: State) -> None:
-    assert self_checks.clipboard(GOOD, environ).state is state
-    assert self_checks.clipboard(None, {}).state is State.NOTE
+    assert selfcheck.clipboard(GOOD, environ).state is state
+    assert selfcheck.clipboard(None, {}).state is State.NOTE
 
 
 @pytest.mark.parametrize(("value", "state"), [("on", State.OK), ("external", State.ATTENTION)])
@@ -105,10 +105,10 @@ def test_the_clipboard_of_tmux(
     tmux.write_text(f"#!/bin/sh\necho {value}\n")
     tmux.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    check = self_checks.clipboard(GOOD, {"TMUX": "x"})
+    check = selfcheck.clipboard(GOOD, {"TMUX": "x"})
     assert (check.state, check.found) == (state, f"tmux set-clipboard {value}")
     monkeypatch.setenv("PATH", "")
-    assert self_checks.clipboard(GOOD, {"TMUX": "x"}).found == "tmux set-clipboard unknown"
+    assert selfcheck.clipboard(GOOD, {"TMUX": "x"}).found == "tmux set-clipboard unknown"
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_the_clipboard_of_tmux(
     ],
 )  # fmt: skip
 def test_versions(version: str, bounds: str, expected: bool) -> None:
-    assert self_checks.is_within(version, bounds) is expected
+    assert selfcheck.is_within(version, bounds) is expected
 
 
 def test_each_required_package_is_there_and_within_its_bounds() -> None:
-    rows = {check.name.lower().replace("_", "-"): check for check in self_checks.packages()}
+    rows = {check.name.lower().replace("_", "-"): check for check in selfcheck.packages()}
     assert {"textual", "prompt-toolkit", "click", "pyyaml", "pydantic"} < rows.keys()
     assert all(check.state is not State.FAILED for check in rows.values())
     assert "extra cluster" in rows
@@ -133,7 +133,7 @@ def test_each_required_package_is_there_and_within_its_bounds() -> None:
 def test_packages_that_are_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["textual>=99", "no-such-package>=1", "none-either; extra == 'more'"]
     monkeypatch.setattr(metadata, "requires", lambda _name: texts)
-    old, missing, extra = self_checks.packages()
+    old, missing, extra = selfcheck.packages()
     assert (old.state, old.remedy) == (State.FAILED, "pip install 'textual>=99'")
     assert (missing.state, missing.found) == (State.FAILED, "not installed")
     assert (extra.state, extra.remedy) == (State.NOTE, "pip install 'rdmalab[more]'")
@@ -143,10 +143,10 @@ def test_a_state_directory_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
-    assert self_checks.state_directory() == Check("state directory", State.OK, str(tmp_path))
+    assert selfcheck.state_directory() == Check("state directory", State.OK, str(tmp_path))
     (tmp_path / "file").touch()
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path / "file" / "x"))
-    check = self_checks.state_directory()
+    check = selfcheck.state_directory()
     assert check.state is State.FAILED
     assert "RDMALAB_STATE" in check.remedy
 
@@ -154,9 +154,9 @@ def test_a_state_directory_that_cannot_be_written(
 def test_a_wrong_line_of_the_settings_and_no_lessons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (row,) = self_checks.setting_rows(Settings(wrong=("x:1: mouse …",)))
+    (row,) = selfcheck.setting_rows(Settings(wrong=("x:1: mouse …",)))
     assert (row.state, row.found) == (State.ATTENTION, "x:1: mouse …")
-    assert self_checks.lessons().state is State.OK
+    assert selfcheck.lessons().state is State.OK
     (tmp_path / "scenarios").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert self_checks.lessons().state is State.FAILED
+    assert selfcheck.lessons().state is State.FAILED

@@ -9,7 +9,7 @@ import pytest
 
 from rdmalab import cli
 from rdmalab.cli.schemas import schema_of
-from rdmalab.cli.self_checks import CHARACTERS
+from rdmalab.cli.selfcheck import CHARACTERS
 from tests.terminal import Terminal
 
 

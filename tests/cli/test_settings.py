@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rdmalab import cli
+from rdmalab.recovery.user_paths import settings_file
 from rdmalab.workbench import settings
-from rdmalab.workbench.user_paths import settings_file
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rdmalab.compat.enum_tables import bits, export, numbers, plain
-from rdmalab.compat.pyverbs import enums as e
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 
 
 def test_a_row_counts_on_from_the_last_number() -> None:

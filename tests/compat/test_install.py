@@ -7,7 +7,7 @@ import textwrap
 
 def said(program: str) -> str:
     """What a fresh Python prints, in which the skin is installed."""
-    head = "from rdmalab.compat.install import install\ninstall()\n"
+    head = "from rdmalab.compat.script import install\ninstall()\n"
     code = head + textwrap.dedent(program)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -44,7 +44,7 @@ def test_classes_have_what_those_of_rdma_core_64_have(module: str) -> None:
 
 def said(program: str) -> str:
     """What a fresh Python prints in which the skin is installed."""
-    code = f"from rdmalab.compat.install import install\ninstall()\n{program}"
+    code = f"from rdmalab.compat.script import install\ninstall()\n{program}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

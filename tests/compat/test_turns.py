@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from rdmalab.compat.turns import Turns
+from rdmalab.compat.process import Turns
 
 
 def test_an_interrupt_during_a_turn_is_raised_at_its_end() -> None:

@@ -6,13 +6,13 @@ import textwrap
 import time
 
 from rdmalab.compat.process import EPOCH_S
-from rdmalab.compat.virtual_time import virtual
+from rdmalab.compat.script import virtual
 
 
 def said(program: str) -> list[str]:
     """What a fresh Python prints, whose clocks are the lab's."""
     inside = textwrap.indent(textwrap.dedent(program), "    ")
-    code = "from rdmalab.compat.virtual_time import virtual\nwith virtual():\n" + inside
+    code = "from rdmalab.compat.script import virtual\nwith virtual():\n" + inside
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert run.returncode == 0, run.stderr

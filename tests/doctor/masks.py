@@ -14,10 +14,9 @@ from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.format import render
 from rdmalab.lab import open_session
 from rdmalab.scenario.expect import Expectation
-from rdmalab.scenario.expect_why import judge_report
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import PlannedStep
-from rdmalab.scenario.runner import Runner
+from rdmalab.scenario.runner import Runner, judge_report
 from rdmalab.session.journal import Entry
 from rdmalab.session.lines import replies
 from rdmalab.session.session import Session

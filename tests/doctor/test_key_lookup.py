@@ -6,8 +6,7 @@ from rdmalab.doctor.case import Case
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.hca.dma import Denied
-from rdmalab.hca.wqe import SendWqe
-from rdmalab.hca.wr import SGE, RecvWR
+from rdmalab.hca.wr import SGE, RecvWR, SendWqe
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access
 from rdmalab.spec.work import WROpcode

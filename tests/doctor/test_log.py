@@ -6,7 +6,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor import log as log_room
 from rdmalab.doctor.log import Log, work_of
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.spec.records import Kind, event_of, kind_of
 from tests.labs import RECV, SEND, lab_of, refusal
 
@@ -51,7 +51,7 @@ def test_a_line_of_a_program_is_a_call_of_that_program() -> None:
 
 def test_what_is_rare_is_known_from_the_beginning(monkeypatch: object) -> None:
     for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)  # type: ignore[attr-defined]
+        monkeypatch.setattr(history, name, value)  # type: ignore[attr-defined]
     monkeypatch.setattr(log_room, "ENOUGH", 20)  # type: ignore[attr-defined]
     lab = Lab()
     lab.do("use rc_pair")
@@ -93,7 +93,7 @@ def test_a_log_goes_on_where_another_one_ended() -> None:
 
 def test_in_the_past_as_much_is_read_as_in_the_present(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
     lab = lab_of(*[RECV, SEND, "run", "poll_cq A.cq0", "poll_cq B.cq0"] * 8)
     past = lab.session.history
     place = past.place_after(lab.session.world.event)

@@ -105,3 +105,22 @@ def test_a_pair_that_was_used_and_brought_up_once_more_stays_repaired() -> None:
     lab = played("use rc_pair", _BAD, "run", "poll_cq A.cq0", *_AGAIN, _WRITE.format(5), "run",
                  "poll_cq A.cq0", *_AGAIN)  # fmt: skip
     assert why(lab).standing.kind is Status.WELL
+
+
+_LATE = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
+_SENT = (_RECV, "post_send A.qp0 wr_id=4 opcode=SEND sg=A.mr0[0:5]", "run")
+
+
+def test_a_refused_step_of_the_bring_up_is_past_once_the_queue_pair_has_worked() -> None:
+    lab = played("use rc_pair", _LATE)
+    assert why(lab).name.startswith("the call of event")
+    for line in _SENT:
+        lab.do(line)
+    report = why(lab)
+    assert report.standing.kind is Status.WELL
+    assert [cause.check.slug for cause in report.warnings] == ["unsignaled"]
+
+
+def test_a_refused_change_of_an_attribute_is_not_past() -> None:
+    lab = played("use rc_pair", "modify_qp A.qp0 timeout=14 retry_cnt=3", *_SENT)
+    assert why(lab).name.startswith("the call of event")

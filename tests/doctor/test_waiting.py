@@ -233,6 +233,23 @@ def test_a_shared_receive_queue_without_a_limit_never_raises_its_event() -> None
     assert "B.srq0 has no limit armed" in evidence(report)
 
 
+def test_a_limit_that_was_given_to_create_srq_is_told_to_be_armed() -> None:
+    srq = "create_srq B.srq0 pd=B.pd0 max_wr=8 srq_limit=2"
+    qp = "create_qp {0}.qp1 pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0 "
+    ends = (qp.format("A"), qp.format("B") + "srq=B.srq0", "connect A.qp1 B.qp1")
+    refill = program("B.refill", "get_async_event B", "ack_async_event B")
+    lab = played(_PAIR, srq, *ends, "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", refill, "run")
+    report = why(lab, "B.refill")
+    assert "create_srq ignores srq_limit=2" in evidence(report)
+    assert "modify_srq B.srq0 srq_limit=N" in report.text
+    drain(lab.session)  # QP_LAST_WQE_REACHED is not the event that the thread waited for
+    for asked in ("B.refill", ""):
+        report = why(lab, asked)
+        assert (report.slug, report.is_trouble) == ("async-never", True)
+        assert "QP_LAST_WQE_REACHED ended the wait" in report.text
+        assert "wrong data" not in report.text
+
+
 def test_a_server_that_waits_for_its_next_message_is_no_trouble() -> None:
     server = program("B.rx", "loop", "poll B.cq0", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]", "end")
     lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", server, send("A", 30), "run 40us",

@@ -95,6 +95,13 @@ def test_a_multicast_packet_arrives_more_than_once() -> None:
     assert sorted(node for node, _ in arrow.ends) == ["B", "C"]
 
 
+def test_a_refused_call_is_told_without_the_name_of_a_rule() -> None:
+    lab = lab_of()
+    lab.do("modify_qp A.qp0 state=INIT")
+    said = [remark.text for row in planned(lab).rows for remark in row.remarks]
+    assert "A: refused a call: RTS → INIT is not a legal transition" in said
+
+
 def test_a_program_that_polls_has_one_row_for_its_line() -> None:
     lab = lab_of()
     lab.do(RECV)

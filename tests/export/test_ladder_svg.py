@@ -70,6 +70,34 @@ def test_everything_is_inside_the_frame(busy: Lab) -> None:
             assert value is None or 0 <= float(value) <= most, (each.tag, name, value)
 
 
+def test_the_longest_label_is_inside_the_frame() -> None:
+    """A letter of DejaVu Sans Mono, 12 px, is 7.22 px wide."""
+    lab = lab_of()
+    lab.do("post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:2048] remote=B.mr0 flags=SIGNALED")
+    lab.run()
+    root = ET.fromstring(drawn(lab).svg)
+    width = float(root.get("width") or 0)
+    labels = [each for each in root.iter(f"{SVG}text") if each.get("class") == "label"]
+    found = {str(each.text): each for each in labels}
+    for label, each in found.items():
+        x, room = float(each.get("x") or 0), len(label) * 7.22
+        assert x - room > 84 if each.get("text-anchor") == "end" else x + room < width, label
+    assert "RDMA_READ_RESPONSE_MIDDLE psn=1 512 B" in found
+
+
+def test_a_lecture_is_drawn_whole_with_its_lost_packet() -> None:
+    lab = lab_of()
+    for _ in range(12):
+        lab.do(f"{RECV}; {SEND}; run; poll_cq A.cq0; poll_cq B.cq0")
+    lab.do(f"fault drop A->B nth=1; {RECV}; {SEND}; run; poll_cq A.cq0; poll_cq B.cq0")
+    for _ in range(12):
+        lab.do(f"{RECV}; {SEND}; run; poll_cq A.cq0; poll_cq B.cq0")
+    assert "left out" in drawn(lab).svg
+    svg = lab.ladder().svg
+    assert "left out" not in svg
+    assert "lost" in " ".join(texts(svg, "bad"))
+
+
 def test_lines_of_requests_outstanding_together_do_not_cross_their_labels(busy: Lab) -> None:
     root = ET.fromstring(drawn(busy).svg)
     lanes = [float(each.get("x1") or 0) for each in root.iter(f"{SVG}line")

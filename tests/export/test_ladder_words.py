@@ -6,6 +6,7 @@ from rdmalab.export import ladder_words as words
 from rdmalab.views.columns import Meaning
 from rdmalab.views.ladder import PacketRow
 from tests.export.ladder_stories import played, rows_of
+from tests.labs import lab_of
 
 
 def packets(name: str) -> list[PacketRow]:
@@ -16,7 +17,9 @@ def packets(name: str) -> list[PacketRow]:
     ("at_ns", "text"),
     [
         (0, "0.000 us"), (7, "0.007 us"), (2_315, "2.315 us"), (999_999, "999.999 us"),
-        (67_112_345, "67.112 ms"), (59_353_512_515, "59.354 s"), (12_345_678_000_000, "12346 s"),
+        (1_296_088, "1.29609 ms"), (67_112_345, "67.1123 ms"), (999_999_999, "1000.00 ms"),
+        (12_060_578_123, "12.06058 s"), (59_353_512_515, "59.35351 s"),
+        (12_345_678_000_000, "12345.68 s"), (98_765_432_123_456_789, "98765432 s"),
     ],
 )  # fmt: skip
 def test_a_moment_has_a_unit_and_fits_its_column(at_ns: int, text: str) -> None:
@@ -81,3 +84,11 @@ def test_labels_get_shorter_and_the_longest_says_all() -> None:
 
 def test_parts_are_left_out_where_there_is_no_room() -> None:
     assert [*words.spread(["one", "much longer", "two"], 8)] == ["one", "two"]
+
+
+def test_an_rnr_nak_that_ends_the_request_asks_for_no_wait() -> None:
+    send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+    lab = lab_of(send, "run", pair="use rc_pair rnr_retry=1")
+    naks = [row for row in rows_of(lab) if isinstance(row, PacketRow) and row.timer is not None]
+    waits = [[text for text in words.facts(row, 40) if text.startswith("wait")] for row in naks]
+    assert waits == [["wait 640 us"], []]

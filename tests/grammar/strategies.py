@@ -31,8 +31,7 @@ from rdmalab.command import (
     Unit,
     WordKind,
 )
-from rdmalab.grammar.nodes import Binary, Call, Index, Literal, Node, Path, Unary, Word
-from rdmalab.grammar.operators import COMPARISONS
+from rdmalab.grammar.nodes import COMPARISONS, Binary, Call, Index, Literal, Node, Path, Unary, Word
 from rdmalab.grammar.text import in_quotes
 from rdmalab.grammar.trees import render
 from tests.grammar.vocabulary import COMMANDS, VOCABULARY

@@ -4,8 +4,7 @@ import jsonschema
 import pytest
 
 from rdmalab.cli.schemas import schema_of
-from rdmalab.guide.document import document
-from rdmalab.guide.explain import answer
+from rdmalab.guide.explain import answer, document
 from tests.guide.saying import WORDS
 
 

@@ -228,3 +228,20 @@ def test_an_entry_of_a_higher_room_is_found_by_its_name() -> None:
     assert [entry.kind for entry in lookup("psn", WORDS, [more("psn")])] == [
         "word", "cause", "header field",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["receive", "post", "poll", "packet", "peer", "queue", "nic", "idle", "ev", "verbs", "acked"],
+)
+def test_a_newcomers_word_is_a_concept(word: str) -> None:
+    assert explain(word, WORDS).kind == "word"
+
+
+def test_a_completion_and_the_mtu_are_defined_first() -> None:
+    assert "report that a work request has ended" in said("completion")
+    assert "most payload bytes of one packet" in said("MTU")
+
+
+def test_the_region_of_a_remote_access_is_looked_for_at_the_peer() -> None:
+    assert "show mr A.mr0" not in said("REM_ACCESS_ERR")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.guide import mlx5
-from rdmalab.guide.mlx5 import SYNDROMES, read, vendor_words
+from rdmalab.guide import logs
+from rdmalab.guide.logs import SYNDROMES, read_error_cqe, vendor_words
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
 
@@ -18,7 +18,7 @@ REPORTED = [
 
 @pytest.mark.parametrize(("dump", "status", "vendor_err", "opcode"), REPORTED)
 def test_a_reported_dump(dump: str, status: WCStatus, vendor_err: int, opcode: WROpcode) -> None:
-    cqe = read(f"mlx5: host: got completion with error:\n{dump}\n")
+    cqe = read_error_cqe(f"mlx5: host: got completion with error:\n{dump}\n")
     assert cqe is not None
     assert (cqe.status, cqe.vendor_err, cqe.opcode, cqe.is_send) == (
         status, vendor_err, opcode, True,
@@ -26,7 +26,7 @@ def test_a_reported_dump(dump: str, status: WCStatus, vendor_err: int, opcode: W
 
 
 def test_number_and_place_of_the_request() -> None:
-    cqe = read("00000000 00008813 10012abe 0dd0c1d3")
+    cqe = read_error_cqe("00000000 00008813 10012abe 0dd0c1d3")
     assert cqe is not None
     assert (cqe.qp_num, cqe.wqe_counter, cqe.syndrome) == (0x12ABE, 0x0DD0, 0x13)
 
@@ -34,7 +34,7 @@ def test_number_and_place_of_the_request() -> None:
 def test_of_a_whole_dump_the_last_line_counts() -> None:
     lines = ["00000000 00000000 00000000 00000000"] * 3 + ["00000000 00008813 10012abe 0dd0c1d3"]
     for joint in ("\n", " "):
-        cqe = read(joint.join(lines))
+        cqe = read_error_cqe(joint.join(lines))
         assert cqe is not None
         assert cqe.status is WCStatus.REM_ACCESS_ERR
 
@@ -42,24 +42,24 @@ def test_of_a_whole_dump_the_last_line_counts() -> None:
 @pytest.mark.parametrize(("code", "status"), SYNDROMES.items())
 def test_each_syndrome_on_both_sides(code: int, status: WCStatus) -> None:
     for last, is_send in (("d2", True), ("e2", False)):
-        cqe = read(f"00000000 000000{code:02x} 0a000011 000000{last}")
+        cqe = read_error_cqe(f"00000000 000000{code:02x} 0a000011 000000{last}")
         assert cqe is not None
         assert (cqe.status, cqe.is_send) == (status, is_send)
         assert (cqe.opcode is WROpcode.SEND) == is_send
 
 
 def test_an_unknown_syndrome_is_a_general_error_as_in_the_driver() -> None:
-    cqe = read("00000000 00000077 0a000011 000000d2")
+    cqe = read_error_cqe("00000000 00000077 0a000011 000000d2")
     assert cqe is not None
     assert cqe.status is WCStatus.GENERAL_ERR
 
 
 def test_what_is_no_error_completion_is_not_read() -> None:
     for text in ("00000000 00000000 0a000011 00000002", "12345678 9abcdef0", "no dump"):
-        assert read(text) is None
+        assert read_error_cqe(text) is None
 
 
 def test_only_what_has_a_source_is_said_of_vendor_codes() -> None:
     assert "with RETRY_EXC_ERR" in vendor_words(0x81)
-    assert "by the mlx5 driver" in vendor_words(mlx5.PAGE_FAULT)
+    assert "by the mlx5 driver" in vendor_words(logs.PAGE_FAULT)
     assert "there is no public list" in vendor_words(1)

@@ -1,6 +1,6 @@
 """Where boxes and lines go; that nothing overlaps is asked of whole drawings in test_machine."""
 
-from rdmalab.guide.plan import LINE, Pair, Plan, is_bracket
+from rdmalab.guide.machine import LINE, Pair, Plan, is_bracket
 from rdmalab.spec.states import QPState
 
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = QPState

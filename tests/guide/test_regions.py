@@ -1,6 +1,6 @@
 """The words of memory verbs are explained, each once."""
 
-from rdmalab.guide import regions
+from rdmalab.guide import parts
 from rdmalab.guide.explain import explain
 from rdmalab.spec.access import MWType, Rereg
 from rdmalab.spec.work import Placement, Selectivity
@@ -10,9 +10,9 @@ from tests.guide.saying import WORDS
 def test_every_member_says_its_own_sentence() -> None:
     """Members of two enums with one number are equal, and shared a sentence in one dict."""
     members = [member for cls in (MWType, Rereg, Placement, Selectivity) for member in cls]
-    said = [regions.word_article(member).sections[0].lines[0] for member in members]
+    said = [parts.word_article(member).sections[0].lines[0] for member in members]
     assert len(set(said)) == len(members)
-    pd = regions.word_article(Rereg.CHANGE_PD)
+    pd = parts.word_article(Rereg.CHANGE_PD)
     assert pd.sections[0].lines[0].startswith("Another protection domain")
 
 

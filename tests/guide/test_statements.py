@@ -1,6 +1,6 @@
 """The statements of the documents are numbered without gaps, and said in sentences."""
 
-from rdmalab.guide.statements import MOST_PER_ITEM, not_applicable, page, statements
+from rdmalab.guide.sentences import MOST_PER_ITEM, not_applicable, page, statements
 
 
 def test_they_are_numbered_without_gaps() -> None:

@@ -15,8 +15,8 @@ from rdmalab.spec.refusals import DROPS
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from rdmalab.wire.checksum import icrc
 from rdmalab.wire.headers import AETH
-from rdmalab.wire.icrc import icrc
 from rdmalab.wire.packet import EXTENDED, LidFlow, Packet
 from rdmalab.world.faults import Match
 from rdmalab.world.transit import Transit

@@ -9,7 +9,7 @@ import pytest
 from rdmalab.command import Refused
 from rdmalab.hca import ah, lifecycle
 from rdmalab.hca.attributes import AhAttr
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.lab import Lab
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.states import MTU, QPState, QPType

@@ -3,17 +3,8 @@
 import pytest
 
 from rdmalab.command import Noun, RefShorthand, Thing
-from rdmalab.hca.attributes import (
-    ADDRESS,
-    FIELDS,
-    AhAttr,
-    Capacity,
-    QpAttr,
-    QPNumber,
-    ah_attr_of,
-    initial,
-    mask_of,
-)
+from rdmalab.hca.ah import AH, ah_attr_of
+from rdmalab.hca.attributes import FIELDS, AhAttr, Capacity, QpAttr, QPNumber, initial, mask_of
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPState
 from rdmalab.world.world import World
 
@@ -45,7 +36,7 @@ def test_a_new_qp_shows_the_defaults() -> None:
 
 def test_a_node_is_a_short_form_of_its_address() -> None:
     world = World()
-    made = ADDRESS.convert(world, Thing(Noun.NODE, "B", 0), None, None)
+    made = AH.convert(world, Thing(Noun.NODE, "B", 0), None, None)
     assert made == {"ah_attr": ah_attr_of(world.nodes["B"])}
     assert made["ah_attr"].dgid == 0xFFFF0A000002
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWqe
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
 from tests.extended import datagram_lab, extended_lab

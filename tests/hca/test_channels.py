@@ -4,8 +4,8 @@ import pytest
 
 from rdmalab.command import Refused
 from rdmalab.hca import channels, lifecycle
-from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.profiles import RXE, STRICT, Profile
 from rdmalab.spec.records import A, Kind, kind_of

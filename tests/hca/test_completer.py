@@ -6,8 +6,7 @@ import pytest
 
 from rdmalab.hca import mr
 from rdmalab.hca.requester import reason_to_wait
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import Syndrome

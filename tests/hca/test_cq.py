@@ -1,7 +1,7 @@
 """Completion queues: first in, first out, and what an overrun loses."""
 
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.trace import Trace

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rdmalab.hca import dma
 from rdmalab.hca.dma import Denied
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from rdmalab.hca import environment, lifecycle, modify, posting, qp_lifecycle
-from rdmalab.hca.attributes import QpAttr, ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.attributes import QpAttr
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.wr import SendWR

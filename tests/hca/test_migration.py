@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.command import Refused
-from rdmalab.hca.attributes import AhAttr, ah_attr_of, alt_ah_attr_of
+from rdmalab.hca.ah import ah_attr_of, alt_ah_attr_of
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.spec.profiles import MLX5, STRICT

@@ -9,6 +9,7 @@ from rdmalab.command import Refused
 from rdmalab.hca import lifecycle, mr
 from rdmalab.hca.device import Hca
 from rdmalab.hca.memory import NOT_MAPPED, READ_ONLY
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.access import Access, Rereg
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
 from rdmalab.world.world import World
@@ -173,7 +174,7 @@ def test_what_rereg_mr_refuses(flags: int, given: dict[str, int], rule: str) -> 
 
 def again(
     hca: Hca,
-    region: mr.MemoryRegion,
+    region: MemoryRegion,
     flags: int,
     *,
     addr: int | None = None,

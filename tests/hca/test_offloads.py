@@ -18,7 +18,7 @@ from rdmalab.spec.records import Kind
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WCFlags, WROpcode
-from tests.hca.test_flows import strict
+from tests.hca.test_steering import strict
 from tests.pairs import Pair
 from tests.raw import ethernet, raw_pair, rule, tcp_frame, udp_frame
 

@@ -21,10 +21,10 @@ from rdmalab.hca import (
     qp_lifecycle,
     srq_lifecycle,
 )
-from rdmalab.hca.attributes import ah_attr_of
-from rdmalab.hca.channels import CompChannel
-from rdmalab.hca.qp import Capacity
-from rdmalab.hca.srq import Parts, SrqCapacity
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.objects import CompChannel
+from rdmalab.hca.qp import Capacity, Extended, Parts
+from rdmalab.hca.srq import SrqCapacity
 from rdmalab.hca.wr import SGE, SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access, Rereg
@@ -90,7 +90,7 @@ def no_place_for_bad_wr(profile: Profile) -> Any:
 
 def _extended(profile: Profile) -> End:
     end = Pair(profile=profile).a
-    end.qp.ex = extended.Extended(int(sum(SendOps)))
+    end.qp.ex = Extended(int(sum(SendOps)))
     end.world.begin_event()
     extended.start(end.hca, end.qp, 1)
     return end

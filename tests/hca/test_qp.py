@@ -1,8 +1,7 @@
 """Queue pairs as data: slots, serials, and what RESET leaves."""
 
 from rdmalab.hca.qp import Capacity, QueuePair, RecvQueue, SendQueue
-from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.hca.wr import RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.records import A, B, Kind, kind_of
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.work import WROpcode

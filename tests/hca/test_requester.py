@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from rdmalab.hca import mr
-from rdmalab.hca.request_packets import ACK_EVERY
-from rdmalab.hca.requester import reason_to_wait
+from rdmalab.hca.requester import ACK_EVERY, reason_to_wait
 from rdmalab.hca.wr import SGE
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import MTU, QPState

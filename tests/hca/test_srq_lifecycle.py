@@ -14,6 +14,16 @@ def lab_with(profile: Profile = STRICT, max_wr: int = 8) -> Lab:
     return shared(qps=0, profile=profile, max_wr=max_wr)
 
 
+def test_an_srq_waits_for_the_ack_of_its_limit_event() -> None:
+    lab = lab_with()
+    for line in ("post_srq_recv B.srq0", "modify_srq B.srq0 srq_limit=2", "get_async_event B"):
+        well(lab, line)
+    no = refusal(lab, "destroy_srq B.srq0")
+    assert (no.rule, no.errno) == ("async-unacked", EAGAIN)
+    well(lab, "ack_async_event B")
+    well(lab, "destroy_srq B.srq0")
+
+
 # --------------------------------------------------------------------------- sizes
 @pytest.mark.parametrize(
     ("profile", "asked", "granted"),

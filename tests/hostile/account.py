@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from rdmalab.workbench.user_paths import STATE
+from rdmalab.recovery.user_paths import STATE
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from rdmalab.shell.show_wire import ladder as drawn
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.records import Kind
 from rdmalab.views import ladder
-from rdmalab.wire.icrc import icrc
+from rdmalab.wire.checksum import icrc
 from tests.digest import digest
 from tests.hostile.account import Account, printed, shrunk, with_own_folders
 from tests.labs import BUSY, played_again

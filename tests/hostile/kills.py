@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from rdmalab.workbench.write_ahead_log import LogHeader, WriteAheadLog
+from rdmalab.recovery.write_ahead_log import LogHeader, WriteAheadLog
 from tests.hostile.account import Account
 from tests.hostile.faces import FACES, answered, started
 from tests.shell.talk import Talk

@@ -14,9 +14,9 @@ from rdmalab.scenario.share_text import scenario_of, shared
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.conversation import Conversation
-from rdmalab.shell.json_document import LineReport, document
+from rdmalab.shell.evaluation import Evaluation
 from rdmalab.shell.output_format import OutputFormat
-from rdmalab.shell.script import told_of
+from rdmalab.shell.script import document, reports_of
 from rdmalab.shell.styled_text import Line, text_of
 from tests.digest import digest
 from tests.hostile.account import Account, printed, shrunk, with_own_folders
@@ -44,7 +44,7 @@ class Typist:
 
     def __init__(self, kind: Kind) -> None:
         self.kind, self.lab = kind, Lab(profile=kind.profile)
-        self.talk = Conversation(self.lab, OutputFormat(self.lab.session, 80))
+        self.conversation = Conversation(self.lab, OutputFormat(self.lab.session, 80))
         if kind.paired:
             self.lab.do("use rc_pair")
 
@@ -58,17 +58,13 @@ class Typist:
         if self.kind.as_json:
             return self._document(line)
         first, rows = len(self.lab.said), list[Line]()
-        asyncio.run(self.talk.evaluate(line, rows.append, _pause))
+        asyncio.run(self.conversation.evaluate(line, rows.append, _pause))
         return self.lab.said[first:], "\n".join(map(text_of, rows))
 
     def _document(self, line: str) -> tuple[list[Reply], str]:
-        async def carry_out() -> list[LineReport]:
-            replies = self.talk.replies(line, _pause)
-            return [await told_of(self.talk, reply, 1) async for reply in replies]
-
-        told = asyncio.run(carry_out())
-        text = json.dumps(document(told), indent=2, allow_nan=False)
-        return [each.reply for each in told], text
+        reports = asyncio.run(reports_of(Evaluation(self.conversation), line, 1))
+        text = json.dumps(document(reports), indent=2, allow_nan=False)
+        return [each.reply for each in reports], text
 
 
 async def _pause() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from rdmalab import cli
 from rdmalab.lab import Lab
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.saving import saved
-from rdmalab.workbench.user_paths import STATE
 from tests.each import a_third, chance_of, drawn_numbers
 from tests.hostile import disks, faces, files, kills, lines, logs, words
 from tests.hostile.account import Account, printed, shrunk

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rdmalab.jobs.cluster import Gone, Request, ServedPool
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending
-from rdmalab.jobs.served import Gone, Request, ServedPool
 from tests.jobs.items import work
 
 LIMITS = Limits(cpu_s=5, events=9)

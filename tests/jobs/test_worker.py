@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.jobs import worker
+from rdmalab.jobs import pool
 from rdmalab.jobs.limits import Limits
 from rdmalab.jobs.outcome import Ending
 from tests.jobs.items import work
@@ -19,7 +19,7 @@ from tests.jobs.items import work
 def test_an_item(
     item: object, ending: Ending, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "limit_next_item", lambda _: None)
-    outcome = worker.done(work, 4, item, Limits(events=9))
+    monkeypatch.setattr(pool, "limit_next_item", lambda _: None)
+    outcome = pool.done(work, 4, item, Limits(events=9))
     assert (outcome.number, outcome.ending) == (4, ending)
     assert reason in outcome.reason

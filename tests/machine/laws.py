@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from rdmalab.hca.device import Hca
 from rdmalab.hca.memory import PAGE
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.world import World

@@ -9,7 +9,7 @@ from rdmalab.session.lines import replies
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
-from rdmalab.world.program_state import Program
+from rdmalab.world.programs import Program
 
 _EVENTS, _NS = 40_000, 10_000_000_000  # of a session after a fix
 _ALIVE = (ProgramState.WAITING, ProgramState.RUNNING, ProgramState.SLEEPING)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.guide.statements import not_applicable, statements
+from rdmalab.guide.sentences import not_applicable, statements
 from tests.each import each
 from tests.mutants.running import bound
 from tests.mutants.table import Edit, Mutant, NotApplicable, load, mutated

@@ -43,7 +43,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
-from rdmalab.world import object_state
+from rdmalab.world import snapshots
 from rdmalab.world.cable import Cable
 from rdmalab.world.faults import Drop, Fault, Match
 from rdmalab.world.transit import Transit
@@ -249,7 +249,7 @@ class Wire(Cable):
                 tap.frames.append((at_ns, frame))
 
 
-object_state._WAYS[Wire] = None  # rules of nft are no plain data, and nobody goes back in time here
+snapshots._WAYS[Wire] = None  # rules of nft are no plain data, and nobody goes back in time here
 _interfaces = Interfaces()
 
 # --------------------------------------------------------------------------- nft

@@ -1,5 +1,7 @@
 """Every scenario, exported as pcapng, and read by tshark and scapy."""
 
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,9 +35,11 @@ from tests.tools import needs
 from tests.wire.scapy_frames import scapy_icrc
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SendWqe
 
-SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.rdmalab.yaml"))
+_ROOT = Path(__file__).parents[2]
+_PAGES = _ROOT / "rdmalab" / "guide" / "pages"
+SCENARIOS = sorted((_ROOT / "scenarios").rglob("*.rdmalab.yaml"))
 
 IMMEDIATE, INVALIDATED = "infiniband.immdt", "infiniband.ieth"
 INTERFACE, DIRECTION, TIME = (
@@ -277,6 +281,24 @@ def _sums_are_made(frame: Frame) -> bool:
     """Not those of the scenario that sends one without."""
     transport = frame.inside.transport
     return transport is not None and transport.checksum != 0
+
+
+@needs("tshark")
+def test_the_option_of_the_manual_reads_a_short_send_right(tmp_path: Path) -> None:
+    lab = lab_of(RECV, "post_send A.qp0 opcode=SEND sg=A.mr0[0:5]")
+    lab.run()
+    path = tmp_path / "run.pcapng"
+    path.write_bytes(pcapng.capture(lab.session.world, lab.session.names).octets)
+    written = (_PAGES / "python.md").read_text(encoding="utf-8")
+    (option,) = re.findall(r"`tshark (.*) -r run\.pcapng`", written)
+    plain, switched = (
+        subprocess.run(["tshark", *words, "-r", str(path)], capture_output=True, encoding="utf-8",
+                       check=True).stdout
+        for words in ([], option.split())
+    )  # fmt: skip
+    assert "Malformed Packet" in plain
+    assert "RC Send Only" in switched
+    assert "Malformed" not in switched
 
 
 def test_every_kind_of_packet_is_there(played: list[Told]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rdmalab.cli.schemas import schema_of
 from rdmalab.render.json_rows import schema, schema_of_view
-from rdmalab.shell.json_document import plain_value
+from rdmalab.shell.script import plain_value
 from rdmalab.views.columns import COLUMNS
 from rdmalab.views.completions import WcRow
 from rdmalab.views.queues import QpRow

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rdmalab.render.meanings import Tone
-from rdmalab.render.themes import LEAST_CONTRAST, THEMES, contrast
+from rdmalab.render.meanings import LEAST_CONTRAST, THEMES, Tone, contrast
 
 GROUNDED = [(name, ground) for name, theme in THEMES.items() for ground in theme.grounds]
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.scenario.bound_tests import ask
-from rdmalab.scenario.coverage import Bound
+from rdmalab.scenario.coverage import Bound, ask
 from tests.covers import covers
 
 TEST = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.guide.statements import MOST_PER_ITEM, not_applicable, statements
+from rdmalab.guide.sentences import MOST_PER_ITEM, not_applicable, statements
 from rdmalab.lab import open_session
 from rdmalab.scenario.coverage import Bound, lines, of_runner, table
 from rdmalab.scenario.files import SUFFIX

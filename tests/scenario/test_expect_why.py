@@ -7,8 +7,8 @@ import pytest
 
 from rdmalab.doctor.finding import Fix, fact, fail
 from rdmalab.doctor.report import Report, TriedFix
-from rdmalab.scenario.expect_why import judge_report
 from rdmalab.scenario.result import StepOutcome, Stop
+from rdmalab.scenario.runner import judge_report
 from tests.doctor.saying import cause, failed
 from tests.scenario import playing
 from tests.scenario.playing import PAIR

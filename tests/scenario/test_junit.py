@@ -2,8 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from rdmalab.scenario.junit import document
-from rdmalab.scenario.report import RunModel, of_error, of_runner
+from rdmalab.scenario.report import RunModel, document, of_error, of_runner
 from rdmalab.scenario.source import FileError
 from tests.scenario.playing import PAIR, WRITE, runner
 from tests.scenario.test_report import report

@@ -1,7 +1,6 @@
 """The list of lessons says what is in the files."""
 
-from rdmalab.scenario.lessons import ListedLesson
-from rdmalab.scenario.lessons_document import lesson
+from rdmalab.scenario.lessons import ListedLesson, lesson
 from tests.scenario.playing import PAIR, scenario
 
 MORE = (

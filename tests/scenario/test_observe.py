@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab, open_session
-from rdmalab.scenario import observe
+from rdmalab.scenario import saving
 from rdmalab.scenario.loader import loads
-from rdmalab.scenario.observe import expectations, facts, wire_lines
 from rdmalab.scenario.runner import Runner
-from rdmalab.scenario.saving import Expect, saved
+from rdmalab.scenario.saving import Expect, expectations, facts, saved, wire_lines
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
 from tests.each import examples
@@ -61,7 +60,7 @@ def test_the_packets() -> None:
 
 
 def test_more_packets_than_a_step_may_have_end_in_a_skip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observe, "MAX_ASSERTIONS", 3)
+    monkeypatch.setattr(saving, "MAX_ASSERTIONS", 3)
     lab = lab_of(RECV, *[SEND] * 4, "step 25")
     lines = wire_lines(lab.session, 0)
     assert len(lines) == 3

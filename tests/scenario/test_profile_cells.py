@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from rdmalab.scenario.profile_cells import (
+from rdmalab.scenario.profile_comparison import (
     PARTS,
     Cell,
     Reading,

@@ -28,8 +28,8 @@ def test_the_first_event_and_its_cell() -> None:
     found = differs(HEAD + SEND + RUN, "strict", "rxe", "slots_freed")
     assert found is not None
     assert (found.step, found.line) == (3, "until idle")
-    assert "armed its RNR timer for 642." in found.left[0]
-    assert "armed its RNR timer for 4.0" in found.right[0]
+    assert "armed its RNR timer, due at 642." in found.left[0]
+    assert "armed its RNR timer, due at 4.0" in found.right[0]
     (cause,) = found.causes
     assert (cause.name, cause.left, cause.right) == ("timer_tick_ns", "0", "4000000")
     assert cause.sentence.startswith("Timers are rounded up")

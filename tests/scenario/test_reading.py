@@ -1,6 +1,7 @@
 """What there is to read follows the session, back into the past too."""
 
-from rdmalab.scenario.reading import reading
+from rdmalab.scenario.files import found
+from rdmalab.scenario.reading import about, reading
 from rdmalab.scenario.runner import Runner
 from rdmalab.session.branch import Place
 from tests.scenario.playing import runner
@@ -66,3 +67,7 @@ def test_what_is_read_goes_back_with_the_session() -> None:
 
 def test_a_scenario_that_does_not_say_what_it_shows_has_its_title() -> None:
     assert reading(runner(ASKED)).about == "t"
+
+
+def test_a_value_that_is_drawn_for_each_student_is_its_name() -> None:
+    assert "The first SIZE bytes of A.mr0" in about(found("labs/by-hand"))

@@ -22,7 +22,7 @@ def test_expected_and_actual_stand_below_each_other_and_the_last_packets_follow(
         "  last on the wire:",
         "    0.100 us A->B SEND_ONLY psn=0 64 B ack_req  (refused: no receive WQE is posted)",
         "    1.210 us B->A RNR_NAK psn=0 timer=12",
-        "    2.215 us A.qp0 armed its RNR timer for 642.215 us",
+        "    2.215 us A.qp0 armed its RNR timer, due at 642.215 us",
     ]
 
 

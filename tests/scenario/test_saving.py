@@ -150,9 +150,23 @@ def test_a_walk_halts_where_something_happened_by_itself(tmp_path: Path) -> None
     path = tmp_path / "saved.rdmalab.yaml"
     path.write_text(saved(lab.session, "walk"))
     steps = load(str(path), VOCABULARY).document.steps
-    assert steps[0].note == "The commands of walk, in order. Each note precedes a run."
+    assert steps[0].note == "The commands of walk, in order. Write a note before each run."
     (halt,) = [step for step in steps if step.name]
     assert halt.run == "step 2"
+
+
+def test_a_run_to_the_end_is_one_also_after_a_change_above_it(tmp_path: Path) -> None:
+    send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
+    lab = played(["post_recv B.qp0 sg=B.mr0[0:4096]", send, "run", "poll_cq A.cq0", "run 5us"])
+    text = saved(lab.session, "walk")
+    assert "  - run: until idle\n" in text
+    assert digest(replayed(lab, tmp_path).session.world.trace) == digest(lab.session.world.trace)
+    path = tmp_path / "longer.rdmalab.yaml"
+    path.write_text(text.replace("sg=A.mr0[0:8]", "sg=A.mr0[0:4096]"))
+    longer = Runner(load(str(path), VOCABULARY), open_session)
+    longer.run()
+    assert longer.ok
+    assert longer.session.world.agenda.next_ns() is None
 
 
 def test_a_run_that_never_ends_is_cut_in_journeys_that_a_runner_makes(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.scenario.since import Since
+from rdmalab.scenario.runner import Since
 
 
 def lab() -> Lab:

@@ -6,12 +6,20 @@ from pathlib import Path
 import pytest
 
 from rdmalab.command import NotUnderstood
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
-from rdmalab.scenario.wire import KEYS, Skip, WireLine, line_of, parse_wire, seen
-from rdmalab.scenario.wire_comparison import Comparison, resolve
+from rdmalab.scenario.wire import (
+    KEYS,
+    Comparison,
+    Skip,
+    WireLine,
+    line_of,
+    parse_wire,
+    resolve,
+    seen,
+)
 from rdmalab.spec.opcodes import BY_LABEL
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.refusals import Syndrome

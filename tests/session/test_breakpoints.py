@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.breakpoints import UNKNOWN, told
 from rdmalab.session.run_control import PRESENT
 from rdmalab.spec.records import Kind, kind_of
@@ -44,7 +44,7 @@ BREAKS = (
 @pytest.fixture(autouse=True)
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 8), ("RECENT", 6), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def halts(lab: Lab, word: str) -> list[tuple[int, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rdmalab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.branch import Place
 from rdmalab.session.history import History
 from rdmalab.session.replayed_records import ReplayedRecords
@@ -33,7 +33,7 @@ LINES = (
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots as close as in a session a hundred times as long, and a short hot tail."""
     for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def visited(lab: Lab, lines: tuple[str, ...] = LINES) -> dict[Place, Any]:
@@ -99,7 +99,7 @@ def test_the_present_is_where_it_was() -> None:
 def test_what_is_older_than_the_tail_reads_the_same() -> None:
     long, short = Lab(), Lab()
     visited(long)
-    moments.HOT = 10**6
+    history.HOT = 10**6
     visited(short)
     assert long.session.world.trace.first > 0 == short.session.world.trace.first
     ours, theirs = long.session.world.trace.records, short.session.world.trace.records

@@ -9,7 +9,7 @@ import pytest
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.session import Session
 from rdmalab.vocabulary import VOCABULARY
 from tests.each import a_tenth
@@ -29,7 +29,7 @@ def moment(session: Session) -> Any:
 @pytest.mark.parametrize("path", a_tenth(map(str, SCENARIOS)), ids=lambda path: Path(path).name)
 def test_a_lesson_is_gone_back_to(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 2), ("RECENT", 10**6), ("HOT", 10**6)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
     runner = Runner(load(path, VOCABULARY), open_session)
     session = runner.session
     been: dict[Any, Any] = {}

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab import Lab
-from rdmalab.session import moments, replayed_records
+from rdmalab.session import history, replayed_records
 from rdmalab.session.interruption import Stopped, stoppable
 from rdmalab.spec.records import RARE, Kind
 from tests.labs import fingerprint, still
@@ -16,7 +16,7 @@ RNR = ("use rc_pair rnr_retry=7", "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a session a hundred times as long."""
     for name, value in (("EVENTS_APART", APART), ("RECENT", 6), ("OLD", 3), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def lived(events: int = 1_500) -> Lab:
@@ -30,7 +30,7 @@ def lived(events: int = 1_500) -> Lab:
 def whole(monkeypatch: pytest.MonkeyPatch) -> Lab:
     """The same with all records in memory."""
     with monkeypatch.context() as within:
-        within.setattr(moments, "HOT", 10**6)
+        within.setattr(history, "HOT", 10**6)
         return lived()
 
 

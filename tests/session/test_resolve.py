@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rdmalab.grammar.format import render
-from rdmalab.hca.attributes import AhAttr, ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.wr import SendWR
 from rdmalab.lab import Lab
 from rdmalab.spec.records import Kind
@@ -13,7 +14,7 @@ from rdmalab.vocabulary import VOCABULARY
 from tests.labs import everything, kinds, lab_of, misread, seen, well
 
 if TYPE_CHECKING:
-    from rdmalab.hca.wqe import SendWqe
+    from rdmalab.hca.wr import SendWqe
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.branch import Place
-from rdmalab.session.reverse import BEGINNING, ENDING
+from rdmalab.session.breakpoints import UNKNOWN
+from rdmalab.session.reverse import BEGINNING, ENDING, HistoryQuery
 from rdmalab.session.run_control import PRESENT, UNITS
 from rdmalab.spec.records import event_of, kind_of
+from rdmalab.spec.states import QPState
 from tests.labs import BUSY, RECV, SEND, everything, lab_of, misread, setting_out, trip, well
 from tests.machine.sessions import random_lab
 
@@ -23,7 +25,7 @@ seeds = st.integers(0, 2**32 - 1)
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many stretches to look through, and most of the trace recalled."""
     for name, value in (("EVENTS_APART", 8), ("RECENT", 6), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def here(lab: Lab) -> Place:
@@ -214,3 +216,62 @@ def test_a_jump_to_a_time_is_where_one_runs_to(seed: int, data: st.DataObject) -
     lab.do("goto start")
     lab.do(f"run {at_ns}ns" if at_ns < end_ns else "goto end")
     assert everything(lab) == jumped
+
+
+def survey(lab: Lab, question: str) -> HistoryQuery:
+    travel = trip(lab, f"trace {question}")
+    assert isinstance(travel, HistoryQuery)
+    return travel
+
+
+def test_the_answer_whenever_it_changed() -> None:
+    lab = lab_of(*BUSY, "run")
+    before = everything(lab)
+    found = survey(lab, "A.qp0.state")
+    assert [r.value for r in found.readings] == [
+        UNKNOWN, QPState.RESET, QPState.INIT, QPState.RTR, QPState.RTS,
+    ]  # fmt: skip
+    assert [r.event for r in found.readings] == [-1, 3, 8, 10, 12]
+    assert everything(lab) == before
+    assert (found.over, found.met, found.events) == ("there", True, 0)
+
+
+def test_each_reading_is_what_is_answered_there() -> None:
+    lab = lab_of(*BUSY, "run")
+    readings = survey(lab, "A.qp0.next_psn + wire.count(from=B)").readings[1:]
+    end = lab.session.world.event
+    asked = {}
+    for event in range(14, end + 1):
+        lab.do(f"goto {event}")
+        asked[event] = lab.look("A.qp0.next_psn + wire.count(from=B)")
+    for reading, following in zip(readings, [*readings[1:], None], strict=True):
+        stop = following.event if following else end + 1
+        for event in range(max(reading.event, 14), stop):
+            assert asked[event] == reading.value
+    assert len(readings) > 8
+
+
+def test_in_the_past_it_ends_where_one_stands() -> None:
+    lab = lab_of(*BUSY, "run", "goto 10")
+    before = everything(lab)
+    assert [r.event for r in survey(lab, "A.qp0.state").readings] == [-1, 3, 8, 10]
+    assert everything(lab) == before
+    assert not lab.session.history.live
+
+
+def test_slices_do_not_matter_and_stopping_leads_back() -> None:
+    lab = lab_of(*BUSY, "run")
+    whole, before = survey(lab, "wire.count()").readings, everything(lab)
+    sliced = setting_out(lab, "trace wire.count()")
+    assert isinstance(sliced, HistoryQuery)
+    while not sliced.go(3):
+        pass
+    assert sliced.readings == whole
+    cut = setting_out(lab, "trace wire.count()")
+    assert isinstance(cut, HistoryQuery)
+    cut.go(20)
+    assert everything(lab) != before
+    cut.stop()
+    assert everything(lab) == before
+    assert (cut.over, cut.met) == ("stopped", False)
+    assert cut.readings == whole[: len(cut.readings)]

@@ -3,7 +3,8 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.session.run_control import DAY_NS, Idle, RunBounds, RunControl
+from rdmalab.session.run_control import DAY_NS, Idle, RunControl
+from rdmalab.session.session import RunBounds
 from rdmalab.spec.records import Kind, event_of, kind_of
 from tests.labs import (
     BUSY,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.history import History
 from rdmalab.session.journal import Entry
 from rdmalab.world.trace import Trace
@@ -20,10 +20,10 @@ WRITE = 'write A.mr0[0:5] "hello"'
 
 @pytest.fixture(params=[1_024, 5])
 def _snapshots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moments, "EVENTS_APART", request.param)
+    monkeypatch.setattr(history, "EVENTS_APART", request.param)
     if request.param == 5:
         for name, value in (("RECENT", 4), ("OLD", 2), ("HOT", 2)):
-            monkeypatch.setattr(moments, name, value)
+            monkeypatch.setattr(history, name, value)
 
 
 def raising_after(records: int, monkeypatch: pytest.MonkeyPatch) -> None:

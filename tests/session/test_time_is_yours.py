@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.session.branch import Place
 from tests.each import examples
 from tests.labs import everything, fingerprint, still
@@ -32,7 +32,7 @@ BUSY = (
 @pytest.fixture(autouse=True)
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 16), ("RECENT", 12), ("OLD", 4), ("HOT", 3)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def moment(lab: Lab) -> Any:
@@ -115,7 +115,7 @@ def moment_of_world(lab: Lab) -> Any:
 def test_goto_two_hundred_times_in_a_long_session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots as far apart as they really are; old ones thinned out, most of the log recalled."""
     for name, value in (("EVENTS_APART", 256), ("RECENT", 16), ("OLD", 4), ("HOT", 4)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
     lab = Lab(seed=11)
     for line in BUSY:
         assert not lab.do(line)[-1].failed

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from tests.labs import everything, fingerprint, played_again
 from tests.machine.sessions import random_lab, say_something
 
@@ -31,7 +31,7 @@ FOLDS = (
 @pytest.fixture(autouse=True)
 def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 16), ("RECENT", 12), ("OLD", 4), ("HOT", 3)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
 
 
 def folds(lab: Lab) -> list[Any]:

@@ -15,8 +15,8 @@ from rdmalab.shell.styled_text import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rdmalab.recovery.write_ahead_log import NullLog
     from rdmalab.shell.styled_text import Line
-    from rdmalab.workbench.write_ahead_log import NullLog
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.workbench.user_paths import STATE
+from rdmalab.recovery.user_paths import STATE
 from tests.shell.talk import Talk
 from tests.shell.test_kept_labs import shown_lines
 

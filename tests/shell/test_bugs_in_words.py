@@ -13,7 +13,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.shell import face_requests
-from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.reply_text import say
 from rdmalab.shell.script import pause
 from rdmalab.vocabulary import VOCABULARY
@@ -145,7 +145,7 @@ def test_an_answer_that_cannot_be_said_is_a_bug_too(monkeypatch: pytest.MonkeyPa
         return real(voice, reply)
 
     with monkeypatch.context() as patched:
-        patched.setattr("rdmalab.shell.conversation.say", broken)
+        patched.setattr("rdmalab.shell.evaluation.say", broken)
         assert talk.ask("alloc_pd A.pd7")[0].startswith("a bug in rdmalab")
     assert everything(talk.lab) == before
 
@@ -156,12 +156,13 @@ def test_a_bug_while_a_scenario_is_opened_leaves_the_session(
     talk = Talk("use rc_pair", "load scenarios/rc/send.rdmalab.yaml", "next")
     before, lesson = talk.lab.session, talk.conversation.lesson
 
-    async def broken(conversation: Any, *_given: Any) -> None:
-        conversation.start_over(Lab().session)
+    async def broken(evaluation: Any, *_given: Any) -> None:
+        evaluation.conversation.start_over(Lab().session)
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setitem(face_requests.WISHES, type(VOCABULARY["new"].function(None)), broken)
+        request = type(VOCABULARY["new"].function(None))
+        patched.setitem(face_requests.REQUEST_HANDLERS, request, broken)
         talk.ask("new")
     assert talk.conversation.end is LineEnd.BUG
     assert talk.lab.session is before

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import Line, text_of
 from tests.shell.talk import Talk
 

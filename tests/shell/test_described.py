@@ -197,7 +197,7 @@ def test_json_of_a_completion_has_null_where_a_field_is_undefined() -> None:
     lab = Lab()
     for line in FAILED:
         lab.do(line)
-    from rdmalab.shell.json_document import plain_value
+    from rdmalab.shell.script import plain_value
 
     row = lab.do("show cq A.cq0")[-1].value.rows[1]
     found = plain_value(lab.session, row, 0)

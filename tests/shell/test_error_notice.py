@@ -37,6 +37,24 @@ def test_a_request_that_waits_in_vain_is_said_where_nothing_is_planned() -> None
     assert next_word == "next why (evidence, tested fix)"
 
 
+def test_a_datagram_dropped_after_success_is_no_failed_completion_and_its_cause_is_the_drop() -> (
+    None
+):
+    send = "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED ah=A.ah0"
+    talk = Talk("use ud_pair", f"{send} remote_qpn=B.qp0 remote_qkey=5", width=100)
+    said = " ".join("\n".join(talk.ask("run")).split())
+    assert "! A.qp0.wr[3] ended with SUCCESS" in said
+    assert "cause B.qp0 has Q_Key 0x11111111, the datagram 0x5: dropped" in said
+
+
+def test_beside_an_older_failure_the_next_word_names_what_has_failed_now() -> None:
+    talk = Talk(
+        "use rc_pair", _BAD, "run", "use rc_pair", _BAD.replace("qp0", "qp1").replace("mr0", "mr1")
+    )
+    next_word = noticed(talk, "run")[2]
+    assert next_word == "next why A.qp1.wr[7] (evidence, tested fix) · explain REM_ACCESS_ERR"
+
+
 def test_where_there_is_room_the_states_are_said_too() -> None:
     talk = Talk("use rc_pair", _BAD, width=100)
     assert "REM_ACCESS_ERR. B.qp0 and A.qp0 went to ERR [ev 18]" in noticed(talk, "run")[0]
@@ -115,7 +133,7 @@ def test_going_back_is_no_news_and_another_world_has_its_own() -> None:
     assert not noticed(talk, "run")
     other = Talk("use rc_pair", _BAD, width=120)
     other.ask("run")
-    trouble = talk.conversation.voice.trouble
+    trouble = talk.conversation.output.trouble
     assert not trouble.rows(talk.lab.session, 0, 80)
     assert trouble.rows(other.lab.session, 0, 80)
     assert ErrorNotice().rows(other.lab.session, 0, 80)

@@ -8,8 +8,8 @@ import pytest
 
 from rdmalab.classroom.progress import done
 from rdmalab.scenario.share_text import shared
-from rdmalab.shell.face_requests import WISHES
-from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.evaluation import LineEnd
+from rdmalab.shell.face_requests import REQUEST_HANDLERS
 from rdmalab.workbench.files import Open, Shared
 from rdmalab.workbench.settings import read
 from tests.diaries import close_all, opened
@@ -34,8 +34,8 @@ def world_of(talk: Talk) -> str:
     return digest(talk.lab.session.world.trace)
 
 
-def test_each_wish_is_granted() -> None:
-    assert {Open, Shared} < set(WISHES)
+def test_each_request_has_a_handler() -> None:
+    assert {Open, Shared} < set(REQUEST_HANDLERS)
 
 
 def test_a_folder_of_lessons_is_listed() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from rdmalab.cli.schemas import schema_of
 from rdmalab.lab import Lab
-from rdmalab.shell.json_document import LineReport, document, plain_value
+from rdmalab.shell.script import LineReport, document, plain_value
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import QPState
 from tests.shell.test_show import WORDS

@@ -7,14 +7,14 @@ import pytest
 from rdmalab.classroom.lab_file import load
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.next_line import next_line
+from rdmalab.recovery.recovered_sessions import offer
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.scenario.files import found
 from rdmalab.shell import kept_labs
 from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import text_of
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.workbench.recovered_sessions import offer
-from rdmalab.workbench.user_paths import STATE
 from tests.diaries import HEAD, close_all, opened
 from tests.shell.talk import Talk
 
@@ -66,8 +66,11 @@ def test_from_reset_to_the_end(state: Path) -> None:
 def test_a_wrong_answer_gets_its_words_and_a_hint_its_line(state: Path) -> None:
     talk = Talk("tour", width=200)
     assert typed(talk, "hint").endswith(INIT[1])
-    for line in shown_lines()[:9]:
+    for line in shown_lines()[:11]:
         typed(talk, line)
+    early = typed(talk, "answer no-receive 2")
+    assert early == "carry out the lines of this task first, and answer what you have seen"
+    typed(talk, "step 3")
     assert "An ACK came for the first message." in typed(talk, "answer no-receive 1")
     assert "now   6." in typed(talk, "task")
 
@@ -86,6 +89,56 @@ def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> 
     assert exercise(talk).open_task is None
 
 
+def test_a_line_that_was_refused_is_offered_when_its_turn_comes(state: Path) -> None:
+    lines = shown_lines()
+    send = next(line for line in lines if line.startswith("post_send"))
+    talk = Talk("tour", *lines[:3], send, width=200)
+    assert next_line(exercise(talk)) == lines[3]
+    talk.ask(lines[3].replace("RTR", "RTS"), *lines[3:7])
+    assert next_line(exercise(talk)) == send
+
+
+def test_what_to_rts_has_done_is_not_offered_again(state: Path) -> None:
+    lines = shown_lines()
+    talk = Talk("tour", *lines[:3], "to_rts A.qp0 B.qp0", width=200)
+    assert next_line(exercise(talk)) == lines[4]
+    typed(talk, lines[4])
+    assert next_line(exercise(talk)) == lines[6]
+
+
+def test_a_send_without_signaled_is_explained_and_the_advice_ends_the_task(state: Path) -> None:
+    lines = shown_lines()
+    recv, send = lines[2], lines[7]
+    talk = Talk("tour", *lines[:7], "modify_qp A.qp0 state=RTR", width=200)  # refused, and past
+    talk.ask(send.removesuffix(" flags=SIGNALED"))
+    assert "It was posted without flags=SIGNALED" in " ".join(talk.ask("run"))
+    typed(talk, send)
+    assert "B has no receive for this SEND" in " ".join(talk.ask("run"))
+    limit = typed(talk, recv)
+    assert "goto 22 returns to the moment before the newest line" in limit
+    talk.ask("goto 22", recv)
+    assert "done  5. A message" in typed(talk, "run")
+
+
+def test_a_hint_can_be_read_again(state: Path) -> None:
+    talk = Talk("tour", "hint")
+    assert INIT[1] in typed(talk, "hint")
+
+
+def test_on_the_right_way_nothing_wrong_is_told(state: Path) -> None:
+    lines = shown_lines()
+    at = lines.index("goto @before")
+    talk = Talk("tour", *lines[:at], "b", "answer rnr-infinite", "goto @before", width=200)
+    assert "RNR NAK" not in " ".join(talk.ask(*lines[at + 1 : at + 3]))
+
+
+def test_a_lab_does_not_tell_a_cause_before_anything_was_typed(state: Path) -> None:
+    talk = Talk("load labs/no-completion", width=200)
+    told = typed(talk, "task")
+    assert "✗ cure" in told
+    assert "→" not in told
+
+
 def test_a_line_that_was_typed_on_another_day_is_not_offered_again(state: Path) -> None:
     typed(Talk("tour"), INIT[0])
     assert next_line(exercise(Talk("tour"))) == INIT[1]
@@ -100,7 +153,7 @@ def test_in_a_lab_with_marks_only_hints_that_were_taken_are_offered() -> None:
 
 def test_beside_a_page_only_titles_are_printed(state: Path) -> None:
     talk = Talk(width=200)
-    talk.conversation.voice.notes_beside = NOTE_PAGE
+    talk.conversation.output.notes_beside = NOTE_PAGE
     opened_with = typed(talk, "tour")
     assert "now   1. RESET to INIT" in opened_with
     assert "A new queue pair is in RESET." not in opened_with
@@ -179,7 +232,7 @@ def text(talk: Talk) -> str:
 
 def test_each_lab_goes_on_where_it_was_left_and_is_offered(state: Path) -> None:
     talk = person(state, "load labs/sq-full student=s1", "answer see ENOMEM", POLL, "step")
-    talk.conversation.diary.begin_empty(HEAD)
+    talk.conversation.log.begin_empty(HEAD)
     assert kept_labs.offer() == (
         "Your work in labs/sq-full (s1), 1 of 7 points, is kept: lab goes on there."
     )
@@ -276,7 +329,7 @@ def test_work_that_is_named_goes_on_and_is_kept_from_then_on(state: Path) -> Non
 def test_a_receive_without_a_buffer_is_noticed_at_once_and_passes_nothing(state: Path) -> None:
     talk = Talk("tour", *INIT, width=200)
     said = typed(talk, "post_recv B.qp0")
-    assert "→ The receive needs room for the 64 bytes, and wr_id=1" in said
+    assert "→ B.qp0 has no receive with wr_id=1 and room for 64 bytes" in said
     assert "now   3." not in said
     talk.ask("back")
     assert "now   3." in typed(talk, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
@@ -310,12 +363,17 @@ def test_a_message_into_a_receive_without_room_is_explained_with_the_way_on(stat
     at = lines.index("run")
     talk = Talk("tour", *INIT, "post_recv B.qp0", *lines[2:at], width=200)
     said = typed(talk, "run")
-    assert (
-        "→ message: A receive without room took the message. Begin again with tour again." in said
-    )
+    assert "→ A receive without room took the message. Begin again with tour again." in said
     assert "A.qp0 and B.qp0 are in ERR. goto " in said
 
 
 def test_a_student_with_a_name_that_no_submission_can_have_is_refused(state: Path) -> None:
     said = typed(person(state), 'load labs/drain student="A B"')
     assert said == 'student "A B": an id has letters, digits, - _ and . only'
+
+
+def test_a_line_to_type_that_is_folded_hangs(state: Path) -> None:
+    said = typed(Talk("tour", *shown_lines()[:3], width=80), "hint").splitlines()
+    first = next(at for at, row in enumerate(said) if row.startswith("  modify_qp A.qp0 state=RTR"))
+    assert said[first + 1].startswith(" " * 6)
+    assert said[first + 2].startswith("  modify_qp B.qp0")

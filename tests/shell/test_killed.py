@@ -31,7 +31,7 @@ NURSERY = """
 import builtins, os, signal, sys
 from rdmalab.lab import Lab
 from tests.digest import digest
-from rdmalab.shell import repl, session_recovery
+from rdmalab.shell import repl, face_requests
 from rdmalab.scenario import runner
 
 def live(terminal):

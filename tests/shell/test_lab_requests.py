@@ -7,7 +7,7 @@ import pytest
 from rdmalab.classroom.grading import Item, grade_of
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.progress import done
-from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import text_of
 from tests.classroom.labs import RECV, TEMPLATE
 from tests.diaries import close_all, opened

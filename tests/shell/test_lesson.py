@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.shell.line_end import LineEnd
+from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from tests.shell.talk import Talk
 
@@ -41,12 +41,12 @@ def test_a_question_is_asked_before_its_steps_run_and_answered_after_them() -> N
 
 def test_what_another_part_of_the_screen_shows_is_not_printed() -> None:
     talk = Talk()
-    talk.conversation.voice.notes_beside = NOTE_STRIP
+    talk.conversation.output.notes_beside = NOTE_STRIP
     said = talk.ask(LESSON)
     assert not any("Post a SEND" in row for row in said)
     asked = talk.ask("next")
     assert any("How does wr7 end?" in row for row in asked)  # it does not fit in a strip
-    talk.conversation.voice.notes_beside = NOTE_PAGE
+    talk.conversation.output.notes_beside = NOTE_PAGE
     said = talk.ask(LESSON, "next", "next")
     assert not any("B never posts" in row or "wr7 end" in row or "b) " in row for row in said)
     assert said[0] == "A SEND meets an empty receive queue"

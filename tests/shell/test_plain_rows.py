@@ -1,4 +1,4 @@
-from rdmalab.shell.plain_rows import facts
+from rdmalab.shell.value_text import facts
 from rdmalab.workbench.show import View
 from tests.shell.talk import Talk
 

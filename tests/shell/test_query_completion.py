@@ -1,4 +1,4 @@
-from rdmalab.shell.query_completion import question_choices, sentence
+from rdmalab.shell.legal_values import question_choices, sentence
 from tests.shell.talk import Talk
 
 

@@ -111,4 +111,15 @@ def test_a_program_that_waits_or_failed_is_named_behind_each_journey() -> None:
 def test_what_is_numbered_stands_below_one_another() -> None:
     talk = Talk("use rc_pair", *(f"fault drop A->B psn={n}" for n in range(10)))
     said = talk.ask("faults")
-    assert (said[0], said[-1]) == (" 1  drop A->B psn=0", "10  drop A->B psn=9")
+    assert (said[0], said[-1]) == (
+        " 1  drop A->B psn=0: acted on 0 packets", "10  drop A->B psn=9: acted on 0 packets",
+    )  # fmt: skip
+
+
+def test_a_poll_that_is_too_early_says_what_comes_next() -> None:
+    send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:5] flags=SIGNALED"
+    talk = Talk("use rc_pair", send, width=200)
+    (said,) = talk.ask("poll_cq A.cq0")
+    assert said.endswith(
+        "The completion queue is empty.  Next: A.qp0 sends a packet of wr0 SEND 5 B at 0.100 us"
+    )

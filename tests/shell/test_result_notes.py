@@ -1,6 +1,6 @@
 import pytest
 
-from rdmalab.shell.result_notes import notes
+from rdmalab.shell.reply_text import notes
 from tests.shell.talk import Talk
 
 

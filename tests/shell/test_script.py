@@ -101,12 +101,23 @@ def test_json_of_a_word_that_raises(
         raise RuntimeError("no")
 
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
-    monkeypatch.setitem(face_requests.WISHES, Next, raises)
+    monkeypatch.setitem(face_requests.REQUEST_HANDLERS, Next, raises)
     code, lab, (*_, reply) = told_json(capsys, "use rc_pair", "next", "show")
     assert code == 3
     assert reply["error"]["kind"] == "bug"
     assert reply["line"] == "next"
     assert lab.look("A.qp0.state == RTS")
+
+
+def test_a_line_of_json_is_carried_out_though_one_before_it_failed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each line has an end of its own."""
+    lines = [ScriptLine("", 1, "alloc_pd A.pd0 ; alloc_pd A.pd0")]
+    lines += [ScriptLine("", 2, "alloc_pd A.pd1 ; alloc_pd A.pd2")]
+    assert play_json(Lab(), iter(lines), keep_going=True) == 2
+    replies = json.loads(capsys.readouterr().out)["replies"]
+    assert [each["line"] for each in replies[2:]] == ["alloc_pd A.pd1", "alloc_pd A.pd2"]
 
 
 def test_what_a_stream_can_write() -> None:

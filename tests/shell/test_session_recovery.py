@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.shell.line_end import LineEnd
-from rdmalab.shell.session_recovery import NOT_AGAIN, Reread, told_again
+from rdmalab.recovery.recovered_sessions import NOT_AGAIN, read, waiting
+from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import text_of
 from rdmalab.views import fmt
 from rdmalab.vocabulary import VOCABULARY
-from rdmalab.workbench.recovered_sessions import LoggedLine, read, waiting
-from rdmalab.workbench.write_ahead_log import LoggedArrival, LoggedMoment, NullLog, fingerprint
 from tests.diaries import close_all, opened
 from tests.digest import digest
 from tests.each import examples
@@ -385,33 +383,7 @@ def test_where_nothing_can_be_kept_it_is_said_once(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------- its parts
-def test_what_is_told_again() -> None:
-    session = Talk().lab.session
-
-    def told(text: str, commands: int | None = None) -> tuple[str, bool]:
-        return told_again(session, LoggedLine(text, commands=commands))
-
-    assert told("step; show; run # x") == ("step\nrun", False)
-    assert told("step; show; run", 2) == ("step", False)
-    assert told("load x") == ("load x", True)
-    assert told("frobnicate") == ("", False)
-
-
-def test_a_line_read_again_knows_its_arrivals_and_then_halts() -> None:
-    there = LoggedArrival(LoggedMoment(1, 2), False)
-    line = LoggedLine("load x; run", False, [there], [("/x", fingerprint("text"))])
-    reread = Reread(line, NullLog(), may_go_on=False)
-    assert reread.path("x") == "/x"
-    assert reread.loaded("/x", "text") == ""
-    assert reread.path("y") == "y"
-    assert reread.known() == there
-    assert not reread.halted
-    assert reread.known() == LoggedArrival(LoggedMoment(-1, 0), True)
-    assert reread.halted
-    assert Reread(LoggedLine("next"), NullLog(), may_go_on=True).known() is None
-
-
-def test_the_file_says_what_was_typed_and_not_what_was_told_again(tmp_path: Path) -> None:
+def test_the_file_says_what_was_typed_and_not_what_ran_again(tmp_path: Path) -> None:
     kept(tmp_path, "use rc_pair; show", "frobnicate")
     fresh(tmp_path, "continue")
     close_all()
@@ -458,3 +430,18 @@ def test_what_follows_continue_on_a_line_is_kept_with_what_came_back(tmp_path: P
     third = fresh(tmp_path, "continue")
     assert world_of(third) == world_of(second)
     assert [named(third, f"A.p{number}") for number in range(4)] == [False, True, True, True]
+
+
+def test_a_long_session_says_that_it_is_restored_and_serves_the_screen(tmp_path: Path) -> None:
+    kept(tmp_path, *["show pd"] * 30)
+    pauses = 0
+
+    async def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+
+    talk = fresh(tmp_path)
+    asyncio.run(talk.conversation.evaluate("continue", talk.said.append, pause))
+    first = text_of(talk.said[0])
+    assert first == "Restoring 30 lines, each is carried out again; ^C stops."
+    assert pauses == 30

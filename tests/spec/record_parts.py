@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import get_args, get_type_hints
 
-from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
-from rdmalab.hca.wr import SendWR
+from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe, SendWR
 from rdmalab.spec import records
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm

@@ -141,6 +141,7 @@ def test_a_warning_is_about_a_cause() -> None:
     assert {key.partition("/")[0] for key in TABLE["warning"]} - HARMLESS <= set(cause_rows())
     assert warnings_of("loc-prot") == [
         "no memory region of NODE has lkey LKEY.",
+        "MR is memory of OWNER: a buffer of NODE is in a region of NODE.",
         "sg reaches beyond MR (LENGTH bytes).",
         "MR is in another protection domain than the queue.",
         "MR lacks LOCAL_WRITE.",

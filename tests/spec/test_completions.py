@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import READS, STANDARD_FIELDS, Arm, WcEx
 from rdmalab.spec.profiles import PROFILES
 

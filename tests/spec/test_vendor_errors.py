@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.guide import logs, mlx5
+from rdmalab.guide import logs
 from rdmalab.guide.entry import full_name
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import MLX5, PROFILES, STRICT
@@ -42,7 +42,7 @@ def test_explain_names_the_status_that_mlx5_gives_a_code_with(status: WCStatus) 
 @pytest.mark.parametrize("status", GIVEN)
 def test_explain_names_the_status_that_strict_gives_a_code_with(status: WCStatus) -> None:
     code = STRICT.vendor_errors.code(status)
-    assert f"profile strict returns it with {status.name}" in mlx5.vendor_words(code)
+    assert f"profile strict returns it with {status.name}" in logs.vendor_words(code)
 
 
 def test_the_codes_that_were_measured() -> None:

@@ -107,9 +107,9 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     ("rdmalab/world/transit.py", "behind:", "the field that holds the key of the reorder fault"),
     ("rdmalab/verbs/qp.py", "; explain modify_qp; explain", "a list of references"),
     ("rdmalab/grammar/expressions.py", "deaf", "the name that older files have for rq_empty"),
-    ("rdmalab/shell/json_document.py", "said", "a key of the published JSON document"),
+    ("rdmalab/shell/script.py", "said", "a key of the published JSON document"),
     ("rdmalab/doctor/checks/mtu.py", "psn-mismatch-behind", "the slug of a cause"),
-    ("rdmalab/workbench/fault_table.py", "behind", "the key `behind=` of fault reorder"),
+    ("rdmalab/workbench/faults.py", "behind", "the key `behind=` of fault reorder"),
 )
 
 # Docstrings that begin with What, or with Whether although no bool is returned; lower it.

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdmalab.command import NotUnderstood, Unit
-from rdmalab.sweep.axis import axis, scale_of, short
+from rdmalab.sweep.plot import axis, scale_of, short
 
 
 @pytest.mark.parametrize(

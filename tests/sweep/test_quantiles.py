@@ -5,7 +5,7 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdmalab.sweep.quantiles import quantile
+from rdmalab.sweep.measures import quantile
 
 _NUMBERS = st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=30).map(sorted)
 

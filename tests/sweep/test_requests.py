@@ -2,7 +2,7 @@
 
 from rdmalab import Lab
 from rdmalab.spec.work import Local
-from rdmalab.sweep.requests import peer, requests
+from rdmalab.sweep.measures import peer, requests
 
 WRITE = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:500] remote=B.mr0[0] flags=SIGNALED"
 

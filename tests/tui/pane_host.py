@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App, ComposeResult
 
-from rdmalab.render.themes import THEMES
+from rdmalab.render.meanings import THEMES
 from rdmalab.tui.app_model import AppModel
 from rdmalab.tui.world_view import WorldView
 

@@ -61,6 +61,24 @@ async def test_a_tab_is_made_when_it_is_asked_for() -> None:
         assert it.focused == "prompt"
 
 
+async def test_esc_leads_to_the_prompt_from_every_stop_of_f6() -> None:
+    async with stand((120, 40)) as it:
+        for stops in range(1, 7):
+            await it.press(*["f6"] * stops, "escape", *f"sees{stops}")
+            await it.sees(f"A> sees{stops}")
+            await it.press("ctrl+c")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_click_on_a_tab_leaves_the_keys_with_the_prompt(size: tuple[int, int]) -> None:
+    async with stand(size) as it:
+        row = next(at for at, text in enumerate(it.grid) if "Memory  CQ  Story" in text)
+        await it.pilot.click(offset=(it.grid[row].index("Memory") + 1, row))
+        await it.until(lambda: it.app.main.tab == "memory")
+        await it.press("s", "h", "o", "w")
+        assert (it.focused, it.app.prompt.text) == ("prompt", "show")
+
+
 async def test_the_prompt_is_enlarged_and_small_again() -> None:
     async with stand() as it:
         small = it.app.prompt.size.height

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.workbench.user_paths import STATE
+from rdmalab.recovery.user_paths import STATE
 from tests.classroom.labs import plain_lab
 from tests.tui.stand import Stand, stand
 
@@ -131,3 +131,9 @@ async def test_notes_and_why_are_copied_as_text() -> None:
 
         assert "Nothing is posted on B." in text(it.app, "notes")
         assert text(it.app, "why").startswith("WELL")
+
+
+async def test_above_the_line_for_tab_there_is_more_to_read() -> None:
+    async with stand((80, 24)) as it:
+        await it.say("tour")
+        await it.until(lambda: "rows above  Tab: the line that comes next" in it.text)

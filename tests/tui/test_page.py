@@ -40,7 +40,23 @@ async def test_a_short_answer_and_a_run_stay_in_the_prompt() -> None:
         assert not isinstance(it.app.screen, Page)
 
 
-FOUR_KB = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:4096] remote=B.mr0[0] flags=SIGNALED"
+async def test_a_long_run_shows_its_end_what_came_of_it_and_the_wire() -> None:
+    async with stand() as it:
+        await it.say("post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED", "run 5ms")
+        await it.pilot.pause(0.1)
+        assert it.app.screen is it.app.main
+        await it.sees("RNR_NAK psn=1", "cause  A.qp0 was given rnr_retry=7", "time is up")
+
+
+async def test_a_zoomed_pane_is_covered_by_no_empty_page_but_by_answers() -> None:
+    async with stand((120, 40)) as it:
+        it.app.say("zoom wire")
+        await it.until(lambda: it.app.screen.maximized is not None)
+        await it.pilot.pause(0.1)
+        assert it.app.screen is it.app.main
+        it.app.say("show pd")
+        await opened(it)
+        await it.sees("A.pd0")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +66,6 @@ FOUR_KB = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:4096] remote=B.mr0[0] fl
         (("modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET", "connect A.qp0 B.qp0"),
          "= modify_qp A.qp0 state=INIT"),
         ((f"{WRITE} flags=SIGNALED", "run", "apply"), "= modify_qp"),
-        ((FOUR_KB, "run"), "ev 22"),
     ],
 )  # fmt: skip
 async def test_a_long_answer_of_a_change_opens_at_its_beginning(

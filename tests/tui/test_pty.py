@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.render.themes import THEMES
+from rdmalab.render.meanings import THEMES
 from tests.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.workbench.user_paths import state_path
+from rdmalab.recovery.user_paths import state_path
 from tests.tui.stand import stand
 
 

@@ -103,3 +103,36 @@ async def test_the_tab_in_front_has_the_colour_of_the_focus_only_with_its_pane()
         await it.until(lambda: it.app.main.has_class("-side-focus"))
         await it.press("escape")
         await it.until(lambda: not it.app.main.has_class("-side-focus"))
+
+
+RNR = "post_send A.qp0 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+
+
+async def test_a_large_screen_gives_the_wire_what_the_session_needs_and_no_step_takes_it_back() -> (
+    None
+):
+    async with stand((200, 60)) as it:
+        wire, middle = (it.app.main.query_one(name) for name in ("#wire", "#middle"))
+
+        def share() -> int:
+            return round(20 * wire.outer_size.height / middle.size.height) * 5
+
+        async def settles_at(percent: int) -> None:
+            await it.until(lambda: share() == percent)
+            await it.pilot.pause(0.1)
+            assert share() == percent
+
+        await settles_at(40)
+        await it.say(RNR, "run 5ms")
+        await settles_at(60)
+        await it.say("goto start")
+        await settles_at(60)
+        await it.say("new")
+        await settles_at(40)
+
+
+async def test_a_large_screen_says_all_that_an_event_did_below_its_sentence() -> None:
+    async with stand((200, 60)) as it:
+        await it.say(f"{WRITE.format(0)} flags=SIGNALED", "run")
+        await it.until(lambda: "went to ERR" in it.grid[2])
+        assert "A.cq0 added wr7 REM_ACCESS_ERR; A.qp0 went RTS → ERR" in it.grid[3]

@@ -5,8 +5,7 @@ from itertools import product
 import pytest
 from textual.theme import BUILTIN_THEMES
 
-from rdmalab.render.meanings import Tone
-from rdmalab.render.themes import LEAST_CONTRAST, THEMES, contrast
+from rdmalab.render.meanings import LEAST_CONTRAST, THEMES, Tone, contrast
 from rdmalab.tui.themes import (
     chosen,
     first_theme,

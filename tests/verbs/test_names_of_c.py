@@ -7,7 +7,7 @@ import pytest
 from rdmalab.grammar.format import render
 from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab
-from rdmalab.shell.legal import choices
+from rdmalab.shell.completion import choices
 from rdmalab.vocabulary import VOCABULARY
 from tests.covers import covers
 from tests.labs import lab_of, refusal, well
@@ -39,6 +39,38 @@ def test_a_union_of_c_is_saved_as_the_flat_form(line: str) -> None:
     (reply,) = lab.do(f"post_send A.qp0 {line}")
     assert reply.invocation is not None
     assert render(reply.invocation, VOCABULARY["post_send"]) == _FLAT
+
+
+def test_an_address_has_its_grh_as_in_c() -> None:
+    grh = "is_global=1 grh.dgid=::ffff:10.0.0.2 grh.sgid_index=1 grh.hop_limit=1"
+    lab = lab_of(f"create_ah A.ah0 pd=A.pd0 {grh}", "reset A.qp0")
+    to_init = "state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
+    well(lab, f"modify_qp A.qp0 {to_init}")
+    there = " ".join(f"ah_attr.{each}" for each in grh.split())
+    rest = "path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1 min_rnr_timer=12"
+    well(lab, f"modify_qp A.qp0 state=RTR {rest} {there} ah_attr.port_num=1")
+    assert lab.session.world.nodes["A"].qps.items[17].attr.ah_attr.hop_limit == 1
+
+
+@pytest.mark.parametrize("written", ["B.mr0+4", "B.mr0.addr+4", "B.mr0[4]"])
+def test_an_address_behind_the_start_of_a_region(written: str) -> None:
+    lab = lab_of("fill A.mr0[0:8] 0x55")
+    target = f"remote_addr={written} rkey=B.mr0"
+    well(lab, f"post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] {target}")
+    lab.run()
+    assert lab.session.world.nodes["B"].memory.read(0x20000000, 13) == bytes(4) + b"U" * 8 + b"\0"
+
+
+def test_a_name_given_twice_is_told_before_its_value_is_read() -> None:
+    (reply,) = lab_of().do("create_ah A.ah0 pd=A.pd0 ah=B")
+    assert reply.error is not None
+    assert reply.error.message == "ah is given twice"
+
+
+def test_a_length_for_the_end_of_a_range_is_told_as_both() -> None:
+    (reply,) = lab_of().do("post_recv B.qp0 sg=B.mr0[4000:64]")
+    assert reply.error is not None
+    assert reply.error.hint == "write [64:4000], or [4000:4064] for 64 bytes"
 
 
 @covers("S087")

@@ -1,5 +1,9 @@
+import pytest
+
 from rdmalab.command import NewKind, Noun, ThingKind, kind_of
+from rdmalab.lab import Lab
 from rdmalab.verbs import nouns
+from tests.labs import lab_of, refusal
 
 
 def test_each_noun_is_taken_and_made_under_its_own_name() -> None:
@@ -8,3 +12,23 @@ def test_each_noun_is_taken_and_made_under_its_own_name() -> None:
             name = noun.value.capitalize()
             assert kind_of(getattr(nouns, name)) == ThingKind(noun)
             assert kind_of(getattr(nouns, f"New{name}")) == NewKind(noun)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Lab:
+    return lab_of()
+
+
+@pytest.mark.parametrize(
+    ("line", "at_fault"),
+    [
+        ("reg_mr A.mr1 pd=B.pd0 length=8 access=0", "pd"),
+        ("create_qp A.qp1 pd=B.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0", "pd"),
+        ("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=B.cq0 recv_cq=A.cq0", "cq"),
+        ("create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=A.cq0", "cq"),
+    ],
+)
+def test_objects_of_two_hosts_do_not_meet(pair: Lab, line: str, at_fault: str) -> None:
+    refused = refusal(pair, line)
+    assert (refused.rule, refused.argument) == ("other-node", at_fault)
+    assert refused.message.startswith(f"this {at_fault} belongs to another node")

@@ -1,7 +1,8 @@
 """Address handles as rows."""
 
 from rdmalab.hca import lifecycle
-from rdmalab.hca.attributes import AhAttr, ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.spec.limits import LinkLayer
 from rdmalab.wire.packet import ipv4_gid
 from tests.pairs import Pair

@@ -144,7 +144,7 @@ def test_success_is_told_by_the_request_and_its_completion() -> None:
 @each("line, text", (
     ("modify_qp A.qp0 state=RTR",
      "A refused modify_qp with EINVAL: RTS → RTR is not a legal transition"),
-    ("poll_cq A.cq0", "A: poll_cq changed nothing"),
+    ("poll_cq A.cq0", "A: poll_cq found no completion"),
     ("link latency=2us", "The link's latency became 2 us"),
 ))  # fmt: skip
 def test_a_command_has_a_caption_too(line: str, text: str) -> None:

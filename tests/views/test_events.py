@@ -4,7 +4,7 @@ from rdmalab.hca import async_events, channels, lifecycle
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.views.columns import words
-from rdmalab.views.events import channel_row
+from rdmalab.views.completions import channel_row
 from tests.pairs import Pair
 from tests.views.looking import ask, names_of
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rdmalab.hca.memory import PAGE
 from rdmalab.lab import Lab
-from rdmalab.views.moment_diff import Facts, difference_rows, facts
+from rdmalab.views.changes import Facts, difference_rows, facts
 from tests.labs import lab_of, well
 
 

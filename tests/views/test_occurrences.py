@@ -14,8 +14,8 @@ from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.states import QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import SendFlags, WROpcode
-from rdmalab.views import occurrence_search, occurrences
-from rdmalab.views.occurrence_search import OccurrenceRow, OccurrenceSearch
+from rdmalab.views import occurrences
+from rdmalab.views.occurrences import OccurrenceRow, OccurrenceSearch
 
 
 def look(lab: Lab) -> OccurrenceSearch:
@@ -163,7 +163,7 @@ def test_how_the_peer_stands(rnr: Lab) -> None:
 
 
 def test_only_so_many_records_are_looked_through(rnr: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(occurrence_search, "REACH", 3)
+    monkeypatch.setattr(occurrences, "REACH", 3)
     found = look(rnr)
     assert not texts(occurrences.of_opcode(found, WROpcode.SEND))
     assert found.cut

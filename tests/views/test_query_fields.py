@@ -5,17 +5,17 @@ import dataclasses
 import pytest
 
 from rdmalab.grammar.program import Line
-from rdmalab.hca import flows, lifecycle, qp_lifecycle, srq_lifecycle, thread_domains
-from rdmalab.hca.attributes import ah_attr_of
-from rdmalab.hca.qp import Capacity
-from rdmalab.hca.srq import Parts, SrqCapacity
-from rdmalab.hca.steering import FlowAttr, FlowSpec
+from rdmalab.hca import lifecycle, qp_lifecycle, srq_lifecycle, steering
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.objects import FlowAttr, FlowSpec
+from rdmalab.hca.qp import Capacity, Parts
+from rdmalab.hca.srq import SrqCapacity
 from rdmalab.hca.wr import RecvWR
 from rdmalab.spec.records import Kind
 from rdmalab.spec.srq import OpenFlag, SrqType
 from rdmalab.spec.states import QPType
 from rdmalab.spec.work import WROpcode
-from rdmalab.views import query_fields, row_fields
+from rdmalab.views import query_fields
 from rdmalab.views.query_fields import FieldRow, continuations, fields
 from rdmalab.world.programs import start
 from tests.each import each
@@ -34,7 +34,7 @@ def busy() -> Pair:
         pair.a.recv(64, wr_id=7)
         pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
     raw = qp_lifecycle.create_qp(pair.a.hca, QPType.RAW_PACKET, 1, 1, 1, Capacity(), sig_all=True)
-    flows.create(pair.a.hca, raw, FlowAttr(), FlowSpec(dst_port=80))
+    steering.create(pair.a.hca, raw, FlowAttr(), FlowSpec(dst_port=80))
     lifecycle.create_ah(pair.a.hca, 1, ah_attr_of(pair.b.hca))
     start(pair.world, "A", [Line("stop", 1, "stop")], 1)
     xrcd = srq_lifecycle.open_xrcd(pair.a.hca, -1, OpenFlag.O_CREAT)
@@ -43,7 +43,7 @@ def busy() -> Pair:
     srq_lifecycle.post_srq_recv(pair.a.hca, srq, [RecvWR(7)])
     pair.run()
     lifecycle.create_comp_channel(pair.a.hca)
-    thread_domains.alloc_td(pair.a.hca)
+    lifecycle.alloc_td(pair.a.hca)
     lifecycle.alloc_mw(pair.a.hca, pair.a.pd.number, 2)
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
     return pair
@@ -61,7 +61,7 @@ def test_every_row_class_lists_the_fields_that_have_a_sentence() -> None:
     paths = {row.path for row in fields()}
     for noun, sight in query_fields.OBJECTS.items():
         for field in dataclasses.fields(sight.row):
-            inner = row_fields.row_class(row_fields.field_hints(sight.row)[field.name])
+            inner = query_fields.row_class(query_fields.field_hints(sight.row)[field.name])
             path = f"A.{noun}0.{field.name}"
             assert path in paths or (inner and any(p.startswith(path + ".") for p in paths))
 

@@ -2,6 +2,7 @@
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.qp import Capacity
+from rdmalab.lab import Lab
 from rdmalab.spec.profiles import RXE
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import WROpcode
@@ -152,3 +153,17 @@ def test_what_is_built_and_not_posted_yet() -> None:
     assert lab.look("A.qx0.region.error") == "crash-setter"
     plain = [lab.look(f"A.qp0.region.{name}") for name in asked]
     assert plain == [False, False, None, 0, "", 0, True]
+
+
+def test_a_failure_from_before_a_reset_is_in_no_slot() -> None:
+    lab = Lab()
+    bad = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5] remote_addr=0 rkey=0xdead flags=SIGNALED"
+    again = ("reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0")
+    write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:5] remote=B.mr0[0] flags=SIGNALED"
+    for line in ("use rc_pair", bad, "run"):
+        lab.do(line)
+    assert lab.look("A.qp0.sq.failed") == 1
+    for line in (*again, write, "run"):
+        lab.do(line)
+    assert lab.look("A.qp0.sq.acked") == 1
+    assert lab.look("A.qp0.sq.failed") == 0

@@ -1,7 +1,6 @@
 """The story: every kind of record can be said, and an event is one sentence."""
 
-from rdmalab.hca.wqe import Cqe, RecvWqe, SendWqe
-from rdmalab.hca.wr import RecvWR, SendWR
+from rdmalab.hca.wr import Cqe, RecvWqe, RecvWR, SendWqe, SendWR
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.limits import LinkLayer, PortState

@@ -26,6 +26,11 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
         ("modify_qp A.qp0 state=ERR", "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0", "WR_FLUSH_ERR"),
         ("", "post_recv B.qp0 sg=B.mr0[0:5000]", "sg reaches beyond B.mr0 (4096 bytes)."),
         ("", "post_recv B.qp0 sg={addr=0x10 length=8 lkey=0xdead}", "has lkey 0xdead"),
+        (
+            "",
+            "post_recv B.qp0 sg=A.mr0[0:8]",
+            "A.mr0 is memory of A: a buffer of B",
+        ),
         ("", "post_send A.qp0 opcode=SEND sg=A.mr0[0:0]", "length 0 means 2147483648 bytes"),
         ("reset A.qp0", "modify_qp A.qp0 state=ERR", ""),
         ("modify_qp A.qp0 state=ERR", "post_send A.qp0 opcode=SEND", "WR_FLUSH_ERR"),
@@ -55,8 +60,8 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
             "post_send A.qp0 opcode=RDMA_READ sg=A.mr0[8:16],A.mr0[0:9] remote=B.mr0",
             "pieces of sg overlap",
         ),
-        ("post_recv B.qp0 sg=B.mr0[0:64]", 'write B.mr0[60:70] "x"', "receive of B.qp0 is posted"),
-        ("post_recv B.qp0 sg=B.mr0[0:64]", 'write B.mr0[64:70] "x"', ""),
+        ("post_recv B.qp0 sg=B.mr0[0:64]", 'write B.mr0[60:61] "x"', "receive of B.qp0 is posted"),
+        ("post_recv B.qp0 sg=B.mr0[0:64]", 'write B.mr0[64:65] "x"', ""),
         ("post_recv B.qp0 sg=B.mr0[8:64]", "read B.mr0[0:9]", "8:64 are a posted receive of B.qp0"),
         ("post_recv B.qp0 sg=B.mr0[8:64]", "hexdump B.mr0[0:8]", ""),
         ("post_recv B.qp0 sg=B.mr0[8:64]", "hexdump B.mr0", "do not read yet"),
@@ -133,7 +138,7 @@ def test_a_receive_buffer_that_is_read_too_early(queue: str) -> None:
 def test_a_cpu_that_writes_between_two_atomics(place: str, warned: bool) -> None:
     add = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[64] compare_add=1"
     talk = Talk("use rc_pair", add, "run", width=200)
-    found = talk.warned(f'write {place} "x"')
+    found = talk.warned(f'write {place} "12345678"')
     assert [("through the HCA only" in row) for row in found] == [True] * warned
 
 

@@ -8,8 +8,7 @@ from rdmalab.grammar.nodes import Node
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.views import wqes
-from rdmalab.views.query_fields import FACTS, OBJECTS, PARTS
-from rdmalab.views.row_fields import field_hints, fields_of_row
+from rdmalab.views.query_fields import FACTS, OBJECTS, PARTS, field_hints, fields_of_row
 from rdmalab.world.world import World
 
 Values = dict[str, object]

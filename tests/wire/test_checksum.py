@@ -1,14 +1,22 @@
 """Checksums are those that scapy makes, and whatever bit flips is noticed."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 from rdmalab.wire import checksum
+from rdmalab.wire.checksum import icrc
 from rdmalab.wire.inside import inside_frame
+from rdmalab.wire.packet import Packet
+from rdmalab.wire.roce import encode
+from tests.each import examples
+
+from .scapy_frames import scapy_icrc
+from .strategies import ipv4_flows, ipv6_flows, packets, roce_sport
+from .vectors import VECTORS, Vector
 
 _IPS = [IP(src="10.0.0.1", dst="10.0.0.2", ttl=9), IPv6(src="fe80::1", dst="fe80::2")]
 _TRANSPORTS = [TCP(sport=1, dport=2, seq=3, flags="PA"), UDP(sport=1, dport=2)]
@@ -64,3 +72,22 @@ def test_where_there_is_no_checksum_none_is_right(ethertype: bytes) -> None:
     octets = bytes(12) + ethertype + bytes(30)
     assert not checksum.is_right(octets, inside_frame(octets))
     assert checksum.filled(octets, inside_frame(octets)) == octets
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_vectors(vector: Vector) -> None:
+    assert icrc(vector.octets[:-4]).to_bytes(4, "little") == vector.octets[-4:]
+
+
+@settings(max_examples=examples(40))
+@given(packets(flows=ipv4_flows.map(roce_sport)))
+def test_scapy_agrees_on_ipv4(packet: Packet) -> None:
+    frame = encode(packet, identification=packet.psn & 0xFFFF)
+    assert frame[-4:] == scapy_icrc(frame) == icrc(frame[14:-4]).to_bytes(4, "little")
+
+
+@settings(max_examples=examples(40))
+@given(packets(flows=ipv6_flows.map(roce_sport)))
+def test_scapy_agrees_on_ipv6(packet: Packet) -> None:
+    frame = encode(packet)
+    assert frame[-4:] == scapy_icrc(frame) == icrc(frame[14:-4]).to_bytes(4, "little")

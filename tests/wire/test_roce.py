@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rdmalab.spec.opcodes import OPCODES
+from rdmalab.wire.checksum import MASKED, icrc
 from rdmalab.wire.headers import BTH, UDP, Ethernet, IPv4, IPv6
-from rdmalab.wire.icrc import MASKED, icrc
 from rdmalab.wire.packet import Flow, Packet
 from rdmalab.wire.roce import Malformed, Reason, decode, describe, encode, layers
 

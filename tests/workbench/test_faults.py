@@ -93,6 +93,22 @@ def test_a_flipped_bit_is_found_by_the_checksum_and_the_packet_comes_again() -> 
     assert well(lab, "read B.mr0[0:64]").value == b"\x55" * 64
 
 
+def test_a_corruption_without_a_byte_breaks_the_crc() -> None:
+    for pair, crc in (("use rc_pair", "icrc"), ("use rc_pair link_layer=InfiniBand", "vcrc")):
+        lab = lab_of("fault corrupt A->B nth=1", _WRITE, pair=pair)
+        trip(lab, "run")
+        (_, _, reason), *_ = seen(lab, Kind.PACKET_DROPPED, "B")
+        assert reason == f"malformed: {crc}"
+        assert status(lab) == "SUCCESS"
+
+
+def test_a_port_drops_a_frame_for_another_mac() -> None:
+    lab = lab_of("fault corrupt A->B nth=1 byte=0", _WRITE)
+    trip(lab, "run")
+    (_, _, reason), *_ = seen(lab, Kind.PACKET_DROPPED, "B")
+    assert reason == "malformed: mac"
+
+
 def test_faults_are_listed_numbered_and_cleared() -> None:
     lab = lab_of()
     assert well(lab, "fault drop A->B opcode=SEND_ONLY nth=2").value == (

@@ -159,7 +159,7 @@ def test_a_long_log_is_not_read_to_its_start(monkeypatch: pytest.MonkeyPatch) ->
         "post_recv B.qp0 sg=B.mr0[0:64]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "run"
     )
     assert misread(lab, "inject A->B packet=ev1").hint.startswith("the last one is ev")
-    monkeypatch.setattr("rdmalab.views.occurrence_search.REACH", 10)
+    monkeypatch.setattr("rdmalab.views.occurrences.REACH", 10)
     for _ in range(10):
         well(lab, "poll_cq B.cq0")
     hint = misread(lab, "inject A->B packet=ev1").hint

@@ -41,6 +41,8 @@ def test_what_the_application_writes_is_logged_with_its_place() -> None:
     [
         ('write A.mr0[0:2] "hello"', '"hello"'),
         ('write A.mr0[4093] "hello"', '"hello"'),
+        ('write A.mr0[0:8] "hello"', '"hello"'),
+        ("write A.mr0[0:8] 41", "41"),
         ("fill A.mr0[0:4097]", "A.mr0[0:4097]"),
         ("read A.mr0[4097]", "A.mr0[4097]"),
         ("hexdump A.mr0[9:5000]", "A.mr0[9:5000]"),
@@ -53,6 +55,16 @@ def test_what_does_not_fit_points_at_what_is_too_long(line: str, under: str) -> 
     error = misread(lab, line)
     assert line[error.place.start : error.place.stop] == under
     assert error.hint
+
+
+def test_a_digit_is_text_and_the_hint_names_the_way_to_write_a_number() -> None:
+    error = misread(lab_of(), "write B.mr0[0:8] 41")
+    assert error.message == "the text has 2 bytes, the range 8"
+    assert error.hint == "end the range at 2, or write 8 bytes; fill writes the number 41"
+    add = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[8:16] remote=B.mr0 compare_add=1"
+    lab = lab_of("fill B.mr0[0:8] 0", "fill B.mr0[0:1] 41", add)
+    lab.run()
+    assert well(lab, "read B.mr0[0:8]").value == (42).to_bytes(8, "little")
 
 
 def test_the_edges_are_inside() -> None:

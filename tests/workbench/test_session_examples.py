@@ -5,8 +5,8 @@ import pytest
 from rdmalab.guide.article import Article
 from rdmalab.guide.entry import Sort
 from rdmalab.lab import Lab
-from rdmalab.views import occurrence_search
-from rdmalab.workbench.session_examples import FINDERS
+from rdmalab.views import occurrences
+from rdmalab.workbench.help_pages import FINDERS
 
 
 def asked(lab: Lab, line: str) -> Article:
@@ -83,7 +83,7 @@ def test_what_is_not_met_is_said_not_to_be(lab: Lab) -> None:
 
 
 def test_a_long_past_is_not_claimed_to_be_known(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(occurrence_search, "REACH", 2)
+    monkeypatch.setattr(occurrences, "REACH", 2)
     assert section(asked(lab, "explain FENCE"), "now") == ["nothing of it in the last 2 records"]
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rdmalab.lab import Lab
+from rdmalab.recovery.user_paths import settings_file
 from rdmalab.workbench import settings
 from rdmalab.workbench.help import SettingChange
 from rdmalab.workbench.settings import SETTINGS, Settings, WrongSetting, choose, read, write
-from rdmalab.workbench.user_paths import settings_file
 
 
 @pytest.fixture(autouse=True)
@@ -30,13 +30,12 @@ def given(file: Path, text: str) -> Settings:
 
 
 def test_without_a_file_each_has_its_default(file: Path) -> None:
-    assert read() == Settings("auto", None, True, "auto", False, None)
+    assert read() == Settings("auto", None, True, "auto", None)
     assert [read().text(each) for each in SETTINGS] == [
         "auto",
         "auto",
         "on",
         "auto",
-        "off",
         "auto",
     ]
     assert not file.exists()
@@ -93,8 +92,8 @@ def test_a_value_is_a_word_or_in_quotes(file: Path, line: str) -> None:
     ],
 )
 def test_a_wrong_line_is_named_and_the_others_count(file: Path, line: str, said: str) -> None:
-    found = given(file, f"# x\n{line}\npresenter = on\n")
-    assert found.presenter
+    found = given(file, f"# x\n{line}\nascii = on\n")
+    assert found.ascii
     assert found.theme == "auto"
     (text,) = found.wrong
     assert text.startswith(f"{file}:2: ")

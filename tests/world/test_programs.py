@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
-from rdmalab.session import moments, replayed_records
+from rdmalab.session import history, replayed_records
 from rdmalab.session.branch import Place
 from rdmalab.spec.programs import PACE_NS, ProgramState
 from rdmalab.spec.records import A, Field, Kind, kind_of
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of, running
+from rdmalab.world.programs import Program, programs_of, running
 from tests.each import examples
 from tests.labs import (
     RECV,
@@ -410,7 +409,7 @@ def test_the_past_can_be_gone_back_to_and_its_log_forgotten(
 ) -> None:
     whole, _ = _lived()
     for name, value in (("EVENTS_APART", 16), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
     monkeypatch.setattr(replayed_records, "STRETCHES", 2)
     lab, been = _lived()
     assert fingerprint(lab) == fingerprint(whole)
@@ -432,7 +431,7 @@ _SCRAPS = (
         "req_notify_cq cq0",
         "destroy_qp qp0",
     ),
-    *("get_cq_event ch0", "create_cq A.cq7 cqe=4", 'write A.mr0[0:4096] "x"', "A.qp0", "0x", "{"),
+    *("get_cq_event ch0", "create_cq A.cq7 cqe=4", 'write A.mr0[0:1] "x"', "A.qp0", "0x", "{"),
     *("link down", "link up", "wait A.mr0[0:9999] == 1", "if A.qp0.stat == 1", "}", "#", '"'),
 )
 _texts = st.lists(st.sampled_from(_SCRAPS), max_size=8).map("; ".join) | st.text(max_size=30)

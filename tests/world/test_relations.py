@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.ah import AddressHandle
+from rdmalab.hca.objects import AddressHandle
 from rdmalab.hca.qp import QueuePair
 from rdmalab.lab import Lab
 from rdmalab.world.relations import exists, find_qp, node_at, partner_of, peer_of, peer_thing

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from rdmalab.compat.c import wire
-from rdmalab.workbench.user_paths import state_path
+from rdmalab.recovery.user_paths import state_path
 
 _FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fvisibility=hidden", "-pthread", "-Wl,-z,now",
           "-fasynchronous-unwind-tables")  # fmt: skip

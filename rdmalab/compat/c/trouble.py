@@ -10,7 +10,7 @@ from rdmalab.compat.c.source_lines import line_of
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report import Report
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.shell.show_why import answer_lines
 from rdmalab.shell.styled_text import text_of
 from rdmalab.spec import records as rec

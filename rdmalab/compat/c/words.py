@@ -10,7 +10,7 @@ from rdmalab.compat.c import memory
 from rdmalab.compat.c.calls import Calls, Handle, Program, bad_handle
 from rdmalab.compat.c.wire import WC, Ask
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES
 

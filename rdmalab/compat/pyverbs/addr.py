@@ -1,6 +1,6 @@
 """Addresses: GIDs, global routes, address handles."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmalab.command import Noun
 from rdmalab.compat.process import here
@@ -9,12 +9,9 @@ from rdmalab.compat.pyverbs.c_types import U8, U16, U32, U64
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.struct import Field, Number, Struct, expect, table
 from rdmalab.compat.pyverbs.utils import gid_str_to_array
-from rdmalab.hca.ah import AddressHandle
+from rdmalab.compat.pyverbs.wc import WC
+from rdmalab.hca.objects import AddressHandle, ProtectionDomain
 from rdmalab.spec.work import WCFlags
-
-if TYPE_CHECKING:
-    from rdmalab.compat.pyverbs.pd import PD
-    from rdmalab.compat.pyverbs.wc import WC
 
 _LINE = "  {:22}: {:<20}\n"
 
@@ -202,7 +199,7 @@ class AH(LabObject[AddressHandle]):
     __slots__ = ()
     DESTROY, FAILS, RANK = "destroy_ah", "Failed to destroy AH", 2
 
-    def __init__(self, pd: "PD", **kwargs: Any) -> None:
+    def __init__(self, pd: LabObject[ProtectionDomain], **kwargs: Any) -> None:
         if len(kwargs) == 1:
             attr = kwargs["attr"]
         else:
@@ -213,7 +210,7 @@ class AH(LabObject[AddressHandle]):
         self._join(pd)
 
 
-def _back(pd: "PD", wc: "WC", grh: int, port_num: int) -> AHAttr:
+def _back(pd: LabObject[ProtectionDomain], wc: WC, grh: int, port_num: int) -> AHAttr:
     """`ibv_init_ah_from_wc`: to the LID a datagram came from, with a GRH if it had one."""
     route = None
     if wc.wc_flags & WCFlags.GRH:

@@ -11,7 +11,7 @@ from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
 from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect, not_so, table
 from rdmalab.compat.pyverbs.wc import *
-from rdmalab.hca import channels
+from rdmalab.hca import objects
 from rdmalab.hca.cq import CompletionQueue
 
 _ENOENT = 2
@@ -21,7 +21,7 @@ _IDLE = (
 )
 
 
-class CompChannel(LabObject[channels.CompChannel]):
+class CompChannel(LabObject[objects.CompChannel]):
     """`ibv_comp_channel`."""
 
     __slots__ = ()

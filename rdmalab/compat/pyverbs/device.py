@@ -5,24 +5,138 @@ from collections.abc import Sequence
 from errno import EINVAL, EOPNOTSUPP
 from typing import Any
 
-from rdmalab.command import Ref
+from rdmalab.command import Ref, Refused, Thing
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.addr import GID, text_of
-from rdmalab.compat.pyverbs.async_event import *
 from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, PyverbsObject, call, wait_for
-from rdmalab.compat.pyverbs.c_types import INT, SIZE, U32, converted
+from rdmalab.compat.pyverbs.c_types import INT, SIZE, U32, converted, enum
 from rdmalab.compat.pyverbs.device_attr import *
-from rdmalab.compat.pyverbs.device_list import *
 from rdmalab.compat.pyverbs.port import *
 from rdmalab.compat.pyverbs.pyverbs_error import (
     PyverbsRDMAError,
     PyverbsUserError,
 )
-from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
+from rdmalab.compat.pyverbs.struct import PORT_LINE, Number, Struct, expect, members, table
 from rdmalab.compat.pyverbs.utils import be64toh
 from rdmalab.hca.device import Hca
 from rdmalab.hca.port import link_layer
 from rdmalab.spec.limits import LinkLayer
+
+_device__name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
+
+_CA, _IB = 1, 0  # node type and transport of a device
+
+
+class Device(PyverbsObject):
+    """`ibv_device`. guid: the MAC address of the node; index: position in the list of devices."""
+
+    __slots__ = ("_guid", "_index", "_name", "_node_type", "_transport_type")
+
+    def __init__(
+        self, name: bytes, guid: int, node_type: int, transport_type: int, index: int
+    ) -> None:
+        self._name, self._guid, self._index = name, guid, index
+        self._node_type, self._transport_type = node_type, transport_type
+
+    @property
+    def name(self) -> bytes:
+        return self._name
+
+    @property
+    def node_type(self) -> int:
+        return self._node_type
+
+    @property
+    def transport_type(self) -> int:
+        return self._transport_type
+
+    @property
+    def guid(self) -> int:
+        return self._guid
+
+    @property
+    def index(self) -> int:
+        return self._index
+
+    def __str__(self) -> str:
+        return (
+            f"Device {self.name.decode()}, node type {translate_node_type(self.node_type)}, "
+            f"transport type {translate_transport_type(self.transport_type)}, "
+            f"guid {guid_to_hex(self.guid)}, index {self.index}"
+        )
+
+
+def get_device_list() -> list[Device]:
+    """`ibv_get_device_list`: the device of each node, rdmalab0 first."""
+    process = here()
+    return [
+        Device(name.encode(), process.world.nodes[node].mac, _CA, _IB, index)
+        for index, (name, node) in enumerate(process.devices.items())
+    ]
+
+
+def rdma_get_devices() -> list[Device]:
+    """`rdma_get_devices`: the same devices."""
+    return get_device_list()
+
+
+_TRANSPORTS = {0: "IB", 1: "IWARP", 2: "USNIC", 3: "USNIC UDP"}
+_NODES = {1: "CA", 2: "Switch", 3: "Router", 4: "RNIC", 5: "USNIC", 6: "USNIC UDP"}
+
+
+def translate_transport_type(transport_type: int, /) -> str:
+    """`IB`, `IWARP`, `USNIC` or `USNIC UDP` for an ibv_transport_type."""
+    return _TRANSPORTS.get(transport_type, "Unknown")
+
+
+def translate_node_type(node_type: int, /) -> str:
+    """`CA`, `Switch`, `Router`, `RNIC`, … for an ibv_node_type."""
+    return _NODES.get(node_type, "Unknown")
+
+
+def guid_to_hex(node_guid: int, /) -> str:
+    """The GUID in hexadecimal digits without 0x and without leading zeros."""
+    return hex(node_guid).replace("0x", "")
+
+
+__name__ = "rdmalab.compat.pyverbs.device"  # the module of pyverbs that has its names
+
+_LAST_WQE_REACHED = 16  # of ibv_event_type
+
+
+def translate_event_type(event_type: int, /) -> str:
+    """The name of an ibv_event_type, `IBV_EVENT_QP_FATAL` and the like."""
+    texts = members("ibv_event_type")
+    texts[_LAST_WQE_REACHED] = f".{texts[_LAST_WQE_REACHED]}"  # pyverbs writes a dot before it
+    return texts.get(event_type, f"Unknown event_type ({event_type})")
+
+
+class AsyncEvent(Struct):
+    """`ibv_async_event`: what `Context.get_async_event` returns."""
+
+    __slots__ = ("_node", "_thing")
+    _LINE = PORT_LINE
+    event_type = Number(enum("ibv_event_type"), "Event Type", translate_event_type, fixed=True)
+
+    def __init__(self, event_type: int = 0) -> None:
+        self._set(locals())
+        self.about("", None)
+
+    def about(self, node: str, thing: Thing | None) -> None:
+        """Set the node it comes from and the object it is about; None: the port."""
+        self._node, self._thing = node, thing
+
+    def ack(self) -> None:
+        """`ibv_ack_async_event`, which returns nothing."""
+        if not self._node:
+            return
+        name = here().session.names.of(self._thing) if self._thing else self._node
+        node, _, inner = name.partition(".")
+        try:
+            here().call("ack_async_event", what=Ref(node, inner), event=self.event_type)
+        except Refused:
+            return
+
 
 # GID types, as ibv_query_gid_ex and as sysfs tell them.
 _GID_TYPE = {LinkLayer.INFINIBAND: 0, LinkLayer.ETHERNET: 2}

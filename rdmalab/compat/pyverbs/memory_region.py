@@ -14,7 +14,7 @@ from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserEr
 from rdmalab.compat.pyverbs.struct import expect, table
 from rdmalab.compat.pyverbs.utils import rereg_error_to_str
 from rdmalab.hca.memory import NOT_MAPPED, READ_ONLY
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.access import Access, Rereg
 
 __name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names

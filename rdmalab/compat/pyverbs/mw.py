@@ -7,7 +7,7 @@ from rdmalab.compat.pyverbs.c_types import U32, U64, UINT64
 from rdmalab.compat.pyverbs.memory_region import MR
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.struct import Number, Struct, expect, table
-from rdmalab.hca.mw import MemoryWindow
+from rdmalab.hca.objects import MemoryWindow
 from rdmalab.spec.access import MWType
 
 __name__ = "rdmalab.compat.pyverbs.mr"  # the module of pyverbs that has its names

@@ -8,7 +8,7 @@ from rdmalab.compat.pyverbs.base import LabObject, PyverbsObject
 from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from rdmalab.compat.pyverbs.struct import expect
-from rdmalab.hca.pd import ProtectionDomain
+from rdmalab.hca.objects import ProtectionDomain
 
 
 class PD(LabObject[ProtectionDomain]):

@@ -15,7 +15,7 @@ from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
 from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR, post
 from rdmalab.compat.pyverbs.xrcd import XRCD
-from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.qp import SharedReceiveQueue
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 
 _TYPE, _PD, _XRCD, _CQ = 1, 2, 4, 8  # of ibv_srq_init_attr_mask

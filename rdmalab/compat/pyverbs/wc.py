@@ -2,7 +2,7 @@
 
 from rdmalab.compat.pyverbs.c_types import INT, U32, U64, enum
 from rdmalab.compat.pyverbs.struct import Number, Struct
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import WcEx
 from rdmalab.spec.statuses import WCStatus
 

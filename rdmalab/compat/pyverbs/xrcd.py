@@ -5,7 +5,7 @@ from rdmalab.compat.pyverbs.base import LabObject
 from rdmalab.compat.pyverbs.c_types import INT, UINT32
 from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.struct import Number, Struct
-from rdmalab.hca.xrcd import XrcDomain
+from rdmalab.hca.objects import XrcDomain
 
 
 class XRCDInitAttr(Struct):

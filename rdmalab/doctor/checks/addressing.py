@@ -7,7 +7,7 @@ from rdmalab.doctor.facts.obstacles import Obstacle
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, hinders, ok
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.fixes.reconnecting import once_more, reconnect
-from rdmalab.hca.attributes import ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, event_of, packet_of, reason_of
@@ -128,10 +128,11 @@ def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
     if send is None or qp is None:
         return NA
     since, node = partners.peer_set_at(case, qp), peer_node(case.world, qp)
+    whose = f"its own node, {node}" if node == qp.node else node
     gid = qp.path.flow.dst if qp.path is not None else 0
     return hinders(
         case,
-        fact(f"{case.qp_name(qp)} sends to {_address_words(case, gid)}, which is {node}", since),
+        fact(f"{case.qp_name(qp)} sends to {_address_words(case, gid)}, which is {whose}", since),
         fact(f"{case.qp_name(wanted)} expects it", partners.peer_set_at(case, wanted)),
         *_addresses(case, wanted), cure=_wrong_gid_cure(case, send, qp, wanted), since=since,
     )  # fmt: skip

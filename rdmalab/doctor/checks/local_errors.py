@@ -8,9 +8,9 @@ from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, RecvWqe, Send,
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
 from rdmalab.hca import srq
-from rdmalab.hca.ah import AddressHandle
 from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
+from rdmalab.hca.objects import AddressHandle
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS

@@ -7,8 +7,8 @@ from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.mw import BindRefusal, MemoryWindow
+from rdmalab.hca.mw import BindRefusal
+from rdmalab.hca.objects import MemoryRegion, MemoryWindow
 from rdmalab.hca.wr import SendWR
 from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
 from rdmalab.spec.records import Kind, event_of, reason_of
@@ -31,9 +31,9 @@ def mw_bind(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair)
     reason = str(reason_of(refused))
     cure = _mw_bind_cure(case, wqe, qp, reason)
     return fail(
-        fact(f"{fmt.member(wqe.wr.opcode, WROpcode)} was posted without an error",
-             send.posted),
-        fact(f"carried out, it failed: {reason}", event_of(refused)),
+        fact(f"{fmt.member(wqe.wr.opcode, WROpcode)} failed when it was executed: {reason}",
+             event_of(refused)),
+        fact("it was posted without an error", send.posted),
         *(fact(text) for text in _facts(case, wqe.wr, qp)),
         cure=cure,
     )  # fmt: skip
@@ -181,7 +181,9 @@ _BIND_CORRECTIONS: dict[str, BindFix] = {
     BindRefusal.NOT_INVALIDATED: _as_it_was,
     BindRefusal.OTHER_DOMAIN: _one_domain,
     BindRefusal.RIGHTS: _fewer_rights,
-    BindRefusal.REGION_FORBIDS: _more_of_region,
+    BindRefusal.NOT_BINDABLE: _more_of_region,
+    BindRefusal.READ_ONLY: _more_of_region,
+    BindRefusal.ZERO_BASED: _more_of_region,
     BindRefusal.OUTSIDE_REGION: _inside,
 }
 

@@ -9,7 +9,7 @@ from rdmalab.doctor.facts.event_waiters import EventWaiter
 from rdmalab.doctor.facts.thread_waits import ThreadWait, thread_wait
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
 from rdmalab.doctor.fixes import completion_queues
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.records import (
@@ -292,6 +292,8 @@ def async_never(case: Case, waits: ThreadWait) -> Finding:
     if later is not None:
         own = [fact(f"line {later.number} of {waits.name}, {later.text}, comes after the wait")]
         advice = f"carry out {later.text} without the wait: nothing raises an event"
+    elif unarmed := next(_unarmed(case), None):
+        advice = f"arm the limit before the wait: modify_srq {case.names.of(unarmed)} srq_limit=N"
     return fail(
         *_never_raised(case), *own, waits.words(), _last_raised(case, waits),
         cure=Fix(program=advice), since=waits.since(),
@@ -310,18 +312,26 @@ def _never_raised(case: Case) -> Iterator[Evidence]:
         elif qp.state is QPState.ERR and not case.profile.raises_last_wqe_reached:
             yield fact(f"{name} entered ERR; {device} never raises {_LAST}",
                        moved[-1] if moved else None)  # fmt: skip
-    for number, srq in case.hca.srqs.items.items():
-        if not srq.limit and not case.log.about(
-            Kind.ASYNC_RAISED, Thing(Noun.SRQ, case.node, number)
-        ):
-            name = case.name(Noun.SRQ, case.node, number)
-            yield fact(f"{name} has no limit armed: it raises no SRQ_LIMIT_REACHED",
-                       case.log.created(Thing(Noun.SRQ, case.node, number)))  # fmt: skip
+    for srq in _unarmed(case):
+        made = case.log.created(srq)
+        call, _ = case.log.asked(made) if made is not None else (None, "")
+        given = (call.arguments.get("attr") or {}).get("srq_limit") if call is not None else None
+        ignored = f", create_srq ignores srq_limit={given}" if given else ""
+        name = case.names.of(srq)
+        yield fact(f"{name} has no limit armed{ignored}: it raises no SRQ_LIMIT_REACHED", made)
     refused = case.log.of(Kind.REQUEST_REFUSED, case.node)
     found = [r for r in refused if REFUSALS[reason_of(r)].event is not None]
     if found and not case.profile.raises_responder_events:
         yield fact(f"{case.node} refused a request; {device} raises no event for it",
                    event_of(found[-1]))  # fmt: skip
+
+
+def _unarmed(case: Case) -> Iterator[Thing]:
+    """The shared receive queues of its node whose limit was never armed."""
+    for number, srq in case.hca.srqs.items.items():
+        thing = Thing(Noun.SRQ, case.node, number)
+        if not srq.limit and not case.log.about(Kind.ASYNC_RAISED, thing):
+            yield thing
 
 
 def _last_raised(case: Case, waits: ThreadWait) -> Evidence:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, Content, Message, Sort
+from rdmalab.doctor.case import Case, Content, Message, SendWqe, Sort
 from rdmalab.doctor.facts.memory_waits import concerning
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
@@ -10,14 +10,24 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
 from rdmalab.doctor.work.content import Touch
-from rdmalab.doctor.work.host_reads import is_lost, unseen, was_seen, written_over
+from rdmalab.doctor.work.host_reads import is_lost, unseen, was_read, written_over
 from rdmalab.doctor.work.messages import Piece, meet, piece_of
 from rdmalab.doctor.work.ownership import Request, Twice, filled_twice, gathered, overwrites
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS, Op
-from rdmalab.spec.records import Kind, Record, event_of, kind_of, node_of, object_of, packet_of
+from rdmalab.spec.records import (
+    Kind,
+    Record,
+    event_of,
+    kind_of,
+    node_of,
+    object_of,
+    packet_of,
+    send_wqe_of,
+)
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
 
@@ -125,7 +135,7 @@ def overwritten_unread(case: Case) -> Finding:
 def _replaced(case: Case, each: Twice) -> bool:
     """Whether the second request changed bytes that nothing had read since the first ended."""
     first, second = each.first.ended or 0, each.second.ended or 0
-    if was_seen(case.log, case.node, each.piece, first, second):
+    if was_read(case.log, case.node, each.piece, first, second):
         return False
     wrote = [(event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
              if node_of(r) == case.node and event_of(r) <= second
@@ -302,18 +312,37 @@ def _left_beside(case: Case, content: Content) -> Finding:
     node, source = message.thing.node, gathered(case.world.nodes[message.thing.node], message.wqe)
     cut = messages.part(source, message.offset + touch.at, touch.piece[1])
     filled = _filled(case, message)
-    if not cut or case.log.begins or any(meet(cut, [piece_of(record)]) for record in filled):
-        return ok("what was sent had been filled") if cut else NA
-    other = [r for r in filled if _is_beside(case, node, source, r)]
+    if not cut or case.log.begins:
+        return NA if not cut else ok("what was sent had been filled")
+    twin = _twin(case, message, source)
+    if twin is None and any(meet(cut, [piece_of(record)]) for record in filled):
+        return ok("what was sent had been filled")
+    sends = [send_wqe_of(r) for r in case.log.of(Kind.SEND_POSTED, node)] if twin else []
+    pieces = [piece for wqe in sends for piece in gathered(case.world.nodes[node], wqe)]
+    other = [r for r in filled if _is_beside(case, node, source, r)
+             and not meet(pieces, [piece_of(r)])]  # fmt: skip
     if not other:
         return ok("nothing beside it was filled")
     last, name = other[-1], name_of(case.names, message.subject)
     place, sent = (past.words_for(case.session, node, p) for p in (piece_of(last), source[0]))
+    how = fact(f"{name} was posted with {sent}, which was never filled", message.posted)
+    if twin is not None:
+        how = fact(f"{fmt.wr(twin.wr.wr_id)} and {name} of one list both send {sent}; no request "
+                   f"sends {place}", message.posted)  # fmt: skip
     return warn(
-        fact(f"the program filled {place}", event_of(last)),
-        fact(f"{name} was posted with {sent}, which was never filled", message.posted),
+        fact(f"the program filled {place}", event_of(last)), how,
         cure=_sent_from(case, message, f"{place}"),
     )  # fmt: skip
+
+
+def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
+    """A request before a message in its list that sends the same bytes; None if there is none."""
+    posts = (r for r in case.log.about(Kind.SEND_POSTED, message.thing)
+             if event_of(r) == message.posted)  # fmt: skip
+    wqes = (send_wqe_of(r) for r in posts)
+    hca = case.world.nodes[message.thing.node]
+    return next((wqe for wqe in wqes if wqe.serial < message.wqe.serial
+                 and gathered(hca, wqe) == source), None)  # fmt: skip
 
 
 def _filled(case: Case, message: Message) -> list[Record]:

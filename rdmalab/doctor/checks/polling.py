@@ -28,7 +28,7 @@ from rdmalab.doctor.unreported import done_unsignaled
 from rdmalab.doctor.work.polls import Orphan, Pair, alike, crossed, orphans
 from rdmalab.doctor.work.send import CqePlace
 from rdmalab.hca import async_events
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, cqe_of, event_of, kind_of, send_wqe_of

@@ -87,7 +87,8 @@ def qp_not_rts(case: Case) -> Finding:
         return ok("it may still be brought up")
     name, lines = case.qp_name(found), recovery.steps_to_rts(case, found)
     moved = bring_up.entered(case, found, found.state)
-    return fail(
+    receives = case.program is None and found.state is QPState.RTR and found.source.wqes
+    return (warn if receives else fail)(
         fact(f"{name} entered {found.state.name}, and no call has moved it further", moved),
         fact(f"{name} needs {' and '.join(to.name for to in BRING_UP[:-1][found.state + 1:])}"
              f"{' and ' if found.state < QPState.RTR else ''}RTS before it sends"),

@@ -7,7 +7,7 @@ from rdmalab.doctor import key_lookup
 from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
 from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.hca.keys import region_number
+from rdmalab.hca.objects import region_number
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES
 from rdmalab.spec.records import (

@@ -57,6 +57,9 @@ def sq_full_of_unsignaled(case: Case) -> Finding:
         return NA
     if call is not None and call.verb not in attempts.SENDING:
         return ok("it is the receive queue that was full")
+    full = backlog(case)
+    if full is not None and full.own_list:
+        return ok("the list of the call alone is longer than the queue")
     held = full_queues.slots(qp)
     if not held.wqes or len(held.wqes) < qp.sq.capacity or not held.wasted:
         return ok("a completion will give slots back, or has")
@@ -92,6 +95,8 @@ def _cure(case: Case, qp: QueuePair) -> Fix | None:
 @check("sq-too-small", found=backlog)
 def sq_too_small(case: Case, found: Backlog, call: Call) -> Finding:
     """Of a post that found no slot, whether polling could not have helped."""
+    if found.own_list:
+        return _longer_than_the_queue(case, found, call)
     if not found.all_under_way:
         return ok("some of what held its slots was done")
     if not found.signaled:
@@ -108,6 +113,20 @@ def sq_too_small(case: Case, found: Backlog, call: Call) -> Finding:
         fact(f"{call.verb} returned {errno_name(call.errno)}; nothing waited to be polled",
              call.event),
         cure=Fix(lines) if lines else None,
+    )  # fmt: skip
+
+
+def _longer_than_the_queue(case: Case, found: Backlog, call: Call) -> Finding:
+    """Of a list that filled the queue and had more: its rest was never posted."""
+    attempt, slots = attempts.of_call(case.log, call), fmt.count(found.qp.sq.capacity, "slot")
+    many = len(attempt.wrs) if attempt is not None else len(found.sends) + 1
+    left = f": {attempts.posted_text(attempt)}" if attempt is not None else ""
+    said = f"post at most {found.qp.sq.capacity} requests in one list, the last of them signaled"
+    return fail(
+        fact(f"the list has {many} work requests, {case.qp_name(found.qp)} has {slots}",
+             call.event),
+        fact(f"{call.verb} returned {errno_name(call.errno)}{left}", call.event),
+        cure=Fix(program=f"{said}, and post the rest from bad_wr on"),
     )  # fmt: skip
 
 

@@ -2,11 +2,12 @@
 
 from typing import NamedTuple
 
+from rdmalab.command import Thing
 from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
 from rdmalab.doctor.facts.taken import posted_again
 from rdmalab.doctor.finding import NA, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.fixes import memory_fixes, simple_fixes
-from rdmalab.doctor.work import messages
+from rdmalab.doctor.work import batches, messages
 from rdmalab.doctor.work.messages import meet
 from rdmalab.doctor.work.ownership import fills
 from rdmalab.hca.invalid_pointers import listed
@@ -14,6 +15,7 @@ from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.records import Kind, event_of, node_of, object_of, packet_of
 from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import BUILDERS, WROpcode
 from rdmalab.views import fmt
 from rdmalab.wire.packet import Packet
 from rdmalab.world.relations import find_qp
@@ -141,6 +143,7 @@ def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
 
 # ------------------------------------------------------------ sge-unfilled
 # sge-unfilled: a message came, and it was empty: num_sge or a length was never set.
+_DATA_ONLY = (WROpcode.SEND, WROpcode.RDMA_WRITE)  # what carries neither a number nor a key besides
 _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before you post"
 
 
@@ -154,18 +157,33 @@ def sge_unfilled(case: Case) -> Finding:
         return NA
     newest = max(meant, key=lambda message: message.sent)
     later = [t for t in case.content.touches(Kind.MEMORY_WRITTEN) if t.event > newest.sent]
-    if later or not _is_unfilled(newest.wqe):
+    text = _unfilled(case, newest.thing, newest.wqe, newest.posted)
+    if later or not text:
         return ok("no message for these bytes was empty by mistake")
     packet = f"its packet, psn={newest.packet.psn}, left without a byte"
     return fail(
-        fact(_length_text(newest.wqe, case.names.of(newest.thing)), newest.posted),
+        fact(text, newest.posted),
         fact(packet, newest.sent),
         cure=_sge_unfilled_cure(case, newest),
     )
 
 
-def _is_unfilled(wqe: SendWqe) -> bool:
-    return bool(wqe.wr.sg) and not wqe.length
+def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str:
+    """How an empty message came to have no byte; nothing if it has some, or had no list at all."""
+    wr = wqe.wr
+    if wqe.length:
+        return ""
+    if wr.sg:
+        return _length_text(wqe, case.names.of(thing))
+    built = batches.posted_at(case.log, thing, posted, wr.wr_id)
+    if built is None or built.data_setter is not None or wr.opcode not in _DATA_ONLY:
+        return ""
+    return f"{BUILDERS[wr.opcode]} made {fmt.wr(wr.wr_id)}, and no wr_set_sge followed"
+
+
+def _advice(wqe: SendWqe) -> str:
+    """What the program is to do so that the message has its bytes."""
+    return _ADVICE if wqe.wr.sg else "call wr_set_sge after the builder, before wr_complete"
 
 
 def _length_text(wqe: SendWqe, name: str) -> str:
@@ -201,16 +219,23 @@ def _empty_writes(case: Case, content: Content) -> list[Message]:
 def _sge_unfilled_cure(case: Case, message: Message) -> Fix:
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or not any(sge.length for sge in message.wqe.wr.sg):
-        return Fix(program=_ADVICE)
+        return Fix(program=_advice(message.wqe))
     return Fix(posted_again(case, qp, message))
 
 
 def _asked(case: Case) -> Finding:
-    """Of a send: it may be meant so."""
-    send = case.send
-    if send is None or send.wqe is None or not case.asked:
+    """Of a send, or of the receive that took it: it may be meant so."""
+    send, message = case.send, case.message
+    if not case.asked:
         return NA
-    if send.wqe.work is None or not send.wqe.work.message or not _is_unfilled(send.wqe):
+    posted: int | None
+    if message is not None and case.receive is not None:
+        thing, wqe, posted = message.thing, message.wqe, message.posted
+    elif send is not None and send.wqe is not None:
+        thing, wqe, posted = case.subject.thing, send.wqe, send.posted
+    else:
+        return NA
+    text = _unfilled(case, thing, wqe, posted)
+    if wqe.work is None or not wqe.work.message or not text:
         return ok("what it moves is as long as its list")
-    text = _length_text(send.wqe, case.names.of(case.subject.thing))
-    return warn(fact(f"{text}: it moves no byte", send.posted), cure=Fix(program=_ADVICE))
+    return warn(fact(f"{text}: it moves no byte", posted), cure=Fix(program=_advice(wqe)))

@@ -18,8 +18,8 @@ from rdmalab.doctor.fixes.reconnecting import (
     room,
     some_message,
 )
+from rdmalab.hca.srq import named_srq
 from rdmalab.hca.wr import SGE
-from rdmalab.hca.xrcd import named_srq
 from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, async_event_of, event_of

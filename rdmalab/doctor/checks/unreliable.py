@@ -36,10 +36,10 @@ def ud_qkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
         return ok("no packet was dropped for its Q_Key")
     said_key, wanted = _key(misses[-1]), target.attr.qkey or 0
     return unanswered.finding(
+        fact(f"{case.qp_name(target)} has Q_Key {wanted:#x}, the datagram {said_key:#x}: dropped, "
+             "and counted in qkey_viol_cntr", misses[-1].event),
         *_changed(case, target, misses[-1].event),
         fact(f"it was sent with Q_Key {said_key:#x}", unanswered.send.posted),
-        fact(f"{case.qp_name(target)} has Q_Key {wanted:#x}: dropped, and counted in "
-             "qkey_viol_cntr", misses[-1].event),
         cure=_ud_qkey_cure(case, qp, unanswered.wqe.wr, target),
     )  # fmt: skip
 
@@ -280,10 +280,10 @@ def uc_loss(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
              for a, b in late[:1] if not lost]  # fmt: skip
     lost = lost or [late[0][0]]
     return unanswered.finding(
-        fact(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
-             "no answer", unanswered.send.ending.event if unanswered.send.ending else None),
         *(order or [fact(f"packet psn={miss.packet.psn} was lost: {miss.reason}", miss.event)
                     for miss in lost[:2]]),
+        fact(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
+             "no answer", unanswered.send.ending.event if unanswered.send.ending else None),
         *_dropped(case, unanswered, target),
         cure=Fix([*_faults(case, lost), *once_more(case, qp, unanswered.wqe.wr, target)]),
         since=lost[0].event,

@@ -9,8 +9,7 @@ from rdmalab.doctor.finding import NA, Evidence, Finding, Fix, check, fact, ok, 
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.what_if import attempt
 from rdmalab.doctor.work.messages import taking
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import SendWR, swap_octets
+from rdmalab.hca.wr import Cqe, SendWR, swap_octets
 from rdmalab.spec.completions import READS
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record, cqe_of, event_of, recv_wqe_of, send_wqe_of, status_of

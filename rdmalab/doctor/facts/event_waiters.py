@@ -8,7 +8,7 @@ from rdmalab.doctor.facts.thread_waits import things_of
 from rdmalab.doctor.finding import Evidence, fact
 from rdmalab.doctor.future import goes_on
 from rdmalab.hca import channels
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, cqe_of, event_of, object_of

@@ -84,6 +84,11 @@ class Backlog(NamedTuple):
         return all(s.ending is None or s.ending.event > self.event for s in self.sends)
 
     @property
+    def own_list(self) -> bool:
+        """Whether the list of the call itself took every slot: no poll before it could help."""
+        return all(send.posted == self.event for send in self.sends)
+
+    @property
     def signaled(self) -> int:
         """How many of them will have a completion."""
         return sum(send.wqe is not None and send.wqe.signaled for send in self.sends)

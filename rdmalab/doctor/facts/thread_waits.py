@@ -12,7 +12,7 @@ from rdmalab.doctor.finding import Evidence, fact
 from rdmalab.doctor.outstanding import has_work_for
 from rdmalab.doctor.work.attempts import RECEIVING, SENDING
 from rdmalab.grammar.program import Line
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import (
     Kind,

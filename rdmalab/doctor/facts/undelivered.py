@@ -6,7 +6,7 @@ from itertools import islice, takewhile
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, QueuePair, Sort, Subject
 from rdmalab.doctor.work.unanswered_sends import is_request, posted_as, sender_of
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind, Record

@@ -7,8 +7,7 @@ from rdmalab.doctor.case import Case, CompletionQueue, QueuePair
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.hca.qp import Capacity
 from rdmalab.hca.send_checks import supported_work
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import SendWR
+from rdmalab.hca.wr import Cqe, SendWR
 from rdmalab.spec.records import Kind, send_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, SendOps, WROpcode

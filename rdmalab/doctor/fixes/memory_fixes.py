@@ -12,9 +12,9 @@ from rdmalab.doctor.case import Case, QueuePair
 from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
-from rdmalab.hca.dma import Denied, KeyTarget, MemoryUser
+from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import KeyTarget, MemoryRegion
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access, Rereg, needs_local_write
 from rdmalab.spec.states import QPState

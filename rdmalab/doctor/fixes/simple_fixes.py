@@ -10,7 +10,8 @@ from typing import Any
 
 from rdmalab.command import CallArguments, Noun
 from rdmalab.doctor.case import Case, QueuePair
-from rdmalab.hca.attributes import AhAttr, ah_attr_of
+from rdmalab.hca.ah import ah_attr_of
+from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.spec.access import Access
 from rdmalab.spec.states import ATTRIBUTES, BRING_UP_MOVES, MOVES, MTU, QPState, QPType, fields_of

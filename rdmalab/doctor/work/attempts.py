@@ -8,8 +8,7 @@ from rdmalab.doctor.call import Call
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.grammar.format import render
-from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.srq import SharedReceiveQueue
+from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, kind_of, node_of, object_of
 from rdmalab.views import fmt

@@ -109,6 +109,12 @@ def latest(log: Log, subject: Subject) -> Batch | None:
     return None
 
 
+def posted_at(log: Log, thing: Thing, event: int | None, wr_id: int) -> Building | None:
+    """How a send was built whose batch was posted in an event; None if it was not built."""
+    closed = (each for each in batches(log, thing) if each.closed == event)
+    return next((each.find(wr_id) for each in closed), None)
+
+
 def given_up(log: Log, qp: Thing) -> Batch | None:
     """The newest region of a queue pair if it was aborted, and nothing was posted there since."""
     newest = [each for each in batches(log, qp)[-1:] if each.built and each.ending == ABORTED]

@@ -8,8 +8,8 @@ from rdmalab.doctor.subject import Subject
 from rdmalab.doctor.work import messages
 from rdmalab.doctor.work.messages import Message, Piece, meet, piece_of
 from rdmalab.hca.device import Hca
-from rdmalab.hca.mr import MemoryRegion
-from rdmalab.hca.wqe import RecvWqe
+from rdmalab.hca.objects import MemoryRegion
+from rdmalab.hca.wr import RecvWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record

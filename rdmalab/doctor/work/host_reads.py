@@ -17,8 +17,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import WROpcode
-from rdmalab.world.program_state import Program
-from rdmalab.world.programs import programs_of
+from rdmalab.world.programs import Program, programs_of
 
 _WRITES = (WROpcode.RDMA_WRITE, WROpcode.RDMA_WRITE_WITH_IMM)
 _OVER = (ProgramState.DONE, ProgramState.FAILED)
@@ -163,8 +162,15 @@ def unseen(log: Log, node: str) -> list[Unseen]:
 def was_seen(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
     """Whether a call came between two events, or a program or a request read these bytes."""
     journal = log.session.journal
-    if journal.before(stop) > journal.before(start + 1):
-        return True
+    called = journal.before(stop) > journal.before(start + 1)
+    return called or was_read(log, node, piece, start, stop)
+
+
+def was_read(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
+    """Whether a line of a program or a request read these bytes between two events.
+
+    Enough of what is not polled: no call may look there before its completion.
+    """
     reads = [r for r in log.since(start, Kind.MEMORY_READ) if rec.event_of(r) <= stop]
     fetched = any(rec.node_of(r) == node and meet([piece], [piece_of(r)]) for r in reads)
     lines = _reads(log, node)

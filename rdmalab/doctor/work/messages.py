@@ -7,8 +7,7 @@ from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.hca.device import Hca
 from rdmalab.hca.psn import MASK
-from rdmalab.hca.wqe import RecvWqe, SendWqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, RecvWqe, SendWqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES, Service
 from rdmalab.spec.records import Kind, Record

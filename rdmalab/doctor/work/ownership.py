@@ -8,7 +8,7 @@ from rdmalab.doctor.log import Log, once_a_log, work_of
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.messages import Message, Piece, meet, offset_in, part, piece_of, pieces
 from rdmalab.hca.device import Hca
-from rdmalab.hca.wqe import RecvWqe, SendWqe
+from rdmalab.hca.wr import RecvWqe, SendWqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.work import Local, SendFlags

@@ -4,8 +4,8 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.messages import Piece
 from rdmalab.grammar.text import in_quotes
+from rdmalab.session.history import read_only_visit
 from rdmalab.session.session import Session
-from rdmalab.session.visits import read_only_visit
 
 MOST_BYTES = 1024  # that a cure writes back
 

@@ -9,7 +9,7 @@ from rdmalab.doctor.failed_work import work_of
 from rdmalab.doctor.log import Log, once_a_log
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work.ownership import MOST_POSTS, Request, requests
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWqe
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind
 

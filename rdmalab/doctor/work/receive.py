@@ -6,9 +6,8 @@ from rdmalab.command import Noun
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.subject import Subject
 from rdmalab.doctor.work.send import Ending, WorkRequest
-from rdmalab.hca.qp import QueuePair, RecvQueue
-from rdmalab.hca.srq import SharedReceiveQueue
-from rdmalab.hca.wqe import RecvWqe
+from rdmalab.hca.qp import QueuePair, RecvQueue, SharedReceiveQueue
+from rdmalab.hca.wr import RecvWqe
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, Record, object_of, recv_wqe_of
 

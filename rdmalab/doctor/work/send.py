@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.log import Log, Work
 from rdmalab.doctor.subject import Sort, Subject
-from rdmalab.hca.wqe import Cqe, SendWqe
+from rdmalab.hca.wr import Cqe, SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES

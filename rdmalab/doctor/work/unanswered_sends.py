@@ -7,7 +7,7 @@ from rdmalab.doctor.finding import Evidence, Finding, Fix, fail, warn
 from rdmalab.doctor.log import Log
 from rdmalab.doctor.work.messages import posting_of
 from rdmalab.doctor.work.send import Send
-from rdmalab.hca.wqe import SendWqe
+from rdmalab.hca.wr import SendWqe
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.opcodes import OPCODES

@@ -4,24 +4,21 @@ Writes only `qp.resp`.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.engine_state import Responding
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
-from rdmalab.hca.responder import answer, checks, datagrams, duplicates, execute, frames, unreliable
+from rdmalab.hca.responder import answer, checks, execute, unreliable
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.opcodes import ANSWER, Opcode, Service
 from rdmalab.spec.states import QPState
 from rdmalab.wire.packet import Packet
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
 next_answer = answer.next_answer
 after_sending = answer.after_sending
-receive_frame = frames.receive
-sniff = frames.sniff
+receive_frame = unreliable.receive_frame
+sniff = unreliable.sniff
 
 
 def begin(qp: QueuePair) -> None:
@@ -30,7 +27,7 @@ def begin(qp: QueuePair) -> None:
     qp.resp.psn = qp.attr.rq_psn or 0
 
 
-def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> None:
+def _receive_reliable(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> None:
     """Every request gets its answer, in order."""
     resp = qp.resp
     if packet.psn != resp.psn or resp.dying:
@@ -52,15 +49,15 @@ def _receive_reliable(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) ->
         answer.acknowledge(hca, qp, packet.psn)
 
 
-def _receive_out_of_order(hca: "Hca", qp: QueuePair, packet: Packet) -> None:
+def _receive_out_of_order(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     """Too old, too new, or too late."""
     if checks.is_duplicate(qp, packet):
-        duplicates.answer_again(hca, qp, packet)
+        answer.answer_again(hca, qp, packet)
     else:
         answer.refuse(hca, qp, packet, checks.out_of_order(hca, qp))
 
 
-def mark_established(hca: "Hca", qp: QueuePair) -> None:
+def mark_established(hca: Adapter, qp: QueuePair) -> None:
     """The first packet of the peer; where there is no connection, none is established by it."""
     qp.resp.received_any = True
     connects = qp.state is QPState.RTR and qp.transport.connected
@@ -69,9 +66,9 @@ def mark_established(hca: "Hca", qp: QueuePair) -> None:
 
 
 # What becomes of a request that has arrived.
-RECEIVE: dict[Service, Callable[["Hca", QueuePair, Packet, Opcode], None]] = {
+RECEIVE: dict[Service, Callable[[Adapter, QueuePair, Packet, Opcode], None]] = {
     Service.RC: _receive_reliable,
     Service.XRC: _receive_reliable,
     Service.UC: unreliable.receive,
-    Service.UD: datagrams.receive,
+    Service.UD: unreliable.receive_datagram,
 }

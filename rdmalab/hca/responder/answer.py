@@ -1,24 +1,28 @@
 """The answers of a responder: ACKs, NAKs, READ data, atomic results, in the order of requests."""
 
-from typing import TYPE_CHECKING
-
-from rdmalab.hca import dma, flush, xrcd
+from rdmalab.hca import dma, flush, srq
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.dma import SrqUser
 from rdmalab.hca.engine_state import Acknowledgement, ReadAnswer, Served
-from rdmalab.hca.psn import MASK
+from rdmalab.hca.psn import MASK, diff
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.access import Access
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.opcodes import Op, PacketPlace, code_of, message_codes
+from rdmalab.spec.opcodes import (
+    FETCHING_OPS,
+    OPCODES,
+    WORD_OPS,
+    Op,
+    PacketPlace,
+    code_of,
+    message_codes,
+)
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import NO_CREDITS, VALUE_MASK, Refusal, Syndrome
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.wire.headers import AETH, RETH, AtomicAckETH
 from rdmalab.wire.packet import Packet
-
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
 
 # A packet, and the fatal refusal that it tells, if it does.
 Leaving = tuple[Packet, Refusal | None]
@@ -35,7 +39,7 @@ def keep(qp: QueuePair, served: Served) -> None:
 
 
 # --------------------------------------------------------------------------- saying it
-def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
+def acknowledge(hca: Adapter, qp: QueuePair, psn: int) -> None:
     """Acknowledge everything up to `psn`; an ACK that has not left yet says it in one go."""
     answers, msn = qp.resp.answers, qp.resp.msn
     if answers and hca.profile.joins_acks:
@@ -50,24 +54,24 @@ def acknowledge(hca: "Hca", qp: QueuePair, psn: int) -> None:
     _say(hca, qp, Acknowledgement(psn, _PLAIN_ACK, msn))
 
 
-def replay(hca: "Hca", qp: QueuePair, served: Served) -> None:
+def replay(hca: Adapter, qp: QueuePair, served: Served) -> None:
     """An atomic's answer, for the first time or again."""
     _say(hca, qp, Acknowledgement(served.psn, _PLAIN_ACK, qp.resp.msn, served.original))
 
 
-def stream(hca: "Hca", qp: QueuePair, packet: Packet, reth: RETH, *, again: bool = False) -> None:
+def stream(hca: Adapter, qp: QueuePair, packet: Packet, reth: RETH, *, again: bool = False) -> None:
     """Queue the responses of a READ."""
     resp = qp.resp
-    pd = qp.pd or xrcd.borrower(hca, qp, packet).pd
+    pd = qp.pd or srq.xrc_borrower(hca, qp, packet).pd
     _say(hca, qp, ReadAnswer(packet.psn, reth.va, reth.rkey, reth.dma_length, resp.msn, again, pd))
 
 
-def respond(hca: "Hca", qp: QueuePair, psn: int) -> None:
+def respond(hca: Adapter, qp: QueuePair, psn: int) -> None:
     """What is answered like a READ of no bytes: FLUSH and ATOMIC WRITE."""
     _say(hca, qp, ReadAnswer(psn, 0, 0, 0, qp.resp.msn, again=False))
 
 
-def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
+def refuse(hca: Adapter, qp: QueuePair, packet: Packet, name: str) -> None:
     """Refuse a request as its row of REFUSALS states: without answer, once per gap, or fatally."""
     refusal, resp = hca.profile.refusals[name], qp.resp
     resp.solicited = packet.solicited
@@ -90,19 +94,19 @@ def refuse(hca: "Hca", qp: QueuePair, packet: Packet, name: str) -> None:
     _say(hca, qp, nak)
 
 
-def _die_silently(hca: "Hca", qp: QueuePair, packet: Packet, refusal: Refusal) -> None:
+def _die_silently(hca: Adapter, qp: QueuePair, packet: Packet, refusal: Refusal) -> None:
     """Send no answer: the requester retransmits until its retries are exhausted."""
     hca.trace.record(Kind.REQUEST_REFUSED, hca.node, qp.number, packet, refusal.name)
     flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
 
 
-def _say(hca: "Hca", qp: QueuePair, answer: Acknowledgement | ReadAnswer) -> None:
+def _say(hca: Adapter, qp: QueuePair, answer: Acknowledgement | ReadAnswer) -> None:
     qp.resp.answers += (answer,)
     hca.wake(qp)
 
 
 # --------------------------------------------------------------------------- sending it
-def next_answer(hca: "Hca", qp: QueuePair) -> Leaving | None:
+def next_answer(hca: Adapter, qp: QueuePair) -> Leaving | None:
     """The next packet of the oldest answer."""
     answers = qp.resp.answers
     if not answers:
@@ -129,7 +133,7 @@ def _acknowledgement(qp: QueuePair, answer: Acknowledgement) -> Packet:
     return packet
 
 
-def after_sending(hca: "Hca", qp: QueuePair, refusal: Refusal) -> None:
+def after_sending(hca: Adapter, qp: QueuePair, refusal: Refusal) -> None:
     """After a fatal NAK: raise the event unless a receive WQE reports the error, then enter ERR."""
     carried = qp.resp.recv is not None and refusal.status is not None
     if refusal.event is not None and not carried and hca.profile.raises_responder_events:
@@ -138,7 +142,7 @@ def after_sending(hca: "Hca", qp: QueuePair, refusal: Refusal) -> None:
         flush.fail(hca, qp, refusal.status or WCStatus.WR_FLUSH_ERR)
 
 
-def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | None:
+def _next_response(hca: Adapter, qp: QueuePair, answer: ReadAnswer) -> Leaving | None:
     resp, path = qp.resp, qp.path
     assert path is not None
     ends = answer.length <= path.mtu
@@ -167,3 +171,65 @@ def _next_response(hca: "Hca", qp: QueuePair, answer: ReadAnswer) -> Leaving | N
     answer.length -= count
     answer.first = False
     return packet, None
+
+
+# --------------------------------------------------------------------------- duplicates
+def answer_again(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
+    """SEND and WRITE: the newest ACK. READ: read again. Atomic: the answer it had.
+
+    A FLUSH done twice is a FLUSH done once.
+    """
+    op = OPCODES[packet.opcode].op
+    if op is Op.RDMA_READ_REQUEST:
+        _read_again(hca, qp, packet)
+    elif op is Op.FLUSH:
+        respond(hca, qp, packet.psn)
+    elif op in WORD_OPS:
+        served = _kept(qp, packet)
+        if served is None or served.op is not op:
+            hca.drop(qp, packet, "duplicate-gone")
+        elif op in FETCHING_OPS:
+            replay(hca, qp, served)
+        else:
+            respond(hca, qp, packet.psn)
+    else:
+        acknowledge(hca, qp, _newest_psn(hca, qp))
+
+
+def _newest_psn(hca: Adapter, qp: QueuePair) -> int:
+    """Of the newest request that was received; Soft-RoCE knows none before the first."""
+    unheard = hca.profile.unheard_ack_psn
+    if unheard is not None and qp.resp.psn == qp.attr.rq_psn:
+        return unheard
+    return (qp.resp.psn - 1) & MASK
+
+
+def _kept(qp: QueuePair, packet: Packet) -> Served | None:
+    """The kept result whose PSNs include this one."""
+    for served in qp.resp.served:
+        if 0 <= diff(packet.psn, served.psn) < served.packets:
+            return served
+    return None
+
+
+def _read_again(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
+    """From memory as it is now; the request must lie inside the original one."""
+    served, reth = _kept(qp, packet), packet.reth
+    assert reth is not None
+    inside = (
+        served is not None
+        and served.op is Op.RDMA_READ_REQUEST
+        and served.va <= reth.va
+        and reth.va + reth.dma_length <= served.va + served.length
+    )
+    if not inside:
+        hca.drop(qp, packet, "duplicate-gone")
+        return
+    rights, length = int(Access.REMOTE_READ), reth.dma_length
+    user = qp if qp.pd else srq.xrc_borrower(hca, qp, packet)
+    if length:
+        place = dma.locate(hca.rkeys, reth.rkey, user, rights, reth.va, length)
+        if isinstance(place, dma.Denied):
+            refuse(hca, qp, packet, "rkey")
+            return
+    stream(hca, qp, packet, reth, again=True)

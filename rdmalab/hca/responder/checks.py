@@ -4,9 +4,9 @@ Each check returns the name of a row of `spec/refusals.py`, or None. No check ch
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, xrcd
+from rdmalab.hca import dma, srq
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.engine_state import ReadAnswer
 from rdmalab.hca.psn import diff
 from rdmalab.hca.qp import QueuePair
@@ -14,10 +14,7 @@ from rdmalab.spec.opcodes import ATOMIC_BYTES, OPCODES, WORD_OPS, Op, Opcode, Se
 from rdmalab.spec.work import PLACEMENT_RIGHTS, WORK, Selectivity
 from rdmalab.wire.packet import Packet
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
-Check = Callable[["Hca", QueuePair, Packet, Opcode], str | None]
+Check = Callable[[Adapter, QueuePair, Packet, Opcode], str | None]
 
 # The right that an operation needs on the QP and on the key.
 _RIGHTS: dict[Op, int] = {
@@ -33,7 +30,7 @@ def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
     return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
 
 
-def out_of_order(hca: "Hca", qp: QueuePair) -> str:
+def out_of_order(hca: Adapter, qp: QueuePair) -> str:
     """One NAK a gap; none after a fatal one, nor while the packet of an RNR NAK is awaited."""
     if qp.resp.dying:
         return "dying"
@@ -41,7 +38,7 @@ def out_of_order(hca: "Hca", qp: QueuePair) -> str:
     return "rnr-wait" if silent else "sequence-gap"
 
 
-def check_opcode_order(_hca: "Hca", qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
+def check_opcode_order(_hca: Adapter, qp: QueuePair, _packet: Packet, row: Opcode) -> str | None:
     """Inside a message only its own MIDDLE and LAST; outside only FIRST and ONLY."""
     return None if _continues(qp.resp.op, row) else "opcode-order"
 
@@ -59,13 +56,13 @@ def rights_for(packet: Packet, op: Op) -> int:
     return sum(int(right) for bit, right in PLACEMENT_RIGHTS.items() if placement & bit)
 
 
-def check_enabled(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def check_enabled(_hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """The operation is allowed by qp_access_flags."""
     need = rights_for(packet, row.op)
     return None if need & ~int(qp.attr.qp_access_flags or 0) == 0 else "not-enabled"
 
 
-def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
+def check_depth(hca: Adapter, qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
     """READs and atomics: a responder resource must be free."""
     depth = qp.attr.max_dest_rd_atomic or 0
     if depth == 0:
@@ -74,19 +71,19 @@ def check_depth(hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str
     return "too-deep" if under_way >= depth and hca.profile.enforces_read_depth else None
 
 
-def check_srq(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+def check_srq(hca: Adapter, qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     """IBTA A14: every request of XRC names an SRQ, one of the domain of this QP."""
     named = packet.xrceth
-    known = named is not None and xrcd.named_srq(hca, qp, named.srqn) is not None
+    known = named is not None and srq.named_srq(hca, qp, named.srqn) is not None
     return None if known else "wrong-srq"
 
 
-def check_receive(_hca: "Hca", qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
+def check_receive(_hca: Adapter, qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
     """SEND FIRST and ONLY, and WRITE LAST and ONLY with immediate, take a receive WQE."""
     return None if qp.source.wqes or qp.resp.recv is not None else "no-receive"
 
 
-def check_named_receive(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+def check_named_receive(hca: Adapter, qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     """A receive of the SRQ that the request names is posted."""
     assert packet.xrceth is not None
     waits = hca.srqs.find(packet.xrceth.srqn).wqes or qp.resp.recv is not None
@@ -100,7 +97,7 @@ def takes_receive(row: Opcode) -> bool:
     return row.op is Op.RDMA_WRITE and row.immediate
 
 
-def check_length(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def check_length(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """FIRST and MIDDLE are full, LAST has something, none is fuller; C9-94: a RETH names no more
     than 2^31 bytes."""
     if not hca.profile.checks_packet_size:
@@ -112,7 +109,7 @@ def check_length(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     return None if fits else "length"
 
 
-def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def check_rkey(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Key, PD, rights and range of what the header names; nothing is checked for 0 bytes.
 
     The whole range, before any byte; or of an RDMA WRITE the bytes of this packet (measured on
@@ -132,17 +129,17 @@ def check_rkey(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | 
         return None
     if length == 0:
         return None
-    user = qp if qp.pd else xrcd.borrower(hca, qp, packet)
+    user = qp if qp.pd else srq.xrc_borrower(hca, qp, packet)
     place = dma.locate(hca.rkeys, rkey, user, _RIGHTS[row.op], va, length)
     return None if isinstance(place, int) else "rkey"
 
 
-def check_flush(hca: "Hca", qp: QueuePair, packet: Packet) -> str | None:
+def check_flush(hca: Adapter, qp: QueuePair, packet: Packet) -> str | None:
     """A FLUSH of 0 bytes needs its key too; one of the whole MR has no range."""
     return None if isinstance(flushed(hca, qp, packet), tuple) else "rkey"
 
 
-def flushed(hca: "Hca", qp: QueuePair, packet: Packet) -> "dma.Piece | dma.Denied":
+def flushed(hca: Adapter, qp: QueuePair, packet: Packet) -> dma.Piece | dma.Denied:
     """What a FLUSH is about, in the host's memory."""
     reth, feth = packet.reth, packet.feth
     assert reth is not None
@@ -155,7 +152,7 @@ def flushed(hca: "Hca", qp: QueuePair, packet: Packet) -> "dma.Piece | dma.Denie
     return place if isinstance(place, dma.Denied) else (place, length)
 
 
-def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def check_total(_hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """The packets of a WRITE add up to the length in its RETH."""
     octets = len(packet.payload)
     remaining = packet.reth.dma_length if packet.reth is not None else qp.resp.remaining
@@ -163,14 +160,14 @@ def check_total(_hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     return None if fits else "length"
 
 
-def check_alignment(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+def check_alignment(_hca: Adapter, _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     """The address of an atomic is a multiple of 8."""
     where = packet.atomiceth or packet.reth
     assert where is not None
     return "unaligned" if where.va % ATOMIC_BYTES else None
 
 
-def check_word(_hca: "Hca", _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+def check_word(_hca: Adapter, _qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     """An ATOMIC WRITE carries 8 bytes, as its RETH states."""
     assert packet.reth is not None
     return None if packet.reth.dma_length == len(packet.payload) == ATOMIC_BYTES else "length"

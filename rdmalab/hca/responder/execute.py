@@ -4,15 +4,14 @@ A receive buffer can still refuse it, and so can the key of an RDMA WRITE in mid
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from rdmalab.hca import dma, mw, slots, srq, xrcd
+from rdmalab.hca import dma, mw, slots, srq
+from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.engine_state import Served
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.responder import answer, checks
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import swap_octets
+from rdmalab.hca.wr import Cqe, swap_octets
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, Op, Opcode
 from rdmalab.spec.profiles import SlotsFreed
@@ -23,9 +22,6 @@ from rdmalab.wire.frame import Frame
 from rdmalab.wire.headers import AtomicETH
 from rdmalab.wire.packet import LidFlow, Packet
 
-if TYPE_CHECKING:
-    from rdmalab.hca.device import Hca
-
 _WRITING = int(Access.REMOTE_WRITE)
 _TAKEN, _EXECUTED = Kind.RECV_TAKEN, SlotsFreed.EXECUTED
 _SUCCESS, _RECV = WCStatus.SUCCESS, WCOpcode.RECV
@@ -33,7 +29,7 @@ _GRH, _WITH_IMM = int(WCFlags.GRH), int(WCFlags.WITH_IMM)
 _WORD = (1 << 64) - 1
 
 
-def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def send(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Into the buffers of a receive WQE; the message must fit before a byte is placed."""
     resp = qp.resp
     if row.starts:
@@ -56,7 +52,7 @@ def send(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     return complete_receive(hca, qp, packet, _RECV)
 
 
-def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def write(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Into the memory that the key opens; only an immediate takes a receive WQE."""
     resp, reth = qp.resp, packet.reth
     if reth is not None:
@@ -82,7 +78,7 @@ def write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     return complete_receive(hca, qp, packet, WCOpcode.RECV_RDMA_WITH_IMM)
 
 
-def read(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def read(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """C9-148: the MSN moves when the request is accepted, before its first response.
 
     It takes as many PSNs as the response has packets.
@@ -113,7 +109,7 @@ ATOMICS: dict[Op, Callable[[int, AtomicETH], int | None]] = {
 }
 
 
-def atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def atomic(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Memory holds words in host order, the wire carries them big endian."""
     asked = packet.atomiceth
     assert asked is not None
@@ -128,7 +124,7 @@ def atomic(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None
     return None
 
 
-def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
+def flush(hca: Adapter, qp: QueuePair, packet: Packet, _row: Opcode) -> str | None:
     """Memory of this host is visible at once: a FLUSH is recorded and answered."""
     piece = checks.flushed(hca, qp, packet)
     if isinstance(piece, tuple):
@@ -138,7 +134,7 @@ def flush(hca: "Hca", qp: QueuePair, packet: Packet, _row: Opcode) -> str | None
     return None
 
 
-def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
+def atomic_write(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """Write 8 bytes in one step."""
     assert packet.reth is not None
     dma.write(hca, qp, _place(hca, packet.reth.rkey, packet.reth.va), packet.payload)
@@ -148,7 +144,7 @@ def atomic_write(hca: "Hca", qp: QueuePair, packet: Packet, row: Opcode) -> str 
     return None
 
 
-EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
+EXECUTE: dict[Op, Callable[[Adapter, QueuePair, Packet, Opcode], str | None]] = {
     Op.SEND: send,
     Op.RDMA_WRITE: write,
     Op.RDMA_READ_REQUEST: read,
@@ -159,7 +155,7 @@ EXECUTE: dict[Op, Callable[["Hca", QueuePair, Packet, Opcode], str | None]] = {
 
 
 # --------------------------------------------------------------------------- receive WQEs
-def take_receive(hca: "Hca", qp: QueuePair, packet: Packet | Frame) -> None:
+def take_receive(hca: Adapter, qp: QueuePair, packet: Packet | Frame) -> None:
     """Take the oldest receive WQE, or the one that an aborted message did not complete.
 
     A WQE of a shared queue then belongs to this QP and is never put back.
@@ -177,7 +173,7 @@ def take_receive(hca: "Hca", qp: QueuePair, packet: Packet | Frame) -> None:
 
 
 def complete_receive(
-    hca: "Hca", qp: QueuePair, packet: Packet | Frame, opcode: WCOpcode, flags: int = 0
+    hca: Adapter, qp: QueuePair, packet: Packet | Frame, opcode: WCOpcode, flags: int = 0
 ) -> str | None:
     """The receive WQE in use is done: `resp.received` bytes came."""
     resp, wqe, deth = qp.resp, qp.resp.recv, packet.deth
@@ -205,7 +201,7 @@ def complete_receive(
     return None
 
 
-def _route(hca: "Hca", packet: Packet | Frame) -> tuple[int, int, int]:
+def _route(hca: Adapter, packet: Packet | Frame) -> tuple[int, int, int]:
     """slid, sl and dlid_path_bits: how a datagram came to this LID of the port."""
     assert isinstance(packet, Packet)
     assert isinstance(packet.flow, LidFlow)
@@ -213,13 +209,13 @@ def _route(hca: "Hca", packet: Packet | Frame) -> tuple[int, int, int]:
 
 
 # --------------------------------------------------------------------------- memory
-def _follow(hca: "Hca", qp: QueuePair, packet: Packet) -> bool:
+def _follow(hca: Adapter, qp: QueuePair, packet: Packet) -> bool:
     """Where the bytes of this packet lie by the key as it now is; False: it denies them.
 
     IBTA 10.6: what was deregistered or invalidated is not touched any more. Soft-RoCE instead
     holds the region that the first packet found until the message ends (rxe_resp.c, qp->resp.mr).
     """
-    resp, user = qp.resp, qp if qp.pd else xrcd.borrower(hca, qp, packet)
+    resp, user = qp.resp, qp if qp.pd else srq.xrc_borrower(hca, qp, packet)
     place = dma.locate(hca.rkeys, resp.rkey, user, _WRITING, resp.va, len(packet.payload))
     if isinstance(place, dma.Denied):
         return False
@@ -227,7 +223,7 @@ def _follow(hca: "Hca", qp: QueuePair, packet: Packet) -> bool:
     return True
 
 
-def _place(hca: "Hca", rkey: int, va: int) -> int:
+def _place(hca: Adapter, rkey: int, va: int) -> int:
     """Where the byte lies that the checks have let through; no key is checked for 0 bytes."""
     opened = hca.rkeys.get(rkey)
     return va if opened is None else opened.addr + va - opened.iova

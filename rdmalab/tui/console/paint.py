@@ -1,4 +1,4 @@
-"""What prompt_toolkit draws, as Strips that Textual shows: styles, rows, and text made harmless."""
+"""What prompt_toolkit draws, as Strips that Textual shows: styles and rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from rdmalab.shell.styled_text import harmless
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -19,17 +21,6 @@ if TYPE_CHECKING:
 # Both palettes have sixteen colours, but they disagree on what is called white.
 _WHITES = {"ansigray": "white", "ansiwhite": "bright_white"}
 _INHERITED = frozenset({"", "default", "ansidefault", None})
-
-# Text from a file or a packet must not speak to the terminal.
-_HARMLESS = {
-    **{code: f"^{chr(code ^ 0x40)}" for code in (*range(0x20), 0x7F)},
-    **{code: f"<{code:02x}>" for code in range(0x80, 0xA0)},
-}
-
-
-def harmless(text: str) -> str:
-    """The text with tabs expanded and control characters as visible text."""
-    return text.expandtabs(8).translate(_HARMLESS)
 
 
 def colour_name(name: str | None) -> str | None:
@@ -56,9 +47,9 @@ class Paint:
         return self._known[words]
 
     def line(self, fragments: Iterable[tuple[str, str]]) -> Strip:
-        """One line of formatted text."""
+        """One line of formatted text; it cannot speak to the terminal."""
         return Strip(
-            Segment(harmless(text), self.style(words))
+            Segment(harmless(text).expandtabs(8), self.style(words))
             for words, text in fragments
             if "[ZeroWidthEscape]" not in words
         )

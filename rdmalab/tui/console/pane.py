@@ -17,7 +17,7 @@ from textual.keys import key_to_character
 from textual.message import Message
 from textual.strip import Strip
 
-from rdmalab.shell.styled_text import Line, Row, harmless_line
+from rdmalab.shell.styled_text import Line, Row
 from rdmalab.tui.console.live import LivePrompt, PaneOutput
 from rdmalab.tui.console.paint import plain
 from rdmalab.tui.console.transcript import Transcript
@@ -78,7 +78,8 @@ class Console(LineView, can_focus=True):
         super().__init__(id=id)
         self._evaluate = evaluate
         self._transcript = Transcript(
-            TRANSCRIPT_LINES_MAX, lambda line: self.live.paint.line(harmless_line(line))
+            TRANSCRIPT_LINES_MAX,
+            lambda line: self.live.paint.line(line),  # noqa: PLW0108 (`dye` makes another paint)
         )
         self._live_rows: list[Strip] = []
         self._following = True

@@ -36,6 +36,7 @@ _EVENT = re.compile(r"\bev (\d+)")
 _SOON_S = 0.05  # the frame is no part of what one waits for after a key
 
 
+_CORNERS = 4  # columns of the frame that the title leaves free
 _MENU, _CHOSEN = "noreverse $plain on $panel", "noreverse bold $on on $busy"
 _PROMPT = {
     "note": "noitalic",
@@ -126,8 +127,10 @@ class Prompt(Console):
 
     def _frame(self) -> None:
         title, told = self._title(), self._help().replace("[", r"\[")
+        both = f"{title}  {told}".rstrip()
         is_short = title.partition("  ")[2].startswith("PgUp")  # it says least
-        title = f"Prompt  {told}" if told and is_short else f"{title}  {told}".rstrip()
+        has_room = len(both) <= self.size.width - _CORNERS and not self.text
+        title = f"Prompt  {told}" if told and is_short and not has_room else both
         if title != self.border_title:
             self.border_title = title
 

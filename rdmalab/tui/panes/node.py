@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from rdmalab.command import Noun, Thing
-from rdmalab.hca.mr import MemoryRegion
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair
 from rdmalab.shell.show import render_rows
 from rdmalab.spec.limits import PortState

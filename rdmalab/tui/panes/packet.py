@@ -10,9 +10,9 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, Tree
 
-from rdmalab.tui.content import event_link, linked
+from rdmalab.tui.content import dim, event_link, linked
 from rdmalab.tui.pane import Pane
-from rdmalab.views import ladder, packets
+from rdmalab.views import fmt, ladder, packets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +95,7 @@ class Octets(Static, can_focus=False):
 
 
 _LEFT = 5  # columns before the bytes
+_NONE = dim("no packet yet")
 
 
 class PacketPane(Pane, Horizontal, can_focus=False):
@@ -120,7 +121,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """The packet in words, the tree at the left, the bytes at the right."""
-        yield Static(id="title")
+        yield Static(_NONE, id="title")
         tree = Layers("")
         tree.show_root, tree.guide_depth, tree.auto_expand = False, 2, True
         yield tree
@@ -157,7 +158,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         """Make the tree of the packet; what differs from packet to packet is open."""
         tree = self.query_one(Layers)
         tree.clear()
-        title = Content()
+        title = _NONE
         if (packet := self.packet) is not None:
             event = event_link(packet.event)
             title = Content.assemble((packet.text, "bold"), "  ", event)
@@ -189,8 +190,8 @@ class PacketPane(Pane, Horizontal, can_focus=False):
                 node.add_leaf(part.field, part)
         if quiet := [part for part in parts if part.is_quiet]:
             first, last = min(part.start for part in quiet), max(part.stop for part in quiet)
-            named = ", ".join(part.field for part in quiet)
-            zeros = node.add(named, Part("0", "", named, first, last, is_quiet=True))
+            named = f"{fmt.count(len(quiet), 'field')} of 0"
+            zeros = node.add(named, Part(named, "", "", first, last, is_quiet=True))
             for part in quiet:
                 zeros.add_leaf(part.field, part)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.binding import Binding
 
 from rdmalab.doctor.brief import MOST_LINES
+from rdmalab.shell.evaluation import Evaluation
 from rdmalab.shell.show_why import answer_lines
 from rdmalab.shell.styled_text import Line
 from rdmalab.shell.styled_text import shown as harmless
@@ -41,18 +42,14 @@ _MOUSE = (
 
 async def read(app: Rdmalab, line: str) -> list[Line]:
     """What a line that only reads prints; nothing is printed, and no line is repeated later."""
-    talk = app.main.model.conversation
-    width, repeated = talk.voice.width, talk.repeated
-    found: list[Line] = []
-
-    async def no_pause() -> None:
-        return None
-
-    talk.voice.width = max(_NARROWEST, min(_WIDEST, app.size.width - _FRAME))
+    conversation = app.main.model.conversation
+    output, repeated = conversation.output, conversation.repeated
+    width, found = output.width, list[Line]()
+    output.width = max(_NARROWEST, min(_WIDEST, app.size.width - _FRAME))
     try:
-        await talk.carry_out(line, found.append, no_pause)
+        await Evaluation(conversation, found.append).carry_out(line)
     finally:
-        talk.voice.width, talk.repeated = width, repeated
+        output.width, conversation.repeated = width, repeated
     return found
 
 

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Tab, Tabs
 
 from rdmalab.command import Noun
+from rdmalab.recovery.bug_reports import called, report
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from rdmalab.shell.styled_text import Line, plain, rows, shown
 from rdmalab.tui.app_model import CARD, AppModel
@@ -22,7 +23,6 @@ from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
 from rdmalab.tui.world_view import WorldView
 from rdmalab.views import packets
-from rdmalab.workbench.bug_reports import called, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,6 +43,7 @@ _LEAST, _LEAST_WIRE = (
     7,
     2,
 )  # rows of the prompt in a small terminal (a lesson takes one), of the wire
+_SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
 _SIDE = 4  # columns that the frame of the prompt takes
 _FIRST, _SIDE_AFTER_S = 2, 0.5  # of the first frames the side pane is none: a first line is first
 _SOON_S = 0.001  # the prompt first, then the panes
@@ -80,10 +81,8 @@ class Pacing:
         self._drawing_s += time.process_time() - cpu
 
 
-class TabRow(Tabs):
-    """The tabs; they cannot be enlarged."""
-
-    ALLOW_MAXIMIZE = False
+class TabRow(Tabs, can_focus=False):
+    """The tabs; they have no keys of their own, so a click leaves the keys with the prompt."""
 
 
 class Main(Screen[None]):
@@ -103,6 +102,7 @@ class Main(Screen[None]):
         self._said: list[Line] = []  # by the line that is carried out
         self.answer: list[Line] = []  # of the last line that does not copy
         self._was_beside = self._is_due = self._is_why_over = False
+        self._grown_for: object = None  # the session whose wire has the height that it needs
         self.frames = 0  # drawn so far
         self.wanted = ""  # the pane that gets the focus when it is there
 
@@ -213,15 +213,13 @@ class Main(Screen[None]):
     def _is_page(self, rows: int, is_change: bool) -> bool:
         """Whether an answer of so many rows opens a page.
 
-        Events are seen in the wire, too, and tasks in the strip: they cover nothing unless they
-        take half of the screen. A lesson that goes on, or a run that the user stops, shows the end.
+        Never of a run: its end says what came of it, and the wire has its events. Tasks are seen in
+        the strip, too: they cover nothing unless they take half of the screen.
         """
-        talk, is_led = self.model.conversation, self._news()[0] is not None
-        if talk.has_run and (is_led or talk.stopped_after is not None):
-            return False
-        is_seen = talk.has_run or (is_led and is_change)
-        least = self.app.size.height // 2 if is_seen else 0
-        return rows >= max(self.prompt.size.height, least)
+        is_led = self._news()[0] is not None
+        least = self.app.size.height // 2 if is_led and is_change else 1
+        is_run = self.model.conversation.run is not None
+        return not is_run and rows >= max(self.prompt.size.height, least)
 
     def _choose_shown(self, text: str) -> None:
         """The cards follow `show` of a queue pair."""
@@ -241,8 +239,8 @@ class Main(Screen[None]):
             self.app.push_screen(page)
 
     def _news(self) -> News:
-        talk = self.model.conversation
-        return self.model.exercise or self.model.walk, self.model.diagnosis, talk.checklist
+        exercise, diagnosis = self.model.exercise, self.model.diagnosis
+        return exercise or self.model.walk, diagnosis, self.model.conversation.checklist
 
     def frame_soon(self) -> None:
         """Draw once after the next refresh, however often that is asked for."""
@@ -264,8 +262,21 @@ class Main(Screen[None]):
         self._share_rows()
 
     def _share_rows(self) -> None:
-        """Where room is short, the prompt gets the rows of the wire that are empty."""
+        """Where room is short, the prompt gets the rows of the wire that are empty.
+
+        Where there is much, the wire grows with the session and never shrinks: no step moves it.
+        """
         bottom, wire = self.query_one("#bottom"), self.query_one(f"#{WIRE}", Pane)
+        is_moving = (
+            self.model.conversation.running or self.maximized
+        )  # what is planned in a run goes
+        if self._grown_for is not self.model.session:
+            self._grown_for = self.model.session
+            self.remove_class(*_SHARES)
+        elif wire.rows_drawn >= wire.size.height > 0 and not is_moving:
+            for name in [name for name in _SHARES if not self.has_class(name)][:1]:
+                self.add_class(name)
+                self.frame_soon()
         has_few = _LOW <= self.app.size.height < _TALL and self.app.size.width >= _NARROW
         if not has_few or self.tab != WIRE or self.maximized:
             bottom.styles.clear_rule("height")

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from rdmalab.compat.pyverbs import enums as e
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 from rdmalab.compat.pyverbs.providers.mlx5 import mlx5_enums as dve
 from tests.compat.newer import ENUM_MODULES, MOVED, enums, numbers
 from tests.compat.real import OURS, needs_pyverbs, ours, real

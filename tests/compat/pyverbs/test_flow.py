@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from rdmalab.compat.pyverbs import enums as e
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 from rdmalab.compat.pyverbs.flow import Flow, FlowAttr
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
 from rdmalab.compat.pyverbs.spec import EthSpec

@@ -1,7 +1,7 @@
 """fork(): nothing to prepare."""
 
-from rdmalab.compat.pyverbs import enums as e
 from rdmalab.compat.pyverbs import fork
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 
 
 def test_fork_needs_no_preparation() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rdmalab.compat.pyverbs import enums as e
+from rdmalab.compat.pyverbs import libibverbs_enums as e
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError
 from rdmalab.compat.pyverbs.spec import EthSpec, Ipv4ExtSpec, Ipv6Spec, Spec, TcpUdpSpec
 from tests.compat.real import needs_pyverbs, ours, real

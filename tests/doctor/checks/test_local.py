@@ -98,6 +98,20 @@ def test_a_queue_pair_below_rts_is_told_the_rest_of_the_way() -> None:
     assert verdict(lab, "B.qp0", "qp-not-rts") is Verdict.OK
 
 
+def test_a_receiver_in_rtr_receives_and_its_state_is_no_cause() -> None:
+    lab = lab_of("reset B.qp0", *TO_RTR, "post_recv B.qp0 sg=B.mr0[0:64]")
+    asked, own = why(lab, "B.qp0"), why(lab, "B.qp0.recv_wr[0]")
+    assert (asked.slug, asked.standing.kind) == (own.slug, own.standing.kind)
+    assert asked.slug != "qp-not-rts"
+
+
+TO_RTR = (
+    "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
+    "modify_qp B.qp0 state=RTR path_mtu=512 dest_qp_num=A.qp0 rq_psn=0 max_dest_rd_atomic=1 "
+    "min_rnr_timer=12 ah=A",
+)
+
+
 def test_nobody_knows_the_peer_of_a_queue_pair_that_no_other_knows() -> None:
     lab = lab_of("create_qp A.qp1 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0")
     assert findings(lab, "A.qp1")["qp-not-rts"].cure is None

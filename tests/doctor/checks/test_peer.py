@@ -276,6 +276,12 @@ def test_a_device_that_failed_is_named_and_not_its_port() -> None:
         assert "change the program: close_device B and open_device B" in report.text
 
 
+def test_a_connection_to_its_own_node_is_told_so() -> None:
+    lab = lab_of(*told("A.qp0", "B.qp0", "ah=A"), _WRITE, "run", pair=_FAST)
+    assert blamed(lab, _WR) == ["wrong-gid"]
+    assert "A.qp0 sends to 10.0.0.1, which is its own node, A" in evidence(lab, _WR, "wrong-gid")
+
+
 def test_between_infiniband_ports_the_lid_is_named() -> None:
     made = [
         line.format(n) for n in "AB" for line in
@@ -294,5 +300,5 @@ def test_between_infiniband_ports_the_lid_is_named() -> None:
                  " flags=SIGNALED", "run")  # fmt: skip
     report = why(lab, "A.qp0.wr[7]")
     assert report.slug == "wrong-gid"
-    assert "A.qp0 sends to LID 2, which is A" in report.text
+    assert "A.qp0 sends to LID 2, which is its own node, A" in report.text
     assert "B has LID 4 and LID 5" in report.text

@@ -215,6 +215,23 @@ def test_a_queue_full_of_what_is_under_way_is_neither() -> None:
     assert verdict(lab, "ENOMEM", "polls-missing") is Verdict.OK
 
 
+_HEAD = " ".join(
+    f"wr={{wr_id={n} opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[0]}}" for n in range(4)
+)
+_TAIL = "wr={wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[0] flags=SIGNALED}"
+
+
+def test_a_list_longer_than_the_queue_leaves_its_signaled_tail_and_the_poller() -> None:
+    """The requests that were posted are unsignaled on purpose: not they are what is missed."""
+    lines = f"try ENOMEM post_send A.qp0 {_HEAD} {_TAIL}; poll A.cq0"
+    lab = after(f"program A.p lines={{{lines}}}", "run 50us", pair="use rc_pair max_send_wr=4")
+    for question in ("A.p", "A.qp0.wr[9]", "ENOMEM"):
+        report = why(lab, question)
+        assert (report.slug, len(report.causes)) == ("sq-too-small", 1)
+        texts = [each.text for each in report.causes[0].finding.evidence]
+        assert texts[0] == "the list has 5 work requests, A.qp0 has 4 slots"
+
+
 def test_a_queue_full_of_what_meets_no_receive_is_full_for_that() -> None:
     sends = ["post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"] * 5
     lab = after(*sends[:4], "run 2ms", sends[4], pair="use rc_pair max_send_wr=4")

@@ -6,7 +6,7 @@ from rdmalab.doctor import log
 from rdmalab.doctor.finding import Verdict
 from rdmalab.doctor.outcome import Status
 from rdmalab.lab import Lab
-from rdmalab.session import moments
+from rdmalab.session import history
 from rdmalab.spec.profiles import RXE, STRICT, Profile
 from tests.doctor.asking import blamed, chain, evidence, findings, played, verdict, why
 from tests.labs import RECV, SEND, lab_of, well
@@ -309,7 +309,7 @@ def test_what_goes_on_without_end_is_known_when_its_beginning_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
-        monkeypatch.setattr(moments, name, value)
+        monkeypatch.setattr(history, name, value)
     monkeypatch.setattr(log, "ENOUGH", 0)
     lab = lab_of(SEND, "run 200ms")
     assert lab.session.world.trace.first > 0

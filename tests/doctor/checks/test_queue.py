@@ -272,6 +272,13 @@ def test_a_send_whose_completion_was_lost_is_told_of_it_after_the_cure(profile: 
     assert helps(lab, f"A.qp0.wr[{last}]")
 
 
+def test_an_overrun_by_the_flush_of_a_teardown_is_known_when_the_queue_is_gone() -> None:
+    receives = [f"post_recv A.qp0 wr_id={n} sg=A.mr0[0:8]" for n in range(4)]
+    ends = ("modify_qp A.qp0 state=ERR", "destroy_qp A.qp0", "destroy_cq A.cq0")
+    lab = lab_of(*receives, *ends, pair="use rc_pair cqe=3")
+    assert chain(lab, "A.cq0")[0] == chain(lab)[0] == "cq-overrun"
+
+
 def test_work_flushed_by_a_dead_queue_leads_to_the_overrun() -> None:
     lab = lab_of(*_THREE, "post_recv A.qp0 wr_id=9 sg=A.mr0[0:8]", "run", pair="use rc_pair cqe=2")
     assert chain(lab, "A.qp0.recv_wr[9]")[0] == "cq-overrun"

@@ -27,3 +27,22 @@ def test_the_fix_removes_what_reorders() -> None:
     for line in ("apply", "run"):
         lab.do(line)
     assert lab.look("B.cq0.total(wr_id=6, status=SUCCESS)") == 1
+
+
+def test_a_message_that_was_sent_again_and_came_is_no_longer_told() -> None:
+    lab = played(*_LINES)
+    for line in ("apply", "run"):
+        lab.do(line)
+    assert lab.look("B.cq0.total(wr_id=6, status=SUCCESS)") == 1
+    report = why(lab)
+    assert (report.slug, report.is_trouble) == ("well", False)
+    lab = played(*_LINES, "fault drop A->B count=1", _SEND, "run")
+    assert (why(lab).slug, why(lab).is_trouble) == ("uc-loss", True)
+
+
+def test_the_next_message_of_a_program_is_not_the_lost_one_once_more() -> None:
+    sends = "loop 2; post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED; poll A.cq0"
+    recv = "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}"
+    fault = "fault drop A->B count=1"
+    lab = played("use uc_pair", recv, fault, f"program A.tx lines={{{sends}; end}}", "run")
+    assert (why(lab).slug, why(lab).is_trouble) == ("uc-loss", True)

@@ -291,3 +291,25 @@ def test_the_key_of_a_window_that_was_made_void_and_not_bound_anew() -> None:
     lab = pair(*window)
     assert failing(lab, "A.qp0.wr[1]") == ["rem-access"]
     assert "is invalid: LOCAL_INV" in told(lab, "A.qp0.wr[1]", "rem-access")
+
+
+_EX_PAIR = (
+    "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 "
+    "send_ops_flags=SEND|SEND_WITH_IMM",
+    "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0", "connect A.qx0 B.qp1",
+    "post_recv B.qp1 wr_id=8 sg=B.mr0[0:64]", "wr_start A.qx0",
+)  # fmt: skip
+
+
+def test_a_builder_without_its_data_is_told_to_both_ends() -> None:
+    lab = pair(*_EX_PAIR, "wr_send A.qx0 wr_id=9 wr_flags=SIGNALED", "wr_complete A.qx0", "run")
+    for question in ("A.qx0.wr[9]", "B.qp1.recv_wr[8]"):
+        assert warning(lab, question) == ["sge-unfilled"]
+    said = told(lab, "B.mr0[0:8]", "sge-unfilled")
+    assert "wr_send made wr9, and no wr_set_sge followed" in said
+
+
+def test_a_number_alone_needs_no_data() -> None:
+    built = "wr_send_imm A.qx0 wr_id=9 wr_flags=SIGNALED imm_data=7"
+    lab = pair(*_EX_PAIR, built, "wr_complete A.qx0", "run")
+    assert "sge-unfilled" not in warning(lab, "B.qp1.recv_wr[8]")

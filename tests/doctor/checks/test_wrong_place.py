@@ -54,3 +54,24 @@ def test_a_program_that_is_done_waited_for_a_value_of_the_round_before() -> None
                      f"program B.rx lines={{{rounds.format(clear)}}}",
                      _WRITE.replace("0:6", "0:1").replace("[64]", "[0]"), "run")  # fmt: skip
         assert warning(lab, "B.rx") == found
+
+
+@pytest.mark.parametrize(("source", "warned"), [("0:64", True), ("64:128", False)])
+def test_a_list_in_which_two_requests_send_the_same_bytes(source: str, *, warned: bool) -> None:
+    """What was prepared beside them, and no request sends, shows that it is a mistake."""
+    writes = ('write A.mr0[0:4] "page"', 'write A.mr0[64:68] "line"')
+    one = "wr={{wr_id={} opcode=RDMA_WRITE sg=A.mr0[{}] remote=B.mr0[{}]}}"
+    both = f"{one.format(1, '0:64', 0)} {one.format(2, source, 64)}"
+    lab = played("use rc_pair", *writes, f"post_send A.qp0 {both}", "run")
+    report = why(lab, "B.mr0[64:68]")
+    assert [each.check.slug for each in report.warnings] == ["wrong-place"] * warned
+    if warned:
+        assert "wr1 and A.qp0.wr[2] of one list both send A.mr0[0:64]" in report.text
+        assert "no request sends A.mr0[64:68]" in report.text
+
+
+def test_the_same_bytes_may_be_sent_to_two_places() -> None:
+    both = " ".join(f"wr={{wr_id={n} opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[{n * 64}]}}"
+                    for n in (1, 2))  # fmt: skip
+    lab = played("use rc_pair", 'write A.mr0[0:4] "page"', f"post_send A.qp0 {both}", "run")
+    assert not why(lab, "B.mr0[64:68]").warnings

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wqe import Cqe
-from rdmalab.hca.wr import SGE
+from rdmalab.hca.wr import SGE, Cqe
 from rdmalab.spec.access import Access
 from rdmalab.spec.records import Kind
 from rdmalab.spec.statuses import WCStatus

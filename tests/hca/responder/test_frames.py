@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.hca.wqe import Cqe
+from rdmalab.hca.wr import Cqe
 from rdmalab.spec.flows import FlowType
 from rdmalab.spec.limits import DeviceCap
 from rdmalab.spec.records import Kind
@@ -11,7 +11,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags, WCOpcode, WROpcode
 from rdmalab.wire.frame import Frame
 from rdmalab.wire.roce import encode
-from tests.hca.test_flows import strict
+from tests.hca.test_steering import strict
 from tests.pairs import Pair
 from tests.raw import BROADCAST, raw_pair, rule, tcp_frame, udp_frame
 

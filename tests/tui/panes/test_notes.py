@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.tui.panes.notes import NotesPane, StripPane
 from rdmalab.tui.world_view import WorldView
-from rdmalab.workbench.user_paths import STATE
 from tests.tui.pane_host import hosted
 
 LESSON = "load err/rnr-retry-exceeded"
@@ -104,7 +104,7 @@ async def test_the_page_of_the_tour_ticks_the_tasks() -> None:
 
 async def test_a_wrong_answer_has_its_sign_and_its_words() -> None:
     async with hosted(page, "tour", size=(100, 40)) as it:
-        for _ in range(12):
+        for _ in range(14):
             await it.do(it.model.offered or "step")
         await it.do("answer no-receive 1")
         assert "✗ 6. A message without a receive" in it.text

@@ -163,3 +163,14 @@ async def test_the_text_has_all_layers_and_bytes() -> None:
         text = " ".join(pane_of(bench).text().split())
         assert "BTH opcode=0x11 (RC ACKNOWLEDGE)" in text
         assert "+000 02 00 0a" in text
+
+
+async def test_the_fields_that_say_nothing_are_one_row_that_is_not_cut() -> None:
+    async with alone(packet, (47, 20), played("wrong-rkey")) as bench:
+        await bench.pilot.pause()
+        assert any("▸ 6 fields of 0" in row for row in bench.grid), bench.grid
+
+
+async def test_without_a_packet_the_pane_says_so() -> None:
+    async with alone(packet, (47, 20), Lab()) as bench:
+        assert bench.grid[0].startswith("no packet yet")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from rdmalab.classroom.progress import mark_done
+from rdmalab.recovery.user_paths import STATE
 from rdmalab.tui.screens.lessons import Lessons
-from rdmalab.workbench.user_paths import STATE
 from tests.tui.stand import Stand, stand
 
 SIZES = [(60, 18), (80, 24), (120, 40), (200, 60)]

@@ -1,1 +1,0 @@
-"""pyverbs.libibverbs: empty in Python, as in rdma-core 64; C declarations of Cython's only."""

@@ -1,0 +1,51 @@
+"""Unexpected exceptions: one sentence for the user, and a report file."""
+
+import os
+import platform
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from rdmalab.recovery.user_paths import state_path
+from rdmalab.version import VERSION
+
+FOLDER = "bugs"
+KEPT = 20
+"""How many reports are kept."""
+
+
+def called(bug: BaseException) -> str:
+    """`a bug in rdmalab 0.1.0: ValueError: …`, in one line."""
+    what = " ".join(str(bug).split())
+    return f"a bug in rdmalab {VERSION}: {type(bug).__name__}{f': {what}' if what else ''}"
+
+
+def report(bug: BaseException, typed: Sequence[str] = ()) -> str:
+    """Write a report file; returns its path, or why it could not be written.
+
+    typed: the last lines that a person typed, oldest first.
+    """
+    try:
+        return f"report: {_written(_text(bug, typed))}"
+    except OSError as wrong:
+        return f"no report: {wrong.strerror or wrong}"
+
+
+def _text(bug: BaseException, typed: Sequence[str]) -> str:
+    system = f"Python {platform.python_version()}, {platform.platform()}"
+    lines = "".join(f"> {line}\n" for line in typed)
+    trace = "".join(traceback.format_exception(bug))
+    return f"rdmalab {VERSION}\n{system}\n\ntyped, the newest last:\n{lines}\n{trace}"
+
+
+def _written(text: str) -> Path:
+    folder = state_path() / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    path = folder / f"{moment}-{time.time_ns() % 10**9:09}-{os.getpid()}.txt"
+    with path.open("x", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.write(text)
+    for old in sorted(folder.glob("*.txt"))[:-KEPT]:
+        old.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,65 @@
+"""What a branch keeps of a long past has a bound, and its ends are all there."""
+
+from itertools import pairwise
+from typing import Any
+
+from rdmalab.session.branch import ENDS, Place, Snapshot, both_ends, thin_out
+from rdmalab.spec.records import Kind
+from rdmalab.world.trace import Numbered
+
+
+def _numbered(number: int, kind: Kind = Kind.WENT_BACK, thing: int = 17, b: Any = "") -> Numbered:
+    return Numbered(number, (number, number, -1, kind, "A", thing, number, b))
+
+
+def _snapshot(event: int, rare: list[Numbered] | None = None) -> Snapshot:
+    return Snapshot(Place(event, 0), event, 0, {}, {}, (0, 0, 0), rare or [])
+
+
+def test_what_is_rare_is_kept_as_it_is() -> None:
+    found = [_numbered(n, b=str(n // ENDS)) for n in range(50)]
+    assert both_ends(found) == (found, frozenset())
+
+
+def test_of_what_repeats_both_ends_are_kept_and_it_is_said() -> None:
+    found = [_numbered(n, Kind.TIMER_FIRED if n % 2 else Kind.WENT_BACK) for n in range(1_000)]
+    other = _numbered(333, Kind.REFUSED)
+    found[333] = other
+    kept, left_out = both_ends(found)
+    assert left_out == {Kind.TIMER_FIRED, Kind.WENT_BACK}
+    assert kept == [*found[: 2 * ENDS], other, *found[-2 * ENDS :]]
+
+
+def test_things_and_reasons_are_sorts_of_their_own() -> None:
+    found = [_numbered(n, thing=n % 3, b=("ack", "RNR")[n % 2]) for n in range(1_000)]
+    kept, _ = both_ends(found)
+    assert len(kept) == 3 * 2 * 2 * ENDS
+
+
+def test_a_long_past_has_so_many_snapshots_evenly_apart() -> None:
+    kept: list[Snapshot] = []
+    for event in range(0, 100_000, 10):
+        kept = thin_out([*kept, _snapshot(event)], recent=8, old=16)
+    assert len(kept) == 24
+    events = [snapshot.place.event for snapshot in kept]
+    assert events[0] == 0
+    assert events[-8:] == list(range(99_920, 100_000, 10))
+    gaps = [after - before for before, after in pairwise(events[:-7])]
+    assert max(gaps) < 3 * 100_000 / 16
+
+
+def test_what_a_snapshot_had_goes_over_to_the_next() -> None:
+    kept: list[Snapshot] = []
+    for event in range(200):
+        rare = [_numbered(event, Kind.REFUSED, thing=event)]
+        kept = thin_out([*kept, _snapshot(event, rare)], recent=4, old=4)
+    assert [each.number for snapshot in kept for each in snapshot.rare] == list(range(200))
+    assert not any(snapshot.left_out for snapshot in kept)
+
+
+def test_the_bound_of_what_repeats_holds_when_snapshots_go() -> None:
+    kept: list[Snapshot] = []
+    for event in range(400):
+        kept = thin_out([*kept, _snapshot(event, [_numbered(event, b="RNR")])], recent=4, old=4)
+    assert max(len(snapshot.rare) for snapshot in kept) == 2 * ENDS
+    assert {kind for snapshot in kept for kind in snapshot.left_out} == {Kind.WENT_BACK}
