@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from rdmalab.cli.schemas import schema_of
-from rdmalab.session.run_control import MAX_EVENTS
+from rdmalab.session.session import MAX_EVENTS
 from tests.shell.talk import Talk
 from tests.terminal import Terminal
 
