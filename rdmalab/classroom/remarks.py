@@ -167,11 +167,11 @@ def mistakes(
     elif task and task not in (ids := [each.id for each in labs[lab].tasks]):
         wrong.append(f"no task {quoted(task)} in {lab}: {suggest(task, ids)}")
     elif points is not None and points > (worth := _worth(labs[lab], task)):
-        wrong.append(f"{points:g} points: {task or lab} is worth {worth:g}")
+        wrong.append(f"{points:g} points: {task or lab} is worth {worth}")
     return wrong
 
 
-def _worth(lab: LabDocument, task: str) -> float:
+def _worth(lab: LabDocument, task: str) -> int:
     return lab.points if not task else next(each.points for each in lab.tasks if each.id == task)
 
 

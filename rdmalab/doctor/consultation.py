@@ -39,6 +39,7 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
     is_plain = question is None or str(question) in session.world.nodes
     report = (plain if is_plain else _pointed)(session, log, question)
     report.question = render(question) if question is not None else ""
+    report.applies = not session.refusal("apply")
     return report
 
 

@@ -65,7 +65,8 @@ class Report(Answer):
     """What the doctor says. name: of what was asked about, empty if nothing was named.
 
     causes: the roots in causal order; stations: what stands between them and the symptom.
-    question: as it was asked, empty for `why` alone. next: of what is pending, what comes next.
+    question: as it was asked, empty for `why` alone. applies: the rules of a lab allow `apply`.
+    next: of what is pending, what comes next.
     looked, examples: where nothing is wrong, at what, and what one could ask about. detailed: all
     of it was asked for, not the short answer.
     """
@@ -81,6 +82,7 @@ class Report(Answer):
     unknown: list[Cause] = field(default_factory=list)
     remedy: TriedFix | None = None
     question: str = ""
+    applies: bool = True
     next: str = ""
     looked: str = ""
     examples: list[str] = field(default_factory=list)
@@ -204,7 +206,8 @@ class Report(Answer):
         rows = [Row(RowPart.LINE, line) for line in remedy.cure.lines]
         note = f" ({remedy.cure.note})" if remedy.cure.note else ""
         if remedy.works:
-            said = f"tested on a copy of the session: it works{note}; {self.apply} carries it out:"
+            how = f"{self.apply} carries it out" if self.applies else "type these lines"
+            said = f"tested on a copy of the session: it works{note}; {how}:"
         elif remedy.ends:
             does = _HELPED.get(self.standing.kind, "it ends the wait")
             said = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
@@ -226,7 +229,7 @@ class Report(Answer):
     @property
     def can_apply(self) -> bool:
         """Whether those lines helped on the copy; others are only shown."""
-        return self.has_lines and self.remedy is not None and self.remedy.helps
+        return self.applies and self.has_lines and self.remedy is not None and self.remedy.helps
 
     @property
     def checklist(self) -> str:

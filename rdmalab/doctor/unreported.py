@@ -10,7 +10,7 @@ from rdmalab.doctor.moments import teardowns
 from rdmalab.doctor.outstanding import Wanted, qps_of, undone
 from rdmalab.doctor.subject import Sort, Subject
 from rdmalab.doctor.work import batches, past, polls
-from rdmalab.doctor.work.host_reads import early_reads, unseen, was_read, written_over
+from rdmalab.doctor.work.host_reads import early_reads, unseen, was_seen, written_over
 from rdmalab.doctor.work.messages import Message, arrived, piece_of
 from rdmalab.doctor.work.ownership import filled_twice, overtakes, overwrites, refills
 from rdmalab.doctor.work.unanswered_sends import posted_as, sender_of
@@ -164,7 +164,7 @@ def replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
             span = twice.first.ended or 0, twice.second.ended or 0
             # Of the one without a completion there is another answer: that none will come.
             told = [each.subject for each in twice[:2] if each.cq and wanted(each.subject.thing)]
-            if told and not was_read(log, node, twice.piece, *span):
+            if told and not was_seen(log, node, twice.piece, *span):
                 yield told[0]
 
 

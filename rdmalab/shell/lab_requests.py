@@ -19,6 +19,7 @@ from rdmalab.shell.lab_text import (
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.shell.tables import DIM, GOOD, WARN
+from rdmalab.spec.causes import cause_rows
 from rdmalab.workbench.files import Load
 from rdmalab.workbench.lab_words import GiveAnswer, MakeLab, Submit, TakeHint, TaskList
 
@@ -264,14 +265,19 @@ async def in_lab(evaluation: "Evaluation", line: str) -> None:
 
 
 def short_answer(evaluation: "Evaluation", line: str) -> str:
-    """The command of a letter or number that answers the open question; any other line as it is."""
+    """The command of a word that answers the open question; any other line as it is.
+
+    A letter or number of an answer that is offered, or the name of a cause where a text is asked.
+    """
     word = line.strip().lower().rstrip(")")
+    task = evaluation.exercise.open_question if evaluation.exercise is not None else None
+    if task is not None and not task.choice:
+        return f"answer {task.id} {word}" if word in cause_rows() else line
     if len(word) != 1 or not word.isalnum():
         return line
     if evaluation.exercise is not None:
         from rdmalab.classroom.lab_session import letters
 
-        task = evaluation.exercise.open_question
         offered, name = ("", "") if task is None else (letters(task), f"{task.id} ")
     elif evaluation.lesson is not None:
         from rdmalab.scenario.reading import open_letters

@@ -298,11 +298,11 @@ def asked_lines(task: "Task") -> Iterator[Line]:
 
 
 def how_to_answer(task: "Task") -> str:
-    """`a, b or c answers; 1 answer counts`, `answer TEXT answers`."""
+    """`a, b or c answers; 1 answer counts`, `type: answer TEXT`."""
     from rdmalab.classroom.lab_session import letters
 
     if not task.choice:
-        return "answer TEXT answers"
+        return "type: answer TEXT"
     verb = "counts" if task.tries == 1 else "count"
     limit = f"; {fmt.count(task.tries, 'answer')} {verb}" if task.tries else ""
     return f"{fmt.either(letters(task))} answers{limit}"

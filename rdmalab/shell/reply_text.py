@@ -390,7 +390,7 @@ def _stand(session: Session, travel: RunControl) -> Line:
     if soon and travel.over != "stopped":
         line.append((DIM, f"  Next: {soon}"))
     elif soon and not isinstance(travel, Jump):  # who looked back is where he was
-        line.append((DIM, "  run goes on"))
+        line.append((DIM, "  Type run to continue."))
     return line
 
 

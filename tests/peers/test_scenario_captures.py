@@ -294,7 +294,7 @@ def test_the_option_of_the_manual_reads_a_short_send_right(tmp_path: Path) -> No
     plain, switched = (
         subprocess.run(["tshark", *words, "-r", str(path)], capture_output=True, encoding="utf-8",
                        check=True).stdout
-        for words in ([], option.split())
+        for words in (list[str](), option.split())
     )  # fmt: skip
     assert "Malformed Packet" in plain
     assert "RC Send Only" in switched

@@ -90,6 +90,13 @@ def test_the_tour_calls_a_wrong_answer_wrong_first(word: str) -> None:
     assert "  a, b or c answers" in said
 
 
+def test_the_name_of_a_cause_answers_a_question_for_a_text() -> None:
+    talk = tour_at_task_6()
+    assert "  type: answer TEXT" in talk.ask("b")
+    assert "That is not the answer" in talk.ask("unsignaled")[0]
+    assert "done  7 of 8 tasks" in talk.ask("rnr-infinite")
+
+
 def test_an_answer_without_a_text_is_refused() -> None:
     said = tour_at_task_6().ask("answer no-receive")
     assert said == ["answer no-receive: write the answer after the name of the task"]

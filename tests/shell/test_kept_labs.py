@@ -139,6 +139,16 @@ def test_a_lab_does_not_tell_a_cause_before_anything_was_typed(state: Path) -> N
     assert "→" not in told
 
 
+def test_why_offers_apply_only_where_the_lab_allows_it(state: Path) -> None:
+    talk = Talk("load labs/no-completion", width=200)
+    told = typed(talk, "why")
+    assert "it works; type these lines:" in told
+    assert "apply" not in told
+    lines = shown_lines()
+    talk.ask("tour", *lines[: lines.index("goto @before")])
+    assert "apply carries it out" in typed(talk, "why")
+
+
 def test_a_line_that_was_typed_on_another_day_is_not_offered_again(state: Path) -> None:
     typed(Talk("tour"), INIT[0])
     assert next_line(exercise(Talk("tour"))) == INIT[1]

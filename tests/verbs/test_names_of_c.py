@@ -49,7 +49,9 @@ def test_an_address_has_its_grh_as_in_c() -> None:
     there = " ".join(f"ah_attr.{each}" for each in grh.split())
     rest = "path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 max_dest_rd_atomic=1 min_rnr_timer=12"
     well(lab, f"modify_qp A.qp0 state=RTR {rest} {there} ah_attr.port_num=1")
-    assert lab.session.world.nodes["A"].qps.items[17].attr.ah_attr.hop_limit == 1
+    address = lab.session.world.nodes["A"].qps.items[17].attr.ah_attr
+    assert address is not None
+    assert address.hop_limit == 1
 
 
 @pytest.mark.parametrize("written", ["B.mr0+4", "B.mr0.addr+4", "B.mr0[4]"])

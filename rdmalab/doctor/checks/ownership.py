@@ -10,7 +10,7 @@ from rdmalab.doctor.fixes import simple_fixes
 from rdmalab.doctor.subject import name_of
 from rdmalab.doctor.work import messages, past
 from rdmalab.doctor.work.content import Touch
-from rdmalab.doctor.work.host_reads import is_lost, unseen, was_read, written_over
+from rdmalab.doctor.work.host_reads import is_lost, unseen, was_seen, written_over
 from rdmalab.doctor.work.messages import Piece, meet, piece_of
 from rdmalab.doctor.work.ownership import Request, Twice, filled_twice, gathered, overwrites
 from rdmalab.hca.objects import MemoryRegion
@@ -135,7 +135,7 @@ def overwritten_unread(case: Case) -> Finding:
 def _replaced(case: Case, each: Twice) -> bool:
     """Whether the second request changed bytes that nothing had read since the first ended."""
     first, second = each.first.ended or 0, each.second.ended or 0
-    if was_read(case.log, case.node, each.piece, first, second):
+    if was_seen(case.log, case.node, each.piece, first, second):
         return False
     wrote = [(event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
              if node_of(r) == case.node and event_of(r) <= second

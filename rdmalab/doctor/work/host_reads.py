@@ -162,15 +162,8 @@ def unseen(log: Log, node: str) -> list[Unseen]:
 def was_seen(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
     """Whether a call came between two events, or a program or a request read these bytes."""
     journal = log.session.journal
-    called = journal.before(stop) > journal.before(start + 1)
-    return called or was_read(log, node, piece, start, stop)
-
-
-def was_read(log: Log, node: str, piece: Piece, start: int, stop: int) -> bool:
-    """Whether a line of a program or a request read these bytes between two events.
-
-    Enough of what is not polled: no call may look there before its completion.
-    """
+    if journal.before(stop) > journal.before(start + 1):
+        return True
     reads = [r for r in log.since(start, Kind.MEMORY_READ) if rec.event_of(r) <= stop]
     fetched = any(rec.node_of(r) == node and meet([piece], [piece_of(r)]) for r in reads)
     lines = _reads(log, node)

@@ -53,7 +53,7 @@ _NAMES = {"default": "", "white": "ansigray", "brightwhite": "ansiwhite"}
 
 
 class Prompt(Console):
-    """The console of a model. Its lower border explains the argument at the cursor."""
+    """The console of a model. Its upper border explains the argument at the cursor."""
 
     app: Rdmalab
     ALLOW_MAXIMIZE = True

@@ -30,7 +30,7 @@ _FRAME = 8
 _AROUND, _USUAL = 4, 80  # rows of a screen beside those of a page; columns before they are folded
 _TITLE, _DIM, _KEY = "class:title", "class:dim", "class:pygments.keyword"
 _PROMPT: list[Line] = [
-    [("bold", "Type a command; the lower border explains the argument at the cursor.")],
+    [("bold", "Type a command; the upper border explains the argument at the cursor.")],
     [("", "Enter repeats the last step or run. Help on one command: "), (_KEY, "help post_send")],
     [],
 ]
