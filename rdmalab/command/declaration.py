@@ -22,7 +22,7 @@ class TimeMove(enum.Enum):
 
 
 class Recovery(enum.Enum):
-    """What `continue` does with a command of the interrupted session."""
+    """How `continue` treats a command of the interrupted session."""
 
     REPEAT = enum.auto()
     SKIP = enum.auto()  # it changes nothing in the lab, or it writes a file
@@ -32,7 +32,7 @@ class Recovery(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a command may do, and where it may be written.
+    """Facts about a command: its effects, and where it may be written.
 
     A command that declares nothing is for the prompt only: scenarios and programs refuse it.
     in_scenarios: also in a scenario file, a shared session and a program. in_programs False: there
@@ -78,13 +78,13 @@ class Command:
 
     @property
     def in_programs(self) -> bool:
-        """Whether a line of a program may call it: no program starts a program."""
+        """True if a line of a program may call it: no program starts a program."""
         if not (self.changes_world and self.facts.in_scenarios and self.facts.in_programs):
             return False
         return not any(isinstance(p.kind, LinesKind) for p in self.parameters)
 
     def only_looks(self, arguments: dict[str, object]) -> bool:
-        """Whether the command with these arguments is no event."""
+        """True if the command with these arguments is no event."""
         return any(
             p.looks.word in (None, arguments[p.name])
             for p in self.parameters

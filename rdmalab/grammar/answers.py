@@ -112,7 +112,7 @@ def _called(node: Call, ask: Ask) -> object:
 
 
 def _moment(node: Node) -> object:
-    """What `since=` names: a checkpoint, an event, a time with its unit."""
+    """The moment of `since=`: a checkpoint, an event, a time with its unit."""
     if isinstance(node, Literal) and isinstance(node.value, int):
         is_event = node.text.isdecimal()
         return Moment(event=node.value) if is_event else Moment(at_ns=node.value)

@@ -49,7 +49,7 @@ def literal(text: str, kind: ArgumentKind, default_node: str | None = None, offs
 
 
 def meaning(values: list[Value], kind: ArgumentKind, default_node: str | None) -> Any:
-    """What values with commas between them say for a kind."""
+    """The value of a kind, from values with commas between them."""
     first, *more = values
     if isinstance(kind, ListKind):
         alone = first.text if isinstance(first, Atom) and not more else ""
@@ -113,7 +113,7 @@ class Gathering:
         return part
 
     def slot(self, key: Token) -> Slot:
-        """What a key means."""
+        """The slot of a key."""
         if key.text not in self.keys.by_key:
             raise NotUnderstood(f"no key {quoted(key.text)}", key.place, self._legal(key.text))
         return self.keys.by_key[key.text]
@@ -133,7 +133,7 @@ class Gathering:
             self._put_item_places(slot, argument)
 
     def is_free(self, slot: Slot) -> bool:
-        """Whether a value for it would be taken."""
+        """True if a value for it would be taken."""
         return self._goes_on(slot) or self._rival(slot) is None
 
     def demand(self, parameters: tuple[Parameter, ...], place: Span, who: str) -> None:
@@ -161,7 +161,7 @@ class Gathering:
         return isinstance(self._inner(slot.path[:-1])[slot.path[-1]], list)
 
     def _rival(self, slot: Slot) -> Path | None:
-        """What was given before and is the same, or holds it, or is held by it."""
+        """The key given before that is, holds or lies in this one; None if there is none."""
         for path in self._written:
             shorter = min(len(path), len(slot.path))
             if path[:shorter] == slot.path[:shorter]:
@@ -214,7 +214,7 @@ def _unfolded(argument: Argument) -> Iterable[Argument]:
 def _missing(
     outer: Path, parameters: tuple[Parameter, ...], values: dict[str, object]
 ) -> Iterable[Path]:
-    """What is required and absent. A required record without any field is an empty one."""
+    """The required arguments that are absent; a required record without a field is an empty one."""
     for parameter in parameters:
         path = (*outer, parameter.name)
         record = flat_record(parameter.kind, lists=not outer)

@@ -33,11 +33,11 @@ class Named(Protocol):
         """All names that a word can be compared with."""
 
     def is_called(self, name: str) -> bool:
-        """Whether this value has the name."""
+        """True if this value has the name."""
 
 
 def is_same(field: object, wanted: object) -> bool:
-    """Whether a value of the world is what was written; NotUnderstood where it never can be.
+    """True if a value of the world is what was written; NotUnderstood where it never can be.
 
     An enum equals the bare word that names its member, bytes equal the text that encodes to them.
     """
@@ -46,7 +46,7 @@ def is_same(field: object, wanted: object) -> bool:
 
 
 def fits(field: object, wanted: object) -> bool:
-    """Whether a value of the world passes a filter; one that cannot be compared is unequal."""
+    """True if a value of the world passes a filter; one that cannot be compared is unequal."""
     if isinstance(wanted, Other):
         return not fits(field, wanted.value)
     try:
@@ -71,7 +71,7 @@ def comparable(left: object, right: object, place: Span) -> tuple[object, object
 
 
 def _meant(field: object, word: str, place: Span) -> object:
-    """What a bare word says when it is compared with this value."""
+    """The value of a bare word that is compared with this value."""
     if word in NULLS:
         return None
     if isinstance(field, enum.IntEnum | enum.IntFlag):
@@ -123,7 +123,7 @@ def never(left: object, right: object, place: Span) -> NotUnderstood:
 
 
 def noun_of(value: object) -> str:
-    """What a value is, for an error: `a number`, `the word "RTS"`."""
+    """The type of a value as words of an error: `a number`, `the word "RTS"`."""
     if isinstance(value, Bare):
         return f"the word {quoted(value)}"
     if value is None:
@@ -135,7 +135,7 @@ def noun_of(value: object) -> str:
 
 
 def _sample(value: object) -> str:
-    """What the other side might have been."""
+    """An example of a value for the other side."""
     if isinstance(value, enum.Enum):
         return str(value.name)
     if isinstance(value, int):

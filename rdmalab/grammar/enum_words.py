@@ -38,7 +38,7 @@ def value_of(word: str, kind: EnumKind) -> int | None:
 
 
 def legal_words(kind: EnumKind) -> list[str]:
-    """What may be written: further spellings, else the names of the members."""
+    """The legal words: further spellings, else the names of the members."""
     return [text for text, _ in kind.spelled] or list(kind.enum.__members__)
 
 

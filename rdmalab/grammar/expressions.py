@@ -73,7 +73,7 @@ class _Parser:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
 
     def meets(self, *texts: str) -> bool:
-        """Whether the next token is one of these words or signs."""
+        """True if the next token is one of these words or signs."""
         token = self.peek()
         return token is not None and token.text in texts and token.lexeme is not Lexeme.STRING
 
@@ -220,7 +220,7 @@ class _Parser:
         call.keywords[key.text] = Unary("!=", value, sign.place) if sign.is_("!=") else value
 
     def moment(self, sign: Token) -> Node:
-        """What follows `since=`: a checkpoint, an event, a time."""
+        """The node of what follows `since=`: a checkpoint, an event, a time."""
         token = self.peek()
         if sign.is_("!=") or token is None or token.lexeme not in (Lexeme.MARK, Lexeme.NUMBER):
             raise self.wrong(
@@ -233,7 +233,7 @@ class _Parser:
 
 
 def _continued(node: Node, word: str) -> str:
-    """What may stand after a complete question in the place of this word."""
+    """A hint: the operators that may stand in the place of this word."""
     if word == "=":
         return "did you mean ==?"
     if word.startswith("/"):

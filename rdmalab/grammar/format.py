@@ -62,7 +62,7 @@ def render(invocation: Invocation, command: Command) -> str:
 def _is_word(
     value: object, kind: ArgumentKind, waiting: list[ArgumentKind], spoken: set[str]
 ) -> bool:
-    """Whether the parser would give this word to the right parameter."""
+    """True if the parser would give this word to the right parameter."""
     if flat_record(kind, lists=True) is not None:
         return False
     if isinstance(value, Expression) and isinstance(value.node, Literal):

@@ -105,7 +105,7 @@ def _check_quantifier(call: Call, name: str, hint: str) -> None:
 
 
 def is_of_kind(path: Path) -> bool:
-    """Whether a path is about all objects of a kind: `A.qp.state`."""
+    """True if a path is about all objects of a kind: `A.qp.state`."""
     return len(path.steps) > 1 and path.steps[1] in NOUN_WORDS
 
 

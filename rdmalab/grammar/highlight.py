@@ -153,7 +153,7 @@ def _part(part: ArgumentPart, default_node: str | None) -> Iterator[Stroke]:
 
 
 def _is_nested(part: ArgumentPart) -> bool:
-    """What is wrong inside braces is painted there."""
+    """True if the mistake is inside braces and is painted there."""
     place = part.wrong.place if part.wrong else Span(0, 0)
     return any(
         isinstance(v, Braces) and v.place.start < place.start and place.stop <= v.place.stop

@@ -61,7 +61,7 @@ class Keys:
 
     @property
     def words(self) -> list[str]:
-        """What may be written, each slot once."""
+        """The keys that may be written, each slot once."""
         return [key for slot in self.slots if (key := self.written(slot))]
 
 

@@ -24,7 +24,7 @@ def parse(
     file: bool = False,
     aliases: Mapping[str, str] = NO_ALIASES,
 ) -> list[Invocation]:
-    """What a line asks for; NotUnderstood, with the line and the column, where it asks nothing.
+    """The commands of a line; NotUnderstood, with line and column, if it has a mistake.
 
     Aliases (`s` for `step`, `n` for `step packet`) hold only interactively, not in a `file`.
     """
@@ -38,7 +38,7 @@ def parse(
 
 
 def mistakes(line: str, vocabulary: Mapping[str, Command]) -> list[NotUnderstood]:
-    """What is wrong with the commands of a line of a file: the first mistake of each."""
+    """The first mistake of each command of a line of a file."""
     found: list[NotUnderstood] = []
     try:
         said = [tokens for tokens in commands(tokenize(line)) if tokens]

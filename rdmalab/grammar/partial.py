@@ -24,7 +24,7 @@ from rdmalab.grammar.values import alternatives
 
 @dataclass(slots=True)
 class Expected:
-    """What may stand at the cursor: a verb, a value for one of `values`, one of `keys`.
+    """The words legal at the cursor: a verb, a value for one of `values`, one of `keys`.
 
     is_line: the verb begins a line of a program, which has words of its own besides.
     given: arguments elsewhere in the line, by dotted key (a Part holds its value, or what is wrong
@@ -122,14 +122,14 @@ def _in_arguments(sentence: Sentence, cursor: int) -> Expected:
 
 
 def _is_plain_word(part: ArgumentPart) -> bool:
-    """It may yet become another word, or a key."""
+    """True if the word may yet become another word, or a key."""
     if part.argument.key is not None or isinstance(part.argument.values[-1], Braces):
         return False
     return part.slot is None or not isinstance(part.slot.kind, ExpressionKind)
 
 
 def _without_last(sentence: Sentence, last: ArgumentPart) -> Sentence:
-    """The same command before its last word was begun."""
+    """The command before its last word was begun."""
     start = last.argument.place.start
     tokens = [token for token in sentence.tokens if token.place.start < start]
     return Sentence(sentence.command, tokens, sentence.default_node)
@@ -152,7 +152,7 @@ def _free_keys(gathering: Gathering) -> dict[str, Slot]:
 
 
 def _is_open(part: ArgumentPart, cursor: int) -> bool:
-    """Whether what is written at the cursor goes on with this argument."""
+    """True if what is written at the cursor goes on with this argument."""
     if part.slot is not None and isinstance(part.slot.kind, ExpressionKind):
         return True
     if part.argument.place.stop == cursor or not part.argument.values:
@@ -182,7 +182,7 @@ def _in_value(part: ArgumentPart, cursor: int, gathering: Gathering) -> Expected
 
 
 def _last_piece(value: Value | None, kind: ArgumentKind) -> Atom | None:
-    """What a completion replaces: of `A|B` only the last."""
+    """The piece that a completion replaces: of `A|B` only the last; None if there is none."""
     if not isinstance(value, Atom):
         return None
     is_flags = isinstance(kind, EnumKind) and kind.is_flags

@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(slots=True)
 class Reading:
-    """What it takes to read the lines: how one verb is read, which verbs there are, whose it is."""
+    """The context of reading lines: the reader of a verb, the vocabulary, the node."""
 
     source: str
     verb: Callable[[list[Token]], Invocation]

@@ -153,7 +153,7 @@ class Sentence:
     def _refused(
         self, argument: Argument, complaints: list[tuple[Slot, NotUnderstood]]
     ) -> ArgumentPart:
-        """What no positional parameter accepts: the complaint that helps most."""
+        """A value that no positional parameter accepts, with the most helpful complaint."""
         if not complaints:
             return ArgumentPart(argument, wrong=self._too_many(argument))
         slot, wrong = min(complaints, key=lambda c: _helpfulness(c[0], c[1], argument))
@@ -189,7 +189,7 @@ class Sentence:
         return part
 
     def _several_topics(self, slot: Slot, atom: Atom) -> NotUnderstood | None:
-        """What is wrong with `why no completion`: words in a row, where one object is wanted."""
+        """The mistake of `why no completion`, several words for one object; else None."""
         assert isinstance(slot.kind, ExpressionKind)
         plain = all(t.lexeme is Lexeme.WORD or t.is_("[", "]") for t in atom.tokens)
         is_row = plain and " " in atom.text
@@ -228,7 +228,7 @@ class Sentence:
 
 
 def _names_a_member(word: str, slot: Slot) -> bool:
-    """Whether a bare word is a value of this key, as INIT is one of qp_state."""
+    """True if a bare word is a value of this key, as INIT is one of qp_state."""
     is_word = isinstance(slot.kind, EnumKind) and word[:1].isalpha()
     return is_word and isinstance(slot.kind, EnumKind) and value_of(word, slot.kind) is not None
 

@@ -16,7 +16,7 @@ MAX_DEPTH = 16  # of braces, brackets and parentheses
 
 
 class Lexeme(Enum):
-    """What a token is."""
+    """The kinds of tokens."""
 
     WORD = auto()
     NUMBER = auto()  # only in expressions: in a line, the kind of argument decides
@@ -37,7 +37,7 @@ class Token(NamedTuple):
     place: Span
 
     def is_(self, *texts: str) -> bool:
-        """Whether it is one of these operators."""
+        """True if it is one of these operators."""
         return self.lexeme is Lexeme.OPERATOR and self.text in texts
 
 
@@ -90,7 +90,7 @@ def scan_expression(text: str, offset: int = 0) -> list[Token]:
 
 
 def is_closed(string: Token) -> bool:
-    """Whether a quoted string has its second quote."""
+    """True if a quoted string has its second quote."""
     return _WHOLE_STRING.fullmatch(string.text) is not None
 
 
@@ -117,7 +117,7 @@ def folded(line: str, tokens: list[Token], offset: int = 0, *, half: bool = Fals
 
 
 def opens_lines(tokens: list[Token], at: int) -> bool:
-    """Whether the lines of a program begin with this token."""
+    """True if the lines of a program begin with this token."""
     if at < 2 or not tokens[at].is_("{") or not tokens[at - 1].is_("="):
         return False
     return tokens[at - 2].lexeme is Lexeme.WORD and tokens[at - 2].text == LINES_KEY

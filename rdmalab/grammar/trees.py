@@ -72,12 +72,12 @@ def _wrapped(text: str, own: int, weakest: int) -> str:
 
 
 def is_function(call: Call) -> bool:
-    """Whether the name of a call is that of a function, and no path."""
+    """True if the name of a call is that of a function, and no path."""
     return call.path.is_single and (str(call.path) in FUNCTIONS or str(call.path) in QUANTIFIERS)
 
 
 def facts(node: Node) -> Iterator[Path | Call]:
-    """What is asked of the world: paths and calls, and not what stands inside a call."""
+    """The paths and calls of an expression, without those inside a call."""
     if isinstance(node, Path | Call):
         yield node
         return

@@ -90,12 +90,12 @@ def _field(atom: Atom, kind: ArgumentKind) -> Ref | None:
 
 
 def is_null(text: str, kind: ArgumentKind) -> bool:
-    """Whether the text is NULL, where NULL may stand; a pointer may be written 0."""
+    """True if the text is NULL, where NULL may stand; a pointer may be written 0."""
     return kind.nullable and (text in NULLS or (kind.pointer and _ZERO.fullmatch(text) is not None))
 
 
 def example(kind: ArgumentKind) -> str:
-    """What might be written for a kind: the suggestion where nothing nearer is known."""
+    """An example of a value of this kind, where nothing nearer is known."""
     if isinstance(kind, EnumKind):
         return listed(legal_words(kind))
     if isinstance(kind, WordKind):
@@ -173,7 +173,7 @@ def _integer(atom: Atom, kind: IntegerKind, _node: str | None) -> int:
 
 
 def _stored(value: int, bits: int, atom: Atom) -> int:
-    """What a C integer of this width holds: a negative number sets the high bits."""
+    """The number in a C integer of this width: a negative one sets the high bits."""
     if not -(1 << bits - 1) <= value < 1 << bits:
         message = f"{quoted(atom.text)} does not fit in {bits} bits"
         raise NotUnderstood(message, atom.place, f"at most {(1 << bits) - 1:#x}")

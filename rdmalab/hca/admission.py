@@ -35,6 +35,8 @@ _EVERYWHERE = frozenset(
 
 def at_port(hca: Adapter, packet: Packet) -> str | None:
     """The reason to drop a packet at the port; None if port, address and opcode are right."""
+    # What is dropped here or in `at_qp` gets no NAK: a counter moves, and an RC sender learns of it
+    # by its timeout (transport.md 10).
     if hca.port_state is not _ACTIVE:
         return "port-down"
     if (hca.lids or packet.flow.dst not in hca.gids) and (reason := _misled(hca, packet.flow)):
@@ -62,6 +64,7 @@ def at_qp(qp: QueuePair | None, packet: Packet) -> str | None:
     row = OPCODES[packet.opcode]
     if qp is None:
         return "wrong-qpn"
+    # An opcode of another transport is dropped: RC packets to a UC QP end in RETRY_EXC_ERR.
     if row.service is not qp.service or (row.request and not qp.transport.receives):
         return "wrong-type"
     # requests from RTR on, answers from RTS on, nothing in ERR

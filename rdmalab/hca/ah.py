@@ -118,12 +118,12 @@ def _lid_flow(hca: Adapter, av: AhAttr) -> LidFlow:
 
 
 def has_source(hca: Adapter, av: AhAttr) -> bool:
-    """Whether its entry of the GID table still holds an address; without a GRH it needs none."""
+    """True if its entry of the GID table still holds an address; without a GRH it needs none."""
     return gid_at(hca, av.sgid_index) != 0 or bool(hca.lids and not av.is_global)
 
 
 def is_group(av: AhAttr) -> bool:
-    """Whether it is a multicast address: IPv6 ff::/8, IPv4 224.0.0.0/4."""
+    """True if it is a multicast address: IPv6 ff::/8, IPv4 224.0.0.0/4."""
     return is_multicast(av.dgid)
 
 

@@ -18,6 +18,7 @@ def take(hca: Adapter) -> Raised:
     if not hca.async_events:
         legal = "the device raises them: show events lists those not yet read"
         raise refused(hca.profile, "async-none", argument="node", legal=legal)
+    # One queue a device: each event is read once, by whichever thread asks first.
     event, number = hca.async_events.popleft()
     hca.async_unacked.append((event, number))
     hca.trace.record(Kind.ASYNC_TAKEN, hca.node, number, event, EVENTS[event].noun)
@@ -25,7 +26,7 @@ def take(hca: Adapter) -> Raised:
 
 
 def names(raised: Raised, noun: str, number: int) -> bool:
-    """Whether the event is about this object."""
+    """True if the event is about this object."""
     return EVENTS[raised[0]].noun == noun and raised[1] == number
 
 
@@ -44,6 +45,7 @@ def acknowledge(hca: Adapter, wanted: AsyncEvent | None, of: tuple[str, int] | N
 
 def check_acked(hca: Adapter, noun: str, number: int) -> None:
     """Refuse to destroy an object while events about it are read and not acknowledged."""
+    # ibv_get_async_event(3): in C the destroy call blocks until these are acknowledged.
     count = sum(names(raised, noun, number) for raised in hca.async_unacked)
     if count:
         raise refused(

@@ -17,6 +17,7 @@ def wakes(profile: Profile, armed: Arm, cqe: Cqe) -> bool:
     """True if this completion raises the event of a CQ armed this way."""
     if armed is not Arm.SOLICITED:
         return armed is Arm.ANY
+    # ibv_req_notify_cq(3): receives whose message had the SE bit, and every error.
     if cqe.status == WCStatus.SUCCESS:
         return cqe.solicited
     if cqe.is_send:
@@ -29,6 +30,8 @@ def arm(hca: Adapter, cq: CompletionQueue, *, solicited_only: bool) -> None:
     """Arm the CQ for one event of the next completion; any is not reduced to solicited."""
     cq.armed = max(cq.armed, Arm.SOLICITED if solicited_only else Arm.ANY)
     hca.trace.record(Kind.CQ_ARMED, hca.node, cq.number, cq.armed)
+    # CQEs in the CQ raise no event by the standard and on Soft-RoCE (measured). ConnectX arms
+    # relative to the consumer index. So a program polls once more after it has armed.
     if hca.profile.arm_sees_unpolled:
         unread = list(cq.cqes)[cq.reading :]
         if any(wakes(hca.profile, cq.armed, cqe) for cqe in unread):
@@ -67,7 +70,7 @@ def take(hca: Adapter, channel: CompChannel) -> CompletionQueue:
 
 
 def what_wakes(hca: Adapter, channel: CompChannel) -> str:
-    """What would end the wait of a program on this channel, and whether that can happen."""
+    """A sentence: the call or completion that ends a wait on this channel, or why none can."""
     cqs = members(hca, channel)
     if not cqs:
         return "no completion queue was made with it: create_cq … channel=…"

@@ -40,6 +40,7 @@ def receive(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     """Process an answer: an ACK, a NAK, READ data or an atomic's result."""
     comp = qp.comp
     outstanding = diff(packet.psn, comp.psn) >= 0 and diff(packet.psn, qp.req.sent) < 0
+    # Of a PSN that is answered already, or was never sent: ignored (transport.md 7, 5.).
     if not outstanding:
         hca.drop(qp, packet, "unexpected-ack")
         return
@@ -58,13 +59,17 @@ def _on_acknowledge(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     assert packet.aeth is not None
     syndrome = packet.aeth.syndrome
     if syndrome & CLASS_MASK == _ACKNOWLEDGED:
+        # An ACK answers all up to its PSN: one may stand for many requests.
         _answered_before(hca, qp, (packet.psn + 1) & MASK)
+    # A NAK answers all before its PSN; what the PSN itself asked for stays open.
     elif _answered_before(hca, qp, packet.psn):
         if syndrome & CLASS_MASK == Syndrome.RNR_NAK:
             _wait_for_receiver(hca, qp, syndrome & VALUE_MASK)
         elif syndrome == Syndrome.NAK_SEQUENCE:
+            # At once, and it uses up retry_cnt as a timeout does (transport.md 8).
             _retry(hca, qp, "NAK sequence error")
         else:
+            # A NAK code that the standard reserves counts as 0x63, as on Soft-RoCE.
             fail(hca, qp, REQUESTER_STATUS.get(syndrome, WCStatus.REM_OP_ERR))
 
 
@@ -77,6 +82,7 @@ def _on_read_response(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     assert path is not None
     offset = ((packet.psn - wqe.first_psn) & MASK) * path.mtu
     owed = wqe.length - offset if wqe.op is Op.RDMA_READ_REQUEST else 0
+    # Order and length must be those of this READ: FIRST and MIDDLE full, the rest in LAST.
     fits = len(packet.payload) == min(path.mtu, owed)
     ends = row.ends == (packet.psn == wqe.last_psn)
     starts = row.starts or packet.psn != wqe.first_psn
@@ -127,6 +133,7 @@ def _answered_before(hca: Adapter, qp: QueuePair, psn: int) -> bool:
         wqe = wqes[comp.serial]
         if comp.psn == psn and not (wqe.op is None and wqe.serial < qp.req.done):
             break
+        # A READ or atomic that was passed over: its answer was lost (transport.md 7, 5.).
         if wqe.op in ANSWER:
             if comp.implied_psn != comp.psn and hca.profile.takes_implied_naks:
                 comp.implied_psn = comp.psn
@@ -145,6 +152,7 @@ def _progress(qp: QueuePair, psn: int) -> None:
     comp = qp.comp
     comp.psn = psn
     comp.implied_psn = comp.rnr_until_ns = None
+    # Any progress gives both counters their full value back (transport.md 8).
     comp.retried = comp.rnr_retried = 0
 
 
@@ -173,7 +181,9 @@ def _complete(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> None:
         slots.free(hca, qp.number, qp.sq, wqe.serial)
     if not wqe.signaled:
         return
+    # No document promises byte_len of a SEND or WRITE: Soft-RoCE fills it in, mlx5 does not.
     byte_len = wqe.length if row.outstanding or hca.profile.send_byte_len else 0
+    # Both drivers set WITH_IMM on the sender's CQE as well, where imm_data means nothing.
     flags = _WITH_IMM if row.immediate and hca.profile.imm_flag_on_sender else 0
     cqe = Cqe(
         wqe.wr.wr_id, _SUCCESS, row.wc_opcode, byte_len, qp.number, wqe.serial, True, 0, flags
@@ -187,6 +197,7 @@ def fail(hca: Adapter, qp: QueuePair, status: WCStatus) -> None:
     flush.complete_send(hca, qp, wqe, status)
     if qp.state is _ERR:  # an overrun CQ has killed it already
         return
+    # UC and UD go to SQE and still receive, RC goes to ERR; on Soft-RoCE all go to ERR.
     if hca.profile.send_error_gives_sqe and after_send_error(qp.qp_type) is QPState.SQE:
         flush.stop_sending(hca, qp)
     else:
@@ -194,7 +205,7 @@ def fail(hca: Adapter, qp: QueuePair, status: WCStatus) -> None:
 
 
 def settle(hca: Adapter, qp: QueuePair) -> None:
-    """What every answer, and every local failure, may have made possible."""
+    """After an answer or a local failure: complete what is ready, drain SQD, wake the port."""
     comp, req = qp.comp, qp.req
     if comp.serial < req.serial:
         _complete_unanswered(hca, qp)
@@ -268,6 +279,7 @@ def _retry(hca: Adapter, qp: QueuePair, reason: str) -> None:
     IBA 17.2.8: at its end an armed QP changes to its alternate path, and counts from 0 again.
     """
     comp = qp.comp
+    # 7 is seven retries by the standard and on mlx5; Soft-RoCE never counts it down (measured).
     endless = qp.attr.retry_cnt == INFINITE_RETRIES and hca.profile.retry_cnt_7_is_infinite
     if not endless:
         if comp.retried >= (qp.attr.retry_cnt or 0):
@@ -287,11 +299,13 @@ def _wait_for_receiver(hca: Adapter, qp: QueuePair, code: int) -> None:
     comp = qp.comp
     if comp.rnr_until_ns is not None:
         return
+    # n survives n RNR NAKs and fails at the next one: 0 at the first (measured).
     if qp.attr.rnr_retry != INFINITE_RETRIES:
         if comp.rnr_retried >= (qp.attr.rnr_retry or 0):
             fail(hca, qp, WCStatus.RNR_RETRY_EXC_ERR)
             return
         comp.rnr_retried += 1
+    # The wait is the responder's min_rnr_timer, and a minimum: Soft-RoCE rounds up to its tick.
     wait_ns = on_ticks_ns(RNR_NS[code], hca.profile.timer_tick_ns)
     comp.rnr_until_ns = hca.now_ns + wait_ns
     comp.watching = False

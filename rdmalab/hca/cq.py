@@ -44,6 +44,7 @@ class CompletionQueue:
 
     def push(self, trace: Recorder, cqe: Cqe) -> bool:
         """Add a CQE, as the only function. False if the CQ was full: the CQE is lost."""
+        # ibv_poll_cq(3): the CQE is lost, the CQ unusable. On Soft-RoCE the CQ goes on (measured).
         if self.dead or len(self.cqes) >= self.capacity:
             trace.record(Kind.CQ_OVERRUN, self.node, self.number, cqe)
             return False

@@ -177,6 +177,7 @@ class Hca(Adapter):
             if cq.armed:
                 channels.notify(self, cq, cqe)
             return True
+        # Where the CQ goes on, each CQE that is lost raises one event, as on Soft-RoCE (measured).
         if not cq.dead:
             self.raise_event(AsyncEvent.CQ_ERR, cqn)
         if self.profile.overrun_kills_cq:

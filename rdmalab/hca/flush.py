@@ -22,6 +22,8 @@ def fail(hca: Adapter, qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_
         qp.attr.en_sqd_async_notify = 0  # whoever waits for the drain must not wait for ever
         hca.raise_event(AsyncEvent.SQ_DRAINED, qp.number)
     qp.enter(hca.trace, QPState.ERR)
+    # The receive in use comes first, then each queue oldest first; the standard sets no order
+    # between the two queues (completions.md 5).
     in_use = qp.resp.recv
     qp.resp.recv = None
     qp.resp.answers = ()
@@ -57,6 +59,7 @@ def flush_sends(hca: Adapter, qp: QueuePair) -> None:
 def flush_recvs(hca: Adapter, qp: QueuePair) -> None:
     """Flush the receive queue; WQEs of an SRQ stay for other QPs."""
     if qp.state_row.flushes_recvs:
+        # WQEs of an SRQ are not flushed (measured): QP_LAST_WQE_REACHED says when to stop waiting.
         while qp.rq.wqes:
             complete_recv(hca, qp, qp.rq.wqes.popleft(), WCStatus.WR_FLUSH_ERR)
 

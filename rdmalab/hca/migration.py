@@ -22,7 +22,7 @@ _NOT_ACCEPTED = {_ARMED: ("wrong-source", "pkey"), _REARM: ("wrong-source",)}
 
 
 def is_armed(qp: QueuePair) -> bool:
-    """Whether the QP may change to its alternate path now."""
+    """True if the QP may change to its alternate path now."""
     return qp.alternate is not None and qp.attr.path_mig_state == _ARMED
 
 
@@ -32,7 +32,7 @@ def path_of(qp: QueuePair, packet: Packet) -> Path | None:
 
 
 def follow(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
-    """What the MigReq bit of an accepted packet does."""
+    """Migrate, or become ARMED, as the MigReq bit of an accepted packet asks."""
     if packet.migrated:
         if is_armed(qp):
             migrate(hca, qp)

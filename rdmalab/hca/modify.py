@@ -175,7 +175,7 @@ def _judged(asked: ModifyCall) -> frozenset[str]:
 
 
 def check_alternate(asked: ModifyCall) -> Refused | None:
-    """What the kernel asks of the address of an alternate path; a port of RoCE has none."""
+    """Refuse an alternate path that the kernel refuses; a port of RoCE has none."""
     if not asked.mask & Attr.ALT_PATH:
         return None
     names = [name for name in states.fields_of(Attr.ALT_PATH) if name in asked.given]
@@ -272,7 +272,7 @@ def _apply(asked: ModifyCall) -> None:
 
 
 def _stored(hca: Adapter, qp: QueuePair, name: str, value: Any) -> Any:
-    """What the device keeps of a value that it took."""
+    """The value that the device stores: PSNs cut to 24 bits, routed addresses, rounded depths."""
     if name in PSNS:
         return value & MASK
     if name == "ah_attr" and qp.transport.connected:
@@ -303,7 +303,7 @@ def _begin(asked: ModifyCall) -> None:
 
 
 def _path(hca: Adapter, qp: QueuePair) -> Path:
-    """What the attributes come to; Soft-RoCE stores values that no packet can carry."""
+    """The path that the attributes give; Soft-RoCE stores values that no packet can carry."""
     attr, caps = qp.attr, hca.profile.caps
     pkey = _pkey(hca, attr.pkey_index)
     # IBA 17.2.8: every QP starts in MIGRATED, where MigReq is 1.

@@ -118,7 +118,7 @@ def _judge_range(hca: Adapter, length: int, addr: int | None, iova: int | None) 
 
 
 def _judge_lock(hca: Adapter, length: int, addr: int | None) -> Refused | None:
-    """What all regions together lock: a page in two regions counts twice, as in the kernel."""
+    """Refuse more locked bytes than the limit; a page in two regions counts twice (kernel)."""
     limit = hca.profile.caps.memlock_limit
     locked = pages_bytes(addr or 0, length)
     locked += sum(pages_bytes(mr.addr, mr.length) for mr in hca.mrs.items.values())

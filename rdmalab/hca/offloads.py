@@ -24,7 +24,7 @@ _CHECKSUMS = {QPType.RAW_PACKET: DeviceCap.RAW_IP_CSUM, QPType.UD: DeviceCap.UD_
 
 
 def look(qp: QueuePair, octets: bytes) -> Inside:
-    """What a frame carries, or an IPoIB datagram."""
+    """The headers inside a frame, or inside an IPoIB datagram."""
     return inside_frame(octets) if qp.service is None else inside_datagram(octets)
 
 
@@ -97,7 +97,7 @@ def longest(wqe: SendWqe) -> int:
 
 
 def next_message(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> bytes | WCStatus:
-    """What the next frame or datagram of this request carries."""
+    """The bytes of the request's next frame or datagram, or the status with which it fails."""
     if wqe.header is not None:
         return _next_piece(hca, qp, wqe, wqe.header)
     octets = dma.gather(hca, qp, wqe, 0, wqe.length)
@@ -117,5 +117,5 @@ def _next_piece(hca: Adapter, qp: QueuePair, wqe: SendWqe, header: Template) -> 
 
 # --------------------------------------------------------------------------- receiving
 def sums_fit(hca: Adapter, qp: QueuePair, octets: bytes) -> bool:
-    """Whether the device has looked at the checksums and found them right."""
+    """True if the device has looked at the checksums and found them right."""
     return _sums(hca, qp) and checksum.is_right(octets, look(qp, octets))

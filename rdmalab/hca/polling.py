@@ -17,7 +17,7 @@ from rdmalab.spec.statuses import WCStatus
 
 @dataclass(slots=True)
 class CurrentWc:
-    """What `ibv_cq_ex` holds: wr_id and status, and what was asked for when it was made."""
+    """`ibv_cq_ex` during a poll: wr_id, status, and the fields chosen at its creation."""
 
     wr_id: int
     status: WCStatus
@@ -47,6 +47,7 @@ def _free_slots(hca: Adapter, cqes: Sequence[Cqe]) -> None:
     """Give back the slots of these CQEs and of all WQEs before them."""
     if hca.profile.slots_freed is not SlotsFreed.POLLED:
         return
+    # Unsignaled requests have no CQE: their slots come back with the next one of their queue.
     newest: dict[tuple[int, bool], int] = {}
     shared: list[Cqe] = []
     for cqe in cqes:

@@ -16,6 +16,7 @@ _LINK_LOCAL = 0xFE80 << 112
 
 def share_partition(theirs: int, ours: int) -> bool:
     """IBA 10.9.3: the same partition, and one of the two at least a full member."""
+    # Two limited members never talk, also in one partition.
     same = theirs & PARTITION == ours & PARTITION != 0
     return same and (theirs | ours) & FULL_MEMBER != 0
 
@@ -26,7 +27,7 @@ def link_layer(hca: Adapter) -> LinkLayer:
 
 
 def offers(hca: Adapter, layer: LinkLayer) -> bool:
-    """Whether this device has such ports."""
+    """True if this device has such ports."""
     return layer in hca.profile.link_layers
 
 
@@ -109,6 +110,7 @@ def set_state(hca: Adapter, state: PortState) -> None:
         return
     hca.port_state = state
     hca.trace.record(Kind.PORT_CHANGED, hca.node, PORT, state)
+    # PORT_ACTIVE and PORT_ERR tell of ACTIVE alone, entered or left.
     if PortState.ACTIVE in (before, state):
         left = before is PortState.ACTIVE
         hca.raise_event(AsyncEvent.PORT_ERR if left else AsyncEvent.PORT_ACTIVE, PORT)

@@ -43,7 +43,7 @@ def effective(hca: Adapter, sg: list[SGE]) -> Moved:
 
 
 def as_sent(hca: Adapter, wr: SendWR) -> Moved:
-    """What a send WR moves. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
+    """List and bytes of a send WR. INLINE is copied by the CPU, for which 0 bytes are 0 bytes."""
     sg = wr.sg if wr.num_sge is None else invalid_pointers.listed(wr)
     return _with_zeros(0, sg) if int(wr.flags) & _INLINE else effective(hca, sg)
 
@@ -167,6 +167,7 @@ def post_recv(hca: Adapter, qp: QueuePair, wrs: list[RecvWR]) -> None:
         hca.trace.record(_RECV_POSTED, hca.node, qp.number, wqe)
         if wr.next:
             raise invalid_pointers.lost(hca, wr, index)
+    # Soft-RoCE 6.1 leaves receives that are posted in ERR without a completion (measured).
     takes = not hca.unavailable_rule and qp.state_row.flushes_recvs
     if takes and hca.profile.flushes_recvs_posted_in_err:
         flush.flush_recvs(hca, qp)

@@ -50,7 +50,7 @@ class SendQueue:
 
     @property
     def is_unsignaled(self) -> bool:
-        """Whether no request in it is signaled, so that no completion will free a slot."""
+        """True if no request in it is signaled, so that no completion will free a slot."""
         return bool(self.wqes) and not any(wqe.signaled for wqe in self.wqes.values())
 
     @property
@@ -108,7 +108,7 @@ class RecvQueue:
 
 
 class Parts(NamedTuple):
-    """What an SRQ is made of, by number; xrcd and cq belong to XRC SRQs, 0 is none."""
+    """The objects that an SRQ refers to, by number; xrcd and cq belong to XRC SRQs, 0 is none."""
 
     pd: int
     srq_type: SrqType = SrqType.BASIC
@@ -286,7 +286,7 @@ class QueuePair:
 
     @property
     def shares_receives(self) -> bool:
-        """What it takes receives from belongs to others too."""
+        """True if its receives come from a queue that other QPs use."""
         return bool(self.srq or self.xrcd)
 
     def share_receives(self, srq: SharedReceiveQueue) -> None:

@@ -123,7 +123,7 @@ def _judge_sizes(hca: Adapter, cap: Capacity) -> Refused | None:
 
 
 def _judge_raw(hca: Adapter) -> Refused | None:
-    """What a RAW_PACKET queue pair needs: an Ethernet port and a privileged process."""
+    """Refuse a RAW_PACKET queue pair without an Ethernet port or a privileged process."""
     if hca.lids:
         legal = f"port {hca.node} {ETHERNET}"
         return refused(hca.profile, "raw-ethernet", argument="qp_type", legal=legal)
@@ -134,7 +134,7 @@ def _judge_raw(hca: Adapter) -> Refused | None:
 
 
 def _judge_rights(hca: Adapter, qp_type: QPType, max_tso_header: int) -> Refused | None:
-    """What only some ports, a privileged process, or a device with offloads may do."""
+    """Refuse what this port, this process or this device may not do."""
     profile, caps = hca.profile, hca.profile.caps
     if TRANSPORTS[qp_type].service is None and (refusal := _judge_raw(hca)) is not None:
         return refusal

@@ -105,6 +105,7 @@ def make_packet(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | Frame | N
         _end_without_packet(qp, wqe, made)
         return None
     psn = req.psn
+    # A READ takes the PSNs of its response packets with it (transport.md 5): they carry these.
     last = wqe.last_psn if wqe.op is _READ else psn
     if last == wqe.last_psn:
         req.serial += 1
@@ -178,9 +179,12 @@ def _build_message(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStat
     if is_long and (too_long := _too_long(hca, wqe)) is not None:
         return too_long
     offset = ((psn - wqe.first_psn) & MASK) * mtu
+    # Read at each transmission, not once: a buffer that changes before the completion can send
+    # old bytes, new bytes, or both (transport.md 7, 2.).
     payload = dma.gather(hca, qp, wqe, offset, wqe.length - offset if ends else mtu)
     if not isinstance(payload, bytes):
         return payload
+    # The last packet of each message asks for an ACK; the standard lets a requester ask more often.
     asks = qp.transport.acknowledged and (ends or req.unasked >= ACK_EVERY)
     req.unasked = 0 if asks else req.unasked + 1
     solicited = ends and work.solicits and wqe.flags & _SOLICITED != 0
@@ -289,6 +293,7 @@ def _build_datagram(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCSta
     payload = offloads.next_message(hca, qp, wqe)
     if not isinstance(payload, bytes):
         return payload
+    # Soft-RoCE sends a privileged Q_Key as it is, and the receiver drops the packet (measured).
     qkey = wr.remote_qkey
     if qkey & _PRIVILEGED and hca.profile.guards_privileged_qkey:  # IBA 10.2.5
         qkey = qp.attr.qkey or 0
@@ -315,7 +320,7 @@ def _build_frame(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Frame | WCStatus:
 
 
 def _carry_out(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> Packet | WCStatus:
-    """What sends nothing is done here, once; an opcode that is not there is not done at all."""
+    """Execute a request without a packet, once; LOC_QP_OP_ERR for an opcode that is not there."""
     if wqe.serial < qp.req.done:
         return WCStatus.SUCCESS
     if wqe.work is None:

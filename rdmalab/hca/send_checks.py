@@ -25,7 +25,7 @@ _ALWAYS_GOOD = frozenset({SendFlags(0), SendFlags.SIGNALED})
 
 
 def _has_code(qp_type: QPType, row: Work) -> bool:
-    """Whether packets of this service carry it; raw packets and local work need no code."""
+    """True if packets of this service carry it; raw packets and local work need no code."""
     service = TRANSPORTS[qp_type].service
     if row.message is None or service is None:
         return True
@@ -35,7 +35,7 @@ def _has_code(qp_type: QPType, row: Work) -> bool:
 
 @cache
 def supported_work(qp_type: QPType, lacks: frozenset[tuple[QPType, WROpcode]]) -> dict[int, Work]:
-    """What queue pairs of a type can do on a device that `lacks` some of it.
+    """The work requests of a QP type, by opcode, without those that the device `lacks`.
 
     That is every opcode of the type that has a packet to say it, or needs none.
     """
@@ -85,7 +85,7 @@ def _unable(hca: Adapter, qp: QueuePair, wr: SendWR) -> Refused | None:
 
 
 def is_stuck(hca: Adapter, qp: QueuePair) -> bool:
-    """Whether the slots of its send queue stay taken: none of the requests will be polled."""
+    """True if the slots of its send queue stay taken: none of the requests will be polled."""
     by_poll = hca.profile.slots_freed is SlotsFreed.POLLED
     return by_poll and qp.sq.is_unsignaled and not qp.state_row.flushes_sends
 

@@ -53,6 +53,7 @@ def receiver(hca: Adapter, qp: QueuePair, wqe: RecvWqe) -> MemoryUser:
 
 def watch_limit(hca: Adapter, srq: SharedReceiveQueue) -> None:
     """Fewer receives than the armed limit: raise one event and disarm."""
+    # Below the limit, not at it; the event comes once, until modify_srq arms it again.
     if len(srq.wqes) < srq.limit:
         srq.limit = 0
         hca.raise_event(AsyncEvent.SRQ_LIMIT_REACHED, srq.number)

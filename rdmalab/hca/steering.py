@@ -65,7 +65,7 @@ def _once(numbers: list[int]) -> list[int]:
 
 
 def facts(frame: Frame) -> dict[str, int]:
-    """What a rule can ask of a frame; what the frame does not have is not there."""
+    """The fields of a frame that a rule can ask for, by name; those that it has."""
     said = {"dst_mac": frame.dst_mac, "src_mac": frame.src_mac, "ether_type": frame.ethertype}
     inside = frame.inside
     if (ip := inside.ip) is not None:

@@ -249,7 +249,7 @@ class SendWR:
         return _filled(cls, fields)
 
     def copy_for_queue(self) -> "SendWR":
-        """What a driver writes into its ring: the caller's request is free again.
+        """A copy, as a driver writes it into its ring: the caller's request is free again.
 
         Field by field, because a generic copy, or a call with all fields, takes twice as long.
         """
@@ -289,7 +289,7 @@ class RecvWR:
         return _filled(cls, fields)
 
     def copy_for_queue(self) -> "RecvWR":
-        """What a driver writes into its ring, as in SendWR."""
+        """A copy, as in SendWR."""
         return RecvWR(self.wr_id, _copied(self.sg), self.num_sge, self.next, self.rest)
 
 
@@ -324,7 +324,7 @@ class SendWqe:
     header: Template | None = None
 
     def has_psn(self, psn: int) -> bool:
-        """Whether one of its packets has this PSN."""
+        """True if one of its packets has this PSN."""
         span = (self.last_psn - self.first_psn) & MASK
         return self.op is not None and (psn - self.first_psn) & MASK <= span
 

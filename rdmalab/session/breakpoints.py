@@ -33,7 +33,7 @@ class Questioned(Protocol):
 
     @property
     def touches(self) -> Callable[[Node], bool]:
-        """Whether the last event may have changed the value of an expression."""
+        """A function: True if the last event may have changed the value of an expression."""
 
     def ask(self, node: Node) -> object:
         """The value of a parsed expression."""
@@ -84,7 +84,7 @@ class Breakpoints:
             each.before = _asked(session, each)
 
     def hits(self, session: Questioned, first_record: int) -> bool:
-        """Whether to halt after this event; first_record: number of its first record."""
+        """True if a run halts after this event; first_record: number of its first record."""
         found = []
         for each in self.by_number.values():
             if not session.touches(each.question.node):
@@ -102,7 +102,7 @@ class Breakpoints:
         return self.reason
 
     def has_halted_at(self, history: History) -> bool:
-        """Whether the halt at this moment was reported already."""
+        """True if the halt at this moment was reported already."""
         return self.halted == (history.branch.name, history.here)
 
 
@@ -113,7 +113,7 @@ def _asked(session: Questioned, each: Breakpoint) -> object:
 
 
 def _is_asked_anew(session: Questioned, each: Breakpoint, first_record: int) -> bool:
-    """Whether a condition is about the last packet, completion or call, and there is a new one."""
+    """True if a condition is about the last packet, completion or call, and there is a new one."""
     if each.watches or not each.before:
         return False
     records = session.world.trace.records[first_record:]

@@ -10,8 +10,10 @@ from typing import NamedTuple, overload
 
 from rdmalab.command import Invocation, New, Ref
 
-CHUNK = 1_024  # entries that are packed together
-LOOSE = 2  # chunks that are left as they are, at the end
+# Entries that are packed together. A jump replays about a hundred lines, and unpacks whole chunks:
+# of 1,024 entries each, that took as long as 400 events. Of 256 the bytes are 6 % more.
+CHUNK = 256
+LOOSE = 8  # chunks that are left as they are, at the end
 
 
 class Entry(NamedTuple):
@@ -83,7 +85,11 @@ class Journal(Sequence[Entry]):
             packed = len(self._packed) * CHUNK
             if start >= packed:
                 return self._tail[start - packed : max(start, stop) - packed : step]
-            return [self[index] for index in range(start, stop, step)]
+            first, entries = start // CHUNK, list[Entry]()
+            for chunk in range(first, min(-(-stop // CHUNK), len(self._packed))):
+                entries += self._chunk(chunk)
+            entries += self._tail[: max(0, stop - packed)]
+            return entries[start - first * CHUNK : stop - first * CHUNK : step]
         index = number + len(self) if number < 0 else number
         chunk, place = divmod(index, CHUNK)
         if chunk < len(self._packed):

@@ -50,7 +50,7 @@ class Names:
         return self.name_of.get(thing) or f"{thing.node}.{thing.noun}#{thing.number}"
 
     def is_free(self, name: str) -> bool:
-        """Whether a new object may take the name: it is unused, or its object is destroyed."""
+        """True if a new object may take the name: it is unused, or its object is destroyed."""
         return name not in self.thing_of or name in self.retired
 
     def first_free(self, stem: str) -> str:

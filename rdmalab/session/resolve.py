@@ -118,7 +118,7 @@ class Binder:
         return value
 
     def convert(self, how: RefShorthand | FieldGroup, ref: Ref) -> Any:
-        """What a name stands for where a value or several fields are expected."""
+        """The value or the fields that a name stands for."""
         thing = self.thing(ref, how.noun, how.also)
         try:
             return how.convert(self.world, thing, ref.start, ref.stop)
@@ -170,7 +170,7 @@ def binding_of(kind: ArgumentKind) -> Binding:
 
 
 def _special_binding(kind: ArgumentKind) -> Binding:
-    """What values of any kind may be: NULL, a pointer that is 0, or their short form."""
+    """The binding of NULL, of a pointer that is 0, or of a short form."""
     short, pointer = kind.short, kind.pointer
 
     def bind(binder: Binder, value: Ref | int | None) -> object:

@@ -70,7 +70,7 @@ class ReverseRun(Jump):
         return True
 
     def _search(self, events: int) -> bool:
-        """Whether the search is over."""
+        """True if the search is over."""
         for _ in range(events * _READ):
             record = next(self._past, None)
             if record is None:

@@ -33,7 +33,7 @@ class Goal(Protocol):
     until_ns: int | None
 
     def reached(self, session: Session, first_record: int) -> bool:
-        """Whether the goal is reached, after each event; first_record: its first record."""
+        """True if the goal is reached, after each event; first_record: its first record."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class When:
     bulk: bool = False
 
     def reached(self, session: Session, first_record: int) -> bool:
-        """Whether the condition holds; it did not after the event before."""
+        """True if the condition holds; it did not after the event before."""
         del first_record
         return session.touches(self.node) and self.holds(session)
 
@@ -158,7 +158,7 @@ class RunControl:
                 return
 
     def _is_reached(self, first: int) -> bool:
-        """Whether a breakpoint halts here, or the goal is reached."""
+        """True if a breakpoint halts here, or the goal is reached."""
         session = self.session
         met = self.goal.reached(session, first)
         if session.breakpoints and session.breakpoints.hits(session, first):
@@ -180,7 +180,7 @@ class RunControl:
             self._end("idle: no packet, timer or program is pending", met=self.goal.bulk)
 
     def _at_the_present(self) -> bool:
-        """Whether the replay has just reached the newest event."""
+        """True if the replay has just reached the newest event."""
         if self.replays and self.session.history.live:
             self._end(PRESENT, met=self.goal.bulk)
         return bool(self.over)
@@ -197,7 +197,7 @@ class RunControl:
         return MAX_EVENTS if bounds is None else max(0, bounds.event - self.session.world.event)
 
     def _time_is_up(self, until_ns: int | None, next_ns: int | None) -> bool:
-        """Whether the time of the bounds comes before the next event and before the wanted end."""
+        """True if the time of the bounds comes before the next event and before the wanted end."""
         bounds = self.session.bounds
         if bounds is None or (until_ns is not None and until_ns <= bounds.at_ns):
             return False
@@ -211,7 +211,7 @@ class RunControl:
 
     @property
     def at_limit(self) -> bool:
-        """Whether the limit of events, or the bounds of the session, have ended it."""
+        """True if the limit of events, or the bounds of the session, have ended it."""
         return not self.met and (self.at_bounds or self.events >= self.session.max_events)
 
     def _give_up(self) -> None:

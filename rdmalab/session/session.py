@@ -218,7 +218,7 @@ class Session:
                 self.names.give(str(value), made)
 
     def restarted(self) -> "Session":
-        """The same lab without any commands, to replay the journal in."""
+        """A new session of this lab without any commands, to replay the journal in."""
         if self.open_copy is None:
             raise NotUnderstood("this session cannot open a second lab")
         return self.open_copy()

@@ -25,10 +25,11 @@ _ENDS = (Kind.WQE_COMPLETED, Kind.CQE_ADDED, Kind.STATE_CHANGED)
 
 @dataclass(slots=True)
 class ErrorNotice:
-    """The failures of one world that were reported already."""
+    """The failures of one world that were reported already; harmless: what proved to be none."""
 
     session: Session | None = None
     told: list[Subject] = field(default_factory=list)
+    harmless: list[Subject] = field(default_factory=list)
 
     def rows(self, session: Session, first: int, width: int) -> list[Row]:
         """Three rows about what has failed or hangs and was not reported yet, else none.
@@ -37,18 +38,21 @@ class ErrorNotice:
         No fix is tried, and only the newest records are read.
         """
         if session is not self.session:
-            self.session, self.told = session, []
+            self.session, self.told, self.harmless = session, [], []
         log = Log(session, newest=_NEWEST)
         every = subjects(session, log, None)
         found = [s for s in every if s not in self.told]
         found = [s for s in found if s.sort is not Sort.CALL]  # its refusal was printed
         self.told += found
-        is_only = len(found) == len(every)  # else `why` alone may answer about an older one
-        if not found:
-            return []
-        chain = moments(session, log, found[0])[:_MOMENTS]
-        looks = best_looks(log, {found[0]: chain})
-        return list(_rows(log, looks[0], first, width, is_only=is_only)) if looks else []
+        for subject in found:
+            chain = moments(session, log, subject)[:_MOMENTS]
+            for look in best_looks(log, {subject: chain})[:1]:
+                if look.report.causes or look.report.standing.kind is not Status.COMPLETED:
+                    # Else `why` alone may answer about an older one.
+                    is_only = all(each in found or each in self.harmless for each in every)
+                    return list(_rows(log, look, first, width, is_only=is_only))
+                self.harmless.append(subject)
+        return []
 
 
 def _rows(log: Log, look: Look, first: int, width: int, *, is_only: bool) -> Iterator[Row]:

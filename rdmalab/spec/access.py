@@ -81,5 +81,5 @@ def unknown(flags: int) -> Access:
 
 
 def needs_local_write(flags: int) -> bool:
-    """Whether these rights require LOCAL_WRITE; for a window, on the region it is bound to."""
+    """True if these rights require LOCAL_WRITE; for a window, on the region it is bound to."""
     return bool(flags & _REQUIRE_LOCAL_WRITE)

@@ -17,7 +17,7 @@ from rdmalab.world.world import World
 
 @dataclass(slots=True)
 class FieldRead:
-    """What one `ibv_wc_read_*` returned. undefined: the completion gives it no meaning."""
+    """The result of one `ibv_wc_read_*`. undefined: the completion gives it no meaning."""
 
     field: str
     value: int

@@ -17,7 +17,7 @@ Node = Annotated[Thing, Noun.NODE]
 
 @dataclass(slots=True)
 class CqEvent:
-    """What `ibv_get_cq_event` fills in."""
+    """The values that `ibv_get_cq_event` fills in."""
 
     cq: Thing
     cq_context: int

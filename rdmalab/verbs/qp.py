@@ -47,7 +47,7 @@ class QpInitAttr:
 
 @dataclass(slots=True)
 class QpAnswer(QpAttr):
-    """What `ibv_query_qp` fills: the attributes, and what the queue pair was made of.
+    """The two structs of `ibv_query_qp`: the attributes, and those of its creation.
 
     sq_draining has no bit in attr_mask: it comes with the state. None: the mask left the field out.
     """

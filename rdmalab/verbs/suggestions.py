@@ -395,7 +395,7 @@ def _poll_shared(session: Session, invocation: Invocation) -> str:
 
 
 def _to_srq(session: Session, invocation: Invocation) -> str:
-    """The same receives, posted on the SRQ of this queue pair."""
+    """The line that posts these receives on the SRQ of this queue pair; empty if there is none."""
     qp = qp_of(session, invocation)
     if qp is None:
         return ""
@@ -437,7 +437,7 @@ def _acknowledge(session: Session, invocation: Invocation) -> str:
 
 
 def _acknowledge_other(session: Session, invocation: Invocation) -> str:
-    """The same for the first CQ of the node that has unacknowledged events."""
+    """The line for the first CQ of the node that has unacknowledged events."""
     node = object_name(session, invocation).partition(".")[0]
     for cq in session.world.nodes[node].cqs.items.values():
         if cq.unacked:

@@ -320,7 +320,10 @@ def moment_warnings(session: Session, records: list[Record]) -> list[str]:
 
     They say less than `warnings`, since programs and scenario files post what they mean to post.
     """
-    return looked_at(session, records, DEVICE_WARNINGS | OWNERSHIP_WARNINGS)
+    return looked_at(session, records, _MOMENT)
+
+
+_MOMENT: WarningChecks = DEVICE_WARNINGS | OWNERSHIP_WARNINGS
 
 
 def _looked(session: Session, reply: Reply) -> Iterator[str]:

@@ -23,7 +23,7 @@ def ones_complement_sum(octets: bytes) -> int:
 
 
 def filled(octets: bytes, inside: Inside) -> bytes:
-    """The same bytes with the checksums that a sender owes, whatever stood there."""
+    """The bytes with the checksums that a sender owes, whatever stood there."""
     whole = bytearray(octets)
     if isinstance(inside.ip, IPv4):
         at = inside.ip_at + _IP_CHECKSUM
@@ -41,7 +41,7 @@ def filled(octets: bytes, inside: Inside) -> bytes:
 
 
 def is_right(octets: bytes, inside: Inside) -> bool:
-    """Whether there are checksums, and all of them fit: what IP_CSUM_OK means."""
+    """True if there are checksums, and all of them fit: what IP_CSUM_OK means."""
     if inside.ip is None or inside.transport is None:
         return False
     if isinstance(inside.ip, IPv4):
@@ -66,6 +66,7 @@ def _over_pseudo_header(octets: bytes, inside: Inside) -> int:
 ICRC_LENGTH = 4
 
 # What may change on the way; the IP and UDP checksums change with it.
+# Addresses, identification and flags stay under the CRC.
 MASKED: dict[type[Header], tuple[str, ...]] = {
     IPv4: ("tos", "ttl", "checksum"),
     IPv6: ("traffic_class", "flow_label", "hop_limit"),

@@ -66,7 +66,7 @@ class Frame:
 
     @property
     def inside(self) -> Inside:
-        """What it carries."""
+        """The IP and transport headers that it carries."""
         return _inside(self.octets)
 
     @property

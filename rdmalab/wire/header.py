@@ -47,7 +47,7 @@ class Field(NamedTuple):
 
 
 class Header:
-    """What every class under `@header` can do."""
+    """The methods of every class under `@header`."""
 
     __slots__ = ()
     ABOUT: ClassVar[str] = ""  # what it is for, where the names of its fields do not say it

@@ -149,10 +149,12 @@ class BTH(Header):
 
     opcode: B8
     solicited: B1
+    # Soft-RoCE sends MigReq=0 (captured); 1 means migrated.
     migrated: B1
     pad_count: B2
     tver: B4
     pkey: B16
+    # These eight bits change on the way, so the ICRC reads ones in their place.
     fecn: B1
     becn: B1
     reserved6: B6
@@ -212,6 +214,7 @@ class RETH(Header):
 
     va: B64
     rkey: B32
+    # Of the whole message, also where this packet has only its first bytes.
     dma_length: B32
 
 
@@ -222,6 +225,7 @@ class AtomicETH(Header):
     va: B64
     rkey: B32
     swap_add: B64
+    # 0 in a FETCH_ADD.
     compare: B64
 
 
@@ -231,6 +235,8 @@ class AETH(Header):
 
     ABOUT = "Acknowledge."
 
+    # Bits 7-5: ACK, RNR NAK or NAK; bits 4-0: credits, timer code or NAK code. Credits are always
+    # 31, none: as Soft-RoCE sends it, and as an SRQ must.
     syndrome: B8
     msn: B24
 
@@ -246,6 +252,7 @@ class AtomicAckETH(Header):
 class ImmDt(Header):
     """Immediate Extended Transport Header: 4 bytes of immediate data."""
 
+    # As the program gave it: ibv_send_wr has it in network order already.
     imm_data: B32
 
 

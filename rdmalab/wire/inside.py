@@ -29,13 +29,13 @@ class Inside:
 
 
 def inside_frame(octets: bytes, *, is_template: bool = False) -> Inside:
-    """What an Ethernet frame carries."""
+    """The IP and transport headers in an Ethernet frame."""
     ethertype = int.from_bytes(octets[12:14], "big")
     return look_inside(octets, ethertype, Ethernet.LENGTH, is_template=is_template)
 
 
 def inside_datagram(octets: bytes, *, is_template: bool = False) -> Inside:
-    """What a UD datagram carries that begins as IP over InfiniBand does (RFC 4391)."""
+    """The headers in a UD datagram that begins as IP over InfiniBand does (RFC 4391)."""
     ethertype = int.from_bytes(octets[:2], "big")
     return look_inside(octets, ethertype, IPOIB_LENGTH, is_template=is_template)
 

@@ -37,7 +37,7 @@ def before_datagram(packet: Packet) -> bytes:
 
 
 def is_infiniband(packet: Packet) -> bool:
-    """Whether it travels with an LRH."""
+    """True if it travels with an LRH."""
     return isinstance(packet.flow, LidFlow)
 
 

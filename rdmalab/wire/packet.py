@@ -55,7 +55,7 @@ class Flow:
 
     @property
     def has_grh(self) -> bool:
-        """Whether a datagram brings the addresses of its sender and its target."""
+        """True if a datagram brings the addresses of its sender and its target."""
         return True
 
     @property

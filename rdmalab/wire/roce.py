@@ -14,6 +14,7 @@ from rdmalab.wire.header import Header
 from rdmalab.wire.headers import BTH, UDP, Ethernet, IPv4, IPv6
 from rdmalab.wire.packet import EXTENDED, IPV4, OVERHEAD, Flow, Packet, mapped_gid
 
+# RoCEv1 (EtherType 0x8915, a GRH in place of IP and UDP) is out of scope.
 ROCE_PORT = 4791
 IDENTIFICATION = 0  # RFC 6864: of no meaning in a datagram that may not be fragmented
 
@@ -138,6 +139,9 @@ class _Start(NamedTuple):
     pad: bytes
 
 
+# Packets become bytes only where a capture, a fault or a pane needs them. From this template
+# that is at least 250 times as fast as scapy (`pack_vs_scapy`), and still costs more than the
+# rest of a hop.
 @lru_cache(maxsize=_CACHED)
 def _start(key: _Key) -> _Start:
     _, opcode, length, *_ = key
@@ -161,6 +165,7 @@ def _repeated(key: _Key) -> tuple[Ethernet, IPv4 | IPv6, UDP, BTH]:
         fecn=fecn, becn=becn, reserved6=0, dest_qp=dest_qp, ack_req=0, reserved7=0, psn=0,
     )  # fmt: skip
     ethernet = Ethernet(flow.dst_mac, flow.src_mac, _ETHERTYPE[type(ip)])
+    # UDP checksum 0, as Soft-RoCE sends it (captured); a receiver must not insist on that.
     return ethernet, ip, UDP(flow.sport, ROCE_PORT, udp_length, checksum=0), bth
 
 

@@ -32,6 +32,7 @@ class Cable:
 
     def occupies_ns(self, packet: Packet) -> int:
         """How long the packet keeps the sending port busy, in ns."""
+        # Rounded up: a port is never free before the last bit has left.
         return -(wire_length(packet) * -_BYTE_NS // self.rate_bps)
 
     def frame_occupies_ns(self, frame: Frame) -> int:

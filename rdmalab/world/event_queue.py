@@ -21,6 +21,8 @@ class Door(IntEnum):
 
 # (at_ns, sequence, door, node, argument, cause): the sequence is unique, so that no comparison
 # ever reaches the argument.
+# Plain tuples in a heap, and not SimPy: an event is 2.2 to 2.6 times as fast (`event_vs_simpy`),
+# and a heap can be copied, where SimPy's generators cannot.
 Entry = tuple[int, int, int, str, Any, int]
 
 _PORT, _TIMER = Door.PORT, Door.TIMER
@@ -42,6 +44,8 @@ class EventQueue:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.heap: list[Entry] = []
+        # One lazy timer a queue pair: 10,000 connected QPs cost at most 1.3 times one, for each
+        # work request (`qp10000_vs_1`).
         self.timers: list[Entry] = []
         self.armed = 0
         self.sequence = 0
@@ -59,7 +63,7 @@ class EventQueue:
         heappush(self.heap, (at_ns, self.sequence, _PORT, node, None, cause))
 
     def bring_forward(self, cause: int, node: str, at_ns: int) -> bool:
-        """What record `cause` has sent to a node arrives earlier; False if it was there already."""
+        """Let the packet of record `cause` arrive earlier at a node; False if it has arrived."""
         for place, entry in enumerate(self.heap):
             if entry[2:4] == (Door.ARRIVAL, node) and entry[5] == cause and entry[0] > at_ns:
                 self.sequence += 1
@@ -69,7 +73,7 @@ class EventQueue:
         return False
 
     def cancel(self, door: Door, argument: Any) -> None:
-        """What would open this door with this argument does not happen."""
+        """Remove the entries for this door with this argument."""
         left = [entry for entry in self.heap if (entry[2], entry[4]) != (door, argument)]
         if len(left) < len(self.heap):
             self.heap[:] = left

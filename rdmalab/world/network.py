@@ -77,6 +77,7 @@ class Network:
         for target, hca in self.nodes.items():
             if target == node:
                 if packet.flow.dst in hca.groups:
+                    # A member's own copy does not cross the cable: no latency, no fault.
                     self.agenda.file(now_ns + busy_ns, _ARRIVAL, target, packet, sent)
             else:
                 self._convey(Transit(node, target, packet, qpn, now_ns, busy_ns, sent))
@@ -88,6 +89,7 @@ class Network:
         if self.nodes[node].port_state is not _ACTIVE:
             self.trace.record(Kind.PACKET_LOST, node, qpn, frame, _DOWN)
             return busy_ns
+        # As a switch floods: a MAC that no node has goes to every other port.
         others = [name for name in self.nodes if name != node]
         for target in [n for n in others if self.nodes[n].mac == frame.dst_mac] or others:
             self._convey(Transit(node, target, frame, qpn, self.trace.at_ns, busy_ns, sent))
@@ -135,7 +137,7 @@ class Network:
             self.trace.record(kind, held.source, held.sender, held.packet, at_ns)
 
     def has(self, gid: int) -> bool:
-        """Whether a port on the network has this address."""
+        """True if a port on the network has this address."""
         return gid in self.node_of_gid
 
     def inject(self, source: str, target: str, octets: bytes) -> None:
@@ -227,7 +229,7 @@ def _unknown(packet: Packet) -> str:
 
 
 def _read(octets: bytes, link_layer: LinkLayer) -> tuple[Packet | Frame, str]:
-    """What bytes say, and why they say nothing; what is too short is filled up with zeros."""
+    """The packet in these bytes, or the bytes as a frame, and why they are no packet."""
     try:
         return decode(octets, link_layer), ""
     except Malformed as malformed:
@@ -235,7 +237,7 @@ def _read(octets: bytes, link_layer: LinkLayer) -> tuple[Packet | Frame, str]:
 
 
 def _injected(hca: Hca, packet: Packet | Frame, octets: bytes, trouble: str) -> Arrival:
-    """What the port reads: InfiniBand has packets only, on Ethernet flow rules see any frame."""
+    """The arrival at a port: InfiniBand has packets only, on Ethernet flow rules see any frame."""
     if hca.lids:
         return (packet, trouble) if trouble else packet
     whole = len(octets) >= Ethernet.LENGTH

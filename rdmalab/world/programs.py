@@ -30,7 +30,7 @@ class Carried(NamedTuple):
 
     @property
     def blocks(self) -> bool:
-        """Whether C would have blocked."""
+        """True if C would have blocked."""
         return self.refusal is not None and self.refusal.rule in BLOCKING
 
 

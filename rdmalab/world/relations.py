@@ -32,7 +32,7 @@ VERBS = {noun: verb for noun, verb, _ in _USERS}
 
 
 def exists(world: World, thing: Thing) -> bool:
-    """Whether the thing has not been destroyed."""
+    """True if the thing has not been destroyed."""
     hca = world.nodes.get(thing.node)
     if hca is None or thing.noun is Noun.NODE:
         return hca is not None

@@ -60,6 +60,8 @@ from rdmalab.world.world import World
 ObjectState = dict[int, tuple[object, list[object]]]
 
 # They have a state of their own, or none: elsewhere they are only referred to.
+# A deep copy of a small world takes milliseconds and megabytes; a snapshot of states is 60 times
+# smaller, since most objects have not changed since the last one.
 _THINGS = (
     Hca, Table, World, QueuePair, CompletionQueue, MemoryRegion, MemoryWindow, ProtectionDomain,
     SharedReceiveQueue, XrcDomain, CompChannel, ThreadDomain, Flow, AddressHandle, Program,

@@ -136,6 +136,7 @@ class World:
         entry: Entry | None
         node = trace.local
         for done in range(events):
+            # The usual case without a call: no timer is due before the packet.
             if heap and heap[0][0] <= limit_ns and (not timers or heap[0][0] < timers[0][0]):
                 entry = heappop(heap)
             elif (entry := agenda.pop(limit_ns)) is None:

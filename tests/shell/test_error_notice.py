@@ -55,6 +55,14 @@ def test_beside_an_older_failure_the_next_word_names_what_has_failed_now() -> No
     assert next_word == "next why A.qp1.wr[7] (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
+def test_a_success_without_a_cause_is_no_notice() -> None:
+    """A buffer is filled twice with the same bytes before the first completion is polled."""
+    talk = Talk("use rc_pair", *2 * (_RECV.format(64), _SEND.format(1)))
+    assert "SUCCESS; its completion" not in "\n".join(talk.ask("run"))
+    talk.ask(_BAD)
+    assert noticed(talk, "run")[2] == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
+
+
 def test_where_there_is_room_the_states_are_said_too() -> None:
     talk = Talk("use rc_pair", _BAD, width=100)
     assert "REM_ACCESS_ERR. B.qp0 and A.qp0 went to ERR [ev 18]" in noticed(talk, "run")[0]

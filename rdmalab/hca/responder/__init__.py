@@ -30,6 +30,7 @@ def begin(qp: QueuePair) -> None:
 def _receive_reliable(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> None:
     """Every request gets its answer, in order."""
     resp = qp.resp
+    # The PSN comes before all other checks: nothing of a duplicate may be executed again.
     if packet.psn != resp.psn or resp.dying:
         _receive_out_of_order(hca, qp, packet)
         return
@@ -45,6 +46,7 @@ def _receive_reliable(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) 
         answer.refuse(hca, qp, packet, name)
         return
     resp.psn = (resp.psn + 1) & MASK
+    # READs and atomics have answers of their own, which acknowledge all before them, too.
     if packet.ack_req and row.op not in ANSWER:
         answer.acknowledge(hca, qp, packet.psn)
 

@@ -41,6 +41,7 @@ def keep(qp: QueuePair, served: Served) -> None:
 # --------------------------------------------------------------------------- saying it
 def acknowledge(hca: Adapter, qp: QueuePair, psn: int) -> None:
     """Acknowledge everything up to `psn`; an ACK that has not left yet says it in one go."""
+    # The standard allows one ACK for many requests; Soft-RoCE sends one for each that asks.
     answers, msn = qp.resp.answers, qp.resp.msn
     if answers and hca.profile.joins_acks:
         newest = answers[-1]
@@ -67,7 +68,7 @@ def stream(hca: Adapter, qp: QueuePair, packet: Packet, reth: RETH, *, again: bo
 
 
 def respond(hca: Adapter, qp: QueuePair, psn: int) -> None:
-    """What is answered like a READ of no bytes: FLUSH and ATOMIC WRITE."""
+    """Queue the answer of a FLUSH or ATOMIC WRITE: that of a READ of no bytes."""
     _say(hca, qp, ReadAnswer(psn, 0, 0, 0, qp.resp.msn, again=False))
 
 
@@ -79,10 +80,13 @@ def refuse(hca: Adapter, qp: QueuePair, packet: Packet, name: str) -> None:
         _die_silently(hca, qp, packet, refusal)
         return
     if refusal.syndrome is None or (refusal.once and resp.nak_sent):
+        # One NAK for each gap: until the missing packet has come, a second one would only restart
+        # the same retransmission (transport.md 10, 1.).
         hca.drop(qp, packet, name)
         return
     told = refusal.syndrome
     syndrome = int(told) if told is not Syndrome.ACK else _PLAIN_ACK
+    # A NAK sequence error names the PSN that is missing, each other NAK the packet it refuses.
     psn = resp.psn if refusal.once else packet.psn
     resp.nak_sent = resp.nak_sent or refusal.once
     if refusal.syndrome is Syndrome.RNR_NAK:
@@ -135,6 +139,7 @@ def _acknowledgement(qp: QueuePair, answer: Acknowledgement) -> Packet:
 
 def after_sending(hca: Adapter, qp: QueuePair, refusal: Refusal) -> None:
     """After a fatal NAK: raise the event unless a receive WQE reports the error, then enter ERR."""
+    # The NAK has left before the state changes: a QP in ERR sends nothing any more.
     carried = qp.resp.recv is not None and refusal.status is not None
     if refusal.event is not None and not carried and hca.profile.raises_responder_events:
         hca.raise_event(AsyncEvent(refusal.event), qp.number)
@@ -159,6 +164,7 @@ def _next_response(hca: Adapter, qp: QueuePair, answer: ReadAnswer) -> Leaving |
         return next_answer(hca, qp)
     payload = dma.read(hca, qp, place, count) if count else b""
     code = message_codes[qp.service][Op.RDMA_READ_RESPONSE][answer.first, ends, False, False]
+    # FIRST, LAST and ONLY carry an AETH, MIDDLE none (transport.md 2).
     aeth = AETH(_PLAIN_ACK, answer.msn) if answer.first or ends else None
     packet = Packet(
         path.flow, code, path.dest_qpn, answer.psn, payload, False, False, path.pkey,
@@ -214,6 +220,7 @@ def _kept(qp: QueuePair, packet: Packet) -> Served | None:
 
 def _read_again(hca: Adapter, qp: QueuePair, packet: Packet) -> None:
     """From memory as it is now; the request must lie inside the original one."""
+    # Executed again, from memory as it is now: the bytes may differ from those of the first time.
     served, reth = _kept(qp, packet), packet.reth
     assert reth is not None
     inside = (

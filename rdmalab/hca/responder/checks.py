@@ -27,6 +27,7 @@ _MAX_LENGTH = 2**31
 
 def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
     """Older than what is expected: executed before, so it must not be executed again."""
+    # Half of the 2^24 PSNs lie behind the expected one, half before it: no other memory is needed.
     return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
 
 
@@ -34,6 +35,8 @@ def out_of_order(hca: Adapter, qp: QueuePair) -> str:
     """One NAK a gap; none after a fatal one, nor while the packet of an RNR NAK is awaited."""
     if qp.resp.dying:
         return "dying"
+    # Packets behind the one that got an RNR NAK are dropped in silence until it comes again;
+    # Soft-RoCE answers the first of them with a NAK sequence error (transport.md 9).
     silent = qp.resp.rnr_sent and not hca.profile.nak_after_rnr
     return "rnr-wait" if silent else "sequence-gap"
 
@@ -44,12 +47,12 @@ def check_opcode_order(_hca: Adapter, qp: QueuePair, _packet: Packet, row: Opcod
 
 
 def _continues(begun: Op | None, row: Opcode) -> bool:
-    """Whether a packet may come next, where a message is begun or none is."""
+    """True if a packet may come next, where a message is begun or none is."""
     return row.starts if begun is None else row.op is begun and not row.starts
 
 
 def rights_for(packet: Packet, op: Op) -> int:
-    """What the request needs on the QP and on the key; a FLUSH says so itself."""
+    """The access flags that the request needs on the QP and on the key; a FLUSH names its own."""
     if packet.feth is None:
         return _RIGHTS.get(op, 0)
     placement = packet.feth.placement
@@ -58,6 +61,7 @@ def rights_for(packet: Packet, op: Op) -> int:
 
 def check_enabled(_hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """The operation is allowed by qp_access_flags."""
+    # The NAK is invalid request, not remote access error: no key was looked at yet (measured).
     need = rights_for(packet, row.op)
     return None if need & ~int(qp.attr.qp_access_flags or 0) == 0 else "not-enabled"
 
@@ -65,6 +69,7 @@ def check_enabled(_hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> 
 def check_depth(hca: Adapter, qp: QueuePair, _packet: Packet, _row: Opcode) -> str | None:
     """READs and atomics: a responder resource must be free."""
     depth = qp.attr.max_dest_rd_atomic or 0
+    # Soft-RoCE refuses a READ at depth 0 and takes more than the depth otherwise (measured).
     if depth == 0:
         return "no-depth"
     under_way = sum(isinstance(a, ReadAnswer) and not a.again for a in qp.resp.answers)
@@ -100,6 +105,8 @@ def takes_receive(row: Opcode) -> bool:
 def check_length(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None:
     """FIRST and MIDDLE are full, LAST has something, none is fuller; C9-94: a RETH names no more
     than 2^31 bytes."""
+    # Soft-RoCE 6.1 compares no sizes: 3,000 bytes pass between path MTU 1024 and 256.
+    # From 6.12 on the message fails, whichever side has the smaller MTU (both measured).
     if not hca.profile.checks_packet_size:
         return None
     if packet.reth is not None and packet.reth.dma_length > _MAX_LENGTH:
@@ -127,6 +134,7 @@ def check_rkey(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str 
             length = min(length, len(packet.payload))
     else:
         return None
+    # A WRITE or READ of no bytes touches no memory: any key will do.
     if length == 0:
         return None
     user = qp if qp.pd else srq.xrc_borrower(hca, qp, packet)
@@ -140,7 +148,7 @@ def check_flush(hca: Adapter, qp: QueuePair, packet: Packet) -> str | None:
 
 
 def flushed(hca: Adapter, qp: QueuePair, packet: Packet) -> dma.Piece | dma.Denied:
-    """What a FLUSH is about, in the host's memory."""
+    """Address and length of the bytes that a FLUSH names, or the check that denies them."""
     reth, feth = packet.reth, packet.feth
     assert reth is not None
     assert feth is not None

@@ -37,6 +37,7 @@ def send(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | None
     wqe = resp.recv
     assert wqe is not None
     length = len(packet.payload)
+    # Soft-RoCE answers this with NAK 0x63 instead of 0x61: copy_data refuses first (measured).
     if resp.received + length > wqe.length:
         return "receive-short"
     user = srq.receiver(hca, qp, wqe) if wqe.srq else qp
@@ -118,6 +119,7 @@ def atomic(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> str | No
     if (word := ATOMICS[row.op](original, asked)) is not None:
         dma.write(hca, qp, place, word.to_bytes(ATOMIC_BYTES, "little"))
     qp.resp.msn = (qp.resp.msn + 1) & MASK
+    # Kept, because a duplicate must get this result and not be executed again (transport.md 11).
     served = Served(packet.psn, 1, row.op, asked.va, ATOMIC_BYTES, original)
     answer.keep(qp, served)
     answer.replay(hca, qp, served)
@@ -179,12 +181,14 @@ def complete_receive(
     resp, wqe, deth = qp.resp, qp.resp.recv, packet.deth
     assert wqe is not None
     has_grh = deth is not None and isinstance(packet, Packet) and packet.flow.has_grh
+    # GRH is meant for datagrams; Soft-RoCE sets it on every successful receive (measured).
     flags |= _GRH if has_grh or hca.profile.grh_flag_on_rc else 0
     imm_data = 0
     if packet.immdt is not None:
         flags |= _WITH_IMM
         imm_data = swap_octets(packet.immdt.imm_data)
     elif packet.ieth is not None:  # invalidated_rkey lies in the same place
+        # Soft-RoCE sets 4, IP_CSUM_OK, where 8, WITH_INV, is meant (measured).
         flags |= hca.profile.with_inv_flag
         imm_data = packet.ieth.rkey
     cqe = Cqe(

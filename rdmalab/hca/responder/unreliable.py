@@ -22,9 +22,12 @@ def receive(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -> None:
     """A FIRST or ONLY starts a message, whatever was lost; the rest must follow without gap."""
     resp = qp.resp
     if row.starts:
+        # Nothing is ever sent again, so its PSN becomes the expected one (transport.md 12).
         resp.op, resp.psn = None, packet.psn
     elif packet.psn != resp.psn or row.op is not resp.op:
         resp.op = None
+        # A receive that is half filled serves the next message, without a completion in between;
+        # bytes of a WRITE that were placed stay where they are.
         hca.drop(qp, packet, "rest-of-message")
         return
     for check in checks.LINES[packet.opcode]:
@@ -64,6 +67,8 @@ def receive_datagram(hca: Adapter, qp: QueuePair, packet: Packet, row: Opcode) -
 def _place_datagram(hca: Adapter, qp: QueuePair, packet: Packet) -> str | None:
     """Place the header into the first 40 bytes, the data after them; both must fit."""
     resp, length = qp.resp, len(packet.payload)
+    # The first 40 bytes are the header's, also where the packet brought none.
+    # Too short: LOC_LEN_ERR and ERR by the standard, dropped unseen by Soft-RoCE 6.12 (measured).
     is_short = GRH.LENGTH + length > (resp.recv or qp.source.wqes[0]).length
     if is_short and not hca.profile.short_receive_breaks_ud:
         hca.drop(qp, packet, "receive-short")
