@@ -80,7 +80,7 @@ class Exercise(Lab):
 
         A file that exists and is no submission is not replaced: raises disk.FileExistsAsOther.
         """
-        self.grade()
+        self.work.grade(replayed=True)
         work = self.work.submission()
         if file:
             disk.write(str(Path(file)), submission.written(work).encode(), submission.is_one)

@@ -9,6 +9,7 @@ from rdmalab.classroom.model import Task
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report import Report
+from rdmalab.doctor.subject import Sort
 from rdmalab.session.session import Session
 
 
@@ -22,7 +23,8 @@ def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
     headline = next((report.lines[0] for report in found), "")
     for slug in slugs:
         if slug in task.when_wrong:
-            return Cause(id=slug, rationale=headline, help=task.when_wrong[slug])
+            told = task.when_wrong[slug]
+            return Cause(id=slug, rationale=headline, help=told, of_call=_is_of_call(found, slug))
     return Cause(id=slugs[0] if slugs else "", rationale=headline, help=task.otherwise or "")
 
 
@@ -39,6 +41,13 @@ def _reports(session: Session, task: Task, names: Mapping[str, str]) -> Iterator
         with suppress(NotUnderstood):  # what it names may not exist in this world
             yield consult(session, parsed(task.why, names).expression.node)
     yield consult(session)
+
+
+def _is_of_call(reports: Sequence[Report], slug: str) -> bool:
+    """Whether a cause is only that of refused calls."""
+    sorts = {each.subject.sort for report in reports for each in report.causes
+             if each.check.slug == slug}  # fmt: skip
+    return sorts == {Sort.CALL}
 
 
 def _slugs(report: Report) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdmalab.classroom.lab_file import NAMED
 from rdmalab.classroom.model import Goal
@@ -51,16 +51,47 @@ def judge(
     session: Session, goals: Sequence[Goal], start: Place, names: Mapping[str, str]
 ) -> list[Judged]:
     """Each goal in the world of the session. start: after the setup. names: of `%{NAME}`."""
-    watches = {
-        number: _watch(goal, names) for number, goal in enumerate(goals) if goal.kind != "now"
-    }
-    if watches:
-        _replay(session, start, list(watches.values()))
-    return [
-        _now(session, goal, names) if number not in watches
-        else _verdict(watches[number], start)
-        for number, goal in enumerate(goals)
-    ]  # fmt: skip
+    return Watches(session, start).judged(goals, names)
+
+
+class Watches:
+    """Goals over time of one branch, each asked once after each event, and judged at any moment.
+
+    start: after the setup. Events that were looked at before are not replayed: more time on the
+    same branch costs its own events only.
+    """
+
+    def __init__(self, session: Session, start: Place) -> None:
+        self.session = session
+        self.start = self.at = start
+        self.known: dict[str, _Watch] = {}
+
+    def further(self) -> "Watches":
+        """What was seen so far, to be carried on without a change of this one."""
+        made = Watches(self.session, self.start)
+        made.at = self.at
+        made.known = {text: replace(watch) for text, watch in self.known.items()}
+        return made
+
+    def judged(self, goals: Sequence[Goal], names: Mapping[str, str]) -> list[Judged]:
+        """Each goal in the world as it is. names: of `%{NAME}`; raises NotUnderstood."""
+        texts = self.look(goals, names)
+        return [
+            _now(self.session, goal, names) if text is None
+            else _verdict(self.known[text], self.start)
+            for goal, text in zip(goals, texts, strict=True)
+        ]  # fmt: skip
+
+    def look(self, goals: Sequence[Goal], names: Mapping[str, str]) -> list[str | None]:
+        """Follow these goals up to now; returns their texts, None of one of the present."""
+        found = [None if goal.kind == "now" else _watch(goal, names) for goal in goals]
+        new = {_text(watch): watch for watch in found if watch is not None}
+        new = {text: watch for text, watch in new.items() if text not in self.known}
+        _replay(self.session, self.start, self.at, list(new.values()))
+        self.known |= new
+        _replay(self.session, self.at, self.session.history.here, list(self.known.values()))
+        self.at = self.session.history.here
+        return [None if watch is None else _text(watch) for watch in found]
 
 
 def parsed(text: str, names: Mapping[str, str]) -> Expectation:
@@ -115,21 +146,23 @@ def _watch(goal: Goal, names: Mapping[str, str]) -> _Watch:
     return _Watch(goal, parsed(goal.question, names), limit)
 
 
-def _replay(session: Session, start: Place, watches: list[_Watch]) -> None:
-    """Go through the branch again, and ask after each event since the setup.
+def _replay(session: Session, start: Place, end: Place, watches: Sequence[_Watch]) -> None:
+    """Go through the branch again between two moments, and ask after each event.
 
     It ends where all is decided: most goals are reached early, and a branch may be long.
     """
     history = session.history
-    end = history.here
+    left = [watch for watch in watches if not watch.is_decided]
+    if not left or start.event >= end.event:
+        return
     with read_only_visit(history):
         history.seek(start)
-        while history.here.event < end.event and _next_event(history, end):
+        while left and history.here.event < end.event and _next_event(history, end):
             here = history.here
-            for watch in watches:
+            for watch in left:
                 _look(session, watch, here)
-            if all(watch.is_decided for watch in watches):
-                return
+            if any(watch.is_decided for watch in left):
+                left = [watch for watch in left if not watch.is_decided]
 
 
 def _next_event(history: History, end: Place) -> int:

@@ -1,6 +1,6 @@
 """The grade of a submission, as a document: what `rdmalab grade --json` prints for each student."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.classroom.work_log import WorkRecord
 from rdmalab.scenario.field_types import FORMAT
@@ -17,6 +17,8 @@ class Cause(BaseModel):
     """The headline of `why`, or the right answer's feedback."""
     help: str = ""
     """The feedback that the lab has for it."""
+    of_call: bool = Field(default=False, exclude=True)
+    """Whether it is that of a refused call, after which others may have succeeded."""
 
 
 class Result(BaseModel):

@@ -1,21 +1,21 @@
 """Judge a submission: play it, ask the goals of each task, and find the cause of what is wrong."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from rdmalab.classroom.answers import NOTED, Told, out_of_tries, verdict
 from rdmalab.classroom.feedback import feedback
-from rdmalab.classroom.goals import Judged, bound, judge
+from rdmalab.classroom.goals import Judged, Watches, bound
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
+from rdmalab.classroom.kept_worlds import KeptWorlds, Reopen
 from rdmalab.classroom.lab_file import LabFile, worlds
-from rdmalab.classroom.model import GRADER, Task
-from rdmalab.classroom.playing import BrokenLab, Played, Verdict, play, run_steps
+from rdmalab.classroom.model import GRADER, Goal, Task
+from rdmalab.classroom.playing import BrokenLab, Played, Verdict, run_steps, settled
 from rdmalab.classroom.work_log import hints_of, record
+from rdmalab.command import NotUnderstood
 from rdmalab.doctor.future import untouched
 from rdmalab.scenario.source import FileError
-
-Reopen = Callable[[Mapping[str, str]], LabFile]
-"""The same lab for the same student in another world of `vary`."""
 
 
 @dataclass(slots=True)
@@ -37,15 +37,21 @@ class Work:
         return list(dict.fromkeys([*self.hints, *hints_of(self.log or ())]))
 
 
-def grade(lab: LabFile, work: Work, reopen: Reopen, *, public: bool = False) -> Grade:
+def grade(
+    lab: LabFile, work: Work, reopen: Reopen, *, public: bool = False,
+    kept: KeptWorlds | None = None,
+) -> Grade:  # fmt: skip
     """The grade of a submission. public: only what students may see is judged.
 
+    kept: worlds in which earlier lines of the work have run; None: all lines are played now.
     What fails by a fault of the lab has the verdict `not-graded`, never a lower score.
     """
     document = lab.document
     report = Grade(lab=document.id, params=dict(lab.params), of=document.points)
     try:
-        _Judge(lab, work, reopen, public=public).fill(report)
+        with ExitStack() as undo:
+            judge = _Judge(lab, work, kept or KeptWorlds(lab, reopen), undo, public=public)
+            judge.fill(report)
     except (BrokenLab, FileError) as wrong:
         report.verdict, report.reason = Verdict.NOT_GRADED.value, str(wrong)
         report.results, report.score = [], 0
@@ -53,16 +59,19 @@ def grade(lab: LabFile, work: Work, reopen: Reopen, *, public: bool = False) -> 
 
 
 class _Judge:
-    """One submission. worlds: finished worlds by the values of `vary`."""
+    """One submission. settled: worlds that are settled until `undo` is left, with their goals."""
 
-    def __init__(self, lab: LabFile, work: Work, reopen: Reopen, *, public: bool) -> None:
+    def __init__(
+        self, lab: LabFile, work: Work, kept: KeptWorlds, undo: ExitStack, *, public: bool
+    ) -> None:
         self.lab = lab
         self.work = work
-        self.reopen = reopen
+        self.kept = kept
+        self.undo = undo
         self.public = public
-        self.played = play(lab, work.lines)
         self.taken: list[str] = []
-        self.worlds: dict[tuple[tuple[str, str], ...], Played] = {}
+        self.settled: dict[tuple[tuple[str, str], ...], tuple[Played, Watches]] = {}
+        self.played = self._world({})[0]
 
     def fill(self, report: Grade) -> None:
         """Judge all tasks."""
@@ -141,12 +150,12 @@ class _Judge:
         """
         result.passed = True
         for values in worlds(task):
-            played = self._played(values)
+            played, watches = self._world(values)
             if played.cut and task.steps_tried:  # they need a world that has settled
                 result.passed, result.reason = None, played.cut
                 return
             with untouched(played.session):
-                failed = [goal for goal in self._goals(played, index, task) if not goal.met]
+                failed = [g for g in self._goals(played, watches, index, task) if not g.met]
                 if not failed:
                     continue
                 result.passed = None if played.cut else False
@@ -157,22 +166,35 @@ class _Judge:
                 result.cause = feedback(played.session, task, names)
                 return
 
-    def _goals(self, played: Played, index: int, task: Task) -> list[Judged]:
+    def _goals(self, played: Played, watches: Watches, index: int, task: Task) -> list[Judged]:
         """The goals of a task after its steps `try`, which are undone by the caller."""
-        session = played.session
-        names = bound(session, task.bind, played.lab.world)
+        names = bound(played.session, task.bind, played.lab.world)
         failure = run_steps(played, played.lab.steps[index].tried)
         if failure:
             return [Judged("try", met=False, wrong=failure)]
-        return judge(session, task.goal or [], played.start, names)
+        return watches.further().judged(task.goal or [], names)
 
-    def _played(self, values: Mapping[str, str]) -> Played:
-        if values.items() <= self.lab.world.items():
-            return self.played
-        key = tuple(sorted(values.items()))
-        if key not in self.worlds:
-            self.worlds[key] = play(self.reopen(values), self.work.lines)
-        return self.worlds[key]
+    def _world(self, values: Mapping[str, str]) -> tuple[Played, Watches]:
+        """A settled world with the lines, and its goals over time up to there."""
+        key = self.kept.key(values)
+        if key not in self.settled:
+            kept = self.kept.after(self.work.lines, values)
+            goals, names = list(self._over_time(values)), kept.played.lab.world
+            with suppress(NotUnderstood):  # its task says so
+                kept.watches.look(goals, names)
+            self.undo.enter_context(settled(kept.played))
+            watches = kept.watches.further()
+            watches.look([], names)
+            self.settled[key] = kept.played, watches
+        return self.settled[key]
+
+    def _over_time(self, values: Mapping[str, str]) -> Iterator[Goal]:
+        """The goals over time of all tasks in a world, so that it is replayed once for all."""
+        for task in self.lab.document.tasks:
+            is_judged = not task.bind and not (task.hidden and self.public)
+            if is_judged and any(self.kept.key(each) == self.kept.key(values)
+                                 for each in worlds(task)):  # fmt: skip
+                yield from (goal for goal in task.goal or () if goal.kind != "now")
 
 
 def _in_words(task: Task, given: str) -> str:

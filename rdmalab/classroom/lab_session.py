@@ -8,8 +8,9 @@ from rdmalab.classroom import submission
 from rdmalab.classroom.answers import NOTED
 from rdmalab.classroom.feedback import cause_of
 from rdmalab.classroom.goals import judge, parsed, truth
-from rdmalab.classroom.grade_document import Grade
+from rdmalab.classroom.grade_document import Grade, Result
 from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.kept_worlds import KeptWorlds
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
 from rdmalab.classroom.model import GRADER, Hint, Task
 from rdmalab.classroom.playing import WAY_BACK, Played, begun, is_applied, typed
@@ -41,7 +42,6 @@ from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 
 _QUICK_S = 0.1
-_MANY = 5_000  # events, which take about half a second to replay with their goals
 _SPARE = 4  # times as long as a grade takes, before the next one
 ANYONE = "anonymous"
 """The student of a lab that was loaded without one."""
@@ -103,6 +103,7 @@ class LabSession:
         self.vocabulary = vocabulary
         self.lab = loads(text, path, vocabulary, student=self.student)
         self.played: Played = begun(self.lab)
+        self._worlds = KeptWorlds(self.lab, self._reopened, self.played)
         self.work = WorkLines(self.session)
         self._called: list[str] | None = None  # lines that stand for the calls of a program
         self.typed: list[str] = []
@@ -116,6 +117,7 @@ class LabSession:
         self.turned(self.session)
         self.latest = self.grade()
         self._shown_cause, self._in_error = "", self._errors()
+        self._was_open = self.open_task
         self._calls = len(self.session.journal)
 
     @classmethod
@@ -273,8 +275,10 @@ class LabSession:
     def new_cause(self) -> str:
         """The lab's sentence for what the newest line has shown; empty if it was shown before."""
         newest = self.work.newest
+        was_open, self._was_open = self._was_open, self.open_task
         if any(each.shows for each in newest):
-            before, self._shown_cause = self._shown_cause, self.cause()
+            told = self.cause() or (self._otherwise() if was_open is self._was_open else "")
+            before, self._shown_cause = self._shown_cause, told
             return self._shown_cause if self._shown_cause != before else ""
         if any(each.undoes for each in newest):
             self._shown_cause = ""
@@ -290,6 +294,12 @@ class LabSession:
         return [fmt.qp_name(session.names, qp.node, qp.number)
                 for hca in session.world.nodes.values() for qp in hca.qps.items.values()
                 if qp.state in (QPState.ERR, QPState.SQE)]  # fmt: skip
+
+    def is_made_good(self, result: Result) -> bool:
+        """Whether the cause of a task is a refused call, and the newest command has succeeded."""
+        newest = self.work.commands[-1:]
+        is_of_call = result.cause is not None and result.cause.of_call
+        return is_of_call and not any(each.refused for each in newest)
 
     def cause(self) -> str:
         """The lab's sentence for the cause that `why` names in this world: `up: sq_psn of A …`.
@@ -307,6 +317,23 @@ class LabSession:
             return ""
         named = "" if self.lab.document.guided else f"{found[0].id}: "
         return f"{named}{found[0].when_wrong[found[1]]}"
+
+    def _otherwise(self) -> str:
+        """What the open task says if no cause fits: `hello: The bytes have to arrive …`.
+
+        After a line in which time ran to its end, and by a grade that has this line; empty before,
+        or if the doctor is shut.
+        """
+        ran = any(each.shows and not each.undoes and each.end.event > each.start.event
+                  for each in self.work.newest)  # fmt: skip
+        is_over = self.session.world.agenda.next_ns() is None and self._graded == self.lines
+        task = self.open_task
+        if task is None or not (ran and is_over) or "why" in self._rulebook().shut:
+            return ""
+        result = next(each for each in self.latest.results if each.id == task.id)
+        is_fit = result.cause is not None and result.cause.id in task.when_wrong
+        is_said = task.goal and task.otherwise and result.wrong and not is_fit
+        return f"{task.id}: {task.otherwise}" if is_said else ""
 
     def _varies(self, task: Task) -> bool:
         """Whether a task is judged in another world than the one that is open, too."""
@@ -388,29 +415,32 @@ class LabSession:
         is_told = given.isdecimal() and task.judged != GRADER
         self.log.add(" ".join([ANSWER, name, *([given] if is_told else [])]))
 
-    def grade(self) -> Grade:
-        """The grade of the work now, without hidden tasks; the lines are replayed."""
+    def _reopened(self, world: Mapping[str, str]) -> LabFile:
+        path, params = self.lab.source.path, self.lab.params
+        return loads(self.text, path, self.vocabulary, params=params, world=world)
 
-        def reopen(world: Mapping[str, str]) -> LabFile:
-            path, params = self.lab.source.path, self.lab.params
-            return loads(self.text, path, self.vocabulary, params=params, world=world)
+    def grade(self, *, replayed: bool = False) -> Grade:
+        """The grade of the work now, without hidden tasks, in the world as it stands.
 
+        replayed: the lines run again from the setup, as at the grader's.
+        """
         work = Work(self.lines, self.answers, self.hints, self.log.entries)
-        begun_s = time.monotonic()
-        self.latest = grade(self.lab, work, reopen, public=True)
-        self.latest.student = self.student
+        begun_s = time.process_time()  # of this process: a busy machine does not make it slow
+        # Before the end of the setup the world is not that of the lines, which begin there.
+        is_own = self._called is None and self.session.history.here >= self.played.start
+        kept = self._worlds if is_own and not replayed else None
+        self.latest = grade(self.lab, work, self._reopened, public=True, kept=kept)
+        self.latest.student, self._graded = self.student, self.lines
         self._graded_s = time.monotonic()
-        self._cost_s = self._graded_s - begun_s
+        self._cost_s = time.process_time() - begun_s
         return self.latest
 
     def refresh(self, *, at_once: bool) -> None:
         """Grade the newest line, unless that would be slow: then the next `task` does it.
 
-        A step a key press must stay quick in a world that takes long to replay. at_once: a goal
+        A step a key press must stay quick in a world that takes long to settle. at_once: a goal
         has turned, or a queue pair has failed, which is seldom.
         """
-        if self.session.world.event - self.played.start.event > _MANY:
-            return
         waited_s = time.monotonic() - self._graded_s
         is_quick = at_once or self._cost_s < _QUICK_S or waited_s > _SPARE * self._cost_s
         if self.work.newest and is_quick:

@@ -1,12 +1,14 @@
 """Play a submission: the setup of the lab, the typed lines, and the time that follows them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.rules import APPLY, NO_LINE, START, Rulebook
 from rdmalab.command import NotAllowed
+from rdmalab.doctor.future import untouched
 from rdmalab.lab import open_session
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.runner import Runner
@@ -81,28 +83,47 @@ def _bounds(lab: LabFile, start: Place) -> RunBounds:
 
 
 def play(lab: LabFile, lines: Sequence[str]) -> Played:
-    """The world after the setup, these lines, and what settles it; raises BrokenLab.
-
-    A limit ends the lines. The world settles then, too, unless all its events are used up.
-    """
+    """The world after the setup, these lines, and what settles it; raises BrokenLab."""
     played = begun(lab)
-    rules = Rulebook(lab.document.rules, played.session, played.start)
-    limit = lab.document.rules.limits
-    for number, line in enumerate(lines, 1):
+    run_lines(played, lines)
+    _settle(played)
+    return played
+
+
+def run_lines(played: Played, lines: Sequence[str], after: int = 0) -> None:
+    """Run lines of a submission up to a limit. after: so many lines have run before."""
+    rules = Rulebook(played.lab.document.rules, played.session, played.start)
+    limit = played.lab.document.rules.limits
+    for number, line in enumerate(lines, after + 1):
         if number > limit.lines:
             played.cut = f"more than {limit.lines:,} lines"
-            break
+        if played.cut:
+            return
         for foul in typed(played, rules, line):
             played.fouls.append(Foul(number, line, foul))
-        if played.cut:
-            break
-    session = played.session
+
+
+def _settle(played: Played) -> None:
+    """Let time go on as the lab has it, unless all events are used up."""
+    session, limit = played.session, played.lab.document.rules.limits
     session.bounds, session.max_events = None, max(1, limit.events)
     if session.history.here.event - played.start.event < limit.events or not played.cut:
-        for reply in replies(session, lab.document.rules.settle):
+        for reply in replies(session, played.lab.document.rules.settle):
             if reply.travel is not None:
                 reply.travel.finish()
-    return played
+
+
+@contextmanager
+def settled(played: Played) -> Iterator[None]:
+    """A context in which the world is settled; afterwards it is as it was."""
+    session = played.session
+    limits = session.bounds, session.max_events
+    try:
+        with untouched(session):
+            _settle(played)
+            yield
+    finally:
+        session.bounds, session.max_events = limits
 
 
 def typed(

@@ -60,19 +60,24 @@ class Rulebook:
         shut |= {APPLY} if rules.apply == SHUT else set()
         self.shut = (shut | set(rules.forbid)) - set(_ALWAYS)
 
-    def parts(self, line: str) -> Iterator[Part]:
-        """The commands of a line, each judged; what changes nothing is left out."""
+    def parts(self, line: str, *, ahead: bool = False) -> Iterator[Part]:
+        """The commands of a line, each judged; what changes nothing is left out.
+
+        ahead: before any of them has run. Else each has run when the next one is asked for.
+        """
         session = self.session
         try:
             found = parse(line, session.vocabulary, session.default_node, aliases=session.aliases)
         except NotUnderstood as wrong:
             yield Part(line, f"{NO_LINE}: {wrong.message}")
             return
+        moved = False
         for invocation in found:
-            if foul := self.foul(invocation):
+            if foul := self.foul(invocation, moved=moved):
                 yield Part(invocation.line, foul)
             elif self.counts(invocation):
                 yield Part(invocation.line, moves=self.moves(invocation))
+            moved = moved or (ahead and self.moves(invocation))
 
     def counts(self, invocation: Invocation) -> bool:
         """Whether a command is a part of the work: one that only looks is none."""
@@ -86,17 +91,18 @@ class Rulebook:
 
     def refusal(self, line: str) -> str:
         """Why a line is not allowed; empty if it is, or if it is not understood."""
-        fouls = (part.foul for part in self.parts(line))
+        fouls = (part.foul for part in self.parts(line, ahead=True))
         return next((foul for foul in fouls if foul and not foul.startswith(NO_LINE)), "")
 
-    def foul(self, invocation: Invocation) -> str:
-        """Why this command is not allowed here; empty if it is."""
+    def foul(self, invocation: Invocation, *, moved: bool = False) -> str:
+        """Why this command is not allowed here; empty if it is. moved: it will run elsewhere."""
         name = invocation.name
         if name in self.shut:
             return f"{name} is not allowed in this lab{_ADVICE.get(name, '')}"
         if self.moves(invocation) and self.rules.past == "never":
             return f"{name}: the past of this lab cannot be changed"
-        if self._changes(invocation) and self.session.history.here.event < self.start.event:
+        is_before = not moved and self.session.history.here.event < self.start.event
+        if is_before and self._changes(invocation):
             return f"{name}: the setup of this lab cannot be changed; goto @{START} is its end"
         locked = next((each for each in self._changed(invocation) if self._locks(each)), "")
         if locked:

@@ -5,7 +5,7 @@ branch was left is handed in up to that moment.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
@@ -39,6 +39,7 @@ class Typed(NamedTuple):
     end: Place
     undoes: bool
     shows: bool
+    refused: bool
 
 
 class WorkLines:
@@ -63,10 +64,10 @@ class WorkLines:
                 moves = rules.moves(said)
                 undoes = moves or (reply.travel is not None and reply.travel.replays)
                 here, branch = self.session.history.here, self.session.history.branch.name
-                shows = reply.refusal is not None or (reply.travel is not None and not moves)
-                self.commands.append(
-                    Typed(self._line, text, said.name, branch, self._at, here, undoes, shows)
-                )
+                refused = reply.refusal is not None
+                shows = refused or (reply.travel is not None and not moves)
+                place = self._line, text, said.name, branch, self._at, here
+                self.commands.append(Typed(*place, undoes, shows, refused))
             self._follows = self._follows and bool(text)
         self._at = self.session.history.here
 
@@ -131,6 +132,17 @@ class WorkLines:
         events, wait_ns = limit.event - start.event, limit.at_ns - event_ns
         wait = f"run {spelled(wait_ns, Unit.NS)}" if wait_ns > 0 else ""
         return "; ".join(filter(None, (f"step {events}" if events else "", wait)))
+
+
+def added(before: Sequence[str], now: Sequence[str]) -> list[str] | None:
+    """The lines that lead on from the end of some to the end of others; None if none do."""
+    if list(now[: len(before)]) == list(before):
+        return list(now[len(before) :])
+    *same, last = before
+    rest = added(same, now)
+    old, new = _STEPS.fullmatch(last), _STEPS.fullmatch(rest[0] if rest else "")
+    more = int(new[1] or 1) - int(old[1] or 1) if old and new else 0
+    return [f"step {more}", *rest[1:]] if rest and more > 0 else None
 
 
 def _as_it_ended(reply: Reply, said: Invocation, start: Place, session: Session) -> str:

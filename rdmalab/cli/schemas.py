@@ -169,7 +169,7 @@ class ReplyModel(_Model):
     value: Annotated[object, _VALUE]
     """What the command returned. Of `show`: rows, `row` names the class of each."""
     said: list[str]
-    """The output of load, next, open, continue and new."""
+    """The output of load, next, open, continue and new, and what an open lab says to the line."""
     errno: str | None
     """EINVAL, …; null if the verb succeeded."""
     error: Fault | None

@@ -215,7 +215,10 @@ def _tried_now(
     session: Session, log: Log, look: Look, found: Sequence[Subject], case: Case
 ) -> TriedFix | None:
     """The fix made from the world of now; else the one made then, if only that helps now."""
-    now = report_of(session, followed(session, found, log, asked=True))
+    stories = followed(session, found, log, asked=True)
+    if not any(stories):  # what was asked about is gone, and its program says nothing now
+        return cured(session, look.report, case)
+    now = report_of(session, stories)
     slugs = {cause.check.slug for cause in look.report.chain}
     now.causes = [cause for cause in now.causes if cause.check.slug in slugs]
     tried = cured(session, now, case) if now.causes else None

@@ -400,7 +400,8 @@ def read_only_visit(history: History) -> Iterator[None]:
     finally:
         moments.restore(now)
         trace.tail, trace.first, trace.cause, cuts = kept
-        del trace.cuts[cuts:]
+        # Not removed: a total that has read them counts those to come from there.
+        trace.cuts[cuts:] = [trace.latest + 1] * len(trace.cuts[cuts:])
         moments.base = base
         history.branch, history.live, history.jumps = branch, live, jumps
 

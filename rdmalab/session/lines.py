@@ -66,6 +66,10 @@ def replies(
         return
     for invocation in invocations:
         current = now() if now is not None else session
+        # Asked at each command: one before it on this line may have gone to another moment.
+        if not file and (refusal := current.refusal(invocation.line)):
+            yield Reply(invocation.line, error=NotAllowed(refusal, line=invocation.line))
+            return
         reply = _perform(current, invocation)
         yield reply
         if isinstance(reply.value, Script):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rdmalab.classroom.model import Task
     from rdmalab.shell.evaluation import Evaluation
 
+CarryOut = Callable[[str], Awaitable[None]]
 LabHandler = Callable[["Evaluation", Any], Awaitable[None]]
 TOUR = "tour"
 """The short name of the lab of the tour."""
@@ -177,7 +178,7 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
 
     if (lab := _opened(evaluation)) is None:
         return
-    evaluation.tell(list(task_lines(lab, lab.grade())))
+    evaluation.tell(list(task_lines(lab, lab.grade(replayed=True))))
     work = lab.submission()
     if not request.file:
         word = submission.word_of(work)
@@ -237,8 +238,13 @@ LAB_HANDLERS: dict[type, LabHandler] = {
 """What each request of the words of a lab does."""
 
 
-async def in_lab(evaluation: "Evaluation", line: str) -> None:
-    """Evaluate a line as far as the rules of an open lab allow it; keep it for the submission."""
+async def in_lab(
+    evaluation: "Evaluation", line: str, carry_out: CarryOut | None = None
+) -> None:  # fmt: skip
+    """Evaluate a line as far as the rules of an open lab allow it; keep it for the submission.
+
+    carry_out: runs the line, and calls `follow`; None: that of the evaluation.
+    """
     line = short_answer(evaluation, line)
     lab, session = evaluation.exercise, evaluation.lab.session
     if lab is not None and session is lab.session:
@@ -246,7 +252,7 @@ async def in_lab(evaluation: "Evaluation", line: str) -> None:
             evaluation.report_error(foul)
             return
         evaluation.follow = lab.follow
-    await evaluation.carry_out(line)
+    await (carry_out or evaluation.carry_out)(line)
     if lab is not None and evaluation.exercise is lab:
         before = lab.latest
         lab.keep(session, line)

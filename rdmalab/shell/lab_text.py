@@ -50,13 +50,15 @@ def share(lab: "LabSession") -> str:
 def signs(lab: "LabSession") -> list[tuple[str, str]]:
     """The sign of each task and its name.
 
-    `✓` done, `✗` answered wrong, or with a failure for which the lab has words, `●` the open one,
-    `·` not yet, `?` hidden, or answered and judged by the instructor.
+    `✓` done, `✗` answered wrong, or with a failure for which the lab has words (of a refused call
+    until a command succeeds), `●` the open one, `·` not yet, `?` hidden, or answered and judged by
+    the instructor.
     """
     found = []
     for task, result in zip(lab.lab.document.tasks, lab.latest.results, strict=False):
         has_cause = result.cause is not None and result.cause.id in task.when_wrong
-        is_wrong = result.passed is False and (task.id in lab.answers or has_cause)
+        has_failed = has_cause and not lab.is_made_good(result)
+        is_wrong = result.passed is False and (task.id in lab.answers or has_failed)
         is_noted = result.passed is None and task.is_asked and task.id in lab.answers
         sign = (
             "?" if result.hidden or is_noted else "✓" if result.passed else "✗" if is_wrong else "·"
@@ -182,7 +184,8 @@ def _missing(lab: "LabSession", task: "Task", result: "Result") -> Iterator[Line
     """The goals that are not met, and when something was done what the lab says about the cause."""
     if not task.is_asked:
         yield from (plain(f"  not yet: {wrong}", DIM) for wrong in result.wrong)
-        yield from _told(result) if lab.work.commands else ()
+        is_shown = bool(lab.work.commands) and not lab.is_made_good(result)
+        yield from _told(result) if is_shown else ()
 
 
 def _told(result: "Result") -> Iterator[Line]:

@@ -24,6 +24,7 @@ from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.error_text import place_of
 from rdmalab.shell.evaluation import Evaluation, LineEnd
 from rdmalab.shell.interrupt import interrupts
+from rdmalab.shell.lab_requests import in_lab
 from rdmalab.shell.output_format import OutputFormat
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import Line, harmless_line, text_of
@@ -267,8 +268,29 @@ def play_json(lab: Lab, said: Iterator[ScriptLine], *, keep_going: bool = False)
 
 
 async def reports_of(evaluation: Evaluation, line: str, number: int) -> list[LineReport]:
-    """Run a line; returns its replies, each after its request to the face was carried out."""
-    return [await _report(evaluation, reply, number) async for reply in evaluation.replies(line)]
+    """Run a line; returns its replies, each after its request to the face was carried out.
+
+    The last of them has what an open lab says to the line, also if its rules do not allow it.
+    """
+    reports: list[LineReport] = []
+    by_lab: list[str] = []
+
+    def emit(row: Line) -> None:
+        by_lab.append(text_of(row))
+
+    async def carry_out(text: str) -> None:
+        async for reply in evaluation.replies(text):
+            reports.append(await _report(evaluation, reply, number))
+            evaluation.emit = emit
+            if evaluation.follow is not None:
+                evaluation.follow(reports[-1].reply)
+
+    evaluation.emit = emit
+    await in_lab(evaluation, line, carry_out)
+    if not reports:
+        reports.append(await _report(evaluation, Reply(line), number))
+    reports[-1].lines += by_lab
+    return reports
 
 
 async def _report(evaluation: Evaluation, reply: Reply, number: int) -> LineReport:

@@ -38,13 +38,15 @@ _QUEUED = frozenset({Kind.CQE_ADDED, Kind.CQE_POLLED})
 _CHANGES = _PASSING | _TAKEN | _POSTED | {Kind.MEMORY_WRITTEN}
 _SENDS = _PASSING | _QUEUED | {Kind.MEMORY_WRITTEN, Kind.RECV_TAKEN, Kind.RECV_POSTED}
 _RECEIVES = _PASSING | _QUEUED | {Kind.MEMORY_WRITTEN, Kind.SEND_POSTED}
+_SET = ("state", "name", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "path_mtu")
 
 # By noun and field, "" for all fields of the noun: the records that leave the value as it is.
 UNMOVED: dict[tuple[Noun, str], frozenset[Kind]] = {
     (Noun.CQ, ""): _CHANGES,
-    (Noun.QP, "state"): _CHANGES | _QUEUED,
-    **{(Noun.QP, f"sq.{field}"): _SENDS for field in ("used", "free", "max_used")},
-    **{(Noun.QP, f"rq.{field}"): _RECEIVES for field in ("used", "free", "max_used")},
+    **{(Noun.QP, field): _CHANGES | _QUEUED for field in _SET},
+    **{(Noun.QP, f"sq.{field}"): _SENDS for field in ("used", "free", "max_used", "posted")},
+    **{(Noun.QP, f"rq.{field}"): _RECEIVES for field in ("used", "free", "max_used", "posted")},
+    (Noun.SRQ, "count"): _PASSING | _QUEUED | {Kind.MEMORY_WRITTEN, Kind.SEND_POSTED},
     (Noun.MR, "[]"): _PASSING | _TAKEN | _POSTED | _QUEUED,
 }
 

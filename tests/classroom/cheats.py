@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, product
 from pathlib import Path
 
 import yaml
@@ -17,9 +18,11 @@ import yaml
 from rdmalab.classroom import submission
 from rdmalab.classroom.answers import verdict
 from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.judging import Work
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.owner import given
+from rdmalab.classroom.playing import begun
 from rdmalab.classroom.public import digest, published
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.classroom.trust import Ways, applied, everything_right, guessed, written
@@ -28,7 +31,8 @@ from tests.classroom.labs import FOLDER, logged
 
 STUDENTS = [str(number) for number in range(1, 9)]
 INSTALLED = FOLDER.parents[1] / "scenarios/labs"
-_SUFFIX = ".lab.yaml"
+_SUFFIX, _CLASS = ".lab.yaml", 12
+_NAMED, _MOST = re.compile(r"\$\{(\w+)\}"), 60  # a parameter in a line; repetitions of a line
 BEFORE: Mapping[str, Mapping[str, int]] = {
     "apply": {"sq-full": 100, "drain": 100, "no-completion": 100, "rnr-budget": 86, "by-hand": 56,
               "retry-budget": 40},
@@ -227,6 +231,75 @@ def _nothing(cheat: Cheat) -> float:
     return cheat.ways.alone(["run 1us", "run 1s"])
 
 
+# --------------------------------------------------------------------------- five more
+def _every_value(cheat: Cheat) -> float:
+    """One file for a class: a solution with its lines for each value; the mean of the class."""
+    document = yaml.safe_load(cheat.text)
+    drawn = {name: list(map(str, _values(each))) for name, each in document["params"].items()}
+    lines = list[str]()
+    written = document["solutions"]["accept"][0]["lines"]
+    for raw, own in zip(written, cheat.solved, strict=True):
+        line = raw if isinstance(raw, str) else own
+        names = list(dict.fromkeys(_NAMED.findall(line)))
+        every = islice(product(*(drawn[name] for name in names)), _MOST)
+        made = [_with(line, names, values) for values in every]
+        again = made if "program" not in line else made[:1]
+        polls = "; run 20us; poll_cq A.cq0 num_entries=16" if again[1:] else ""
+        lines.append("; ".join(f"{each}{polls}" for each in again))
+    labs = [loads(cheat.text, cheat.name, VOCABULARY, student=f"c{n}") for n in range(_CLASS)]
+    return sum(cheat.ways.share(lab, Work(lines)) for lab in labs) / _CLASS
+
+
+def _with(line: str, names: Sequence[str], values: Sequence[str]) -> str:
+    given = dict(zip(names, values, strict=True))
+    return _NAMED.sub(lambda match: given[match[1]], line)
+
+
+def _values(drawn: Mapping[str, object]) -> Sequence[object]:
+    """The values of which one is drawn for a student."""
+    first, last = drawn.get("from"), drawn.get("to")
+    if isinstance(first, int) and isinstance(last, int):
+        return range(first, last + 1)
+    chosen = drawn["choose"]
+    assert isinstance(chosen, list)
+    return chosen
+
+
+def _odd_answers(cheat: Cheat) -> float:
+    """Several choices in one answer, and numbers in other scripts: none is taken for the right."""
+    asked = [task.id for task in cheat.lab.document.tasks if task.is_asked]
+    odd = ("1 2 3 4", "1,2,3", "1|2|3", "a b c", "true", "*", ".", "\u0661", "\u00b2", "1.0 or 2.0")
+    return max(cheat.graded(cheat.work([], answers=dict.fromkeys(asked, each))) for each in odd)
+
+
+def _to_itself(cheat: Cheat) -> float:
+    """Two queue pairs of one node send to each other what A is to send to B."""
+    found = list[float]()
+    for n in "AB":
+        new = f"pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0 max_send_wr=8 max_recv_wr=8"
+        made = [f"create_qp {n}.qp{number} {new}" for number in (95, 96)]
+        swapped = [line.replace("A.qp0", f"{n}.qp95").replace("B.qp0", f"{n}.qp96")
+                   for line in cheat.solved]  # fmt: skip
+        found.append(cheat.ways.alone([*made, f"connect {n}.qp95 {n}.qp96", *swapped, "run 1ms"]))
+    return max(found)
+
+
+def _remade(cheat: Cheat) -> float:
+    """What the setup has made is destroyed, and made again with the same names, ready for use."""
+    verbs = {"destroy_qp": "qp", "destroy_cq": "cq", "dereg_mr": "mr", "dealloc_pd": "pd"}
+    torn = [f"{verb} {n}.{noun}0" for n in "AB" for verb, noun in verbs.items()]
+    return cheat.ways.alone([*torn, "use rc_pair", "use rc_pair cqe=64", "run 1ms"])
+
+
+def _stopped(cheat: Cheat) -> float:
+    """The threads of the setup are stopped or replaced, so that nothing happens beside the work."""
+    session = begun(cheat.lab).session
+    threads = [name for name in session.names.all() if name.partition(".")[2] in ("other", "cable")
+               or name.endswith((".tx", ".rx"))]  # fmt: skip
+    ends = [f"stop {name}; program {name} lines={{ sleep 1ns }}" for name in threads]
+    return cheat.ways.alone([*ends, "run 1ms", "poll_cq A.cq0 num_entries=16"])
+
+
 Way = Callable[[Cheat], float]
 SEEN: dict[str, Way] = {
     "apply": _apply, "host writes": _host_writes,
@@ -242,10 +315,13 @@ MORE: dict[str, Way] = {
     "reopened": _reopened, "seals": _seals, "swapped": _swapped, "pulled": _pulled,
     "endless": _endless, "before setup": _before_the_setup, "in programs": _inside_programs,
     "injected": _injected, "claims": _claims, "nothing": _nothing,
+    "every value": _every_value, "odd answers": _odd_answers, "to itself": _to_itself,
+    "remade": _remade, "stopped": _stopped,
 }  # fmt: skip
-"""Ten more."""
+"""Fifteen more."""
 WAYS = {**SEEN, **MORE}
 _LUCK = 0.03  # of a copy: a share of the class has drawn the same values
+_COPIES = ("a friend's file", "every value")
 
 
 def before(way: str, name: str) -> int:
@@ -264,7 +340,7 @@ def too_much(shares: Mapping[str, float], guess: float) -> list[str]:
     """The ways that get more than a guess."""
     return [
         f"{way} gets {share:.0%}, a guess {guess:.0%}" for way, share in shares.items()
-        if share > guess + (_LUCK if way == "a friend's file" else 1e-9)
+        if share > guess + (_LUCK if way in _COPIES else 1e-9)
     ]  # fmt: skip
 
 

@@ -22,6 +22,14 @@ _STARVED = ("use rc_pair rnr_retry=1", _SEND, "run", "poll_cq A.cq0")
 
 
 # --------------------------------------------------------------------------- judged by then
+@pytest.mark.parametrize("program", ["sleep 100ms", "sleep 10us; alloc_pd B.pd7"])
+def test_a_receive_that_a_reset_discarded_beside_a_thread(program: str) -> None:
+    """The queue pair has nothing now, and the thread has nothing to do with it."""
+    recv, thread = "post_recv B.qp0 sg=B.mr0[0:64]", f"program B.p lines={{{program}}}"
+    lab = played("use rc_pair", recv, thread, "reset B.qp0", "run 1ms")
+    assert answer(lab, "why").lines[0].startswith("LOST  B.qp0.recv_wr[0]: a RESET discarded it")
+
+
 @pytest.mark.parametrize("line", ["destroy_qp A.qp0", "modify_qp A.qp0 state=RESET"])
 def test_a_teardown_does_not_hide_the_cause(line: str) -> None:
     lab = played(*_STARVED, line)

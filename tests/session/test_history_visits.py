@@ -6,7 +6,7 @@ from rdmalab import Lab
 from rdmalab.session import history
 from rdmalab.session.branch import Place
 from rdmalab.session.history import read_only_visit, undone_afterwards
-from tests.labs import everything, well
+from tests.labs import RECV, SEND, everything, lab_of, well
 from tests.session.test_history import moment, visited
 
 
@@ -56,6 +56,26 @@ def test_what_was_only_tried_has_not_happened() -> None:
         assert lab.session.names.find("A.mr7") is None
     past.seek(past.end)
     assert everything(lab)
+
+
+def test_a_total_that_was_read_in_a_trial_within_a_trial_is_read_again() -> None:
+    lab = lab_of(RECV, SEND)
+    past, question = lab.session.history, "B.cq0.total(status=SUCCESS)"
+    assert lab.look(question) == 0
+    with undone_afterwards(past):
+        well(lab, "run")
+        for _ in range(3):
+            with undone_afterwards(past):
+                well(lab, RECV)
+                assert lab.look(question) == 1
+        assert lab.look(question) == 1
+    assert lab.look(question) == 0
+    well(lab, "step")
+    with read_only_visit(past):
+        past.seek(Place(past.here.event - 1, 0))
+        assert lab.look(question) == 0
+    well(lab, "run")
+    assert lab.look(question) == 1
 
 
 def test_who_left_the_line_for_the_port_without_a_packet_may_get_in_line_again() -> None:

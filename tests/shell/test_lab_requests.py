@@ -115,6 +115,18 @@ def test_the_rules_hold_at_the_prompt(talk: Talk) -> None:
     assert talk.lab.session.world.event == before
 
 
+def test_a_line_that_goes_before_the_setup_changes_nothing_there(talk: Talk) -> None:
+    """Its second command is judged at the moment at which it would run."""
+    said = typed(talk, "goto 1; alloc_pd A.pd9")
+    assert "alloc_pd: the setup of this lab cannot be changed; goto @start is its end" in said
+    assert talk.lab.session.names.find("A.pd9") is None
+    assert talk.lab.session.world.event == 1
+    assert "A.pd9 created" in typed(talk, "goto @start; alloc_pd A.pd9")
+    lab = talk.conversation.exercise
+    assert lab is not None
+    assert lab.lines == ["alloc_pd A.pd9"]
+
+
 def test_apply_is_shut_and_a_price_is_told_before_it_is_paid(talk: Talk) -> None:
     assert "apply is not allowed in this lab: type the lines" in typed(talk, "apply")
     Path("y.lab.yaml").write_text(TEMPLATE.replace("rules:", "rules:\n  doctor: 1\n  apply: 2"))

@@ -106,6 +106,48 @@ def test_the_words_of_the_lab_stand_after_the_line_that_shows_the_cause(talk: Ta
     assert "→ B is not in RTR" in typed(talk, "submit")
 
 
+RTR = (
+    "modify_qp {}.qp0 state=RTR path_mtu=1024 dest_qp_num={}.qp0 rq_psn={} max_dest_rd_atomic=1 "
+    "min_rnr_timer=12 ah={}"
+)
+RTS = "modify_qp {}.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn={} max_rd_atomic=1"
+
+
+def test_without_a_cause_the_words_for_all_else_stand_after_the_line_that_shows_it(
+    talk: Talk,
+) -> None:
+    """A run is over, nothing fails, and the message is not the one that is wanted."""
+    lab = talk.conversation.exercise
+    assert lab is not None
+    psn, words = lab.lab.params["psn"], "→ hello: The bytes have to arrive at B.mr0[0] with a rec"
+    talk.ask("answer 2", A_UP[0], A_UP[0].replace("A.", "B."), RTR.format("A", "B", 0, "B"))
+    talk.ask(RTR.format("B", "A", psn, "A"), RTS.format("A", psn), RTS.format("B", 0))
+    assert "→" not in typed(talk, "post_recv B.qp0 sg=B.mr0[64:128]")
+    assert "→" not in typed(talk, SEND, "step")
+    said = typed(talk, "run")
+    assert "met  up: A.cq0.total(status=SUCCESS) >= 1" in said
+    assert said.count(words) == 1
+    assert words not in typed(talk, "run 1us", "show B.qp0")  # once
+    assert "hello" not in typed(talk, "back 2", "step", "step")  # what is seen again
+
+
+def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Talk) -> None:
+    talk.ask("answer 2")
+    assert "A move was refused" in typed(talk, "modify_qp A.qp0 state=RTS")
+    assert marks(talk) == "✓attributes ✗up ·hello ?back"
+    talk.ask(A_UP[0])
+    assert marks(talk) == "✓attributes ●up ·hello ?back"
+    assert "A move was refused" not in typed(talk, "task")
+    talk.ask("modify_qp A.qp0 state=RTS")
+    assert marks(talk) == "✓attributes ✗up ·hello ?back"
+
+
+def test_the_tour_says_how_an_answer_in_words_is_typed() -> None:
+    talk = Talk("load tour", width=200)
+    assert "type: answer TEXT" in typed(talk, "task cause")
+    assert "write the answer after the name of the task" in typed(talk, "answer cause")
+
+
 def test_a_shut_doctor_says_nothing_about_causes(tmp_path: Path) -> None:
     path = plain_lab(tmp_path, "by-hand", ("rules:\n", "rules:\n  doctor: shut\n"))
     talk = Talk(f"load {path} student=anna", width=200)

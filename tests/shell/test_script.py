@@ -6,11 +6,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.owner import given
 from rdmalab.cli.schemas import schema_of
 from rdmalab.lab import Lab
 from rdmalab.shell import face_requests
 from rdmalab.shell.script import ScriptLine, play, play_json, said_lines, speaks_unicode
 from rdmalab.workbench.files import Next
+from tests.classroom.labs import RECV, TEMPLATE, loaded
 
 
 def test_lines_know_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +76,25 @@ def test_json_of_a_word_that_leaves_the_world(capsys: pytest.CaptureFixture[str]
     assert code == 0
     assert opened["said"] == ["15 steps; it is 0.000 us, event 13"]
     assert lab.look("A.qp0.state == RTS")
+
+
+def test_the_rules_of_a_lab_hold_and_its_lines_are_handed_in_as_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "x.lab.yaml").write_text(TEMPLATE)
+    load = f"load {tmp_path}/x.lab.yaml student=s1"
+    code, lab, (_, reply) = told_json(capsys, load, "post_recv B.qp0; fault clear")
+    assert code == 2
+    assert reply["error"]["message"] == "fault is not allowed in this lab"
+    assert (reply["error"]["kind"], reply["said"]) == ("not understood", [])
+    assert lab.look("B.qp0.rq.used == 0")
+    size = loaded(TEMPLATE, "s1").params["size"]
+    lines = f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size}]; run 1ms"
+    work = tmp_path / "work.yaml"
+    code, _, replies = told_json(capsys, load, "b", lines, f"submit {work}")
+    assert code == 0
+    assert any(line.startswith("met  deliver: ") for reply in replies for line in reply["said"])
+    assert grade_of(Item(TEMPLATE, "x", work.read_text(), "w", given("s1"))).score == 5
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_a_program_goes_on_where_it_would_if_asked_after_every_event(
         ("A.cq0.count > 9", 3), ("A.qp0.sq.free > 999", 4), ("A.qp0.state == ERR", 2),
         ("wire.count(syndrome=RNR_NAK) > 9", 5), ("log.any(errno=ENOMEM)", 1),
         ("A.cq0.total(status=SUCCESS) > 9", 3), ("A.qp7.state == RTS or A.cq0.count > 9", 3),
+        ("A.qp0.rnr_retry < 7", 2), ("A.qp0.sq.posted > 9", 3), ("wire.any(qp!=A.qp0.name)", 5),
     ],
 )  # fmt: skip
 def test_it_is_asked_only_after_events_that_concern_it(question: str, most: int) -> None:

@@ -1,0 +1,79 @@
+"""The grade in the world as it stands is that of the lines played again."""
+
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+
+from rdmalab.classroom.exercise import Exercise, RuleBroken
+from rdmalab.classroom.kept_worlds import KeptWorlds
+from rdmalab.classroom.lab_file import LabFile
+from rdmalab.classroom.trust import everything_right
+from tests.classroom.labs import FOLDER, RECV, SEND, loaded, text_of
+from tests.each import a_tenth, each
+
+LABS = sorted(path.name.removesuffix(".lab.yaml") for path in FOLDER.glob("*.lab.yaml"))
+DETOURS = ("step 3", "back 2", "run 3us", "goto 99999", "back 1", "run 1us")
+
+
+def graded_twice(lab: Exercise) -> None:
+    live = lab.grade().model_dump(exclude={"moves"})
+    assert live == lab.work.grade(replayed=True).model_dump(exclude={"moves"})
+
+
+@each("name", a_tenth(LABS))
+def test_the_grade_is_that_of_the_lines_played_again(name: str) -> None:
+    """Of solutions that pass and that fail, with detours in time after some lines."""
+    path, chance = str(FOLDER / f"{name}.lab.yaml"), random.Random(name)
+    solutions = Exercise(path, student="s1").work.lab.document.solutions
+    assert solutions is not None
+    for solution in (*solutions.accept, *solutions.reject):
+        lab = Exercise(path, student="s1")
+        for task, answer in everything_right(lab.work.lab).items():
+            lab.answer(task, answer)
+        lab.grade()
+        for line in solution.lines:
+            detours = chance.choices(DETOURS, k=chance.choice([0, 0, 1, 3]))
+            for each_line in (line, *detours):
+                with suppress(RuleBroken):
+                    lab.do(each_line)
+            if detours:
+                graded_twice(lab)
+        graded_twice(lab)
+
+
+TASKS = (
+    "  - {id: a, points: 1, goal: [A.cq0.total(status=SUCCESS) == 2, {never: A.cq0.total == 9}]}\n"
+    "  - {id: b, points: 1, vary: {far: [1us, 9us]}, goal: [{ever: A.cq0.total == 2}]}\n"
+)
+
+
+def test_more_lines_are_played_alone_and_others_from_the_beginning() -> None:
+    text = text_of(TASKS).replace("- use rc_pair", '- use rc_pair\n  - "link latency=%{far}"')
+
+    def reopened(world: Mapping[str, str]) -> LabFile:
+        return loaded(text, world=world)
+
+    kept = KeptWorlds(reopened({"far": "1us"}), reopened)
+    far = {"far": "9us"}
+    first = kept.after([RECV, SEND, "step 1"], far)
+    event = first.played.session.world.event
+    assert kept.after([RECV, SEND, "step 2", "step 1"], far) is first
+    assert first.played.session.world.event == event + 2
+    assert kept.after([RECV, "step 3"], far) is not first
+    assert kept.after([RECV], far).played.session.world.event == event - 2
+    assert (kept.key({"far": "1us"}), kept.key(far)) == ((), (("far", "9us"),))
+
+
+def test_goals_over_time_look_at_each_event_once() -> None:
+    """A grade after a long run is one of what is new; one after `back` begins again."""
+    lab = Exercise(str(FOLDER / "by-hand.lab.yaml"), student="s1")
+    kept = lab.work._worlds.kept[()]
+    for line in ("program A.p lines={ loop 500; sleep 10ns; end }; run 1ms", "run 1us", "back 3"):
+        lab.do(line)
+        lab.grade()
+        assert kept.watches.at == lab.session.history.here
+        watches = kept.watches
+    assert watches.known
+    lab.do("run 1us")
+    lab.grade()
+    assert kept.watches is watches
