@@ -51,7 +51,7 @@ def examples(every: int) -> int:
     return every if os.environ.get(ALL) else max(1, every // 3)
 
 
-DRAWING = {"a_third", "a_tenth", "drawn_numbers", "lessons"}
+DRAWING = {"a_third", "a_tenth", "drawn_numbers", "lessons", "tally_of"}
 """The seed is printed when a test ran of a module that has one of these."""
 
 

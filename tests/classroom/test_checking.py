@@ -3,7 +3,7 @@
 from rdmalab.classroom.checking import renamed, students, trials, vary_errors
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import FOLDER, TEMPLATE, loaded, text_of
-from tests.each import drawn_numbers, each
+from tests.each import a_third, drawn_numbers, each
 
 LABS = [path.name for path in sorted(FOLDER.glob("*.lab.yaml"))]
 
@@ -13,7 +13,7 @@ def wrong(text: str, count: int = 1) -> list[str]:
     return [f"{trial.name}: {trial.wrong}" for trial in found if trial.wrong]
 
 
-@each("name", LABS)
+@each("name", a_third(LABS))
 def test_every_solution_is_judged_as_the_lab_declares(name: str) -> None:
     """For one of fifty students; `python -m tests.classroom.campaign`: for all of them."""
     drawn = [str(1 + number) for number in drawn_numbers(name, 1, 50)]

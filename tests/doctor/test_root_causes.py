@@ -13,7 +13,7 @@ from rdmalab.scenario.result import Stop
 from rdmalab.scenario.runner import Runner
 from rdmalab.vocabulary import VOCABULARY
 from tests.doctor.masks import asked, disguised, judge
-from tests.each import each
+from tests.each import a_third, each
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "why"
 FILES = sorted(path.name for path in FOLDER.glob(f"*{SUFFIX}"))
@@ -24,7 +24,7 @@ def loaded(file: str) -> Scenario:
     return load(str(FOLDER / file), VOCABULARY)
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", a_third(FILES))
 def test_the_cause_is_found_under_other_names_and_beside_healthy_pairs(file: str) -> None:
     scenario = loaded(file)
     (step,) = asked(scenario)
@@ -42,7 +42,7 @@ def test_every_suspicion_has_a_scenario(check: object) -> None:
     assert any(slug in (step.cause, step.station) for step in steps)
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", a_third(FILES))
 def test_a_consultation_leaves_no_trace(file: str) -> None:
     """Whoever asked and whoever did not see the same world, and the same past."""
     runner = Runner(loaded(file), open_session)

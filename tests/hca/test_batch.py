@@ -206,7 +206,7 @@ def test_wr_send_on_ud_without_set_ud_addr() -> None:
     assert "wr_send must be followed by wr_set_ud_addr" in refused.message
 
 
-def test_soft_roce_sends_a_ud_wr_without_address_to_nobody() -> None:
+def test_soft_roce_sends_a_ud_wr_without_address_to_no_node() -> None:
     lab = datagram_lab(
         "wr_start A.qx0", "wr_set A.qx0 wr_id=1 wr_flags=SIGNALED", *SEND, profile="rxe"
     )

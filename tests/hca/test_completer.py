@@ -340,7 +340,7 @@ def test_timeout_is_4096_ns_times_2_to_the_code(code: int) -> None:
     assert pair.world.now_ns - sent.at_ns == 4096 << code
 
 
-def test_with_timeout_0_a_lost_last_packet_hangs_for_ever() -> None:
+def test_timeout_0_a_lost_last_packet_is_never_retransmitted() -> None:
     pair = ready(timeout=0)
     pair.lose("A", 1)
     pair.a.issue(SEND)
@@ -401,7 +401,7 @@ def test_rnr_retry_counts_rnr_naks(rnr_retry: int) -> None:
     assert pair.b.events() == []
 
 
-def test_rnr_retry_7_never_gives_up() -> None:
+def test_rnr_retry_7_has_no_limit() -> None:
     pair = Pair(rnr_retry=7, retry_cnt=0)
     pair.a.issue(SEND)
     pair.run(until_ns=5_000_000)

@@ -206,7 +206,7 @@ def test_a_completion_from_before_reset_frees_no_slot() -> None:
 
 
 @pytest.mark.parametrize("delay_ns", range(0, 4_000, 130))
-def test_reset_at_any_moment_leaves_nothing_behind(delay_ns: int) -> None:
+def test_reset_at_any_moment_leaves_no_timer_and_no_request(delay_ns: int) -> None:
     """Packets, timers and a place in the port's line may still be there; they hurt nobody."""
     pair = busy()
     pair.run(until_ns=pair.world.now_ns + delay_ns)

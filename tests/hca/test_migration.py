@@ -170,7 +170,7 @@ def test_when_both_paths_are_cut_it_migrates_and_fails_there() -> None:
     assert len(sent_by(pair, "A")) == 1 + 3 + 3  # the counter starts again on the new path
 
 
-def test_a_path_that_nobody_loaded_leads_nowhere() -> None:
+def test_migration_to_a_path_that_was_not_loaded_gets_no_answer() -> None:
     pair = infiniband()
     for end in (pair.a, pair.b):
         end.modify(path_mig_state=REARM)

@@ -1154,7 +1154,7 @@ def test_every_profile_cell_has_a_row_in_this_test() -> None:
     assert asked - {"caps"} == {cell for cell, *_ in ROWS}
 
 
-def test_a_timeout_of_0_stays_for_ever_on_every_device() -> None:
+def test_timeout_0_has_no_timer_on_every_device() -> None:
     assert ack_timeout_ns(0) is None
     for profile in (RXE, MLX5):
         pair = Pair(profile=profile, timeout=0)

@@ -320,7 +320,7 @@ def test_no_more_reads_and_atomics_are_under_way_than_max_rd_atomic(depth: int, 
     assert pair.a.sent() == [(1, OK)] * 5
 
 
-def test_with_max_rd_atomic_0_a_read_never_starts_and_nothing_behind_it() -> None:
+def test_max_rd_atomic_0_starts_no_read_and_no_later_request() -> None:
     pair = ready(rd_atomic=0)
     pair.a.post(pair.a.wr(SEND, wr_id=1), pair.a.wr(READ, wr_id=2), pair.a.wr(SEND, wr_id=3))
     pair.run()

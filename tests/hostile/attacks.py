@@ -30,12 +30,12 @@ class Series(NamedTuple):
 
 
 SERIES = {
-    "lines": Series(500, 8, 80),
-    "words": Series(2_500, 2, 20),
-    "frames": Series(200, 4, 40),
-    "files": Series(200, 4, 40),
-    "logs": Series(200, 2, 20),
-    "kills": Series(3, 2, 20),
+    "lines": Series(500, 8, 40),
+    "words": Series(2_500, 2, 10),
+    "frames": Series(200, 4, 20),
+    "files": Series(200, 4, 20),
+    "logs": Series(200, 2, 10),
+    "kills": Series(3, 2, 10),
 }
 
 

@@ -136,7 +136,7 @@ def test_what_never_fits_is_not_to_be_tried_again(
     assert not any("try: " in row or "slots come back" in row for row in said)
 
 
-def test_what_stays_of_a_list_that_never_fits_is_said() -> None:
+def test_suggestion_for_a_list_that_never_fits_names_what_stays_posted() -> None:
     talk = Talk("use rc_pair max_send_wr=2 max_recv_wr=1", "run 1us", width=200)
     fits = "3 work requests never fit into 2 slots"
     said = talk.ask(f"post_send A.qp0 {_SENDS}")

@@ -1,6 +1,6 @@
 """`python -m tests.scenario.campaign [--seed S] [--count N] [--labs]`: mutated scenarios or labs.
 
-Each is judged by the claims of `tests/scenario/mutations.py`; the suite plays one in 200 with a
+Each is judged by the claims of `tests/scenario/mutations.py`; the suite plays a hundred with a
 printed seed. Exit status 1 if a file breaks a claim, or if of more than 2 % of those with several
 mistakes not all are reported.
 """
@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.each import drawn_numbers
 from tests.scenario.mangle import ROOT
 from tests.scenario.mutations import judged, mutants
 
@@ -48,6 +49,18 @@ def tally(seed: int, count: int, paths: list[Path] | None = None) -> Tally:
         head = f"{mutant.name} {mutant.path.name} {mutant.family} {' '.join(mutant.kinds)}"
         wrong += [f"{head}: {each}" for each in verdict.wrong]
     return Tally(families, refused, several, complete, wrong)
+
+
+def tally_of(series: str, slices: int, all_slices: int, size: int, paths: list[Path]) -> Tally:
+    """Judge `size` mutants of each slice that a run draws, all slices with RDMALAB_ALL=1."""
+    found = [tally(seed, size, paths) for seed in drawn_numbers(series, slices, all_slices)]
+    return Tally(
+        sum((each.families for each in found), Counter()),
+        sum(each.refused for each in found),
+        sum(each.several for each in found),
+        sum(each.complete for each in found),
+        [wrong for each in found for wrong in each.wrong],
+    )
 
 
 def say(line: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,13 @@ SHIPPED = ROOT / "rdmalab" / "scenario" / "scenario-1.json"
 FILES = sorted((ROOT / "scenarios").rglob(f"*{SUFFIX}"))
 
 
+@cache
+def checker() -> Any:
+    return jsonschema.Draft202012Validator(schema_of_scenario())
+
+
 def valid(document: Any) -> bool:
-    checker = jsonschema.Draft202012Validator(schema_of_scenario())
-    return bool(checker.is_valid(document))
+    return bool(checker().is_valid(document))
 
 
 def test_the_shipped_schema_is_current() -> None:

@@ -21,7 +21,7 @@ def test_what_is_rare_is_kept_as_it_is() -> None:
     assert both_ends(found) == (found, frozenset())
 
 
-def test_of_what_repeats_both_ends_are_kept_and_it_is_said() -> None:
+def test_of_repeated_records_both_ends_are_kept() -> None:
     found = [_numbered(n, Kind.TIMER_FIRED if n % 2 else Kind.WENT_BACK) for n in range(1_000)]
     other = _numbered(333, Kind.REFUSED)
     found[333] = other

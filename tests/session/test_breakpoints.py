@@ -92,13 +92,13 @@ def test_in_any_session_forward_is_the_mirror_of_backward(seed: int, data: st.Da
 
 
 # --------------------------------------------------------------------------- what halts us
-def test_what_is_so_already_is_no_news() -> None:
+def test_break_condition_that_is_true_already_does_not_halt() -> None:
     lab = lab_of(RECV, SEND, "break A.qp0.state == RTS")
     assert trip(lab, "run").over == "idle: no packet, timer or program is pending"
     assert halts(lab, "rewind") == [(12, "breakpoint 1: A.qp0.state == RTS")]
 
 
-def test_a_question_about_the_last_one_is_asked_anew_with_each() -> None:
+def test_break_condition_about_last_is_evaluated_with_each() -> None:
     lab = lab_of("break wire.last.opcode == ACKNOWLEDGE", "watch wire.last.opcode")
     forward = []
     for _ in range(3):
@@ -112,7 +112,7 @@ def test_a_question_about_the_last_one_is_asked_anew_with_each() -> None:
             assert was != now
 
 
-def test_a_completion_elsewhere_does_not_ask_anew() -> None:
+def test_break_condition_is_not_evaluated_for_another_cq() -> None:
     lab = lab_of(RECV, "break A.cq0.last.status == SUCCESS")
     lab.do("post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0 flags=SIGNALED")
     well(lab, "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8]")  # only B hears of it
@@ -122,7 +122,7 @@ def test_a_completion_elsewhere_does_not_ask_anew() -> None:
     assert first[1] == "breakpoint 1: A.cq0.last.status == SUCCESS"
 
 
-def test_numbers_and_states_are_told_as_they_are() -> None:
+def test_break_values_that_are_numbers_and_states() -> None:
     lab = lab_of(WRITE, "watch A.cq0.count", "watch A.qp0.ack_timer.armed")
     said = [text for _, text in halts(lab, "run")]
     assert "watch 1: A.cq0.count was 0, is 1" in " ".join(said)

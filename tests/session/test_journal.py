@@ -34,7 +34,7 @@ def test_it_reads_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 3, 4, 9, 17, 20])
-def test_a_beginning_goes_on_by_itself(count: int) -> None:
+def test_journal_of_a_beginning_can_be_continued(count: int) -> None:
     kept = Journal()
     for n in range(20):
         kept.append(entry(n))

@@ -211,7 +211,7 @@ def test_a_short_form_that_fails_halfway_ends_there() -> None:
     assert lab.look("A.qp0.state == INIT")
 
 
-def test_commands_behind_a_failed_short_form_are_not_carried_out() -> None:
+def test_commands_after_a_failed_short_form_are_not_carried_out() -> None:
     lab = lab_of()
     assert lab.do("use rc_pair cqe=0; alloc_pd A.pd7")[-1].failed
     assert lab.session.names.find("A.pd7") is None
@@ -242,7 +242,7 @@ def test_silence_is_no_mistake(line: str) -> None:
     assert lab.do(line) == []
 
 
-def test_a_reply_tells_where_its_records_begin() -> None:
+def test_reply_has_the_number_of_its_first_record() -> None:
     lab = lab_of()
     first = len(lab.session.world.trace.records)
     reply = well(lab, 'write A.mr0[0:5] "hello"')

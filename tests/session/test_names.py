@@ -13,7 +13,7 @@ def test_nodes_have_names_from_the_start() -> None:
     assert names.find("B") == Thing(Noun.NODE, "B", 0)
 
 
-def test_a_thing_without_a_name_can_be_said_all_the_same() -> None:
+def test_a_thing_without_a_name_has_a_text() -> None:
     names = Names(["A"])
     assert names.of(QP) == "A.qp#17"
     names.give("A.mine", QP)

@@ -108,7 +108,7 @@ def test_the_tail_is_short_in_the_past_too() -> None:
     assert fingerprint(lab) == fingerprint(again)
 
 
-def test_what_began_a_run_is_told_without_replaying_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_record_of_a_run_needs_no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = lived(100)
     said = lab.do("step 2000")[0]
     trace = lab.session.world.trace

@@ -75,7 +75,7 @@ def test_back_by_a_unit_finds_each_event_with_such_a_record(unit: str) -> None:
     assert lab.session.world.event == found[-1]
 
 
-def test_back_counts_in_events_and_tells_how_many_it_went() -> None:
+def test_back_counts_in_events_and_returns_their_number() -> None:
     lab = busy()
     event = lab.session.world.event
     travel = trip(lab, "back 5")

@@ -121,7 +121,7 @@ def test_time_goes_forward_only(line: str) -> None:
 
 
 # --------------------------------------------------------------------------- until
-def test_until_it_is_so() -> None:
+def test_until_a_condition_is_true() -> None:
     lab = lab_of(RECV, SEND)
     travel = trip(lab, "until A.cq0.count == 1 within 2ms")
     assert (travel.over, travel.met) == ("there", True)
@@ -136,7 +136,7 @@ def test_until_halts_at_the_first_event_that_makes_it_so() -> None:
     assert lab.look("wire.count(opcode=ACKNOWLEDGE)") == 0
 
 
-def test_until_it_was_so_already() -> None:
+def test_until_a_condition_that_is_true_already() -> None:
     lab = lab_of(RECV, SEND, "run")
     before = everything(lab)
     travel = trip(lab, "until A.cq0.count == 1 within 2ms")
@@ -189,7 +189,7 @@ def test_idle_means_the_last_event_and_not_a_stale_timer() -> None:
 
 
 # --------------------------------------------------------------------------- never for ever
-def test_what_repeats_for_ever_is_given_up() -> None:
+def test_run_of_endless_repetition_stops_at_the_limit() -> None:
     lab = lab_of(SEND)  # no receive, and rnr_retry=7 means for ever
     lab.session.max_events = 5_000
     travel = trip(lab, "run")

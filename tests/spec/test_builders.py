@@ -46,7 +46,7 @@ def test_what_moves_no_data_takes_no_setter_for_it() -> None:
     assert silent == {_O.LOCAL_INV, _O.BIND_MW, _O.FLUSH, _O.ATOMIC_WRITE}
 
 
-def test_who_must_be_told_where_it_goes() -> None:
+def test_builders_that_need_a_ud_address() -> None:
     assert qp_setter(_T.UD, _O.SEND) == "wr_set_ud_addr"
     assert qp_setter(_T.XRC_SEND, _O.SEND) == qp_setter(_T.XRC_SEND) == "wr_set_xrc_srqn"
     assert qp_setter(_T.XRC_SEND, _O.LOCAL_INV) == ""  # nothing leaves

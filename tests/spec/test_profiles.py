@@ -16,7 +16,7 @@ CELLS = [cell.name for cell in fields(Profile) if cell.name not in ("name", "abo
 
 
 @each("cell", CELLS)
-def test_somebody_asks_this_cell(cell: str) -> None:
+def test_every_profile_cell_is_read_by_an_engine(cell: str) -> None:
     assert f".{cell}" in ENGINES
 
 

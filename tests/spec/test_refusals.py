@@ -24,7 +24,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_a_fatal_refusal_is_told_on_both_sides(name: str) -> None:
+def test_a_fatal_refusal_is_reported_on_both_sides(name: str) -> None:
     row = REFUSALS[name]
     assert row.fatal
     assert row.syndrome is not None
@@ -47,7 +47,7 @@ def test_syndromes_have_their_numbers() -> None:
     assert {name: Syndrome[name] for name in names} == dict(zip(names, numbers, strict=True))
 
 
-def test_soft_roce_tells_buffer_trouble_in_its_own_way() -> None:
+def test_soft_roce_refusals_of_receive_buffers() -> None:
     short, denied = RXE.refusals["receive-short"], RXE.refusals["receive-denied"]
     assert (short.syndrome, short.status) == (0x63, WCStatus.LOC_QP_OP_ERR)
     assert (denied.syndrome, denied.status) == (0x63, WCStatus.LOC_QP_OP_ERR)

@@ -15,7 +15,7 @@ LATER: set[str] = set()
 
 
 @each("name", RULES)
-def test_somebody_refuses_by_it(name: str) -> None:
+def test_every_rule_is_used_by_a_refusal(name: str) -> None:
     assert (f'"{name}"' in ENGINES) is (name not in LATER)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from rdmalab.tui.pane import Pane
 from rdmalab.tui.pane_table import PANES
+from tests.each import a_third
 from tests.tui.stand import Stand, stand
 
 if TYPE_CHECKING:
@@ -64,10 +65,12 @@ LED = {"tour": ("why", "notes", "strip", "node-0"), "srq/example": ("node-1", "c
 
 @pytest.mark.parametrize(
     ("name", "lesson"),
-    [
-        *((row.name, "") for row in PANES if row.name != "strip"),
-        *((name, lesson) for lesson, names in LED.items() for name in names),
-    ],
+    a_third(
+        [
+            *((row.name, "") for row in PANES if row.name != "strip"),
+            *((name, lesson) for lesson, names in LED.items() for name in names),
+        ]
+    ),
 )
 async def test_what_a_row_names_reacts_to_a_click(name: str, lesson: str) -> None:
     size = (80, 24) if name == "strip" else (200, 60) if name == "apart" else (120, 60)

@@ -11,7 +11,7 @@ _NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_inli
 
 
 @covers("S072")
-def test_max_inline_data_is_told_by_query_qp_only() -> None:
+def test_max_inline_data_is_returned_by_query_qp_only() -> None:
     lab = lab_of(_NEW)
     found = well(lab, "query_device A").value
     assert "max_inline_data" not in {*found, *well(lab, "query_device_ex A").value}

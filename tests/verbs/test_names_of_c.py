@@ -55,7 +55,7 @@ def test_an_address_has_its_grh_as_in_c() -> None:
 
 
 @pytest.mark.parametrize("written", ["B.mr0+4", "B.mr0.addr+4", "B.mr0[4]"])
-def test_an_address_behind_the_start_of_a_region(written: str) -> None:
+def test_an_address_after_the_start_of_a_region(written: str) -> None:
     lab = lab_of("fill A.mr0[0:8] 0x55")
     target = f"remote_addr={written} rkey=B.mr0"
     well(lab, f"post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] {target}")
@@ -63,13 +63,13 @@ def test_an_address_behind_the_start_of_a_region(written: str) -> None:
     assert lab.session.world.nodes["B"].memory.read(0x20000000, 13) == bytes(4) + b"U" * 8 + b"\0"
 
 
-def test_a_name_given_twice_is_told_before_its_value_is_read() -> None:
+def test_a_name_given_twice_is_reported_before_its_value_is_read() -> None:
     (reply,) = lab_of().do("create_ah A.ah0 pd=A.pd0 ah=B")
     assert reply.error is not None
     assert reply.error.message == "ah is given twice"
 
 
-def test_a_length_for_the_end_of_a_range_is_told_as_both() -> None:
+def test_a_length_in_place_of_the_end_of_a_range_is_reported_as_both() -> None:
     (reply,) = lab_of().do("post_recv B.qp0 sg=B.mr0[4000:64]")
     assert reply.error is not None
     assert reply.error.hint == "write [64:4000], or [4000:4064] for 64 bytes"
@@ -105,7 +105,7 @@ def test_a_datagram_by_the_names_of_the_struct() -> None:
         ("wr.rdma={5}", "a key is missing here"),
     ],
 )
-def test_a_mistake_in_a_union_is_told_at_its_place(line: str, message: str) -> None:
+def test_a_mistake_in_a_union_is_reported_at_its_place(line: str, message: str) -> None:
     (reply,) = lab_of().do(f"post_send A.qp0 opcode=RDMA_WRITE {line}")
     assert reply.error is not None
     assert reply.error.message == message

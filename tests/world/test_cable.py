@@ -47,7 +47,7 @@ def test_a_cable_that_is_down_loses_everything() -> None:
     assert dead.faults[0].match.seen == 0
 
 
-def test_a_dropped_packet_is_told_with_the_fault() -> None:
+def test_a_dropped_packet_names_its_fault() -> None:
     assert carried(cable(Drop(3, Match(psn=7))), packet(7)).lost == "fault 3: drop psn=7"
 
 
@@ -58,7 +58,7 @@ def test_every_fault_counts_every_packet_that_fits_it() -> None:
     assert lost == [True, True, False, False]
 
 
-def test_what_is_lost_overtakes_nobody() -> None:
+def test_a_lost_packet_overtakes_no_other() -> None:
     reorder = Reorder(1, Match(nth=1))
     two = cable(reorder, Drop(2, Match(nth=2)))
     ways = [carried(two, packet(psn)) for psn in range(3)]

@@ -300,7 +300,7 @@ def test_timed_fault_happens_at_its_time() -> None:
     assert refusal(lab, _WRITE).rule == "use-after-destroy"
 
 
-def test_a_killed_queue_pair_is_told_by_its_device_and_flushed() -> None:
+def test_a_killed_queue_pair_raises_an_event_and_is_flushed() -> None:
     lab = lab_of("post_recv B.qp0 wr_id=7 sg=B.mr0[0:64]", "fault kill B.qp0 at=1us", "run")
     assert lab.look("B.qp0.state == ERR")
     assert [event for _, event, _ in seen(lab, Kind.ASYNC_RAISED, "B")] == [AsyncEvent.QP_FATAL]
@@ -320,7 +320,7 @@ def test_timed_fault_happens_once_and_counts_lost_packets() -> None:
     assert status(lab) == "WR_FLUSH_ERR"
 
 
-def test_packets_behind_the_one_that_sets_it_off_do_not_set_it_off_again() -> None:
+def test_timed_fault_is_triggered_by_one_packet_only() -> None:
     lab = lab_of("fault dereg B.mr0 A->B", _WRITE, _WRITE, "run")
     assert len(struck(lab)) == 1
 

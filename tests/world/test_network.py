@@ -48,7 +48,7 @@ def test_settings_of_the_link_count_at_once() -> None:
     assert {hca.profile.caps.active_mtu for hca in pair.world.nodes.values()} == {4096}
 
 
-def test_an_address_that_nobody_has() -> None:
+def test_an_address_that_no_node_has() -> None:
     pair = Pair(retry_cnt=0, timeout=1)
     assert pair.a.qp.path
     pair.a.qp.path.flow = replace(pair.a.qp.path.flow, dst=5)

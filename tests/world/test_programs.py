@@ -150,7 +150,7 @@ def test_poll_takes_what_comes_and_goes_on() -> None:
     assert at(lab, "A.tx").state is ProgramState.DONE
 
 
-def test_poll_until_polls_at_least_once_and_asks_behind_it() -> None:
+def test_poll_until_polls_at_least_once_before_its_condition() -> None:
     lab = lab_with(before=(RECV, SEND, "run"))
     well(lab, "program A.tx lines={poll A.cq0 until A.cq0.count == 0; stop}")
     lab.run()
@@ -189,7 +189,7 @@ def test_trying(line: str, why: str) -> None:
     assert at(lab, "A.tx").state is expected
 
 
-def test_a_name_that_nobody_has_is_found_when_its_line_comes() -> None:
+def test_an_unknown_name_is_reported_when_its_line_runs() -> None:
     lab = lab_with("A.tx create_cq A.cq5 cqe=4; poll_cq A.cq5; poll_cq A.cq6")
     lab.run()
     assert lab.look("A.cq5.capacity") == 4
@@ -243,7 +243,7 @@ def test_a_blocked_verb_goes_on_when_its_event_comes() -> None:
     assert lab.look("log.count(verb=get_cq_event, errno=0)") == 1
 
 
-def test_one_event_wakes_two_threads_and_one_of_them_waits_again() -> None:
+def test_one_event_resumes_two_threads_and_one_waits_again() -> None:
     lab = lab_with(
         "B.one req_notify_cq B.cq0; get_cq_event B.ch0", "B.two get_cq_event B.ch0", before=(RECV,)
     )
@@ -253,7 +253,7 @@ def test_one_event_wakes_two_threads_and_one_of_them_waits_again() -> None:
     assert len(seen(lab, Kind.PROGRAM_WOKEN)) == 2
 
 
-def test_a_word_of_the_experimenter_wakes_too() -> None:
+def test_a_command_resumes_a_waiting_thread_too() -> None:
     lab = lab_with('A.rx wait A.mr0[0:1] == "x"; stop')
     lab.run()
     well(lab, 'write A.mr0 "x"')
@@ -262,7 +262,7 @@ def test_a_word_of_the_experimenter_wakes_too() -> None:
     assert [when for when, _ in ran(lab)] == [0, PACE_NS]
 
 
-def test_what_is_so_already_is_not_waited_for() -> None:
+def test_wait_for_a_condition_that_is_true_already() -> None:
     lab = lab_with("A.rx wait A.cq0.count == 0; stop")
     lab.run()
     assert [when for when, _ in ran(lab)] == [0, PACE_NS]
@@ -309,7 +309,7 @@ def _qp_fatal() -> Any:
     return AsyncEvent.QP_FATAL
 
 
-def test_who_sleeps_on_a_channel_that_is_destroyed_hears_of_it() -> None:
+def test_get_cq_event_on_a_channel_that_is_destroyed_returns() -> None:
     lab = lab_with("A.rx create_comp_channel A.ch9; get_cq_event A.ch9")
     lab.run()
     well(lab, "destroy_comp_channel A.ch9")
@@ -331,7 +331,7 @@ def test_a_stopped_program_does_nothing_more_and_its_name_is_free() -> None:
     assert at(lab, "A.tx").number == 2
 
 
-def test_a_program_that_polls_for_ever_is_named() -> None:
+def test_a_program_that_polls_without_end_is_named() -> None:
     lab = lab_with("A.tx sleep 1us; poll A.cq0")
     lab.session.max_events = 500
     journey = trip(lab, "run")
@@ -404,7 +404,7 @@ def _lived() -> tuple[Lab, dict[Place, Any]]:
     return lab, been
 
 
-def test_the_past_can_be_gone_back_to_and_its_log_forgotten(
+def test_goto_the_past_of_a_program_replays_its_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole, _ = _lived()

@@ -123,7 +123,7 @@ def test_all_that_an_object_holds_is_put_back_and_more_than_once() -> None:
     assert thing.some[0] is first
 
 
-def test_what_could_not_be_put_back_is_told_at_once() -> None:
+def test_snapshot_of_what_cannot_be_restored_raises_at_once() -> None:
     class Loose:
         pass
 

@@ -33,7 +33,7 @@ def test_the_newest_come_first_with_their_numbers_and_as_far_as_the_reach() -> N
     assert [number for number, _ in trace.records.newest()] == [4, 3]
 
 
-def test_nobody_is_asked_for_what_lies_beyond_the_reach() -> None:
+def test_records_beyond_the_reach_are_not_recalled() -> None:
     trace = Trace()
     for number in range(9):
         trace.record(Kind.CALLED, "A", 0, str(number))

@@ -20,11 +20,13 @@ def test_untouched_it_is_what_was_sent() -> None:
 
 
 def test_touched_it_is_what_the_faults_have_left() -> None:
-    way = Transit("A", "B", PACKET, frame=b"\xff" * 60)
-    assert way.octets == b"\xff" * 60
-    read = way.read()
-    assert isinstance(read, Malformed)
-    assert read.reason == "ethertype"
+    to_port = encode(PACKET)[:6]
+    for frame, reason in ((to_port + b"\xff" * 54, "ethertype"), (b"\xff" * 60, "mac")):
+        way = Transit("A", "B", PACKET, frame=frame)
+        assert way.octets == frame
+        read = way.read()
+        assert isinstance(read, Malformed)
+        assert read.reason == reason
 
 
 def test_a_frame_is_its_bytes() -> None:

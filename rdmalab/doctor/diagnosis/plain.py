@@ -64,7 +64,9 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
             or _silent(session, log, question, is_full=True)
             or _lost(session, log, question)
         )
-        return report_of_now(session, log, left[0], found) if left else well(session, log, question)
+        if not left:
+            return well(session, log, question)
+        return report_of_now(session, log, left[0], found or [left[0].subject])
     aside = _aside(log, explained)
     explained = sorted((look for look in explained if look not in aside),
                        key=lambda look: origin(look.report.causes[0]))  # fmt: skip

@@ -1,12 +1,11 @@
 """Wrong C programs: the cause is told while they run, and is the same of what was saved."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from rdmalab import cli
 from tests.compat.c.running import execute, pair
 from tests.tools import needs
 
@@ -42,7 +41,7 @@ REFUSED = [
 @needs("gcc")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
 def test_the_cause_is_told_while_the_program_runs_and_of_what_it_left(
-    case: Case, tmp_path: Path
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = str(tmp_path / "saved.rdmalab.yaml")
     ended = execute("--save", saved, *pair(case.program, tmp_path))
@@ -51,7 +50,8 @@ def test_the_cause_is_told_while_the_program_runs_and_of_what_it_left(
     assert " ".join(case.evidence.split()) in said
     assert ("they hang" in said) == case.hangs
     if case.program != "deadlock":  # nobody sends: nothing is wrong with the adapters
-        assert case.cause in why(saved)
+        cli.main(["why", saved])
+        assert case.cause in capsys.readouterr().out
 
 
 @needs("gcc")
@@ -70,19 +70,10 @@ def test_a_right_program_ends_well(tmp_path: Path) -> None:
     ended = execute("--why", "--save", saved, *pair("right", tmp_path))
     assert (ended.code, ended.out.count("success")) == (0, 3)
     assert "WELL" in ended.err
-    done = subprocess.run(
-        [sys.executable, "-m", "rdmalab", "run", saved], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
+    assert cli.main(["run", saved]) == 0
 
 
 @needs("gcc")
 def test_why_gives_the_exit_code_where_the_programs_ended_well(tmp_path: Path) -> None:
     assert execute(*pair("wrong_rkey", tmp_path)).code == 0
     assert execute("--why", *pair("wrong_rkey", tmp_path)).code == 1
-
-
-def why(file: str) -> str:
-    words = [sys.executable, "-m", "rdmalab", "why", file]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return done.stdout

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.compat.c.running import both, execute, free_port
-from tests.each import a_third
+from tests.each import a_tenth, a_third
 from tests.tools import needs
 
 PINGPONGS = [
@@ -36,7 +36,7 @@ def ends_well(*words: str) -> str:
 
 
 @needs("ibv_rc_pingpong")
-@pytest.mark.parametrize("line", a_third(PINGPONGS))
+@pytest.mark.parametrize("line", a_tenth(PINGPONGS))
 def test_a_pingpong_of_rdma_core_ends_well(line: str) -> None:
     program, *options = line.split()
     count = [] if "-n" in options else ["-n", "20"]
@@ -47,7 +47,7 @@ def test_a_pingpong_of_rdma_core_ends_well(line: str) -> None:
 
 
 @needs("ib_send_bw")
-@pytest.mark.parametrize("line", a_third(PERFTEST))
+@pytest.mark.parametrize("line", a_tenth(PERFTEST))
 def test_a_program_of_perftest_ends_well(line: str) -> None:
     program, *options = line.split()
     host = "10.0.0.1" if "-R" in options else "localhost"

@@ -39,6 +39,14 @@ def test_an_unsignaled_send_that_was_polled_for_is_not_well(tidy: tuple[str, ...
     assert why(played(_PAIR, signaled, _UNSIGNALED, "run", *polls, *tidy)).slug == "well"
 
 
+def test_a_receive_discarded_by_reset_is_named_by_why_alone() -> None:
+    """Nothing failed, was refused or waits: the reset alone is left to name."""
+    init = "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qkey=0x11111111"
+    recv = "post_recv B.qp0 wr_id=63 sg=B.mr0[0:104]"
+    lab = played(_UD, recv, "modify_qp B.qp0 state=RESET", init, "modify_qp B.qp0 state=RTR")
+    assert why(lab).name == "B.qp0.recv_wr[63]"
+
+
 def test_a_queue_full_of_unsignaled_sends_is_not_well() -> None:
     lab = played(_PAIR, *[_UNSIGNALED] * 8, "run")
     assert lab.look("A.qp0.sq.used") == 8

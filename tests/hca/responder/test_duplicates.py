@@ -61,7 +61,7 @@ def test_before_anything_was_received_a_duplicate_is_acknowledged_with_the_psn_b
     assert pair.said("B") == ["ACK psn=255 msn=0"]
 
 
-def test_psn_up_to_half_the_circle_behind_is_a_duplicate() -> None:
+def test_psn_up_to_half_the_circle_before_is_a_duplicate() -> None:
     pair = Pair(psn=0)
     pair.b.takes("SEND_ONLY", 0x800000)
     pair.run()
@@ -165,7 +165,7 @@ def test_a_duplicate_read_with_the_psn_of_an_atomic_is_dropped() -> None:
     assert pair.b.hca.drops == {"duplicate-gone": 1}
 
 
-def test_sq_psn_behind_rq_psn_is_a_duplicate_and_ends_in_retry_exceeded() -> None:
+def test_sq_psn_before_rq_psn_is_a_duplicate_and_ends_in_retry_exceeded() -> None:
     """A wrong sq_psn looks like endless duplicates; no success is believed, no data delivered."""
     pair = Pair(retry_cnt=2, timeout=8)
     pair.b.qp.resp.psn = 0x10
