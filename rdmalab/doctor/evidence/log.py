@@ -180,7 +180,7 @@ class Log:
 
     @cached_property
     def _rare(self) -> dict[Kind, list[Record]]:
-        """Of the rare kinds those that are older than what is read."""
+        """Records of rare kinds that are older than the records read."""
         found: dict[Kind, list[Record]] = {}
         if self.before is None and self.first and not self.brief:
             for each in self.trace.older.rare(self.first):

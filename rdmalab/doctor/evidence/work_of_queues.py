@@ -126,7 +126,7 @@ def first_failed(log: Log, thing: Thing) -> list[Subject]:
 
 
 def failed_before_flush(log: Log, thing: Thing) -> list[Subject]:
-    """The same, where that was no flush itself: what a flush came from."""
+    """The first failed work of a queue pair, if it was no flush: the source of flushes."""
     return [each.subject for each in _failures(log, thing)[:1] if not each.rank]
 
 

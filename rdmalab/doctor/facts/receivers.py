@@ -166,7 +166,7 @@ def mistaken(world: World, qp: QueuePair) -> tuple[QueuePair, QueuePair] | None:
 
 
 def misled(case: Case) -> tuple[QueuePair, QueuePair] | None:
-    """The same of a send that is asked about, unless it went well."""
+    """Who a send that is asked about reaches and who expects it; None if it went well."""
     send, qp = case.send, case.qp
     if send is None or qp is None or send.wqe is None or send.posted is None:
         return None

@@ -1,4 +1,4 @@
-"""Cures for memory that may not be touched: rights added, ends cut off, keys put right.
+"""Cures for memory that may not be touched: rights added, ends cut off, keys corrected.
 
 A mend is lines to be carried out first and, in words, the list or the place to be named instead.
 """

@@ -104,7 +104,7 @@ def _left_in_err(session: Session, subject: Subject) -> str:
 
 
 class Start:
-    """The state before a fix: the event, the newest record, a program's line, the completions."""
+    """Counts before a trial: the event, the newest record, a program's line, the completions."""
 
     def __init__(self, session: Session, subject: Subject) -> None:
         self.event = session.world.event
