@@ -14,7 +14,6 @@ from rdmalab.cli import (
     lessons,
     reference_commands,
     scenarios,
-    selfcheck,
     session_commands,
     sweep,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "reference_commands",
     "run",
     "scenarios",
-    "selfcheck",
     "session_commands",
     "sweep",
 ]

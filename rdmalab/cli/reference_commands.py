@@ -1,4 +1,4 @@
-"""Commands explain, help, capabilities and schema."""
+"""Commands explain, help, capabilities, schema and selfcheck."""
 
 import json
 import sys
@@ -149,3 +149,16 @@ def schema(*, what: str) -> int:
 
     print_json(json.dumps(schema_of(what), indent=2, ensure_ascii=False))
     return Exit.WELL
+
+
+@program.command()
+@with_json
+def selfcheck(*, as_json: bool) -> int:
+    """Check terminal, colours, characters, clipboard, versions and paths, each with its remedy.
+
+    ✓ works, ! works with a limit, ✗ does not work, · optional or not known. Exit code 1: something
+    does not work.
+    """
+    from rdmalab.cli.selfcheck import report
+
+    return report(as_json=as_json)

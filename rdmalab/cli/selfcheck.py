@@ -1,4 +1,4 @@
-"""Command selfcheck: whether this terminal and this installation are fit for rdmalab."""
+"""Checks whether this terminal and this installation are fit for rdmalab."""
 
 import json
 import os
@@ -299,14 +299,8 @@ _NAME = 16  # columns
 _STYLES = {"good": "class:good", "odd": "class:warn", "bad": "class:error", "dim": "class:dim"}
 
 
-@program.program.command()
-@program.with_json
-def selfcheck(*, as_json: bool) -> int:
-    """Check terminal, colours, characters, clipboard, versions and paths, each with its remedy.
-
-    ✓ works, ! works with a limit, ✗ does not work, · optional or not known. Exit code 1: something
-    does not work.
-    """
+def report(*, as_json: bool) -> int:
+    """Print the checks as rows or as JSON; the exit code: FAILED if something does not work."""
     from rdmalab.cli.terminal_questions import ask
 
     found = list(checks(ask(CHARACTERS)))
