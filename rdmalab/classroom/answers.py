@@ -53,8 +53,13 @@ def verdict(lab: LabFile, index: int, given: str) -> Told:
     return Told(None)
 
 
+def listed(number: str) -> int:
+    """The place in a list, from 1, that one or two ASCII digits name; 0: the text is none."""
+    return int(number) if number.isascii() and number.isdecimal() and len(number) < 3 else 0
+
+
 def _choice(lab: LabFile, task: Task, choices: Sequence[Choice], given: str) -> Told:
-    number = int(given) if given.isdecimal() else 0
+    number = listed(given)
     chosen = choices[number - 1] if 0 < number <= len(choices) else None
     if any(each.right for each in choices):
         right = chosen is not None and chosen.right

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
-from rdmalab.classroom.answers import NOTED, Told, out_of_tries, verdict
+from rdmalab.classroom.answers import NOTED, Told, listed, out_of_tries, verdict
 from rdmalab.classroom.feedback import feedback
 from rdmalab.classroom.goals import Judged, Watches, bound
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
@@ -106,8 +106,8 @@ class _Judge:
     def _cost(self, name: str) -> int:
         of, _, number = name.rpartition(".")
         task = next((task for task in self.lab.document.tasks if task.id == of), None)
-        known = task is not None and number.isdecimal() and 0 < int(number) <= len(task.hints)
-        return task.hints[int(number) - 1].cost if task is not None and known else 0
+        known = task is not None and 0 < listed(number) <= len(task.hints)
+        return task.hints[listed(number) - 1].cost if task is not None and known else 0
 
     # ------------------------------------------------------------------ a task
     def _judge(self, index: int, task: Task, passed: set[str]) -> Result:
@@ -199,7 +199,7 @@ class _Judge:
 
 def _in_words(task: Task, given: str) -> str:
     """A wrong answer, with the text of the choice that its number names."""
-    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 3 else 0
+    number = listed(given)
     chosen = task.choice[number - 1].text if task.choice and task.choice[number - 1 :] else ""
     is_choice = bool(chosen) and number > 0
     return f"answered {given}: {chosen}" if is_choice else f"answered {given}"

@@ -238,8 +238,13 @@ def _every_value(cheat: Cheat) -> float:
     drawn = {name: list(map(str, _values(each))) for name, each in document["params"].items()}
     lines = list[str]()
     written = document["solutions"]["accept"][0]["lines"]
-    for raw, own in zip(written, cheat.solved, strict=True):
-        line = raw if isinstance(raw, str) else own
+    solved = iter(cheat.solved)
+    for raw in written:
+        own = list(islice(solved, _times(raw, cheat.lab.params)))
+        if not isinstance(raw, str):
+            lines += own
+            continue
+        line = raw
         names = list(dict.fromkeys(_NAMED.findall(line)))
         every = islice(product(*(drawn[name] for name in names)), _MOST)
         made = [_with(line, names, values) for values in every]
@@ -248,6 +253,13 @@ def _every_value(cheat: Cheat) -> float:
         lines.append("; ".join(f"{each}{polls}" for each in again))
     labs = [loads(cheat.text, cheat.name, VOCABULARY, student=f"c{n}") for n in range(_CLASS)]
     return sum(cheat.ways.share(lab, Work(lines)) for lab in labs) / _CLASS
+
+
+def _times(raw: object, params: Mapping[str, object]) -> int:
+    """The number of lines that an entry of a solution stands for."""
+    if not isinstance(raw, dict):
+        return 1
+    return int(_NAMED.sub(lambda match: str(params[match[1]]), str(raw.get("repeat", 1))))
 
 
 def _with(line: str, names: Sequence[str], values: Sequence[str]) -> str:

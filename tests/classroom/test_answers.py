@@ -1,6 +1,6 @@
 """Answers: numbers by value, words without regard to case and prefix."""
 
-from rdmalab.classroom.answers import same_answer
+from rdmalab.classroom.answers import listed, same_answer
 from tests.each import each
 
 
@@ -17,3 +17,12 @@ from tests.each import each
 )  # fmt: skip
 def test_an_answer_is_the_same_or_not(given: str, right: str, same: bool) -> None:
     assert same_answer(given, right) is same
+
+
+@each(
+    "number, place",
+    [("1", 1), ("12", 12), ("0", 0), ("", 0), ("a", 0), ("\u0661", 0), ("\u00b2", 0),
+     ("9" * 5000, 0)],
+)  # fmt: skip
+def test_the_number_of_a_choice_has_ascii_digits(number: str, place: int) -> None:
+    assert listed(number) == place
