@@ -172,7 +172,7 @@ def tour_with_mistakes(person: Typing, lines: Sequence[str]) -> None:
     person.say("tour", "0 %  ●·······  1. RESET to INIT")
     person.say(lines[0], "1 of 2 done; left: B.qp0.state == INIT")
     person.say(lines[1], "12 %  ✓●······  2. A receive for B")
-    person.say("post_recv B.qp0", "The receive needs room for the 64 bytes")
+    person.say("post_recv B.qp0", "B.qp0 has no receive with wr_id=1")
     person.say("back", "12 %  ✓●······  2. A receive for B")
     person.say_all(lines[2:sent], "62 %  ✓✓✓✓✓●··  6. A message without a receive")
     person.say_all(lines[sent:back], "RNR_NAK")
