@@ -97,6 +97,7 @@ class Connections:
         self.calls = calls
         self.ids: dict[int, Id] = {}
         self.channels: dict[int, EventChannel] = {}
+        self.unanswered: list[tuple[Id, bytes]] = []  # connect requests that found no listener yet
         self._numbers, self._ports = count(1), count(_FIRST_PORT)
         self.home = {_MAPPED | 0x0A000000 | n: node for n, node in enumerate(calls.nodes, 1)}
         self.address = {node: ip for ip, node in self.home.items()}
@@ -127,6 +128,33 @@ class Connections:
         made = Id(next(self._numbers), program, channel, space)
         self.ids[made.number] = made
         return made
+
+    def deliver(self, *, refuse: bool) -> None:
+        """Bring the unanswered connect requests to their listeners.
+
+        refuse: those that find none are answered now. A program connects in no virtual time, so
+        one that is about to listen must not lose a race that a cable would decide for it.
+        """
+        waiting, self.unanswered = self.unanswered, []
+        for id_, data in waiting:
+            if id_.number not in self.ids:
+                continue
+            listener, node = _listener(self, id_)
+            if listener is not None:
+                self._ask(id_, listener, node, data)
+            elif refuse:
+                self.report(id_, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED,
+                    status=-errno.ETIMEDOUT if id_.is_datagram else _NO_LISTENER,
+                    data=bytes(0 if id_.is_datagram else _REJ))  # fmt: skip
+            else:
+                self.unanswered.append((id_, data))
+
+    def _ask(self, id_: Id, listener: Id, node: str, data: bytes) -> None:
+        made = self.new(listener.program, listener.channel, id_.space)
+        made.node, made.source = node, self.at(node, listener.source["port"])
+        made.destination, made.state = id_.source, State.REQUESTED
+        made.peer, id_.peer, id_.state = id_, made, State.CONNECTING
+        self.report(made, Event.CONNECT_REQUEST, listener=listener, data=data)
 
     def part(self, gone: Id) -> None:
         """Send the peer of an id the event of its end."""
@@ -273,17 +301,8 @@ def _connect(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer
     id_ = cm.of(program, ask["handle"])
     padded = _padded(data, id_, _REQ, _SIDR_REQ)
     id_.promise = ask["promise"]
-    listener, node = _listener(cm, id_)
-    if listener is None:
-        cm.report(id_, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED,
-                status=-errno.ETIMEDOUT if id_.is_datagram else _NO_LISTENER,
-                data=bytes(0 if id_.is_datagram else _REJ))  # fmt: skip
-        return {"psn": id_.psn}
-    made = cm.new(listener.program, listener.channel, id_.space)
-    made.node, made.source = node, cm.at(node, listener.source["port"])
-    made.destination, made.state = id_.source, State.REQUESTED
-    made.peer, id_.peer, id_.state = id_, made, State.CONNECTING
-    cm.report(made, Event.CONNECT_REQUEST, listener=listener, data=padded)
+    cm.unanswered.append((id_, padded))
+    cm.deliver(refuse=False)
     return {"psn": id_.psn}
 
 

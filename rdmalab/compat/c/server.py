@@ -37,6 +37,8 @@ CIRCLE_EVENTS = 20_000
 CIRCLE_CALLS = 1_000
 """So often in a row the same call was refused: the program tries it without limit."""
 _IDLE_S = 0.05
+_QUIET_S = 0.05  # so long without a call, a program that sleeps is about to do nothing
+_CALL_S = 2.0  # so long a connect request waits for a program that does not come to rest
 
 
 @dataclass(slots=True)
@@ -143,6 +145,7 @@ class Server:
         self.calls = Calls(lab)
         self.world = lab.session.world
         self.hosts = Connections(self.calls)
+        self._called_s = 0.0  # real time at which no connect request was unanswered
         self.trouble = Trouble(self.calls, tell)
         self.tell = tell
         self.expected = expected
@@ -190,7 +193,19 @@ class Server:
             self.pace.quiet_events += 1
             self._happened()
         self._answer_held()
+        self._deliver(time.monotonic())
         self._look_for_stuck(time.monotonic())
+
+    def _deliver(self, now_s: float) -> None:
+        """Refuse connect requests without a listener when no program is about to listen."""
+        if not self.hosts.unanswered:
+            self._called_s = now_s
+            return
+        quiet = not self.expected and all(
+            now_s - program.heard_s > _QUIET_S and sleeps_without_end(program.pid)
+            for program in self.calls.programs
+        )
+        self.hosts.deliver(refuse=quiet or now_s - self._called_s > _CALL_S)
 
     def _look_for_stuck(self, now_s: float) -> None:
         if self.trouble.stuck or self.expected or now_s - self._looked_s < _LOOK_S:

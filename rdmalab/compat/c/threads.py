@@ -24,7 +24,7 @@ def sleeps_without_end(pid: int) -> bool:
     for task in Path(f"/proc/{pid}/task").glob("*"):
         with suppress(OSError):  # it has ended meanwhile
             state = (task / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
-            if state not in "SDTt" or (_KNOWN and _is_timed(task)):
+            if state not in "STt" or (_KNOWN and _is_timed(task)):
                 return False
     return True
 

@@ -59,7 +59,7 @@ def compiled(name: str) -> str:
     path = Path(_folder().name) / name
     source = PROGRAMS / f"{name}.c"
     words = ["gcc", "-Wall", "-Wextra", "-Werror", "-g", "-o", str(path), str(source), "-libverbs"]
-    subprocess.run([*words, "-pthread"], check=True)
+    subprocess.run([*words, "-lrdmacm", "-pthread"], check=True)
     return str(path)
 
 

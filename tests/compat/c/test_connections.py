@@ -80,8 +80,28 @@ def test_a_connection_is_made_and_ended() -> None:
 def test_nobody_listens() -> None:
     hosts = Hosts()
     hosts.do("B", "connect", handle=(number := hosts.resolved()), promise=OFFER)
+    hosts.cm.deliver(refuse=True)
     kind, fields, _ = hosts.event("B")
     assert (kind, fields["id"], fields["status"]) == (Event.REJECTED, number, 8)
+    assert hosts.cm.unanswered == []
+
+
+def test_a_connect_request_waits_for_who_is_about_to_listen() -> None:
+    hosts = Hosts()
+    hosts.do("B", "connect", b"hi", handle=hosts.resolved(), promise=OFFER)
+    hosts.cm.deliver(refuse=False)
+    hosts.listener()
+    hosts.cm.deliver(refuse=True)
+    kind, _, data = hosts.event("A")
+    assert (kind, data[:2]) == (Event.CONNECT_REQUEST, b"hi")
+
+
+def test_a_connect_request_of_an_id_that_was_destroyed_is_dropped() -> None:
+    hosts = Hosts()
+    hosts.do("B", "connect", handle=(number := hosts.resolved()), promise=OFFER)
+    hosts.do("B", "destroy_id", handle=number)
+    hosts.cm.deliver(refuse=True)
+    assert hosts.cm.unanswered == []
 
 
 def test_a_request_is_rejected_with_private_data() -> None:
