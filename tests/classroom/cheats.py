@@ -32,6 +32,7 @@ from tests.classroom.labs import FOLDER, logged
 STUDENTS = [str(number) for number in range(1, 9)]
 INSTALLED = FOLDER.parents[1] / "scenarios/labs"
 _SUFFIX, _CLASS = ".lab.yaml", 12
+_PAIR = re.compile(r"\b([AB])\.qp\d+")
 _NAMED, _MOST = re.compile(r"\$\{(\w+)\}"), 60  # a parameter in a line; repetitions of a line
 BEFORE: Mapping[str, Mapping[str, int]] = {
     "apply": {"sq-full": 100, "drain": 100, "no-completion": 100, "rnr-budget": 86, "by-hand": 56,
@@ -251,8 +252,11 @@ def _every_value(cheat: Cheat) -> float:
         again = made if "program" not in line else made[:1]
         polls = "; run 20us; poll_cq A.cq0 num_entries=16" if again[1:] else ""
         lines.append("; ".join(f"{each}{polls}" for each in again))
+    used = {name for raw in written if isinstance(raw, str) for name in _NAMED.findall(raw)}
     labs = [loads(cheat.text, cheat.name, VOCABULARY, student=f"c{n}") for n in range(_CLASS)]
-    return sum(cheat.ways.share(lab, Work(lines)) for lab in labs) / _CLASS
+    # Whose values come first has, for these lines, honest work before the rest.
+    others = [lab for lab in labs if all(lab.params[name] != drawn[name][0] for name in used)]
+    return sum(cheat.ways.share(lab, Work(lines)) for lab in others) / max(1, len(others))
 
 
 def _times(raw: object, params: Mapping[str, object]) -> int:
@@ -286,11 +290,14 @@ def _odd_answers(cheat: Cheat) -> float:
 
 def _to_itself(cheat: Cheat) -> float:
     """Two queue pairs of one node send to each other what A is to send to B."""
+    if not any(_PAIR.search(line) for line in cheat.solved):
+        return 0.0  # the work names no queue pair: with others it is the right work
     found = list[float]()
     for n in "AB":
         new = f"pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0 max_send_wr=8 max_recv_wr=8"
         made = [f"create_qp {n}.qp{number} {new}" for number in (95, 96)]
-        swapped = [line.replace("A.qp0", f"{n}.qp95").replace("B.qp0", f"{n}.qp96")
+        own = {"A": f"{n}.qp95", "B": f"{n}.qp96"}
+        swapped = ["".join(own.get(piece, piece) for piece in _PAIR.split(line))
                    for line in cheat.solved]  # fmt: skip
         found.append(cheat.ways.alone([*made, f"connect {n}.qp95 {n}.qp96", *swapped, "run 1ms"]))
     return max(found)
