@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LEAVE_S = 5.0  # so long a signal waits for the terminal to be restored
 _WAIT_S = 0.05
-_ANSWER_S = 0.15  # a terminal that answers later counts as dark
+_ANSWER_S = 0.15  # a terminal that answers later, and after the start, counts as dark
 # Each terminal answers the question after it (DA1), so a silent one is not waited for.
 _ASK = "\x1b]11;?\x1b\\\x1b[c"
 _GROUND = re.compile(
@@ -47,13 +47,20 @@ class Ground(Message):
         self.dark = dark
 
 
-def asked(terminal: LinuxDriver, app: App[int]) -> bytes:
-    """Ask, and post `Ground` to the app; returns what else was read, for instance keys."""
+def asked(terminal: LinuxDriver, app: App[int], ready: threading.Event) -> bytes:
+    """Ask, and post `Ground` to the app; returns what else was read, for instance keys.
+
+    No key is handed on before `ready`, so a slow terminal, as over ssh, has until then to answer:
+    what comes later would be read as keys.
+    """
     terminal.write(_ASK)
     terminal.flush()
     early, until = b"", time.monotonic() + _ANSWER_S
-    while (left := until - time.monotonic()) > 0 and not _ATTRIBUTES.search(early):
-        if select.select([terminal.fileno], [], [], left)[0]:
+    while not _ATTRIBUTES.search(early) and not terminal.exit_event.is_set():
+        left = until - time.monotonic()
+        if left <= 0 and ready.is_set():
+            break
+        if select.select([terminal.fileno], [], [], max(left, _WAIT_S))[0]:
             if not (part := os.read(terminal.fileno, 4096)):
                 break
             early += part
@@ -91,7 +98,7 @@ def driver_class(*, asks_ground: bool = False) -> type[Driver] | None:
             self.ready = threading.Event()
 
         def run_input_thread(self) -> None:
-            early = asked(self, self._app) if asks_ground else b""
+            early = asked(self, self._app, self.ready) if asks_ground else b""
             while not self.ready.wait(_WAIT_S) and not self.exit_event.is_set():
                 pass
             vars(linux_driver)["getincrementaldecoder"] = decoder

@@ -1,19 +1,24 @@
 """The colour of the terminal's ground: asked for once, and no key is lost by it."""
 
 import os
+import threading
 from typing import Any
 
 import pytest
 
 from rdmalab.tui.driver import Ground, asked, is_dark
 
+STARTED = threading.Event()
+STARTED.set()
+
 
 class Pipe:
     """A terminal that has answered already."""
 
     def __init__(self, answer: bytes) -> None:
-        self.fileno, self._end = os.pipe()
-        os.write(self._end, answer)
+        self.fileno, self.end = os.pipe()
+        os.write(self.end, answer)
+        self.exit_event = threading.Event()
         self.posted: list[Ground] = []
         self.written = ""
 
@@ -40,9 +45,17 @@ def test_the_answer_is_taken_and_the_keys_are_left(
     answer: bytes, dark: list[bool], rest: bytes
 ) -> None:
     pipe: Any = Pipe(answer)
-    assert asked(pipe, pipe) == rest
+    assert asked(pipe, pipe, STARTED) == rest
     assert [message.dark for message in pipe.posted] == dark
     assert pipe.written.startswith("\x1b]11;?")
+
+
+def test_an_answer_before_the_start_is_no_key_however_late() -> None:
+    pipe: Any = Pipe(b"a")
+    late = threading.Timer(0.4, os.write, (pipe.end, b"\x1b]11;rgb:ff/ff/ff\x1b\\\x1b[?62;cb"))
+    late.start()
+    assert asked(pipe, pipe, threading.Event()) == b"ab"
+    assert [message.dark for message in pipe.posted] == [False]
 
 
 def test_dark_is_what_the_eye_calls_dark() -> None:
