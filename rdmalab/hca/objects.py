@@ -121,7 +121,7 @@ class MemoryRegion:
         self.access = access
         self.lkey = 0
         self.rkey = 0
-        self.version = 0  # how often its keys were given out anew
+        self.version = 0  # how often its keys were replaced by new ones
         self.qp: int | None = None  # which queue pair may use it: all of its protection domain
 
 

@@ -13,7 +13,7 @@ from tests.mistakes.healthy import Healthy, all_healthy
 from tests.mistakes.kinds import Profile, kinds
 from tests.mistakes.playing import Mistake, all_of, answer_of
 
-_MOST_MISSED = 14
+_MOST_MISSED = 13
 MISSED = yaml.safe_load(Path(__file__).with_name("missed.txt").read_text("utf-8"))
 
 

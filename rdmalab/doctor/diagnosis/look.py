@@ -26,7 +26,7 @@ from rdmalab.doctor.moments.moments import Moment, Why, visit
 from rdmalab.doctor.report.report import TOO_EARLY, Cause, Report, TriedFix
 from rdmalab.repair.commands import post_send
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Kind, async_event_of, cqe_of, event_of
+from rdmalab.spec.records import Kind, async_event_of, cqe_of, event_of, object_of
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.world.relations import exists
 
@@ -182,7 +182,7 @@ def _thread(session: Session, log: Log, look: Look, found: SubjectOutcome) -> Su
 
 
 def _ended_by_a_teardown(session: Session, log: Log, subject: Subject) -> str:
-    """`a flushed completion`, `QP_LAST_WQE_REACHED`: the last that a thread got, if of a drain."""
+    """The last that a thread got, if a drain made it; else empty. `a flushed completion`."""
     name, last = session.names.of(subject.thing), AsyncEvent.QP_LAST_WQE_REACHED
     events = (r for r in log.of(Kind.ASYNC_TAKEN, subject.thing.node)[-1:])
     if any(async_event_of(r) is last and log.asked(event_of(r))[1] == name for r in events):
@@ -190,7 +190,15 @@ def _ended_by_a_teardown(session: Session, log: Log, subject: Subject) -> str:
     polls = (r for r in reversed(log.of(Kind.CQE_POLLED, subject.thing.node)))
     newest = islice(polls, _MOST_POLLS)
     own = (cqe_of(r).status for r in newest if log.asked(event_of(r))[1] == name)
-    return "a flushed completion" if next(own, None) == WCStatus.WR_FLUSH_ERR else ""
+    if next(own, None) == WCStatus.WR_FLUSH_ERR:
+        return "a flushed completion"
+    reads = islice(reversed(log.of(Kind.CQ_EVENT_TAKEN, subject.thing.node)), _MOST_POLLS)
+    read = next((r for r in reads if log.asked(event_of(r))[1] == name), None)
+    if read is None:
+        return ""
+    added = reversed(log.of(Kind.CQE_ADDED, subject.thing.node, object_of(read)))
+    status = next((cqe_of(r).status for r in added if event_of(r) < event_of(read)), None)
+    return "the event of a flushed completion" if status == WCStatus.WR_FLUSH_ERR else ""
 
 
 # --------------------------------------------------------------------------- the fix
@@ -216,7 +224,7 @@ def _tried_now(
 ) -> TriedFix | None:
     """The fix made from the world of now; else the one made then, if only that helps now."""
     stories = followed(session, found, log, asked=True)
-    if not any(stories):  # what was asked about is gone, and its program says nothing now
+    if not any(stories):  # the subject was destroyed, and its program says nothing now
         return cured(session, look.report, case)
     now = report_of(session, stories)
     slugs = {cause.check.slug for cause in look.report.chain}

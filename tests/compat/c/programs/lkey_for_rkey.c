@@ -1,4 +1,4 @@
-/* The server tells its lkey where its rkey was meant: on adapters where both are equal nobody sees it. */
+/* The server tells its lkey where its rkey was meant: on adapters where both are equal it stays unseen. */
 #include "pair.h"
 
 int main(int argc, char **argv)
