@@ -64,7 +64,7 @@ class Lab:
         self.seed = seed
         tune_garbage_collection()
         self.session = open_session(self.profiles, seed=seed, default_node=default_node)
-        self.said: list[Reply] = []
+        self.all_replies: list[Reply] = []
 
     def empty(self) -> Session:
         """A new session with the devices and the seed of this lab."""
@@ -79,7 +79,7 @@ class Lab:
                 from rdmalab.workbench.help_pages import meant
 
                 reply.error.hint = meant(self.session, reply.error) or reply.error.hint
-            self.said.append(reply)
+            self.all_replies.append(reply)
             yield reply
 
     def do(self, line: str) -> list[Reply]:
@@ -93,9 +93,9 @@ class Lab:
 
     def start(self, name: str, lines: Sequence[str] | str, *, pace: str = "") -> Reply:
         """Start a program: `start("A.tx", ["post_send A.qp0 …", "poll A.cq0"], pace="50ns")`."""
-        said = lines if isinstance(lines, str) else "\n".join(lines)
+        text = lines if isinstance(lines, str) else "\n".join(lines)
         chosen = f" pace={pace}" if pace else ""
-        return self.do(f"program {name}{chosen} lines={{\n{said}\n}}")[-1]
+        return self.do(f"program {name}{chosen} lines={{\n{text}\n}}")[-1]
 
     def run(self, until: str | None = None) -> Reply:
         """Run until idle, or until a condition is true."""
@@ -129,7 +129,7 @@ class Lab:
 
         world = self.session.world
         head = f"event {world.event}, {fmt.clock(world.now_ns)}" if world.event >= 0 else "no event"
-        latest = self.said[-1] if self.said else None
+        latest = self.all_replies[-1] if self.all_replies else None
         wrong = ""
         if latest is not None and latest.failed:
             why = latest.refusal.message if latest.refusal else str(latest.error or latest.bug)

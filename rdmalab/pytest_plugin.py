@@ -152,8 +152,8 @@ class ScenarioItem(_Item):
         try:
             runner.run()
             if runner.outcome is StepOutcome.ERROR:
-                said = runner.results[-1].text(self.file_name)
-                raise NotAsExpected(self._mistakes(text, opener) or said)
+                words = runner.results[-1].text(self.file_name)
+                raise NotAsExpected(self._mistakes(text, opener) or words)
             if not runner.ok:
                 raise NotAsExpected(_report(runner, self.file_name))
         finally:
@@ -186,12 +186,12 @@ def _report(runner: "Runner", file_name: str) -> str:
     from rdmalab.shell.styled_text import text_of
 
     result = runner.results[-1]
-    said = result.text(file_name)
+    text = result.text(file_name)
     answer = consult(runner.session)
     if not answer.is_trouble or (result.failure is not None and result.failure.because):
-        return said
+        return text
     lines = [text_of(line) for line in answer_lines(answer, _WIDTH)]
-    return "\n".join([said, "", "  why:", *(f"    {line}" for line in lines)])
+    return "\n".join([text, "", "  why:", *(f"    {line}" for line in lines)])
 
 
 # --------------------------------------------------------------------------- labs

@@ -106,8 +106,8 @@ def joined(found: Sequence[Frame]) -> str:
         for piece in _GROUND.findall(frame.svg.partition(_INSIDE)[2]):
             grounds.setdefault(piece, []).append(number)
         for match in _TEXT.finditer(frame.svg):
-            look = looks.setdefault(styles[match[1]], f"s{len(looks)}")
-            piece = _CLIP.sub("", match[0]).replace(f'"terminal-{match[1]}"', f'"{look}"', 1)
+            tone = looks.setdefault(styles[match[1]], f"s{len(looks)}")
+            piece = _CLIP.sub("", match[0]).replace(f'"terminal-{match[1]}"', f'"{tone}"', 1)
             texts.setdefault(piece, []).append(number)
     times = _Times([frame.lasts_s for frame in found])
     below = sorted(grounds.items(), key=lambda ground: _height(ground[0]))

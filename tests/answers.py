@@ -47,14 +47,14 @@ def _tell(*words: str) -> None:
 
 def _lesson(path: Path) -> Iterator[str]:
     runner = Runner(load(str(path), VOCABULARY), open_session)
-    voice, said = OutputFormat(runner.session), sha256()
+    output, answer = OutputFormat(runner.session), sha256()
     while not runner.over:
         for reply in runner.replies():
-            for line in say(voice, reply) if reply.travel is None else ():
-                said.update(text_of(line).encode())
+            for line in say(output, reply) if reply.travel is None else ():
+                answer.update(text_of(line).encode())
     yield "passed" if runner.ok else "FAILED"
     yield digest(runner.session.world.trace)
-    yield said.hexdigest()
+    yield answer.hexdigest()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from rdmalab.cli.commands import program
 from rdmalab.grammar.line import commands_of
 from rdmalab.guide.manual import Part, Shape
 from rdmalab.shell.evaluation import LineEnd
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100
@@ -78,8 +78,8 @@ class Reader:
         self._open()
 
     def _open(self, *begun: str) -> None:
-        self.talk = Talk(*(begun or self.begun), width=WIDTH)
-        self.talk.lab.session.max_events = MAX_EVENTS
+        self.prompt = Prompt(*(begun or self.begun), width=WIDTH)
+        self.prompt.lab.session.max_events = MAX_EVENTS
 
     def read(self, parts: Sequence[Part]) -> None:
         """Do all blocks, in their order."""
@@ -100,8 +100,8 @@ class Reader:
 
     def type(self, line: str) -> list[str]:
         """What a line prints; it must be understood, and refused only where that is announced."""
-        printed = self.talk.ask(line)
-        end = self.talk.conversation.end
+        printed = self.prompt.ask(line)
+        end = self.prompt.conversation.end
         allowed = {LineEnd.FAILED} if REFUSED in line else {LineEnd.FINE, LineEnd.STOPPED}
         assert end in allowed, (line, end, printed)
         return printed

@@ -60,10 +60,10 @@ class Browser:
     def call(self, method: str, **params: object) -> dict[str, Any]:
         """The answer to one command; what happens meanwhile is kept."""
         self._number += 1
-        said: dict[str, object] = {"id": self._number, "method": method, "params": params}
+        by_name: dict[str, object] = {"id": self._number, "method": method, "params": params}
         if self._session:
-            said["sessionId"] = self._session
-        os.write(self._commands, json.dumps(said).encode() + b"\0")
+            by_name["sessionId"] = self._session
+        os.write(self._commands, json.dumps(by_name).encode() + b"\0")
         while True:
             message = self._next()
             if message.get("id") == self._number:

@@ -17,10 +17,10 @@ class Wild(Cable):
         self.fates = fates
         self.faults = [Drop(0, Match(source="nobody"))]  # or the world would not ask for fates
 
-    def carry(self, way: Transit) -> None:
+    def carry(self, transit: Transit) -> None:
         delays = next(self.fates, [0])
         if not delays:
-            way.lost = "wild"
+            transit.lost = "wild"
             return
-        way.late_ns = min(delays)
-        way.behind_ns = [delay_ns - way.late_ns for delay_ns in sorted(delays)[1:]]
+        transit.late_ns = min(delays)
+        transit.copies_after_ns = [delay_ns - transit.late_ns for delay_ns in sorted(delays)[1:]]

@@ -99,8 +99,8 @@ def mistakes(processes: ProcessPoolExecutor, played: Iterable[Mistake]) -> bool:
     for answer in answers:
         if not (answer.asked_right and answer.plain_right) or answer.fixed:
             kind = answer.mistake.kind
-            told = f"{answer.asked} / {answer.plain}, accepted {' '.join(kind.accept)}"
-            say(f"  {answer.mistake.name}: {told} {answer.fixed}")
+            text = f"{answer.asked} / {answer.plain}, accepted {' '.join(kind.accept)}"
+            say(f"  {answer.mistake.name}: {text} {answer.fixed}")
     return all(
         sum(getattr(answer, f"{key}_right") for answer in answers) >= bar * len(answers)
         for key, bar in BARS.items()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import settings
 
 from rdmalab.guide.sentences import MOST_PER_ITEM
-from tests.diaries import close_all
 from tests.each import ALL, DRAWING, SEED, examples
+from tests.logs import close_all
 
 DRAWN = ("drawn", "cases")
 

@@ -83,7 +83,7 @@ def each(arguments: str, cases: Iterable[Any]) -> Callable[[Test], Test]:
                 try:
                     test(**dict(zip(names, values, strict=True)), **fixtures)
                 except (Exception, pytest.fail.Exception) as wrong:  # noqa: BLE001
-                    failed.append(f"{_named(case)}: {_told(wrong)}")
+                    failed.append(f"{_named(case)}: {_error_text(wrong)}")
             assert tried, f"{test.__name__} has no case"
             if failed:
                 head = f"{len(failed)} of {len(tried)} cases failed"
@@ -106,7 +106,7 @@ def _named(case: Any) -> str:
     return "-".join(map(_named, case)) if isinstance(case, tuple) else str(case)
 
 
-def _told(wrong: BaseException) -> str:
+def _error_text(wrong: BaseException) -> str:
     """The failure and the line of the test it comes from."""
     trace, place = wrong.__traceback__, ""
     while trace is not None:

@@ -283,13 +283,13 @@ class Pair:
             cable.faults.append(Drop(cable.next_fault, Match(source=source, nth=n)))
             cable.next_fault += 1
 
-    def told(self) -> list[str]:
+    def wire_lines(self) -> list[str]:
         """What went over the cable so far."""
-        return told(self.world.trace)
+        return trace_lines(self.world.trace)
 
-    def said(self, node: str) -> list[str]:
+    def sent_by(self, node: str) -> list[str]:
         """What one node sent so far, without its name."""
-        return [line[2:] for line in self.told() if line[0] == node]
+        return [line[2:] for line in self.wire_lines() if line[0] == node]
 
     def records(self, *kinds: Kind, node: str = "") -> list[Seen]:
         seen = [Seen(*record) for record in self.world.trace.records]
@@ -305,7 +305,7 @@ class Pair:
 
 
 # --------------------------------------------------------------------------- telling
-def told(trace: Trace) -> list[str]:
+def trace_lines(trace: Trace) -> list[str]:
     """One line a packet: `A SEND_ONLY psn=0 8 bytes`, `B ACK psn=0 msn=1`; lost ones say so."""
     lines: list[str] = []
     for _, _, _, kind, node, _, packet, _ in trace.records:

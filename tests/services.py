@@ -52,8 +52,8 @@ def services(
             well(lab, line)
     for node, other, far in (("A", "B", 3), ("B", "A", peer_state)):
         for move in MOVES[qp_type][:far]:
-            said = move.format(peer=f"{other}.qp0", other=other, rights=rights)
-            well(lab, f"modify_qp {node}.qp0 {said}")
+            text = move.format(peer=f"{other}.qp0", other=other, rights=rights)
+            well(lab, f"modify_qp {node}.qp0 {text}")
     for line in lines:
         well(lab, line)
     return lab

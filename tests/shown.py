@@ -44,12 +44,12 @@ SAID |= {"builder flag", "creation mask", "wc_flags flag", "flow flag"}
 
 
 class Showing(NamedTuple):
-    """A scenario and what happened in it. said: all its text; about: its title and summary."""
+    """A scenario and what happened in it. text: all its text; about: its title and summary."""
 
     name: str
     names: frozenset[str]
     about: str
-    said: str
+    text: str
     records: int
 
 
@@ -155,17 +155,17 @@ def best(entry: Entry, showings: Iterable[Showing]) -> str:
 def shows(entry: Entry, each: Showing) -> bool:
     if entry.name in each.names:
         return True
-    return kind(entry) in SAID and bool(_pattern(entry).search(each.said))
+    return kind(entry) in SAID and bool(_pattern(entry).search(each.text))
 
 
 def _rank(entry: Entry, each: Showing) -> tuple[Any, ...]:
     pattern = _pattern(entry)
-    told = pattern.search(each.about) is not None
-    said = min(len(pattern.findall(each.said)), 3)
+    is_reported = pattern.search(each.about) is not None
+    answer = min(len(pattern.findall(each.text)), 3)
     is_status = entry.about is not None and entry.about.sort is Sort.STATUS
     apart = each.name.startswith("real/") or (is_status and not each.name.startswith("err/"))
     away = each.name.partition("/")[0] not in {word.lower() for word in entry.words}
-    return (apart, away, not told, -said, each.records, each.name)
+    return (apart, away, not is_reported, -answer, each.records, each.name)
 
 
 def kind(entry: Entry) -> str:

@@ -174,10 +174,10 @@ def test_a_drawing_goes_where_it_is_wanted(
 def test_an_article_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
     schema = _schema("explain", capsys)
     assert cli.main(["explain", "NCCL", "WARN", "status=12", "vendor", "err", "129", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    jsonschema.validate(told, schema)
-    assert told["name"] == "IBV_WC_RETRY_EXC_ERR"
-    assert told["sections"][0]["heading"] == "read"
+    answer = json.loads(capsys.readouterr().out)
+    jsonschema.validate(answer, schema)
+    assert answer["name"] == "IBV_WC_RETRY_EXC_ERR"
+    assert answer["sections"][0]["heading"] == "read"
 
 
 def test_a_log_is_read_from_standard_input(
@@ -209,10 +209,10 @@ def test_a_bug_is_called_one(
 ) -> None:
     monkeypatch.setattr(loader, "load", _raiser(RuntimeError))
     assert cli.main(["run", str(folder)]) == 3
-    said = capsys.readouterr().err
-    assert said.startswith(f"a bug in rdmalab {VERSION}: RuntimeError: the sky fell\n")
-    assert cli.ISSUES in said
-    assert "Traceback" not in said
+    answer = capsys.readouterr().err
+    assert answer.startswith(f"a bug in rdmalab {VERSION}: RuntimeError: the sky fell\n")
+    assert cli.ISSUES in answer
+    assert "Traceback" not in answer
     monkeypatch.setenv("RDMALAB_DEBUG", "1")
     assert cli.main(["run", str(folder)]) == 3
     assert "Traceback" in capsys.readouterr().err
@@ -233,19 +233,19 @@ def test_a_closed_pipe_is_quiet() -> None:
         assert process.stderr is not None
         process.stdout.read(10)
         process.stdout.close()
-        said = process.stderr.read()
+        answer = process.stderr.read()
         process.wait(60)
-    assert b"Traceback" not in said
-    assert b"bug" not in said
+    assert b"Traceback" not in answer
+    assert b"bug" not in answer
     assert process.returncode == 141
 
 
 # --------------------------------------------------------------------------- what is said
 def test_silence_is_health(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", str(folder / "good.rdmalab.yaml")]) == 0
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == "1 of 1 scenario passed\n"
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert answer.err == "1 of 1 scenario passed\n"
 
 
 def test_a_failure_and_an_error_are_results(
@@ -254,8 +254,8 @@ def test_a_failure_and_an_error_are_results(
     assert folder.is_dir()
     names = ["failing.rdmalab.yaml", "broken.rdmalab.yaml", "late.rdmalab.yaml"]
     assert cli.main(["run", *names]) == 2
-    said = capsys.readouterr()
-    assert said.out.splitlines() == [
+    answer = capsys.readouterr()
+    assert answer.out.splitlines() == [
         "FAIL failing.rdmalab.yaml:4  expect line 1",
         "  expected  now == 1",
         "  actual    now = 0",
@@ -266,22 +266,22 @@ def test_a_failure_and_an_error_are_results(
         "  4 |   - do: alloc_pd C.pd0",
         "                       ^^^^^  nodes: A B",
     ]
-    assert said.err == "0 of 3 scenarios passed, 1 failed, 2 cannot run\n"
+    assert answer.err == "0 of 3 scenarios passed, 1 failed, 2 cannot run\n"
 
 
 def test_verbose_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
     path = ROOT / "scenarios" / "rc" / "send.rdmalab.yaml"
     assert cli.main(["run", "-v", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"# {path}: SEND, the message that needs a receive\n")
-    assert "A->B SEND_ONLY psn=0 64 B ack_req\n" in said
+    answer = capsys.readouterr().out
+    assert answer.startswith(f"# {path}: SEND, the message that needs a receive\n")
+    assert "A->B SEND_ONLY psn=0 64 B ack_req\n" in answer
 
 
 def test_check_tells_the_errors_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", str(folder)]) == 2
-    said = capsys.readouterr()
-    assert said.out.count(".rdmalab.yaml:") == 2
-    assert said.err == "3 of 5 files can run\n"
+    answer = capsys.readouterr()
+    assert answer.out.count(".rdmalab.yaml:") == 2
+    assert answer.err == "3 of 5 files can run\n"
 
 
 def test_check_tells_every_mistake_of_a_file(
@@ -290,9 +290,9 @@ def test_check_tells_every_mistake_of_a_file(
     path = tmp_path / "two.rdmalab.yaml"
     path.write_text("rdmalab: 1\ntitle: t\nsteps:\n  - aloc_pd A.pd0\n  - run: 10\n")
     assert cli.main(["check", str(path)]) == 2
-    said = capsys.readouterr().out
-    assert f'{path}:4:5: no verb "aloc_pd"' in said
-    assert f'{path}:5:10: "10" has no unit' in said
+    answer = capsys.readouterr().out
+    assert f'{path}:4:5: no verb "aloc_pd"' in answer
+    assert f'{path}:5:10: "10" has no unit' in answer
 
 
 def test_a_directory_stands_for_the_scenarios_below_it(
@@ -340,9 +340,9 @@ def test_a_terminal_is_shown_no_capture(
     assert folder.is_dir()
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert cli.main(["export", "pcapng", "good.rdmalab.yaml", "-o", "-"]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "a terminal cannot show a capture: -o FILE, or -o - into a pipe" in said.err
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert "a terminal cannot show a capture: -o FILE, or -o - into a pipe" in answer.err
 
 
 def test_of_a_scenario_that_fails_the_capture_is_written_too(
@@ -351,10 +351,10 @@ def test_of_a_scenario_that_fails_the_capture_is_written_too(
     steps = "".join(f"  - {line}\n" for line in (*PAIR_SENDS, "run: until now == 7 within 5us"))
     (folder / "fails.rdmalab.yaml").write_text(f"rdmalab: 1\ntitle: t\nsteps:\n{steps}")
     assert cli.main(["export", "pcapng", "fails.rdmalab.yaml", "-o", "x.pcapng"]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("FAIL fails.rdmalab.yaml:6  run\n  expected  until now == 7")
-    assert said.err.endswith("\nx.pcapng: 2 frames\n")
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert answer.err.startswith("FAIL fails.rdmalab.yaml:6  run\n  expected  until now == 7")
+    assert answer.err.endswith("\nx.pcapng: 2 frames\n")
     assert (folder / "x.pcapng").stat().st_size > 200
 
 
@@ -408,9 +408,9 @@ def test_why_json_is_valid_and_plays_past_what_fails(
 
 def test_why_says_it_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["why", "denied.yaml", "A.qp0.wr[0]"]) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("FAILED  A.qp0.wr[0] ended with REM_ACCESS_ERR")
-    assert any(line.startswith(" 1. rem-access: ") for line in said)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("FAILED  A.qp0.wr[0] ended with REM_ACCESS_ERR")
+    assert any(line.startswith(" 1. rem-access: ") for line in lines)
     assert cli.main(["why", "denied.yaml", "A.pd0"]) == 0
     assert capsys.readouterr().out.startswith("WELL  A.pd0 is used by A.qp0, A.mr0")
     assert cli.main(["why", "denied.yaml", "A.pd0.x"]) == 2
@@ -516,9 +516,9 @@ def test_spoiled_files_never_look_like_a_bug(
         file = tmp_path / f"{name}.rdmalab.yaml"
         file.write_bytes(text.encode("utf-8", "surrogatepass"))
         assert cli.main(["run", str(file)]) in (0, 1, 2)
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
-        assert "a bug in" not in said.err
+        answer = capsys.readouterr()
+        assert "Traceback" not in answer.out + answer.err
+        assert "a bug in" not in answer.err
 
 
 # --------------------------------------------------------------------------- lessons
@@ -548,9 +548,9 @@ def test_lessons_are_listed(shelf: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_coverage_is_what_passes_now(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lessons", "--coverage", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [row["id"] for row in said["statements"] if row["passed"]] == ["S224"]
-    assert len(said["statements"]) == 260
+    answer = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in answer["statements"] if row["passed"]] == ["S224"]
+    assert len(answer["statements"]) == 260
     (shelf / "scenarios" / "up.rdmalab.yaml").write_text(SHOWS.format("ERR"), "utf-8")
     assert cli.main(["lessons", "--coverage"]) == 1
     said_now = capsys.readouterr()
@@ -661,10 +661,10 @@ def test_what_never_ends_is_refused(
     folder: Path, arguments: list[str], file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.mkfifo(folder / "fifo")
-    said = [argument.format(f'"{file}"' if " " in argument else file) for argument in arguments]
-    assert cli.main(said) == 2
-    told = capsys.readouterr()
-    assert ENDLESS[file] in told.out + told.err
+    lines = [argument.format(f'"{file}"' if " " in argument else file) for argument in arguments]
+    assert cli.main(lines) == 2
+    answer = capsys.readouterr()
+    assert ENDLESS[file] in answer.out + answer.err
 
 
 @pytest.mark.parametrize("command", ["run", "check", "lessons"])
@@ -673,8 +673,8 @@ def test_a_fifo_among_scenarios_is_one_error(
 ) -> None:
     os.mkfifo(folder / "deep" / "fifo.rdmalab.yaml")
     assert cli.main([command, "deep"]) == 2
-    said = capsys.readouterr()
-    assert (said.out + said.err).count("a FIFO, not a regular file") == 1
+    answer = capsys.readouterr()
+    assert (answer.out + answer.err).count("a FIFO, not a regular file") == 1
 
 
 def test_a_large_file_of_lines_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -682,8 +682,8 @@ def test_a_large_file_of_lines_is_refused(folder: Path, capsys: pytest.CaptureFi
     os.truncate(folder / "large", 1 << 40)
     for arguments in (["repl", "-f", "large"], ["python", "large"], ["run", "large"]):
         assert cli.main(arguments) == 2
-        said = capsys.readouterr()
-        assert "large" in said.out + said.err
+        answer = capsys.readouterr()
+        assert "large" in answer.out + answer.err
 
 
 @pytest.mark.parametrize("arguments", [["repl"], ["explain", "-"]])
@@ -705,9 +705,9 @@ def test_a_path_that_is_too_long(
 ) -> None:
     assert folder.is_dir()
     assert cli.main([*arguments, "x" * 3000]) == 2
-    said = capsys.readouterr()
-    assert "a bug" not in said.err
-    assert "x" * 3000 in said.out + said.err
+    answer = capsys.readouterr()
+    assert "a bug" not in answer.err
+    assert "x" * 3000 in answer.out + answer.err
 
 
 SPEAKING = [
@@ -740,17 +740,17 @@ def test_no_encoding_fails(folder: Path, arguments: list[str]) -> None:
     code, octets, _ = printed(arguments, "utf-8")
     expected = octets.decode()
     for encoding in ("cp1252", "latin-1", "cp437", "ascii"):
-        again, octets, talk = printed(arguments, encoding)
-        assert (again, b"a bug" in talk) == (code, False), encoding
-        said = octets.decode(encoding)
+        again, octets, prompt = printed(arguments, encoding)
+        assert (again, b"a bug" in prompt) == (code, False), encoding
+        text = octets.decode(encoding)
         if "--json" in arguments or arguments[0] == "schema":
             assert json.loads(octets) == json.loads(expected)
             assert octets.isascii()
         elif "--svg" in arguments:
-            assert ET.tostring(ET.fromstring(said)) == ET.tostring(ET.fromstring(expected))
+            assert ET.tostring(ET.fromstring(text)) == ET.tostring(ET.fromstring(expected))
             assert octets.isascii()
         else:
-            assert said.count("?") <= expected.count("?"), encoding
+            assert text.count("?") <= expected.count("?"), encoding
 
 
 def test_no_encoding_fails_in_a_process_of_its_own(folder: Path) -> None:
@@ -817,9 +817,9 @@ HOSTILE = "\x1b[31m\x1b]0;x\x07\u202e\u2066\x9b2J\r\x7fmine"
 def test_nothing_that_is_echoed_is_obeyed(folder: Path, arguments: list[str]) -> None:
     assert folder.is_dir()
     code, out, err = printed(arguments, "utf-8", stdin=f"{HOSTILE}\n")
-    said = (out + err).decode()
+    text = (out + err).decode()
     assert code in (0, 2)
-    assert all(c == "\n" or c.isprintable() for c in said), ascii(said)
+    assert all(c == "\n" or c.isprintable() for c in text), ascii(text)
     if "--json" in arguments:
         assert json.loads(out)
 
@@ -849,9 +849,9 @@ def test_a_profile_that_is_given_wins_and_that_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.rdmalab.yaml").write_text(PINNED, encoding="utf-8")
-    said = "profile mlx5 replaces the profiles in p.rdmalab.yaml (A: rxe, B: rxe)"
+    text = "profile mlx5 replaces the profiles in p.rdmalab.yaml (A: rxe, B: rxe)"
     cli.main([*command, "p.rdmalab.yaml", "--profile", "mlx5"])
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
     cli.main([*command, "p.rdmalab.yaml"])
     assert "replaces" not in capsys.readouterr().err
 
@@ -861,9 +861,9 @@ def test_a_file_without_a_terminal_says_what_plays_it(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(arguments) == 2
-    said = capsys.readouterr().err
-    assert f"rdmalab {arguments[-1]} opens the app, which needs a terminal" in said
-    assert f"without one: rdmalab run {arguments[-1]}" in said
+    answer = capsys.readouterr().err
+    assert f"rdmalab {arguments[-1]} opens the app, which needs a terminal" in answer
+    assert f"without one: rdmalab run {arguments[-1]}" in answer
 
 
 def test_an_option_before_a_command_is_told_its_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -875,10 +875,10 @@ def test_an_option_before_a_command_is_told_its_place(capsys: pytest.CaptureFixt
 
 def test_help_tells_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
-    said = capsys.readouterr().out
-    assert "RDMALAB_ASCII=1" in said
-    assert "RDMALAB_STATE" in said
-    assert "FILE" in said
+    answer = capsys.readouterr().out
+    assert "RDMALAB_ASCII=1" in answer
+    assert "RDMALAB_STATE" in answer
+    assert "FILE" in answer
 
 
 def test_a_shared_word_in_a_pipe_takes_no_profile(capsys: pytest.CaptureFixture[str]) -> None:
@@ -950,9 +950,9 @@ def test_watch_plays_again_what_changed(folder: Path) -> None:
 
         assert until_waiting() == ["2 of 2 scenarios passed"]
         (folder / "pair.yaml").write_text("rdmalab: 1\nsetup:\n  - use rc_piar\n", "utf-8")
-        said = until_waiting()
-        assert said[0].startswith("ERROR pair.yaml:3:9: ")
-        assert said[-1] == "0 of 1 scenario passed, 1 cannot run"
+        answer = until_waiting()
+        assert answer[0].startswith("ERROR pair.yaml:3:9: ")
+        assert answer[-1] == "0 of 1 scenario passed, 1 cannot run"
         (folder / "pair.yaml").write_text("rdmalab: 1\nsetup:\n  - use rc_pair\n", "utf-8")
         assert until_waiting() == ["1 of 1 scenario passed"]
         watching.send_signal(signal.SIGINT)

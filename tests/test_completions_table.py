@@ -130,11 +130,11 @@ NEVER = {
 
 def test_no_row_of_the_table_is_forgotten() -> None:
     rows = re.findall(r"^\| (\d+) \| (\w+) \| ([^|]+) \|", section(1), re.MULTILINE)
-    told = [WCStatus[name] for _, name, _ in rows]
-    assert told == list(WCStatus) == [WCStatus(int(number)) for number, _, _ in rows]
-    assert [STATUS[status].text for status in told] == [text for _, _, text in rows]
+    lines = [WCStatus[name] for _, name, _ in rows]
+    assert lines == list(WCStatus) == [WCStatus(int(number)) for number, _, _ in rows]
+    assert [STATUS[status].text for status in lines] == [text for _, _, text in rows]
     had = {row.status for row in ROWS} | {status for status, _ in INJECTED}
-    assert had | set(NEVER) == set(told)
+    assert had | set(NEVER) == set(lines)
     assert not had & set(NEVER)
 
 
@@ -151,7 +151,7 @@ def carried_out(row: Row) -> Lab:
     for line in row.lines:
         addressed = line.startswith("post_send") and "ah=" not in line
         lab.do(line + to(row.qp_type) if addressed else line)
-        assert not lab.said[-1].failed, (line, lab.said[-1])
+        assert not lab.all_replies[-1].failed, (line, lab.all_replies[-1])
     lab.run()
     return lab
 
@@ -221,8 +221,8 @@ NEVER_OPCODES = {
 
 
 def test_no_opcode_is_forgotten() -> None:
-    told = dict(re.findall(r"\b([A-Z_]+\d?) (\d+)", section(2).partition("\n")[2]))
-    assert {name: int(number) for name, number in told.items()} == {o.name: int(o) for o in W}
+    by_name = dict(re.findall(r"\b([A-Z_]+\d?) (\d+)", section(2).partition("\n")[2]))
+    assert {name: int(number) for name, number in by_name.items()} == {o.name: int(o) for o in W}
     assert {*KINDS, *OTHERS, *NO_WORK} == set(WROpcode)
     rows = [*KINDS.values(), *OTHERS.values()]
     had = {row.own for row in rows} | {row.peer for row in rows if row.peer is not None}

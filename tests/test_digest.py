@@ -16,7 +16,7 @@ def others() -> list[Path]:
     return sorted(PYENV.glob("3.1[1-9]*/bin/python")) or [Path(sys.executable)]
 
 
-def told(python: str | Path, hash_seed: str) -> str:
+def digest_in(python: str | Path, hash_seed: str) -> str:
     env = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
     command = [str(python), "-m", "tests.session.determinism_probe"]
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -26,17 +26,17 @@ def told(python: str | Path, hash_seed: str) -> str:
 
 @pytest.fixture(scope="module")
 def here() -> str:
-    return told(sys.executable, "0")
+    return digest_in(sys.executable, "0")
 
 
 @pytest.mark.parametrize("hash_seed", ["1", "4711"])
 def test_hash_seed_does_not_matter(here: str, hash_seed: str) -> None:
-    assert told(sys.executable, hash_seed) == here
+    assert digest_in(sys.executable, hash_seed) == here
 
 
 @pytest.mark.parametrize("python", others(), ids=lambda path: path.parts[-3])
 def test_the_python_version_does_not_matter(here: str, python: Path) -> None:
-    assert told(python, "random") == here
+    assert digest_in(python, "random") == here
 
 
 def test_the_story_is_long_enough_to_mean_something(here: str) -> None:

@@ -17,8 +17,8 @@ def test_each_case_that_fails_is_told_by_its_name() -> None:
     with pytest.raises(pytest.fail.Exception) as failed:
         wrong()
     assert tried == ["ab", "abc", "a"]
-    said = str(failed.value).splitlines()
-    assert said[0] == "2 of 3 cases failed"
+    lines = str(failed.value).splitlines()
+    assert lines[0] == "2 of 3 cases failed"
     assert "abc-4: AssertionError" in str(failed.value)
     assert "a-3: AssertionError" in str(failed.value)
     assert "test_each.py:" in str(failed.value)

@@ -19,17 +19,17 @@ def test_the_story_of_the_design_page() -> None:
 
 
 def test_a_short_form_is_followed_by_what_it_stands_for() -> None:
-    said = Lab().do("use rc_pair")
-    assert [reply.depth for reply in said] == [0] + [1] * (len(said) - 1)
-    assert said[0].event is None
-    assert [reply.event for reply in said[1:]] == list(range(len(said) - 1))
+    answer = Lab().do("use rc_pair")
+    assert [reply.depth for reply in answer] == [0] + [1] * (len(answer) - 1)
+    assert answer[0].event is None
+    assert [reply.event for reply in answer[1:]] == list(range(len(answer) - 1))
 
 
 def test_the_first_failure_is_the_last_word() -> None:
     lab = lab_of()
     before = lab.session.world.event
-    said = lab.do('write A.mr0 "a"; destroy_qp A.qp9; write A.mr0 "b"')
-    assert [reply.failed for reply in said] == [False, True]
+    replies = lab.do('write A.mr0 "a"; destroy_qp A.qp9; write A.mr0 "b"')
+    assert [reply.failed for reply in replies] == [False, True]
     assert lab.session.world.event == before + 1
     assert lab.look("A.mr0[0]") == ord("a")
 
@@ -44,7 +44,7 @@ def test_a_line_that_cannot_be_read_does_nothing_of_what_it_says() -> None:
 def test_all_that_was_said_is_kept() -> None:
     lab = lab_of(SEND, "run 1us")
     lab.do("nonsense")
-    assert [reply.text for reply in lab.said if not reply.depth] == [
+    assert [reply.text for reply in lab.all_replies if not reply.depth] == [
         "use rc_pair",
         SEND,
         "run 1us",

@@ -39,8 +39,8 @@ def test_its_blocks_do_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     reader.read(parts_of(README))
     check(PATH, reader)
     assert reader.done == README.count("\n```") // 2
-    assert reader.talk.lab.look("A.qp0.state == ERR")
-    assert reader.talk.lab.look("A.cq0.last.status == REM_ACCESS_ERR")
+    assert reader.prompt.lab.look("A.qp0.state == ERR")
+    assert reader.prompt.lab.look("A.cq0.last.status == REM_ACCESS_ERR")
 
 
 def test_what_it_names_in_passing_exists() -> None:

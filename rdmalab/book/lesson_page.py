@@ -270,8 +270,8 @@ def _task(number: int, task: Task, linker: Linker) -> Markup:
     if task.hints:
         cost = sum(hint.cost for hint in task.hints)
         price = f"{fmt.count(cost, 'point')} in all" if cost else "free"
-        said = f"{fmt.count(len(task.hints), 'hint')}, {price}: "
-        parts.append(tag("p", said, tag("code", f"hint {task.id}"), class_="quiet"))
+        text = f"{fmt.count(len(task.hints), 'hint')}, {price}: "
+        parts.append(tag("p", text, tag("code", f"hint {task.id}"), class_="quiet"))
     return tag("section", joined(parts), class_="task", id=f"task-{number}")
 
 

@@ -17,7 +17,7 @@ from rdmalab.classroom.playing import BrokenLab, begun, run_steps
 from rdmalab.classroom.work_log import record, tries_of, was_noted
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.quantities import whole
-from rdmalab.scenario.expect import said
+from rdmalab.scenario.expect import value_text
 from rdmalab.scenario.parameters import fill
 from rdmalab.spec.rules import ERRNO_NAMES
 
@@ -30,7 +30,7 @@ _DIGITS = 16  # of the hash of a value
 _NONCE = 6  # octets; each choice of a file has other ones
 
 
-class Told(NamedTuple):
+class Judgement(NamedTuple):
     """The verdict on an answer.
 
     right: None where the grader alone judges it. help: the feedback of the lab.
@@ -40,17 +40,17 @@ class Told(NamedTuple):
     help: str = ""
 
 
-def verdict(lab: LabFile, index: int, given: str) -> Told:
+def verdict(lab: LabFile, index: int, given: str) -> Judgement:
     """The verdict on an answer to the task of this index."""
     task = lab.document.tasks[index]
     if task.choice is not None:
         return _choice(lab, task, task.choice, given)
     if task.answer is not None:
-        return Told(any(same_answer(given, each) for each in right_answers(lab, index)))
+        return Judgement(any(same_answer(given, each) for each in right_answers(lab, index)))
     if task.sealed is not None:
         drawn = {name: lab.params[name] for name in task.depends}
-        return Told(_hash(lab.document.seal or "", task.id, drawn, given) in task.sealed)
-    return Told(None)
+        return Judgement(_hash(lab.document.seal or "", task.id, drawn, given) in task.sealed)
+    return Judgement(None)
 
 
 def listed(number: str) -> int:
@@ -58,18 +58,18 @@ def listed(number: str) -> int:
     return int(number) if number.isascii() and number.isdecimal() and len(number) < 3 else 0
 
 
-def _choice(lab: LabFile, task: Task, choices: Sequence[Choice], given: str) -> Told:
+def _choice(lab: LabFile, task: Task, choices: Sequence[Choice], given: str) -> Judgement:
     number = listed(given)
     chosen = choices[number - 1] if 0 < number <= len(choices) else None
     if any(each.right for each in choices):
         right = chosen is not None and chosen.right
-        return Told(right, (chosen.when_wrong if chosen is not None else None) or "")
+        return Judgement(right, (chosen.when_wrong if chosen is not None else None) or "")
     if not all(each.sealed for each in choices):
-        return Told(None)
+        return Judgement(None)
     if chosen is None:
-        return Told(right=False)
+        return Judgement(right=False)
     text = _opened(lab, task.id, chosen.sealed or "")
-    return Told(text.startswith(_RIGHT), text[1:])
+    return Judgement(text.startswith(_RIGHT), text[1:])
 
 
 def out_of_tries(task: Task, log: Sequence[str], lines: int, given: str) -> str:
@@ -113,7 +113,7 @@ def right_answers(lab: LabFile, index: int) -> list[str]:
         value = world.session.ask(parsed(task.answer, lab.world).expression.node)
     except NotUnderstood as wrong:
         raise lab.spot("tasks", index, "answer").error(wrong) from None
-    return [said(value), *([str(int(value))] if isinstance(value, IntEnum) else [])]
+    return [value_text(value), *([str(int(value))] if isinstance(value, IntEnum) else [])]
 
 
 def same_answer(given: str, right: str) -> bool:

@@ -116,9 +116,9 @@ def _accepted(_solution: Solution, found: Grade) -> str:
     if found.passed:
         return ""
     failed = [result for result in found.results if not result.passed]
-    said = [f"{r.id}: {'; '.join(r.wrong) or r.reason}" for r in failed]
+    parts = [f"{r.id}: {'; '.join(r.wrong) or r.reason}" for r in failed]
     return "; ".join(
-        [f"it must pass, and is {found.verdict}", *filter(None, [found.reason]), *said]
+        [f"it must pass, and is {found.verdict}", *filter(None, [found.reason]), *parts]
     )
 
 

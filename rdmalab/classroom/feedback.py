@@ -23,8 +23,8 @@ def feedback(session: Session, task: Task, names: Mapping[str, str]) -> Cause:
     headline = next((report.lines[0] for report in found), "")
     for slug in slugs:
         if slug in task.when_wrong:
-            told = task.when_wrong[slug]
-            return Cause(id=slug, rationale=headline, help=told, of_call=_is_of_call(found, slug))
+            text = task.when_wrong[slug]
+            return Cause(id=slug, rationale=headline, help=text, of_call=_is_of_call(found, slug))
     return Cause(id=slugs[0] if slugs else "", rationale=headline, help=task.otherwise or "")
 
 

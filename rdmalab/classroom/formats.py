@@ -53,8 +53,8 @@ def as_moodle(grades: Sequence[Grade]) -> str:
     rows.writerow(["ID number", "Grade", "Feedback", "Log"])
     for grade in grades:
         score = number(grade.mark) if grade.is_judged else ""
-        told = cell(" ".join(feedback(grade)))
-        rows.writerow([cell(grade.student), score, told, grade.log])
+        text = cell(" ".join(feedback(grade)))
+        rows.writerow([cell(grade.student), score, text, grade.log])
     return out.getvalue()
 
 

@@ -8,7 +8,7 @@ from rdmalab.classroom.lab_file import NAMED
 from rdmalab.classroom.model import Goal
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.expressions import parse_expression
-from rdmalab.scenario.expect import Expectation, Failure, said, unmet
+from rdmalab.scenario.expect import Expectation, Failure, unmet, value_text
 from rdmalab.scenario.parameters import fill
 from rdmalab.session.branch import Place
 from rdmalab.session.history import History, read_only_visit
@@ -122,7 +122,7 @@ def bound(
         except NotUnderstood:
             continue
         if value is not None:
-            names[name] = said(value).strip('"')
+            names[name] = value_text(value).strip('"')
     return names
 
 
@@ -160,7 +160,7 @@ def _replay(session: Session, start: Place, end: Place, watches: Sequence[_Watch
         while left and history.here.event < end.event and _next_event(history, end):
             here = history.here
             for watch in left:
-                _look(session, watch, here)
+                _observe(session, watch, here)
             if any(watch.is_decided for watch in left):
                 left = [watch for watch in left if not watch.is_decided]
 
@@ -174,7 +174,7 @@ def _next_event(history: History, end: Place) -> int:
     return history.run(1, end.at_ns - 1) or history.run(1)
 
 
-def _look(session: Session, watch: _Watch, here: Place) -> None:
+def _observe(session: Session, watch: _Watch, here: Place) -> None:
     if watch.limit is not None and watch.before is None and truth(session, watch.limit):
         watch.before = here
     if watch.holds is None or session.touches(watch.question.expression.node):

@@ -12,7 +12,7 @@ from rdmalab.classroom.inbox import HandedIn
 from rdmalab.classroom.judging import Work, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.owner import Owner
-from rdmalab.classroom.playing import Verdict
+from rdmalab.classroom.playing import GradeVerdict
 from rdmalab.classroom.public import other_lab
 from rdmalab.classroom.work_log import record
 from rdmalab.jobs import result_file
@@ -55,26 +55,26 @@ def _lab(
     return loads(text, path, VOCABULARY, student=student, salt=salt, world=dict(world))
 
 
-def graded(item: Item, _limits: Limits) -> str:
+def grade_in_worker(item: Item, _limits: Limits) -> str:
     """The grade of one submission, as JSON; the work of a pool."""
-    return grade_of(item).model_dump_json()
+    return grade_submission(item).model_dump_json()
 
 
-def grade_of(item: Item) -> Grade:
+def grade_submission(item: Item) -> Grade:
     """The grade of one submission; what cannot be read is `unreadable`, and never passes."""
     try:
         given = submission.loads(item.text, item.name)
     except FileError as wrong:
-        return _ungraded(item, Verdict.UNREADABLE, str(wrong))
+        return _ungraded(item, GradeVerdict.UNREADABLE, str(wrong))
     if reason := item.owner.refusal(given.student):
-        return _ungraded(item, Verdict.FOREIGN, reason)
+        return _ungraded(item, GradeVerdict.FOREIGN, reason)
     student = given.student  # as it is written there: it drew the parameters
     try:
         lab = _lab(item.lab, item.lab_path, student, item.salt, ())
     except FileError as wrong:
-        return _ungraded(item, Verdict.NOT_GRADED, str(wrong))
+        return _ungraded(item, GradeVerdict.NOT_GRADED, str(wrong))
     if reason := other_lab(lab, given):
-        return _ungraded(item, Verdict.UNREADABLE, reason)
+        return _ungraded(item, GradeVerdict.UNREADABLE, reason)
 
     def reopen(world: Mapping[str, str]) -> LabFile:
         values = tuple(sorted(world.items()))
@@ -88,7 +88,7 @@ def grade_of(item: Item) -> Grade:
     return filed(item, found)
 
 
-def _ungraded(item: Item, verdict: Verdict, reason: str) -> Grade:
+def _ungraded(item: Item, verdict: GradeVerdict, reason: str) -> Grade:
     return filed(item, Grade(student=item.owner.id, verdict=verdict.value, reason=reason))
 
 
@@ -112,7 +112,7 @@ def grades(
         else:
             new.setdefault(item.key, []).append(item)
     left = list(new.values())
-    for outcome in pool.results(graded, [same[0] for same in left]):
+    for outcome in pool.results(grade_in_worker, [same[0] for same in left]):
         same = left[outcome.number]
         found = _of_outcome(same[0], outcome)
         for item in same:
@@ -122,7 +122,7 @@ def grades(
 def _of_outcome(item: Item, outcome: Outcome[str]) -> Grade:
     if outcome.ending is Ending.DONE and outcome.value is not None:
         return Grade.model_validate_json(outcome.value)
-    verdict = Verdict.CUT if outcome.ending is Ending.CUT else Verdict.NOT_GRADED
+    verdict = GradeVerdict.CUT if outcome.ending is Ending.CUT else GradeVerdict.NOT_GRADED
     return _ungraded(item, verdict, outcome.reason)
 
 
@@ -136,7 +136,9 @@ def known(path: str) -> dict[str, Grade]:
         found = {key: Grade.model_validate(row[_GRADE]) for key, row in rows.items()}
     except (KeyError, ValueError):
         raise NotResults(f"{path} is no list of grades; choose another name") from None
-    return {key: each for key, each in found.items() if each.verdict != Verdict.NOT_GRADED.value}
+    return {
+        key: each for key, each in found.items() if each.verdict != GradeVerdict.NOT_GRADED.value
+    }
 
 
 def row_of(key: str, found: Grade) -> dict[str, object]:

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
-from rdmalab.classroom.answers import NOTED, Told, listed, out_of_tries, verdict
+from rdmalab.classroom.answers import NOTED, Judgement, listed, out_of_tries, verdict
 from rdmalab.classroom.feedback import feedback
 from rdmalab.classroom.goals import Judged, Watches, bound
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
 from rdmalab.classroom.kept_worlds import KeptWorlds, Reopen
 from rdmalab.classroom.lab_file import LabFile, worlds
 from rdmalab.classroom.model import GRADER, Goal, Task
-from rdmalab.classroom.playing import BrokenLab, Played, Verdict, run_steps, settled
+from rdmalab.classroom.playing import BrokenLab, GradeVerdict, Played, run_steps, settled
 from rdmalab.classroom.work_log import hints_of, record
 from rdmalab.command import NotUnderstood
 from rdmalab.doctor.moments.future import undone_trial
@@ -53,7 +53,7 @@ def grade(
             judge = _Judge(lab, work, kept or KeptWorlds(lab, reopen), undo, public=public)
             judge.fill(report)
     except (BrokenLab, FileError) as wrong:
-        report.verdict, report.reason = Verdict.NOT_GRADED.value, str(wrong)
+        report.verdict, report.reason = GradeVerdict.NOT_GRADED.value, str(wrong)
         report.results, report.score = [], 0
     return report
 
@@ -91,7 +91,7 @@ class _Judge:
         report.doctor = self._paid()
         report.score = max(0, sum(result.score for result in report.results) - report.doctor)
         if played.cut:
-            report.verdict, report.reason = Verdict.CUT.value, played.cut
+            report.verdict, report.reason = GradeVerdict.CUT.value, played.cut
 
     # ------------------------------------------------------------------ hints
     def _charged(self, task: Task) -> int:
@@ -128,12 +128,12 @@ class _Judge:
 
     def _answered(self, index: int, task: Task, result: Result) -> None:
         given = self.work.answers.get(task.id, "").strip()
-        told = verdict(self.lab, index, given)
-        told = told if given else Told(right=False)
-        if given and (told.right is None or (self.public and task.judged == GRADER)):
+        judgement = verdict(self.lab, index, given)
+        judgement = judgement if given else Judgement(right=False)
+        if given and (judgement.right is None or (self.public and task.judged == GRADER)):
             result.reason = NOTED
             return
-        result.passed = told.right
+        result.passed = judgement.right
         late = ""
         if given and task.tries and self.work.log is not None:
             late = out_of_tries(task, self.work.log, len(self.work.lines), given)
@@ -141,7 +141,7 @@ class _Judge:
             result.passed = False
         if not result.passed:
             result.wrong = [late or (_in_words(task, given) if given else "no answer")]
-            result.cause = Cause(help=late or told.help or task.otherwise or "")
+            result.cause = Cause(help=late or judgement.help or task.otherwise or "")
 
     def _reached(self, index: int, task: Task, result: Result) -> None:
         """The goals, in every world that the task varies.

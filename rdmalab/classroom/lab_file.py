@@ -210,17 +210,17 @@ def _varied(root: Node) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for task in tasks if isinstance(tasks, list) else ():
         vary = task.get("vary") if isinstance(task, dict) else None
-        for name, said in vary.items() if isinstance(vary, dict) else ():
-            values = values_of(said)
+        for name, given in vary.items() if isinstance(vary, dict) else ():
+            values = values_of(given)
             if values:
                 found.setdefault(name, values)
     return found
 
 
-def values_of(said: object) -> list[str]:
+def values_of(given: object) -> list[str]:
     """The values of a key of `vary`: a list, or `0..9`; empty if it is neither."""
     try:
-        return _VALUES.validate_python(said)
+        return _VALUES.validate_python(given)
     except ValueError:
         return []
 

@@ -277,8 +277,10 @@ class LabSession:
         newest = self.work.newest
         was_open, self._was_open = self._was_open, self.open_task
         if any(each.shows for each in newest):
-            told = self.cause() or (self._otherwise() if was_open is self._was_open else "")
-            before, self._shown_cause = self._shown_cause, told
+            text = self.cause() or (
+                self._text_without_cause() if was_open is self._was_open else ""
+            )
+            before, self._shown_cause = self._shown_cause, text
             return self._shown_cause if self._shown_cause != before else ""
         if any(each.undoes for each in newest):
             self._shown_cause = ""
@@ -318,7 +320,7 @@ class LabSession:
         named = "" if self.lab.document.guided else f"{found[0].id}: "
         return f"{named}{found[0].when_wrong[found[1]]}"
 
-    def _otherwise(self) -> str:
+    def _text_without_cause(self) -> str:
         """What the open task says if no cause fits: `hello: The bytes have to arrive …`.
 
         After a line in which time ran to its end, and by a grade that has this line; empty before,
@@ -332,8 +334,8 @@ class LabSession:
             return ""
         result = next(each for each in self.latest.results if each.id == task.id)
         is_fit = result.cause is not None and result.cause.id in task.when_wrong
-        is_said = task.goal and task.otherwise and result.wrong and not is_fit
-        return f"{task.id}: {task.otherwise}" if is_said else ""
+        is_shown = task.goal and task.otherwise and result.wrong and not is_fit
+        return f"{task.id}: {task.otherwise}" if is_shown else ""
 
     def _varies(self, task: Task) -> bool:
         """Whether a task is judged in another world than the one that is open, too."""

@@ -238,8 +238,8 @@ class Task(Section, BaseModel):
         for key in ("at", "steps_tried", "vary", "bind"):
             only = "answer" if key == "at" else "goal"
             if ways and getattr(self, key) and only not in ways:
-                said = "try" if key == "steps_tried" else key
-                raise field_types.wrong(f"{said} goes with {only} only", "leave it out", said)
+                text = "try" if key == "steps_tried" else key
+                raise field_types.wrong(f"{text} goes with {only} only", "leave it out", text)
         return self
 
     @model_validator(mode="after")

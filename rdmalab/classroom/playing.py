@@ -22,7 +22,7 @@ WAY_BACK = "back and goto undo lines"
 """What can be done at a limit."""
 
 
-class Verdict(Enum):
+class GradeVerdict(Enum):
     """What came of a submission."""
 
     GRADED = "graded"
@@ -75,9 +75,9 @@ def begun(lab: LabFile) -> Played:
 
 def _bounds(lab: LabFile, start: Place) -> RunBounds:
     limit = lab.document.rules.limits
-    told = (f"{limit.events:,} events", f"{fmt.duration(limit.time)} of virtual time")
+    limits = (f"{limit.events:,} events", f"{fmt.duration(limit.time)} of virtual time")
     events, time = (
-        f"stopped at the limit of this lab: {each} after the setup; {WAY_BACK}" for each in told
+        f"stopped at the limit of this lab: {each} after the setup; {WAY_BACK}" for each in limits
     )
     return RunBounds(start.event + limit.events, start.at_ns + limit.time, (events, time))
 

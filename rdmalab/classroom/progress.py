@@ -7,7 +7,7 @@ from itertools import groupby
 
 from rdmalab import disk
 from rdmalab.recovery.user_paths import state_path
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.scenario.lessons import ListedLesson, learning_paths
 from rdmalab.scenario.source import visible
 from rdmalab.views.columns import Meaning
@@ -65,8 +65,8 @@ def table(
 
 
 def _row(each: ListedLesson, state: Meaning | None, width: int) -> list[tuple[str, str]]:
-    said = f"{LOOKS[state].sign} {_STATES[state]}" if state else ""
-    head = f"{each.order or '':>4}  {said:<6}  {visible(each.name):<{_NAME}} "
+    text = f"{APPEARANCES[state].sign} {_STATES[state]}" if state else ""
+    head = f"{each.order or '':>4}  {text:<6}  {visible(each.name):<{_NAME}} "
     facts = f"{each.level or '-':^5}  {each.minutes:>3}  "
     room = max(1, width - len(head) - len(facts))
     title = visible(each.title)

@@ -88,8 +88,8 @@ def _answer(given: dict[str, object], lab: LabFile, index: int, *, live: bool) -
     seals: list[str] = []
     names: list[str] = []
     if is_live and task.choice is not None:
-        told = [(c.get("right") == "true", c.get("when_wrong", "")) for c in _choices(given)]
-        seals = sealed_choices(_seal(lab), task.id, told)
+        choices = [(c.get("right") == "true", c.get("when_wrong", "")) for c in _choices(given)]
+        seals = sealed_choices(_seal(lab), task.id, choices)
     elif is_live:
         names = _depends(lab, given)
         labs = list(_drawn(lab, names))

@@ -54,19 +54,19 @@ class WorkLines:
 
     def follow(self, reply: Reply, rules: Rulebook) -> None:
         """Take in a command whose run is over; one that only looks is left out."""
-        said = reply.invocation
+        invocation = reply.invocation
         if reply.depth:
             self._extend()
-        elif said is not None and reply.error is None:
-            self._follows = rules.counts(said)
-            text = _as_it_ended(reply, said, self._at, self.session) if self._follows else ""
+        elif invocation is not None and reply.error is None:
+            self._follows = rules.counts(invocation)
+            text = _as_it_ended(reply, invocation, self._at, self.session) if self._follows else ""
             if text:
-                moves = rules.moves(said)
+                moves = rules.moves(invocation)
                 undoes = moves or (reply.travel is not None and reply.travel.replays)
                 here, branch = self.session.history.here, self.session.history.branch.name
                 refused = reply.refusal is not None
                 shows = refused or (reply.travel is not None and not moves)
-                place = self._line, text, said.name, branch, self._at, here
+                place = self._line, text, invocation.name, branch, self._at, here
                 self.commands.append(Typed(*place, undoes, shows, refused))
             self._follows = self._follows and bool(text)
         self._at = self.session.history.here
@@ -145,28 +145,28 @@ def added(before: Sequence[str], now: Sequence[str]) -> list[str] | None:
     return [f"step {more}", *rest[1:]] if rest and more > 0 else None
 
 
-def _as_it_ended(reply: Reply, said: Invocation, start: Place, session: Session) -> str:
+def _as_it_ended(reply: Reply, invocation: Invocation, start: Place, session: Session) -> str:
     """The text of a command; of a run that ^C or a limit ended, one that ends there, too."""
     travel = reply.travel
     if travel is None or not (travel.over == STOPPED or travel.at_limit):
-        return _with_full_names(reply.text, said, session)
+        return _with_full_names(reply.text, invocation, session)
     here, bounds = session.history.here, session.bounds
     if travel.at_bounds and bounds is not None and here.at_ns == bounds.at_ns:
         return f"run {spelled(here.at_ns - start.at_ns, Unit.NS)}"
     return f"step {travel.events}" if travel.events else ""
 
 
-def _with_full_names(text: str, said: Invocation, session: Session) -> str:
+def _with_full_names(text: str, invocation: Invocation, session: Session) -> str:
     """The text as it was typed, unless it names objects of the prompt's node by a short name.
 
     A grade replays the text where no node is chosen: `mr0` would name nothing there.
     """
     try:
-        if parse(text, session.vocabulary, None, file=True) == [said]:
+        if parse(text, session.vocabulary, None, file=True) == [invocation]:
             return text
     except NotUnderstood:
         pass
-    return render(said, session.vocabulary[said.name])
+    return render(invocation, session.vocabulary[invocation.name])
 
 
 def _way_here(session: Session) -> dict[str, Place]:

@@ -118,8 +118,8 @@ def beside_solutions(path: str, count: int) -> tuple[list[str], list[str]]:
     if not figures:
         return [], []
     guess = f"an honest guess gets {trust.guessed(text, path, VOCABULARY, ids):.0%}"
-    said = [f"{path}: {'; '.join([*(each.text for each in figures), guess])}"]
-    return said, [f"{path}: {each.wrong}" for each in figures if each.wrong]
+    parts = [f"{path}: {'; '.join([*(each.text for each in figures), guess])}"]
+    return parts, [f"{path}: {each.wrong}" for each in figures if each.wrong]
 
 
 def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":

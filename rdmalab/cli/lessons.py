@@ -179,9 +179,9 @@ def _coverage(
             bindings += of_runner(played(scenario, profile, verbose=False))
     if tests is not None:
         asked = _asked(tests)
-    found = table([*bindings, *asked.bound], asked.said)
-    said = found.model_dump_json(indent=2)
-    print_json(said) if as_json else print("\n".join(lines(found)))
+    found = table([*bindings, *asked.bound], asked.stated)
+    text = found.model_dump_json(indent=2)
+    print_json(text) if as_json else print("\n".join(lines(found)))
     program.tell(found.summary)
     if wrong:
         return program.Exit.USAGE

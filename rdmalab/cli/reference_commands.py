@@ -27,16 +27,16 @@ def explain(
     """
     if everything == bool(words) or (everything and (svg or as_json)) or (svg and as_json):
         raise click.UsageError("one of these: explain WORD... [--json], --all, modify_qp --svg")
-    said = _guide() if everything else _drawing(words) if svg else _answer(words, as_json=as_json)
+    text = _guide() if everything else _drawing(words) if svg else _answer(words, as_json=as_json)
     if output is not None:
-        octets = said.encode()
+        octets = text.encode()
         write(output, octets, begins_as(octets), "such document")
     elif as_json:
-        print_json(said.rstrip("\n"))
+        print_json(text.rstrip("\n"))
     elif svg:
-        print_svg(said)
+        print_svg(text)
     else:
-        print(said, end="")
+        print(text, end="")
     return Exit.WELL
 
 

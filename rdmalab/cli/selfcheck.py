@@ -17,7 +17,7 @@ from shutil import get_terminal_size
 from rdmalab.cli import program
 from rdmalab.cli.terminal_questions import TerminalAnswers
 from rdmalab.recovery.user_paths import settings_file, state_path
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell.streams import print_json
 from rdmalab.shell.styled_text import ASCII
 from rdmalab.version import VERSION
@@ -44,7 +44,7 @@ MEANINGS = {
     State.OK: Meaning.OK, State.ATTENTION: Meaning.ATTENTION, State.FAILED: Meaning.FAILED,
     State.NOTE: Meaning.PLANNED,
 }  # fmt: skip
-CHARACTERS = sorted({*ASCII, *(look.sign for look in LOOKS.values() if look.sign)})
+CHARACTERS = sorted({*ASCII, *(style.sign for style in APPEARANCES.values() if style.sign)})
 """The characters with which the faces draw; each takes one column."""
 
 
@@ -316,7 +316,7 @@ def report(*, as_json: bool) -> int:
 
 def _print(found: "list[Check]") -> None:
     """A row for each check, and the remedy below it; words in place of signs where ASCII is."""
-    from rdmalab.render.meanings import LOOKS
+    from rdmalab.render.meanings import APPEARANCES
     from rdmalab.shell.script import Printer, speaks_unicode
     from rdmalab.shell.styled_text import fold, in_ascii
     from rdmalab.workbench.settings import read
@@ -326,10 +326,10 @@ def _print(found: "list[Check]") -> None:
     printer = Printer(plain=chosen.colours == "none")
     width = get_terminal_size((100, 24)).columns
     for check in found:
-        look = LOOKS[MEANINGS[check.state]]
-        sign = f"{check.state:<9}" if ascii_only else look.sign
+        appearance = APPEARANCES[MEANINGS[check.state]]
+        sign = f"{check.state:<9}" if ascii_only else appearance.sign
         head = f"{sign} {check.name:<{_NAME}} "
-        rows = fold([(_STYLES[look.tone], head), ("", check.found)], width, len(head))
+        rows = fold([(_STYLES[appearance.tone], head), ("", check.found)], width, len(head))
         if check.remedy:
             rows += fold([(_STYLES["dim"], " " * len(head) + check.remedy)], width, 0)
         for row in rows:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rdmalab.jobs.progress import Progress
     from rdmalab.sweep.campaign import Campaign
     from rdmalab.sweep.measures import Measure
-    from rdmalab.sweep.plot import Plot, Wish
+    from rdmalab.sweep.plot import ChartRequest, Plot
     from rdmalab.sweep.point import Experiment, Result
     from rdmalab.sweep.table import Row
 
@@ -139,7 +139,7 @@ class _Sweep:
         seeds = range(given.seed, given.seed + given.repeat)
         grid = list(points([over(text) for text in given.overs], seeds))
         if given.draws or given.svg:
-            check(self._wish, list(dict(grid[0].values)), [measure.name for measure in wanted])
+            check(self._choice, list(dict(grid[0].values)), [measure.name for measure in wanted])
         experiment = self._experiment(wanted, dict(grid[0].values))
         if experiment is None:
             return program.Exit.USAGE
@@ -255,13 +255,13 @@ class _Sweep:
     def _plot(self, table: "list[Row]") -> "Plot":
         from rdmalab.sweep.plot import plot
 
-        return plot(table, self._wish)
+        return plot(table, self._choice)
 
     @property
-    def _wish(self) -> "Wish":
-        from rdmalab.sweep.plot import Wish
+    def _choice(self) -> "ChartRequest":
+        from rdmalab.sweep.plot import ChartRequest
 
-        return Wish(self.title, self.options.x, self.options.y, self.options.log)
+        return ChartRequest(self.title, self.options.x, self.options.y, self.options.log)
 
     def _verdict(self, table: "list[Row]") -> int:
         from rdmalab.sweep.point import Ended

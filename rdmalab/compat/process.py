@@ -149,8 +149,8 @@ class Process:
             first = self.world.trace.latest + 1
             outcome = self.session.perform(Invocation(word, arguments))
             self.fetch()
-        for said in self._unmapped():
-            warnings.warn(said, DeviceWarning, stacklevel=_CALLERS)
+        for message in self._unmapped():
+            warnings.warn(message, DeviceWarning, stacklevel=_CALLERS)
         if outcome.refusal is not None:
             raise outcome.refusal
         if word in _POSTS and outcome.event is not None:
@@ -217,7 +217,7 @@ class Process:
     def glance(self) -> None:
         """A poll has found nothing: run the next event if it is due soon."""
         with self.turns:
-            self._look(_NEWS)
+            self._read_news(_NEWS)
 
     def poll_in_vain(self, cq: Ref) -> bool:
         """A poll has found nothing: time passes. Whether another look belongs to the same poll.
@@ -239,7 +239,7 @@ class Process:
                 self._poll_idle(cq)
                 self.world.advance(self.world.now_ns + _GLANCE_NS)
             else:
-                self._look(_SEEN)
+                self._read_news(_SEEN)
             return True
 
     def _poll_idle(self, cq: Ref) -> None:
@@ -249,14 +249,14 @@ class Process:
             self.session.perform(Invocation("poll_cq", {"cq": cq}))
         if self.poll_warning_ns is not None and polls == self.poll_warning_ns // _GLANCE_NS:
             waited = fmt.duration(self.poll_warning_ns)
-            said = f"{cq} was polled for {waited} and nothing is planned: {_cause(self.session)}"
-            warnings.warn(said, DeviceWarning, stacklevel=_CALLERS + 1)
+            text = f"{cq} was polled for {waited} and nothing is planned: {_cause(self.session)}"
+            warnings.warn(text, DeviceWarning, stacklevel=_CALLERS + 1)
 
     def is_polled_for_ever(self) -> bool:
         """Whether polls of an idle lab go on without end, and no thread is there to change it."""
         return self._idle >= IDLE_POLLS and self.turns.is_alone()
 
-    def _look(self, news: tuple[Kind, ...]) -> None:
+    def _read_news(self, news: tuple[Kind, ...]) -> None:
         self.publish()
         self._until_news(self.world.now_ns + _GLANCE_NS, news)
         self.fetch()

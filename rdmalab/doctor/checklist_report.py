@@ -42,8 +42,8 @@ class Walk(AnswerInRows):
         about = f" of {self.name}" if self.name else ": no check found a fault"
         rows = [Row(RowPart.TITLE, f"checklist {self.title}{about}")]
         if self.examples:
-            said = "   ".join(f"checklist {self.title} {example}" for example in self.examples[:1])
-            return [*rows, Row(RowPart.ASK, said, "name what you mean: ")]
+            text = "   ".join(f"checklist {self.title} {example}" for example in self.examples[:1])
+            return [*rows, Row(RowPart.ASK, text, "name what you mean: ")]
         rows.append(Row(RowPart.REST, self._sum, "in all: "))
         found = [item for item in self.items if item[1].verdict in _FOUND]
         rows += _of_section(sorted(found, key=lambda item: item[1].verdict), self.name)
@@ -56,8 +56,8 @@ class Walk(AnswerInRows):
     def _sum(self) -> str:
         """`1 FAIL, 4 pass, 12 do not concern it`."""
         counts = Counter(finding.verdict for _, finding in self.items)
-        said = [f"{counts[v]} {name}" for v, name in VERDICTS.items() if counts[v] and v != _NA]
-        return ", ".join([*said, f"{counts[_NA]} not applicable"])
+        parts = [f"{counts[v]} {name}" for v, name in VERDICTS.items() if counts[v] and v != _NA]
+        return ", ".join([*parts, f"{counts[_NA]} not applicable"])
 
     def as_json(self) -> dict[str, Any]:
         """The items, as `why --json` has its causes."""
@@ -77,8 +77,8 @@ def _of_section(items: list[tuple[Check, Finding]], name: str) -> list[Row]:
     for check, finding in items:
         if finding.verdict is not _NA:
             lead = f"{VERDICTS[finding.verdict]:<4}"
-            said = f" {check.slug}: {check.row.asks}"
-            rows.append(Row(RowPart.ITEM, said, lead, number=check.row.item, slug=check.slug))
+            text = f" {check.slug}: {check.row.asks}"
+            rows.append(Row(RowPart.ITEM, text, lead, number=check.row.item, slug=check.slug))
             rows += evidence_rows(RowPart.GROUND, finding.evidence, check.slug, name)
     rest = [check.slug for check, finding in items if finding.verdict is _NA]
     return rows + ([Row(RowPart.REST, ", ".join(rest), "-    not applicable: ")] if rest else [])
@@ -92,5 +92,7 @@ def walk(session: Session, title: str, question: Node | None) -> Walk:
         nothing = [(check, Finding(_NA)) for check in LISTS[title]]
         return Walk(title, "", nothing, examples(session, log))
     seen = diagnose(session, found[0], log, asked=True)
-    said = {check.slug: finding for check, finding in seen.findings}
-    return Walk(title, name_of(session.names, found[0]), [(c, said[c.slug]) for c in LISTS[title]])
+    by_slug = {check.slug: finding for check, finding in seen.findings}
+    return Walk(
+        title, name_of(session.names, found[0]), [(c, by_slug[c.slug]) for c in LISTS[title]]
+    )

@@ -12,7 +12,7 @@ from rdmalab.doctor.asking.questions import normalised
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
 from rdmalab.doctor.diagnosis.diagnose import followed, report_of, unique
-from rdmalab.doctor.diagnosis.look import Look, as_at_event, best_of, report_of_now
+from rdmalab.doctor.diagnosis.examination import Examination, as_at_event, best_of, report_of_now
 from rdmalab.doctor.diagnosis.plain import plain, well
 from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.moments.moments import Moment, Why, is_ordered, moments, object_moments, visit
@@ -58,26 +58,29 @@ def _pointed(session: Session, log: Log, question: Node | None) -> Report:
     found = subjects(session, log, question)
     if not found:
         return well(session, log, question)
-    looks: list[Look] = []
+    looks: list[Examination] = []
     for moment in chain_of(session, log, question, found):
-        looks += _look(log, question, found, moment)
+        looks += _examined(log, question, found, moment)
         if looks and looks[-1].decides:
             break
-    looks = looks or _look(log, question, found, Moment(session.world.event, Why.NOW))
-    written = max((_written(look) for look in looks), default=-1)
-    looks = [look for look in looks if look.moment.event >= written]
+    looks = looks or _examined(log, question, found, Moment(session.world.event, Why.NOW))
+    written = max((_written(examination) for examination in looks), default=-1)
+    looks = [examination for examination in looks if examination.moment.event >= written]
     best = best_of(looks)
-    earlier = [cause for look in looks[: looks.index(best)] for cause in look.report.warnings
-               if not (cause.check.slug == NO_MESSAGE
-                       and is_ordered(session, log, cause.subject))]  # fmt: skip
+    earlier = [
+        cause
+        for examination in looks[: looks.index(best)]
+        for cause in examination.report.warnings
+        if not (cause.check.slug == NO_MESSAGE and is_ordered(session, log, cause.subject))
+    ]
     best.report.warnings = unique([*earlier, *best.report.warnings])
     return report_of_now(session, log, best, found)
 
 
-def _written(look: Look) -> int:
+def _written(examination: Examination) -> int:
     """The event in which the bytes that are asked about were written, as known at a moment."""
-    found = look.report.outcome
-    wrote = look.subject.sort is Sort.BYTES and found.good and found.event is not None
+    found = examination.report.outcome
+    wrote = examination.subject.sort is Sort.BYTES and found.good and found.event is not None
     return found.event if wrote and found.event is not None else -1
 
 
@@ -101,7 +104,9 @@ def chain_of(
     return list(chain.values())
 
 
-def _look(log: Log, question: Node | None, found: Sequence[Subject], moment: Moment) -> list[Look]:
+def _examined(
+    log: Log, question: Node | None, found: Sequence[Subject], moment: Moment
+) -> list[Examination]:
     """The findings for the subjects as they were at a moment; [] where they did not exist yet."""
     session = log.session
     with visit(log, moment.event) as then:
@@ -110,7 +115,7 @@ def _look(log: Log, question: Node | None, found: Sequence[Subject], moment: Mom
         if not found:
             return []
         stories = followed(session, found, then, asked=True)
-        return [Look(moment, found[0], report_of(session, stories))]
+        return [Examination(moment, found[0], report_of(session, stories))]
 
 
 def _subjects_then(

@@ -18,7 +18,7 @@ from rdmalab.export.ladder_canvas import (
     Ink,
     Slant,
 )
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.spec.refusals import DROPS, REFUSALS
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import MarkerRow, PacketRow
@@ -154,11 +154,13 @@ class Columns:
         if isinstance(row, PacketRow) and (reason := words.reason(row, brief=is_named)):
             found += self._folded(reason, ink_of(words.meaning(row), _reason_click(row)))
         forms, means = words.outcome(row)
-        is_said = isinstance(row, PacketRow) and (self.is_flat or self.outcome(row, self.room.tall))
-        if row.failed and not is_said:
+        is_shown = isinstance(row, PacketRow) and (
+            self.is_flat or self.outcome(row, self.room.tall)
+        )
+        if row.failed and not is_shown:
             event = row.end_event if isinstance(row, PacketRow) else row.event
             text = fitting(forms, self.right - self.left - 5, None)
-            sign = LOOKS[means].sign
+            sign = APPEARANCES[means].sign
             found += self._folded(f"{sign} {text}", ink_of(means, ("event", event or 0)))
         return found
 
@@ -197,8 +199,8 @@ class Columns:
 # --------------------------------------------------------------------------- helpers
 def ink_of(means: Meaning, click: tuple[str, str | int] | None = None) -> Ink:
     """The ink of a meaning."""
-    look = LOOKS[means]
-    return Ink(look.tone, look.bold, click)
+    appearance = APPEARANCES[means]
+    return Ink(appearance.tone, appearance.bold, click)
 
 
 def fitting(texts: Sequence[str], room: int, glyphs: Glyphs | None) -> str:

@@ -14,7 +14,7 @@ from rdmalab.export.ladder_canvas import (
     draw,
 )
 from rdmalab.export.ladder_columns import Columns, Gap, LadderRow, Placed, Room, fitting, ink_of
-from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 from rdmalab.views.fates import Fate
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rdmalab.export.ladder_canvas import Piece
 
 _DIM, _NOW, _TIMER = Ink(Tone.DIM), Ink(Tone.EVENT, bold=True), ink_of(Meaning.WAITING)
-_PLANNED = LOOKS[Meaning.PLANNED].word
+_PLANNED = APPEARANCES[Meaning.PLANNED].word
 
 
 class Pen(Columns):
@@ -126,7 +126,7 @@ class Pen(Columns):
         draw(canvas, (x0, placed.y), slant, cells, Stroke(self.glyphs, ink, head, step > 0))
         canvas.put(x0, placed.y, self.glyphs.dot, ink)
         if (means := _end_sign(row)) is not None:
-            canvas.put(x1, placed.end, LOOKS[means].sign, ink_of(means))
+            canvas.put(x1, placed.end, APPEARANCES[means].sign, ink_of(means))
         return x0 + step * cells
 
     def _loop(self, canvas: Canvas, placed: Placed, row: PacketRow) -> int:
@@ -147,7 +147,7 @@ class Pen(Columns):
         canvas.put(x - 1 if at_right else x + 1, placed.end, self.glyphs.heads[at_right], ink)
         canvas.put(x, placed.y, self.glyphs.dot, ink)
         if (means := _end_sign(row)) is not None:
-            canvas.put(x, placed.end, LOOKS[means].sign, ink_of(means))
+            canvas.put(x, placed.end, APPEARANCES[means].sign, ink_of(means))
         return far
 
     def _fraction(self, row: PacketRow) -> float:

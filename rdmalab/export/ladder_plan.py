@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.session.interruption import check
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
@@ -237,15 +237,15 @@ class _Builder:
         subject = record_text.subject(self.names, record)
         if kind in _REASONS:
             return f"{subject}: {_REASONS[kind]}: {fmt.reason(rec.reason_of(record))}"
-        said = record_text.sentence(self.world, self.names, record)
+        text = record_text.sentence(self.world, self.names, record)
         if kind is Kind.PROGRAM_RAN:
             return f"{subject}: {rec.line_of(record)}"
-        return f"{subject}: {said}" if subject else said
+        return f"{subject}: {text}" if subject else text
 
 
 def _css(kind: Kind, record: Record) -> str:
     if kind in _FAILURES:
-        return Tone.ODD if LOOKS[meaning_of(record)].tone is Tone.ODD else Tone.BAD
+        return Tone.ODD if APPEARANCES[meaning_of(record)].tone is Tone.ODD else Tone.BAD
     if kind is Kind.CQE_ADDED:
         return "bad" if rec.cqe_of(record).status else "good"
     return "program" if kind is Kind.PROGRAM_RAN else ""

@@ -14,7 +14,7 @@ from rdmalab.export.ladder_plan import Arrow, Plan, plan
 from rdmalab.export.ladder_style import NAME, paper_rules, style
 from rdmalab.export.ladder_words import meaning, moment
 from rdmalab.guide.svg import INKS, Words, element, text, tooltip
-from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.session.names import Names
 from rdmalab.views import fmt
 from rdmalab.views.columns import words
@@ -236,7 +236,7 @@ def _label(packet: PacketRow) -> str:
 
 
 def _css(packet: PacketRow) -> str:
-    tone = LOOKS[meaning(packet)].tone
+    tone = APPEARANCES[meaning(packet)].tone
     sort = Tone.ODD if packet.origin is not Origin.SENT else "" if tone is Tone.BUSY else tone
     ended = {Fate.LOST: "lost", Fate.IN_FLIGHT: "flying"}.get(packet.fate, "")
     return f"packet {sort} {ended}".strip()
@@ -255,8 +255,8 @@ def _head(x1: float, y1: float, x2: float, y2: float) -> str:
     half = _HEAD * 0.45
     points = [(x2, y2), (back[0] - dy * half, back[1] + dx * half),
               (back[0] + dy * half, back[1] - dx * half)]  # fmt: skip
-    said = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return element("polygon", {"class": "head", "points": said})
+    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return element("polygon", {"class": "head", "points": text})
 
 
 def _cross(x: float, y: float) -> str:

@@ -91,7 +91,7 @@ class TextLadder:
         fired: dict[tuple[str, int], Placed] = {}
         now_ns = self.room.now[1]
         for row in rows:
-            if _is_told(row, fired):
+            if _is_shown(row, fired):
                 continue
             before = max((at_ns for at_ns in shown if at_ns <= row.at_ns), default=None)
             since = max(before or 0, now_ns) if shown and row.at_ns > now_ns else before
@@ -120,7 +120,7 @@ class TextLadder:
         fired: dict[tuple[str, int], Placed] = {}
         events: list[tuple[int, int, Placed]] = []
         for row in rows:
-            if _is_told(row, fired):
+            if _is_shown(row, fired):
                 continue
             placed = Placed(row, 0, -1, notes=self.pen.notes(row))
             _note_timer(placed, fired)
@@ -204,7 +204,7 @@ def _note_timer(placed: Placed, fired: dict[tuple[str, int], Placed]) -> None:
         fired[row.qp, row.event] = placed
 
 
-def _is_told(row: LadderRow, fired: dict[tuple[str, int], Placed]) -> bool:
+def _is_shown(row: LadderRow, fired: dict[tuple[str, int], Placed]) -> bool:
     """Whether the row of a timer that fired says it, too: a queue pair went back."""
     if not isinstance(row, MarkerRow) or row.kind is not Kind.WENT_BACK:
         return False

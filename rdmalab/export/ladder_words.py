@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.spec.records import Kind
 from rdmalab.spec.refusals import Syndrome
 from rdmalab.spec.statuses import WCStatus
@@ -90,8 +90,8 @@ def label(row: PacketRow) -> str:
     """`SEND_ONLY psn=0`, `✗ NAK_REMOTE_ACCESS psn=1`, `copied SEND_ONLY psn=0`."""
     origin = "" if row.origin is Origin.SENT else f"{row.origin.name.lower()} "
     answers = row.syndrome is not None and row.opcode == "ACKNOWLEDGE"
-    look = LOOKS[answer_meaning(row)] if answers else LOOKS[Meaning.PLAIN]
-    sign = f"{look.sign} " if look.sign else ""
+    appearance = APPEARANCES[answer_meaning(row)] if answers else APPEARANCES[Meaning.PLAIN]
+    sign = f"{appearance.sign} " if appearance.sign else ""
     return f"{sign}{origin}{row.short}"
 
 
@@ -132,7 +132,7 @@ def reason(row: PacketRow, *, brief: bool = False) -> str:
     """
     if row.fate in (Fate.RECEIVED, Fate.IN_FLIGHT):
         return ""
-    sign = LOOKS[Meaning.LOST if row.fate is Fate.LOST else Meaning.REFUSED].sign
+    sign = APPEARANCES[Meaning.LOST if row.fate is Fate.LOST else Meaning.REFUSED].sign
     who = "" if brief or row.fate is Fate.LOST else f"{row.by} "
     return f"{sign} {who}{row.fate.name.lower()}: {row.why}"
 

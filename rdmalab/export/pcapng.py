@@ -166,8 +166,8 @@ def _section(never_left: int) -> bytes:
     options = [(_SECTION_APPLICATION, _text(f"rdmalab {VERSION}"))]
     if never_left:
         frames = "1 frame is" if never_left == 1 else f"{never_left} frames are"
-        said = f"{frames} not captured: the port was not ACTIVE"
-        options.append((_COMMENT, _text(said)))
+        text = f"{frames} not captured: the port was not ACTIVE"
+        options.append((_COMMENT, _text(text)))
     body = struct.pack("<IHHq", _BYTE_ORDER, *_VERSION, _UNKNOWN_LENGTH)
     return _block(_SECTION, body, options)
 
@@ -205,9 +205,9 @@ def _option(code: int, value: bytes) -> bytes:
     return struct.pack("<HH", code, len(value)) + _padded(value)
 
 
-def _text(said: str) -> bytes:
+def _text(text: str) -> bytes:
     """The text as UTF-8, cut at a character to the largest size of an option."""
-    return said.encode()[:_LONGEST_TEXT].decode(errors="ignore").encode()
+    return text.encode()[:_LONGEST_TEXT].decode(errors="ignore").encode()
 
 
 def _padded(octets: bytes) -> bytes:

@@ -95,7 +95,7 @@ def _has_names(field: object) -> TypeGuard[Named]:
 
 def _named(field: Named, word: str, place: Span) -> object:
     """The field where it is called so; None, which nothing is equal to, where it is not."""
-    name = next((said for said in readings(word) if said in field.legal()), None)
+    name = next((reading for reading in readings(word) if reading in field.legal()), None)
     if name is None:
         hint = suggest(word.upper(), field.legal())
         raise NotUnderstood(f"no {field.noun} is called {quoted(word)}", place, hint)

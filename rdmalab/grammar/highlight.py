@@ -85,9 +85,9 @@ def paint(
     roles = [Role.SPACE] * len(line)
     tokens = scan(line)
     strokes = [(t.place, _PLAIN[t.lexeme]) for t in tokens]
-    for said in commands(_spoken(folded(line, tokens, half=True))):
-        if said:
-            strokes += _command(said, vocabulary, default_node, aliases)
+    for tokens_of_command in commands(_spoken(folded(line, tokens, half=True))):
+        if tokens_of_command:
+            strokes += _command(tokens_of_command, vocabulary, default_node, aliases)
     for token in folded(line, tokens, half=True):
         if token.lexeme is Lexeme.LINES:
             strokes += _program(token, vocabulary, default_node)
@@ -105,11 +105,11 @@ def _program(
 ) -> Iterator[Stroke]:
     """The lines of a program: each is a command, or begins with a word of its own."""
     inside = scan(lines.text.removesuffix("}")[1:], lines.place.start + 1)
-    for said in commands(_spoken(inside)):
-        if said and said[0].text in WORDS:
-            yield said[0].place, Role.KEYWORD
-        elif said:
-            yield from _command(said, vocabulary, default_node, NO_ALIASES)
+    for tokens_of_command in commands(_spoken(inside)):
+        if tokens_of_command and tokens_of_command[0].text in WORDS:
+            yield tokens_of_command[0].place, Role.KEYWORD
+        elif tokens_of_command:
+            yield from _command(tokens_of_command, vocabulary, default_node, NO_ALIASES)
 
 
 def _runs(line: str, roles: list[Role]) -> Iterator[Stroke]:

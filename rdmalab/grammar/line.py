@@ -30,8 +30,10 @@ def parse(
     """
     known = NO_ALIASES if file else aliases
     try:
-        said = [tokens for tokens in commands(tokenize(line)) if tokens]
-        return [_invocation(line, tokens, vocabulary, default_node, known) for tokens in said]
+        token_lists = [tokens for tokens in commands(tokenize(line)) if tokens]
+        return [
+            _invocation(line, tokens, vocabulary, default_node, known) for tokens in token_lists
+        ]
     except NotUnderstood as wrong:
         wrong.line = line
         raise
@@ -41,10 +43,10 @@ def mistakes(line: str, vocabulary: Mapping[str, Command]) -> list[NotUnderstood
     """The first mistake of each command of a line of a file."""
     found: list[NotUnderstood] = []
     try:
-        said = [tokens for tokens in commands(tokenize(line)) if tokens]
+        token_lists = [tokens for tokens in commands(tokenize(line)) if tokens]
     except NotUnderstood as wrong:
         return [wrong]
-    for tokens in said:
+    for tokens in token_lists:
         try:
             _invocation(line, tokens, vocabulary, None, NO_ALIASES)
         except NotUnderstood as wrong:

@@ -57,16 +57,20 @@ def expect(
     before = folded(line[:cursor], scan(line[:cursor]))
     if before and before[-1].lexeme is Lexeme.COMMENT and before[-1].place.stop == cursor:
         return Expected(place=Span(cursor, cursor))
-    said = [t for t in commands(before)[-1] if t.lexeme is not Lexeme.COMMENT]
-    if not said or (len(said) == 1 and said[0].place.stop == cursor):
+    tokens_before = [t for t in commands(before)[-1] if t.lexeme is not Lexeme.COMMENT]
+    if not tokens_before or (len(tokens_before) == 1 and tokens_before[0].place.stop == cursor):
         is_line = any(opens_lines(before, at) for at in range(len(before)))
-        return _at(cursor, said[-1] if said else None, Expected(is_verb=True, is_line=is_line))
-    command, rest = find_verb(said, vocabulary, aliases)
+        return _at(
+            cursor,
+            tokens_before[-1] if tokens_before else None,
+            Expected(is_verb=True, is_line=is_line),
+        )
+    command, rest = find_verb(tokens_before, vocabulary, aliases)
     if command is None:
         return Expected(place=Span(cursor, cursor))
     expected = _in_arguments(Sentence(command, rest, default_node), cursor)
     expected.command = command
-    expected.given = _given(line, cursor, said[0], (vocabulary, default_node, aliases))
+    expected.given = _given(line, cursor, tokens_before[0], (vocabulary, default_node, aliases))
     later = [p.slot for p in expected.given.values() if p.argument.place.start >= cursor]
     expected.keys = {
         key: slot
@@ -92,8 +96,10 @@ def _given(
 ) -> dict[str, ArgumentPart]:
     """The arguments of the command, before and after the cursor but not at it."""
     vocabulary, default_node, aliases = how
-    said = commands(folded(line, scan(line))) + commands(scan(line))  # closed behind the cursor?
-    tokens = next(tokens for tokens in said if tokens[:1] == [verb])
+    candidates = commands(folded(line, scan(line))) + commands(
+        scan(line)
+    )  # closed behind the cursor?
+    tokens = next(tokens for tokens in candidates if tokens[:1] == [verb])
     command, rest = find_verb(tokens, vocabulary, aliases)
     parts = Sentence(command, rest, default_node).parts if command else []
     return {

@@ -53,14 +53,14 @@ class Reading:
 def read_program(reading: Reading, place: Span) -> list[Line]:
     """The lines that stand at a place of the source; NotUnderstood where they mean nothing."""
     tokens = tokenize(reading.source[place.start : place.stop], place.start)
-    said = [line for line in commands(tokens) if line]
-    if not said:
+    parts = [line for line in commands(tokens) if line]
+    if not parts:
         raise NotUnderstood("a program has a line at least", place, "write one: poll_cq A.cq0")
-    if len(said) > MAX_LINES:
-        place = said[MAX_LINES][0].place
+    if len(parts) > MAX_LINES:
+        place = parts[MAX_LINES][0].place
         raise NotUnderstood("a program this long", place, f"at most {MAX_LINES} lines")
-    lines = [_line(reading, number, line) for number, line in enumerate(said, 1)]
-    _match(lines, [line[0].place for line in said])
+    lines = [_line(reading, number, line) for number, line in enumerate(parts, 1)]
+    _match(lines, [line[0].place for line in parts])
     return lines
 
 

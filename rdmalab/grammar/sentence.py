@@ -93,7 +93,7 @@ class Sentence:
             return self._keyed()
         token = self._reader.peek()
         if token is not None and token.lexeme is Lexeme.WORD and token.text in self._spoken:
-            return self._said()
+            return self._argument()
         return self._word()
 
     def _keyed(self) -> ArgumentPart:
@@ -111,7 +111,7 @@ class Sentence:
     def _awaits_question(self) -> bool:
         return any(isinstance(slot.kind, ExpressionKind) for slot in self.free_positionals())
 
-    def _said(self) -> ArgumentPart:
+    def _argument(self) -> ArgumentPart:
         """`within 2ms`, `-v`."""
         key = self._reader.take()
         if key.text in self._flags:

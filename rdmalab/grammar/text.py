@@ -7,7 +7,7 @@ from rdmalab.command import NotUnderstood, Span
 
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\"}
-_BACK = {said: f"\\{letter}" for letter, said in _SIMPLE.items() if said != "\0"}
+_BACK = {text: f"\\{letter}" for letter, text in _SIMPLE.items() if text != "\0"}
 
 
 def unquoted(text: str, place: Span) -> str:
@@ -15,7 +15,7 @@ def unquoted(text: str, place: Span) -> str:
     if len(text) < 2 or not text.endswith('"'):
         raise NotUnderstood("this quote is never closed", place, 'end it with "')
 
-    def said(match: re.Match[str]) -> str:
+    def words(match: re.Match[str]) -> str:
         letter, digits = match[1][0], match[1][1:]
         if letter in _SIMPLE:
             return _SIMPLE[letter]
@@ -26,7 +26,7 @@ def unquoted(text: str, place: Span) -> str:
             "no such escape", Span(at, at + len(match[0])), "write \\n \\t or \\x41"
         )
 
-    return _ESCAPE.sub(said, text[1:-1])
+    return _ESCAPE.sub(words, text[1:-1])
 
 
 def in_quotes(text: str) -> str:

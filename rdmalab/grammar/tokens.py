@@ -137,8 +137,8 @@ def _closing_braces(tokens: list[Token]) -> dict[int, int]:
 
 def tokenize(line: str, offset: int = 0) -> list[Token]:
     """`scan` without comments; NotUnderstood where a quote, brace or bracket is not closed."""
-    said = folded(line, scan(line, offset), offset)
-    tokens = [t for t in said if t.lexeme is not Lexeme.COMMENT]
+    tokens_here = folded(line, scan(line, offset), offset)
+    tokens = [t for t in tokens_here if t.lexeme is not Lexeme.COMMENT]
     opened: list[Token] = []
     for token in tokens:
         if token.lexeme is Lexeme.STRING and not is_closed(token):

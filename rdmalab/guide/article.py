@@ -56,8 +56,8 @@ Row = tuple[str, str | Iterable[str]]
 def article(title: str, kind: str, rows: Iterable[Row], see_also: Iterable[str] = ()) -> Article:
     """An article of these rows; a row without text is left out."""
     sections = []
-    for heading, said in rows:
-        lines = [line for line in ([said] if isinstance(said, str) else said) if line]
+    for heading, text in rows:
+        lines = [line for line in ([text] if isinstance(text, str) else text) if line]
         if lines:
             sections.append(Section(heading, lines))
     return Article(title, kind, sections, list(see_also))

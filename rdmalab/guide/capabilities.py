@@ -115,10 +115,10 @@ def _limits(profile: Profile) -> Iterator[CapabilityRow]:
     for field in dataclasses.fields(profile.caps):
         value = getattr(profile.caps, field.name)
         reason = QUERY_ONLY.get(field.name)
-        said = ("no limit" if value == NO_LIMIT else f"{value:,}") + (
+        text = ("no limit" if value == NO_LIMIT else f"{value:,}") + (
             f"; nothing is refused: {reason}" if reason else ""
         )
-        yield CapabilityRow("device limits", field.name, emulated=True, text=said)
+        yield CapabilityRow("device limits", field.name, emulated=True, text=text)
 
 
 def _differences(profile: Profile) -> Iterator[CapabilityRow]:
@@ -126,8 +126,8 @@ def _differences(profile: Profile) -> Iterator[CapabilityRow]:
     for name in ("batch_errnos", *CELLS):
         ours, theirs = getattr(profile, name), getattr(STRICT, name)
         if name != "qp_types" and ours != theirs:  # these have an area of their own
-            said = f"{_word(ours)}, not {_word(theirs)}"
-            yield CapabilityRow(area, name, emulated=True, text=said)
+            words = f"{_word(ours)}, not {_word(theirs)}"
+            yield CapabilityRow(area, name, emulated=True, text=words)
     for rule, errno in profile.errnos.items():
         yield CapabilityRow(area, f"rule {rule}", emulated=True, text=errno_name(errno))
     for name, row in profile.attributes.items():

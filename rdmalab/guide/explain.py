@@ -57,21 +57,21 @@ def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] =
         message = f"{quoted(text)} is not explained anywhere"
         raise NotUnderstood(message, hint=_hint(text, vocabulary))
     first, *others = found
-    said = written(first)
+    page = written(first)
     if read is not None:
-        said.sections.insert(0, Section("read", list(read.said)))
+        page.sections.insert(0, Section("read", list(read.facts)))
     elif others:
-        said.sections.append(Section("also", [_others(others)]))
-    return Answer(said, first)
+        page.sections.append(Section("also", [_others(others)]))
+    return Answer(page, first)
 
 
 def written(entry: Entry) -> Article:
     """The whole article of one entry."""
-    said = complete(entry, entry.write())
-    said.sections += reasons.differing(entry)
+    page = complete(entry, entry.write())
+    page.sections += reasons.differing(entry)
     if scenario := shown().get(entry.name):
-        said.sections.append(Section("shown by", [f"load {scenario}"]))
-    return said
+        page.sections.append(Section("shown by", [f"load {scenario}"]))
+    return page
 
 
 def lookup(

@@ -76,8 +76,8 @@ def field_article(name: str, places: list[FieldUse]) -> Article:
 
 
 def _type(places: list[FieldUse]) -> str:
-    said = (one_type(place.parameter) for place in places)
-    return "; ".join(dict.fromkeys(words for words in said if words))
+    types = (one_type(place.parameter) for place in places)
+    return "; ".join(dict.fromkeys(words for words in types if words))
 
 
 def one_type(parameter: Parameter) -> str:
@@ -97,5 +97,5 @@ def _default(places: list[FieldUse]) -> str:
     given = [place.parameter for place in places]
     if any(parameter.required or parameter.default in (None, "", []) for parameter in given):
         return ""
-    said = {value_text(parameter.default, parameter.kind) for parameter in given}
-    return said.pop() if len(said) == 1 else ""
+    defaults = {value_text(parameter.default, parameter.kind) for parameter in given}
+    return defaults.pop() if len(defaults) == 1 else ""

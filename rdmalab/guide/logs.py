@@ -90,17 +90,17 @@ def _taken_apart(tail: bytes) -> ErrorCqe | None:
 
 def vendor_words(code: int) -> str:
     """What is known of a vendor code."""
-    said = f"vendor code {code:#x} = {code}"
+    text = f"vendor code {code:#x} = {code}"
     if not code:
-        return f"{said}: the device has no code, or none is known for this status"
+        return f"{text}: the device has no code, or none is known for this status"
     known = [f"profile strict returns it with {status.name}" for status in _of_strict(code)]
     if (seen := SEEN_WITH.get(code)) is not None:
         known.insert(0, f"on ConnectX, reports show it with {seen.name}")
     if code == PAGE_FAULT:
         known.insert(0, "a page fault on ON_DEMAND memory, by the mlx5 driver")
     if not known:
-        return f"{said}: a code of the device; there is no public list"
-    return f"{said}: {', '.join(known)}; there is no public list"
+        return f"{text}: a code of the device; there is no public list"
+    return f"{text}: {', '.join(known)}; there is no public list"
 
 
 def _of_strict(code: int) -> list[WCStatus]:
@@ -112,7 +112,7 @@ class Found(NamedTuple):
     """The word to explain, and sentences on the line in the terms of the lab."""
 
     word: str
-    said: tuple[str, ...]
+    facts: tuple[str, ...]
 
 
 # ASCII digits, as many as 64 bits take: wr_id is the widest field that a log prints.
@@ -191,12 +191,12 @@ def _dumped(text: str) -> Found | None:
         return None
     queue = "send" if cqe.is_send else "receive"
     what = f" of {cqe.opcode.name}" if cqe.opcode is not None else ""
-    said = (
+    words = (
         f"an mlx5 error completion: syndrome {cqe.syndrome:#04x}, which is {cqe.status.name}",
         f"on the {queue} queue of QP {cqe.qp_num:#x}, WQE {cqe.wqe_counter}{what}",
         vendor_words(cqe.vendor_err),
     )
-    return Found(full_name(cqe.status), said)
+    return Found(full_name(cqe.status), words)
 
 
 def _mlx5_syndrome(text: str) -> Found | None:
@@ -204,8 +204,8 @@ def _mlx5_syndrome(text: str) -> Found | None:
     status = SYNDROMES.get(_number(match[1])) if match else None
     if match is None or status is None:
         return None
-    said = f"syndrome {_number(match[1]):#04x} of mlx5 is {status.name}"
-    return Found(full_name(status), (said, *_details(text)))
+    words = f"syndrome {_number(match[1]):#04x} of mlx5 is {status.name}"
+    return Found(full_name(status), (words, *_details(text)))
 
 
 def _numbered(text: str) -> Found | None:
@@ -218,8 +218,8 @@ def _numbered(text: str) -> Found | None:
 
 
 def _status(status: WCStatus, how: str, text: str) -> Found:
-    said = f"{how} is {full_name(status)}"
-    return Found(full_name(status), (said, *_details(text)))
+    words = f"{how} is {full_name(status)}"
+    return Found(full_name(status), (words, *_details(text)))
 
 
 def _details(text: str) -> Iterator[str]:
@@ -261,16 +261,16 @@ _READERS: tuple[Callable[[str], Found | None], ...] = (
 def _refused(text: str, verbs: Iterable[str]) -> Found | None:
     """A verb, an errno or both."""
     verb, number = _verb(text, verbs), _errno(text)
-    said = [] if number is None else [f"errno {number} is {errno_name(number)}"]
+    lines = [] if number is None else [f"errno {number} is {errno_name(number)}"]
     if verb == "modify_qp" and (move := _move(text)):
         way = f"to {move}" if " " not in move else move.replace(" ", " → ")
-        return Found(f"modify_qp {move}", (f"modify_qp failed in the transition {way}", *said))
+        return Found(f"modify_qp {move}", (f"modify_qp failed in the transition {way}", *lines))
     if verb and number is not None:
         rules = [n for n, r in RULES.items() if r.errno == number and f"ibv_{verb}(" in r.source]
         named = f"rules by which {verb} returns it: {' '.join(rules)}"
-        return Found(errno_name(number), (f"{verb} was refused", *said, *([named] * bool(rules))))
+        return Found(errno_name(number), (f"{verb} was refused", *lines, *([named] * bool(rules))))
     if number is not None:
-        return Found(errno_name(number), tuple(said))
+        return Found(errno_name(number), tuple(lines))
     return Found(verb, (f"{verb} failed; the line does not contain the errno",)) if verb else None
 
 

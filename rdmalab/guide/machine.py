@@ -99,7 +99,9 @@ class Plan:
         """The column grows where much is written between two states."""
         boxes: dict[QPState, Box] = {_COLUMN[0]: Box(_COLUMN_X, _TOP)}
         for above, below in pairwise(_COLUMN):
-            lines = max((len(self._said(pair)) for pair in self._written(above, below)), default=0)
+            lines = max(
+                (len(self._pair_rows(pair)) for pair in self._written(above, below)), default=0
+            )
             gap = max(_GAP, LINE * lines + 28)
             boxes[below] = Box(_COLUMN_X, boxes[above].bottom + gap)
         boxes[_S.ERR] = Box(_ERR_X, (boxes[_S.RTR].y + boxes[_S.RTS].y) / 2)
@@ -133,16 +135,16 @@ class Plan:
                     yield _End(inner, pair, by_itself, arrives=state is to)
 
     # ------------------------------------------------------------------ words
-    def _said(self, pair: Pair) -> list[tuple[str, str]]:
+    def _pair_rows(self, pair: Pair) -> list[tuple[str, str]]:
         return self.lines(pair, _LOOP_LETTERS if pair[0] is pair[1] else _STEP_LETTERS)
 
     def label(self, pair: Pair) -> list[Words]:
         """What is written beside a move."""
-        said = self._said(pair)
-        x, y, anchor = self._beside(pair, len(said))
+        rows = self._pair_rows(pair)
+        x, y, anchor = self._beside(pair, len(rows))
         return [
             Words(x, y + LINE * index, words, css, anchor)
-            for index, (words, css) in enumerate(said)
+            for index, (words, css) in enumerate(rows)
         ]
 
     def _beside(self, pair: Pair, lines: int) -> tuple[float, float, str]:
@@ -251,10 +253,10 @@ class _Machine:
     def _lines(self, pair: Pair, letters: int) -> list[tuple[str, str]]:
         """(words, class) of each line beside a move; nothing where the state alone is given."""
         move = self.asked[pair]
-        said: list[tuple[str, str]] = []
+        rows: list[tuple[str, str]] = []
         for mask, css in ((move.required, "mono need"), (move.optional, "mono may")):
-            said += [(words, css) for words in textwrap.wrap(attribute_names(mask), letters)]
-        return said
+            rows += [(words, css) for words in textwrap.wrap(attribute_names(mask), letters)]
+        return rows
 
     # ------------------------------------------------------------------ moves
     def moves(self) -> Iterator[str]:
@@ -268,8 +270,8 @@ class _Machine:
     def automatic(self) -> Iterator[str]:
         for pair, mishaps in sorted(self.by_itself.items(), key=lambda row: row[0][0] in self.ever):
             points = self.plan.points(pair, by_itself=True)
-            said = "; ".join(mishap.value for mishap in mishaps)
-            sentence = f"{pair[0].name} → {pair[1].name} automatically: {said}"
+            text = "; ".join(mishap.value for mishap in mishaps)
+            sentence = f"{pair[0].name} → {pair[1].name} automatically: {text}"
             drawn = svg.dashed(points, "auto" if pair[0] in self.ever else "quiet")
             yield _group("automatic", pair, sentence, drawn, *self._badges(points, mishaps))
 
@@ -305,14 +307,14 @@ class _Machine:
     def legend(self) -> Iterator[str]:
         """Lines on the left, words on the right."""
         y = self.plan.bottom + 48
-        for css, said in (
+        for css, text in (
             ("step", "modify_qp, bring-up"),
             ("quiet", "modify_qp, any other move; blue to RESET, red to ERR"),
             ("auto", "automatic, when"),
         ):
             draw = svg.dashed if css == "auto" else svg.line
             yield draw([(MARGIN, y - 4), (MARGIN + 46, y - 4)], css)
-            yield svg.text(Words(MARGIN + 62, y, said))
+            yield svg.text(Words(MARGIN + 62, y, text))
             y += _ROW
         for mishap, letter in self.letters.items():
             yield _badge((MARGIN + 72, y - 4), letter)
@@ -322,16 +324,16 @@ class _Machine:
 
     def _legend_of_words(self) -> Iterator[str]:
         x, y = WIDTH / 2 + 30, self.plan.bottom + 48
-        for css, said in (
+        for css, text in (
             ("mono need", "must be given"),
             ("mono may", "may be given; where nothing is written, the state alone"),
         ):
             yield svg.text(Words(x, y, "attribute", css))
-            yield svg.text(Words(x + 84, y, said))
+            yield svg.text(Words(x + 84, y, text))
             y += _ROW
         if never := [state.name for state in self.plan.boxes if state not in self.ever]:
-            said = f"{' '.join(never)}: no {self.qp_type.name} queue pair ever enters it"
-            yield svg.text(Words(x, y, said, "small"))
+            text = f"{' '.join(never)}: no {self.qp_type.name} queue pair ever enters it"
+            yield svg.text(Words(x, y, text, "small"))
 
 
 def _group(what: str, pair: Pair, sentence: str, *inside: str) -> str:
@@ -345,8 +347,8 @@ def _css(pair: Pair) -> str:
 
 def _sentence(pair: Pair, move: Move) -> str:
     needs, takes = attribute_names(move.required), attribute_names(move.optional)
-    said = [f"needs {needs}"] * bool(needs) + [f"may set {takes}"] * bool(takes)
-    return f"{pair[0].name} → {pair[1].name}: {'; '.join(said) or 'with the state alone'}"
+    parts = [f"needs {needs}"] * bool(needs) + [f"may set {takes}"] * bool(takes)
+    return f"{pair[0].name} → {pair[1].name}: {'; '.join(parts) or 'with the state alone'}"
 
 
 def _badge(place: Point, letter: str) -> str:

@@ -60,7 +60,7 @@ def flag_article(opcode: WROpcode) -> Article:
         ("not on", "; ".join(lacking)),
         ("data", " or ".join(_data_setters(opcode)) or "takes no setter for data"),
         ("inline", _inline(opcode)),
-        ("address", "; ".join(said for said in addressed if not said.endswith(" "))),
+        ("address", "; ".join(each for each in addressed if not each.endswith(" "))),
         ("without it", "in C the function is a NULL pointer; here wr_complete returns EINVAL"),
     ]
     see = [f"explain {opcode.name}", "help create_qp_ex", "ibv_wr_post(3)"]

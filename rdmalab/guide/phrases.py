@@ -65,8 +65,8 @@ def attribute_names(mask: Attr) -> str:
 
 def ranked(reasons: Sequence[Reason]) -> list[str]:
     """`1. sentence (cause): command`, likeliest first; one alone has no number."""
-    said = [
+    parts = [
         f"{reason.sentence}{f' ({reason.cause})' * bool(reason.cause)}: {reason.test}"
         for reason in reasons
     ]
-    return said if len(said) == 1 else [f"{n}. {text}" for n, text in enumerate(said, 1)]
+    return parts if len(parts) == 1 else [f"{n}. {text}" for n, text in enumerate(parts, 1)]

@@ -62,11 +62,11 @@ def _listed() -> Iterator[tuple[str, list[str]]]:
 
 def differing(entry: Entry) -> list[Section]:
     """The section `differs`, if a document and devices disagree about this word."""
-    said = [*_said(entry), *_of_the_guide(entry)]
-    return [Section("differs", said)] if said else []
+    parts = [*_differences_of(entry), *_of_the_guide(entry)]
+    return [Section("differs", parts)] if parts else []
 
 
-def _said(entry: Entry) -> Iterator[str]:
+def _differences_of(entry: Entry) -> Iterator[str]:
     words = _words(entry)
     for name, row in DIFFERENCES.items():
         if words & {normal(word) for word in row.about}:
@@ -205,8 +205,8 @@ def refusal_article(name: str) -> Article:
 
 def _both_sides(theirs: Refusal, row: Refusal) -> str:
     """The effects on a profile; those on the sender only if they differ from `row`."""
-    said, sender = f"{_answer(theirs)}; {_here(theirs)}", _sender(theirs)
-    return said if sender == _sender(row) else f"{said}; sender: {sender}"
+    text, sender = f"{_answer(theirs)}; {_here(theirs)}", _sender(theirs)
+    return text if sender == _sender(row) else f"{text}; sender: {sender}"
 
 
 def _answer(row: Refusal) -> str:
@@ -218,12 +218,12 @@ def _answer(row: Refusal) -> str:
 
 def _here(row: Refusal) -> str:
     """What happens to the responder."""
-    said = ["its QP goes to ERR" if row.fatal else "its QP stays in its state"]
+    lines = ["its QP goes to ERR" if row.fatal else "its QP stays in its state"]
     if row.status is not None:
-        said.append(f"a receive it had taken completes with {row.status.name}")
+        lines.append(f"a receive it had taken completes with {row.status.name}")
     if row.event is not None:
-        said.append(f"{'otherwise ' if row.status else ''}{row.event.name} is raised")
-    return "; ".join(said)
+        lines.append(f"{'otherwise ' if row.status else ''}{row.event.name} is raised")
+    return "; ".join(lines)
 
 
 def _sender(row: Refusal) -> str:

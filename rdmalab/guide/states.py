@@ -104,8 +104,8 @@ def groups(now: QPState, to: QPState, types: Iterable[QPType] = QPType) -> dict[
 
 def _words(move: Move) -> str:
     needs, takes = attribute_names(move.required), attribute_names(move.optional)
-    said = [f"needs {needs}"] * bool(needs) + [f"may set {takes}"] * bool(takes)
-    return "; ".join(said) or _ALONE
+    parts = [f"needs {needs}"] * bool(needs) + [f"may set {takes}"] * bool(takes)
+    return "; ".join(parts) or _ALONE
 
 
 def into_article(to: QPState) -> Article:
@@ -115,9 +115,9 @@ def into_article(to: QPState) -> Article:
         for move, types in groups(now, to).items():
             origins.setdefault((type_names(types), move), []).append(now.name)
     together: dict[str, list[str]] = {}
-    for (types_said, move), states in origins.items():
+    for (types_named, move), states in origins.items():
         heading = f"{' '.join(states)} → {to.name}"
-        together.setdefault(heading, []).append(f"  {types_said}: {_words(move)}")
+        together.setdefault(heading, []).append(f"  {types_named}: {_words(move)}")
     rows: list[Row] = [("", STATES[to].note)]
     rows += [("", [heading, *lines]) for heading, lines in together.items()]
     see = [f"explain {to.name}", "explain modify_qp", _MAN]

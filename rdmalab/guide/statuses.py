@@ -70,9 +70,9 @@ def status_article(status: WCStatus) -> Article:
 def _who(status: WCStatus) -> str:
     """Which HCA detects it, and by which NAK of the peer; the reason if it never occurs."""
     never = absent.REASONS[WCStatus].get(status, "")
-    said = _SIDES.get(STATUS[status].side, "no HCA") + (f"; here never: {never}" if never else "")
+    text = _SIDES.get(STATUS[status].side, "no HCA") + (f"; here never: {never}" if never else "")
     answers = _answers(status)
-    return f"{said}, after a {answers}" if answers else said
+    return f"{text}, after a {answers}" if answers else text
 
 
 def _wire(status: WCStatus) -> str:
@@ -126,10 +126,10 @@ def _states_after(status: WCStatus) -> list[str]:
 
 def _outcomes(mishap: Mishap, types: frozenset[QPType]) -> str:
     rows = [row for row in AUTOMATIC if row.mishap is mishap and row.types & types]
-    said = [f"{row.to.name} ({type_names(row.types & types)})" for row in rows]
+    parts = [f"{row.to.name} ({type_names(row.types & types)})" for row in rows]
     never = [p.name for p in PROFILES.values() if not p.send_error_gives_sqe]
     odd = never if any(row.to is QPState.SQE for row in rows) else []
-    return "; ".join([", ".join(said), *(f"{name}: always ERR" for name in odd)])
+    return "; ".join([", ".join(parts), *(f"{name}: always ERR" for name in odd)])
 
 
 def _differences(status: WCStatus) -> Iterator[str]:

@@ -180,33 +180,33 @@ def _field_lines(struct: Struct) -> list[str]:
     found = [each for each in struct.fields if each.name not in others]
     if len(found) <= _MOST_LINES:
         return [_field_line(each, struct, _sentence(each.name)) for each in found]
-    told = [_field_line(each, struct) for each in found]
+    rows = [_field_line(each, struct) for each in found]
     if struct.name == "ibv_qp_attr":
-        told += [f"{name} (query_qp returns it)" for name in ANSWERS]
-    return ["; ".join(told), "explain FIELD describes a field"]
+        rows += [f"{name} (query_qp returns it)" for name in ANSWERS]
+    return ["; ".join(rows), "explain FIELD describes a field"]
 
 
 def _sentence(name: str) -> str:
     attribute = ATTRIBUTES.get(name)
-    said = sentence_of("field", name) or (attribute.sentence if attribute is not None else "")
-    return str(said).rstrip(".")
+    text = sentence_of("field", name) or (attribute.sentence if attribute is not None else "")
+    return str(text).rstrip(".")
 
 
 def _field_line(parameter: Parameter, struct: Struct, sentence: str = "") -> str:
     name = parameter.name
     kind = _item(parameter.kind)
     known = ENUMS.get(kind.enum) if isinstance(kind, EnumKind) else None
-    said = f"enum {known}" if known else one_type(parameter)
+    text = f"enum {known}" if known else one_type(parameter)
     own, c_type = _OWN.get((struct.name, name), ("", ""))
-    sentence, said = sentence and (own or sentence), c_type or said
-    parts = [sentence, said]
+    sentence, text = sentence and (own or sentence), c_type or text
+    parts = [sentence, text]
     in_c = _in_c(parameter, struct)
     parts += [f"short {name}="] * (in_c[0].rpartition(".")[2] != name)
-    told = ("; " if sentence else ", ").join(filter(None, parts))
+    words = ("; " if sentence else ", ").join(filter(None, parts))
     names = ", ".join(in_c)
     if sentence:
-        return f"{names}: {told}"
-    return f"{names} ({told})" if told else names
+        return f"{names}: {words}"
+    return f"{names} ({words})" if words else names
 
 
 def _in_c(parameter: Parameter, struct: Struct) -> tuple[str, ...]:

@@ -77,8 +77,8 @@ def style() -> str:
 def element(name: str, attributes: dict[str, object], *inside: str) -> str:
     """One element; what is inside is markup already."""
     given = [(key, value) for key, value in attributes.items() if value != ""]
-    said = "".join(f" {key}={_quoted(str(value))}" for key, value in given)
-    return f"<{name}{said}>{''.join(inside)}</{name}>" if inside else f"<{name}{said}/>"
+    written = "".join(f" {key}={_quoted(str(value))}" for key, value in given)
+    return f"<{name}{written}>{''.join(inside)}</{name}>" if inside else f"<{name}{written}/>"
 
 
 class Words(NamedTuple):

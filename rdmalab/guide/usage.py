@@ -54,17 +54,17 @@ class Docstring:
 
 def docstring(command: Command) -> Docstring:
     """The parts of the docstring of a command."""
-    said = Docstring(command.summary, examples=command.examples)
+    parsed = Docstring(command.summary, examples=command.examples)
     for block in command.documentation.split("\n\n")[1:]:
         prose = []
         for line in map(str.strip, block.splitlines()):
             if line.startswith(_SEE):
-                said.see += [part.strip() for part in line.removeprefix(_SEE).split(";")]
+                parsed.see += [part.strip() for part in line.removeprefix(_SEE).split(";")]
             elif line and not line.startswith(EXAMPLE):
                 prose.append(line)
         if prose:
-            said.paragraphs.append(" ".join(prose))
-    return said
+            parsed.paragraphs.append(" ".join(prose))
+    return parsed
 
 
 # --------------------------------------------------------------------------- articles
@@ -84,12 +84,12 @@ _TABLES: dict[str, Callable[[], Row]] = {
 
 def brief(command: Command) -> Article:
     """What `explain` says of a command."""
-    said = docstring(command)
-    rows: list[Row] = [("usage", usage(command)), ("", [said.summary, *said.paragraphs])]
+    parsed = docstring(command)
+    rows: list[Row] = [("usage", usage(command)), ("", [parsed.summary, *parsed.paragraphs])]
     if command.name in _TABLES:
         rows.append(_TABLES[command.name]())
-    rows += [("refuses", list(_refuses(command.name))), ("example", said.examples)]
-    see = [f"help {command.name}", *_others(said.see, command)]
+    rows += [("refuses", list(_refuses(command.name))), ("example", parsed.examples)]
+    see = [f"help {command.name}", *_others(parsed.see, command)]
     return article(command.name, "command", rows, see)
 
 
@@ -107,11 +107,11 @@ def _refuses(verb: str) -> Iterator[str]:
 
 def page(command: Command) -> Article:
     """What `help` says of a command: all of `brief` but tables, and every key."""
-    said = docstring(command)
-    rows: list[Row] = [("usage", usage(command)), ("", [said.summary, *said.paragraphs])]
+    parsed = docstring(command)
+    rows: list[Row] = [("usage", usage(command)), ("", [parsed.summary, *parsed.paragraphs])]
     rows += _key_rows(command)
-    rows.append(("example", said.examples))
-    see = _others(said.see, command)
+    rows.append(("example", parsed.examples))
+    see = _others(parsed.see, command)
     see += [f"explain {command.name}"] * (command.name in _TABLES)
     return article(command.name, _sort(command), rows, see)
 
@@ -134,11 +134,11 @@ def usage(command: Command) -> str:
     optional = []
     for slot in _written(keys):
         word = value_word(slot.kind) or slot.path[-1].upper()
-        said = slot.parameter.flag or f"{_key(slot, keys)}{word}"
+        text = slot.parameter.flag or f"{_key(slot, keys)}{word}"
         if slot.spread is None and _is_needed(slot, command):
-            words.append(said)
+            words.append(text)
         else:
-            optional.append(f"[{said}]")
+            optional.append(f"[{text}]")
     many = len(optional) > _WIDEST_USAGE
     return " ".join([*words, *(["[key=value]…"] if many else optional)])
 

@@ -32,22 +32,22 @@ def kind_of(entry: Entry) -> str:
     return re.sub(r"( = .*|, .*)$", "", entry.kind)
 
 
-def complete(entry: Entry, said: Article) -> Article:
+def complete(entry: Entry, article: Article) -> Article:
     """Add the rows that the article itself does not have: who and wire in front, then look at."""
-    there = {section.heading for section in said.sections}
+    there = {section.heading for section in article.sections}
     known = usual(kind_of(entry))
     if known is None:
-        return said
+        return article
     front = [("who", who(entry, known)), ("wire", wire(entry, known))]
-    headings = [section.heading for section in said.sections]
+    headings = [section.heading for section in article.sections]
     at = next((n for n, name in enumerate(headings) if name not in _LEADING), len(headings))
-    said.sections[at:at] = [Section(h, [t]) for h, t in front if t and h not in there]
-    if "look at" not in there and (lines := look_lines(entry, known)):
-        said.sections.append(Section("look at", lines))
-    return said
+    article.sections[at:at] = [Section(h, [t]) for h, t in front if t and h not in there]
+    if "look at" not in there and (lines := command_lines(entry, known)):
+        article.sections.append(Section("look at", lines))
+    return article
 
 
-def look_lines(entry: Entry, known: Usual) -> list[str]:
+def command_lines(entry: Entry, known: Usual) -> list[str]:
     """Ranked reasons where the table of causes has some, else the commands that show it."""
     if found := _reasons(entry):
         return ranked(found)
@@ -134,8 +134,8 @@ def _type_wire(qp_type: QPType) -> str:
 def _event_wire(event: AsyncEvent) -> str:
     """Refusals that raise it are seen as their NAKs."""
     naks = [r.syndrome.name for r in REFUSALS.values() if r.event is event and r.syndrome]
-    said = f"{' or '.join(dict.fromkeys(naks))} leaves" if naks else ""
-    return said or wire_of("AsyncEvent", event.name) or "nothing: no packet shows it"
+    text = f"{' or '.join(dict.fromkeys(naks))} leaves" if naks else ""
+    return text or wire_of("AsyncEvent", event.name) or "nothing: no packet shows it"
 
 
 def _right_wire(right: Access) -> str:
@@ -155,8 +155,8 @@ def _nak(refusal: str, when: str) -> str:
 
 def _syndrome_wire(syndrome: Syndrome) -> str:
     carriers = [label for label, codes in BY_LABEL.items() if "aeth" in OPCODES[codes[0]].headers]
-    said = carriers if syndrome is Syndrome.ACK else ["ACKNOWLEDGE"]
-    return f"the AETH of {', '.join(said)}"
+    packets = carriers if syndrome is Syndrome.ACK else ["ACKNOWLEDGE"]
+    return f"the AETH of {', '.join(packets)}"
 
 
 _WIRE: dict[Sort, Callable[[Any], str]] = {

@@ -212,10 +212,10 @@ def _judge(hca: Adapter, qp: QueuePair, region: Region) -> Refused | None:
     """The first mistake: one made on the way, or one of the checks of `post_send`."""
     complaint = region.complaint
     if complaint is not None:
-        told = extended.refusal_of(hca, complaint)
-        told.message = f"{_ordinal(region, complaint.index)}{told.message}"
-        told.errno = hca.profile.batch_errnos.get(told.rule, told.errno)
-        return told
+        refusal_here = extended.refusal_of(hca, complaint)
+        refusal_here.message = f"{_ordinal(region, complaint.index)}{refusal_here.message}"
+        refusal_here.errno = hca.profile.batch_errnos.get(refusal_here.rule, refusal_here.errno)
+        return refusal_here
     try:
         for index, built in enumerate(region.built):
             qp.sq.promised = index

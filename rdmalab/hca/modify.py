@@ -144,8 +144,8 @@ def check_ranges(asked: ModifyCall) -> Refused | None:
         if isinstance(value, int) and name not in PSNS and row.is_undefined(value, profile.caps):
             legal = f"{name} takes {row.takes(profile.caps)}"
             is_mtu = name == "path_mtu" and value in tuple(MTU)
-            said = MTU(value).octets if is_mtu else int(value)
-            return asked.no("attr-range", f"{name}={said}", argument=name, legal=legal)
+            number = MTU(value).octets if is_mtu else int(value)
+            return asked.no("attr-range", f"{name}={number}", argument=name, legal=legal)
     return None
 
 

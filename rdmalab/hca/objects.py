@@ -266,9 +266,9 @@ def inc_rkey(rkey: int) -> int:
     return rkey & ~_VARIANT | (rkey + 1) & _VARIANT
 
 
-def varied(key: int, wish: int) -> int:
-    """The key of the same index with the variant of `wish`."""
-    return key & ~_VARIANT | wish & _VARIANT
+def varied(key: int, choice: int) -> int:
+    """The key of the same index with the variant of `choice`."""
+    return key & ~_VARIANT | choice & _VARIANT
 
 
 def window_key(number: int, host: int) -> int:

@@ -23,7 +23,7 @@ TSO_TYPES = WORK[_TSO].types
 _CHECKSUMS = {QPType.RAW_PACKET: DeviceCap.RAW_IP_CSUM, QPType.UD: DeviceCap.UD_IP_CSUM}
 
 
-def look(qp: QueuePair, octets: bytes) -> Inside:
+def headers_of(qp: QueuePair, octets: bytes) -> Inside:
     """The headers inside a frame, or inside an IPoIB datagram."""
     return inside_frame(octets) if qp.service is None else inside_datagram(octets)
 
@@ -102,7 +102,7 @@ def next_message(hca: Adapter, qp: QueuePair, wqe: SendWqe) -> bytes | WCStatus:
         return _next_piece(hca, qp, wqe, wqe.header)
     octets = dma.gather(hca, qp, wqe, 0, wqe.length)
     if isinstance(octets, bytes) and wqe.flags & _IP_CSUM and _sums(hca, qp):
-        return checksum.filled(octets, look(qp, octets))
+        return checksum.filled(octets, headers_of(qp, octets))
     return octets
 
 
@@ -118,4 +118,4 @@ def _next_piece(hca: Adapter, qp: QueuePair, wqe: SendWqe, header: Template) -> 
 # --------------------------------------------------------------------------- receiving
 def sums_fit(hca: Adapter, qp: QueuePair, octets: bytes) -> bool:
     """True if the device has looked at the checksums and found them right."""
-    return _sums(hca, qp) and checksum.is_right(octets, look(qp, octets))
+    return _sums(hca, qp) and checksum.is_right(octets, headers_of(qp, octets))

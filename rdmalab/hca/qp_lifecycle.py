@@ -118,8 +118,8 @@ def _judge_sizes(hca: Adapter, cap: Capacity) -> Refused | None:
         return None
     fits = room // cap.wqe_bytes
     legal = f"max_send_wr up to {fits} of this kind; or fewer SGEs or inline bytes"
-    told = (cap.sq_bytes, room)
-    return refused(hca.profile, "qp-memory", *told, argument="max_send_wr", legal=legal)
+    limits = (cap.sq_bytes, room)
+    return refused(hca.profile, "qp-memory", *limits, argument="max_send_wr", legal=legal)
 
 
 def _judge_raw(hca: Adapter) -> Refused | None:

@@ -30,8 +30,8 @@ def spelled_field(name: str, value: int) -> str:
 def steer(hca: Adapter, frame: Frame) -> list[int]:
     """The queue pairs that get this frame, each once."""
     rules = [flow for flow in hca.flows.items.values() if flow.attr.type == FlowType.NORMAL]
-    said = facts(frame)
-    fitting = [flow for flow in rules if flow.spec.items() <= said.items()]
+    fields = facts(frame)
+    fitting = [flow for flow in rules if flow.spec.items() <= fields.items()]
     fitting.sort(key=lambda flow: flow.attr.priority)
     targets: list[int] = []
     for flow in fitting:
@@ -66,17 +66,17 @@ def _once(numbers: list[int]) -> list[int]:
 
 def facts(frame: Frame) -> dict[str, int]:
     """The fields of a frame that a rule can ask for, by name; those that it has."""
-    said = {"dst_mac": frame.dst_mac, "src_mac": frame.src_mac, "ether_type": frame.ethertype}
+    fields = {"dst_mac": frame.dst_mac, "src_mac": frame.src_mac, "ether_type": frame.ethertype}
     inside = frame.inside
     if (ip := inside.ip) is not None:
         is_old = isinstance(ip, IPv4)
-        said["src_ip"], said["dst_ip"] = (
+        fields["src_ip"], fields["dst_ip"] = (
             mapped_gid(address) if is_old else address for address in (ip.src, ip.dst)
         )
-        said["protocol"] = inside.protocol
+        fields["protocol"] = inside.protocol
     if inside.transport is not None:
-        said["src_port"], said["dst_port"] = inside.transport.sport, inside.transport.dport
-    return said
+        fields["src_port"], fields["dst_port"] = inside.transport.sport, inside.transport.dport
+    return fields
 
 
 # --------------------------------------------------------------------------- rules come and go
@@ -115,9 +115,9 @@ def _judge(hca: Adapter, qp: QueuePair, attr: FlowAttr, spec: FlowSpec) -> Refus
     if attr.type not in tuple(FlowType):
         legal = " ".join(kind.name for kind in FlowType)
         return refused(profile, "flow-type", int(attr.type), argument="type", legal=legal)
-    said = [*spec.given(), *(["flags"] if attr.flags else [])]
-    if attr.type != FlowType.NORMAL and said:
-        return refused(profile, "flow-spec", said[0], argument=said[0], legal="type=NORMAL")
+    parts = [*spec.given(), *(["flags"] if attr.flags else [])]
+    if attr.type != FlowType.NORMAL and parts:
+        return refused(profile, "flow-spec", parts[0], argument=parts[0], legal="type=NORMAL")
     return None
 
 

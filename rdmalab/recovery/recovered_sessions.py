@@ -111,7 +111,7 @@ def read(octets: bytes) -> Recording | None:
             if book is None:
                 book = _begun(record)
             else:
-                _told(book, record)
+                _add_record(book, record)
         except (LookupError, TypeError, ValueError, ArithmeticError):
             break
         at += len(line)
@@ -141,7 +141,7 @@ def _begun(record: LogRecord) -> Recording:
     )
 
 
-def _told(book: Recording, record: LogRecord) -> None:
+def _add_record(book: Recording, record: LogRecord) -> None:
     """Add one record; those of a later version are ignored."""
     if "typed" in record:
         book.lines.append(LoggedLine(_text(record["typed"]), again=record.get("again", False)))
@@ -230,7 +230,7 @@ def taken(path: Path) -> LockedRecording | None:
 # --------------------------------------------------------------------------- at the start
 def offer(folder: Path | None = None) -> str:
     """The message about interrupted sessions, empty if there is none; old logs are removed."""
-    said, cut_off = "", 0
+    text, cut_off = "", 0
     chosen = _to_offer(folder)
     for number, volume in enumerate(volumes(folder)):
         book = volume.book
@@ -246,10 +246,10 @@ def offer(folder: Path | None = None) -> str:
                 continue
             cut_off += is_cut_off
             if book is not None and is_chosen:
-                said = _sentence(volume, book, cut_off)
+                text = _sentence(volume, book, cut_off)
                 _mark(volume)
-    more = f" There are {cut_off}: continue 1 to {cut_off}." if said and cut_off > 1 else ""
-    return said + more
+    more = f" There are {cut_off}: continue 1 to {cut_off}." if text and cut_off > 1 else ""
+    return text + more
 
 
 def _to_offer(folder: Path | None) -> Path | None:

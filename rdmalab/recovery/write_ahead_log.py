@@ -132,8 +132,8 @@ class WriteAheadLog(NullLog):
 
     def trouble(self) -> str:
         """Return the pending error message and clear it; empty if there is none."""
-        said, self._trouble = self._trouble, ""
-        return said
+        text, self._trouble = self._trouble, ""
+        return text
 
     def report(self, trouble: str) -> None:
         """Report that something else is not kept, unless nothing is kept at all."""

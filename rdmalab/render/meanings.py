@@ -20,7 +20,7 @@ class Tone(StrEnum):
     KEY = "key"  # numbers
 
 
-class Look(NamedTuple):
+class Appearance(NamedTuple):
     """sign: one column, stands before the text, or empty. word: says the same, for legends."""
 
     tone: Tone
@@ -29,22 +29,22 @@ class Look(NamedTuple):
     bold: bool = False
 
 
-LOOKS: dict[Meaning, Look] = {
-    Meaning.PLAIN: Look(Tone.PLAIN),
-    Meaning.NAME: Look(Tone.PLAIN, bold=True),
-    Meaning.NUMBER: Look(Tone.PLAIN),
-    Meaning.EVENT: Look(Tone.EVENT),
-    Meaning.DIM: Look(Tone.DIM),
-    Meaning.OK: Look(Tone.GOOD, "✓", "done"),
-    Meaning.FAILED: Look(Tone.BAD, "✗", "failed", bold=True),
-    Meaning.REFUSED: Look(Tone.ODD, "!", "refused", bold=True),
-    Meaning.LOST: Look(Tone.BAD, "╳", "lost", bold=True),
-    Meaning.FLUSHED: Look(Tone.BAD, "✗", "flushed"),
-    Meaning.ATTENTION: Look(Tone.ODD, "!", "look here", bold=True),
-    Meaning.UNDER_WAY: Look(Tone.BUSY, "▶", "under way"),
-    Meaning.WAITING: Look(Tone.BUSY, "◷", "waiting"),
-    Meaning.CURRENT: Look(Tone.BUSY, "●", "now", bold=True),
-    Meaning.PLANNED: Look(Tone.DIM, "·", "planned"),
+APPEARANCES: dict[Meaning, Appearance] = {
+    Meaning.PLAIN: Appearance(Tone.PLAIN),
+    Meaning.NAME: Appearance(Tone.PLAIN, bold=True),
+    Meaning.NUMBER: Appearance(Tone.PLAIN),
+    Meaning.EVENT: Appearance(Tone.EVENT),
+    Meaning.DIM: Appearance(Tone.DIM),
+    Meaning.OK: Appearance(Tone.GOOD, "✓", "done"),
+    Meaning.FAILED: Appearance(Tone.BAD, "✗", "failed", bold=True),
+    Meaning.REFUSED: Appearance(Tone.ODD, "!", "refused", bold=True),
+    Meaning.LOST: Appearance(Tone.BAD, "╳", "lost", bold=True),
+    Meaning.FLUSHED: Appearance(Tone.BAD, "✗", "flushed"),
+    Meaning.ATTENTION: Appearance(Tone.ODD, "!", "look here", bold=True),
+    Meaning.UNDER_WAY: Appearance(Tone.BUSY, "▶", "under way"),
+    Meaning.WAITING: Appearance(Tone.BUSY, "◷", "waiting"),
+    Meaning.CURRENT: Appearance(Tone.BUSY, "●", "now", bold=True),
+    Meaning.PLANNED: Appearance(Tone.DIM, "·", "planned"),
 }
 
 

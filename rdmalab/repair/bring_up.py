@@ -30,7 +30,7 @@ def lines_to_rts(place: Place, qp: QueuePair) -> list[str]:
     name, other = place.qp_name(qp), place.qp_name(peer)
     if peer.state in (QPState.RTR, QPState.RTS):
         options = _as_peer_has_it(qp, peer)
-        return [] if options is None else [f"to_rts {name} {other}{_said(place, options)}"]
+        return [] if options is None else [f"to_rts {name} {other}{_options_text(place, options)}"]
     fresh = [f"modify_qp {n} state=RESET" for n, q in ((name, qp), (other, peer))
              if q.state is not QPState.RESET]  # fmt: skip
     return [*fresh, f"connect {name} {other}"]
@@ -61,16 +61,16 @@ def _as_peer_has_it(qp: QueuePair, peer: QueuePair) -> dict[str, int] | None:
     psn = peer.resp.psn
     if qp.state is not QPState.RTR and psn != peer.req.psn:
         return None
-    said = {"psn": psn, "path_mtu": int(peer.attr.path_mtu or 0)}
+    by_name = {"psn": psn, "path_mtu": int(peer.attr.path_mtu or 0)}
     if peer.state is QPState.RTS:
-        said |= {name: getattr(peer.attr, name) for name in _MIRRORED}
-        said |= {own: getattr(peer.attr, theirs) for own, theirs in _SWAPPED.items()}
+        by_name |= {name: getattr(peer.attr, name) for name in _MIRRORED}
+        by_name |= {own: getattr(peer.attr, theirs) for own, theirs in _SWAPPED.items()}
     if peer.attr.qp_access_flags:
-        said["qp_access_flags"] = int(peer.attr.qp_access_flags)
-    return said
+        by_name["qp_access_flags"] = int(peer.attr.qp_access_flags)
+    return by_name
 
 
-def _said(place: Place, options: dict[str, int]) -> str:
+def _options_text(place: Place, options: dict[str, int]) -> str:
     """The options that differ from the defaults of to_rts."""
     kind = next(
         p.kind for p in place.session.vocabulary["to_rts"].parameters if p.name == "options"

@@ -72,12 +72,12 @@ def _living(session: Session, noun: Noun, node: str) -> list[str]:
     return [session.names.of(it) for it in session.names.living(session.world, noun, node)]
 
 
-def with_words(line: str, said: Iterable[str]) -> str:
+def with_words(line: str, words: Iterable[str]) -> str:
     """The line with these words; each replaces the word with the same key."""
-    said = list(said)
-    keys = {word.partition("=")[0] for word in said}
+    words = list(words)
+    keys = {word.partition("=")[0] for word in words}
     kept = [word for word in line.split() if word.partition("=")[0] not in keys]
-    return " ".join([*kept, *said])
+    return " ".join([*kept, *words])
 
 
 def _has(line: str, key: str) -> bool:
@@ -99,8 +99,8 @@ def _with_address(session: Session, invocation: Invocation) -> str:
         thing = session.names.find(name)
         peer: QueuePair | None = session.world.find(thing, QueuePair) if thing else None
         if peer is not None and peer.qp_type is qp.qp_type:
-            said = [f"ah={ways[0]}", f"remote_qpn={name}", f"remote_qkey={peer.attr.qkey or 0:#x}"]
-            return with_words(invocation.line, said)
+            words = [f"ah={ways[0]}", f"remote_qpn={name}", f"remote_qkey={peer.attr.qkey or 0:#x}"]
+            return with_words(invocation.line, words)
     return ""
 
 
@@ -133,15 +133,15 @@ def _with_parts(session: Session, invocation: Invocation) -> str:
         parts = TRANSPORTS[attr["qp_type"]].parts
     else:
         parts = ("xrcd", "cq")
-    said = []
+    words = []
     for part in parts:
         if _has(line, part):
             continue
         found = _living(session, _PARTS[part], node)
         if not found:
             return _MAKE.get(part, "").format(node)
-        said.append(f"{part}={found[0]}")
-    return with_words(line, said)
+        words.append(f"{part}={found[0]}")
+    return with_words(line, words)
 
 
 _PARTS = {"pd": Noun.PD, "send_cq": Noun.CQ, "recv_cq": Noun.CQ, "cq": Noun.CQ, "xrcd": Noun.XRCD}
@@ -166,8 +166,8 @@ def _to_domain(session: Session, invocation: Invocation) -> str:
     for srq in session.world.nodes[qp.node].srqs.items.values():
         if srq.xrcd == qp.xrcd:
             name = session.names.of(Thing(Noun.SRQ, qp.node, srq.number))
-            said = invocation.line.replace("post_recv", "post_srq_recv", 1)
-            return said.replace(object_name(session, invocation), name, 1)
+            text = invocation.line.replace("post_recv", "post_srq_recv", 1)
+            return text.replace(object_name(session, invocation), name, 1)
     return ""
 
 
@@ -294,15 +294,15 @@ def _next_move(session: Session, invocation: Invocation) -> str:
 def _given(session: Session, qp: QueuePair, names: tuple[str, ...]) -> list[str]:
     peer = next((node for node in session.world.nodes if node != qp.node), qp.node)
     peers = [name for name in session.names.all(Noun.QP) if name.startswith(f"{peer}.")]
-    said = []
+    words = []
     for name in names:
         if name == "ah_attr":
-            said.append(f"ah={peer}")
+            words.append(f"ah={peer}")
         elif name == "dest_qp_num":
-            said.append(f"dest_qp_num={peers[0] if peers else '…'}")
+            words.append(f"dest_qp_num={peers[0] if peers else '…'}")
         else:
-            said.append(f"{name}={(USUAL | _GIVEN).get(name, '…')}")
-    return said
+            words.append(f"{name}={(USUAL | _GIVEN).get(name, '…')}")
+    return words
 
 
 def _asked_move(
@@ -323,8 +323,8 @@ def _with_the_missing(session: Session, invocation: Invocation) -> str:
     if asked is None:
         return ""
     qp, attr, move = asked
-    said = {*attr, *(["ah_attr"] if "ah" in attr else [])}
-    lacking = tuple(name for name in fields_of(move.required) if name not in said)
+    given = {*attr, *(["ah_attr"] if "ah" in attr else [])}
+    lacking = tuple(name for name in fields_of(move.required) if name not in given)
     line, mask = invocation.line, invocation.arguments.get("attr_mask")
     if mask is not None:
         whole = "|".join(bit.name or "" for bit in mask | move.required)

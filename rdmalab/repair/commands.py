@@ -62,27 +62,27 @@ def post_recv(place: Place, qp: QueuePair, wr: RecvWR, **changed: object) -> str
     """Post this receive (once more) on a queue pair, or on the SRQ that it takes them from."""
     if (srq := place.shared_by(qp)) is not None:
         return post_srq_recv(place, qp.node, srq.number, wr, **changed)
-    said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(place, qp.node, s) for s in wr.sg)}
-    return line("post_recv", place.qp_name(qp), {**said, **changed})
+    given = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(place, qp.node, s) for s in wr.sg)}
+    return line("post_recv", place.qp_name(qp), {**given, **changed})
 
 
 def post_srq_recv(place: Place, node: str, srq: int, wr: RecvWR, **changed: object) -> str:
     """Post this receive on a shared receive queue."""
-    said = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(place, node, s) for s in wr.sg)}
-    return line("post_srq_recv", place.name(Noun.SRQ, node, srq), {**said, **changed})
+    given = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(place, node, s) for s in wr.sg)}
+    return line("post_srq_recv", place.name(Noun.SRQ, node, srq), {**given, **changed})
 
 
 def post_send(place: Place, qp: QueuePair, wr: SendWR, **changed: object) -> str:
     """Post this send once more; `changed`: keys with another value, None: left out."""
     sg = ",".join(sge_words(place, qp.node, s) for s in wr.sg)
-    said: CallArguments = {
+    given: CallArguments = {
         "wr_id": wr.wr_id,
         "opcode": fmt.member(wr.opcode, WROpcode),
         "sg": sg,
         "flags": fmt.flags(int(wr.flags), SendFlags) if wr.flags else None,
-        **_said_fields(place, qp, wr),
+        **_remote_fields(place, qp, wr),
     }
-    return line("post_send", place.qp_name(qp), {**said, **changed})
+    return line("post_send", place.qp_name(qp), {**given, **changed})
 
 
 _HEXADECIMAL = ("remote_addr", "rkey", "remote_qkey", "imm_data", "invalidate_rkey")
@@ -101,24 +101,24 @@ def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
     return row is not None and name in READ_BY_SOME - row.reads
 
 
-def _said_fields(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
+def _remote_fields(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
     """The other fields that were set in a work request."""
-    said = _remote_words(place, qp, wr)
+    remote = _remote_words(place, qp, wr)
     for field in dataclasses.fields(wr):
         name, value = field.name, getattr(wr, field.name)
         if name in _SAID_APART or value == field.default or value is None:
             continue
-        if (name in ("remote_addr", "rkey") and "remote" in said) or _is_idle(qp, wr, name):
+        if (name in ("remote_addr", "rkey") and "remote" in remote) or _is_idle(qp, wr, name):
             continue
         if name in _BY_NAME:
-            said[name] = place.name(_BY_NAME[name], qp.node, value)
+            remote[name] = place.name(_BY_NAME[name], qp.node, value)
         elif name in _HEXADECIMAL:
-            said[name] = hex(value)
+            remote[name] = hex(value)
         elif name == "bind_access":
-            said[name] = fmt.flags(int(value), Access)
+            remote[name] = fmt.flags(int(value), Access)
         else:
-            said[name] = getattr(value, "name", value)
-    return said
+            remote[name] = getattr(value, "name", value)
+    return remote
 
 
 def _remote_words(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
@@ -137,9 +137,9 @@ def free_name(place: Place, noun: Noun, node: str) -> str:
     return place.names.first_free(f"{node}.{noun}")
 
 
-def line(verb: str, name: str, said: CallArguments) -> str:
+def line(verb: str, name: str, given: CallArguments) -> str:
     """A command as it is typed; arguments that are None or empty are left out."""
-    keys = [f"{key}={value}" for key, value in said.items() if value not in (None, "")]
+    keys = [f"{key}={value}" for key, value in given.items() if value not in (None, "")]
     return " ".join([verb, name, *keys])
 
 
@@ -159,7 +159,9 @@ def bring_up_again(place: Place, qp: QueuePair, ours: Attributes | None = None,
     if peer is not None and (options := _in_common(place, ends)) is not None:
         both = " ".join(place.qp_name(q) for q, _ in ends)
         return [*lines, line("connect", both, options)]
-    return lines + [move(place, q, now, to, said) for now, to in BRING_UP_MOVES for q, said in ends]
+    return lines + [
+        move(place, q, now, to, given) for now, to in BRING_UP_MOVES for q, given in ends
+    ]
 
 
 _OPTIONS = (
@@ -174,14 +176,14 @@ def _in_common(place: Place, ends: list[tuple[QueuePair, Attributes]]) -> Attrib
     options: Attributes = {}
     for qp, changed in ends:
         needed = fields_of(reduce(or_, (MOVES[qp.qp_type, *p].required for p in BRING_UP_MOVES)))
-        said = {name: attribute(place, qp, name) for name in needed if name in _ALL_SAID} | changed
+        given = {name: attribute(place, qp, name) for name in needed if name in _ALL_SAID} | changed
         peer = next(q for q, _ in ends if q is not qp)
         usual = {"ah_attr": peer.node, "dest_qp_num": place.qp_name(peer), "rq_psn": "0",
                  "sq_psn": "0", **_PLAIN}  # fmt: skip
-        if any(said.get(name, value) != value for name, value in usual.items()):
+        if any(given.get(name, value) != value for name, value in usual.items()):
             return None
         for name in _OPTIONS:
-            if name in said and options.setdefault(name, said[name]) != said[name]:
+            if name in given and options.setdefault(name, given[name]) != given[name]:
                 return None
     return options
 
@@ -189,15 +191,15 @@ def _in_common(place: Place, ends: list[tuple[QueuePair, Attributes]]) -> Attrib
 def move(place: Place, qp: QueuePair, now: QPState, to: QPState, changed: Attributes) -> str:
     """One `modify_qp` with all that it requires, with the values that the queue pair had before."""
     required = MOVES[qp.qp_type, now, to].required
-    said = {
+    given = {
         name: attribute(place, qp, name)
         for name, row in ATTRIBUTES.items()
         if row.mask & required and name not in _ALTERNATE
     }
-    said |= {name: value for name, value in changed.items() if ATTRIBUTES[name].mask & required}
-    if said.get("ah_attr") in place.world.nodes:
-        said["ah"] = said.pop("ah_attr")
-    return line("modify_qp", f"{place.qp_name(qp)} state={to.name}", said)
+    given |= {name: value for name, value in changed.items() if ATTRIBUTES[name].mask & required}
+    if given.get("ah_attr") in place.world.nodes:
+        given["ah"] = given.pop("ah_attr")
+    return line("modify_qp", f"{place.qp_name(qp)} state={to.name}", given)
 
 
 _ALTERNATE = ("alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "qp_state")
@@ -293,10 +295,10 @@ def reconnect(
         for one, two, changed in ((qp, peer, ours), (peer, qp, theirs))
     ]  # fmt: skip
     lines = [_down(place, one) for one, _ in ends if one.state is not QPState.RESET]
-    if all(said["pkey_index"] == "0" for _, said in ends):
+    if all(given["pkey_index"] == "0" for _, given in ends):
         both = f"{place.qp_name(qp)} {place.qp_name(peer)}"
         return [*lines, line("connect", both, options(place, qp, peer))]
-    moves = [move(place, q, now, to, said) for now, to in BRING_UP_MOVES for q, said in ends]
+    moves = [move(place, q, now, to, given) for now, to in BRING_UP_MOVES for q, given in ends]
     return lines + moves
 
 
@@ -312,12 +314,12 @@ def options(place: Place, *ends: QueuePair) -> Attributes:
     needed = fields_of(
         reduce(or_, (MOVES[model.qp_type, *pair].required for pair in BRING_UP_MOVES))
     )
-    said = {name: attribute(place, model, name) for name in _OPTIONS if name in needed}
-    if "qp_access_flags" in said:
-        said["qp_access_flags"] = fmt.flags(
+    given = {name: attribute(place, model, name) for name in _OPTIONS if name in needed}
+    if "qp_access_flags" in given:
+        given["qp_access_flags"] = fmt.flags(
             reduce(or_, (int(qp.attr.qp_access_flags or 0) for qp in ends)), Access
         )
-    return said
+    return given
 
 
 def join(place: Place, qp: QueuePair, peer: str) -> list[str]:
@@ -330,11 +332,11 @@ def create_like(place: Place, qp: QueuePair, name: str, **changed: object) -> st
     """Make a queue pair with the parts and sizes of another."""
     parts = {"pd": (Noun.PD, qp.pd), "send_cq": (Noun.CQ, qp.send_cq),
              "recv_cq": (Noun.CQ, qp.recv_cq), "srq": (Noun.SRQ, qp.srq)}  # fmt: skip
-    said: Attributes = {"qp_type": qp.qp_type.name}
-    said |= {key: place.name(noun, qp.node, n) for key, (noun, n) in parts.items() if n}
+    given: Attributes = {"qp_type": qp.qp_type.name}
+    given |= {key: place.name(noun, qp.node, n) for key, (noun, n) in parts.items() if n}
     sizes = {field.name: getattr(qp.cap, field.name) for field in dataclasses.fields(qp.cap)}
-    said |= {key: size for key, size in sizes.items() if not (qp.srq and "recv" in key)}
-    return line("create_qp", name, {**said, "sq_sig_all": int(qp.sq_sig_all), **changed})
+    given |= {key: size for key, size in sizes.items() if not (qp.srq and "recv" in key)}
+    return line("create_qp", name, {**given, "sq_sig_all": int(qp.sq_sig_all), **changed})
 
 
 # --------------------------------------------------------------------------- messages
@@ -400,10 +402,10 @@ def some_message(place: Place, qp: QueuePair, length: int) -> str:
     """A SEND of so many bytes at most, of whatever region there is, with a number of its own."""
     regions = place.world.nodes[qp.node].mrs.items.values()
     found = [SGE(mr.iova, min(length, mr.length), mr.lkey) for mr in regions if mr.pd == qp.pd]
-    said = {
+    given = {
         "wr_id": qp.sq.posted + 1,
         "opcode": "SEND",
         "sg": sge_words(place, qp.node, found[0]) if found and length else "",
         "flags": "SIGNALED",
     }
-    return line("post_send", place.qp_name(qp), said)
+    return line("post_send", place.qp_name(qp), given)

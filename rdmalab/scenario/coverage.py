@@ -116,11 +116,11 @@ def of_runner(runner: Runner) -> Iterator[Bound]:
 
 def lines(coverage: CoverageModel) -> Iterator[str]:
     """The table in words: statement, outcome, items, grouped by page."""
-    said = ""
+    text = ""
     for row in coverage.statements:
-        if row.page != said:
-            yield f"{'' if not said else chr(10)}{row.page}"
-            said = row.page
+        if row.page != text:
+            yield f"{'' if not text else chr(10)}{row.page}"
+            text = row.page
         yield f"  {row.id}  {_verdict(row):7} {row.sentence}"
         for item in row.items:
             yield f"{'':16}{item.item}{'' if item.passed else '  FAILED'}"
@@ -143,7 +143,7 @@ class Answer(NamedTuple):
     """The bindings of tests, a description of the run, and whether collection failed."""
 
     bound: list[Bound]
-    said: str
+    stated: str
     broken: bool = False
 
 
@@ -160,10 +160,10 @@ def ask(folder: Path) -> Answer:
         command = [sys.executable, "-m", "pytest", "-q", *wanted, *files]
         run = subprocess.run(command, capture_output=True, check=False)
         found = list(read(report)) if report.exists() else []
-    said = f"{len({bound.item for bound in found})} asked below {folder}"
+    text = f"{len({bound.item for bound in found})} asked below {folder}"
     if run.returncode not in _ANSWERED:
-        return Answer(found, f"{said}, other tests cannot be collected", broken=True)
-    return Answer(found, said)
+        return Answer(found, f"{text}, other tests cannot be collected", broken=True)
+    return Answer(found, text)
 
 
 def _binds(file: Path) -> bool:

@@ -41,10 +41,10 @@ class Failure:
     @property
     def lines(self) -> list[str]:
         """`expected  …`, `actual    …`."""
-        said = [f"expected  {self.expected}"] if self.expected else []
+        parts = [f"expected  {self.expected}"] if self.expected else []
         leads = ["because", *[""] * len(self.because)]
         found = [f"{lead:<8}  {line}" for lead, line in zip(leads, self.because, strict=False)]
-        return [*said, *(f"actual    {line}" for line in self.actual), *found]
+        return [*parts, *(f"actual    {line}" for line in self.actual), *found]
 
 
 def unmet(expectation: Expectation, ask: Ask, what: str) -> Failure | None:
@@ -67,12 +67,12 @@ def _facts(node: Node, ask: Ask) -> Iterator[str]:
             yield from _facts(node.operand, ask)
         case _:
             try:
-                yield f"{render(node)} = {said(ask(node))}"
+                yield f"{render(node)} = {value_text(ask(node))}"
             except NotUnderstood as unknown:  # after an `and` that was not reached
                 yield f"{render(node)}: {unknown.message}"
 
 
-def said(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as it is written in an expression."""
     if value is None:
         return "NULL"

@@ -19,8 +19,8 @@ from rdmalab.spec.profiles import PROFILES
 
 _MTUS = ("max_mtu", "active_mtu")
 _CAPS = {
-    name: (field_types.Mtu if name in _MTUS else field_types.Number, Field(None, description=said))
-    for name, said in ((f.name, limit_sentence(f.name)) for f in fields(DeviceCaps))
+    name: (field_types.Mtu if name in _MTUS else field_types.Number, Field(None, description=text))
+    for name, text in ((f.name, limit_sentence(f.name)) for f in fields(DeviceCaps))
 }
 _NODE = "A node: device profile, and limits that differ from it, named as in query_device."
 

@@ -85,7 +85,7 @@ def _matching(pattern: re.Pattern[str], what: str, hint: str) -> BeforeValidator
     return BeforeValidator(read)
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     text = _text(value, "a text", "write it after the key, or in separate lines below a |")
     if not text.strip():
         raise wrong("a text is missing here", "write one, or leave the key out")
@@ -131,9 +131,9 @@ _LAYERS = [layer.text for layer in LinkLayer if layer]
 _ERRNOS = sorted(set(ERRNO_NAMES.values()))
 
 Version = Annotated[int, BeforeValidator(_version), _schema(const=FORMAT)]
-Sentence = Annotated[str, BeforeValidator(_said), _schema(type="string", minLength=1)]
+Sentence = Annotated[str, BeforeValidator(_value_text), _schema(type="string", minLength=1)]
 Scalar = Annotated[
-    str, BeforeValidator(_said), _schema(type=["string", "number", "boolean"], minLength=1)
+    str, BeforeValidator(_value_text), _schema(type=["string", "number", "boolean"], minLength=1)
 ]  # fmt: skip
 Number = Annotated[int, _number(Unit.NUMBER, 0, 2**64 - 1, "write 12 or 0x1f"), _schema(**_WHOLE)]
 Level = Annotated[int, _number(Unit.NUMBER, 1, 3, "write 1, 2 or 3"), _schema(enum=[1, 2, 3])]

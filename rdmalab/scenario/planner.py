@@ -209,27 +209,27 @@ class Planner:
 
     def _questions(self, step: Step, node: Node, key: str) -> tuple[Placed, ...]:
         """The lines of `expect`, or of `goal`, each with its place."""
-        said = zip(getattr(step, key) or (), _items(node, key), strict=True)
+        questions = zip(getattr(step, key) or (), _items(node, key), strict=True)
         found: list[Placed] = []
-        for text, item in said:
+        for text, item in questions:
             with self.kept():
                 found.append(Placed(self._expectation(text, item), Spot(self.source, item)))
         return tuple(found)
 
     def _line(self, step: Step, action: Node) -> tuple[str, Spot]:
         """The command that an action stands for."""
-        said = getattr(step, step.action)
+        text = getattr(step, step.action)
         verb = ""
         if step.action == "run":
-            verb = self._verb_of_run(said, bounded=step.within is not None)
+            verb = self._verb_of_run(text, bounded=step.within is not None)
         elif step.action in ("fault", "checkpoint", "why"):
             verb = f"{step.action} "
         elif step.action in ("note", "predict", "reveal"):
             return "", Spot(self.source, action)
-        return verb + said, Spot(self.source, action, len(verb))
+        return verb + text, Spot(self.source, action, len(verb))
 
-    def _verb_of_run(self, said: str, *, bounded: bool) -> str:
-        words = said.split()
+    def _verb_of_run(self, text: str, *, bounded: bool) -> str:
+        words = text.split()
         if words and self._moves_time(words[0]):
             return ""
         if not words:

@@ -257,7 +257,9 @@ class ProfilePair:
         if event is None:
             return None
         number, line = _step_of(one if event in one.events else other, event)
-        return Difference(event, number, line, *_told(one, other, event), self._causes(event))
+        return Difference(
+            event, number, line, *_reply_texts(one, other, event), self._causes(event)
+        )
 
     def _play(self, name: str, cells: Sequence[Cell], *, is_watched: bool = False) -> _Play:
         """cells: that have the values of the right profile."""
@@ -356,7 +358,7 @@ def _flat(name: str, value: object) -> Iterator[str]:
             yield from _flat(f"{name}.{each.name}", getattr(value, each.name))
 
 
-def _told(one: _Play, other: _Play, event: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _reply_texts(one: _Play, other: _Play, event: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The event in both plays: in a sentence, else by its records, else by fields of its packet."""
     for tell in (_sentences, _records, _answers, _packet_fields):
         left, right = tell(one, event), tell(other, event)
@@ -405,6 +407,8 @@ def _step_difference(one: _Play, other: _Play) -> Difference | None:
     for left, right in zip(one.runner.results, other.runner.results, strict=False):
         texts = [each.text(path) or str(each.outcome) for each in (left, right)]
         if texts[0] != texts[1]:
-            said = [tuple(text.splitlines()) for text in texts]
-            return Difference(None, left.number, left.step.line or "", said[0], said[1])
+            texts_of_both = [tuple(text.splitlines()) for text in texts]
+            return Difference(
+                None, left.number, left.step.line or "", texts_of_both[0], texts_of_both[1]
+            )
     return None

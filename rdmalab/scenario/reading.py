@@ -101,8 +101,8 @@ def about(file: str) -> str:
     root = yaml_tree.composed(Source(file, read(file)))
     given = yaml_tree.plain(root)
     text = given.get("about") if isinstance(given, dict) else None
-    said = text.strip() if isinstance(text, str) else ""
-    return _DRAWN.sub(lambda found: found[1].upper(), said)
+    words = text.strip() if isinstance(text, str) else ""
+    return _DRAWN.sub(lambda found: found[1].upper(), words)
 
 
 def reading(runner: "Runner") -> Reading:

@@ -174,7 +174,7 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     if read := "\n".join(read_in(step)):
         lines += ["", *(f"  {visible(line)}" for line in read.splitlines()), ""]
     lines += [f"{fmt.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
-    lines += [f"{'':16}warning: {said}" for said in result.warnings]
+    lines += [f"{'':16}warning: {each}" for each in result.warnings]
     before = runner.results[result.number - 2].branch if result.number > 1 else MAIN
     lines += [f"{'':16}on {result.branch}"] if result.branch != before else []
     rows = ladder.rows(world, names, last=None, since=result.first_record)
@@ -248,9 +248,9 @@ def _case(suite: ET.Element, scenario: ScenarioModel) -> None:
     if error is not None:
         ET.SubElement(case, "error", {"message": _clean(error.message)}).text = _clean(error.hint)
     elif scenario.outcome is StepOutcome.FAILED and last is not None:
-        said = [f"expected  {last.expected}", *(f"actual    {line}" for line in last.actual)]
+        parts = [f"expected  {last.expected}", *(f"actual    {line}" for line in last.actual)]
         failure = ET.SubElement(case, "failure", {"message": _clean(last.what or "")})
-        failure.text = _clean("\n".join([last.text, *said, "", *last.ladder]))
+        failure.text = _clean("\n".join([last.text, *parts, "", *last.ladder]))
 
 
 def _clean(text: str) -> str:

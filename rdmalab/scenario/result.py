@@ -78,8 +78,8 @@ def ladder_text(row: ladder.PacketRow | ladder.MarkerRow) -> str:
 
 def stop_of(reply: Reply) -> Stop:
     """The failure of a step whose command was refused or not understood."""
-    said = errno_text(reply.refusal) if reply.refusal else str(reply.error)
-    return Stop(Failure("do", f"{reply.text} succeeds", [said]))
+    text = errno_text(reply.refusal) if reply.refusal else str(reply.error)
+    return Stop(Failure("do", f"{reply.text} succeeds", [text]))
 
 
 def errno_text(refusal: Refused) -> str:

@@ -72,8 +72,8 @@ def _slugs(causes: list[Cause]) -> list[str]:
 def _judge_evidence(cause: Cause) -> None:
     """Check that the cause names its events."""
     if all(each.event is None for each in cause.finding.evidence):
-        said = [each.text for each in cause.finding.evidence] or ["nothing"]
-        raise Stop(Failure("evidence", f"{cause.check.slug} names an event", said))
+        parts = [each.text for each in cause.finding.evidence] or ["nothing"]
+        raise Stop(Failure("evidence", f"{cause.check.slug} names an event", parts))
 
 
 def _judge_cure(session: Session, planned: PlannedStep, cure: Fix) -> None:

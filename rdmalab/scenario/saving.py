@@ -31,12 +31,12 @@ Facts = dict[str, str]
 def facts(session: Session) -> Facts:
     """The states, queue sizes and completions of all objects."""
     found: Facts = {}
-    for noun, look in _LOOKS.items():
+    for noun, style in _LOOKS.items():
         for name in session.names.all(noun):
             thing = session.names.thing_of[name]
             if not exists(session.world, thing):
                 continue
-            found |= {f"{name}.{field}": said for field, said in look(session, thing)}
+            found |= {f"{name}.{field}": text for field, text in style(session, thing)}
     return found
 
 
@@ -73,7 +73,7 @@ _LOOKS: dict[Noun, Callable[[Session, Thing], Iterator[tuple[str, str]]]] = {
 
 def expectations(before: Facts, now: Facts) -> list[str]:
     """Conditions for all values that changed, as many as one step may have."""
-    new = [f"{what} == {said}" for what, said in now.items() if before.get(what) != said]
+    new = [f"{what} == {text}" for what, text in now.items() if before.get(what) != text]
     return new[:MAX_ASSERTIONS]
 
 
@@ -147,7 +147,7 @@ class _Step:
     """One step: its action and name, and what must be true after it."""
 
     action: str
-    said: str
+    words: str
     name: str = ""
     errno: str = ""
     expect: list[str] = field(default_factory=list)
@@ -161,8 +161,8 @@ class _Step:
         more += _listed("expect", self.expect) if self.expect else []
         more += _listed("wire", self.wire) if self.wire is not None else []
         if self.action == "do" and not more:
-            return f"  - {text_of(self.said)}"
-        return "\n    ".join([f"  - {self.action}: {text_of(self.said)}", *more])
+            return f"  - {text_of(self.words)}"
+        return "\n    ".join([f"  - {self.action}: {text_of(self.words)}", *more])
 
 
 def _listed(key: str, lines: list[str]) -> list[str]:
@@ -202,8 +202,8 @@ class _Retelling:
             first = len(world.trace.records)
             self._run(events)
             ends = world.event == event and world.agenda.next_ns() is None
-            said = "until idle" if ends else f"step {events}"
-            yield self._observed(_Step("run", said, name=_HAPPENED), first)
+            text = "until idle" if ends else f"step {events}"
+            yield self._observed(_Step("run", text, name=_HAPPENED), first)
         if wait_ns := at_ns - world.now_ns:
             world.advance(at_ns)
             yield _Step("run", spelled(wait_ns, Unit.NS))

@@ -170,7 +170,9 @@ def _expected(piece: str, place: Span) -> Expected:
 
 def _value(fact: str, text: str, place: Span) -> Value:
     if fact == "syndrome" and not text[0].isdecimal():
-        named = next((SYNDROMES[said] for said in readings(text) if said in SYNDROMES), None)
+        named = next(
+            (SYNDROMES[reading] for reading in readings(text) if reading in SYNDROMES), None
+        )
         if named is None:
             hint = suggest(text.upper(), SYNDROMES)
             raise NotUnderstood(f"no Syndrome is called {quoted(text)}", place, hint)
@@ -202,14 +204,14 @@ def line_of(packet: "Seen") -> str:
     row = packet.row
     if not row.target:
         return SKIP
-    said = [f"{row.source}->{row.target}", row.opcode]
+    parts = [f"{row.source}->{row.target}", row.opcode]
     spared = _SPARED if _has_paths(packet.packet) else _SPARED | {"mig_req"}
     for name in (*FACTS, *_MORE):
         text = "" if name in spared else _spelled(name, packet.fact(name))
-        said += [f"{_SPELLED.get(name, name)}={text}"] if text else []
-    said += [name for name, origin in ORIGINS.items() if origin is row.origin]
-    said += [has.partition(" ")[0] for has in row.troubles]
-    return " ".join(said + [name for name, fate in FATES.items() if fate is row.fate])
+        parts += [f"{_SPELLED.get(name, name)}={text}"] if text else []
+    parts += [name for name, origin in ORIGINS.items() if origin is row.origin]
+    parts += [has.partition(" ")[0] for has in row.troubles]
+    return " ".join(parts + [name for name, fate in FATES.items() if fate is row.fate])
 
 
 def _has_paths(packet: Packet | Frame) -> bool:
@@ -319,14 +321,14 @@ def _text(packet: Seen, fields: tuple[Expected, ...]) -> str:
     for key in named:
         value = packet.fact(SHORT_KEYS.get(key, key))
         if value is not None:
-            parts.append(f"{key}={_said(value)}")
+            parts.append(f"{key}={_value_text(value)}")
     parts += [name for name, origin in ORIGINS.items() if origin is row.origin]
     parts += [has.partition(" ")[0] for has in row.troubles]
     parts += [name for name, fate in FATES.items() if fate is row.fate]
     return f"{' '.join(parts)}  [ev {row.event}, {fmt.clock(row.at_ns)}]"
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, Syndrome):
         return value.name
     return value if isinstance(value, str) else fmt.number(int(value))

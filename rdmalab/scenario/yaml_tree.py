@@ -110,12 +110,12 @@ def _refuse_long_lists(source: Source) -> None:
     counts: dict[int, int] = {}  # items so far, by the column of their list
     text_below: int | None = None  # the column of the key of a block scalar
     for number, line in enumerate(source.text.split("\n"), 1):
-        said = line.lstrip(" ")
-        column = len(line) - len(said)
-        if not said or (text_below is not None and column > text_below):
+        text = line.lstrip(" ")
+        column = len(line) - len(text)
+        if not text or (text_below is not None and column > text_below):
             continue
-        text_below = column if _BLOCK_SCALAR.search(said) else None
-        is_item = said.startswith(_ITEM)
+        text_below = column if _BLOCK_SCALAR.search(text) else None
+        is_item = text.startswith(_ITEM)
         for ended in [c for c in counts if c > column or (c == column and not is_item)]:
             del counts[ended]
         if is_item:
@@ -136,17 +136,17 @@ def _too_long(source: Source, place: SourcePlace | None) -> FileError:
 
 
 def _in_words(source: Source, wrong: yaml.MarkedYAMLError) -> FileError:
-    said = f"{wrong.context or ''} {wrong.problem or ''}"
+    text = f"{wrong.context or ''} {wrong.problem or ''}"
     mark = wrong.problem_mark or wrong.context_mark
-    if wrong.context_mark is not None and ("quoted scalar" in said or "simple key" in said):
+    if wrong.context_mark is not None and ("quoted scalar" in text or "simple key" in text):
         mark = wrong.context_mark
     place = _place(mark)
-    if "\\t" in said:
+    if "\\t" in text:
         return source.error("a tab is not allowed here", "indent with spaces", place)
-    if "expected ',' or" in said and _FLOW_PARAMETER.search(_line_at(source, place)):
+    if "expected ',' or" in text and _FLOW_PARAMETER.search(_line_at(source, place)):
         return source.error("a parameter in brackets without quotes", 'write "${name}"', place)
     for sign, message, hint in _SENTENCES:
-        if sign in said:
+        if sign in text:
             return source.error(message, hint, place)
     return source.error(f"not valid YAML: {wrong.problem}", "look at the line above", place)
 

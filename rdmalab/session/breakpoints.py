@@ -144,12 +144,12 @@ def answer(session: Questioned, question: Expression) -> object:
 def _news(each: Breakpoint, before: object) -> list[str]:
     """The sentence about a changed value; empty if a condition became false."""
     if each.watches:
-        was, now = told(before), told(each.before)
+        was, now = value_text(before), value_text(each.before)
         return [f"watch {each.number}: {each.question.text} was {was}, is {now}"]
     return [f"breakpoint {each.number}: {each.question.text}"] if each.before else []
 
 
-def told(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as text."""
     if value is UNKNOWN:
         return "not defined"

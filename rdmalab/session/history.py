@@ -130,7 +130,7 @@ class History:
     def _run(self, events: int, until_ns: int | None) -> int:
         """Run events in the world, and update the names."""
         done = self.world.run(events, until_ns)
-        self.names.retire_struck(self.world)
+        self.names.retire_destroyed(self.world)
         return done
 
     def _again(self, events: int, until_ns: int | None) -> int:
@@ -272,7 +272,7 @@ class History:
         kept = [snapshot for snapshot in branch.snapshots if snapshot.place <= point.place]
         self.moments.restore(kept[-1], snapshots.all_keys(self.world))
         world, trace = self.world, self.world.trace
-        world.struck.clear()
+        world.destroyed_by_fault.clear()
         trace.tail, trace.first, trace.shut, trace.reach = [], self.moments.base.records, False, 0
         trace.cuts.append(self.moments.base.records)
         self.past.forget()
@@ -351,11 +351,13 @@ class Moments:
         base, history = self.base, self._history
         world, names = history.world, history.names
         keys = snapshots.named(world, world.trace.records[base.records :], base.images)
-        said = [e.invocation for e in history.branch.journal[base.entries : history.entries]]
-        said += [line.invocation for p in programs_of(world) for line in p.lines if line.invocation]
+        parts = [e.invocation for e in history.branch.journal[base.entries : history.entries]]
+        parts += [
+            line.invocation for p in programs_of(world) for line in p.lines if line.invocation
+        ]
         spoken_to = {
             (value.node, value.name)
-            for invocation in said
+            for invocation in parts
             for value in invocation.arguments.values()
             if type(value) is Ref
         }

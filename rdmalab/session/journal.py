@@ -36,7 +36,7 @@ def _packed(entries: list[Entry]) -> bytes:
 
 def _unpacked(octets: bytes) -> list[Entry]:
     plain = pickle.loads(zlib.decompress(octets))
-    return [Entry(event, at_ns, Invocation(*said)) for event, at_ns, *said in plain]
+    return [Entry(event, at_ns, Invocation(*text)) for event, at_ns, *text in plain]
 
 
 class Journal(Sequence[Entry]):

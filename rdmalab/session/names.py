@@ -31,10 +31,10 @@ class Names:
         if thing in self.name_of:
             self.retired.add(self.name_of[thing])
 
-    def retire_struck(self, world: World) -> None:
+    def retire_destroyed(self, world: World) -> None:
         """Mark the objects that faults have destroyed."""
-        while world.struck:
-            self.retire(world.struck.pop())
+        while world.destroyed_by_fault:
+            self.retire(world.destroyed_by_fault.pop())
 
     @property
     def counts(self) -> tuple[int, int, int]:

@@ -117,7 +117,7 @@ class Rewind(Jump):
             return True
         if self._first is None and not self._enter():
             self._give_way()
-        elif self._look(events) and self._hit is not None:
+        elif self._read_past(events) and self._hit is not None:
             self._arrive(Place(self._hit, 0))
             self.over = self.session.breakpoints.halt(self.session.history)
         return bool(self.over)
@@ -149,7 +149,7 @@ class Rewind(Jump):
         session.breakpoints.begin(session)
         return True
 
-    def _look(self, events: int) -> bool:
+    def _read_past(self, events: int) -> bool:
         """Check this many events of the stretch; True at its end."""
         session = self.session
         for _ in range(events):

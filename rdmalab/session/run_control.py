@@ -113,9 +113,9 @@ class RunControl:
         events = min(events, self._events_left())
         if not self.over and events:
             in_bulk = self.goal.bulk and not self.session.breakpoints
-            told = self.events >= OPENING
+            is_past_opening = self.events >= OPENING
             self._bulk(events) if in_bulk else self._one_by_one(events)
-            if self.events and not told:
+            if self.events and not is_past_opening:
                 self._keep_opening()
         if not self.over:
             self._give_up()

@@ -143,8 +143,8 @@ class Session:
     def _as_event(self, command: Command, invocation: Invocation) -> CommandOutcome:
         """Run one command that changes the world."""
         world, trace = self.world, self.world.trace
-        if world.struck:  # where somebody else has let time pass
-            self.names.retire_struck(world)
+        if world.destroyed_by_fault:  # where somebody else has let time pass
+            self.names.retire_destroyed(world)
         outcome = CommandOutcome(invocation, trace.event + 1)
         arguments: Arguments = {}
         try:
@@ -187,7 +187,7 @@ class Session:
         If C would block, the call has not returned and is not in the log.
         """
         command, outcome = self.vocabulary[invocation.name], CommandOutcome(invocation)
-        self.names.retire_struck(self.world)
+        self.names.retire_destroyed(self.world)
         first, arguments = len(self.world.trace.tail), Arguments()
         try:
             arguments = self.binder.bind(command, invocation)

@@ -86,8 +86,8 @@ class CompletionContext:
         """The flags already typed in `A|B|`."""
         start = self.expected.place.start
         text = self.before[:start].replace(" ", "")
-        said = text.rpartition("=")[2] if text.endswith("|") else ""
-        return {word.upper() for word in said.split("|") if word}
+        words = text.rpartition("=")[2] if text.endswith("|") else ""
+        return {word.upper() for word in words.split("|") if word}
 
 
 def about(world: World, thing: Thing) -> str:

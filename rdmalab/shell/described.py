@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rdmalab.render.grid import grid
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell.styled_text import Fragment, Line, shown
 from rdmalab.shell.tables import DIM, NAME, NUMBER, drawn, table
 from rdmalab.views.columns import USUAL, Cell, Gauge, Meaning
@@ -14,14 +14,14 @@ _OWN = {Meaning.PLAIN: "", Meaning.NAME: NAME, Meaning.NUMBER: NUMBER}
 
 def style(meaning: Meaning) -> str:
     """The style of a meaning: `class:bad bold`."""
-    look = LOOKS[meaning]
-    return _OWN.get(meaning, f"class:{look.tone}{' bold' if look.bold else ''}")
+    appearance = APPEARANCES[meaning]
+    return _OWN.get(meaning, f"class:{appearance.tone}{' bold' if appearance.bold else ''}")
 
 
 def fragment(cell: Cell, bar: int = _BAR, *, bare: bool = False) -> Fragment:
     """A cell with its sign and style. bare: without its label, under a heading."""
     value = drawn(cell.value, bar) if isinstance(cell.value, Gauge) else cell.value
-    text, sign = str(value) if bare else cell.text(value), LOOKS[cell.meaning].sign
+    text, sign = str(value) if bare else cell.text(value), APPEARANCES[cell.meaning].sign
     return style(cell.meaning), shown(f"{sign} {text}" if sign else text)
 
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rdmalab.doctor.asking.subjects import subjects
-from rdmalab.doctor.diagnosis.look import Look
+from rdmalab.doctor.diagnosis.examination import Examination
 from rdmalab.doctor.diagnosis.plain import best_looks
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.moments.moments import moments
 from rdmalab.doctor.report.rows import Row, RowPart, named
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.session.session import Session
 from rdmalab.spec.records import Kind, event_of
 from rdmalab.views.caption import endings
@@ -28,7 +28,7 @@ class ErrorNotice:
     """The failures of one world that were reported already; harmless: what proved to be none."""
 
     session: Session | None = None
-    told: list[Subject] = field(default_factory=list)
+    reported: list[Subject] = field(default_factory=list)
     harmless: list[Subject] = field(default_factory=list)
 
     def rows(self, session: Session, first: int, width: int) -> list[Row]:
@@ -38,26 +38,31 @@ class ErrorNotice:
         No fix is tried, and only the newest records are read.
         """
         if session is not self.session:
-            self.session, self.told, self.harmless = session, [], []
+            self.session, self.reported, self.harmless = session, [], []
         log = Log(session, newest=_NEWEST)
         every = subjects(session, log, None)
-        found = [s for s in every if s not in self.told]
+        found = [s for s in every if s not in self.reported]
         found = [s for s in found if s.sort is not Sort.CALL]  # its refusal was printed
-        self.told += found
+        self.reported += found
         for subject in found:
             chain = moments(session, log, subject)[:_MOMENTS]
-            for look in best_looks(log, {subject: chain})[:1]:
-                if look.report.causes or look.report.outcome.kind is not Status.COMPLETED:
+            for style in best_looks(log, {subject: chain})[:1]:
+                if style.report.causes or style.report.outcome.kind is not Status.COMPLETED:
                     # Else `why` alone may answer about an older one.
                     is_only = all(each in found or each in self.harmless for each in every)
-                    return list(_rows(log, look, first, width, is_only=is_only))
+                    return list(_rows(log, style, first, width, is_only=is_only))
                 self.harmless.append(subject)
         return []
 
 
-def _rows(log: Log, look: Look, first: int, width: int, *, is_only: bool) -> Iterator[Row]:
+def _rows(
+    log: Log, examination: Examination, first: int, width: int, *, is_only: bool
+) -> Iterator[Row]:
     since = [each for kind in _ENDS for each in log.since(first, kind)]
-    ended, outcome = endings(log.session.names, sorted(since, key=event_of)), look.report.outcome
+    ended, outcome = (
+        endings(log.session.names, sorted(since, key=event_of)),
+        examination.report.outcome,
+    )
     text = ". ".join(filter(None, (ended.text, ended.states)))
     text = ended.text if ended.text and len(text) > width - _MARGIN else text
     waits = not text and outcome.kind in (Status.PENDING, Status.NEVER)
@@ -68,11 +73,11 @@ def _rows(log: Log, look: Look, first: int, width: int, *, is_only: bool) -> Ite
         if outcome.kind is Status.COMPLETED
         else Meaning.FAILED
     )
-    text = text or named(look.report.name, outcome.sentence)
-    yield Row(RowPart.STANDING, text, f"{LOOKS[meaning].sign} ", outcome.event)
-    for cause in [*look.report.causes, *look.report.waits][:1]:
+    text = text or named(examination.report.name, outcome.sentence)
+    yield Row(RowPart.STANDING, text, f"{APPEARANCES[meaning].sign} ", outcome.event)
+    for cause in [*examination.report.causes, *examination.report.waits][:1]:
         fact, event = (*cause.finding.evidence, (cause.check.row.rule, None))[0]
         yield Row(RowPart.NEXT, named(cause.name, fact), "  cause  ", event)
     explain = "".join(f" · explain {status}" for _, status in ended.failed[:1])
-    asked = "why" if is_only else f"why {look.report.name}"
+    asked = "why" if is_only else f"why {examination.report.name}"
     yield Row(RowPart.NEXT, f"{asked} (evidence, tested fix){explain}", "  next   ")

@@ -43,10 +43,10 @@ def refused(session: Session, reply: Reply, page: Page) -> list[Line]:
     note = _outcome(reply, refusal)
     lines = _laid(lambda page: [_headline(lead, note, page)], page)
     place = place_of(invocation, refusal)
-    said, legal = named(session, invocation, _message(refusal, invocation)), refusal.legal
+    text, legal = named(session, invocation, _message(refusal, invocation)), refusal.legal
     if refusal.rule == "attr-missing":  # both say the same; the second says for what
-        said, legal = legal, ""
-    lines += _pointed(invocation.line, place, shown(said), page, "")
+        text, legal = legal, ""
+    lines += _pointed(invocation.line, place, shown(text), page, "")
     if legal:
         lines.append(plain(_INDENT + named(session, invocation, legal)))
     if attempt := suggestion(session, reply):

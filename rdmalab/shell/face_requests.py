@@ -224,8 +224,8 @@ async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
     else:
         if right := right_ahead(runner):
             is_right = word == right
-            told = f"✓ {word}) is right." if is_right else f"✗ {word}) is not the answer."
-            evaluation.tell([plain(told, GOOD if is_right else WARN)])
+            text = f"✓ {word}) is right." if is_right else f"✗ {word}) is not the answer."
+            evaluation.tell([plain(text, GOOD if is_right else WARN)])
         await _next(evaluation, Next())
 
 
@@ -298,8 +298,8 @@ async def _screen(evaluation: "Evaluation", request: ScreenRequest) -> None:
     """Hand a request to the app; the other faces have no screen."""
     if evaluation.conversation.screen is None:
         evaluation.report_error(f"{request.word}: only in the app, which is started with rdmalab")
-    elif said := evaluation.conversation.screen(request):
-        evaluation.tell([plain(said, DIM)])
+    elif text := evaluation.conversation.screen(request):
+        evaluation.tell([plain(text, DIM)])
 
 
 async def _set(evaluation: "Evaluation", _request: SettingChange) -> None:

@@ -19,7 +19,7 @@ from rdmalab.grammar.hints import quoted
 from rdmalab.grammar.text import in_quotes
 from rdmalab.recovery.user_paths import state_path
 from rdmalab.shell.lab_requests import TOUR, enter_lab, open_lab
-from rdmalab.shell.lab_text import standing
+from rdmalab.shell.lab_text import points_text
 from rdmalab.shell.styled_text import Line, plain
 from rdmalab.shell.tables import DIM, WARN
 from rdmalab.views import fmt
@@ -254,7 +254,7 @@ def _write(lab: "LabSession", file: Path) -> None:
     is_begun = bool(lab.work.commands or lab.answers or lab.hints)
     head = json.dumps({
         "path": str(Path(path).absolute()), "name": _name(path), "student": _student(lab),
-        "standing": f"{standing(lab)} {unit}", "open": is_begun and lab.open_task is not None,
+        "standing": f"{points_text(lab)} {unit}", "open": is_begun and lab.open_task is not None,
     })  # fmt: skip
     text = f"# {head}\n{submission.written(lab.kept)}"
     disk.write(str(file), text.encode(), submission.is_one)

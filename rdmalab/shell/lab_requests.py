@@ -184,8 +184,8 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
         word = submission.word_of(work)
         copy = evaluation.conversation.copy
         copied = f"{copy(word)}. " if copy is not None else ""
-        said = f"{copied}Hand in this word; submit FILE writes a file instead."
-        evaluation.tell([plain(said, GOOD)])
+        words = f"{copied}Hand in this word; submit FILE writes a file instead."
+        evaluation.tell([plain(words, GOOD)])
         evaluation.emit([("", word)])
     else:
         named = request.file if "." in request.file else f"{request.file}.yaml"

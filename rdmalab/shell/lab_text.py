@@ -30,7 +30,7 @@ def public_points(lab: "LabSession") -> int:
     return sum(task.points for task in lab.lab.document.tasks if not task.hidden)
 
 
-def standing(lab: "LabSession") -> str:
+def points_text(lab: "LabSession") -> str:
     """The points so far of those that are judged here; of a guided lab its tasks: `3 of 8`."""
     if lab.lab.document.guided:
         passed = sum(result.passed is True for result in lab.latest.results)
@@ -94,13 +94,13 @@ def task_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
         return
     hidden = grade.of - public_points(lab)
     more = f", {hidden} hidden are judged by the instructor" if hidden else ""
-    yield plain(f"{grade.lab}  {standing(lab)} points{more}", TITLE)
+    yield plain(f"{grade.lab}  {points_text(lab)} points{more}", TITLE)
     current = lab.open_task
     for task, result in zip(lab.lab.document.tasks, grade.results, strict=False):
         yield _row(lab, task, result)
         is_aside = not task.is_asked and task is not current
         if is_aside and lab.work.commands and sign_of(lab, task) == "✗":
-            yield from _told(result)
+            yield from _judged_lines(result)
     for foul in grade.foul:
         yield plain(f"line {foul.line} does not count: {foul.why}", WARN)
     if current is not None:
@@ -137,7 +137,7 @@ def answer_lines(lab: "LabSession", name: str) -> Iterator[Line]:
     if result.passed is False and not lab.is_used_up(task):
         yield from asked_lines(task)
         return
-    yield plain(f"{grade.lab}  {standing(lab)} points", TITLE)
+    yield plain(f"{grade.lab}  {points_text(lab)} points", TITLE)
     following = lab.open_task
     if following is not None:
         yield _row(lab, following, next(r for r in grade.results if r.id == following.id))
@@ -185,12 +185,12 @@ def _missing(lab: "LabSession", task: "Task", result: "Result") -> Iterator[Line
     if not task.is_asked:
         yield from (plain(f"  not yet: {wrong}", DIM) for wrong in result.wrong)
         is_shown = bool(lab.work.commands) and not lab.is_made_good(result)
-        yield from _told(result) if is_shown else ()
+        yield from _judged_lines(result) if is_shown else ()
 
 
-def _told(result: "Result") -> Iterator[Line]:
-    if told := _help(result):
-        yield plain(f"  → {told}", WARN)
+def _judged_lines(result: "Result") -> Iterator[Line]:
+    if text := _help(result):
+        yield plain(f"  → {text}", WARN)
 
 
 def _help(result: "Result") -> str:
@@ -203,7 +203,7 @@ def guided_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
     """How many tasks are done, what the next one asks, and the titles of those that follow."""
     current = lab.open_task
     if any(result.passed for result in grade.results):
-        yield plain(f"done  {standing(lab)} tasks", GOOD)
+        yield plain(f"done  {points_text(lab)} tasks", GOOD)
     for task, result in zip(lab.lab.document.tasks, grade.results, strict=True):
         title = task.title or task.id
         if result.passed:
@@ -272,8 +272,8 @@ def after_line(lab: "LabSession") -> Iterator[Line]:
             yield plain(f"{'met' if met else 'not met any more'}  {name}", GOOD if met else WARN)
         if turned and lab.is_done:
             yield plain(ALL_DONE, GOOD)
-    if told := lab.new_cause():
-        yield plain(f"→ {' '.join(told.split())}", WARN)
+    if text := lab.new_cause():
+        yield plain(f"→ {' '.join(text.split())}", WARN)
     if failed:
         names = " and ".join(failed)
         are = "are" if len(failed) > 1 else "is"

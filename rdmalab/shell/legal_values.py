@@ -310,8 +310,8 @@ def _topics(here: CompletionContext, slot: Slot) -> Iterator[Choice]:
     if command is None or len(said_before) > 1 + command.parameters.index(slot.parameter):
         return
     short = bool(here.expected.partial)
-    for text, said, thing in topics(session, Log(session)):
-        about = said if thing is None else completion_context.about(session.world, thing)
+    for text, words, thing in topics(session, Log(session)):
+        about = words if thing is None else completion_context.about(session.world, thing)
         yield Choice(text, about)
         if short and text.startswith(own):
             yield Choice(text.removeprefix(own), about, 1)

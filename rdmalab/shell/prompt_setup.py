@@ -16,7 +16,7 @@ from rdmalab.shell.completion import LabCompleter
 from rdmalab.shell.prompt import make_prompt
 from rdmalab.shell.reply_text import next_thing
 from rdmalab.shell.signature import signature
-from rdmalab.shell.styles import look
+from rdmalab.shell.styles import prompt_style
 from rdmalab.views import fmt
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def ask_session(lab: Lab, *, history: "History | None" = None, **more: Any) -> "
         toolbar=lambda: [("class:bottom-toolbar", f" {toolbar(lab)}")],
         **more,
     )
-    session.style = look()
+    session.style = prompt_style()
     return session
 
 
@@ -104,8 +104,8 @@ def _not_kept(wrong: OSError) -> str:
 def toolbar(lab: Lab) -> str:
     """Help for the argument at the cursor; on an empty line the virtual time."""
     document = get_app().current_buffer.document
-    said = signature(lab.session, document.text, document.cursor_position)
-    return said or status(lab)
+    line = signature(lab.session, document.text, document.cursor_position)
+    return line or status(lab)
 
 
 def status(lab: Lab) -> str:

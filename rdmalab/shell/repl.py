@@ -14,7 +14,7 @@ from rdmalab.shell import kept_labs
 from rdmalab.shell.conversation import Conversation
 from rdmalab.shell.interrupt import interrupts, leaving, until_left
 from rdmalab.shell.output_format import OutputFormat
-from rdmalab.shell.script import pause, play, play_json, said_lines, speaks_unicode
+from rdmalab.shell.script import pause, play, play_json, script_lines, speaks_unicode
 from rdmalab.shell.streams import Lost
 from rdmalab.shell.styled_text import Line, harmless_line, indented, text_of
 from rdmalab.version import VERSION
@@ -55,10 +55,10 @@ def main(  # noqa: PLR0913, PLR0917  (one for each option of `repl`)
         with leaving():
             return _plainly(lab)
     try:
-        said = said_lines(lines, file)
+        script = script_lines(lines, file)
         if json:
-            return play_json(lab, said, keep_going=keep_going)
-        return play(lab, said, plain=plain, keep_going=keep_going)
+            return play_json(lab, script, keep_going=keep_going)
+        return play(lab, script, plain=plain, keep_going=keep_going)
     except (OSError, UnicodeDecodeError) as wrong:
         if isinstance(wrong, BrokenPipeError | Lost):
             raise
@@ -89,9 +89,9 @@ async def _prompting(lab: Lab) -> int:
 
     from rdmalab.shell.prompt import converse
     from rdmalab.shell.prompt_setup import ask_session, kept_history
-    from rdmalab.shell.styles import look
+    from rdmalab.shell.styles import prompt_style
 
-    style = look()
+    style = prompt_style()
     chosen = settings.read()
     output = OutputFormat(lab.session, ascii=_in_ascii(chosen))
     log = WriteAheadLog(head_of(lab.session))

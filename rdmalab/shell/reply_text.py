@@ -8,7 +8,7 @@ from rdmalab.doctor.answers import Answer
 from rdmalab.hca import extended
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
-from rdmalab.session.breakpoints import told
+from rdmalab.session.breakpoints import value_text
 from rdmalab.session.lines import Reply, Script
 from rdmalab.session.reverse import HistoryQuery, Jump
 from rdmalab.session.run_control import OPENING, RunControl
@@ -25,7 +25,7 @@ from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt, planned, programs, record_text, story
-from rdmalab.views.record_text import ARMS, ENDINGS, RecordContext, said, sentence, subject
+from rdmalab.views.record_text import ARMS, ENDINGS, RecordContext, part_text, sentence, subject
 from rdmalab.views.warnings import warnings
 from rdmalab.workbench.files import Continue, Empty, ListLessons, Load, Next, Open, Shared
 from rdmalab.workbench.lab_words import LabRequest
@@ -141,11 +141,11 @@ def _moment(session: Session, record: Record) -> RecordContext:
     return RecordContext(session.world, session.names, record)
 
 
-def _told(session: Session, record: Record) -> str:
+def _record_line(session: Session, record: Record) -> str:
     """The sentence of the log."""
-    said = sentence(session.world, session.names, record)
+    text = sentence(session.world, session.names, record)
     name = subject(session.names, record)
-    return f"{name}{':' if said.startswith('its ') else ''} {said}."
+    return f"{name}{':' if text.startswith('its ') else ''} {text}."
 
 
 def _unacked(session: Session, record: Record) -> str:
@@ -173,23 +173,24 @@ _SENTENCES: dict[Kind, Callable[[Session, Record], str]] = {
     ),
     Kind.HOST_WROTE: _wrote,
     Kind.LINK_SET: lambda s, r: (
-        f"link {said(_moment(s, r), rec.setting_of)} {said(_moment(s, r), rec.setting_value_of)}."
+        f"link {part_text(_moment(s, r), rec.setting_of)} "
+        f"{part_text(_moment(s, r), rec.setting_value_of)}."
     ),
     Kind.CQ_ARMED: lambda s, r: f"{_name(s, r, Noun.CQ)} is armed for {ARMS[rec.arm_of(r)]}.",
     Kind.CQ_EVENT_RAISED: lambda s, r: (
-        f"{_name(s, r, Noun.CQ)} raised an event for {said(_moment(s, r), rec.channel_of)}."
+        f"{_name(s, r, Noun.CQ)} raised an event for {part_text(_moment(s, r), rec.channel_of)}."
     ),
     Kind.CQ_EVENTS_ACKED: _unacked,
     Kind.EVENTS_DISCARDED: lambda _s, r: (
         f"{rec.count_of(r)} events that were not fetched are discarded."
     ),
-    Kind.GROUP_JOINED: _told,
-    Kind.GROUP_LEFT: _told,
-    Kind.PORT_CHANGED: _told,
-    Kind.LINK_LAYER_SET: _told,
-    Kind.MIGRATION_CHANGED: _told,
-    Kind.DEVICE_DIED: _told,
-    Kind.ASYNC_ACKED: _told,
+    Kind.GROUP_JOINED: _record_line,
+    Kind.GROUP_LEFT: _record_line,
+    Kind.PORT_CHANGED: _record_line,
+    Kind.LINK_LAYER_SET: _record_line,
+    Kind.MIGRATION_CHANGED: _record_line,
+    Kind.DEVICE_DIED: _record_line,
+    Kind.ASYNC_ACKED: _record_line,
 }
 # The kinds that are no sentence on some conditions, or tell more than a sentence.
 _TAKES: dict[Kind, Callable[[Session, Record, Notes], None]] = {
@@ -220,95 +221,95 @@ _REQUESTS = (
 _STORY = 100  # lines of a long run that are offered at once
 
 
-def say(voice: OutputFormat, reply: Reply) -> list[Line]:
+def say(output: OutputFormat, reply: Reply) -> list[Line]:
     """The lines about one reply. closing: it is the last one of a short form."""
-    return [*_said_of(voice, reply), *_branch(voice, reply)]
+    return [*_lines_of(output, reply), *_branch(output, reply)]
 
 
-def _branch(voice: OutputFormat, reply: Reply) -> list[Line]:
+def _branch(output: OutputFormat, reply: Reply) -> list[Line]:
     """The line about a new branch, after a command in the past."""
     if not reply.left:
         return []
-    name = voice.session.history.branch.name
+    name = output.session.history.branch.name
     text = f"new branch {name}; the later events stay on {reply.left}: switch {reply.left}"
-    return voice.set([plain(text, DIM)])
+    return output.set([plain(text, DIM)])
 
 
-def _said_of(voice: OutputFormat, reply: Reply) -> list[Line]:
+def _lines_of(output: OutputFormat, reply: Reply) -> list[Line]:
     if reply.failed:
-        return voice.set(_wrong(voice, reply))
+        return output.set(_wrong(output, reply))
     if isinstance(reply.value, Shared):
         return [plain(reply.value.text)]  # not folded: it is there to be copied
     if isinstance(reply.value, Answer):
-        return _diagnosed(voice, reply.value)
+        return _diagnosed(output, reply.value)
     if reply.travel is not None:
-        return voice.set(_travelled(voice, reply.travel))
+        return output.set(_travelled(output, reply.travel))
     if reply.depth:
         lines = [plain(f"= {reply.text}", DIM)]
     elif isinstance(reply.value, _REQUESTS):
         lines = []
     else:
-        lines = _done(voice, reply) if reply.event is not None else []
-        is_said = lines and _result(reply.value)
-        lines += [] if is_said else value_lines(voice, reply.value)
-    lines += [[(WARN, "warning: "), ("", text)] for text in warnings(voice.session, reply)]
-    return voice.set(lines)
+        lines = _done(output, reply) if reply.event is not None else []
+        is_shown = lines and _result(reply.value)
+        lines += [] if is_shown else value_lines(output, reply.value)
+    lines += [[(WARN, "warning: "), ("", text)] for text in warnings(output.session, reply)]
+    return output.set(lines)
 
 
-def _wrong(voice: OutputFormat, reply: Reply) -> list[Line]:
+def _wrong(output: OutputFormat, reply: Reply) -> list[Line]:
     """The lines about a command that was not understood or was refused."""
     if reply.bug:
         return [plain(shown(reply.bug), ERROR)]
     if reply.error is not None:
-        return not_understood(reply.error, voice.page)
-    return refused(voice.session, reply, voice.page)
+        return not_understood(reply.error, output.page)
+    return refused(output.session, reply, output.page)
 
 
-def _diagnosed(voice: OutputFormat, found: Answer) -> list[Line]:
+def _diagnosed(output: OutputFormat, found: Answer) -> list[Line]:
     """The rows of `why`; a fix is not cut, because it is for copying."""
     from rdmalab.doctor.checklist_report import Walk
     from rdmalab.doctor.report.report import Report
     from rdmalab.shell import show_why
 
-    width = voice.page.width
+    width = output.page.width
     if isinstance(found, Report):
-        lines = show_why.answer_lines(found, width, plain=voice.plain)
+        lines = show_why.answer_lines(found, width, plain=output.plain)
     else:
         assert isinstance(found, Walk)
-        lines = show_why.lines_of(found.rows, width, plain=voice.plain)
-    return [in_ascii(line) for line in lines] if voice.ascii else lines
+        lines = show_why.lines_of(found.rows, width, plain=output.plain)
+    return [in_ascii(line) for line in lines] if output.ascii else lines
 
 
-def closing(voice: OutputFormat, replies: Sequence[Reply]) -> list[Line]:
+def closing(output: OutputFormat, replies: Sequence[Reply]) -> list[Line]:
     """The summary of the lines of a short form."""
     events = [reply.event for reply in replies if reply.event is not None]
     if not events or replies[-1].failed:
         return []
     where = f"ev {events[0]}" if len(events) == 1 else f"ev {events[0]}..{events[-1]}"
-    said = ", ".join(_states(voice, replies))
-    line: Line = [(GOOD, "ok "), (EVENT, f"[{where}]"), ("", f"  {said}" if said else "")]
-    return voice.set([line])
+    text = ", ".join(_states(output, replies))
+    line: Line = [(GOOD, "ok "), (EVENT, f"[{where}]"), ("", f"  {text}" if text else "")]
+    return output.set([line])
 
 
-def _states(voice: OutputFormat, replies: Sequence[Reply]) -> list[str]:
+def _states(output: OutputFormat, replies: Sequence[Reply]) -> list[str]:
     """The state of each QP after them."""
     found: dict[str, str] = {}
     for reply in replies:
-        for row in notes(voice.session, reply).states:
+        for row in notes(output.session, reply).states:
             found[row[0]] = row[1]
     return [f"{name} is in {state}" for name, state in found.items()]
 
 
 # --------------------------------------------------------------------------- verbs
-def _done(voice: OutputFormat, reply: Reply) -> list[Line]:
+def _done(output: OutputFormat, reply: Reply) -> list[Line]:
     """`ok [ev 28]  A.qp0 SQ 3/8.  Next: A.qp0 sends … at 8.100 us`."""
-    noted = notes(voice.session, reply)
+    noted = notes(output.session, reply)
     line: Line = [(GOOD, "ok "), (EVENT, f"[ev {reply.event}]")]
-    facts = [record_text.fault_words(voice.session.names, said) for said in _result(reply.value)]
+    facts = [record_text.fault_words(output.session.names, each) for each in _result(reply.value)]
     facts = noted.facts + facts
     line += [("", f"  {shown(' '.join(facts))}")] if facts else []
     waits = noted.has_work or reply.value == []
-    if waits and (soon := next_thing(voice.session)):
+    if waits and (soon := next_thing(output.session)):
         line += [(DIM, f"  Next: {soon}")]
     return [line]
 
@@ -330,11 +331,11 @@ def next_thing(session: Session) -> str:
 
 
 # --------------------------------------------------------------------------- time
-def _travelled(voice: OutputFormat, travel: RunControl) -> list[Line]:
+def _travelled(output: OutputFormat, travel: RunControl) -> list[Line]:
     """A sentence for each event, the first of many; then the time and why the run ended."""
-    session = voice.session
+    session = output.session
     if isinstance(travel, Jump):
-        return _jumped(voice, travel)
+        return _jumped(output, travel)
     world = session.world
     last = world.event
     first = last - travel.events + 1
@@ -343,29 +344,29 @@ def _travelled(voice: OutputFormat, travel: RunControl) -> list[Line]:
     lines = [event_line(row) for row in rows]
     if more := last - shown_last:
         lines.append(plain(f"… {more:,} more events: show story last={min(more, _STORY)}", DIM))
-    width = voice.page.width
-    for row in voice.trouble.rows(session, first, width):
+    width = output.page.width
+    for row in output.trouble.rows(session, first, width):
         from rdmalab.shell import show_why
 
-        lines += show_why.row_lines(row, width, plain=voice.plain)
+        lines += show_why.row_lines(row, width, plain=output.plain)
     return [*lines, _stand(session, travel), *_stuck(session)]
 
 
-def _jumped(voice: OutputFormat, travel: Jump) -> list[Line]:
+def _jumped(output: OutputFormat, travel: Jump) -> list[Line]:
     """The answers along the past, the current event, the time, and why the survey ended."""
-    session, event = voice.session, voice.session.world.event
-    lines = _readings(voice, travel) if isinstance(travel, HistoryQuery) else []
+    session, event = output.session, output.session.world.event
+    lines = _readings(output, travel) if isinstance(travel, HistoryQuery) else []
     if travel.events and event >= 0:
         lines += map(event_line, story.event_rows(session.world, session.names, event, event))
     return lines if isinstance(travel, HistoryQuery) else [*lines, _stand(session, travel)]
 
 
-def _readings(voice: OutputFormat, survey: HistoryQuery) -> list[Line]:
+def _readings(output: OutputFormat, survey: HistoryQuery) -> list[Line]:
     rows = [
         [
             (EVENT, fmt.ev(event, "start")),
             (NUMBER, fmt.clock(at_ns)),
-            ("", told(value)),
+            ("", value_text(value)),
         ]
         for event, at_ns, value in survey.readings
     ]

@@ -166,7 +166,7 @@ class ScriptLine(NamedTuple):
     text: str
 
 
-def said_lines(lines: Sequence[str], file: str | None) -> Iterator[ScriptLine]:
+def script_lines(lines: Sequence[str], file: str | None) -> Iterator[ScriptLine]:
     """All lines, those of -c first; those of standard input if neither is given."""
     for number, line in enumerate(lines, 1):
         yield from (ScriptLine(f"-c {number}", number, text) for _, text in commands_of(line))
@@ -207,9 +207,9 @@ class Printer:
         from prompt_toolkit import print_formatted_text
         from prompt_toolkit.formatted_text import FormattedText
 
-        from rdmalab.shell.styles import look
+        from rdmalab.shell.styles import prompt_style
 
-        print_formatted_text(FormattedText(harmless_line(line)), file=stream, style=look())
+        print_formatted_text(FormattedText(harmless_line(line)), file=stream, style=prompt_style())
 
 
 async def pause() -> None:
@@ -217,7 +217,7 @@ async def pause() -> None:
     await asyncio.sleep(0)
 
 
-def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool, keep_going: bool = False) -> int:
+def play(lab: Lab, lines: Iterator[ScriptLine], *, plain: bool, keep_going: bool = False) -> int:
     """Run the lines and print the replies; returns the exit code, that of the first error.
 
     keep_going: run the lines after a line that was refused or not understood.
@@ -226,7 +226,7 @@ def play(lab: Lab, said: Iterator[ScriptLine], *, plain: bool, keep_going: bool 
     output = OutputFormat(lab.session, _WIDTH, plain=plain, ascii=not speaks_unicode(sys.stdout))
     conversation = Conversation(lab, output)
     printer = Printer(plain=plain)
-    for place, _, text in said:
+    for place, _, text in lines:
         is_first = True
 
         def emit(line: Line, place: str = place) -> None:
@@ -251,12 +251,12 @@ def _goes_on(end: LineEnd, *, keep_going: bool) -> bool:
     return end in _GOES_ON if keep_going else end is LineEnd.FINE
 
 
-def play_json(lab: Lab, said: Iterator[ScriptLine], *, keep_going: bool = False) -> int:
+def play_json(lab: Lab, lines: Iterator[ScriptLine], *, keep_going: bool = False) -> int:
     """Run the lines and print one JSON document about all of them; returns as `play` does."""
     code = 0
     conversation = Conversation(lab, OutputFormat(lab.session, _UNFOLDED))
     reports: list[LineReport] = []
-    for line in said:
+    for line in lines:
         evaluation = conversation.evaluation = Evaluation(conversation, pause=pause)
         with interrupts(conversation.stop):
             reports += asyncio.run(reports_of(evaluation, line.text, line.number))

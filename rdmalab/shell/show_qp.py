@@ -90,8 +90,8 @@ def qp_block(row: QpRow) -> list[Line]:
 
 def settings(row: QpRow) -> list[Line]:
     """The attributes, PSNs and timers of a queue pair."""
-    said = [_psns(row), _timers(row), _settings(row), _paths(row)]
-    return [plain(text) for text in said if text] + _region(row) + _running(row)
+    lines = [_psns(row), _timers(row), _settings(row), _paths(row)]
+    return [plain(text) for text in lines if text] + _region(row) + _running(row)
 
 
 def _psns(row: QpRow) -> str:
@@ -147,10 +147,10 @@ def _settings(row: QpRow) -> str:
         "qkey": hex(row.qkey),
         "qp_access_flags": fmt.flags(row.qp_access_flags, Access),
     }
-    said = [f"{k}={v}" for k, v in given.items() if row.qp_type in ATTRIBUTES[k].types]
+    parts = [f"{k}={v}" for k, v in given.items() if row.qp_type in ATTRIBUTES[k].types]
     groups = [f"groups={row.groups}"] if row.groups else []
-    said += [f"sq_sig_all={int(row.sq_sig_all)}"] if TRANSPORTS[row.qp_type].sends else []
-    return " ".join([*said, *groups])
+    parts += [f"sq_sig_all={int(row.sq_sig_all)}"] if TRANSPORTS[row.qp_type].sends else []
+    return " ".join([*parts, *groups])
 
 
 def _paths(row: QpRow) -> str:
@@ -207,17 +207,17 @@ def queue_parts(row: QueueRow) -> list[str]:
     """`1 failed`, `1 done`, `1 in progress`, `full`: what is in the slots."""
     good = max(0, row.acked - row.failed)
     parts = [("failed", row.failed), ("done", good), ("in progress", row.on_wire)]
-    said = [f"{count} {what}" for what, count in [*parts, ("waiting", row.waiting)] if count]
-    return [*said, "full"] if row.capacity and not row.free else said
+    words = [f"{count} {what}" for what, count in [*parts, ("waiting", row.waiting)] if count]
+    return [*words, "full"] if row.capacity and not row.free else words
 
 
 def queue_line(name: str, row: QueueRow) -> Line:
     """`SQ ✗■▶□□□□□ 3/8  1 failed, 1 done, 1 in progress`."""
-    look = {"failed": _BAD, "full": WARN}
-    said: Line = []
+    style = {"failed": _BAD, "full": WARN}
+    fragments: Line = []
     for part in queue_parts(row):
-        said += [("", ", " if said else "  "), (look.get(part.split()[-1], ""), part)]
-    return [("", f"{name} {bar(row)} "), (NUMBER, f"{row.used}/{row.capacity}"), *said]
+        fragments += [("", ", " if fragments else "  "), (style.get(part.split()[-1], ""), part)]
+    return [("", f"{name} {bar(row)} "), (NUMBER, f"{row.used}/{row.capacity}"), *fragments]
 
 
 def queue(row: QueueRow) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.shell.tables import CURRENT, DIM, NAME, cut
 from rdmalab.views.columns import Meaning
@@ -19,10 +19,10 @@ Cells = list[tuple[str, str]]
 
 def lines(row: TimelineRow, width: int) -> list[Line]:
     """The timeline as text, and as a drawing if there is room."""
-    said = plain(row.text)
+    text = plain(row.text)
     if width < CELLS + 2:
-        return [said]
-    return [said, drawn(row, CELLS), plain(LEGEND, DIM)]
+        return [text]
+    return [text, drawn(row, CELLS), plain(LEGEND, DIM)]
 
 
 def drawn(row: TimelineRow, columns: int, troubles: Mapping[int, Meaning] = _NONE) -> Line:
@@ -30,7 +30,10 @@ def drawn(row: TimelineRow, columns: int, troubles: Mapping[int, Meaning] = _NON
     step = _step(row, columns)
     strip = _events(row, step)
     for event, meaning in troubles.items():
-        strip[row.cell(event) * step] = f"class:{LOOKS[meaning].tone}", LOOKS[meaning].sign
+        strip[row.cell(event) * step] = (
+            f"class:{APPEARANCES[meaning].tone}",
+            APPEARANCES[meaning].sign,
+        )
     taken = {row.here * step: HERE}
     for mark in row.marks:
         at = row.cell(mark.event) * step
@@ -69,8 +72,8 @@ def _name(row: TimelineRow, strip: Cells, step: int, taken: dict[int, str]) -> N
         at = row.cell(mark.event) * step
         if mark.mark is Mark.CHECKPOINT and taken[at] == MARKED:
             stop = min((other for other in taken if other > at), default=len(strip))
-            said = cut(shown(mark.name), stop - at - 1)
-            strip[at + 1 : at + 1 + len(said)] = [(NAME, letter) for letter in said]
+            text = cut(shown(mark.name), stop - at - 1)
+            strip[at + 1 : at + 1 + len(text)] = [(NAME, letter) for letter in text]
 
 
 def _joined(strip: Cells) -> Line:

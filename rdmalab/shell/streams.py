@@ -40,18 +40,18 @@ class Stream:
 
     def write(self, text: str) -> int:
         """Write a text with unsafe characters replaced; returns the number of characters given."""
-        said = self._said(text) if self.escapes and _SPECIAL.search(text) else text
+        words = self._harmless(text) if self.escapes and _SPECIAL.search(text) else text
         with self._judged(writes=True):
-            self.inner.write(said)
+            self.inner.write(words)
         return len(text)
 
-    def _said(self, text: str) -> str:
+    def _harmless(self, text: str) -> str:
         from rdmalab.shell.styled_text import harmless  # `--version` needs no grammar
 
-        said, encoding = harmless(text), self.encoding
-        if said.isascii() or encoding.startswith(_UTF):
-            return said
-        return said.encode(encoding, _SPELLED).decode(encoding)
+        words, encoding = harmless(text), self.encoding
+        if words.isascii() or encoding.startswith(_UTF):
+            return words
+        return words.encode(encoding, _SPELLED).decode(encoding)
 
     def write_octets(self, octets: bytes) -> None:
         """Write bytes unchanged, after the text printed before."""
@@ -137,10 +137,10 @@ def print_json(text: str) -> None:
     """
     is_utf8 = _is_utf8()
 
-    def said(found: re.Match[str]) -> str:
+    def words(found: re.Match[str]) -> str:
         return found[0] if is_utf8 and found[0].isprintable() else _code(found[0])
 
-    print(_HIDDEN.sub(said, text))  # noqa: T201
+    print(_HIDDEN.sub(words, text))  # noqa: T201
 
 
 def print_octets(octets: bytes) -> None:
@@ -150,8 +150,8 @@ def print_octets(octets: bytes) -> None:
 
 def print_svg(text: str) -> None:
     """Write an SVG document, in UTF-8 or in ASCII with character references."""
-    said = text if _is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode()
-    print(said, end="")  # noqa: T201
+    words = text if _is_utf8() else text.encode("ascii", "xmlcharrefreplace").decode()
+    print(words, end="")  # noqa: T201
 
 
 def _is_utf8() -> bool:

@@ -28,6 +28,6 @@ SAID = {
 }
 
 
-def look(more: Mapping[str, str] | None = None) -> BaseStyle:
+def prompt_style(more: Mapping[str, str] | None = None) -> BaseStyle:
     """Styles of prompt, menu and replies. more: styles of a face, which override them."""
     return merge_styles([palette(), Style.from_dict(SAID), Style.from_dict(dict(more or {}))])

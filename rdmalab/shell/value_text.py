@@ -99,11 +99,11 @@ def _decoded(row: DecodedRow) -> list[str]:
 
 def _octets_in_words(row: HexRow) -> list[str]:
     text = row.ascii.strip(".")
-    said = [f"+{row.offset:03x} " + (row.octets.hex(" ") if any(row.octets) else "zeros")]
-    said += [f"text {text}"] if text else []
+    parts = [f"+{row.offset:03x} " + (row.octets.hex(" ") if any(row.octets) else "zeros")]
+    parts += [f"text {text}"] if text else []
     touched = (("read", row.read), ("written", row.written))
-    said += [f"{what} +{_ranges(row.offset, at)}" for what, at in touched if at]
-    return [", ".join(said)]
+    parts += [f"{what} +{_ranges(row.offset, at)}" for what, at in touched if at]
+    return [", ".join(parts)]
 
 
 def _ranges(offset: int, columns: Sequence[int]) -> str:
@@ -122,27 +122,27 @@ _SAY: dict[type, Callable[[Any], list[str]]] = {
 }
 
 
-def value_lines(voice: OutputFormat, value: object) -> list[Line]:
+def value_lines(output: OutputFormat, value: object) -> list[Line]:
     """The lines of a command's result."""
     if value is None or isinstance(value, Thing):
         return []
     how = _VALUES.get(type(value))
     if how is not None:
-        return how(voice, value)
+        return how(output, value)
     if isinstance(value, list):
-        return _list(voice, value)
+        return _list(output, value)
     return [plain(line) for line in str(getattr(value, "text", value)).splitlines()]
 
 
-def _list(voice: OutputFormat, values: list[object]) -> list[Line]:
+def _list(output: OutputFormat, values: list[object]) -> list[Line]:
     if not values:
         return [plain("none", DIM)]
     if isinstance(values[0], Cqe):
-        return [plain(_polled(voice, cqe)) for cqe in values if isinstance(cqe, Cqe)]
+        return [plain(_polled(output, cqe)) for cqe in values if isinstance(cqe, Cqe)]
     numbered = [getattr(value, "number", index) for index, value in enumerate(values, 1)]
-    said = [record_text.fault_words(voice.session.names, value) + _met(value) for value in values]
+    parts = [record_text.fault_words(output.session.names, value) + _met(value) for value in values]
     width = len(str(max(numbered)))
-    return [plain(f"{n:>{width}}  {text}") for n, text in zip(numbered, said, strict=True)]
+    return [plain(f"{n:>{width}}  {text}") for n, text in zip(numbered, parts, strict=True)]
 
 
 def _met(value: object) -> str:
@@ -151,58 +151,58 @@ def _met(value: object) -> str:
     return f": acted on {fmt.count(match.met, 'packet')}" if isinstance(match, Match) else ""
 
 
-def _polled(voice: OutputFormat, cqe: Cqe) -> str:
-    for hca in voice.session.world.nodes.values():
+def _polled(output: OutputFormat, cqe: Cqe) -> str:
+    for hca in output.session.world.nodes.values():
         if cqe.qp_num in hca.qps.items:
-            return completions.wc_row(hca, voice.session.names, cqe).text
+            return completions.wc_row(hca, output.session.names, cqe).text
     return fmt.cqe(cqe)
 
 
-def _attributes(voice: OutputFormat, answer: QpAnswer) -> list[Line]:
+def _attributes(output: OutputFormat, answer: QpAnswer) -> list[Line]:
     """query_qp in two columns, with sq_draining; init_attr.cap equals cap and is not repeated."""
-    said: dict[str, object] = {}
+    values: dict[str, object] = {}
     given = answer.given()
     last_state = "cur_qp_state" if "cur_qp_state" in given else "qp_state"
     for name, value in given.items():
-        said[name] = value
+        values[name] = value
         if name == last_state and answer.sq_draining is not None:
-            said["sq_draining"] = answer.sq_draining
+            values["sq_draining"] = answer.sq_draining
     made = answer.init_attr
     for f in dataclasses.fields(made) if made else ():
-        if f.name not in said:
-            said[f"init_attr.{f.name}"] = getattr(made, f.name)
-    rows = [[("", name), (NUMBER, _said(voice, value))] for name, value in said.items()]
+        if f.name not in values:
+            values[f"init_attr.{f.name}"] = getattr(made, f.name)
+    rows = [[("", name), (NUMBER, _value_text(output, value))] for name, value in values.items()]
     return table([header("attribute", "value"), *rows])
 
 
-def _answers(voice: OutputFormat, found: dict[str, object]) -> list[Line]:
+def _answers(output: OutputFormat, found: dict[str, object]) -> list[Line]:
     """The attributes of a device or port in two columns, flags one a line."""
     rows = [
         [("", name), (NUMBER, text)]
         for name, value in found.items()
-        for text in _texts(voice, value)
+        for text in _texts(output, value)
     ]
     for earlier, row in zip(rows[-2::-1], rows[:0:-1], strict=True):
         row[0] = ("", "") if row[0] == earlier[0] else row[0]
     return table([header("attribute", "value"), *rows])
 
 
-def _texts(voice: OutputFormat, value: object) -> list[str]:
+def _texts(output: OutputFormat, value: object) -> list[str]:
     if isinstance(value, enum.IntFlag):
         return [flag.name or "" for flag in type(value) if flag & value] or ["0"]
-    said = getattr(value, "text", "")
-    return [f"{_said(voice, value)} ({said})" if said else _said(voice, value)]
+    text = getattr(value, "text", "")
+    return [f"{_value_text(output, value)} ({text})" if text else _value_text(output, value)]
 
 
-def _said(voice: OutputFormat, value: object) -> str:
+def _value_text(output: OutputFormat, value: object) -> str:
     """One value of a result; objects by name."""
     for kind, say in _SAID:
         if isinstance(value, kind):
-            return say(voice, value)
+            return say(output, value)
     return str(getattr(value, "name", None) or value)
 
 
-def _address(_voice: OutputFormat, av: AhAttr) -> str:
+def _address(_output: OutputFormat, av: AhAttr) -> str:
     given = {f.name: getattr(av, f.name) for f in dataclasses.fields(av)}
     texts = {name: number for name, number in given.items() if number}
     if av.dgid:
@@ -211,34 +211,34 @@ def _address(_voice: OutputFormat, av: AhAttr) -> str:
 
 
 _SAID: tuple[tuple[type, Callable[[OutputFormat, Any], str]], ...] = (
-    (type(None), lambda _voice, _nothing: "NULL"),
-    (Thing, lambda voice, thing: voice.session.names.of(thing)),
+    (type(None), lambda _output, _nothing: "NULL"),
+    (Thing, lambda output, thing: output.session.names.of(thing)),
     (
         Capacity,
-        lambda _voice, cap: " ".join(f"{n}={size}" for n, size in dataclasses.asdict(cap).items()),
+        lambda _output, cap: " ".join(f"{n}={size}" for n, size in dataclasses.asdict(cap).items()),
     ),
     (AhAttr, _address),
-    (MTU, lambda _voice, mtu: str(mtu.octets)),
-    (bool, lambda _voice, yes: str(int(yes))),
-    (enum.IntFlag, lambda _voice, bits: fmt.flags(bits, type(bits))),
+    (MTU, lambda _output, mtu: str(mtu.octets)),
+    (bool, lambda _output, yes: str(int(yes))),
+    (enum.IntFlag, lambda _output, bits: fmt.flags(bits, type(bits))),
 )
 
 
-def _view(voice: OutputFormat, view: View) -> list[Line]:
-    if voice.plain:
+def _view(output: OutputFormat, view: View) -> list[Line]:
+    if output.plain:
         texts = [fact for row in view.rows for fact in facts(row)]
         return [plain(text) for text in [*texts, *([view.hint] if view.hint else [])]]
-    lines = render(view, voice.width)
+    lines = render(view, output.width)
     return [plain(view.title, "class:title"), *lines]
 
 
-def _window(voice: OutputFormat, window: Window) -> list[Line]:
+def _window(output: OutputFormat, window: Window) -> list[Line]:
     where = window.region.thing
-    rows = memory.hex_rows(voice.session.world, where, window.start, window.stop)
-    return render_rows(rows, voice.page.width)
+    rows = memory.hex_rows(output.session.world, where, window.start, window.stop)
+    return render_rows(rows, output.page.width)
 
 
-def _octets(_voice: OutputFormat, octets: bytes) -> list[Line]:
+def _octets(_output: OutputFormat, octets: bytes) -> list[Line]:
     """The bytes as text; bytes that are not ASCII letters as \\x00."""
     text = octets.rstrip(b"\0").decode("latin-1")
     zeros = len(octets) - len(text)
@@ -247,9 +247,9 @@ def _octets(_voice: OutputFormat, octets: bytes) -> list[Line]:
     return [[("class:string", f'"{quoted}"'), (DIM, more)]]
 
 
-def _article(voice: OutputFormat, page: Article) -> list[Line]:
+def _article(output: OutputFormat, page: Article) -> list[Line]:
     """An article of help or explain; its first line is the title."""
-    return laid(partial(_article_lines, page), voice.page.width)
+    return laid(partial(_article_lines, page), output.page.width)
 
 
 def _article_lines(page: Article, width: int) -> list[Line]:
@@ -257,19 +257,19 @@ def _article_lines(page: Article, width: int) -> list[Line]:
     return [plain(title, "class:title"), *map(plain, rest)]
 
 
-def _cq_event(voice: OutputFormat, value: CqEvent) -> list[Line]:
-    name = voice.session.names.of(value.cq)
+def _cq_event(output: OutputFormat, value: CqEvent) -> list[Line]:
+    name = output.session.names.of(value.cq)
     return [plain(f"{name} has an event, cq_context {fmt.number(value.cq_context)}")]
 
 
-def _async_event(voice: OutputFormat, value: AsyncReport) -> list[Line]:
-    names = voice.session.names
+def _async_event(output: OutputFormat, value: AsyncReport) -> list[Line]:
+    names = output.session.names
     about = f" of {names.of(value.thing)}" if value.thing else ""
     about = about or (f" of port {value.port_num}" if value.port_num else "")
     return [plain(f"{value.event.name}{about}: {EVENTS[value.event].when}")]
 
 
-def _current(_voice: OutputFormat, value: CurrentWc) -> list[Line]:
+def _current(_output: OutputFormat, value: CurrentWc) -> list[Line]:
     """`wr7 SUCCESS opcode=SEND byte_len=64`."""
     found = [fmt.wr(value.wr_id), fmt.member(value.status, WCStatus)]
     for name, number in value.fields.items():

@@ -327,12 +327,29 @@ KINDS: dict[Kind, KindRow] = {
 # Few, and what whoever asks why looks for first: they are kept when others are only recalled.
 RARE = frozenset(
     (
-        Kind.REFUSED, Kind.STATE_CHANGED, Kind.REQUEST_REFUSED, Kind.TIMER_FIRED, Kind.WENT_BACK,
-        Kind.CQ_OVERRUN, Kind.ASYNC_RAISED, Kind.PACKET_LOST, Kind.PACKET_DROPPED,
-        Kind.PORT_CHANGED, Kind.LINK_LAYER_SET, Kind.MIGRATION_CHANGED, Kind.LINK_SET, Kind.FAULT_SET, Kind.FAULT_CLEARED, Kind.FAULT_TRIGGERED,
-        Kind.DEVICE_DIED, Kind.SRQ_FAILED, Kind.QUEUE_DISCARDED, Kind.CREATED, Kind.DESTROYED,
+        Kind.REFUSED,
+        Kind.STATE_CHANGED,
+        Kind.REQUEST_REFUSED,
+        Kind.TIMER_FIRED,
+        Kind.WENT_BACK,
+        Kind.CQ_OVERRUN,
+        Kind.ASYNC_RAISED,
+        Kind.PACKET_LOST,
+        Kind.PACKET_DROPPED,
+        Kind.PORT_CHANGED,
+        Kind.LINK_LAYER_SET,
+        Kind.MIGRATION_CHANGED,
+        Kind.LINK_SET,
+        Kind.FAULT_SET,
+        Kind.FAULT_CLEARED,
+        Kind.FAULT_TRIGGERED,
+        Kind.DEVICE_DIED,
+        Kind.SRQ_FAILED,
+        Kind.QUEUE_DISCARDED,
+        Kind.CREATED,
+        Kind.DESTROYED,
     )
-)  # fmt: skip
+)
 
 
 # Whether work succeeded stands in the record, so these may be kept, too.

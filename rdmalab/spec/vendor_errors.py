@@ -49,8 +49,8 @@ class VendorErrors:
 
     def code(self, status: WCStatus, failed: int | None = None) -> int:
         """vendor_err beside `status`; failed: LKEY, RANGE or LOCAL_WRITE, if one is known."""
-        told = failed if self.tells_check else None
-        return self.codes.get(status, UNKNOWN) if told is None else told
+        status_here = failed if self.tells_check else None
+        return self.codes.get(status, UNKNOWN) if status_here is None else status_here
 
 
 NO_CODES = VendorErrors("0", {})

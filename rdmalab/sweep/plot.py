@@ -207,7 +207,7 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ChartRequest:
     """What to draw. x, y: names; empty: the first parameter that varies, the first measure.
 
     log: `auto`, `none`, or the letters of the logarithmic axes.
@@ -219,16 +219,16 @@ class Wish:
     log: str = "auto"
 
 
-def check(wish: Wish, parameters: Sequence[str], measures: Sequence[str]) -> None:
+def check(choice: ChartRequest, parameters: Sequence[str], measures: Sequence[str]) -> None:
     """Raise NotUnderstood for a plot that these parameters and measures do not allow."""
-    _name(wish.x, list(parameters), "--x")
-    _name(wish.y, list(measures), "--y")
+    _name(choice.x, list(parameters), "--x")
+    _name(choice.y, list(measures), "--y")
 
 
-def plot(table: Sequence[Row], wish: Wish) -> Plot:
+def plot(table: Sequence[Row], choice: ChartRequest) -> Plot:
     """The plot of a table; raises NotUnderstood if it cannot be drawn."""
-    x_name = _name(wish.x, _varying(table), "--x")
-    y_name = _name(wish.y, list(table[0].measured), "--y")
+    x_name = _name(choice.x, _varying(table), "--x")
+    y_name = _name(choice.y, list(table[0].measured), "--y")
     scale = scale_of(dict(row.values)[x_name] for row in table)
     grouped: dict[str, dict[float, list[Row]]] = {}
     for row in table:
@@ -242,7 +242,7 @@ def plot(table: Sequence[Row], wish: Wish) -> Plot:
         for name, spots in grouped.items()
     )
     seeds = max(len(rows) for spots in grouped.values() for rows in spots.values())
-    return Plot(wish.title, *_axes(lines, (x_name, y_name), scale, wish.log), lines, seeds)
+    return Plot(choice.title, *_axes(lines, (x_name, y_name), scale, choice.log), lines, seeds)
 
 
 def _axes(

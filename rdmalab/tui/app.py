@@ -66,10 +66,10 @@ class Rdmalab(App[int]):
         self._settings = settings.read()
         self._main: Main | None = None
         self._early: list[str] = []  # lines said before the main screen is there
-        wish = os.environ.get("NO_COLOR")
+        choice = os.environ.get("NO_COLOR")
         super().__init__()
-        if wish is not None:  # Textual takes it away; the prompt asks for it, and so do children
-            os.environ["NO_COLOR"] = wish
+        if choice is not None:  # Textual takes it away; the prompt asks for it, and so do children
+            os.environ["NO_COLOR"] = choice
         for own in themes.own_themes():
             self.register_theme(own)
         self._take_theme(dark=True)
@@ -348,8 +348,8 @@ class Rdmalab(App[int]):
         from rdmalab.tui.screen_requests import text
 
         pane = self._pane
-        said = self.deliver(text(self, pane.id or "" if pane is not None else "answer"))
-        self.notify(said, title="Copy", timeout=4)
+        words = self.deliver(text(self, pane.id or "" if pane is not None else "answer"))
+        self.notify(words, title="Copy", timeout=4)
 
 
 class Start(Screen[None]):

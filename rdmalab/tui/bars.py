@@ -8,7 +8,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
 
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell import show_timeline
 from rdmalab.shell.styled_text import shown
 from rdmalab.spec.states import QPState
@@ -82,7 +82,7 @@ class Head(Bar):
         if self.view.model.conversation.running:
             doing = "SEARCHING" if self.view.model.conversation.searching else "RUNNING"
             return Content.styled(f" {doing}: F9 stops ", "bold $on on $busy")
-        if rows := self.view.look("show agenda").rows:
+        if rows := self.view.view_of("show agenda").rows:
             row, about = rows[0], click("open", "show agenda")
             what = f"{row.qp or row.node} {_PLANS[row.plan]} at {fmt.duration(row.at_ns)}"
             return Content.assemble(("next: ", "$dim"), (what, about))
@@ -106,7 +106,7 @@ class Head(Bar):
     def _settings(self, width: int) -> Iterator[Content]:
         """The cable if it is down or has faults, breakpoints, devices that are not the usual."""
         session = self.view.session
-        link = next(row for row in self.view.look("show link").rows if isinstance(row, LinkRow))
+        link = next(row for row in self.view.view_of("show link").rows if isinstance(row, LinkRow))
         about = click("open", "show link")
         yield Content() if link.up else piece("link DOWN", Meaning.FAILED, about)
         stops, faults = len(session.breakpoints.by_number), len(link.faults)
@@ -156,16 +156,16 @@ class CaptionBar(Bar):
         """The sentence; where there are more rows, what `show story` says of the event."""
         session = self.view.session
         event = session.world.event
-        told = caption(session.world, session.names, event)
-        look = LOOKS[told.meaning]
-        self.set_classes(f"-{look.tone}")
-        text = f"{look.sign or ' '} {told.text}"
+        sentence = caption(session.world, session.names, event)
+        appearance = APPEARANCES[sentence.meaning]
+        self.set_classes(f"-{appearance.tone}")
+        text = f"{appearance.sign or ' '} {sentence.text}"
         line = Content.styled(text, f"bold {click('event', event)}" if event >= 0 else "bold")
         found = [line.truncate(width, ellipsis=True)]
         if height > 1:
-            story = [row.text for row in self.view.look("show story last=1").rows]
+            story = [row.text for row in self.view.view_of("show story last=1").rows]
             found += [Content(f"  {each}").truncate(width, ellipsis=True)
-                      for each in story if each != told.text]  # fmt: skip
+                      for each in story if each != sentence.text]  # fmt: skip
         return list(enumerate(found[:height]))
 
 

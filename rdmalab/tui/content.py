@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.render.meanings import APPEARANCES, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,13 +35,13 @@ STYLES = {
 
 def style(meaning: Meaning) -> str:
     """The markup style of a meaning: `bold $bad`. The themes have a variable for each tone."""
-    look = LOOKS[meaning]
-    return f"bold ${look.tone}" if look.bold else f"${look.tone}"
+    appearance = APPEARANCES[meaning]
+    return f"bold ${appearance.tone}" if appearance.bold else f"${appearance.tone}"
 
 
 def piece(text: str, meaning: Meaning, click: str = "") -> Content:
     """A text with the sign and the colour of its meaning. click: as made by `click`."""
-    sign = LOOKS[meaning].sign
+    sign = APPEARANCES[meaning].sign
     return Content.styled(f"{sign} {text}" if sign else text, f"{style(meaning)} {click}".strip())
 
 
@@ -86,9 +86,9 @@ def contents(lines: Iterable[Line]) -> Content:
 
 
 def _markup(words: str) -> str:
-    said = (STYLES.get(word.removeprefix("class:"), "") if ":" in word else word
+    lines = (STYLES.get(word.removeprefix("class:"), "") if ":" in word else word
             for word in words.split())  # fmt: skip
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, lines))
 
 
 Ranked = list[tuple[int, Content]]
@@ -141,7 +141,7 @@ def hex_line(row: HexRow, start: int, count: int, name: str = "") -> Content:
     styles = [WRITTEN if at in row.written else READ if at in row.read else
               "" if row.octets[at] else "$dim" for at in octets]  # fmt: skip
     chars = [chr(row.octets[at]) if 0x20 <= row.octets[at] < 0x7F else "·" for at in octets]
-    cells = [(f"{row.octets[at]:02x}", look) for at, look in zip(octets, styles, strict=True)]
+    cells = [(f"{row.octets[at]:02x}", style) for at, style in zip(octets, styles, strict=True)]
     spaced = [part for cell in cells for part in (" ", cell)]
     text = Content.assemble(*zip(chars, styles, strict=True))
     blank = " " * 3 * (count - len(octets))

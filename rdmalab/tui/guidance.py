@@ -12,7 +12,7 @@ from rdmalab.shell.lab_text import (
     goal_lines,
     how_to_answer,
     overview,
-    standing,
+    points_text,
     task_lines,
     wrong_answer,
 )
@@ -62,7 +62,7 @@ def strip(view: WorldView, width: int) -> list[Line]:
     return [*_rows("seen", _DIM, seen, width, 1), *read] if len(read) < 2 and seen else read
 
 
-def _rows(label: str, look: str, text: str, width: int, most: int = 2) -> list[Line]:
+def _rows(label: str, style: str, text: str, width: int, most: int = 2) -> list[Line]:
     """The text in rows beside its label; the last one says if more would follow."""
     room = max(8, width - NOTE_MARGIN)
     rows = fold(plain(" ".join(text.split())), room, 0)
@@ -70,7 +70,7 @@ def _rows(label: str, look: str, text: str, width: int, most: int = 2) -> list[L
         rows = [*rows[: most - 1], [("", text_of(rows[most - 1])[: room - 2] + " …")]]
     gap = " " * NOTE_MARGIN
     return [
-        [(look, (gap if at else label.ljust(NOTE_MARGIN))), *row] for at, row in enumerate(rows)
+        [(style, (gap if at else label.ljust(NOTE_MARGIN))), *row] for at, row in enumerate(rows)
     ]
 
 
@@ -78,7 +78,7 @@ def _task_strip(lab: LabSession, width: int) -> list[Line]:
     task = lab.open_task
     if task is None:
         last = (paragraphs(lab.lab.document.after or "") or [ALL_DONE])[-1]
-        title = f"{standing(lab)}.  {shown(lab.lab.document.title)}"
+        title = f"{points_text(lab)}.  {shown(lab.lab.document.title)}"
         return [*_rows("done", _GOOD, title, width, 1), *_rows("next", _GOOD, last, width, 1)]
     line = next_line(lab)
     first = next(iter(paragraphs(task.ask or "")), "")
@@ -181,9 +181,9 @@ def _guided(lab: LabSession) -> Iterator[Line]:
     yield []
     for task, result in zip(document.tasks, lab.latest.results, strict=True):
         is_wrong = result.passed is False and task.id in lab.answers
-        sign, look = ("●", _NOW) if task is current else ("·", _DIM)
-        sign, look = ("✗", _BAD) if is_wrong else ("✓", _GOOD) if result.passed else (sign, look)
-        yield [(look, f"{sign} "), (_DIM, shown(task.title or task.id))]
+        sign, style = ("●", _NOW) if task is current else ("·", _DIM)
+        sign, style = ("✗", _BAD) if is_wrong else ("✓", _GOOD) if result.passed else (sign, style)
+        yield [(style, f"{sign} "), (_DIM, shown(task.title or task.id))]
 
 
 def _bar(done: float, total: int, text: str) -> Line:

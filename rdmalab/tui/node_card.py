@@ -77,12 +77,12 @@ def _chips(row: DiagramRow, arrow: str) -> Content:
         if each.possible:
             gap = _ARROWS.get(each.state, arrow) if len(arrow) > 1 else arrow
             gap = gap[current:] if line else ""  # a chip has blanks of its own at both ends
-            word, look = each.state.name, "" if each.legal_next else "$dim"
+            word, style = each.state.name, "" if each.legal_next else "$dim"
             if current := each.current:
-                word, look = f" ●{word} ", f"bold $on on ${CHIPS.get(each.state, 'plain')}"
+                word, style = f" ●{word} ", f"bold $on on ${CHIPS.get(each.state, 'plain')}"
                 gap = gap[:-1]
             action = click("explain", f"state {each.state.name}")
-            line = Content.assemble(line, (gap, "$dim"), (word, f"{look} {action}"))
+            line = Content.assemble(line, (gap, "$dim"), (word, f"{style} {action}"))
     return line
 
 
@@ -93,9 +93,9 @@ def pairs_line(states: Sequence[tuple[str, QPState]], width: int) -> Content:
     counts.sort(key=lambda each: (each[0] is not most, CHIPS.get(each[0], "z")))
     for state, count in counts:
         failed = CHIPS.get(state) == "bad"
-        look = style(Meaning.FAILED) if failed else ""
-        parts.append(Content.styled(f"{'✗ ' * failed}{count} {state.name}", look))
-        named = [Content.styled(own(name), f"{look} @click=choose({name!r})")
+        tone = style(Meaning.FAILED) if failed else ""
+        parts.append(Content.styled(f"{'✗ ' * failed}{count} {state.name}", tone))
+        named = [Content.styled(own(name), f"{tone} @click=choose({name!r})")
                  for name, its in states if its is state is not most]  # fmt: skip
         parts.append(filled((width - 16) // 2, named, " "))
     return filled(width, parts, " ")
@@ -109,10 +109,10 @@ def pair_lines(rows: Iterable[QpRow], width: int) -> Ranked:
         name = Content.styled(f"{own(row.name):<5}", f"bold {about}")
         state = piece(row.state.name, Meaning.FAILED if is_bad else Meaning.PLAIN, about)
         counts = zip(_LEFT, (row.sq.failed, row.sq.on_wire, row.sq.waiting), strict=True)
-        told = counted((kind for kind, count in counts for _ in range(count)), _LEFT)
+        counts_text = counted((kind for kind, count in counts for _ in range(count)), _LEFT)
         used = [dim(f"{short} {queue.used} of {queue.capacity}")
                 for short, queue in (("SQ", row.sq), ("RQ", row.rq)) if queue.capacity]  # fmt: skip
-        found.append((OTHERS + at, filled(width, [name, state, *told, *used])))
+        found.append((OTHERS + at, filled(width, [name, state, *counts_text, *used])))
     return found
 
 
@@ -171,17 +171,17 @@ def receives(
     if isinstance(queue, QpRow):
         label, slots = ("RQ", "receive", "max_recv_wr"), (queue.rq.used, queue.rq.capacity)
         done, many = "used", (queue.rq.acked, queue.rq.on_wire, queue.rq.waiting)
-        told = []
+        parts = []
     else:
         label, slots = ("SRQ", own(queue.name), "srq"), (queue.used, queue.capacity)
         done, many = "taken", (queue.used - queue.count, 0, queue.count)
-        told = [dim(f"limit {queue.limit} armed")] if queue.armed else []
-        told += [piece("error state", Meaning.FAILED)] if queue.error else []
+        parts = [dim(f"limit {queue.limit} armed")] if queue.armed else []
+        parts += [piece("error state", Meaning.FAILED)] if queue.error else []
     words = {Meaning.OK: done, Meaning.UNDER_WAY: "in use", Meaning.PLANNED: "ready"}
     kinds = [meaning for meaning, count in zip(words, many, strict=True) for _ in range(count)]
-    told += [*counted(kinds, words), *_needed(need)]
+    parts += [*counted(kinds, words), *_needed(need)]
     ranked: Ranked = [(TROUBLE if need else QUEUE if kinds else IDLE,
-                       queue_line(label, slots, kinds, told, width))]  # fmt: skip
+                       queue_line(label, slots, kinds, parts, width))]  # fmt: skip
     for at, row in enumerate(
         rows[-ITEMS:] if isinstance(queue, QpRow) else rows[: -ITEMS - 1 : -1]
     ):
@@ -218,13 +218,13 @@ def completions(cq: CqRow, rows: Sequence[WcRow], qp: str, role: str, width: int
     qp: the queue pair that is shown; completions of others name theirs. role: `sends`, `receives`
     where a queue pair has two CQs.
     """
-    told = [piece("overrun", Meaning.FAILED, click("explain", "cq-overrun"))] if cq.dead else []
+    lines = [piece("overrun", Meaning.FAILED, click("explain", "cq-overrun"))] if cq.dead else []
     label = (own(cq.name) if role else "CQ", own(cq.name) if role else "completed", "cq")
     numbers_end = 20 if width >= ROOMY else 2 + len(f"{label[0]} {cq.count} of {cq.capacity}")
-    room = width - numbers_end - sum(part.cell_length + 2 for part in told)
-    told += [completion(cq.last, qp, room, polled=not rows)] if cq.last is not None else []
-    line = queue_line(label, (cq.count, cq.capacity), [ended(row) for row in rows], told, width)
-    ranked = [(QUEUE if told else IDLE, filled(width, [line, dim(role)]))]
+    room = width - numbers_end - sum(part.cell_length + 2 for part in lines)
+    lines += [completion(cq.last, qp, room, polled=not rows)] if cq.last is not None else []
+    line = queue_line(label, (cq.count, cq.capacity), [ended(row) for row in rows], lines, width)
+    ranked = [(QUEUE if lines else IDLE, filled(width, [line, dim(role)]))]
     if cq.events:
         verb = f"get_cq_event {cq.channel}"
         unread = piece(f"{fmt.count(cq.events, 'event')} not read: ", Meaning.ATTENTION)
@@ -249,9 +249,9 @@ def completion(row: WcRow, qp: str, width: int, *, polled: bool = False) -> Cont
     about = click("ask", f"{row.qp}.{'wr' if row.is_send else 'recv_wr'}[{row.wr_id}]")
     tail = f"{f' {own(row.qp)}' if row.qp != qp else ''}{' polled' if polled else ''}"
     brief = words(row)
-    said = brief.split()
-    shorter = " ".join(word for word in said if word != "SUCCESS")
-    parts = (brief, shorter, " ".join(said[:3]), f"{said[0]} {row.status.name}")
+    brief_words = brief.split()
+    shorter = " ".join(word for word in brief_words if word != "SUCCESS")
+    parts = (brief, shorter, " ".join(brief_words[:3]), f"{brief_words[0]} {row.status.name}")
     forms = (piece(part + tail, ended(row), about) for part in parts)
     return first_fit(width, *forms, piece(row.status.name, ended(row), about))
 
@@ -333,10 +333,12 @@ def sends(
     meanings = [_meaning(row, stalled) for row in rows]
     done = "acked" if TRANSPORTS[qp.qp_type].acknowledged else "sent"
     words = {Meaning.OK: done, **_LEFT, Meaning.REFUSED: "refused"}
-    told = counted((Meaning.FAILED if m is Meaning.FLUSHED else m for m in meanings), words)
-    told += [] if qp.sq.free else [piece("full", Meaning.ATTENTION, click("explain", "sq-full"))]
+    counts_text = counted((Meaning.FAILED if m is Meaning.FLUSHED else m for m in meanings), words)
+    counts_text += (
+        [] if qp.sq.free else [piece("full", Meaning.ATTENTION, click("explain", "sq-full"))]
+    )
     slots = qp.sq.used, qp.sq.capacity
-    line = queue_line(("SQ", "send", "max_send_wr"), slots, meanings, told, width)
+    line = queue_line(("SQ", "send", "max_send_wr"), slots, meanings, counts_text, width)
     ranked: Ranked = [(QUEUE if rows else IDLE, line)]
     if stalled is not None and stalled.state is None:
         ranked.append((TROUBLE, _dead(stalled, width)))
@@ -399,10 +401,10 @@ def _progress(
 
 
 def _work(
-    qp: QpRow, row: WqeRow | FailureRow, told: tuple[Meaning, str], more: list[Content], width: int
+    qp: QpRow, row: WqeRow | FailureRow, lines: tuple[Meaning, str], more: list[Content], width: int
 ) -> Content:
     """`✗ wr7 WRITE 5 B REM_ACCESS_ERR`: size and opcode go first where there is no room."""
-    (meaning, word), about = told, click("ask", f"{qp.name}.wr[{row.wr_id}]")
+    (meaning, word), about = lines, click("ask", f"{qp.name}.wr[{row.wr_id}]")
     opcode = f" {fmt.member(row.opcode, WROpcode).replace('RDMA_', '')}"
     size = "" if is_local(row.opcode) else f" {row.length} B"
     sign, text = sign_of(meaning, about), (f" {word}", f"{style(meaning)} {about}")

@@ -35,9 +35,9 @@ def offers(app: Rdmalab) -> Iterator[Offer]:
     """All rows."""
     session = app.main.model.session
     for key in {key.action: key for key in (*IN_PANES, *EVERYWHERE)}.values():
-        told = f"{shown(key.keys.partition(',')[0])}  {key.word}".strip()
+        words = f"{shown(key.keys.partition(',')[0])}  {key.word}".strip()
         text = key.meaning[0].upper() + key.meaning[1:]
-        yield Offer(text, told, partial(app.run_action, key.action), is_first=bool(key.label))
+        yield Offer(text, words, partial(app.run_action, key.action), is_first=bool(key.label))
     yield Offer("quit", "leave the program", partial(app.say, "quit"))
     for what in ("screen", "ladder", "answer", *PANES):
         yield Offer(f"copy {what}", "as text", partial(app.say, f"copy {what}"))
@@ -73,12 +73,12 @@ class Finder(Provider):
     async def search(self, query: str) -> Hits:
         """The rows that match; those whose help matches come later."""
         matcher = self.matcher(query)
-        for text, told, act, _ in self._offers:
-            score = max(matcher.match(text), _ASIDE * matcher.match(told))
+        for text, words, act, _ in self._offers:
+            score = max(matcher.match(text), _ASIDE * matcher.match(words))
             if score > 0:
-                yield Hit(score, _row(matcher.highlight(text), told), act, text=text)
+                yield Hit(score, _row(matcher.highlight(text), words), act, text=text)
 
 
-def _row(text: Content, told: str) -> Content:
+def _row(text: Content, help_text: str) -> Content:
     """The text and its help in one row."""
-    return Content.assemble(text, "  ", (told, "$dim not bold"))
+    return Content.assemble(text, "  ", (help_text, "$dim not bold"))

@@ -53,9 +53,9 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
 
     def text(self) -> str:
         """All that the pane has, seen or not, for a copy."""
-        return "\n".join(map(text_of, render(self.view.look(self.twin), _WIDTH)))
+        return "\n".join(map(text_of, render(self.view.view_of(self.twin), _WIDTH)))
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Read the rows again, and redraw what differs."""
         raise NotImplementedError
 
@@ -63,13 +63,13 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
         """Carry out an action of the App."""
         self.app.call_later(self.run_action, click(action, *arguments).removeprefix("@click="))
 
-    def look_if_seen(self) -> None:
+    def read_if_seen(self) -> None:
         """Look, unless the pane is not on the screen."""
         if not (self.is_attached and self.size.width and self.is_on_screen):
             return
         try:
             with self.view.frame():
-                self.look()
+                self.read_rows()
         except Exception as bug:  # (no pane may end a session)
             if (tell := getattr(self.app, "tell_bug", None)) is None:
                 raise
@@ -77,11 +77,11 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Choose the rows for the new size."""
-        self.look_if_seen()
+        self.read_if_seen()
 
     def on_show(self) -> None:
         """Read what has happened while the pane was hidden."""
-        self.call_after_refresh(self.look_if_seen)
+        self.call_after_refresh(self.read_if_seen)
 
     @property
     def link_style(self) -> Style:
@@ -89,10 +89,10 @@ class Pane(Widget, can_focus=True, inherit_bindings=False):
         return Style()
 
 
-def look_all(screen: Screen[object]) -> None:
+def read_all(screen: Screen[object]) -> None:
     """All panes of a screen that are seen look again."""
     for pane in [*screen.walk_children(Pane)]:  # a query finds a widget by its first bases only
-        pane.look_if_seen()
+        pane.read_if_seen()
 
 
 class Card(Pane):
@@ -108,7 +108,7 @@ class Card(Pane):
         """The lines from top to bottom: rank (0 stays longest) and text."""
         raise NotImplementedError
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Draw the lines that fit."""
         width, height = self.content_size
         found = linked(Content("\n").join(fitted(self.lines(width, height), height)))

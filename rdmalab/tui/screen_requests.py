@@ -94,12 +94,12 @@ async def _snapshot(app: Rdmalab, what: str, file: str) -> None:
         await _enlarged(app, what)
         await asyncio.sleep(_DRAWN_S)
     svg = app.main.model.lab.ladder().svg if what == "ladder" else app.export_screenshot()
-    told = text(app, what)
+    words = text(app, what)
     if drawn:
         app.action_leave()
     default = f"rdmalab-{what}-ev{max(0, app.main.model.session.world.event)}"
-    said = await asyncio.to_thread(written, file, default, told, svg)
-    app.prompt.write(plain(said, "class:dim"))
+    message = await asyncio.to_thread(written, file, default, words, svg)
+    app.prompt.write(plain(message, "class:dim"))
 
 
 def copied(text: str, send: Callable[[str], None]) -> str:

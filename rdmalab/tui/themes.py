@@ -135,5 +135,5 @@ def first_theme(colours: str, *, dark: bool) -> str:
 
 def has_true_colour(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether the terminal says that it shows 24 bits of colour."""
-    told = f"{environ.get('COLORTERM', '')} {environ.get('TERM', '')}"
-    return _KNOWN.search(told.lower()) is not None
+    text = f"{environ.get('COLORTERM', '')} {environ.get('TERM', '')}"
+    return _KNOWN.search(text.lower()) is not None

@@ -88,9 +88,9 @@ class WorldView:
         finally:
             self._seen = outer
 
-    def look(self, sentence: str) -> View:
+    def view_of(self, sentence: str) -> View:
         """The view of a `show` command now; an error as its text."""
-        return self._once(sentence, lambda: self._look(sentence))
+        return self._once(sentence, lambda: self._evaluate(sentence))
 
     def ask(self, question: Callable[..., T], *arguments: object) -> T:
         """What a question of the views returns now. question: takes a world, names, and more."""
@@ -111,7 +111,7 @@ class WorldView:
             self._seen[key] = found
         return found
 
-    def _look(self, sentence: str) -> View:
+    def _evaluate(self, sentence: str) -> View:
         try:
             view = self.session.perform(self._invocation(sentence)).value
         except NotUnderstood as error:

@@ -56,8 +56,8 @@ def create_cq(
     Example: create_cq A.cq1 cqe=16
     See: ibv_create_cq(3)
     """
-    hca, told = world.nodes[cq.node], _channel(world, cq.node, channel)
-    made = lifecycle.create_cq(hca, cqe, comp_vector, told, cq_context)
+    hca, comp_channel = world.nodes[cq.node], _channel(world, cq.node, channel)
+    made = lifecycle.create_cq(hca, cqe, comp_vector, comp_channel, cq_context)
     return Thing(Noun.CQ, cq.node, made.number)
 
 
@@ -80,8 +80,8 @@ def create_cq_ex(  # noqa: PLR0913  (ibv_cq_init_attr_ex has these)
     Example: create_cq_ex A.cq1 cqe=16 wc_flags=BYTE_LEN|COMPLETION_TIMESTAMP
     See: ibv_create_cq_ex(3); explain start_poll
     """
-    hca, told = world.nodes[cq.node], _channel(world, cq.node, channel)
-    made = lifecycle.create_cq(hca, cqe, comp_vector, told, cq_context, int(wc_flags))
+    hca, comp_channel = world.nodes[cq.node], _channel(world, cq.node, channel)
+    made = lifecycle.create_cq(hca, cqe, comp_vector, comp_channel, cq_context, int(wc_flags))
     return Thing(Noun.CQ, cq.node, made.number)
 
 

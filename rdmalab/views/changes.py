@@ -20,7 +20,7 @@ from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
 from rdmalab.views.columns import Col, describe
 from rdmalab.views.query_fields import OBJECTS, fields_of_row
-from rdmalab.views.record_text import ENDINGS, RecordContext, said, subject, thing_of
+from rdmalab.views.record_text import ENDINGS, RecordContext, part_text, subject, thing_of
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.relations import exists
 from rdmalab.world.world import World
@@ -73,7 +73,7 @@ def _text(moment: RecordContext, text: Text) -> str:
 
 
 def _of(part: Part[object]) -> Callable[[RecordContext], str]:
-    return lambda moment: said(moment, part)
+    return lambda moment: part_text(moment, part)
 
 
 def _object(moment: RecordContext) -> str:
@@ -98,7 +98,7 @@ def _group(moment: RecordContext) -> str:
 
 
 def _event(moment: RecordContext) -> str:
-    return f"{said(moment, rec.async_event_of)} of {_object(moment)}"
+    return f"{part_text(moment, rec.async_event_of)} of {_object(moment)}"
 
 
 # The kinds of records that change one value.
@@ -212,7 +212,7 @@ def _closed(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
 
 def _next_wr(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
     record, name = moment.record, _object(moment)
-    flags = said(moment, rec.send_flags_of)
+    flags = part_text(moment, rec.send_flags_of)
     wr_id = fmt.number(rec.wr_id_of(record))
     return [
         ChangeRow(name, "region.wr_id", "", wr_id),
@@ -247,8 +247,8 @@ def _reregistered(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
 def _cq_woke(moment: RecordContext, _latest: bool) -> list[ChangeRow]:
     """The arm is spent; the channel has one event more, if there is a channel."""
     cq = ChangeRow(_object(moment), "armed", "", "NONE")
-    told = rec.channel_of(moment.record)
-    return [cq, *([_channel_row(moment, told, "+1")] if told else [])]
+    comp_channel = rec.channel_of(moment.record)
+    return [cq, *([_channel_row(moment, comp_channel, "+1")] if comp_channel else [])]
 
 
 def _channel_row(moment: RecordContext, number: int, step: str) -> ChangeRow:
@@ -302,7 +302,7 @@ def facts(world: World, names: Names) -> Facts:
         thing = names.find(name)
         sight = OBJECTS.get(thing.noun) if thing is not None else None
         if thing is not None and sight is not None and exists(world, thing):
-            row = sight.look(world, names, thing)
+            row = sight.row_of(world, names, thing)
             fields.update(
                 (f"{name}.{path}", _moment_text(value)) for path, value in fields_of_row(row)
             )

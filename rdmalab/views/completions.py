@@ -230,7 +230,7 @@ _FACTS: dict[str, Callable[[Hca, Names, CompletionQueue], Any]] = {
     "armed": lambda _h, _n, cq: cq.armed,
     "channel": lambda hca, names, cq: fmt.part_name(names, Noun.CHANNEL, hca.node, cq.channel),
     "context": lambda _h, _n, cq: cq.context,
-    "events": lambda hca, _n, cq: _told(hca, cq),
+    "events": lambda hca, _n, cq: _unread_events(hca, cq),
     "unacked": lambda _h, _n, cq: cq.unacked,
     "wc_flags": lambda _h, _n, cq: None if cq.fields is None else WcEx(cq.fields),
     "reading": lambda _h, _n, cq: cq.reading,
@@ -251,7 +251,7 @@ def cq_field(world: World, names: Names, thing: Thing, name: str) -> object:
     return _FACTS[name](hca, names, cq)
 
 
-def _told(hca: Hca, cq: "CompletionQueue") -> int:
+def _unread_events(hca: Hca, cq: "CompletionQueue") -> int:
     if not cq.channel:
         return 0
     return hca.channels.find(cq.channel).events.count(cq.number)

@@ -125,9 +125,9 @@ def _counted(record: Record) -> tuple[str, ...]:
 
 def _received(record: Record) -> tuple[str, ...]:
     packet: Packet | Frame = rec.packet_of(record)
-    said = fmt.syndrome(packet)
+    text = fmt.syndrome(packet)
     name = {Syndrome.RNR_NAK: "rcvd_rnr_err", Syndrome.NAK_SEQUENCE: "rcvd_seq_err"}.get(
-        said or Syndrome.ACK
+        text or Syndrome.ACK
     )
     also = ["packet_seq_err"] if name == "rcvd_seq_err" else []
     marked = not isinstance(packet, Frame) and is_marked(packet.flow.traffic_class)

@@ -60,9 +60,9 @@ def looked_at(session: Session, records: list[Record], looks: WarningChecks) -> 
     world = session.world
     found: list[str] = []
     for record in records:
-        look = looks.get(kind_of(record))
-        if look is not None and node_of(record) in world.nodes:
-            found += look(WarningContext(session, world.nodes[node_of(record)], record))
+        check = looks.get(kind_of(record))
+        if check is not None and node_of(record) in world.nodes:
+            found += check(WarningContext(session, world.nodes[node_of(record)], record))
     return list(dict.fromkeys(found))
 
 

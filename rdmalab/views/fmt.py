@@ -240,9 +240,9 @@ def packet_words(packet: Packet | Frame) -> str:
     """`SEND_ONLY psn=0 64 B`, `RNR_NAK psn=3 timer=12 (640 us)`, `ARP 10.0.0.1 is here`."""
     if isinstance(packet, Frame):
         return packet.summary
-    row, said, timer = OPCODES.get(packet.opcode), syndrome(packet), timer_code(packet)
-    answer = row is not None and row.op is Op.ACKNOWLEDGE and said is not None
-    parts = [said.name if answer and said is not None else label(packet), f"psn={packet.psn}"]
+    row, text, timer = OPCODES.get(packet.opcode), syndrome(packet), timer_code(packet)
+    answer = row is not None and row.op is Op.ACKNOWLEDGE and text is not None
+    parts = [text.name if answer and text is not None else label(packet), f"psn={packet.psn}"]
     if timer is not None:
         parts.append(f"timer={timer} ({duration(RNR_NS[timer])})")
     if packet.payload:

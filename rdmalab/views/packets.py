@@ -110,7 +110,7 @@ def _frame_rows(frame: Frame) -> list[LayerRow]:
                 FieldRow(f.name, getattr(content, f.name), f.bits, f.offset, "") for f in places
             ]
         for row in values:
-            row.text = _said(name, row.name, row.value)
+            row.text = _field_text(name, row.name, row.value)
         rows.append(LayerRow(name, offset, length, values))
     return rows
 
@@ -129,7 +129,7 @@ def _packet_rows(packet: Packet) -> list[LayerRow]:
             length = sum(bits for bits, _ in layout) // 8
         offset += pad if name == "ICRC" else 0
         fields = [
-            FieldRow(field, value, bits, at, _said(name, field, value))
+            FieldRow(field, value, bits, at, _field_text(name, field, value))
             for (field, value), (bits, at) in zip(values, layout, strict=True)
         ]
         rows.append(LayerRow(name, offset, length, fields))
@@ -203,7 +203,7 @@ _BY_FIELD: dict[tuple[str, str], Callable[[int], str]] = {
 }
 
 
-def _said(layer: str, field: str, value: int | bytes) -> str:
+def _field_text(layer: str, field: str, value: int | bytes) -> str:
     if isinstance(value, bytes):
         return f"{len(value)} B"
     if (say := _BY_FIELD.get((layer, field))) is not None:

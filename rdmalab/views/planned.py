@@ -86,8 +86,8 @@ def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int)
 
 def _accident(world: World, names: Names, number: int, due: tuple[int, str]) -> PlannedRow:
     fault = next(fault for fault in world.network.cable.faults if fault.number == number)
-    said = record_text.fault_words(names, fault)
-    return PlannedRow(*due, "", Plan.ACCIDENT, f"fault {number} is applied: {said}")
+    text = record_text.fault_words(names, fault)
+    return PlannedRow(*due, "", Plan.ACCIDENT, f"fault {number} is applied: {text}")
 
 
 def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:

@@ -83,7 +83,7 @@ class QueryContext:
         if not rest or (sight := query_fields.WORLD.get((root, str(rest[0])))) is None:
             wanted = str(rest[0]) if rest else root
             raise Unknown(f"{path} is not a value", suggest(wanted, [f"{root}.{n}" for n in names]))
-        row = sight.look(self.world, self.names)
+        row = sight.row_of(self.world, self.names)
         return walk(row, sight.row, rest[1:], f"{root}.{names[0]}")
 
     def _of_node(self, node: str, rest: list[PathStep], path: Path) -> object:
@@ -91,7 +91,7 @@ class QueryContext:
             raise Unknown(f"{path} is a node, not a value", f"write {node}.port.state")
         name = f"{node}.{rest[0]}"
         if (sight := query_fields.PARTS.get(rest[0])) is not None:
-            row = sight.look(self.world, node, self.folds)
+            row = sight.row_of(self.world, node, self.folds)
             return walk(row, sight.row, rest[1:], name)
         return self._of_thing(self.thing(name), rest[1:], name)
 
@@ -127,7 +127,7 @@ class QueryContext:
         if sight.field is not None and isinstance(first, str) and first in field_hints(sight.row):
             row = SimpleNamespace(**{first: sight.field(self.world, self.names, thing, first)})
         else:
-            row = sight.look(self.world, self.names, thing)
+            row = sight.row_of(self.world, self.names, thing)
         return walk(row, sight.row, rest, name, query_fields.ALSO[noun])
 
     def _octets(self, thing: Thing, rest: list[PathStep], name: str) -> bytes | int:
@@ -151,7 +151,7 @@ class QueryContext:
         where = f"{name}.{word}{rest[1]}"
         if listing.times and rest[2:] and rest[2] in work_times.FIELDS:
             return self._time(thing, word, rest, where, listing)
-        row = listing.look(self.world, self.names, thing, rest[1].start)
+        row = listing.row_of(self.world, self.names, thing, rest[1].start)
         if row is None and listing.missing:
             raise Unknown(f"{where}: {listing.missing.format(rest[1].start)}", f"show {name}")
         return walk(row, listing.row, rest[2:], where, listing.also)

@@ -159,7 +159,7 @@ class QueryRow(NamedTuple):
     """
 
     row: type
-    look: Callable[..., object]
+    row_of: Callable[..., object]
     field: Callable[[World, Names, Thing, str], object] | None = None
 
 
@@ -229,7 +229,7 @@ class Listing(NamedTuple):
     """
 
     row: type
-    look: Callable[[World, Names, Thing, int], object]
+    row_of: Callable[[World, Names, Thing, int], object]
     missing: str
     times: bool = True
 

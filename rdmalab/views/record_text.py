@@ -73,10 +73,10 @@ def sentence(world: World, names: Names, record: Record) -> str:
     """The record as text, without its subject."""
     row = rec.KINDS[kind_of(record)]
     moment = RecordContext(world, names, record)
-    return row.sentence.format(a=said(moment, row.a), b=said(moment, row.b))
+    return row.sentence.format(a=part_text(moment, row.a), b=part_text(moment, row.b))
 
 
-def said(moment: RecordContext, part: Part[object]) -> str:
+def part_text(moment: RecordContext, part: Part[object]) -> str:
     """One part of the record as text."""
     return SAYINGS[rec.MEANINGS[part]](moment, part(moment.record))
 

@@ -101,8 +101,8 @@ def _of_reset(world: World, thing: Thing, taken: MoveRow | None) -> str:
             break
         if object_of(record) == thing.number and node_of(record) == thing.node:
             count += rec.slots_of(record)
-    said = f"; {fmt.count(count, 'work request')} discarded without completions"
-    return empty + said * bool(count)
+    text = f"; {fmt.count(count, 'work request')} discarded without completions"
+    return empty + text * bool(count)
 
 
 def is_possible(

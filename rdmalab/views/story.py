@@ -93,7 +93,7 @@ def event_row(world: World, names: Names, event: int) -> EventRow:
     rows = record_rows(world, names, event)
     telling = [_shortened(world, rows, row) for row in rows if not _is_quiet(world, row)] or rows
     at_ns = rows[0].at_ns if rows else None
-    return EventRow(event, at_ns, _told(telling) or "nothing changed", rows)
+    return EventRow(event, at_ns, _count_text(telling) or "nothing changed", rows)
 
 
 def _is_quiet(world: World, row: StoryRow) -> bool:
@@ -117,7 +117,7 @@ def event_rows(world: World, names: Names, first: int, last: int) -> list[EventR
     return [event_row(world, names, event) for event in range(first, last + 1)]
 
 
-def _told(rows: list[StoryRow]) -> str:
+def _count_text(rows: list[StoryRow]) -> str:
     breaths = []
     for subject, group in groupby(rows, key=lambda row: row.subject):
         sentences = [_several(list(same)) for _, same in groupby(group, key=lambda row: row.kind)]

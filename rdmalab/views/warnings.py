@@ -83,9 +83,9 @@ def _unaddressed(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
         names, world = moment.session.names, moment.session.world
         peer = peer_node(world, moment.qp)
         regions = names.living(world, Noun.MR, peer) if peer else []
-        said = warning("rem-access", mr=names.of(regions[-1]) if regions else "MR")
+        text = warning("rem-access", mr=names.of(regions[-1]) if regions else "MR")
         later = warning("later", status=WCStatus.REM_ACCESS_ERR.name)
-        yield f"{said} {later}" if transport.acknowledged else said
+        yield f"{text} {later}" if transport.acknowledged else text
     if transport.names_srq and not wqe.wr.remote_srqn:
         yield fails_later(WCStatus.REM_INV_REQ_ERR, "xrc-srqn")
 

@@ -19,8 +19,8 @@ class Template(NamedTuple):
 
 def template(octets: bytes, *, is_frame: bool) -> Template | None:
     """The headers of a stream; None unless they are all up to and including TCP, and no more."""
-    look = inside_frame if is_frame else inside_datagram
-    inside = look(octets, is_template=True)
+    style = inside_frame if is_frame else inside_datagram
+    inside = style(octets, is_template=True)
     is_one = isinstance(inside.transport, TCP) and inside.payload_at == len(octets)
     return Template(octets, inside) if is_one else None
 

@@ -57,36 +57,36 @@ FINDERS: dict[Sort, Finder] = {
 }
 
 
-def with_session(session: Session, said: Article, about: About | None) -> Article:
+def with_session(session: Session, article: Article, about: About | None) -> Article:
     """The article with a section `now`, and commands that name existing objects."""
     if about is None or not session.names.all():
-        return said
-    look = OccurrenceSearch(session.world, session.names, most=_SHOWN + 1)
-    rows = list(islice(FINDERS[about.sort](look, about.key), _SHOWN + 1))
+        return article
+    search = OccurrenceSearch(session.world, session.names, most=_SHOWN + 1)
+    rows = list(islice(FINDERS[about.sort](search, about.key), _SHOWN + 1))
     cast = _cast(session, rows)
-    at = len(said.sections)
-    while at and said.sections[at - 1].heading in _AT_THE_END:
+    at = len(article.sections)
+    while at and article.sections[at - 1].heading in _AT_THE_END:
         at -= 1
-    said.sections.insert(
-        at, Section("now", [*_lines_of(look, rows), *_standing(look, cast, about)])
+    article.sections.insert(
+        at, Section("now", [*_lines_of(search, rows), *_state_of_peer(search, cast, about)])
     )
-    for section in said.sections:
+    for section in article.sections:
         if section.heading == "look at":
             section.lines = [cast.fill(line) for line in section.lines] + cast.why(session)
-    return said
+    return article
 
 
-def _standing(look: OccurrenceSearch, cast: "_Sides", about: About) -> Iterator[str]:
+def _state_of_peer(search: OccurrenceSearch, cast: "_Sides", about: About) -> Iterator[str]:
     """The state of the peer, for a failed completion."""
     peer = cast.sides.get(_PEER)
     if about.sort is Sort.STATUS and about.key is not WCStatus.SUCCESS and peer is not None:
-        said = occurrences.standing(look, peer)
-        yield from [said] * bool(said)
+        text = occurrences.state_text(search, peer)
+        yield from [text] * bool(text)
 
 
-def _lines_of(look: OccurrenceSearch, rows: list[OccurrenceRow]) -> Iterator[str]:
+def _lines_of(search: OccurrenceSearch, rows: list[OccurrenceRow]) -> Iterator[str]:
     if not rows:
-        where = f"the last {occurrences.REACH:,} records" if look.cut else "this session"
+        where = f"the last {occurrences.REACH:,} records" if search.cut else "this session"
         yield f"nothing of it in {where}"
     for row in rows[:_SHOWN]:
         yield row.text
@@ -279,14 +279,14 @@ def _topics() -> str:
     return " · ".join(f"help {topic}" for topic in TOPICS if topic not in _LISTS)
 
 
-def _with_manual(said: Article, name: str) -> Article:
+def _with_manual(article: Article, name: str) -> Article:
     """The article, and what the manual has about the same word."""
     if places := manual.find(name):
         more = manual.article(places)
         more.sections[0].heading, more.sections[0].is_apart = more.title, True
-        said.sections += more.sections
-        said.see_also += more.see_also
-    return said
+        article.sections += more.sections
+        article.see_also += more.see_also
+    return article
 
 
 def _all(session: Session) -> Article:

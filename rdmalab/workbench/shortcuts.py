@@ -135,12 +135,12 @@ def _numbered(lines: list[str], number: int) -> list[str]:
 
 def _parts(node: str, chosen: PairOptions) -> list[str]:
     """The verbs for the parts of a queue pair."""
-    told = f" channel={node}.ch0" if chosen.channel else ""
+    text = f" channel={node}.ch0" if chosen.channel else ""
     return [
         *([f"create_comp_channel {node}.ch0"] if chosen.channel else []),
         f"alloc_pd {node}.pd0",
         f"reg_mr {node}.mr0 pd={node}.pd0 length={chosen.length} access={_ACCESS}",
-        f"create_cq {node}.cq0 cqe={chosen.cqe}{told}",
+        f"create_cq {node}.cq0 cqe={chosen.cqe}{text}",
     ]
 
 
@@ -255,16 +255,19 @@ def _flags(bits: int) -> str:
 def _moves(end: End, peer: str, chosen: ConnectOptions) -> list[str]:
     """The modify_qp verbs up to RTS, with the attributes required for this type."""
     qp, qp_type = end
-    said = _said(peer, chosen)
+    needed = _required_attributes(peer, chosen)
     return [
         " ".join(
-            [f"modify_qp {qp} state={to.name}", *_required(MOVES[qp_type, now, to].required, said)]
+            [
+                f"modify_qp {qp} state={to.name}",
+                *_required(MOVES[qp_type, now, to].required, needed),
+            ]
         )
         for now, to in BRING_UP_MOVES
     ]
 
 
-def _said(peer: str, chosen: ConnectOptions) -> dict[str, str]:
+def _required_attributes(peer: str, chosen: ConnectOptions) -> dict[str, str]:
     """The attributes as `modify_qp` arguments, in the usual order."""
     attributes = {
         "pkey_index": "0",
@@ -289,5 +292,5 @@ def _said(peer: str, chosen: ConnectOptions) -> dict[str, str]:
 _SHORT = {"ah_attr": "ah"}  # the whole address of a node
 
 
-def _required(mask: Attr, said: dict[str, str]) -> list[str]:
-    return [said[name] for name in said if ATTRIBUTES[name].mask & mask]
+def _required(mask: Attr, needed: dict[str, str]) -> list[str]:
+    return [needed[name] for name in needed if ATTRIBUTES[name].mask & mask]

@@ -217,8 +217,8 @@ _PLAIN: dict[Noun, tuple[str, str]] = {
 
 def _rows_of(request: Request, noun: Noun) -> list[object]:
     world, names = request.session.world, request.session.names
-    look = query_fields.OBJECTS[noun].look
-    return [look(world, names, thing) for thing in request.things(noun)]
+    row_of = query_fields.OBJECTS[noun].row_of
+    return [row_of(world, names, thing) for thing in request.things(noun)]
 
 
 def _plain(noun: Noun) -> Callable[[Request], View]:

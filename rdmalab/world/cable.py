@@ -39,14 +39,14 @@ class Cable:
         """How long a frame keeps the sending port busy, in ns."""
         return -(len(frame.octets) * -_BYTE_NS // self.rate_bps)
 
-    def carry(self, way: "Transit") -> None:
-        """Apply the faults to a packet; they write their effects into `way`."""
+    def carry(self, transit: "Transit") -> None:
+        """Apply the faults to a packet; they write their effects into `transit`."""
         if not self.up:
-            way.lost = "the link is down"
+            transit.lost = "the link is down"
             return
         # Every fault counts every packet, also those that another fault takes away.
-        for fault in [fault for fault in self.faults if fault.match.hits(way)]:
-            if fault.watches or not way.lost:
-                fault.meets(way)
-        for fault in self.faults if not way.lost else ():
-            fault.passed_through(way)
+        for fault in [fault for fault in self.faults if fault.match.hits(transit)]:
+            if fault.watches or not transit.lost:
+                fault.apply(transit)
+        for fault in self.faults if not transit.lost else ():
+            fault.passed_through(transit)

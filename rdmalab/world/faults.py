@@ -55,9 +55,9 @@ class Match:
     seen: int = 0
     met: int = 0
 
-    def hits(self, way: Transit) -> bool:
+    def hits(self, transit: Transit) -> bool:
         """True if the fault applies to this packet; called once per packet, in order of sending."""
-        if not self._fits(way):
+        if not self._fits(transit):
             return False
         self.seen += 1
         if not self._has_its_turn() or self.met == self.count:
@@ -67,20 +67,22 @@ class Match:
         self.met += 1
         return True
 
-    def _fits(self, way: Transit) -> bool:
-        packet = way.packet
-        if self.source not in ("", way.source) or self.target not in ("", way.target):
+    def _fits(self, transit: Transit) -> bool:
+        packet = transit.packet
+        if self.source not in ("", transit.source) or self.target not in ("", transit.target):
             return False
         if self.opcode and not self._is_called_so(packet):
             return False
         if self.psn is not None and self.psn != packet.psn:
             return False
-        return self._has_size_and_address(way) and (self.qp is None or self._is_of(self.qp, way))
+        return self._has_size_and_address(transit) and (
+            self.qp is None or self._is_of(self.qp, transit)
+        )
 
-    def _has_size_and_address(self, way: Transit) -> bool:
-        if self.longer is not None and len(way.octets) <= self.longer:
+    def _has_size_and_address(self, transit: Transit) -> bool:
+        if self.longer is not None and len(transit.octets) <= self.longer:
             return False
-        packet = way.packet  # a frame of no RDMA has no GIDs
+        packet = transit.packet  # a frame of no RDMA has no GIDs
         if self.dlid is not None:
             return isinstance(packet, Packet) and packet.flow.dst == self.dlid
         if self.gid is None:
@@ -92,9 +94,9 @@ class Match:
         aeth = None if packet.aeth is None else syndrome_of(packet.aeth.syndrome)
         return row is not None and PacketName(row.label, aeth).is_called(self.opcode)
 
-    def _is_of(self, qp: tuple[str, int], way: Transit) -> bool:
+    def _is_of(self, qp: tuple[str, int], transit: Transit) -> bool:
         node, number = qp
-        ends = ((way.source, way.sender), (way.target, way.packet.dest_qp))
+        ends = ((transit.source, transit.sender), (transit.target, transit.packet.dest_qp))
         return any(number == qpn and node in ("", end) for end, qpn in ends)
 
     def _has_its_turn(self) -> bool:
@@ -126,10 +128,10 @@ class Fault(Protocol):
     number: int
     match: Match
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Apply the fault to a matching packet."""
 
-    def passed_through(self, way: Transit) -> None:
+    def passed_through(self, transit: Transit) -> None:
         """A packet, matching or not, has passed all faults."""
 
 
@@ -141,7 +143,7 @@ class _OneByOne:
     number: int
     match: Match
 
-    def passed_through(self, way: Transit) -> None:
+    def passed_through(self, transit: Transit) -> None:
         """Nothing to do."""
 
 
@@ -149,9 +151,9 @@ class _OneByOne:
 class Drop(_OneByOne):
     """The packet never arrives."""
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Lose the packet."""
-        way.lost = f"fault {self.number}: {self}"
+        transit.lost = f"fault {self.number}: {self}"
 
     def __str__(self) -> str:
         return f"drop {self.match}"
@@ -164,11 +166,11 @@ class Corrupt(_OneByOne):
     byte: int
     bit: int = 0
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Flip one bit of the frame."""
-        harmed = bytearray(way.octets)
+        harmed = bytearray(transit.octets)
         harmed[self.byte % len(harmed)] ^= 1 << self.bit
-        way.frame, way.harmed = bytes(harmed), True
+        transit.frame, transit.corrupted = bytes(harmed), True
 
     def __str__(self) -> str:
         return f"corrupt {self.match} byte={self.byte} bit={self.bit}"
@@ -180,9 +182,9 @@ class Duplicate(_OneByOne):
 
     after_ns: int = 0
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Add a copy."""
-        way.behind_ns.append(self.after_ns)
+        transit.copies_after_ns.append(self.after_ns)
 
     def __str__(self) -> str:
         return f"duplicate {self.match} after={spelled(self.after_ns, Unit.NS)}"
@@ -194,9 +196,9 @@ class Delay(_OneByOne):
 
     by_ns: int
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Add the delay."""
-        way.late_ns += self.by_ns
+        transit.late_ns += self.by_ns
 
     def __str__(self) -> str:
         return f"delay {self.match} by={spelled(self.by_ns, Unit.NS)}"
@@ -213,22 +215,29 @@ class Reorder(_OneByOne):
     limit_ns: int = 100_000
     held: list[HeldPacket] = field(default_factory=list)
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Hold the packet."""
-        way.held_ns = max(way.held_ns, self.limit_ns)
-        way.held_by.append(self.number)
+        transit.held_ns = max(transit.held_ns, self.limit_ns)
+        transit.held_by.append(self.number)
 
-    def passed_through(self, way: Transit) -> None:
+    def passed_through(self, transit: Transit) -> None:
         """Count a packet for those held before it; a held packet does not count."""
-        if self.number in way.held_by:
-            held = HeldPacket(way.source, way.target, way.packet, way.sender, way.sent, self.behind)
+        if self.number in transit.held_by:
+            held = HeldPacket(
+                transit.source,
+                transit.target,
+                transit.packet,
+                transit.sender,
+                transit.sent,
+                self.behind,
+            )
             self.held.append(held)
-        if way.held_by:
+        if transit.held_by:
             return
         for held in self.held:
-            if (held.source, held.target) == (way.source, way.target):
+            if (held.source, held.target) == (transit.source, transit.target):
                 held.behind -= 1
-        way.released += [held for held in self.held if not held.behind]
+        transit.released += [held for held in self.held if not held.behind]
         self.held = [held for held in self.held if held.behind]
 
     def __str__(self) -> str:
@@ -246,13 +255,13 @@ class Rate(_OneByOne):
     rate_bps: int
     free_ns: dict[str, int] = field(default_factory=dict)
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Delay the packet until the packets before it have passed."""
-        lane = f"{way.source}->{way.target}"
-        takes_ns = -(len(way.octets) * -_BYTE_NS // self.rate_bps)
-        through_ns = max(way.left_ns + way.late_ns, self.free_ns.get(lane, 0)) + takes_ns
+        lane = f"{transit.source}->{transit.target}"
+        takes_ns = -(len(transit.octets) * -_BYTE_NS // self.rate_bps)
+        through_ns = max(transit.left_ns + transit.late_ns, self.free_ns.get(lane, 0)) + takes_ns
         self.free_ns[lane] = through_ns
-        way.late_ns = max(way.late_ns, through_ns - way.left_ns - way.busy_ns)
+        transit.late_ns = max(transit.late_ns, through_ns - transit.left_ns - transit.busy_ns)
 
     def __str__(self) -> str:
         return f"rate {self.match} rate={spelled(self.rate_bps, Unit.BITS_PER_S)}"
@@ -262,10 +271,10 @@ class Rate(_OneByOne):
 class Mark(_OneByOne):
     """A router near congestion sets the congestion mark in the IP header."""
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Set the mark."""
-        if (frame := marked(way.octets)) != way.octets:
-            way.frame, way.marked = frame, True
+        if (frame := marked(transit.octets)) != transit.octets:
+            transit.frame, transit.marked = frame, True
 
     def __str__(self) -> str:
         return f"mark {self.match}"
@@ -295,13 +304,13 @@ class TimedFault:
     at_ns: int | None = None
     due: bool = False
 
-    def meets(self, way: Transit) -> None:
+    def apply(self, transit: Transit) -> None:
         """Schedule the fault."""
         if not self.due:
             self.due = True
-            way.accidents.append(self.number)
+            transit.accidents.append(self.number)
 
-    def passed_through(self, way: Transit) -> None:
+    def passed_through(self, transit: Transit) -> None:
         """Nothing to do."""
 
     def __str__(self) -> str:

@@ -95,40 +95,42 @@ class Network:
             self._convey(Transit(node, target, frame, qpn, self.trace.at_ns, busy_ns, sent))
         return busy_ns
 
-    def _convey(self, way: Transit) -> None:
+    def _convey(self, transit: Transit) -> None:
         """Through the faults, and what is left of it to the other end."""
-        self.cable.carry(way)
-        self._tell(way)
-        for accident in self.cable.faults if way.accidents else ():
-            if accident.number in way.accidents and isinstance(accident, TimedFault):
-                self._plan(accident, way.left_ns)
-        if way.lost:
+        self.cable.carry(transit)
+        self._tell(transit)
+        for accident in self.cable.faults if transit.accidents else ():
+            if accident.number in transit.accidents and isinstance(accident, TimedFault):
+                self._plan(accident, transit.left_ns)
+        if transit.lost:
             return
-        arrival = way.packet if not way.frame else _as_read(way)
-        at_ns = way.left_ns + way.busy_ns + self.cable.latency_ns + way.late_ns
-        self.agenda.file(at_ns + way.held_ns, _ARRIVAL, way.target, arrival, way.sent)
-        for behind_ns in way.behind_ns:  # a copy of what is held is not held
-            self._log(Kind.PACKET_COPIED, way, behind_ns)
-            self.agenda.file(at_ns + behind_ns, _ARRIVAL, way.target, arrival, self.trace.latest)
-        for held in way.released:
+        arrival = transit.packet if not transit.frame else _as_read(transit)
+        at_ns = transit.left_ns + transit.busy_ns + self.cable.latency_ns + transit.late_ns
+        self.agenda.file(at_ns + transit.held_ns, _ARRIVAL, transit.target, arrival, transit.sent)
+        for behind_ns in transit.copies_after_ns:  # a copy of what is held is not held
+            self._log(Kind.PACKET_COPIED, transit, behind_ns)
+            self.agenda.file(
+                at_ns + behind_ns, _ARRIVAL, transit.target, arrival, self.trace.latest
+            )
+        for held in transit.released:
             self._release(held, at_ns)
 
-    def _tell(self, way: Transit) -> None:
+    def _tell(self, transit: Transit) -> None:
         """Record what the faults did to a packet."""
-        if way.lost:
-            self._log(Kind.PACKET_LOST, way, way.lost)
+        if transit.lost:
+            self._log(Kind.PACKET_LOST, transit, transit.lost)
             return
-        if way.harmed:
-            self._log(Kind.PACKET_HARMED, way, way.frame)
-        if way.marked:
-            self._log(Kind.PACKET_MARKED, way, way.frame)
-        if way.late_ns:
-            self._log(Kind.PACKET_DELAYED, way, way.late_ns)
-        if way.held_ns:
-            self._log(Kind.PACKET_HELD, way, way.held_ns)
+        if transit.corrupted:
+            self._log(Kind.PACKET_HARMED, transit, transit.frame)
+        if transit.marked:
+            self._log(Kind.PACKET_MARKED, transit, transit.frame)
+        if transit.late_ns:
+            self._log(Kind.PACKET_DELAYED, transit, transit.late_ns)
+        if transit.held_ns:
+            self._log(Kind.PACKET_HELD, transit, transit.held_ns)
 
-    def _log(self, kind: Kind, way: Transit, b: object) -> None:
-        self.trace.record(kind, way.source, way.sender, way.packet, b)
+    def _log(self, kind: Kind, transit: Transit, b: object) -> None:
+        self.trace.record(kind, transit.source, transit.sender, transit.packet, b)
 
     def _release(self, held: HeldPacket, at_ns: int) -> None:
         """Enough packets have passed a held packet: it arrives after the last of them."""
@@ -244,10 +246,10 @@ def _injected(hca: Hca, packet: Packet | Frame, octets: bytes, trouble: str) -> 
     return Frame(octets) if whole else (packet, "malformed: too-short")
 
 
-def _as_read(way: Transit) -> Arrival:
+def _as_read(transit: Transit) -> Arrival:
     """Bytes that a fault has touched, as the other end reads them."""
-    if isinstance(way.packet, Frame):
-        whole = len(way.frame) >= Ethernet.LENGTH
-        return Frame(way.frame) if whole else (way.packet, "malformed: too-short")
-    read = way.read()
-    return read if isinstance(read, Packet) else (way.packet, f"malformed: {read}")
+    if isinstance(transit.packet, Frame):
+        whole = len(transit.frame) >= Ethernet.LENGTH
+        return Frame(transit.frame) if whole else (transit.packet, "malformed: too-short")
+    read = transit.read()
+    return read if isinstance(read, Packet) else (transit.packet, f"malformed: {read}")

@@ -189,8 +189,8 @@ def _try(world: Host, program: Program, line: Line) -> None:
     carried = _carry_out(world, line)
     answer = carried.refusal.errno if carried.refusal else 0
     if line.amount and answer != line.amount:
-        said = _answer(carried.refusal) if carried.refusal else "it succeeded"
-        _fail(world, program, f"{errno_name(line.amount)} was expected; {said}")
+        text = _answer(carried.refusal) if carried.refusal else "it succeeded"
+        _fail(world, program, f"{errno_name(line.amount)} was expected; {text}")
     else:
         _go_on(world, program)
 

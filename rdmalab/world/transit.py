@@ -41,7 +41,7 @@ class Transit:
     lost: why it never arrives. frame: its bytes once a fault has touched them; harmed, marked: how.
     late_ns: how much later than else it arrives; held_ns: how much more, unless it is released;
     held_by: numbers of the faults that hold it.
-    behind_ns: how long after it each of its copies arrives. released: packets that were held
+    copies_after_ns: how long after it each of its copies arrives. released: packets that were held
     until this one had passed them. accidents: numbers of those that it sets off.
     """
 
@@ -54,12 +54,12 @@ class Transit:
     sent: int = -1
     lost: str = ""
     frame: bytes = b""
-    harmed: bool = False
+    corrupted: bool = False
     marked: bool = False
     late_ns: int = 0
     held_ns: int = 0
     held_by: list[int] = field(default_factory=list)
-    behind_ns: list[int] = field(default_factory=list)
+    copies_after_ns: list[int] = field(default_factory=list)
     released: list[HeldPacket] = field(default_factory=list)
     accidents: list[int] = field(default_factory=list)
 

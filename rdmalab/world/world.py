@@ -32,14 +32,16 @@ class World:
     seed: random seed.
     """
 
-    __slots__ = ("agenda", "network", "nodes", "programs", "seed", "struck", "trace")
+    __slots__ = ("agenda", "destroyed_by_fault", "network", "nodes", "programs", "seed", "trace")
 
     def __init__(
         self, nodes: dict[str, Profile] | None = None, trace: Trace | None = None, seed: int = 0
     ) -> None:
         self.trace = trace or Trace()
         self.seed = seed
-        self.struck: list[Thing] = []  # destroyed by accidents, their names not yet retired
+        self.destroyed_by_fault: list[
+            Thing
+        ] = []  # destroyed by accidents, their names not yet retired
         self.agenda = EventQueue(self.trace)
         self.programs = Programs()
         self.nodes: dict[str, Hca] = {}
@@ -200,4 +202,4 @@ class World:
         before = accident.victim.number in hca.tables[noun].items
         trigger(hca, accident)
         if before and accident.victim.number not in hca.tables[noun].items:
-            self.struck.append(accident.victim)
+            self.destroyed_by_fault.append(accident.victim)

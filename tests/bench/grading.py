@@ -5,7 +5,7 @@ import sys
 import time
 
 from rdmalab.classroom.answers import right_answers
-from rdmalab.classroom.grading import Item, grade_of, grades
+from rdmalab.classroom.grading import Item, grade_submission, grades
 from rdmalab.classroom.lab_file import loads
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
@@ -53,7 +53,7 @@ def information(count: int = COUNT) -> dict[str, object]:
     warm = []
     for item in items[: WARM + 1]:
         start = time.perf_counter()
-        assert grade_of(item).passed
+        assert grade_submission(item).passed
         warm.append(time.perf_counter() - start)
     one = statistics.median(warm[1:])  # the first has to load the modules
     start = time.perf_counter()

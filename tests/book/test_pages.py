@@ -24,11 +24,11 @@ def plain(text: str) -> str:
 
 def test_a_lesson_shows_lines_packets_and_what_is_true(made: Made) -> None:
     text = made.text(RNR)
-    said = plain(text)
-    assert "✓met:  A.cq0.next.status == IBV_WC_RNR_RETRY_EXC_ERR" in said
-    assert "RNR_NAK psn=0 timer=12" in said
-    assert "✓ returns EINVAL: RTS → INIT is not a legal transition" in said
-    assert "Play itload err/rnr-retry-exceeded" in said
+    answer = plain(text)
+    assert "✓met:  A.cq0.next.status == IBV_WC_RNR_RETRY_EXC_ERR" in answer
+    assert "RNR_NAK psn=0 timer=12" in answer
+    assert "✓ returns EINVAL: RTS → INIT is not a legal transition" in answer
+    assert "Play itload err/rnr-retry-exceeded" in answer
     assert text.count("<svg") == text.count("The drawing as text") == 2
     assert 'href="../../statements.html#S116"' in text
     assert 'href="../../guide/commands.html#verb-post_send"' in text

@@ -17,7 +17,7 @@ import yaml
 
 from rdmalab.classroom import submission
 from rdmalab.classroom.answers import verdict
-from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.judging import Work
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_session import LabSession
@@ -79,7 +79,7 @@ class Cheat:
     def graded(self, work: Submission, owner: str = STUDENTS[0]) -> float:
         """The share that the grader gives to a submission."""
         text = submission.written(work)
-        grade = grade_of(Item(self.text, self.name, text, "w.yaml", given(owner)))
+        grade = grade_submission(Item(self.text, self.name, text, "w.yaml", given(owner)))
         return grade.score / self.lab.document.points
 
     def work(self, lines: Sequence[str], **more: object) -> Submission:
@@ -223,7 +223,7 @@ def _claims(cheat: Cheat) -> float:
     """Keys with results in the file."""
     text = submission.written(cheat.work([]))
     text += "score: 99\nverdict: graded\nresults: [{passed: true}]\nof: 1\nparams: {size: 1}\n"
-    grade = grade_of(Item(cheat.text, cheat.name, text, "w.yaml", given(STUDENTS[0])))
+    grade = grade_submission(Item(cheat.text, cheat.name, text, "w.yaml", given(STUDENTS[0])))
     return grade.score / cheat.lab.document.points
 
 

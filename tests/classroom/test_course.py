@@ -41,9 +41,9 @@ def test_one_gradebook_over_all_labs(
     course: CourseFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["course", "grade"]) == Exit.FAILED  # a work names another student
-    said = capsys.readouterr()
-    assert "foreign: " in said.err
-    assert "2 answers to be marked; write their points" in said.err
+    answer = capsys.readouterr()
+    assert "foreign: " in answer.err
+    assert "2 answers to be marked; write their points" in answer.err
     found = rows(course.folder)
     assert (found[S1]["one (5)"], found[S1]["two (7)"]) == ("5", "5")
     assert (found[S2]["one (5)"], found[S2]["two (7)"]) == ("0", "4")  # 5 less 2 x 10 %
@@ -115,8 +115,8 @@ def test_a_damaged_work_names_its_file_once(
 ) -> None:
     path = course.put("one", S4, "rdmalab: 1\nkind: submission\nlines: [\x00\n")
     main(["course", "grade"])
-    (told,) = [row for row in capsys.readouterr().err.splitlines() if "unreadable: " in row]
-    assert told.count(path.name) == 1, told
+    (answer,) = [row for row in capsys.readouterr().err.splitlines() if "unreadable: " in row]
+    assert answer.count(path.name) == 1, answer
 
 
 def test_points_do_not_count_for_another_answer(course: CourseFolder) -> None:
@@ -139,7 +139,7 @@ def test_mark_adds_a_row(course: CourseFolder, capsys: pytest.CaptureFixture[str
     assert main(["course", "report"]) == Exit.WELL
     assert rows(course.folder)[S1]["total %"] == "100"
     capsys.readouterr()
-    for wrong, said in (
+    for wrong, answer in (
         (["s0x", "two", "--points", "2"], 'no student "s0x": legal here: s001'),
         ([S1, "tow", "--points", "2"], 'no lab "tow": did you mean two?'),
         ([S1, "two", "esay", "--points", "2"], 'no task "esay" in two: did you mean essay?'),
@@ -149,7 +149,7 @@ def test_mark_adds_a_row(course: CourseFolder, capsys: pytest.CaptureFixture[str
         ([S1, "two"], "give --points or --remark"),
     ):
         assert main(["course", "mark", *wrong]) == Exit.USAGE
-        assert said in " ".join(capsys.readouterr().err.split())
+        assert answer in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_status_of_each_lab(course: CourseFolder, capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,11 +104,11 @@ def test_a_course_of_three_labs(tmp_path: Path) -> None:
     kept = killed(tmp_path, works // 5)
     assert works // 5 <= kept < works
     assert not (tmp_path / "marks/gradebook.csv").exists()
-    said = graded(tmp_path)
+    answer = graded(tmp_path)
     assert found(made) == scores
     assert len(keys(made)) == len(set(keys(made))) == works
     waiting = [each for each, of in scores.items() if of["third"] in ("4", "5")]
-    assert f"{len(waiting)} answers to be marked" in said
+    assert f"{len(waiting)} answers to be marked" in answer
 
     rows = (tmp_path / "remarks.csv").read_text().splitlines()
     assert len(rows) == 1 + len(waiting)

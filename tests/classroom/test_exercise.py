@@ -96,7 +96,7 @@ def test_a_pyverbs_program_solves_a_lab(
 
 
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "expected"),
     [
         ("lines: 20", ""),  # one program is no line for each of its calls
         ("events: 300", "stopped at the limit of this lab: 300 events after the setup"),
@@ -105,7 +105,7 @@ def test_a_pyverbs_program_solves_a_lab(
 )
 def test_a_program_ends_at_the_limits_and_keeps_what_it_has_reached(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-    limits: str, told: str,
+    limits: str, expected: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(sys, "argv", [""])
     text = (FOLDER / "own-program.lab.yaml").read_text()
@@ -115,14 +115,14 @@ def test_a_program_ends_at_the_limits_and_keeps_what_it_has_reached(
     work = str(tmp_path / "work.yaml")
     solve = ["python", "--lab", str(lab), "--student", "s1", "--submit", work]
     code = main([*solve, program(tmp_path, 100)])
-    said = capfd.readouterr().err
-    assert told in said
-    assert code == (1 if told else 0)
-    assert "+ pair" in said
+    answer = capfd.readouterr().err
+    assert expected in answer
+    assert code == (1 if expected else 0)
+    assert "+ pair" in answer
     assert main(["grade", str(lab), work, "--student", "s1"]) == 0
     graded = capfd.readouterr().out
     assert "cut" not in graded
-    assert len(submission.loads(Path(work).read_text(), work).lines) <= 20 + 280 * bool(told)
+    assert len(submission.loads(Path(work).read_text(), work).lines) <= 20 + 280 * bool(expected)
 
 
 @pytest.mark.parametrize(

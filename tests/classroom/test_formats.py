@@ -143,14 +143,14 @@ def test_a_log_that_is_edited_or_missing_stands_in_every_output() -> None:
 
     for state in ("edited", "missing"):
         grade = with_log(state)
-        said = f"the log of the work is {state}"
+        text = f"the log of the work is {state}"
         rows = list(csv.reader(StringIO(formats.as_csv([grade]))))
         assert dict(zip(*rows, strict=True))["log"] == state
         moodle = list(csv.reader(StringIO(formats.as_moodle([grade]))))
         assert (moodle[0][3], moodle[1][3]) == ("Log", state)
-        assert f"{said}." in moodle[1][2]
-        assert said in formats.report(grade)
-        assert said in json.loads(formats.as_gradescope(grade))["output"]
+        assert f"{text}." in moodle[1][2]
+        assert text in formats.report(grade)
+        assert text in json.loads(formats.as_gradescope(grade))["output"]
         assert f'<property name="log" value="{state}" />' in formats.as_junit([grade])
         assert note(grade) == f"log {state}"
         assert grade.model_dump()["record"]["state"] == state

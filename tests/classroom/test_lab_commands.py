@@ -51,10 +51,10 @@ def test_a_lab_from_its_beginning_to_a_table(
     (works / "2.txt").write_text("nothing of that kind")
     words = ["grade", "mine.lab.yaml", "works", "--roster", "class.csv", "--out", "marks"]
     assert main([*words, "--alike", "0.5"]) == Exit.FAILED  # 2.txt is unreadable
-    said = capsys.readouterr()
-    assert "mine  s1  5 of 5" in said.out
-    assert "unreadable" in said.out
-    assert "nothing handed in: s2" in said.err
+    answer = capsys.readouterr()
+    assert "mine  s1  5 of 5" in answer.out
+    assert "unreadable" in answer.out
+    assert "nothing handed in: s2" in answer.err
     assert (tmp_path / "marks/grades.csv").read_text().count("\n") == 3
     assert (tmp_path / "marks/reports/s1.txt").exists()
     (works / "2.txt").unlink()
@@ -108,13 +108,13 @@ def test_whose_log_is_edited_or_missing_is_told(
 ) -> None:
     text = handed_in("s9", "run 1us")
     Path("w.yaml").write_text(text)
-    for log, said in ((text, ""), (text.split("log:")[0], "log missing: s9\n"),
+    for log, answer in ((text, ""), (text.split("log:")[0], "log missing: s9\n"),
                       (text.replace("s line 1 ", "s line 2 "), "log edited: s9\n")):  # fmt: skip
         Path("w.yaml").write_text(log)
         assert main(["grade", str(lab), "w.yaml", "--student", "s9", "--jobs", "1"]) == Exit.WELL
-        told = capsys.readouterr().err
-        assert said in told
-        assert ("log " in told) is bool(said)
+        words = capsys.readouterr().err
+        assert answer in words
+        assert ("log " in words) is bool(answer)
 
 
 def test_the_file_for_students_says_what_it_cannot_judge(
@@ -125,9 +125,9 @@ def test_the_file_for_students_says_what_it_cannot_judge(
     words = ["w.yaml", "--student", "s9", "--jobs", "1"]
     place = "the instructor's labs are in instructor/labs of the repository"
     capsys.readouterr()
-    for file, told in (("handout.lab.yaml", True), (str(lab), False)):
+    for file, answer in (("handout.lab.yaml", True), (str(lab), False)):
         assert main(["grade", file, *words]) == Exit.WELL
-        assert (place in capsys.readouterr().err) is told
+        assert (place in capsys.readouterr().err) is answer
     assert main(["lab", "check", "handout.lab.yaml"]) == Exit.NOTHING
     assert main(["lab", "notes", "handout.lab.yaml"]) == Exit.NOTHING
     assert capsys.readouterr().err.count(place) == 2
@@ -148,12 +148,12 @@ def test_check_takes_a_folder_and_says_what_ways_without_work_get(
     Path("labs/deep").mkdir(parents=True)
     lab.rename("labs/deep/x.lab.yaml")
     assert main(["lab", "check", "labs", "--students", "2"]) == Exit.WELL
-    said = capsys.readouterr()
-    assert "labs/deep/x.lab.yaml: a copy of another student's work gets " in said.out
+    answer = capsys.readouterr()
+    assert "labs/deep/x.lab.yaml: a copy of another student's work gets " in answer.out
     for way in ("apply alone gets 0%", "memory writes alone gets 0%", "an honest guess gets 10%",
                 "every choice tried until it is right gets 20%"):  # fmt: skip
-        assert way in said.out
-    assert "14 grades, 0 not as declared" in said.err
+        assert way in answer.out
+    assert "14 grades, 0 not as declared" in answer.err
     for bar, code in ((19, Exit.FAILED), (20, Exit.WELL)):
         Path("y.lab.yaml").write_text(TEMPLATE.replace("tasks:", f"bars: {{tried: {bar}}}\ntasks:"))
         assert main(["lab", "check", "y.lab.yaml", "--students", "1"]) == code
@@ -168,9 +168,9 @@ def test_a_name_of_vary_that_nothing_uses_is_an_error_with_its_place(
     vary = "    vary: {nonsense: [1, 2]}\n    needs: [deliver]\n"
     lab.write_text(TEMPLATE.replace("    needs: [deliver]\n", vary))
     assert main(["lab", "check", str(lab), "--students", "1"]) == Exit.FAILED
-    said = capsys.readouterr().out
-    assert "x.lab.yaml:42:22: nothing names %{nonsense}" in said
-    assert "write %{nonsense} in setup, programs or link" in said
+    answer = capsys.readouterr().out
+    assert "x.lab.yaml:42:22: nothing names %{nonsense}" in answer
+    assert "write %{nonsense} in setup, programs or link" in answer
 
 
 def test_a_lab_is_tried_in_the_app(
@@ -223,9 +223,9 @@ def test_sheet_student_and_grader_agree_about_the_salt(
     assert main(["grade", str(lab), work, "--require", "5"]) == Exit.WELL
     capsys.readouterr()
     assert main(["grade", str(lab), work, "--salt", "2027"]) == Exit.FAILED
-    said = capsys.readouterr()
+    answer = capsys.readouterr()
     assert "unreadable: its parameters were drawn with the salt 2026, those of the lab with the " \
-        "salt 2027: --salt 2026" in said.out  # fmt: skip
+        "salt 2027: --salt 2026" in answer.out  # fmt: skip
 
 
 def test_a_download_of_a_course(
@@ -251,16 +251,16 @@ def test_a_download_of_a_course(
     )
     words = ["grade", str(lab), "works", "--roster", "class.csv", "--out", "m", "--format", "csv"]
     assert main(words) == Exit.FAILED
-    said = capsys.readouterr()
-    rows = list(csv.DictReader(StringIO(said.out)))
+    answer = capsys.readouterr()
+    rows = list(csv.DictReader(StringIO(answer.out)))
     assert [(r["student"], r["score"], r["verdict"]) for r in rows] == [
         ("s1", "5", "graded"), ("s2", "5", "graded"), ("s3", "0", "foreign"),
         ("s4", "5", "graded"), ("", "0", "foreign"),
     ]  # fmt: skip
     assert "the work names s1, and was handed in by s3" in rows[2]["reason"]
-    assert "not read: works/Eve Coe_15_assignsubmission_file_/answer.pdf: a PDF" in said.err
-    assert "s4: not counted: works/Dee Moe_14_assignsubmission_onlinetext_" in said.err
-    assert "nothing handed in: s5" in said.err
+    assert "not read: works/Eve Coe_15_assignsubmission_file_/answer.pdf: a PDF" in answer.err
+    assert "s4: not counted: works/Dee Moe_14_assignsubmission_onlinetext_" in answer.err
+    assert "nothing handed in: s5" in answer.err
     names = {file.name for file in (tmp_path / "m/reports").iterdir()}
     assert names == {"s1.txt", "s2.txt", "s3.txt", "s4.txt", "Kim-Zoe.txt"}
     assert "foreign: the work names s1" in (tmp_path / "m/reports/s3.txt").read_text()
@@ -279,9 +279,9 @@ def test_late_and_double_works(
              "2026-11-09T12:00+00:00", "--penalty", "20"]  # fmt: skip
     for keep, score, late in (("newest", "0.4", "2 d 12 h"), ("best", "4", "12 h")):
         assert main([*words, "--keep", keep]) == Exit.WELL
-        said = capsys.readouterr()
-        (row,) = csv.DictReader(StringIO(said.out))
+        answer = capsys.readouterr()
+        (row,) = csv.DictReader(StringIO(answer.out))
         assert (row["score"], row["late"]) == (score, late)
-        assert "late: s1" in said.err
+        assert "late: s1" in answer.err
     assert main([*words[:-4], "--due", "soon"]) == Exit.USAGE
     assert 'write 2026-11-30 or "2026-11-30 18:00"' in capsys.readouterr().err

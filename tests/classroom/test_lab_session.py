@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.classroom import submission
-from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.lab_session import LabSession, WrongTask
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import published
@@ -49,7 +49,9 @@ def marked(lab: LabSession, change: str = "") -> tuple[float, str]:
         work = work.model_copy(update={"log": []})
     elif change == "edited":
         work = work.model_copy(update={"log": [e for e in work.log if "answer c 1" not in e]})
-    grade = grade_of(Item(text_of(CHOICE), "x", submission.written(work), "w.yaml", given("s1")))
+    grade = grade_submission(
+        Item(text_of(CHOICE), "x", submission.written(work), "w.yaml", given("s1"))
+    )
     return grade.score, "".join(grade.results[0].wrong)
 
 

@@ -116,9 +116,9 @@ def test_what_the_grader_alone_judges_is_noted_and_blocks_nothing() -> None:
     tasks = ASKED + "  - {id: z, points: 1, needs: [c, g], goal: [A.qp0.state == RTS]}\n"
     handout = published(loaded(text_of(tasks, PARAMS)))
     grade = judged(handout, Work([], {"c": "1", "n": "7", "g": "3"}), public=True)
-    said = [(each.passed, each.reason) for each in grade.results]
-    assert said[:2] == [(None, NOTED)] * 2
-    assert said[2:] == [(False, ""), (None, NOTED), (True, "")]
+    lines = [(each.passed, each.reason) for each in grade.results]
+    assert lines[:2] == [(None, NOTED)] * 2
+    assert lines[2:] == [(False, ""), (None, NOTED), (True, "")]
     whole = judged(text_of(tasks, PARAMS), Work([], {"g": "3"}), public=True)
     assert whole.results[3].reason == NOTED
 
@@ -187,5 +187,5 @@ def test_a_work_drawn_with_another_salt_is_one_clear_error(
     drawn: str, graded: str, wrong: str
 ) -> None:
     handout = published(salted(TEMPLATE, drawn))
-    said = other_lab(salted(TEMPLATE, graded), work_on(handout))
-    assert said == (f"its parameters were drawn {wrong}" if wrong else "")
+    answer = other_lab(salted(TEMPLATE, graded), work_on(handout))
+    assert answer == (f"its parameters were drawn {wrong}" if wrong else "")

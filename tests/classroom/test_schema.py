@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
-from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.owner import given
 from rdmalab.cli import main
 from rdmalab.cli.schemas import schema_of
@@ -48,7 +48,7 @@ def test_a_submission_and_a_grade_are_valid() -> None:
     assert valid(yaml.safe_load(text), "submission")
     assert not valid({"rdmalab": 1, "kind": "submission"}, "submission")
     for work in (right("s1"), text, "nothing"):
-        grade = grade_of(Item(TEMPLATE, "x", work, "w", given("s1")))
+        grade = grade_submission(Item(TEMPLATE, "x", work, "w", given("s1")))
         assert valid(json.loads(grade.model_dump_json()), "grade")
 
 

@@ -9,7 +9,7 @@ from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
 from rdmalab.cli import Exit, main
 from rdmalab.scenario.source import FileError
 from tests.classroom.labs import loaded
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 SESSIONS = {
     "a message": """
@@ -118,13 +118,13 @@ def test_a_line_that_is_not_understood_has_its_place() -> None:
 
 def test_save_writes_a_lab_at_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    talk = Talk(*text_of("a message").splitlines())
+    prompt = Prompt(*text_of("a message").splitlines())
     assert "mine.lab.yaml: edit it, then: rdmalab lab check" in " ".join(
-        talk.ask("save mine.lab.yaml")
+        prompt.ask("save mine.lab.yaml")
     )
     assert main(["lab", "check", "mine.lab.yaml", "--students", "1"]) == Exit.WELL
-    assert "edit it" in " ".join(talk.ask("save mine.lab.yaml"))  # a lab may be replaced
+    assert "edit it" in " ".join(prompt.ask("save mine.lab.yaml"))  # a lab may be replaced
     Path("notes.lab.yaml").write_text("mine\n")
-    assert "exists and is no lab" in " ".join(talk.ask("save notes.lab.yaml"))
-    empty = Talk("use rc_pair")
+    assert "exists and is no lab" in " ".join(prompt.ask("save notes.lab.yaml"))
+    empty = Prompt("use rc_pair")
     assert "no request was posted" in " ".join(empty.ask("save other.lab.yaml"))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rdmalab.classroom import submission
-from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.public import digest
 from rdmalab.classroom.solution_model import Submission
@@ -23,7 +23,7 @@ TEXT = submission.written(WORK)
 
 
 def graded(text: str) -> tuple[str, float]:
-    found = grade_of(Item(TEMPLATE, "x.lab.yaml", text, "w.yaml", given("s1")))
+    found = grade_submission(Item(TEMPLATE, "x.lab.yaml", text, "w.yaml", given("s1")))
     return found.verdict, found.score
 
 

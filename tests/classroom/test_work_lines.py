@@ -6,21 +6,21 @@ from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.playing import play
 from rdmalab.vocabulary import VOCABULARY
 from tests.classroom.labs import RECV, SEND, loaded, text_of
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 TASKS = "  - {id: a, points: 1, goal: [B.cq0.total(status=SUCCESS) == 1]}\n"
 LIMITS = "rules: {limits: {lines: 5, events: 300, time: 1ms}}\n"
 FEW_EVENTS = "rules: {limits: {events: 300}}\n"
 
 
-def opened(*lines: str, more: str = "") -> tuple[Talk, LabSession]:
+def opened(*lines: str, more: str = "") -> tuple[Prompt, LabSession]:
     """A lab with a connected pair, after these lines."""
-    talk = Talk(width=200)
+    prompt = Prompt(width=200)
     lab = LabSession(text_of(TASKS, more), "x", VOCABULARY, "s1")
-    talk.conversation.start_over(lab.session)
-    talk.conversation.exercise = lab
-    talk.ask(*lines)
-    return talk, lab
+    prompt.conversation.start_over(lab.session)
+    prompt.conversation.exercise = lab
+    prompt.ask(*lines)
+    return prompt, lab
 
 
 @pytest.mark.parametrize(
@@ -62,37 +62,39 @@ def test_every_line_stays_for_another_day() -> None:
 
 def test_a_run_ends_at_the_limit_of_the_lab_and_says_so_at_once() -> None:
     """What was undone then costs nothing: the way back is told, and taken."""
-    talk, lab = opened("checkpoint ready", SEND, more=FEW_EVENTS)
-    said = " ".join(talk.ask("run"))
-    assert "stopped at the limit of this lab: 300 events after the setup" in said
+    prompt, lab = opened("checkpoint ready", SEND, more=FEW_EVENTS)
+    text = " ".join(prompt.ask("run"))
+    assert "stopped at the limit of this lab: 300 events after the setup" in text
     assert lab.session.world.event == lab.played.start.event + 300
-    refused = " ".join(talk.ask(RECV))
+    refused = " ".join(prompt.ask(RECV))
     assert "this lab allows 300 events, and all are used; back and goto undo lines" in refused
-    talk.ask("goto @ready", RECV, SEND, "run 100us")
+    prompt.ask("goto @ready", RECV, SEND, "run 100us")
     assert lab.lines == ["checkpoint ready", RECV, SEND, "run 100us"]
     assert [each.passed for each in lab.grade().results] == [True]
 
 
 def test_a_run_ends_at_the_time_of_the_lab() -> None:
-    talk, lab = opened(RECV, more=LIMITS)
-    assert "stopped at the limit of this lab: 1 ms of virtual time" in " ".join(talk.ask("run 2s"))
+    prompt, lab = opened(RECV, more=LIMITS)
+    assert "stopped at the limit of this lab: 1 ms of virtual time" in " ".join(
+        prompt.ask("run 2s")
+    )
     assert lab.lines == [RECV, "run 1ms"]
-    assert "this lab allows 1 ms of virtual time" in " ".join(talk.ask("step"))
+    assert "this lab allows 1 ms of virtual time" in " ".join(prompt.ask("step"))
     assert lab.grade().verdict == "graded"
 
 
 def test_more_lines_than_the_lab_allows_are_refused_until_some_are_undone() -> None:
-    talk, lab = opened(*[RECV] * 5, *["show A.qp0"] * 3, more=LIMITS)
-    assert "this lab allows 5 lines, and all are used" in " ".join(talk.ask(SEND))
-    talk.ask("back 2", SEND, *["step"] * 30)
+    prompt, lab = opened(*[RECV] * 5, *["show A.qp0"] * 3, more=LIMITS)
+    assert "this lab allows 5 lines, and all are used" in " ".join(prompt.ask(SEND))
+    prompt.ask("back 2", SEND, *["step"] * 30)
     assert lab.lines == [*[RECV] * 3, SEND, f"step {30}"]
     assert lab.grade().verdict == "graded"
 
 
 def test_a_short_name_is_handed_in_as_the_object_that_it_named() -> None:
-    talk, lab = opened()
+    prompt, lab = opened()
     lab.session.default_node = "A"  # as the prompt of the app has it
-    talk.ask("post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "post_send qp0 opcode=SEND sg=mr0[0:8]")
+    prompt.ask("post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "post_send qp0 opcode=SEND sg=mr0[0:8]")
     assert lab.lines[1] == "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"
     played = play(loaded(text_of(TASKS)), lab.lines)
     assert played.fouls == []
@@ -100,6 +102,6 @@ def test_a_short_name_is_handed_in_as_the_object_that_it_named() -> None:
 
 
 def test_the_line_that_ends_the_last_task_says_how_to_hand_in() -> None:
-    talk, _ = opened(RECV, SEND)
-    assert "All tasks are done: submit hands in the work." in talk.ask("run")
-    assert "submit" not in "\n".join(talk.ask("run 1us"))
+    prompt, _ = opened(RECV, SEND)
+    assert "All tasks are done: submit hands in the work." in prompt.ask("run")
+    assert "submit" not in "\n".join(prompt.ask("run 1us"))

@@ -29,12 +29,12 @@ def test_each_profile_is_compared_with_the_first(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["compare", file]) == 1
-    said = capsys.readouterr().out
-    assert "strict and rxe: event 18, step 3: step 20\n" in said
-    assert "  cause: timer_tick_ns  strict: 0  rxe: 4000000\n" in said
-    assert "(read by hca." in said
-    assert "strict and mlx5: no difference\n" in said
-    assert said.endswith("next difference: add --ignore timer_tick_ns\n")
+    answer = capsys.readouterr().out
+    assert "strict and rxe: event 18, step 3: step 20\n" in answer
+    assert "  cause: timer_tick_ns  strict: 0  rxe: 4000000\n" in answer
+    assert "(read by hca." in answer
+    assert "strict and mlx5: no difference\n" in answer
+    assert answer.endswith("next difference: add --ignore timer_tick_ns\n")
 
 
 def test_no_difference_is_exit_code_0(file: str) -> None:
@@ -51,7 +51,7 @@ def test_the_document(file: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "text"),
     [
         (["--profile", "rxe"], "name two or more"),
         (["--profile", "rxe,mlx6"], '"mlx6" is no profile: strict, rxe, mlx5'),
@@ -61,10 +61,10 @@ def test_the_document(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_bad_usage(
-    file: str, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    file: str, options: list[str], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["compare", file, *options]) == 2
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,17 +23,17 @@ def listed(capsys: pytest.CaptureFixture[str], *options: str) -> str:
 
 
 def test_all_paths_are_listed_and_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    said = listed(capsys)
-    assert "\nbasics: " in said
-    assert "labs/sq-full" in said
-    assert "why/flag-already-set" not in said
-    assert said.splitlines()[-1].startswith("on no path: ")
+    answer = listed(capsys)
+    assert "\nbasics: " in answer
+    assert "labs/sq-full" in answer
+    assert "why/flag-already-set" not in answer
+    assert answer.splitlines()[-1].startswith("on no path: ")
 
 
 def test_options_choose(capsys: pytest.CaptureFixture[str]) -> None:
-    said = listed(capsys, "--path", "labs", "--level", "3")
-    assert "labs/arm-poll" in said
-    assert "labs/by-hand" not in said
+    answer = listed(capsys, "--path", "labs", "--level", "3")
+    assert "labs/arm-poll" in answer
+    assert "labs/by-hand" not in answer
     assert "why/flag-already-set" in listed(capsys, "--path", "why")
     assert "uc/lost-packet" in listed(capsys, "--tag", "uc")
     assert "err/rnr-retry-exceeded" in listed(capsys, "rnr")
@@ -44,7 +44,7 @@ def test_options_choose(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "text"),
     [
         (["--path", "bassics"], 'no lesson has "bassics" (did you mean basics?)'),
         (["frobnicate"], 'no lesson has "frobnicate"'),
@@ -54,10 +54,10 @@ def test_options_choose(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_what_is_not_there(
-    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    options: list[str], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["lessons", *options]) == 2
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_nothing_that_fits_is_an_exit_code() -> None:
@@ -83,6 +83,6 @@ def test_files_are_listed_with_their_place_on_a_path(
 ) -> None:
     own = state / "own.rdmalab.yaml"
     own.write_text("rdmalab: 1\ntitle: Mine\nsteps:\n  - do: show\n")
-    said = listed(capsys, "rc/send", str(own))
-    assert said.splitlines()[2].split()[:4] == ["2", "●", "next", "rc/send"]
-    assert said.splitlines()[-1].endswith("Mine")
+    text = listed(capsys, "rc/send", str(own))
+    assert text.splitlines()[2].split()[:4] == ["2", "●", "next", "rc/send"]
+    assert text.splitlines()[-1].endswith("Mine")

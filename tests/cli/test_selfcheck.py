@@ -20,9 +20,9 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_installation_that_works(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["selfcheck"]) == 0
-    said = capsys.readouterr().out
-    assert "✓ textual " in said
-    assert "! terminal         no terminal\n" in said
+    answer = capsys.readouterr().out
+    assert "✓ textual " in answer
+    assert "! terminal         no terminal\n" in answer
 
 
 def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,10 +41,10 @@ def test_something_that_does_not_work_is_exit_code_1(
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path / "file" / "x"))
     monkeypatch.setenv("RDMALAB_ASCII", "1")
     assert cli.main(["selfcheck"]) == 1
-    said = capsys.readouterr().out
-    assert said.isascii()
-    assert "\nfailed    state directory" in said
-    assert "export RDMALAB_STATE=DIR" in said
+    answer = capsys.readouterr().out
+    assert answer.isascii()
+    assert "\nfailed    state directory" in answer
+    assert "export RDMALAB_STATE=DIR" in answer
 
 
 @pytest.mark.parametrize(("width", "code"), [(1, 0), (2, 1)])

@@ -23,9 +23,11 @@ def test_all_are_listed_with_what_is_legal_and_where(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["settings"]) == 0
-    said = capsys.readouterr().out
-    assert all(f"{name} " in said and row.legal in said for name, row in settings.SETTINGS.items())
-    assert str(file) in said
+    answer = capsys.readouterr().out
+    assert all(
+        f"{name} " in answer and row.legal in answer for name, row in settings.SETTINGS.items()
+    )
+    assert str(file) in answer
 
 
 def test_one_is_changed_and_printed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,16 +38,16 @@ def test_one_is_changed_and_printed(file: Path, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (["them"], '"them" is no setting; legal: theme, ascii'),
         (["them", "x"], '"them" is no setting'),
         (["width", "7"], 'width: "7" is not legal; legal: auto, 40 to 250'),
     ],
 )
-def test_what_is_not_legal(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_legal(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["settings", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_a_wrong_line_of_the_file_is_a_message(

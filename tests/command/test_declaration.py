@@ -43,10 +43,10 @@ def test_a_parameter_whose_name_python_keeps_for_itself() -> None:
 
 def test_a_command_that_looks_changes_no_world() -> None:
     @command
-    def look(session: int) -> None: ...
+    def style(session: int) -> None: ...
 
-    assert not look.changes_world
-    assert look.summary == ""
+    assert not style.changes_world
+    assert style.summary == ""
 
 
 def test_a_command_that_declares_nothing_is_for_the_prompt_only() -> None:
@@ -61,7 +61,7 @@ def test_programs_take_what_changes_the_world_and_starts_no_program() -> None:
     def change(world: int) -> None: ...
 
     @command(SCRIPTABLE)
-    def look(session: int) -> None: ...
+    def style(session: int) -> None: ...
 
     @command(SCRIPTABLE)
     def start(world: int, *, lines: Lines) -> None: ...
@@ -69,7 +69,7 @@ def test_programs_take_what_changes_the_world_and_starts_no_program() -> None:
     @command(Facts(in_scenarios=True, in_programs=False))
     def end(world: int) -> None: ...
 
-    assert [each.in_programs for each in (change, look, start, end)] == [True, False, False, False]
+    assert [each.in_programs for each in (change, style, start, end)] == [True, False, False, False]
 
 
 def test_what_touches_files_cannot_stand_in_a_scenario() -> None:

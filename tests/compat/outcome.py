@@ -147,7 +147,7 @@ def scripts(package: str, questions: list[list[Any]]) -> list[list[Any]]:
         try:
             made = _made(package, description)
         except Exception as error:  # noqa: BLE001 — any error is an answer
-            answers.append([_told(error)])
+            answers.append([_described(error)])
             continue
         answers.append([_step(package, made, step) for step in steps])
     return answers
@@ -166,10 +166,10 @@ def memory(package: str, allocate: list[Any], calls: list[list[Any]]) -> list[An
     for name, *arguments in calls:
         ready = [base + it["at"] if isinstance(it, dict) and "at" in it else it for it in arguments]
         try:
-            answers.append(_told(getattr(module, name)(*_made(package, ready))))
+            answers.append(_described(getattr(module, name)(*_made(package, ready))))
         except Exception as error:  # noqa: BLE001 — any error is an answer
-            answers.append(_told(error))
-    return [*answers, _told(module.read(base, 64))]
+            answers.append(_described(error))
+    return [*answers, _described(module.read(base, 64))]
 
 
 def _step(package: str, made: Any, step: list[Any]) -> Any:
@@ -178,12 +178,14 @@ def _step(package: str, made: Any, step: list[Any]) -> Any:
         if word in ("get", "set"):
             outer, _, name = rest[0].rpartition(".")
             of = getattr(made, outer) if outer else made
-            return _told(getattr(of, name)) if word == "get" else _set(package, of, name, rest[1])
+            return (
+                _described(getattr(of, name)) if word == "get" else _set(package, of, name, rest[1])
+            )
         if word == "call":
-            return _told(getattr(made, rest[0])(*_made(package, rest[1])))
+            return _described(getattr(made, rest[0])(*_made(package, rest[1])))
         return {"str": str(made), "repr": repr(made).partition(" at ")[0]}[word]
     except Exception as error:  # noqa: BLE001 — any error is an answer
-        return _told(error)
+        return _described(error)
 
 
 def _set(package: str, of: Any, name: str, described: Any) -> None:
@@ -209,7 +211,7 @@ def _made(package: str, described: Any) -> Any:
     return made
 
 
-def _told(value: Any) -> Any:
+def _described(value: Any) -> Any:
     """A value, or an error, as JSON; of an object its class and its text."""
     if isinstance(value, Exception):
         return {"error": type(value).__name__, "text": _worded(value)}
@@ -218,7 +220,7 @@ def _told(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"bytes": value.decode("latin-1")}
     if isinstance(value, (list, tuple)):
-        return [_told(each) for each in value]
+        return [_described(each) for each in value]
     kind = f"{type(value).__module__}.{type(value).__name__}"
     shown = "" if type(value).__name__ in NULL_SHOWN else str(value).partition(" at 0x")[0]
     return {"kind": kind, "shown": shown}

@@ -20,8 +20,8 @@ INSTALLED = Path("/usr/lib/python3/dist-packages/pyverbs/utils.py")
 def _same_python() -> bool:
     """Half of what is compared are errors that Python words itself, in each version otherwise."""
     asked = [PYTHON, "-c", "import sys; print(*sys.version_info[:2])"]
-    told = subprocess.run(asked, check=False, text=True, capture_output=True).stdout.split()
-    return told == [str(part) for part in sys.version_info[:2]]
+    finished = subprocess.run(asked, check=False, text=True, capture_output=True).stdout.split()
+    return finished == [str(part) for part in sys.version_info[:2]]
 
 
 needs_pyverbs = pytest.mark.skipif(

@@ -86,8 +86,8 @@ def test_a_buffer_that_was_filled_before_it_was_mirrored_is_told_whole() -> None
         buffers = Buffers()
         real = buffers.allocate(length)
         put(real + 7, b"early")
-        told = list(buffers.mirror("A", real, LAB, length).changes())
-        assert b"".join(octets for _, octets in told).strip(b"\0") == b"early"
+        lines = list(buffers.mirror("A", real, LAB, length).changes())
+        assert b"".join(octets for _, octets in lines).strip(b"\0") == b"early"
 
 
 def test_addresses_count_on_as_they_do_in_the_process() -> None:

@@ -5,7 +5,7 @@ import sys
 import textwrap
 
 
-def said(program: str) -> str:
+def output_of(program: str) -> str:
     """What a fresh Python prints, in which the skin is installed."""
     head = "from rdmalab.compat.script import install\ninstall()\n"
     code = head + textwrap.dedent(program)
@@ -16,7 +16,7 @@ def said(program: str) -> str:
 
 def test_one_class_under_both_names() -> None:
     assert (
-        said("""
+        output_of("""
         import pyverbs.qp, pyverbs.enums as e
         from pyverbs.cq import CQ
         from pyverbs.providers.mlx5.mlx5dv import Mlx5Context
@@ -28,7 +28,7 @@ def test_one_class_under_both_names() -> None:
 
 
 def test_what_pyverbs_does_not_have_is_not_there() -> None:
-    assert said("""
+    assert output_of("""
         for name in ("pyverbs.process", "pyverbs.nonsense", "pyverbs.cq.CQ"):
             try:
                 __import__(name)
@@ -39,7 +39,7 @@ def test_what_pyverbs_does_not_have_is_not_there() -> None:
 
 def test_installing_twice_is_installing_once() -> None:
     assert (
-        said("""
+        output_of("""
         import sys
         before = len(sys.meta_path)
         install()

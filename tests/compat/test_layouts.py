@@ -42,7 +42,7 @@ def test_classes_have_what_those_of_rdma_core_64_have(module: str) -> None:
         assert missing == {each for each in WITHOUT_C if each.startswith(f"{name}.")}
 
 
-def said(program: str) -> str:
+def output_of(program: str) -> str:
     """What a fresh Python prints in which the skin is installed."""
     code = f"from rdmalab.compat.script import install\ninstall()\n{program}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -52,7 +52,7 @@ def said(program: str) -> str:
 
 def test_both_layouts_in_one_program() -> None:
     assert (
-        said("""
+        output_of("""
 import pyverbs.enums as e, pyverbs.cm_enums as ce
 import pyverbs.libibverbs, pyverbs.librdmacm
 from pyverbs.libibverbs_enums import ibv_access_flags, ibv_wr_opcode, IBV_FLUSH_GLOBAL
@@ -68,7 +68,7 @@ print(e.IBV_FLUSH_GLOBAL is IBV_FLUSH_GLOBAL, ibv_wr_opcode.IBV_WR_FLUSH is e.IB
 
 def test_an_enum_of_either_layout_can_be_pickled() -> None:
     assert (
-        said("""
+        output_of("""
 import pickle
 import pyverbs.libibverbs_enums as new, pyverbs.enums as old
 kept = pickle.dumps([old.IBV_QPT_RC, new.ibv_qp_type.IBV_QPT_RC])

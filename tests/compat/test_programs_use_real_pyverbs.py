@@ -61,8 +61,8 @@ def complaints(source: str) -> list[str]:
         text=True,
         check=True,
     )
-    said = zip(asked, json.loads(answer.stdout), strict=True)
-    return found.unclear + [f"line {line}: {said}" for (line, _), said in said if said]
+    text = zip(asked, json.loads(answer.stdout), strict=True)
+    return found.unclear + [f"line {line}: {answer}" for (line, _), answer in text if answer]
 
 
 @pytest.mark.parametrize("name", WHOLE)

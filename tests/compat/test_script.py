@@ -235,18 +235,18 @@ with Context(name="rdmalab0") as ctx, PD(ctx) as pd, CQ(ctx, 4) as cq:
 def test_why_is_asked_at_the_end_after_all_is_destroyed(tmp_path: Path) -> None:
     program = tmp_path / "early.py"
     program.write_text(_TOO_EARLY)
-    told = run("--why", str(program))
-    assert told.returncode == 1
-    assert told.stderr.startswith("REFUSED ")
-    assert "post_send returned EINVAL" in told.stderr
+    text = run("--why", str(program))
+    assert text.returncode == 1
+    assert text.stderr.startswith("REFUSED ")
+    assert "post_send returned EINVAL" in text.stderr
     assert run(str(program)).returncode == 0
 
 
 def test_why_of_a_program_without_errors_is_well() -> None:
-    told = run("--why", str(PROGRAMS / "rc_pingpong.py"))
-    assert told.returncode == 0
-    assert told.stderr.startswith("WELL ")
-    assert told.stdout == OUTPUT["rc_pingpong.py"]
+    text = run("--why", str(PROGRAMS / "rc_pingpong.py"))
+    assert text.returncode == 0
+    assert text.stderr.startswith("WELL ")
+    assert text.stdout == OUTPUT["rc_pingpong.py"]
 
 
 _VAIN = """
@@ -314,7 +314,7 @@ def test_an_interrupt_in_a_loop_that_polls_in_vain_still_saves(tmp_path: Path) -
         assert running.stdout is not None
         assert running.stdout.readline() == "polls\n"
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        _, answer = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert answer.rstrip().endswith("KeyboardInterrupt")
     assert "wr_id=5 opcode=RDMA_WRITE" in saved.read_text()

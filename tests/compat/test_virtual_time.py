@@ -9,7 +9,7 @@ from rdmalab.compat.process import EPOCH_S
 from rdmalab.compat.script import virtual
 
 
-def said(program: str) -> list[str]:
+def output_of(program: str) -> list[str]:
     """What a fresh Python prints, whose clocks are the lab's."""
     inside = textwrap.indent(textwrap.dedent(program), "    ")
     code = "from rdmalab.compat.script import virtual\nwith virtual():\n" + inside
@@ -21,7 +21,7 @@ def said(program: str) -> list[str]:
 
 def test_a_day_of_sleep_is_no_time() -> None:
     begun = time.monotonic()
-    slept, wall = said("""
+    slept, wall = output_of("""
         import time
         start = time.monotonic()
         time.sleep(86_400)
@@ -33,7 +33,7 @@ def test_a_day_of_sleep_is_no_time() -> None:
 
 
 def test_a_loop_that_waits_for_the_clock_ends() -> None:
-    (turns,) = said("""
+    (turns,) = output_of("""
         import time
         end, turns = time.perf_counter() + 0.01, 0
         while time.perf_counter() < end:
@@ -44,7 +44,7 @@ def test_a_loop_that_waits_for_the_clock_ends() -> None:
 
 
 def test_every_clock_goes_on_with_every_other() -> None:
-    assert said("""
+    assert output_of("""
         import time
         names = ("time", "monotonic", "perf_counter")
         first = [getattr(time, name + "_ns")() for name in names]
@@ -55,7 +55,7 @@ def test_every_clock_goes_on_with_every_other() -> None:
 
 
 def test_select_waits_in_the_lab_for_what_is_not_ready() -> None:
-    assert said("""
+    assert output_of("""
         import os, select, time
         reading, writing = os.pipe()
         start = time.monotonic()
@@ -68,7 +68,7 @@ def test_select_waits_in_the_lab_for_what_is_not_ready() -> None:
 
 
 def test_a_negative_sleep_is_refused_as_ever() -> None:
-    assert said("""
+    assert output_of("""
         import time
         try:
             time.sleep(-1)

@@ -118,8 +118,8 @@ def _add_healthy(session: Session) -> int:
     The scenario goes on so much later: its own packets never wait behind theirs.
     """
     before_ns = session.world.now_ns
-    for said in HEALTHY:
-        _well(session, f"use {said}")
+    for each in HEALTHY:
+        _well(session, f"use {each}")
         a, b = list(session.world.nodes)[:2]
         qp, mr = (session.names.all(noun)[-1].partition(".")[2] for noun in (Noun.QP, Noun.MR))
         for number, line in enumerate(_TRAFFIC, 700):

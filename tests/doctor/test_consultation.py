@@ -164,8 +164,8 @@ def test_why_alone_names_the_root_of_every_lesson_that_does_not_say_otherwise(pa
 
 
 def test_few_lessons_say_that_why_alone_cannot_know() -> None:
-    said = [p.name for p in tidying.files() for step in _steps(p) if step.plain == "no"]
-    assert len(said) <= _MOST_PLAIN_NO, said
+    lines = [p.name for p in tidying.files() for step in _steps(p) if step.plain == "no"]
+    assert len(lines) <= _MOST_PLAIN_NO, lines
 
 
 def _steps(path: Path) -> list[Step]:

@@ -97,8 +97,8 @@ def is_well(file: str) -> bool:
 
 
 def alarm(session: Session, report: Report) -> str:
-    said = " ".join(cause.check.slug for cause in report.chain)
-    return f"ev {session.world.event}: {report.name}: {said}" if said else ""
+    text = " ".join(cause.check.slug for cause in report.chain)
+    return f"ev {session.world.event}: {report.name}: {text}" if text else ""
 
 
 @cache
@@ -135,7 +135,7 @@ def test_nothing_is_found_where_nothing_is_wrong_and_no_cause_passes_without_a_f
     file: str,
 ) -> None:
     alarms = well_alarms(file) if is_well(file) else premature_alarms(file)
-    assert [said for said in alarms if said] == []
+    assert [each for each in alarms if each] == []
 
 
 def well_alarms(file: str) -> list[str]:
@@ -167,7 +167,7 @@ def failed(session: Session, subject: Subject) -> bool:
 
 def every_completion(session: Session) -> list[str]:
     """What is said of work that has completed well, each by its wr_id."""
-    said = []
+    lines = []
     for record in session.world.trace.records:
         if kind_of(record) is not Kind.CQE_ADDED or record[A].srq:
             continue
@@ -177,5 +177,5 @@ def every_completion(session: Session) -> list[str]:
         node, _, name = session.names.of(thing).partition(".")
         word = "wr" if cqe.is_send else "recv_wr"
         question = Question((node, name, word, Index(cqe.wr_id)))
-        said.append(alarm(session, consult(session, question)))
-    return said
+        lines.append(alarm(session, consult(session, question)))
+    return lines

@@ -43,8 +43,8 @@ def test_a_fix_names_the_flushed_sends_that_it_leaves_out() -> None:
 
 def test_a_fix_that_writes_elsewhere_says_so() -> None:
     bad = _WRITE.format(3, "remote_addr=0x100000 rkey=0xdead")
-    said = _fix(why(played("use rc_pair", bad, "run")))
-    assert "the target changes: 0x100000 lies in no region of B" in said
+    answer = _fix(why(played("use rc_pair", bad, "run")))
+    assert "the target changes: 0x100000 lies in no region of B" in answer
 
 
 def test_a_fix_of_a_wrong_key_keeps_the_address() -> None:
@@ -91,9 +91,9 @@ def test_ports_that_are_active_again_were_not_active_then() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "link down",
                  "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED",
                  "run 300ms", "link up", "run")  # fmt: skip
-    said = "\n".join(why(lab, "A.qp0.wr[1]").lines)
-    assert "not ACTIVE now" not in said
-    assert "A and B were not ACTIVE" in said
+    text = "\n".join(why(lab, "A.qp0.wr[1]").lines)
+    assert "not ACTIVE now" not in text
+    assert "A and B were not ACTIVE" in text
 
 
 def test_the_fix_of_a_datagram_with_a_wrong_key_has_a_receive_with_room_for_the_grh() -> None:

@@ -99,7 +99,7 @@ def test_a_thread_of_which_another_took_the_last_completion_is_told_so() -> None
 # --------------------------------------------------------------------------- asynchronous events
 def test_an_event_that_is_never_raised_is_waited_for_in_vain() -> None:
     lines = ("get_async_event B", "ack_async_event B", "destroy_qp B.qp0")
-    for before, told in (
+    for before, answer in (
         (("modify_qp B.qp0 qp_state=ERR",), "QP_LAST_WQE_REACHED"), ((), "no event was raised"),
     ):  # fmt: skip
         lab = played(_PAIR, program("B.watch", *before, *lines), "run")
@@ -107,7 +107,7 @@ def test_an_event_that_is_never_raised_is_waited_for_in_vain() -> None:
             report = why(lab, asked)
             assert (report.slug, report.outcome.kind) == ("async-never", Status.NEVER)
             assert report.is_trouble
-            assert told in evidence(report)
+            assert answer in evidence(report)
             assert "destroy_qp B.qp0" in evidence(report)  # its own destroy comes after the wait
 
 

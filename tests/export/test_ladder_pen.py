@@ -1,7 +1,7 @@
 """Drawn items: what reacts to a click, and what looks how."""
 
 from rdmalab.export.ladder_canvas import Piece
-from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.views.columns import Meaning
 from tests.export.ladder_stories import Sort, ladder_of, played
 
@@ -37,7 +37,7 @@ def test_kinds_have_their_tones() -> None:
     assert one(found, "SEND_ONLY").ink.tone is Tone.BUSY
     assert one(found, "ACK psn=0").ink.tone is Tone.GOOD
     assert one(pieces("lost-and-resent"), "╳").ink.tone is Tone.BAD
-    assert one(pieces("rnr-wait"), "◷").ink.tone is LOOKS[Meaning.WAITING].tone
+    assert one(pieces("rnr-wait"), "◷").ink.tone is APPEARANCES[Meaning.WAITING].tone
 
 
 def test_the_present_is_marked_where_its_event_stands() -> None:

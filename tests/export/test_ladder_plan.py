@@ -98,8 +98,8 @@ def test_a_multicast_packet_arrives_more_than_once() -> None:
 def test_a_refused_call_is_told_without_the_name_of_a_rule() -> None:
     lab = lab_of()
     lab.do("modify_qp A.qp0 state=INIT")
-    said = [remark.text for row in planned(lab).rows for remark in row.remarks]
-    assert "A: refused a call: RTS → INIT is not a legal transition" in said
+    lines = [remark.text for row in planned(lab).rows for remark in row.remarks]
+    assert "A: refused a call: RTS → INIT is not a legal transition" in lines
 
 
 def test_a_program_that_polls_has_one_row_for_its_line() -> None:
@@ -108,8 +108,8 @@ def test_a_program_that_polls_has_one_row_for_its_line() -> None:
     first = records(lab)
     lab.start("A.tx", [SEND, "poll A.cq0"])
     lab.run()
-    said = [r.text for row in planned(lab, first).rows for r in row.remarks]
-    assert said.count("A.tx: poll A.cq0") == 1
+    lines = [r.text for row in planned(lab, first).rows for r in row.remarks]
+    assert lines.count("A.tx: poll A.cq0") == 1
 
 
 def test_a_long_trace_is_shortened_and_says_by_how_much() -> None:

@@ -88,8 +88,8 @@ def test_both_events_stand_beside_each_packet(labs: dict[str, Lab]) -> None:
             continue
         found = ladder_of(labs["send-and-ack"], sort)
         arrow = ">" if sort.ascii_only else "→"
-        said = ["ev 16", f"{arrow}17"] if sort.tall == 1 else ["ev 16", "ev 17"]
-        assert all(text in text_of(found) for text in said), sort
+        lines = ["ev 16", f"{arrow}17"] if sort.tall == 1 else ["ev 16", "ev 17"]
+        assert all(text in text_of(found) for text in lines), sort
 
 
 def test_queue_pairs_are_named_at_both_ends_where_there_are_several(labs: dict[str, Lab]) -> None:
@@ -128,10 +128,10 @@ def test_a_lost_packet_ends_in_mid_way_and_an_arrow_reaches_the_other_side(
 
 
 def test_a_retransmission_names_the_event_of_its_first_time(labs: dict[str, Lab]) -> None:
-    for sort, said in ((Sort(90, 3), "2nd, first at ev 15"), (Sort(70, 2), "2nd, ev 15")):
+    for sort, answer in ((Sort(90, 3), "2nd, first at ev 15"), (Sort(70, 2), "2nd, ev 15")):
         found = ladder_of(labs["rnr-wait"], sort)
         pieces = [piece for y in range(found.height) for piece in found.line(y)]
-        (piece,) = (piece for piece in pieces if said in piece.text)
+        (piece,) = (piece for piece in pieces if answer in piece.text)
         assert piece.ink.click == ("event", 15)
 
 

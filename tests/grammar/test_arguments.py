@@ -45,9 +45,9 @@ def test_records_and_short_forms_mix_in_a_list() -> None:
 
 
 def test_records_in_records() -> None:
-    said = literal("{state=RTS dgid=fe80::1 ah_attr.port_num=2 ah=B}", ATTR)
+    answer = literal("{state=RTS dgid=fe80::1 ah_attr.port_num=2 ah=B}", ATTR)
     ah_attr = {"grh": {"dgid": 0xFE80 << 112 | 1}, "port_num": 2}
-    assert said == {"qp_state": 3, "ah_attr": ah_attr, "ah": Ref("B")}
+    assert answer == {"qp_state": 3, "ah_attr": ah_attr, "ah": Ref("B")}
 
 
 def test_a_question_stands_alone() -> None:

@@ -118,8 +118,8 @@ def test_what_is_wrong_has_a_place_and_one_suggestion(
 
 
 def test_the_text_of_a_question_is_canonical_and_qualified() -> None:
-    said = parse_expression(" (qp0.state==ERR)and( now>10us ) ", "B")
-    assert said.text == "B.qp0.state == ERR and now > 10us"
+    answer = parse_expression(" (qp0.state==ERR)and( now>10us ) ", "B")
+    assert answer.text == "B.qp0.state == ERR and now > 10us"
     assert parse_expression("(now == 1) == (now - (1 - 2) == (now))").text == (
         "(now == 1) == (now - (1 - 2) == (now))"
     )
@@ -159,10 +159,10 @@ def test_canonical_text_reads_the_same(node: Node) -> None:
 def test_any_text_is_a_question_or_not_understood(text: str) -> None:
     refusal: NotUnderstood | None = None
     try:
-        said: Expression | None = parse_expression(text, "A")
+        answer: Expression | None = parse_expression(text, "A")
     except NotUnderstood as wrong:
-        said, refusal = None, wrong
-    assert said is None or parse_expression(said.text).node == said.node
+        answer, refusal = None, wrong
+    assert answer is None or parse_expression(answer.text).node == answer.node
     assert refusal is None or is_useful(refusal, text)
 
 

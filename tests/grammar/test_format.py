@@ -64,5 +64,5 @@ def test_canonical_text_is_one_visible_line_and_stays_as_it_is(
     ],
 )  # fmt: skip
 def test_the_canonical_text(line: str, canonical: str) -> None:
-    (said,) = parse(line, VOCABULARY, "A", aliases=ALIASES)
-    assert render(said, VOCABULARY[said.name]) == canonical
+    (answer,) = parse(line, VOCABULARY, "A", aliases=ALIASES)
+    assert render(answer, VOCABULARY[answer.name]) == canonical

@@ -181,9 +181,9 @@ def test_a_line_of_the_manual(line: str, name: str, arguments: dict[str, Any]) -
     ],
 )
 def test_a_question_takes_the_rest_of_the_line(line: str, text: str, more: dict[str, Any]) -> None:
-    (said,) = read(line)
-    assert said.arguments.pop("condition").text == text
-    assert said.arguments == more
+    (answer,) = read(line)
+    assert answer.arguments.pop("condition").text == text
+    assert answer.arguments == more
 
 
 def test_several_commands() -> None:
@@ -195,8 +195,8 @@ def test_several_commands() -> None:
 
 def test_places_lead_to_the_values() -> None:
     line = "step; modify_qp qp0 state=RTS ah_attr.port_num=2"
-    _, said = read(line)
-    shown = {key: line[place.start : place.stop] for key, place in said.places.items()}
+    _, answer = read(line)
+    shown = {key: line[place.start : place.stop] for key, place in answer.places.items()}
     assert shown == {
         "": "modify_qp",
         "qp": "qp0",
@@ -211,8 +211,8 @@ def test_places_lead_to_the_values() -> None:
 
 def test_each_record_of_a_list_has_a_place() -> None:
     line = "post_send qp0 wr={opcode=SEND} wr={opcode=TSO}"
-    (said,) = read(line)
-    place = said.places["wr[1]"]
+    (answer,) = read(line)
+    place = answer.places["wr[1]"]
     assert line[place.start : place.stop] == "{opcode=TSO}"
 
 
@@ -323,14 +323,14 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(
-    ("line", "carets", "said"),
+    ("line", "carets", "text"),
     list(zip(MISTAKES[::3], MISTAKES[1::3], MISTAKES[2::3], strict=True)),
 )
-def test_a_mistake_is_shown_where_it_is(line: str, carets: str, said: str) -> None:
+def test_a_mistake_is_shown_where_it_is(line: str, carets: str, text: str) -> None:
     with pytest.raises(NotUnderstood) as wrong:
         read(line)
     place = wrong.value.place
-    assert f"{wrong.value.message} | {wrong.value.hint}" == said
+    assert f"{wrong.value.message} | {wrong.value.hint}" == text
     assert " " * place.start + "^" * (place.stop - place.start) == carets
     assert wrong.value.line == line
 
@@ -339,10 +339,10 @@ def test_a_mistake_is_shown_where_it_is(line: str, carets: str, said: str) -> No
 def test_any_text_is_understood_or_not(text: str) -> None:
     refusal: NotUnderstood | None = None
     try:
-        said = read(text)
+        answer = read(text)
     except NotUnderstood as wrong:
-        said, refusal = [], wrong
-    assert all(invocation.places[""] != Span(0, 0) for invocation in said)
+        answer, refusal = [], wrong
+    assert all(invocation.places[""] != Span(0, 0) for invocation in answer)
     assert refusal is None or is_useful(refusal, text)
 
 

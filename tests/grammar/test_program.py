@@ -31,8 +31,8 @@ def mistake(lines: str) -> tuple[str, str, str]:
 
 def test_a_verb_is_read_as_at_the_prompt() -> None:
     (line,) = read("poll_cq A.cq0 num_entries=4")
-    (said,) = parse("poll_cq A.cq0 num_entries=4", VOCABULARY)
-    assert (line.word, line.number, line.invocation) == ("", 1, said)
+    (answer,) = parse("poll_cq A.cq0 num_entries=4", VOCABULARY)
+    assert (line.word, line.number, line.invocation) == ("", 1, answer)
 
 
 def test_names_without_a_node_are_those_of_the_program() -> None:

@@ -46,10 +46,10 @@ def test_an_alias_may_be_several_words() -> None:
 
 
 def test_reading_goes_on_behind_a_mistake() -> None:
-    said = read("post_send A.qp0 opcode=SENT flag=3 wr_id=7")
-    assert said["wr.wr_id"] == 7
-    assert said["wr.opcode"] == 'no WROpcode is called "SENT"'
-    assert said["?"] == 'no key "flag"'
+    answer = read("post_send A.qp0 opcode=SENT flag=3 wr_id=7")
+    assert answer["wr.wr_id"] == 7
+    assert answer["wr.opcode"] == 'no WROpcode is called "SENT"'
+    assert answer["?"] == 'no key "flag"'
 
 
 def test_prose_takes_the_rest_of_the_line_as_it_stands() -> None:

@@ -10,10 +10,10 @@ from tests.grammar.strategies import texts
 def shown(value: Value) -> str:
     if isinstance(value, Atom):
         return value.text
-    return "{" + " ".join(map(said, value.arguments)) + ("}" if value.is_closed else "")
+    return "{" + " ".join(map(written_as, value.arguments)) + ("}" if value.is_closed else "")
 
 
-def said(argument: Argument) -> str:
+def written_as(argument: Argument) -> str:
     key = f"{argument.key.text}=" if argument.key else ""
     return key + ",".join(map(shown, argument.values))
 
@@ -21,7 +21,7 @@ def said(argument: Argument) -> str:
 def arguments(line: str) -> list[str]:
     reader, found = Reader(scan(line)), []
     while reader.peek() is not None:
-        found.append(said(reader.argument()))
+        found.append(written_as(reader.argument()))
     return found
 
 

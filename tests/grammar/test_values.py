@@ -89,9 +89,9 @@ A_MOMENT = "write an event, 30, a time, 9.2us, a checkpoint, @name, start or end
     ],
 )
 def test_a_literal_says_a_value(text: str, kind: ArgumentKind, value: Any) -> None:
-    said = literal(text, kind, "B")
-    assert said == value
-    assert type(said) is type(value)
+    answer = literal(text, kind, "B")
+    assert answer == value
+    assert type(answer) is type(value)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ WORDS: dict[str, Command] = {
 }
 
 
-def said(text: str) -> str:
+def article_text(text: str) -> str:
     """All that is said about a word, in one row."""
     return explain(text, WORDS).text
 

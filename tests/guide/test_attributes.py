@@ -6,12 +6,12 @@ from rdmalab.guide.phrases import duration
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr
 from rdmalab.spec.timers import RNR_NS
 from tests.each import each
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 
 @each("name", ATTRIBUTES)
 def test_every_attribute_says_its_sentence_mask_and_range(name: str) -> None:
-    assert ATTRIBUTES[name].sentence in said(name)
+    assert ATTRIBUTES[name].sentence in article_text(name)
     assert f"IBV_QP_{ATTRIBUTES[name].mask.name}," in row(name, "mask")
     assert row(name, "range")
 
@@ -53,19 +53,19 @@ def test_all_codes_stand_in_the_article() -> None:
 
 @each("code", range(32))
 def test_one_code(code: int) -> None:
-    assert duration(RNR_NS[code]) in said(f"min_rnr_timer {code}")
-    assert said(f"rnr timer {code}") == said(f"min_rnr_timer {code}")
-    assert f"timeout={code}" in said(f"timeout {code}")
+    assert duration(RNR_NS[code]) in article_text(f"min_rnr_timer {code}")
+    assert article_text(f"rnr timer {code}") == article_text(f"min_rnr_timer {code}")
+    assert f"timeout={code}" in article_text(f"timeout {code}")
 
 
 def test_the_patience_of_a_timeout() -> None:
     assert row("timeout 14", "times out") == (
         "with retry_cnt=7, after 8 waits: 536.871 ms (rxe: 544 ms; mlx5: 2.147 s)"
     )
-    assert "the wait has no end" in said("timeout 0")
+    assert "the wait has no end" in article_text("timeout 0")
 
 
 @pytest.mark.parametrize("mtu", MTU)
 def test_mtus_by_bytes_and_by_name(mtu: MTU) -> None:
-    assert said(str(mtu.octets)) == said(f"IBV_MTU_{mtu.octets}")
-    assert f"{mtu.octets} bytes of payload" in said(f"IBV_MTU_{mtu.octets}")
+    assert article_text(str(mtu.octets)) == article_text(f"IBV_MTU_{mtu.octets}")
+    assert f"{mtu.octets} bytes of payload" in article_text(f"IBV_MTU_{mtu.octets}")

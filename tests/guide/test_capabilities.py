@@ -33,8 +33,8 @@ def test_what_is_not_there_has_a_reason(profile: str) -> None:
 
 
 def test_no_enum_of_the_book_is_forgotten() -> None:
-    told = {cls.__name__ for _, cls, _ in AREAS}
-    assert {cls.__name__ for cls in public_enums()} - PARTS == told
+    names = {cls.__name__ for _, cls, _ in AREAS}
+    assert {cls.__name__ for cls in public_enums()} - PARTS == names
 
 
 def test_no_reason_is_given_for_what_is_there() -> None:

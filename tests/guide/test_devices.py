@@ -7,7 +7,7 @@ from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.profiles import CELLS, PROFILES, STRICT
 from rdmalab.spec.records import KINDS, MEANINGS, Kind
 from tests.each import each
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -15,7 +15,7 @@ def test_a_profile_names_the_cells_in_which_it_differs(name: str) -> None:
     odd = [c for c in CELLS if getattr(PROFILES[name], c) != getattr(STRICT, c)]
     assert row(name, "cells").split() == odd[:24]
     more = f"{len(odd)} in all: rdmalab capabilities --profile {name}"
-    assert (more in said(name)) is (len(odd) > 24)
+    assert (more in article_text(name)) is (len(odd) > 24)
 
 
 @each("name", CELLS)
@@ -44,9 +44,9 @@ def test_a_limit_names_the_attributes_it_limits() -> None:
 
 
 def test_a_limit_that_nobody_can_query_says_what_it_is() -> None:
-    assert "ulimit -l" in said("memlock_limit")
-    assert "ibv_query_device(3)" not in said("memlock_limit")
-    assert "ibv_query_device(3)" in said("max_qp_wr")
+    assert "ulimit -l" in article_text("memlock_limit")
+    assert "ibv_query_device(3)" not in article_text("memlock_limit")
+    assert "ibv_query_device(3)" in article_text("max_qp_wr")
 
 
 @pytest.mark.parametrize("state", PortState)
@@ -57,7 +57,7 @@ def test_port_states(state: PortState) -> None:
 @each("cap", [*AtomicCap, *DeviceCap])
 def test_capabilities(cap: AtomicCap | DeviceCap) -> None:
     prefix = "IBV_ATOMIC_" if isinstance(cap, AtomicCap) else "IBV_DEVICE_"
-    assert said(f"{prefix}{cap.name}").startswith(f"{prefix}{cap.name}")
+    assert article_text(f"{prefix}{cap.name}").startswith(f"{prefix}{cap.name}")
 
 
 @each("kind", Kind)

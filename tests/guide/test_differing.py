@@ -4,13 +4,13 @@ import pytest
 
 from rdmalab.cli import main
 from rdmalab.spec.document_differences import DIFFERENCES
-from tests.guide.saying import said
-from tests.shell.talk import Talk
+from tests.guide.saying import article_text
+from tests.shell.prompts import Prompt
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
 def test_each_difference_has_a_page_with_both_sides(name: str) -> None:
-    row, page = DIFFERENCES[name], " ".join(said(name).split())
+    row, page = DIFFERENCES[name], " ".join(article_text(name).split())
     for sentence in (row.document, row.devices, row.reason, row.source, f"load {row.lesson}"):
         assert sentence in page
 
@@ -37,22 +37,22 @@ def test_the_pages_that_it_is_about_lead_to_it(
 def test_an_attribute_that_a_guide_demands_of_more_types(
     attribute: str, whom: str, types: str
 ) -> None:
-    page = " ".join(said(attribute).split())
+    page = " ".join(article_text(attribute).split())
     assert f"a widely read guide demands {attribute} of {whom}" in page
     assert f"devices refuse it on {types}" in page
 
 
 def test_attributes_that_all_sources_agree_on_say_nothing() -> None:
-    assert "guide" not in said("dest_qp_num")
+    assert "guide" not in article_text("dest_qp_num")
 
 
 def test_the_guide_has_a_page() -> None:
-    assert "refused on UC" in said("bring-up guide")
+    assert "refused on UC" in article_text("bring-up guide")
 
 
 def test_the_refusal_of_ud_without_sq_psn_names_the_guide() -> None:
-    talk = Talk("use ud_pair", "modify_qp A.qp0 state=RESET", width=400)
-    talk.ask("modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=1")
-    talk.ask("modify_qp A.qp0 state=RTR")
-    refusal = " ".join(talk.ask("modify_qp A.qp0 state=RTS"))
+    prompt = Prompt("use ud_pair", "modify_qp A.qp0 state=RESET", width=400)
+    prompt.ask("modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=1")
+    prompt.ask("modify_qp A.qp0 state=RTR")
+    refusal = " ".join(prompt.ask("modify_qp A.qp0 state=RTS"))
     assert DIFFERENCES["sq-psn-of-ud"].sentence in refusal

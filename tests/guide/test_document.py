@@ -15,9 +15,9 @@ def test_it_is_what_its_schema_says(text: str) -> None:
 
 def test_it_holds_the_article() -> None:
     found = answer("rnr_retry", WORDS)
-    told = document(found)
-    assert told["name"] == "rnr_retry"
-    assert told["kind"] == "QP attribute"
-    headings = [section["heading"] for section in told["sections"]]
+    text = document(found)
+    assert text["name"] == "rnr_retry"
+    assert text["kind"] == "QP attribute"
+    headings = [section["heading"] for section in text["sections"]]
     assert headings == [section.heading for section in found.article.sections]
-    assert told["see_also"] == found.article.see_also
+    assert text["see_also"] == found.article.see_also

@@ -35,7 +35,7 @@ from rdmalab.spec import (
 )
 from rdmalab.spec import work as works
 from tests.each import each
-from tests.guide.saying import WORDS, said
+from tests.guide.saying import WORDS, article_text
 
 ENTRIES = list(entries(WORDS))
 BOOK = (
@@ -150,9 +150,9 @@ def test_the_likeliest_meaning_comes_first(text: str, title: str) -> None:
 
 
 def test_the_other_meanings_are_named() -> None:
-    assert "a completion opcode: explain IBV_WC_SEND" in said("SEND")
-    assert "an errno: explain ENOMEM" in said("12")
-    assert "a completion status: explain IBV_WC_TM_ERR" in said("22")
+    assert "a completion opcode: explain IBV_WC_SEND" in article_text("SEND")
+    assert "an errno: explain ENOMEM" in article_text("12")
+    assert "a completion status: explain IBV_WC_TM_ERR" in article_text("22")
 
 
 @pytest.mark.parametrize(
@@ -197,13 +197,13 @@ def test_the_function_in_lower_case_is_not_the_opcode(opcode: str) -> None:
     names = [entry.name for entry in lookup(f"ibv_wr_{opcode}", WORDS)]
     assert names[0] == f"verb wr_{opcode}"
     assert f"IBV_WR_{opcode.upper()}" in names
-    assert f"explain IBV_WR_{opcode.upper()}" in said(f"ibv_wr_{opcode}")
+    assert f"explain IBV_WR_{opcode.upper()}" in article_text(f"ibv_wr_{opcode}")
     assert lookup(f"IBV_WR_{opcode.upper()}", WORDS)[0].kind == "send opcode"
 
 
 @pytest.mark.parametrize("word", ["sge", "GATHER", "SCATTER"])
 def test_no_page_promises_an_order_of_accesses(word: str) -> None:
-    page = " ".join(said(word).split())
+    page = " ".join(article_text(word).split())
     assert "not defined" in page
     assert "list order" in page
 
@@ -239,9 +239,9 @@ def test_a_newcomers_word_is_a_concept(word: str) -> None:
 
 
 def test_a_completion_and_the_mtu_are_defined_first() -> None:
-    assert "report that a work request has ended" in said("completion")
-    assert "most payload bytes of one packet" in said("MTU")
+    assert "report that a work request has ended" in article_text("completion")
+    assert "most payload bytes of one packet" in article_text("MTU")
 
 
 def test_the_region_of_a_remote_access_is_looked_for_at_the_peer() -> None:
-    assert "show mr A.mr0" not in said("REM_ACCESS_ERR")
+    assert "show mr A.mr0" not in article_text("REM_ACCESS_ERR")

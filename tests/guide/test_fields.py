@@ -7,7 +7,7 @@ from rdmalab.guide.sentences import concepts, read
 from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.vocabulary import VERBS, VOCABULARY
 from tests.each import each
-from tests.guide.saying import WORDS, row, said
+from tests.guide.saying import WORDS, article_text, row
 
 FIELDS = read("sentences")["field"]
 PLACES = fields_of({verb: VOCABULARY[verb] for verb in VERBS})
@@ -27,7 +27,7 @@ def test_every_field_of_every_verb_is_explained(name: str) -> None:
 def test_a_field_names_who_takes_it(name: str) -> None:
     places = fields_of(WORDS)[name]
     assert row(f"field {name}", "taken by").startswith(places[0].command)
-    assert FIELDS[name] in said(f"field {name}")
+    assert FIELDS[name] in article_text(f"field {name}")
 
 
 def test_what_the_signature_knows_is_taken_from_it() -> None:
@@ -35,17 +35,17 @@ def test_what_the_signature_knows_is_taken_from_it() -> None:
     assert row("mss", "type") == "16 bits"
     assert row("flush_type", "type") == "GLOBAL|PERSISTENT"
     assert row("flush_type", "default") == "GLOBAL"
-    assert "default" not in said("qp_type")  # only open_qp has one
+    assert "default" not in article_text("qp_type")  # only open_qp has one
     assert row("remote_addr", "wire") == "va of a RETH or AtomicETH"
 
 
 def test_a_default_is_told_only_where_all_have_it() -> None:
     one, two = (FieldUse(v, Parameter("n", IntegerKind(), d)) for v, d in (("a", 1), ("b", 2)))
-    said = [section.heading for section in field_article("wr_id", [one, two]).sections]
-    assert "default" not in said
-    said = [section.heading for section in field_article("wr_id", [one, one]).sections]
-    assert "default" in said
+    article = [section.heading for section in field_article("wr_id", [one, two]).sections]
+    assert "default" not in article
+    article = [section.heading for section in field_article("wr_id", [one, one]).sections]
+    assert "default" in article
 
 
 def test_the_names_of_the_struct_are_known_too() -> None:
-    assert said("send_flags").startswith("flags")
+    assert article_text("send_flags").startswith("flags")

@@ -56,10 +56,10 @@ LINES = [
 
 @each("line, title", LINES)
 def test_a_line_of_a_log_leads_to_the_article(line: str, title: str) -> None:
-    said = explain(line, WORDS)
-    assert said.title == title
-    assert said.sections[0].heading == "read"
-    assert max(map(len, said.lines(80))) <= 80
+    answer = explain(line, WORDS)
+    assert answer.title == title
+    assert answer.sections[0].heading == "read"
+    assert max(map(len, answer.lines(80))) <= 80
 
 
 @each("status", [status for status in WCStatus if status])
@@ -80,17 +80,17 @@ def test_every_event_is_read_by_its_text(event: AsyncEvent) -> None:
 def test_what_stands_beside_a_status_is_told() -> None:
     found = read("status=12 opcode=9 len=77 wr_id=3 vendor err 129", WORDS)
     assert found is not None
-    said = "; ".join(found.said)
-    assert "wr_id 3" in said
-    assert "0x81 = 129" in said
-    assert "RETRY_EXC_ERR" in said
-    assert "opcode and length are undefined" in said
+    text = "; ".join(found.facts)
+    assert "wr_id 3" in text
+    assert "0x81 = 129" in text
+    assert "RETRY_EXC_ERR" in text
+    assert "opcode and length are undefined" in text
 
 
 def test_a_vendor_code_that_nobody_knows_is_not_explained_away() -> None:
     found = read("Failed status 12: wr_id 0 syndrom 0x3", WORDS)
     assert found is not None
-    assert "there is no public list" in found.said[-1]
+    assert "there is no public list" in found.facts[-1]
 
 
 @pytest.mark.parametrize("line", ["ibv_poll_cq returned -1", "ibv_poll_cq failed, rc=-1"])
@@ -98,14 +98,14 @@ def test_minus_one_says_that_it_failed_and_is_no_errno(line: str) -> None:
     found = read(line, WORDS)
     assert found is not None
     assert found.word == "poll_cq"
-    assert "does not contain the errno" in found.said[0]
+    assert "does not contain the errno" in found.facts[0]
 
 
 def test_a_verb_and_an_errno_name_the_rules_of_that_verb() -> None:
     found = read("ibv_modify_qp: Invalid argument", WORDS)
     assert found is not None
-    assert "attr-missing" in found.said[-1]
-    assert "queue-full" not in found.said[-1]
+    assert "attr-missing" in found.facts[-1]
+    assert "queue-full" not in found.facts[-1]
 
 
 def test_what_says_nothing_of_rdma_is_not_read() -> None:
@@ -124,7 +124,7 @@ def test_a_zero_in_front_leaves_a_number_decimal() -> None:
     found = read("Failed status 012: wr_id 0 vendor_err 0129", WORDS)
     assert found is not None
     assert found.word == full_name(WCStatus.RETRY_EXC_ERR)
-    assert "0x81 = 129" in found.said[-1]
+    assert "0x81 = 129" in found.facts[-1]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_number_too_long_for_its_field_leaves_the_rest_readable() -> None:
     found = read(f"status 12 vendor_err {'9' * 5000} wr_id {'1' * 5000}", WORDS)
     assert found is not None
     assert found.word == full_name(WCStatus.RETRY_EXC_ERR)
-    assert len(found.said) == 1
+    assert len(found.facts) == 1
 
 
 @pytest.mark.parametrize("word", ["status", "status (", "completion error", "syndrome 5"])
@@ -172,7 +172,7 @@ def _mutated(number: int) -> str:
 @each("number", drawn_numbers("log lines read", 2_000, 20_000))
 def test_a_mutated_log_line_is_read_or_not(number: int) -> None:
     found = read(_mutated(number), WORDS)
-    assert found is None or found.said
+    assert found is None or found.facts
 
 
 @each("number", drawn_numbers("log lines explained", 60, 2_000))

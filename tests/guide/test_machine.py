@@ -179,11 +179,11 @@ def test_it_is_the_same_every_time() -> None:
         "from rdmalab.spec.states import QPType; "
         "print(hashlib.sha256(''.join(map(state_machine, QPType)).encode()).hexdigest())"
     )
-    said = {
+    by_name = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, check=True, text=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2", "3")
     }  # fmt: skip
-    assert len(said) == 1
+    assert len(by_name) == 1

@@ -6,7 +6,7 @@ from rdmalab.guide.packets import HEADERS
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES
 from rdmalab.spec.refusals import REFUSALS, Syndrome
 from tests.each import each
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 
 @each("label", BY_LABEL)
@@ -20,7 +20,7 @@ def test_a_wire_opcode_names_its_codes_and_headers(label: str) -> None:
 
 @each("code", OPCODES)
 def test_every_code_leads_to_its_label(code: int) -> None:
-    assert OPCODES[code].label in said(f"opcode {code:#04x}")
+    assert OPCODES[code].label in article_text(f"opcode {code:#04x}")
 
 
 def test_headers_with_sizes() -> None:
@@ -46,7 +46,7 @@ def test_where_fields_stand() -> None:
 
 @pytest.mark.parametrize("syndrome", Syndrome)
 def test_syndromes_by_name_and_value(syndrome: Syndrome) -> None:
-    assert said(f"syndrome {syndrome:#04x}") == said(f"syndrome {syndrome.name}")
+    assert article_text(f"syndrome {syndrome:#04x}") == article_text(f"syndrome {syndrome.name}")
     asked = [name for name, refusal in REFUSALS.items() if refusal.syndrome is syndrome]
     assert row(f"syndrome {syndrome.name}", "refusals") == " ".join(asked)
 
@@ -54,7 +54,7 @@ def test_syndromes_by_name_and_value(syndrome: Syndrome) -> None:
 def test_what_the_sender_makes_of_a_nak() -> None:
     assert row("0x62", "sender") == "its request ends with REM_ACCESS_ERR"
     assert row("RNR_NAK", "sender").endswith("RNR_RETRY_EXC_ERR")
-    assert said("0x2c").startswith("min_rnr_timer=12")
+    assert article_text("0x2c").startswith("min_rnr_timer=12")
 
 
 PRINTED = sorted({field.name for cls in HEADERS.values() for field in cls.FIELDS})
@@ -62,11 +62,11 @@ PRINTED = sorted({field.name for cls in HEADERS.values() for field in cls.FIELDS
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_every_field_that_show_packet_prints_is_explained(name: str) -> None:
-    assert said(f"header field {name}").startswith(f"{name} header field ")
+    assert article_text(f"header field {name}").startswith(f"{name} header field ")
     assert row(f"header field {name}", "")
-    assert said(name)  # by its name alone: this, or another meaning of the word
+    assert article_text(name)  # by its name alone: this, or another meaning of the word
 
 
 def test_ecn_and_congestion_are_words() -> None:
-    assert said("ecn") == said("congestion")
-    assert "ECN bits" in said("ecn")
+    assert article_text("ecn") == article_text("congestion")
+    assert "ECN bits" in article_text("ecn")

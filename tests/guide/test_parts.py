@@ -7,7 +7,7 @@ from rdmalab.guide.sentences import note
 from rdmalab.spec.opcodes import OPCODES, Service
 from rdmalab.spec.states import Mishap
 from tests.each import each
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 MEMBERS = [member for cls in KINDS for member in cls]
 
@@ -24,7 +24,7 @@ def test_what_the_tables_know_is_taken_from_them() -> None:
     codes = [o.code for o in OPCODES.values() if o.service is Service.XRC]
     assert row("service XRC", "wire").startswith(f"opcodes {min(codes):#04x} to {max(codes):#04x}")
     assert row("mishap SEND_ERROR", "leads to").startswith("ERR (RC")
-    assert Mishap.CQ_OVERRUN.value in said("mishap CQ_OVERRUN")
+    assert Mishap.CQ_OVERRUN.value in article_text("mishap CQ_OVERRUN")
     assert row("rounding POWER", "SQ and RQ") == "mlx5"
     assert row("rounding POWER_LESS_ONE", "CQ and SRQ") == "rxe mlx5"
     assert row("LINK_UP", "port state") == "INIT ARMED ACTIVE"
@@ -38,4 +38,4 @@ def test_what_never_comes_says_why() -> None:
 
 
 def test_names_of_c_are_known() -> None:
-    assert "every frame" in said("IBV_FLOW_ATTR_SNIFFER")
+    assert "every frame" in article_text("IBV_FLOW_ATTR_SNIFFER")

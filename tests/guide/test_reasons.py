@@ -9,12 +9,12 @@ from rdmalab.spec.async_events import EVENTS, AsyncEvent
 from rdmalab.spec.refusals import DROPS, REFUSALS
 from rdmalab.spec.rules import RULES, errno_name
 from tests.each import each
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 
 @each("name", RULES)
 def test_a_rule_says_its_sentence_and_errno(name: str) -> None:
-    text = said(f"rule {name}")
+    text = article_text(f"rule {name}")
     assert RULES[name].general in text
     assert "…" not in RULES[name].general.replace("wr_start … wr_complete", "")
     assert errno_name(RULES[name].errno) in row(f"rule {name}", "returns")
@@ -22,8 +22,10 @@ def test_a_rule_says_its_sentence_and_errno(name: str) -> None:
 
 
 def test_a_rule_has_the_general_form_of_a_value() -> None:
-    assert "the device has no port N" in said("rule port-num")
-    assert "the send or receive queue is full: N slots, none free" in said("rule queue-full")
+    assert "the device has no port N" in article_text("rule port-num")
+    assert "the send or receive queue is full: N slots, none free" in article_text(
+        "rule queue-full"
+    )
 
 
 @pytest.mark.parametrize("number", errnos())
@@ -56,7 +58,7 @@ def test_an_errno_that_another_profile_gives() -> None:
 @each("name", REFUSALS)
 def test_a_refusal_says_what_comes_of_it_on_both_sides(name: str) -> None:
     refusal = REFUSALS[name]
-    assert refusal.sentence in said(f"refusal {name}")
+    assert refusal.sentence in article_text(f"refusal {name}")
     answer = row(f"refusal {name}", "wire")
     assert answer == "no reply" if refusal.syndrome is None else refusal.syndrome.name in answer
     assert ("ERR" in row(f"refusal {name}", "here").split(";")[0]) == refusal.fatal
@@ -80,12 +82,12 @@ def test_a_failed_remote_invalidate_is_acknowledged() -> None:
 
 @each("name", DROPS)
 def test_a_drop_says_its_sentence(name: str) -> None:
-    assert DROPS[name].sentence in said(f"drop {name}")
+    assert DROPS[name].sentence in article_text(f"drop {name}")
 
 
 @each("event", AsyncEvent)
 def test_an_event_says_when_and_about_what(event: AsyncEvent) -> None:
-    text = said(f"IBV_EVENT_{event.name}")
+    text = article_text(f"IBV_EVENT_{event.name}")
     assert EVENTS[event].text in text
     assert EVENTS[event].when in text
 
@@ -104,11 +106,11 @@ def test_a_batch_has_errnos_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["send-sges", "queue-full", "crash-next", "recv-sges"])
 def test_a_rule_of_each_request_says_that_earlier_ones_stay_posted(name: str) -> None:
-    told = row(f"rule {name}", "when")
-    assert "Those before it in the list stay posted" in told
-    assert "changed nothing" not in told
+    answer = row(f"rule {name}", "when")
+    assert "Those before it in the list stay posted" in answer
+    assert "changed nothing" not in answer
 
 
 def test_other_rules_change_nothing_and_einval_says_both() -> None:
     assert row("rule transition", "when") == "at once; the call has changed nothing"
-    assert "earlier requests of a list stay posted" in said("EINVAL")
+    assert "earlier requests of a list stay posted" in article_text("EINVAL")

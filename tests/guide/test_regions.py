@@ -10,8 +10,8 @@ from tests.guide.saying import WORDS
 def test_every_member_says_its_own_sentence() -> None:
     """Members of two enums with one number are equal, and shared a sentence in one dict."""
     members = [member for cls in (MWType, Rereg, Placement, Selectivity) for member in cls]
-    said = [parts.word_article(member).sections[0].lines[0] for member in members]
-    assert len(set(said)) == len(members)
+    article = [parts.word_article(member).sections[0].lines[0] for member in members]
+    assert len(set(article)) == len(members)
     pd = parts.word_article(Rereg.CHANGE_PD)
     assert pd.sections[0].lines[0].startswith("Another protection domain")
 

@@ -27,7 +27,7 @@ from rdmalab.spec.states import ATTRIBUTES
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
 from rdmalab.spec.work import WORK, WROpcode
 from rdmalab.vocabulary import VOCABULARY
-from tests.guide.saying import WORDS, row, said
+from tests.guide.saying import WORDS, article_text, row
 
 DATA = Path(sentences.__file__).parent / "data"
 Text = str | Sequence[str]
@@ -112,7 +112,7 @@ def test_every_word_has_its_sentence() -> None:
     lacking = [
         f"rdmalab/guide/data/{file}.toml [{table}] has no sentence for {word}"
         for (file, table), words in NEEDED.items()
-        for word in sorted(words - {word for word, said in read(file)[table].items() if said})
+        for word in sorted(words - {word for word, answer in read(file)[table].items() if answer})
     ]
     profiles = "rdmalab/spec/profiles.py"
     lacking += [
@@ -130,8 +130,8 @@ def test_every_word_has_its_sentence() -> None:
 
 def test_every_limit_has_one_sentence() -> None:
     tables = read("sentences")
-    said = Counter([*tables["limit"], *tables["queried_limit"]])
-    assert said == Counter(list(DeviceCaps.__dataclass_fields__))
+    by_name = Counter([*tables["limit"], *tables["queried_limit"]])
+    assert by_name == Counter(list(DeviceCaps.__dataclass_fields__))
 
 
 def test_no_sentence_is_about_a_word_that_is_gone() -> None:
@@ -179,7 +179,7 @@ def test_words_of_the_trade_are_explained(word: str) -> None:
 
 def test_a_concept_says_all_its_sentences() -> None:
     for name, concept in concepts().items():
-        assert all(line in said(f"concept {name}") for line in concept.lines)
+        assert all(line in article_text(f"concept {name}") for line in concept.lines)
 
 
 def test_other_names_are_told() -> None:
@@ -218,5 +218,5 @@ def test_a_thread_domain_is_no_parent_domain() -> None:
 
 
 def test_the_number_of_multicast_is_explained() -> None:
-    assert "every QP that is attached to the" in said("0xFFFFFF")
-    assert said("0xffffff") == said("qpn")
+    assert "every QP that is attached to the" in article_text("0xFFFFFF")
+    assert article_text("0xffffff") == article_text("qpn")

@@ -66,9 +66,9 @@ def test_the_best_scenario_tells_of_the_word_and_is_short() -> None:
 def test_what_no_record_has_is_read_in_the_lines() -> None:
     entry = BY_NAME["field hop_limit"]
     assert kind(entry) in SAID
-    told = Showing("a/b", frozenset(), "", "- create_ah A.ah0 pd=A.pd0 hop_limit=0", 5)
-    assert shows(entry, told)
-    assert not shows(entry, told._replace(said="hop_limit is 0"))
+    answer = Showing("a/b", frozenset(), "", "- create_ah A.ah0 pd=A.pd0 hop_limit=0", 5)
+    assert shows(entry, answer)
+    assert not shows(entry, answer._replace(text="hop_limit is 0"))
 
 
 @pytest.mark.parametrize(

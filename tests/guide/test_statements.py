@@ -8,8 +8,8 @@ def test_they_are_numbered_without_gaps() -> None:
 
 
 def test_each_is_one_sentence_and_no_two_of_a_page_are_the_same() -> None:
-    said = [(page(number), sentence) for number, sentence in statements().items()]
-    assert len(set(said)) == len(said)
+    lines = [(page(number), sentence) for number, sentence in statements().items()]
+    assert len(set(lines)) == len(lines)
     assert all(sentence[-1] in ".?" or "? " in sentence for sentence in statements().values())
 
 

@@ -5,12 +5,12 @@ import pytest
 from rdmalab.guide.phrases import attribute_names
 from rdmalab.guide.states import overview
 from rdmalab.spec.states import MOVES, STATES, Mishap, QPState, QPType, after_send_error, legal_next
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 
 @pytest.mark.parametrize("state", QPState)
 def test_a_state_says_its_note_and_every_next_state(state: QPState) -> None:
-    assert STATES[state].note in said(state.name)
+    assert STATES[state].note in article_text(state.name)
     leads = row(state.name, "leads to")
     assert all(to.name in leads for to in legal_next(QPType.RC, state))
 
@@ -28,7 +28,7 @@ def test_the_next_states_come_with_the_attributes_of_rc() -> None:
 
 @pytest.mark.parametrize("state", QPState)
 def test_moves_into_a_state_name_each_type_and_origin(state: QPState) -> None:
-    text = said(f"modify_qp {state.name}")
+    text = article_text(f"modify_qp {state.name}")
     for qp_type, now, to in MOVES:
         if to is state:
             assert now.name in text
@@ -59,7 +59,7 @@ def test_a_move_says_what_is_required() -> None:
 
 
 def test_a_move_that_does_not_exist_says_what_is_legal() -> None:
-    assert "not a legal transition: EINVAL" in said("RESET → ERR")
+    assert "not a legal transition: EINVAL" in article_text("RESET → ERR")
     assert row("RESET ERR", "legal") == "from RESET to RESET, INIT"
 
 

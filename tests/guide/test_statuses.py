@@ -5,22 +5,22 @@ import pytest
 from rdmalab.spec.refusals import REFUSALS
 from rdmalab.spec.statuses import STATUS, WCStatus
 from tests.each import each
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 
 @each("status", WCStatus)
 def test_a_status_says_what_its_row_says(status: WCStatus) -> None:
-    text = said(f"IBV_WC_{status.name}")
+    text = article_text(f"IBV_WC_{status.name}")
     assert all(part in text for part in (*STATUS[status][0:1], STATUS[status].cause))
     assert STATUS[status].peer in text
 
 
 @each("status", WCStatus)
 def test_name_number_and_text_lead_to_the_same(status: WCStatus) -> None:
-    full = said(f"IBV_WC_{status.name}")
-    assert said(STATUS[status].text).startswith(full[:30])
-    assert said(f"status {int(status)}") == full
-    assert said(status.name.lower()).startswith(full[:30])
+    full = article_text(f"IBV_WC_{status.name}")
+    assert article_text(STATUS[status].text).startswith(full[:30])
+    assert article_text(f"status {int(status)}") == full
+    assert article_text(status.name.lower()).startswith(full[:30])
 
 
 @pytest.mark.parametrize("name", [n for n, r in REFUSALS.items() if r.status is not None])

@@ -14,7 +14,7 @@ from rdmalab.hca.wr import SendWR
 from rdmalab.spec.states import MTU
 from rdmalab.vocabulary import VOCABULARY
 from tests.each import each
-from tests.guide.saying import WORDS, row, said
+from tests.guide.saying import WORDS, article_text, row
 
 # Each name of a struct, an enum, a field, a member or a function in the documents.
 NAMES = """
@@ -111,7 +111,7 @@ def test_an_enum_says_which_verb_takes_it() -> None:
 
 def test_what_only_a_query_tells() -> None:
     assert row("sq_draining", "returned by") == "query_qp"
-    assert structs.ANSWERS["sq_draining"] in said("sq_draining")
+    assert structs.ANSWERS["sq_draining"] in article_text("sq_draining")
 
 
 def _lines(word: str, heading: str) -> list[str]:
@@ -132,12 +132,12 @@ def test_the_region_of_a_bind_is_a_pointer() -> None:
 
 def test_arguments_of_a_function_are_no_fields_of_the_struct() -> None:
     assert "flush" not in row("ibv_send_wr", "fields")
-    told = row("ibv_send_wr", "not in C")
-    assert told == "flush_length flush_type flush_level: arguments of ibv_wr_flush"
+    is_reported = row("ibv_send_wr", "not in C")
+    assert is_reported == "flush_length flush_type flush_level: arguments of ibv_wr_flush"
 
 
 @pytest.mark.parametrize("name", ["ibv_data_buf", "ibv_inl_data"])
 def test_the_length_of_a_buffer_to_copy(name: str) -> None:
-    told = row(name, "fields")
-    assert "0 is 0 bytes; size_t" in told
-    assert "2^31" not in told
+    answer = row(name, "fields")
+    assert "0 is 0 bytes; size_t" in answer
+    assert "2^31" not in answer

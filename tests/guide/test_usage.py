@@ -88,11 +88,11 @@ def test_a_usage_line_tells_what_is_required() -> None:
 
 
 def test_a_docstring_is_taken_apart() -> None:
-    said = docstring(invent)
-    assert said.summary == "Invent something."
-    assert said.paragraphs == ["More of it, on two lines."]
-    assert said.examples == ["invent A.cq1 one state=RTS"]
-    assert said.see == ["ibv_invent(3)", "help invent", "explain CQ"]
+    answer = docstring(invent)
+    assert answer.summary == "Invent something."
+    assert answer.paragraphs == ["More of it, on two lines."]
+    assert answer.examples == ["invent A.cq1 one state=RTS"]
+    assert answer.see == ["ibv_invent(3)", "help invent", "explain CQ"]
 
 
 def rows(name: str) -> dict[str, str]:
@@ -101,37 +101,37 @@ def rows(name: str) -> dict[str, str]:
 
 
 def test_a_page_has_a_row_a_key() -> None:
-    told = rows("invent")
-    assert told["state"] == "RESET INIT RTR RTS SQD SQE ERR; required"
-    assert told["length"] == "SIZE; default 4096"
-    assert told["rate"] == "RATE"
-    assert told["access"].endswith("HUGETLB…; default REMOTE_READ")
-    assert told["pieces"] == "list of {addr} or MR; also sg"
-    assert told["timeout"].startswith("0..31; default 14; the code of the ack timeout")
-    assert told["on"] == "0|1; default 0"
-    assert told["count"] == "N; default 1"
-    assert told["from_"] == "QP: short for the fields that describe it"
-    assert "new" not in told
+    answer = rows("invent")
+    assert answer["state"] == "RESET INIT RTR RTS SQD SQE ERR; required"
+    assert answer["length"] == "SIZE; default 4096"
+    assert answer["rate"] == "RATE"
+    assert answer["access"].endswith("HUGETLB…; default REMOTE_READ")
+    assert answer["pieces"] == "list of {addr} or MR; also sg"
+    assert answer["timeout"].startswith("0..31; default 14; the code of the ack timeout")
+    assert answer["on"] == "0|1; default 0"
+    assert answer["count"] == "N; default 1"
+    assert answer["from_"] == "QP: short for the fields that describe it"
+    assert "new" not in answer
 
 
 def test_a_record_that_may_be_left_out_is_one_row() -> None:
-    told = rows("modify_qp")
-    assert told["ah_attr"].startswith("{is_global dgid sgid_index")
-    assert "dgid" not in told
+    answer = rows("modify_qp")
+    assert answer["ah_attr"].startswith("{is_global dgid sgid_index")
+    assert "dgid" not in answer
     assert "max_send_wr" in rows("create_qp")
 
 
 @each("name", WORDS)
 def test_a_key_of_an_example_has_its_row(name: str) -> None:
     """Whoever reads the page finds what the example types, under that name or as another of it."""
-    said = docstring(WORDS[name])
-    typed = {key for line in said.examples for key in re.findall(r"\b(\w+)=", line)}
-    told = {heading: text for heading, text in rows(name).items() if heading != "example"}
-    assert {key for key in typed if not _is_told(key, told)} == set()
+    answer = docstring(WORDS[name])
+    typed = {key for line in answer.examples for key in re.findall(r"\b(\w+)=", line)}
+    by_name = {heading: text for heading, text in rows(name).items() if heading != "example"}
+    assert {key for key in typed if not _is_explained(key, by_name)} == set()
 
 
-def _is_told(key: str, told: dict[str, str]) -> bool:
-    return key in told or any(re.search(rf"also {key}\b|\b{key}=", t) for t in told.values())
+def _is_explained(key: str, by_name: dict[str, str]) -> bool:
+    return key in by_name or any(re.search(rf"also {key}\b|\b{key}=", t) for t in by_name.values())
 
 
 def test_a_page_does_not_send_to_itself() -> None:

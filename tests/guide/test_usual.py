@@ -22,7 +22,7 @@ from rdmalab.spec.refusals import REFUSALS, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, STATES, QPState
 from rdmalab.spec.statuses import STATUS, Side, WCStatus
 from tests.each import each
-from tests.guide.saying import WORDS, row, said
+from tests.guide.saying import WORDS, article_text, row
 
 # Enums that only order the lab's own tables: nobody outside meets their members.
 BOOKKEEPING = {
@@ -121,8 +121,8 @@ def test_the_wire_of_a_status_is_the_nak_of_its_refusals(monkeypatch: pytest.Mon
 
 
 def test_the_wire_of_a_right_is_the_nak_of_its_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "NAK_REMOTE_ACCESS if the key lacks it, NAK_INVALID_REQUEST if the QP lacks it"
-    assert row("REMOTE_WRITE", "wire") == said
+    text = "NAK_REMOTE_ACCESS if the key lacks it, NAK_INVALID_REQUEST if the QP lacks it"
+    assert row("REMOTE_WRITE", "wire") == text
     assert row("IBV_ACCESS_LOCAL_WRITE", "wire").startswith("NAK_REMOTE_OPERATION if")
     assert row("MW_BIND", "wire") == NOTHING
     monkeypatch.setitem(REFUSALS, "rkey", REFUSALS["rkey"]._replace(syndrome=None))
@@ -139,5 +139,5 @@ def test_what_a_verb_refuses_is_told_by_errno() -> None:
 
 
 def test_what_never_comes_says_so() -> None:
-    assert "never: " in said("IBV_EVENT_SM_CHANGE")
+    assert "never: " in article_text("IBV_EVENT_SM_CHANGE")
     assert "no HCA; here never" in row("IBV_WC_TM_ERR", "who")

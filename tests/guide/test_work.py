@@ -7,7 +7,7 @@ from rdmalab.spec.access import RIGHTS, Access
 from rdmalab.spec.opcodes import Op
 from rdmalab.spec.work import WORK, SendFlags, WCFlags, WCOpcode, WROpcode
 from tests.each import each
-from tests.guide.saying import row, said
+from tests.guide.saying import article_text, row
 
 
 @pytest.mark.parametrize("opcode", WROpcode)
@@ -49,7 +49,7 @@ def test_flags_name_the_opcodes_they_go_with() -> None:
 
 @pytest.mark.parametrize("right", Access)
 def test_rights(right: Access) -> None:
-    assert RIGHTS[right].sentence in said(f"IBV_ACCESS_{right.name}")
+    assert RIGHTS[right].sentence in article_text(f"IBV_ACCESS_{right.name}")
 
 
 def test_a_right_that_leans_on_another() -> None:
@@ -65,4 +65,4 @@ def test_completion_opcodes_tell_their_side(code: WCOpcode) -> None:
 
 @pytest.mark.parametrize("flag", WCFlags)
 def test_completion_flags(flag: WCFlags) -> None:
-    assert f"completion flag {int(flag)}" in said(f"IBV_WC_{flag.name}")
+    assert f"completion flag {int(flag)}" in article_text(f"IBV_WC_{flag.name}")

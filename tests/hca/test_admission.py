@@ -102,7 +102,7 @@ def test_packet_dropped_at_the_port_without_answer(
     b.inject(packet)
     pair.run()
     assert image(b.qp) == before, case
-    assert pair.told() == []
+    assert pair.wire_lines() == []
     assert b.hca.drops == {reason: 1}
     assert len(pair.world.trace.records) == records + 1
     assert b.peek(0, 8) == bytes(8)
@@ -204,13 +204,13 @@ class Rewrite:
     def __post_init__(self) -> None:
         self.match = Match(source="A", nth=1)
 
-    def meets(self, way: Transit) -> None:
-        harmed = bytes(self.change(bytearray(way.octets)))
+    def apply(self, transit: Transit) -> None:
+        harmed = bytes(self.change(bytearray(transit.octets)))
         if self.healed:
             harmed = harmed[:-4] + icrc(harmed[14:-4]).to_bytes(4, "little")
-        way.frame, way.harmed = harmed, True
+        transit.frame, transit.corrupted = harmed, True
 
-    def passed_through(self, way: Transit) -> None:
+    def passed_through(self, transit: Transit) -> None:
         pass
 
 
@@ -245,7 +245,7 @@ def test_a_malformed_frame_is_counted_and_retransmitted(
     pair.run()
     assert pair.b.hca.drops == {"malformed": 1}, case
     assert pair.a.sent() == pair.b.received() == [(1, WCStatus.SUCCESS)]
-    assert pair.said("A") == ["SEND_ONLY psn=0 8 bytes"] * 2
+    assert pair.sent_by("A") == ["SEND_ONLY psn=0 8 bytes"] * 2
 
 
 def test_a_packet_for_a_destroyed_qp_is_dropped() -> None:

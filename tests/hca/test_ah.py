@@ -87,10 +87,10 @@ def test_an_ah_field_out_of_range_is_refused(profile: str, name: str, value: int
     move += f" min_rnr_timer=12 ah_attr={{{_GID} port_num=1 {name}={value}}}"
     refuses = profile == "strict" or (profile == "mlx5" and name == "static_rate")
     if refuses:
-        told = refusal(lab, move)
-        assert (told.rule, told.errno) == ("ah-range", 22)
-        assert told.message.startswith(f"{name}={value} ")
-        assert told.legal.startswith(f"{name} takes 0")
+        answer = refusal(lab, move)
+        assert (answer.rule, answer.errno) == ("ah-range", 22)
+        assert answer.message.startswith(f"{name}={value} ")
+        assert answer.legal.startswith(f"{name} takes 0")
     else:
         well(lab, move)
     make = f"create_ah A.ah5 pd=A.pd0 {_GID} port_num=1 {name}={value}"

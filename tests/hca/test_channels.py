@@ -16,7 +16,7 @@ from tests.pairs import Pair
 OK, FLUSH, LENGTH = WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR, WCStatus.LOC_LEN_ERR
 
 
-def told() -> tuple[Pair, CompChannel]:
+def armed_pair() -> tuple[Pair, CompChannel]:
     """A pair whose send CQ tells a channel."""
     pair = Pair()
     channel = lifecycle.create_comp_channel(pair.a.hca)
@@ -55,7 +55,7 @@ def test_req_notify_cq_solicited_only(
 
 
 def test_req_notify_cq_raises_one_event() -> None:
-    pair, channel = told()
+    pair, channel = armed_pair()
     write(pair)
     assert not channel.events
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
@@ -65,7 +65,7 @@ def test_req_notify_cq_raises_one_event() -> None:
 
 
 def test_req_notify_cq_again_keeps_the_wider_request() -> None:
-    pair, _ = told()
+    pair, _ = armed_pair()
     cq = pair.a.send_cq
     for solicited, armed in ((True, Arm.SOLICITED), (False, Arm.ANY), (True, Arm.ANY)):
         channels.arm(pair.a.hca, cq, solicited_only=solicited)
@@ -73,7 +73,7 @@ def test_req_notify_cq_again_keeps_the_wider_request() -> None:
 
 
 def test_req_notify_cq_without_channel_raises_no_event() -> None:
-    pair, channel = told()
+    pair, channel = armed_pair()
     pair.a.send_cq.channel = 0
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
     write(pair)
@@ -83,7 +83,7 @@ def test_req_notify_cq_without_channel_raises_no_event() -> None:
 
 
 def test_cq_events_come_in_order_and_count_as_unacknowledged() -> None:
-    pair, channel = told()
+    pair, channel = armed_pair()
     other = lifecycle.create_cq(pair.a.hca, 4, 0, channel.number, 7)
     for cq in (other, pair.a.send_cq, other):
         channels.raise_event(pair.a.hca, cq)
@@ -98,7 +98,7 @@ def test_cq_events_come_in_order_and_count_as_unacknowledged() -> None:
 
 
 def test_destroy_cq_waits_for_unacknowledged_events() -> None:
-    pair, channel = told()
+    pair, channel = armed_pair()
     cq = lifecycle.create_cq(pair.a.hca, 4, 0, channel.number)
     channels.raise_event(pair.a.hca, cq)
     channels.raise_event(pair.a.hca, cq)
@@ -113,7 +113,7 @@ def test_destroy_cq_waits_for_unacknowledged_events() -> None:
 
 
 def test_destroy_comp_channel_in_use_is_ebusy() -> None:
-    pair, channel = told()
+    pair, channel = armed_pair()
     with pytest.raises(Refused, match="1 CQ"):
         lifecycle.destroy_comp_channel(pair.a.hca, channel)
     pair.a.send_cq.channel = 0
@@ -128,7 +128,7 @@ def would_wake(pair: Pair, channel: CompChannel) -> str:
 
 
 def test_get_cq_event_that_would_block_names_what_ends_the_wait() -> None:
-    pair, channel = told()
+    pair, channel = armed_pair()
     lone = lifecycle.create_comp_channel(pair.a.hca)
     assert "create_cq" in would_wake(pair, lone)
     assert would_wake(pair, channel).endswith("req_notify_cq")
@@ -143,7 +143,7 @@ def test_get_cq_event_that_would_block_names_what_ends_the_wait() -> None:
 @pytest.mark.parametrize("profile", [STRICT, RXE])
 def test_a_cq_event_may_find_an_empty_cq(profile: Profile) -> None:
     """The completion was polled before the event was taken."""
-    pair, channel = told()
+    pair, channel = armed_pair()
     channels.arm(pair.a.hca, pair.a.send_cq, solicited_only=False)
     write(pair)
     assert len(pair.a.sent()) == 1

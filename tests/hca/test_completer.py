@@ -79,7 +79,7 @@ def test_a_lost_last_ack_costs_a_timeout_and_a_duplicate() -> None:
     pair.lose("B", 1)
     pair.a.issue(SEND)
     pair.run()
-    assert pair.told()[2:] == ["A SEND_ONLY psn=0 8 bytes", "B ACK psn=0 msn=1"]
+    assert pair.wire_lines()[2:] == ["A SEND_ONLY psn=0 8 bytes", "B ACK psn=0 msn=1"]
     assert pair.a.sent() == [(1, OK)]
     assert pair.b.received() == [(0, OK)]
 
@@ -175,7 +175,7 @@ def test_a_lost_read_response_is_requested_again_when_the_next_one_comes() -> No
     pair.a.issue(READ, 900)
     pair.run()
     assert went_back(pair) == [(1, "implied NAK")]
-    assert pair.told()[1:] == [
+    assert pair.wire_lines()[1:] == [
         "B RDMA_READ_RESPONSE_FIRST psn=0 256 bytes",
         "B RDMA_READ_RESPONSE_MIDDLE psn=1 256 bytes lost",
         "B RDMA_READ_RESPONSE_MIDDLE psn=2 256 bytes",
@@ -276,7 +276,7 @@ def test_a_nak_fails_the_request_that_owns_its_psn(syndrome: int, status: WCStat
     assert pair.a.qp.state is QPState.ERR
     assert pair.a.events() == []
     pair.run()
-    assert len(pair.said("A")) == 6  # nothing more
+    assert len(pair.sent_by("A")) == 6  # nothing more
 
 
 def test_a_failed_unsignaled_request_completes_in_error() -> None:
@@ -382,7 +382,7 @@ def test_the_rnr_wait_is_exactly_what_the_responder_asks(code: int) -> None:
     pair.run()
     (armed,) = pair.records(Kind.TIMER_ARMED)
     (fired,) = pair.records(Kind.TIMER_FIRED)
-    assert pair.said("B")[0] == f"RNR_NAK({code}) psn=0 msn=0"
+    assert pair.sent_by("B")[0] == f"RNR_NAK({code}) psn=0 msn=0"
     assert fired.at_ns - armed.at_ns == RNR_NS[code]
     assert fired.at_ns == armed.a
     assert pair.a.sent() == [(1, OK)]
@@ -394,7 +394,7 @@ def test_rnr_retry_counts_rnr_naks(rnr_retry: int) -> None:
     pair = Pair(rnr_retry=rnr_retry, retry_cnt=0)
     pair.a.post(pair.a.wr(SEND, wr_id=1), pair.a.wr(SEND, wr_id=2))
     pair.run()
-    assert pair.said("B") == ["RNR_NAK(1) psn=0 msn=0"] * (rnr_retry + 1)
+    assert pair.sent_by("B") == ["RNR_NAK(1) psn=0 msn=0"] * (rnr_retry + 1)
     assert pair.a.sent() == [(1, WCStatus.RNR_RETRY_EXC_ERR), (2, FLUSHED)]
     assert pair.a.qp.state is QPState.ERR
     assert pair.b.qp.state is QPState.RTS
@@ -405,7 +405,7 @@ def test_rnr_retry_7_has_no_limit() -> None:
     pair = Pair(rnr_retry=7, retry_cnt=0)
     pair.a.issue(SEND)
     pair.run(until_ns=5_000_000)
-    assert len(pair.said("B")) > 200
+    assert len(pair.sent_by("B")) > 200
     pair.b.recv()
     pair.run()
     assert pair.a.sent() == [(1, OK)]
@@ -419,7 +419,7 @@ def test_an_rnr_nak_acknowledges_what_is_before_it_and_refills_the_counter() -> 
     assert pair.a.sent() == [(1, OK)]
     pair.b.recv()
     pair.run()
-    assert [line for line in pair.said("B") if "RNR" in line] == [
+    assert [line for line in pair.sent_by("B") if "RNR" in line] == [
         "RNR_NAK(1) psn=1 msn=1",
         "RNR_NAK(1) psn=2 msn=2",
         "RNR_NAK(1) psn=2 msn=2",
@@ -449,11 +449,11 @@ def test_nothing_leaves_during_the_rnr_wait() -> None:
     pair.a.issue(SEND)
     assert reason_to_wait(pair.a.qp) == "rnr"
     pair.run(until_ns=1_000_000)
-    assert len(pair.said("A")) == 2
+    assert len(pair.sent_by("A")) == 2
     (fired, *_) = pair.records(Kind.TIMER_ARMED)
     pair.run(until_ns=2_000_000)
     assert at(pair.records(Kind.TIMER_FIRED))[0] == fired.a
-    assert len(pair.said("A")) > 2
+    assert len(pair.sent_by("A")) > 2
 
 
 # --------------------------------------------------------------------------- which completions
@@ -500,7 +500,7 @@ def test_sqd_finishes_what_was_begun_and_begins_nothing() -> None:
     pair.run()
     assert pair.a.sent() == [(1, OK)]
     assert [event.name for event in pair.a.events()] == ["SQ_DRAINED"]
-    assert len(pair.said("A")) == 1
+    assert len(pair.sent_by("A")) == 1
     pair.b.issue(WRITE)  # the receive side goes on
     pair.run()
     assert pair.b.sent() == [(1, OK)]

@@ -42,7 +42,7 @@ def test_responses_are_sent_before_requests_of_the_same_qp() -> None:
     pair.run(until_ns=1_100)
     pair.b.issue(WRITE, 600)
     pair.run()
-    labels = [line.split()[0] for line in pair.said("B")]
+    labels = [line.split()[0] for line in pair.sent_by("B")]
     assert labels[:4] == [
         "RDMA_READ_RESPONSE_FIRST",
         "RDMA_READ_RESPONSE_MIDDLE",
@@ -58,7 +58,7 @@ def test_read_responses_do_not_starve_the_requests_of_the_same_qp() -> None:
     pair.run(until_ns=1_200)
     pair.b.issue(WRITE)
     pair.run()
-    labels = [line.split()[0] for line in pair.said("B")]
+    labels = [line.split()[0] for line in pair.sent_by("B")]
     assert labels.count("RDMA_READ_RESPONSE_LAST") == 16
     before = labels[: labels.index("RDMA_WRITE_ONLY")]
     assert before.count("RDMA_READ_RESPONSE_LAST") < 8
@@ -126,7 +126,7 @@ def test_a_destroyed_qp_is_not_scheduled() -> None:
     qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
     pair.run()
     assert a.sent() == [(1, OK)]
-    assert len(pair.said("A")) == 1
+    assert len(pair.sent_by("A")) == 1
 
 
 def test_a_port_that_is_down_sends_and_receives_nothing() -> None:

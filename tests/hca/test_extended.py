@@ -65,7 +65,7 @@ def test_builder_fields_may_be_set_outside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "rule", "errno"),
+    ("text", "rule", "errno"),
     [
         ("send_ops_flags=SEND", "qp-ex-pd", 22),
         ("pd=A.pd0 comp_mask=SEND_OPS_FLAGS send_ops_flags=SEND", "qp-ex-pd", 22),
@@ -75,15 +75,15 @@ def test_builder_fields_may_be_set_outside() -> None:
         ("pd=A.pd0 send_ops_flags=0x2000", "send-ops", 95),
     ],
 )
-def test_create_qp_ex_refused_creates_no_qp(said: str, rule: str, errno: int) -> None:
+def test_create_qp_ex_refused_creates_no_qp(text: str, rule: str, errno: int) -> None:
     lab = extended_lab()
-    refused = refusal(lab, f"{EX} {said}")
+    refused = refusal(lab, f"{EX} {text}")
     assert (refused.rule, refused.errno) == (rule, errno)
     assert "A.qx1" not in lab.session.names.thing_of
 
 
 @pytest.mark.parametrize(
-    ("said", "has_face"),
+    ("text", "has_face"),
     [
         ("pd=A.pd0", False),
         ("pd=A.pd0 send_ops_flags=0", True),
@@ -92,9 +92,9 @@ def test_create_qp_ex_refused_creates_no_qp(said: str, rule: str, errno: int) ->
     ],
 )
 def test_create_qp_ex_comp_mask_says_whether_send_ops_flags_count(
-    said: str, has_face: bool
+    text: str, has_face: bool
 ) -> None:
-    lab = extended_lab(f"{EX} {said}")
+    lab = extended_lab(f"{EX} {text}")
     made = lab.session.world.nodes["A"].qps.items[lab.look("A.qx1.qp_num")]
     assert (made.ex is not None) is has_face
 

@@ -68,9 +68,9 @@ def test_a_receive_that_has_completed_is_not_flushed_and_carries_no_later_error(
 def test_a_qp_in_err_sends_and_receives_nothing() -> None:
     pair = busy()
     pair.a.modify(qp_state=ERR)
-    sent = len(pair.said("A"))
+    sent = len(pair.sent_by("A"))
     pair.run()
-    assert len(pair.said("A")) == sent
+    assert len(pair.sent_by("A")) == sent
     assert pair.a.hca.drops.keys() <= {"not-ready"}
     assert pair.timers() == []
 
@@ -126,7 +126,7 @@ def test_a_fatal_nak_is_sent_after_earlier_responses_and_before_the_flush() -> N
     pair.b.poke(0, b"d" * 600)
     pair.a.post(pair.a.wr(READ, 600, wr_id=1, at=4096), pair.a.wr(WRITE, wr_id=2, rkey=5))
     pair.run()
-    assert [line.split()[0] for line in pair.said("B")] == [
+    assert [line.split()[0] for line in pair.sent_by("B")] == [
         "RDMA_READ_RESPONSE_FIRST",
         "RDMA_READ_RESPONSE_MIDDLE",
         "RDMA_READ_RESPONSE_LAST",
@@ -182,7 +182,7 @@ def test_err_to_reset_to_rts_makes_a_qp_usable() -> None:
     assert pair.a.sent() == [(1, WCStatus.REM_ACCESS_ERR), (2, OK)]
     assert pair.b.received() == [(20, FLUSHED), (21, OK)]
     assert pair.b.sent() == [(3, OK)]
-    assert pair.said("A")[-2:] == [
+    assert pair.sent_by("A")[-2:] == [
         "SEND_ONLY psn=2304 8 bytes",
         "RDMA_READ_RESPONSE_ONLY psn=1792 8 bytes msn=1",
     ]
@@ -285,7 +285,7 @@ def test_cq_overrun_moves_the_responder_to_err_once() -> None:
     pair.a.issue(SEND)
     pair.run()
     assert len(pair.records(Kind.STATE_CHANGED, node="B")) == 4
-    assert pair.said("B") == ["NAK_REMOTE_OPERATION psn=0 msn=0"]
+    assert pair.sent_by("B") == ["NAK_REMOTE_OPERATION psn=0 msn=0"]
     assert pair.a.sent() == [(1, WCStatus.REM_OP_ERR)]
 
 

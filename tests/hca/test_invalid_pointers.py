@@ -64,8 +64,8 @@ def test_wr_pointer_null(verb: str) -> None:
     well(lab_of(), f"{verb} wr=NULL")
     lab = Lab(profile="rxe")
     well(lab, "use rc_pair")
-    for said in ("wr=NULL", "wr={opcode=SEND} bad_wr=NULL" if "send" in verb else "bad_wr=NULL"):
-        refused = refusal(lab, f"{verb} {said}")
+    for each in ("wr=NULL", "wr={opcode=SEND} bad_wr=NULL" if "send" in verb else "bad_wr=NULL"):
+        refused = refusal(lab, f"{verb} {each}")
         assert (refused.rule, refused.errno) == ("null-pointer", 22)
     assert lab.look("A.qp0.sq.used") == lab.look("A.qp0.rq.used") == 0
 
@@ -157,8 +157,8 @@ def test_pointer_0_is_null(null: str) -> None:
 
 
 def test_an_uninitialised_wr_list_is_followed() -> None:
-    told = refusal(lab_of(), "post_recv A.qp0 sg_list=NULL rest=junk")
-    assert told.rule == "recv-sges"
+    answer = refusal(lab_of(), "post_recv A.qp0 sg_list=NULL rest=junk")
+    assert answer.rule == "recv-sges"
 
 
 def test_pointer_0_in_a_call_of_a_program_is_null() -> None:

@@ -141,8 +141,8 @@ def test_object_numbers_are_unique_and_creation_is_recorded() -> None:
     second = lifecycle.alloc_pd(hca)
     assert second.number == first.number + 1
     assert hca.pds.find(second.number) is second
-    told = [(kind_of(r), object_of(r), r[A]) for r in world.trace.records]
-    assert told == [
+    lines = [(kind_of(r), object_of(r), r[A]) for r in world.trace.records]
+    assert lines == [
         (Kind.CREATED, 1, "pd"),
         (Kind.DESTROYED, 1, "pd"),
         (Kind.CREATED, 2, "pd"),

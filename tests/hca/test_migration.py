@@ -48,12 +48,12 @@ def armed(**options: Any) -> Pair:
     for end in (pair.a, pair.b):
         load(end)
     assert states(pair) == (REARM, REARM)
-    talk(pair, 1)
+    completions_of(pair, 1)
     assert states(pair) == (ARMED, ARMED)
     return pair
 
 
-def talk(pair: Pair, wr_id: int) -> list[tuple[int, WCStatus]]:
+def completions_of(pair: Pair, wr_id: int) -> list[tuple[int, WCStatus]]:
     """A SEND from A to B; what A is told."""
     pair.b.recv(64, wr_id=wr_id)
     pair.a.issue(SEND, 64, wr_id=wr_id)
@@ -92,14 +92,14 @@ def test_a_packet_without_mig_req_arms_both_ends() -> None:
 def test_one_end_alone_stays_in_rearm() -> None:
     pair = infiniband()
     load(pair.a)
-    assert talk(pair, 1) == [(1, OK)]
+    assert completions_of(pair, 1) == [(1, OK)]
     assert states(pair) == (REARM, MIGRATED)
     assert [packet.migrated for packet in sent_by(pair, "B")] == [True]
 
 
 def test_mig_req_is_set_from_the_first_packet() -> None:
     pair = infiniband()
-    talk(pair, 1)
+    completions_of(pair, 1)
     assert all(packet.migrated for node in "AB" for packet in sent_by(pair, node))
 
 
@@ -107,7 +107,7 @@ def test_mig_req_is_set_from_the_first_packet() -> None:
 def test_when_retries_are_exhausted_the_connection_migrates() -> None:
     pair = armed()
     cut(pair, *FIRST)
-    assert talk(pair, 2) == [(2, OK)]
+    assert completions_of(pair, 2) == [(2, OK)]
     assert pair.b.received() == [(1, OK), (2, OK)]
     assert states(pair) == (MIGRATED, MIGRATED)
     assert (pair.a.events(), pair.b.events()) == ([PATH_MIG], [PATH_MIG])
@@ -122,9 +122,9 @@ def test_the_alternate_attributes_become_those_of_the_path() -> None:
     pair.a.hca.pkeys[1] = pair.b.hca.pkeys[1] = 0x8002
     for end in (pair.a, pair.b):
         load(end, alt_pkey_index=1)
-    talk(pair, 1)
+    completions_of(pair, 1)
     cut(pair, *FIRST)
-    assert talk(pair, 2) == [(2, OK)]
+    assert completions_of(pair, 2) == [(2, OK)]
     attr = pair.a.qp.attr
     assert attr.ah_attr == AhAttr(dlid=5, src_path_bits=1, port_num=1)
     assert (attr.pkey_index, attr.port_num, attr.timeout) == (1, 1, 6)
@@ -135,7 +135,7 @@ def test_the_alternate_attributes_become_those_of_the_path() -> None:
 def test_a_lost_response_migrates_too() -> None:
     pair = armed()
     cut(pair, 2)
-    assert talk(pair, 2) == [(2, OK)]
+    assert completions_of(pair, 2) == [(2, OK)]
     assert len(pair.b.received()) == 2
     assert states(pair) == (MIGRATED, MIGRATED)
 
@@ -151,7 +151,7 @@ def test_a_read_whose_responses_are_lost_is_read_on_the_other_path() -> None:
 def test_without_an_alternate_path_retries_end_in_an_error() -> None:
     pair = infiniband()
     cut(pair, *FIRST)
-    assert talk(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
+    assert completions_of(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
     assert pair.a.events() == []
 
 
@@ -159,13 +159,13 @@ def test_in_rearm_retries_end_in_an_error() -> None:
     pair = infiniband()
     load(pair.a)
     cut(pair, *FIRST)
-    assert talk(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
+    assert completions_of(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
 
 
 def test_when_both_paths_are_cut_it_migrates_and_fails_there() -> None:
     pair = armed()
     cut(pair, *FIRST, *SECOND)
-    assert talk(pair, 2) == [(2, WCStatus.RETRY_EXC_ERR)]
+    assert completions_of(pair, 2) == [(2, WCStatus.RETRY_EXC_ERR)]
     assert (pair.a.events(), pair.b.events()) == ([PATH_MIG], [])
     assert len(sent_by(pair, "A")) == 1 + 3 + 3  # the counter starts again on the new path
 
@@ -174,23 +174,23 @@ def test_migration_to_a_path_that_was_not_loaded_gets_no_answer() -> None:
     pair = infiniband()
     for end in (pair.a, pair.b):
         end.modify(path_mig_state=REARM)
-    talk(pair, 1)
+    completions_of(pair, 1)
     cut(pair, *FIRST)
-    assert talk(pair, 2) == []  # and alt_timeout is 0: it waits for ever
+    assert completions_of(pair, 2) == []  # and alt_timeout is 0: it waits for ever
     assert pair.records(Kind.PACKET_LOST)[-1].b == "no port has the LID 0"
 
 
 def test_after_a_migration_another_path_can_be_loaded() -> None:
     pair = armed()
     cut(pair, *FIRST)
-    talk(pair, 2)
+    completions_of(pair, 2)
     pair.world.network.cable.faults.clear()
     for end in (pair.a, pair.b):
         load(end, alt_ah_attr=ah_attr_of(end.peer.hca))
-    assert talk(pair, 3) == [(3, OK)]
+    assert completions_of(pair, 3) == [(3, OK)]
     assert states(pair) == (ARMED, ARMED)
     cut(pair, *SECOND)
-    assert talk(pair, 4) == [(4, OK)]
+    assert completions_of(pair, 4) == [(4, OK)]
     assert (sent_by(pair, "A")[-1].flow.src, sent_by(pair, "A")[-1].flow.dst) == FIRST
 
 
@@ -218,7 +218,7 @@ def test_modify_qp_migrated_takes_the_peer_along() -> None:
     assert states(pair) == (MIGRATED, ARMED)
     change = pair.records(Kind.MIGRATION_CHANGED)[-1]
     assert (change.node, change.a, change.b) == ("A", ARMED, MIGRATED)
-    assert talk(pair, 2) == [(2, OK)]
+    assert completions_of(pair, 2) == [(2, OK)]
     assert states(pair) == (MIGRATED, MIGRATED)
     assert (pair.a.events(), pair.b.events()) == ([PATH_MIG], [PATH_MIG])
 
@@ -272,7 +272,7 @@ def test_a_roce_port_keeps_the_alternate_path_and_never_migrates() -> None:
     pair.a.modify(path_mig_state=ARMED)
     assert states(pair)[0] is ARMED
     pair.world.network.set_link(up=False)
-    assert talk(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
+    assert completions_of(pair, 1) == [(1, WCStatus.RETRY_EXC_ERR)]
 
 
 # --------------------------------------------------------------------------- in SQD
@@ -335,9 +335,9 @@ def test_a_migration_request_on_a_path_that_is_not_loaded_is_path_mig_err() -> N
     pair = infiniband()
     load(pair.a)
     load(pair.b, alt_ah_attr=AhAttr(dlid=9, port_num=1))  # A has no LID 9
-    talk(pair, 1)
+    completions_of(pair, 1)
     cut(pair, *FIRST)
-    assert talk(pair, 2) == [(2, WCStatus.RETRY_EXC_ERR)]
+    assert completions_of(pair, 2) == [(2, WCStatus.RETRY_EXC_ERR)]
     assert set(pair.b.events()) == {PATH_MIG_ERR}
     assert states(pair) == (MIGRATED, ARMED)
     assert pair.b.qp.state is QPState.RTS
@@ -365,16 +365,16 @@ def test_another_pkey_on_the_alternate_path_is_path_mig_err() -> None:
     pair.a.hca.pkeys[1], pair.b.hca.pkeys[1] = 0x8002, 0x8003
     for end in (pair.a, pair.b):
         load(end, alt_pkey_index=1)
-    talk(pair, 1)
+    completions_of(pair, 1)
     pair.a.modify(path_mig_state=MIGRATED)
-    assert talk(pair, 2) == [(2, WCStatus.RETRY_EXC_ERR)]
+    assert completions_of(pair, 2) == [(2, WCStatus.RETRY_EXC_ERR)]
     assert set(pair.b.events()) == {PATH_MIG_ERR}
 
 
 def test_a_migrated_peer_does_not_disturb_a_qp_that_is_not_armed() -> None:
     pair = infiniband()
     load(pair.b)
-    assert talk(pair, 1) == [(1, OK)]
+    assert completions_of(pair, 1) == [(1, OK)]
     assert states(pair) == (MIGRATED, REARM)
     assert pair.b.events() == []
 

@@ -309,7 +309,7 @@ def test_cur_qp_state_out_of_err_continues_after_what_was_flushed() -> None:
     pair.a.issue(WROpcode.RDMA_WRITE, wr_id=2)
     pair.run(until_ns=10_000)
     assert pair.a.sent() == [(1, WCStatus.WR_FLUSH_ERR)]
-    assert pair.said("A") == ["RDMA_WRITE_ONLY psn=1 8 bytes of 8"]
+    assert pair.sent_by("A") == ["RDMA_WRITE_ONLY psn=1 8 bytes of 8"]
 
 
 # --------------------------------------------------------------------------- draining
@@ -350,7 +350,7 @@ def test_sqd_to_rts_resumes_the_send_queue() -> None:
     pair.a.modify(qp_state=SQD)
     pair.a.issue(WROpcode.RDMA_WRITE)
     pair.run()
-    assert pair.told() == []
+    assert pair.wire_lines() == []
     pair.a.modify(qp_state=RTS)
     pair.run()
     assert len(pair.a.sent()) == 1

@@ -178,15 +178,15 @@ def test_qp_transition_takes_optional_attributes_only(profile: Profile, qp_type:
             if added in required:
                 continue
             refusal = bench.answer(now, to, bench.fields([*required, added], now))
-            said = rule(refusal)
+            answer = rule(refusal)
             if added == "ALT_PATH" and added in optional:
-                assert said == "alt-path", (now, to)  # R12: every port here is RoCE
+                assert answer == "alt-path", (now, to)  # R12: every port here is RoCE
             elif added in optional or added in LEFT_OUT.get(qp_type, ()):
-                assert said == "", (now, to, added)
+                assert answer == "", (now, to, added)
             elif added == "CUR_STATE" and not QPState.RTR <= now <= QPState.SQE:
-                assert said == "cur-state", (now, to)  # R4: no such claim at all
+                assert answer == "cur-state", (now, to)  # R4: no such claim at all
             else:
-                assert said == "attr-surplus", (now, to, added)
+                assert answer == "attr-surplus", (now, to, added)
                 assert refusal
                 assert refusal.argument in [n for n, bit in FIELDS.items() if bit == added]
 
@@ -217,8 +217,8 @@ def test_qp_attribute_ranges(profile: Profile, qp_type: QPType) -> None:
             for value in (*edges, *[0x1FF_FFFF] * (field in MASKED)):
                 assert rule(bench.answer(now, to, given | {field: value})) == "", (field, value)
     numbers = {n for n, bit in FIELDS.items() if bit not in ("CAP", "AV", "ALT_PATH", "CUR_STATE")}
-    said = {n for n in numbers if qp_type.name in _types(FIELDS[n])}
-    assert asked == said
+    names = {n for n in numbers if qp_type.name in _types(FIELDS[n])}
+    assert asked == names
 
 
 def _types(bit: str) -> set[str]:

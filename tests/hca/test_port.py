@@ -53,9 +53,9 @@ def test_a_removed_gid_receives_nothing() -> None:
 
 
 def test_speed_change_raises_one_event_by_device() -> None:
-    told = AsyncEvent.DEVICE_SPEED_CHANGE
+    answer = AsyncEvent.DEVICE_SPEED_CHANGE
     for profile, count in ((None, 1), (RXE, 0)):
         world = (Pair() if profile is None else Pair(profile=profile)).world
         world.network.tune_link("rate_bps", 10**9)
         world.network.tune_link("rate_bps", 10**9)
-        assert [e for e, _ in world.nodes["A"].async_events].count(told) == count
+        assert [e for e, _ in world.nodes["A"].async_events].count(answer) == count

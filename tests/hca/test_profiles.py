@@ -366,8 +366,8 @@ def answer_of(end: End, **attributes: Any) -> Any:
 def no_state(profile: Profile) -> Any:
     """What RTS does not take, in a call that names no state."""
     end = Pair(profile=profile).a
-    told = answer_of(end, max_rd_atomic=3)
-    return end.qp.attr.max_rd_atomic if told is QPState.RTS else told
+    answer = answer_of(end, max_rd_atomic=3)
+    return end.qp.attr.max_rd_atomic if answer is QPState.RTS else answer
 
 
 def foreign_bit(profile: Profile) -> Any:
@@ -422,7 +422,7 @@ def depths(profile: Profile) -> Any:
     return attr.max_rd_atomic, attr.max_dest_rd_atomic
 
 
-def told_capacity(profile: Profile) -> Any:
+def refused_capacity(profile: Profile) -> Any:
     """A device that rounds to powers of two, and whether create_qp says so."""
     rounding = replace(profile, rounding=Rounding.POWER, inline_bytes_per_sge=16)
     qp = Pair(profile=rounding, cap=Capacity(3, 3, 2, 2, 80)).a.qp
@@ -456,7 +456,7 @@ def out_of_range(profile: Profile) -> Any:
     pair.b.takes("SEND_ONLY", 0)
     end.takes("SEND_ONLY", 0, flow=pair.b.qp.path and pair.b.qp.path.flow)
     pair.run()
-    return path.mtu, path.dest_qpn, path.pkey, end.qp.attr.retry_cnt, pair.said("A")
+    return path.mtu, path.dest_qpn, path.pkey, end.qp.attr.retry_cnt, pair.sent_by("A")
 
 
 # --------------------------------------------------------------------------- requester
@@ -698,7 +698,7 @@ def behind_an_rnr_nak(profile: Profile) -> Any:
     for psn in range(3):
         pair.b.takes("SEND_ONLY", psn)
     pair.run()
-    return pair.said("B")
+    return pair.sent_by("B")
 
 
 def many_reads(profile: Profile) -> Any:
@@ -1052,7 +1052,7 @@ ROWS: list[tuple[str, Any, Scenario, Any, Any]] = [
     ("modify_judges_address",   frozenset(), rate_of_a_route,  "ah-range", QPState.SQD),
     ("create_ah_judges",        frozenset(), rate_of_a_handle, "ah-range", 173),
     ("rounds_read_depths",      True,       depths,            (3, 13), (4, 16)),
-    ("create_qp_returns_asked", True,       told_capacity,     (4, 4, 5), (3, 3, 5)),
+    ("create_qp_returns_asked", True,       refused_capacity,     (4, 4, 5), (3, 3, 5)),
     ("retry_cnt_7_is_infinite", True,       retry_7,           False, True),
     ("ack_timeout_factor",      4,          timeout,           T10_NS, 4 * T10_NS),
     ("timer_tick_ns",           4_000_000,  timeout,           T10_NS, 8_000_000),

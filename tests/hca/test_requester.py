@@ -55,7 +55,7 @@ def test_a_message_is_segmented_by_path_mtu(mtu: MTU, opcode: WROpcode) -> None:
             expected.append(f"{name}_{line.format(psn)}")
             psn = (psn + 1) & 0xFFFFFF
     pair.run()
-    assert [line.split(" of ")[0] for line in pair.said("A")] == expected
+    assert [line.split(" of ")[0] for line in pair.sent_by("A")] == expected
     assert len(pair.a.sent()) == len(shapes)
 
 
@@ -75,13 +75,13 @@ def test_a_read_takes_a_psn_for_each_packet_of_its_response() -> None:
     for opcode, length in ((READ, 1025), (ADD, 8), (READ, 0), (SEND, 0)):
         pair.a.issue(opcode, length)
     pair.run()
-    assert pair.said("A") == [
+    assert pair.sent_by("A") == [
         "RDMA_READ_REQUEST psn=16777213 of 1025",
         "FETCH_ADD psn=2",
         "RDMA_READ_REQUEST psn=3 of 0",
         "SEND_ONLY psn=4",
     ]
-    assert [line.split(" msn")[0] for line in pair.said("B")] == [
+    assert [line.split(" msn")[0] for line in pair.sent_by("B")] == [
         "RDMA_READ_RESPONSE_FIRST psn=16777213 256 bytes",
         "RDMA_READ_RESPONSE_MIDDLE psn=16777214 256 bytes",
         "RDMA_READ_RESPONSE_MIDDLE psn=16777215 256 bytes",
@@ -250,7 +250,7 @@ def test_lkey_error_completes_after_earlier_requests(opcode: WROpcode, sg: Any) 
         (4, WCStatus.WR_FLUSH_ERR),
     ]
     assert pair.a.received() == [(5, WCStatus.WR_FLUSH_ERR)]
-    assert pair.said("A") == ["SEND_ONLY psn=0 8 bytes", "RDMA_READ_REQUEST psn=1 of 600"]
+    assert pair.sent_by("A") == ["SEND_ONLY psn=0 8 bytes", "RDMA_READ_REQUEST psn=1 of 600"]
     assert pair.a.qp.state is QPState.ERR
     assert pair.a.events() == []  # a CQE tells it
     assert pair.b.qp.state is QPState.RTS
@@ -262,7 +262,7 @@ def test_lkey_error_in_the_middle_of_a_message() -> None:
     pair.a.issue(SEND, sg=[pair.a.sge(0, 256), pair.a.sge(pair.mr_bytes, 8)])
     pair.run()
     assert pair.a.sent() == [(1, WCStatus.LOC_PROT_ERR)]
-    assert pair.said("A") == ["SEND_FIRST psn=0 256 bytes"]
+    assert pair.sent_by("A") == ["SEND_FIRST psn=0 256 bytes"]
     assert pair.b.qp.resp.recv is not None
     assert pair.b.received() == []
 
@@ -274,7 +274,7 @@ def test_a_local_failure_waits_for_retries_of_what_is_before_it() -> None:
     pair.a.post(pair.a.wr(SEND, wr_id=1), pair.a.wr(SEND, wr_id=2, sg=bad_key(pair)))
     pair.run()
     assert pair.a.sent() == [(1, OK), (2, WCStatus.LOC_PROT_ERR)]
-    assert pair.said("A") == ["SEND_ONLY psn=0 8 bytes lost", "SEND_ONLY psn=0 8 bytes"]
+    assert pair.sent_by("A") == ["SEND_ONLY psn=0 8 bytes lost", "SEND_ONLY psn=0 8 bytes"]
 
 
 # --------------------------------------------------------------------------- waiting
@@ -285,7 +285,7 @@ def test_a_fence_waits_for_reads_and_atomics_and_for_nothing_else() -> None:
     wrs += [pair.a.wr(READ), pair.a.wr(ADD), pair.a.wr(SEND, flags=fenced), pair.a.wr(SEND)]
     pair.a.post(*wrs)
     pair.run(until_ns=1000)
-    assert [line.split()[0] for line in pair.said("A")] == [
+    assert [line.split()[0] for line in pair.sent_by("A")] == [
         "SEND_ONLY",
         "SEND_ONLY",
         "RDMA_READ_REQUEST",
@@ -293,9 +293,9 @@ def test_a_fence_waits_for_reads_and_atomics_and_for_nothing_else() -> None:
     ]
     assert reason_to_wait(pair.a.qp) == "fence"
     pair.run()
-    told = [line.split()[1] for line in pair.told()]
-    assert told.index("ATOMIC_ACKNOWLEDGE") < len(told) - 3
-    assert pair.told()[-3:-1] == ["A SEND_ONLY psn=4 8 bytes", "A SEND_ONLY psn=5 8 bytes"]
+    lines = [line.split()[1] for line in pair.wire_lines()]
+    assert lines.index("ATOMIC_ACKNOWLEDGE") < len(lines) - 3
+    assert pair.wire_lines()[-3:-1] == ["A SEND_ONLY psn=4 8 bytes", "A SEND_ONLY psn=5 8 bytes"]
     assert len(pair.a.sent()) == 6
 
 
@@ -314,7 +314,7 @@ def test_no_more_reads_and_atomics_are_under_way_than_max_rd_atomic(depth: int, 
     pair = ready(rd_atomic=depth, dest_rd_atomic=9)
     pair.a.post(*[pair.a.wr(opcode, at=99) for opcode in (READ, ADD, READ, SWAP, READ)])
     pair.run(until_ns=1000)
-    assert len(pair.said("A")) == out
+    assert len(pair.sent_by("A")) == out
     assert reason_to_wait(pair.a.qp) == ("rd-atomic" if out < 5 else "")
     pair.run()
     assert pair.a.sent() == [(1, OK)] * 5
@@ -335,11 +335,11 @@ def test_half_of_the_psn_circle_is_the_most_that_is_outstanding() -> None:
     pair.a.issue(READ, 2**31)
     pair.a.issue(SEND, 0)
     pair.run(until_ns=1_000)
-    assert pair.said("A") == [f"RDMA_READ_REQUEST psn=0 of {2**31}"]
+    assert pair.sent_by("A") == [f"RDMA_READ_REQUEST psn=0 of {2**31}"]
     assert reason_to_wait(pair.a.qp) == "window"
     pair.a.takes("RDMA_READ_RESPONSE_FIRST", 0, b"x" * 256, aeth=AETH(0x1F, 1))
     pair.run(until_ns=1_100)
-    assert pair.said("A")[1:] == ["SEND_ONLY psn=8388608"]
+    assert pair.sent_by("A")[1:] == ["SEND_ONLY psn=8388608"]
 
 
 # --------------------------------------------------------------------------- going back
@@ -357,7 +357,7 @@ def test_retransmission_continues_the_message_at_the_lost_packet(
         pair.lose("A", lost)
         pair.a.issue(opcode, 600)
         pair.run()
-        again = [line.split()[0] for line in pair.said("A")[3:]]
+        again = [line.split()[0] for line in pair.sent_by("A")[3:]]
         assert again == [f"{name}_{label}" for label in labels]
         assert pair.a.sent() == [(1, OK)]
         assert pair.b.peek(0, 600) == pair.a.peek(0, 600)
@@ -368,7 +368,7 @@ def test_retransmission_sends_everything_after_the_loss() -> None:
     pair.lose("A", 2)
     pair.a.post(*[pair.a.wr(SEND, wr_id=wr_id) for wr_id in range(4)])
     pair.run()
-    assert pair.told() == [
+    assert pair.wire_lines() == [
         "A SEND_ONLY psn=0 8 bytes",
         "A SEND_ONLY psn=1 8 bytes lost",
         "A SEND_ONLY psn=2 8 bytes",
@@ -408,7 +408,7 @@ def test_retransmission_of_a_whole_read_after_a_loss() -> None:
     pair.lose("A", 1)
     pair.a.post(pair.a.wr(SEND), pair.a.wr(READ, 600), pair.a.wr(ADD))
     pair.run()
-    assert pair.said("A")[3:] == [
+    assert pair.sent_by("A")[3:] == [
         "SEND_ONLY psn=0 8 bytes",
         "RDMA_READ_REQUEST psn=1 of 600",
         "FETCH_ADD psn=4",

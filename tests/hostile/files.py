@@ -41,11 +41,11 @@ def _harmed(chance: Random, text: str) -> str:
 def examined(text: str, account: Account | None = None) -> str | None:
     """What is wrong with what is said of a file."""
     try:
-        outcome, said = play(text, "hostile")
+        outcome, answer = play(text, "hostile")
     except Exception as bug:  # noqa: BLE001
         return f"{type(bug).__name__}: {bug}"
     if account is not None:
         account.checked({StepOutcome.ERROR: "refused"}.get(outcome, "played"))
-    if bool(said) == (outcome is StepOutcome.PASSED):
-        return f"{outcome}, and it says {said!r}"
-    return printed(said)
+    if bool(answer) == (outcome is StepOutcome.PASSED):
+        return f"{outcome}, and it says {answer!r}"
+    return printed(answer)

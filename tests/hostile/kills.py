@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from rdmalab.recovery.write_ahead_log import LogHeader, WriteAheadLog
 from tests.hostile.account import Account
 from tests.hostile.faces import FACES, answered, started
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 _MOST = 4  # lines answered before a kill
 _LATER_S = 0.03  # the kill comes so long after the last line at most
@@ -51,27 +51,27 @@ def _killed(face: str, state: Path, known: int, typed: int, later_s: float) -> i
 
 
 @contextmanager
-def _continued(state: Path) -> Iterator[Talk]:
+def _continued(state: Path) -> Iterator[Prompt]:
     """A session that goes on with what was left there."""
     with closing(_Closed(WriteAheadLog(_HEAD, state / "sessions"))) as it:
-        talk = Talk(width=400, diary=it.diary)
-        talk.ask("continue")
-        yield talk
+        prompt = Prompt(width=400, log=it.log)
+        prompt.ask("continue")
+        yield prompt
 
 
 class _Closed:
     """A diary that has a `close`, as its process has."""
 
-    def __init__(self, diary: WriteAheadLog) -> None:
-        self.diary = diary
+    def __init__(self, log: WriteAheadLog) -> None:
+        self.log = log
 
     def close(self) -> None:
-        self.diary.leave()
+        self.log.leave()
 
 
 def kept(state: Path) -> list[str]:
     """The PDs A.k0, A.k1 ... that come back."""
-    with _continued(state) as talk:
-        names = talk.lab.session.names
+    with _continued(state) as prompt:
+        names = prompt.lab.session.names
         tried = (f"A.k{line}" for line in range(_MOST + 3))
         return [name for name in tried if names.find(name) is not None]

@@ -57,9 +57,9 @@ class Typist:
         self.session.max_events = MAX_EVENTS
         if self.kind.as_json:
             return self._document(line)
-        first, rows = len(self.lab.said), list[Line]()
+        first, rows = len(self.lab.all_replies), list[Line]()
         asyncio.run(self.conversation.evaluate(line, rows.append, _pause))
-        return self.lab.said[first:], "\n".join(map(text_of, rows))
+        return self.lab.all_replies[first:], "\n".join(map(text_of, rows))
 
     def _document(self, line: str) -> tuple[list[Reply], str]:
         reports = asyncio.run(reports_of(Evaluation(self.conversation), line, 1))

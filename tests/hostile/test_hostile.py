@@ -128,7 +128,7 @@ def test_a_text_that_must_not_be_printed(text: str) -> None:
 
 def test_another_text_of_a_word_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "scenario_of", lambda _: "another")
-    assert words.told("rdmalab:1:x", ["the text"]) == "another text: 'another'"
+    assert words.help_for("rdmalab:1:x", ["the text"]) == "another text: 'another'"
     assert words.foreign("a text") == "shared, it is another text"
 
 
@@ -167,7 +167,7 @@ def test_a_world_has_nothing_of_the_world_before(monkeypatch: pytest.MonkeyPatch
     """`examined` begins with an empty working folder and an empty state folder."""
     seen = []
 
-    def look(_: object, line: str) -> None:
+    def style(_: object, line: str) -> None:
         state = Path(os.environ[STATE])
         found = [path.name for path in (Path.cwd(), state) for path in path.glob("*")]
         seen.append((line, found))
@@ -175,7 +175,7 @@ def test_a_world_has_nothing_of_the_world_before(monkeypatch: pytest.MonkeyPatch
         for folder in (Path.cwd(), state):
             (folder / "kept").touch()
 
-    monkeypatch.setattr(lines.Typist, "say", look)
+    monkeypatch.setattr(lines.Typist, "say", style)
     before = Path.cwd(), os.environ[STATE]
     for _ in range(2):
         lines.examined(KIND, ASKED)

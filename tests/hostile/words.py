@@ -32,7 +32,7 @@ def attack(chance: Random, count: int, account: Account) -> None:
             account.checked("read as a scenario")
         else:
             word = _damaged(chance, words)
-            if problem := told(word, texts):
+            if problem := help_for(word, texts):
                 account.failed(problem, repr(word))
             account.checked("refused, or the text that was shared")
 
@@ -52,7 +52,7 @@ def _damaged(chance: Random, words: Sequence[str]) -> str:
     ))  # fmt: skip
 
 
-def told(word: str, texts: Sequence[str]) -> str | None:
+def help_for(word: str, texts: Sequence[str]) -> str | None:
     """What is wrong with the answer to a damaged word."""
     try:
         found = scenario_of(word)

@@ -22,7 +22,7 @@ class Laws:
         self.read = 0
         self.completed: Counter[tuple[str, int, int]] = Counter()
         self.owed: set[tuple[str, int, int]] = set()
-        self.told: Counter[tuple[str, int, bool, int]] = Counter()
+        self.wire_lines: Counter[tuple[str, int, bool, int]] = Counter()
         self.pages = self._pages()
 
     def check(self) -> None:
@@ -53,13 +53,13 @@ class Laws:
                     self.owed.add(key)
             elif kind in (Kind.CQE_ADDED, Kind.CQ_OVERRUN):
                 self._tell(node, a)
-        sends = {(node, qpn, serial) for node, qpn, is_send, serial in self.told if is_send}
+        sends = {(node, qpn, serial) for node, qpn, is_send, serial in self.wire_lines if is_send}
         assert sends == self.owed, "a completion was lost, or nobody asked for it"
 
     def _tell(self, node: str, cqe: Cqe) -> None:
         key = node, cqe.qp_num, cqe.is_send, cqe.serial
-        self.told[key] += 1
-        assert self.told[key] == 1, f"{key} was told twice"
+        self.wire_lines[key] += 1
+        assert self.wire_lines[key] == 1, f"{key} was told twice"
 
     # ------------------------------------------------------------------ memory
     def _pages(self) -> dict[Page, bytes]:

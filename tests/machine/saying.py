@@ -74,11 +74,11 @@ class Saying:
 
     def arguments(self, command: Command, given: dict[str, Any]) -> dict[str, Any]:
         """All that is required, some of the rest; what was `given` stays."""
-        said = dict(given)
+        by_name = dict(given)
         for parameter in command.parameters:
-            if parameter.name not in said and self._says(parameter):
-                said[parameter.name] = self.value(parameter.kind)
-        return said
+            if parameter.name not in by_name and self._says(parameter):
+                by_name[parameter.name] = self.value(parameter.kind)
+        return by_name
 
     def _says(self, parameter: Parameter) -> bool:
         return parameter.required or self.chance.randint(0, 2) == 0
@@ -118,10 +118,10 @@ class Saying:
     def _lines(self, _kind: LinesKind) -> Lines:
         """What a thread may do with whatever has these names; often nobody has."""
         node = self.chance.choice(list(self.session.world.nodes))
-        said = "; ".join(
+        text = "; ".join(
             self.chance.choice(PROGRAM_LINES) for _ in range(self.chance.randint(1, 5))
         )
-        line = f"program {node}.p lines={{{said}}}"
+        line = f"program {node}.p lines={{{text}}}"
         (invocation,) = parse(line, self.session.vocabulary, None, file=True)
         lines = invocation.arguments["lines"]
         assert isinstance(lines, Lines)
@@ -151,18 +151,18 @@ class Saying:
         return New(kind.noun, node, f"{kind.noun}{next(free)}")
 
     def _record(self, kind: RecordKind) -> dict[str, Any]:
-        said: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for spread in kind.spreads:
             if self.chance.randint(0, 3):
                 try:
-                    said[spread.key] = self._reference(spread.noun)
+                    by_name[spread.key] = self._reference(spread.noun)
                 except Nothing:
                     continue
         for parameter in kind.fields:
             if self._says(parameter):
                 try:
-                    said[parameter.name] = self.value(parameter.kind)
+                    by_name[parameter.name] = self.value(parameter.kind)
                 except Nothing:
                     if parameter.required:
                         raise
-        return said
+        return by_name

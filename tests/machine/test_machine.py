@@ -130,8 +130,8 @@ class Playground(RuleBasedStateMachine):
             if outcome is None or outcome.refusal is not None:
                 return
             made.append(f"{node}.qp{number}")
-        said = " ".join(f"{key}={value}" for key, value in options.items())
-        line = f"connect {made[0]} {made[1]} mtu=256 max_rd_atomic=2 max_dest_rd_atomic=2 {said}"
+        text = " ".join(f"{key}={value}" for key, value in options.items())
+        line = f"connect {made[0]} {made[1]} mtu=256 max_rd_atomic=2 max_dest_rd_atomic=2 {text}"
         for _ in self.lab.do(line):
             self.laws.check()
 

@@ -131,24 +131,24 @@ def healthy_sessions() -> int:
                 codes.append(report.is_trouble)
                 slugs = [cause.check.slug for cause in (*report.causes, *report.warnings)]
                 if report.is_trouble or slugs:
-                    told = f"{int(report.is_trouble)} {report.slug} {' '.join(slugs)}"
-                    say(f"WELL   {told}  [{each.well} {profile} {tidy}] ask {question}")
+                    text = f"{int(report.is_trouble)} {report.slug} {' '.join(slugs)}"
+                    say(f"WELL   {text}  [{each.well} {profile} {tidy}] ask {question}")
     say(f"healthy: {len(codes)} questions, false 1 {sum(codes)}")
     return sum(codes)
 
 
 def lesson_fixes() -> int:
     """How many fixes called working in the lessons of `scenarios/why` do not work."""
-    told = false = 0
+    answer = false = 0
     for path in tidying.files():
         for session, step in tidying.failed(path):
             report = why(session, step.why or "")
             if report.remedy is not None and report.remedy.works:
-                told += 1
+                answer += 1
                 if wrong := carried_out(session, report, alone=False):
                     false += 1
                     say(f"FIX    {wrong}  [lesson {path.name.partition('.')[0]}] ask {step.why}")
-    say(f"lessons: fixes called working {told}, false {false}")
+    say(f"lessons: fixes called working {answer}, false {false}")
     return false
 
 

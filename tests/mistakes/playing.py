@@ -171,7 +171,7 @@ def answer_of(mistake: Mistake) -> Answer:
     question = mistake.text(mistake.kind.ask)
     report, plain = why(session, question), why(session, "")
     answer = Answer(mistake, _root(report), _root(plain), code=int(plain.is_trouble))
-    answer.untrue = _untrue(mistake.kind, _said(report))
+    answer.untrue = _untrue(mistake.kind, _report_text(report))
     answer.long = max(len(answer_lines(each, _WIDTH)) for each in (report, plain))
     answer.bare = [slug for each in (report, plain) for slug in _bare(each)]
     answer.misplaced = [slug for each in (report, plain) for slug in _misplaced(each)]
@@ -199,27 +199,27 @@ def shown(report: Report) -> str:
     return "\n".join(text_of(line).rstrip() for line in answer_lines(report, _WIDTH))
 
 
-def _said(report: Report) -> str:
+def _report_text(report: Report) -> str:
     """The same answer unfolded, with single spaces."""
     lines = answer_lines(report, 100_000, plain=True)
     return " ".join(" ".join(text_of(line) for line in lines).split())
 
 
-def _untrue(kind: Kind, said: str) -> str:
+def _untrue(kind: Kind, text: str) -> str:
     """What the answer lacks, or says falsely; nothing if it is as the table has it."""
-    if kind.denies and re.search(kind.denies, said):
+    if kind.denies and re.search(kind.denies, text):
         return f"says {kind.denies}"
-    return f"lacks {kind.says}" if kind.says and not re.search(kind.says, said) else ""
+    return f"lacks {kind.says}" if kind.says and not re.search(kind.says, text) else ""
 
 
 def _bare(report: Report) -> list[str]:
     """The numbered causes that are shown without any of the evidence that was found."""
-    said = _said(report)
+    answer = _report_text(report)
     return [
         cause.check.slug
         for number, cause in enumerate(report.chain, 1)
-        if f"{number}. {cause.check.slug}" in said and cause.finding.evidence
-        and not any(_shown_as(each.text) in said for each in cause.finding.evidence)
+        if f"{number}. {cause.check.slug}" in answer and cause.finding.evidence
+        and not any(_shown_as(each.text) in answer for each in cause.finding.evidence)
     ]  # fmt: skip
 
 

@@ -66,13 +66,13 @@ def _run(mutants: list[Mutant], jobs: int, timeout_s: float) -> dict[str, Result
                 copies.put(copy)
 
         with ThreadPoolExecutor(jobs) as pool:
-            return dict(_told(mutants, pool.map(one, mutants)))
+            return dict(_reported(mutants, pool.map(one, mutants)))
     finally:
         for copy in every:
             copy.close()
 
 
-def _told(mutants: list[Mutant], results: Iterator[Result]) -> Iterator[tuple[str, Result]]:
+def _reported(mutants: list[Mutant], results: Iterator[Result]) -> Iterator[tuple[str, Result]]:
     """Each result is recorded when it comes: a run that is stopped has lost nothing."""
     for mutant, result in zip(mutants, results, strict=True):
         write(LATEST, read(LATEST) | {mutant.name: result})

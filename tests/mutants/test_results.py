@@ -30,16 +30,16 @@ def test_the_bound_items_notice_nearly_all_mutants() -> None:
 
 
 def test_a_mutant_that_is_called_equivalent_has_its_proof() -> None:
-    told = {name for name, row in RESULTS.items() if row.outcome == Outcome.EQUIVALENT}
-    assert told == {name for name, mutant in MUTANTS.items() if mutant.equivalent}
+    names = {name for name, row in RESULTS.items() if row.outcome == Outcome.EQUIVALENT}
+    assert names == {name for name, mutant in MUTANTS.items() if mutant.equivalent}
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "said"),
+    ("outcomes", "text"),
     [
         (["noticed", "noticed", "survived", "hung"], "1 survived; 75.0 % noticed"),
         (["noticed", "equivalent"], "1 equivalent; 100.0 % noticed"),
     ],
 )
-def test_equivalent_mutants_do_not_count(outcomes: list[str], said: str) -> None:
-    assert totals(Result(outcome) for outcome in outcomes).endswith(said)
+def test_equivalent_mutants_do_not_count(outcomes: list[str], text: str) -> None:
+    assert totals(Result(outcome) for outcome in outcomes).endswith(text)

@@ -144,8 +144,8 @@ class Bench:
         found: dict[str, list[Any]] = {}
         for node in "AB":
             for queue in ("send", "recv"):
-                told = self.value(f"poll_cq {node}.{queue} num_entries=64")
-                rows = [[c.wr_id, c.status.name, _opcode(c.opcode), c.byte_len] for c in told]
+                answer = self.value(f"poll_cq {node}.{queue} num_entries=64")
+                rows = [[c.wr_id, c.status.name, _opcode(c.opcode), c.byte_len] for c in answer]
                 found |= {f"{node}.{queue}": rows} if rows else {}
         return found
 

@@ -93,15 +93,15 @@ def _leaves(answer: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for key, value in answer.items():
             yield from _leaves(value, f"{path} {key}".strip())
     else:
-        yield path or "rc", _said(answer)
+        yield path or "rc", _value_text(answer)
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """`2 SUCCESS SEND, 3 WR_FLUSH_ERR`; `RTS RTS`."""
     if not isinstance(value, list):
         return str(value)
     is_rows = any(isinstance(item, list) for item in value)
-    return (", " if is_rows else " ").join(_said(item) for item in value)
+    return (", " if is_rows else " ").join(_value_text(item) for item in value)
 
 
 def rendered(name: str, found: Beside, cells: list[str]) -> str:

@@ -148,10 +148,10 @@ class Chain(Match):
         super().__init__(target=node)
         self.rules: list[Rule] = []
 
-    def hits(self, way: Transit) -> bool:
-        if not super().hits(way):
+    def hits(self, transit: Transit) -> bool:
+        if not super().hits(transit):
             return False
-        frame = way.octets
+        frame = transit.octets
         verdicts = (rule.verdict for rule in self.rules if rule.fits(frame))
         return next(verdicts, "accept") == "drop"
 
@@ -223,25 +223,27 @@ class Wire(Cable):
     def frame_occupies_ns(self, frame: Frame) -> int:
         return _TURN_NS
 
-    def carry(self, way: Transit) -> None:
-        if way.source == way.target:
+    def carry(self, transit: Transit) -> None:
+        if transit.source == transit.target:
             return
         if not self.up:
-            way.lost = "the link is down"
+            transit.lost = "the link is down"
             return
-        qdisc = self.interfaces.queueing.get(way.source, Queueing())
+        qdisc = self.interfaces.queueing.get(transit.source, Queueing())
         delays = []
         for number, waits_ns in enumerate(qdisc.copies(self.interfaces.dice)):
             later_ns = waits_ns + number * _CARRY_NS
-            self._tap(way.source, way.octets, way.left_ns + later_ns)
-            self._tap(way.target, way.octets, way.left_ns + later_ns + _CARRY_NS)
-            super().carry(way)
-            if not way.lost:
+            self._tap(transit.source, transit.octets, transit.left_ns + later_ns)
+            self._tap(transit.target, transit.octets, transit.left_ns + later_ns + _CARRY_NS)
+            super().carry(transit)
+            if not transit.lost:
                 delays.append(later_ns)
-        way.lost = "" if delays else way.lost or "tc: loss"
+        transit.lost = "" if delays else transit.lost or "tc: loss"
         if delays:
-            way.late_ns = min(delays)
-            way.behind_ns = [later_ns - way.late_ns for later_ns in sorted(delays)[1:]]
+            transit.late_ns = min(delays)
+            transit.copies_after_ns = [
+                later_ns - transit.late_ns for later_ns in sorted(delays)[1:]
+            ]
 
     def _tap(self, node: str, frame: bytes, at_ns: int) -> None:
         for tap in self.interfaces.taps:
@@ -472,16 +474,16 @@ def _tool(words: list[str], text: str | None = None) -> str:
 
 def sh(cmd: str) -> str:
     """Commands of a shell, one after the other; what they print, complaints where asked for."""
-    said = []
+    lines = []
     for part in re.split(r"[;\n]|&&|\|\|", cmd):
         words = part.split()
         aloud = "2>&1" in words
         words = [word for word in words if not word.startswith(("2>", ">"))]
         try:
-            said.append(_tool(words) if words else "")
+            lines.append(_tool(words) if words else "")
         except NotEmulatedError as complaint:
-            said.append(str(complaint) if aloud else "")
-    return "\n".join(line for line in said if line).strip()
+            lines.append(str(complaint) if aloud else "")
+    return "\n".join(line for line in lines if line).strip()
 
 
 # --------------------------------------------------------------------------- subprocess
@@ -531,10 +533,10 @@ def _popen(words: list[str], **_: Any) -> Capture:
 def _run(words: list[str] | str, **named: Any) -> SimpleNamespace:
     line, complaint = words.split() if isinstance(words, str) else words, ""
     try:
-        said = _tool(line, named.get("input"))
+        answer = _tool(line, named.get("input"))
     except NotEmulatedError as error:
-        said, complaint = "", str(error)
-    return SimpleNamespace(stdout=said, stderr=complaint, returncode=int(bool(complaint)))
+        answer, complaint = "", str(error)
+    return SimpleNamespace(stdout=answer, stderr=complaint, returncode=int(bool(complaint)))
 
 
 subprocess: Any = SimpleNamespace(run=_run, Popen=_popen, PIPE=-1, STDOUT=-2, DEVNULL=-3)
@@ -877,16 +879,16 @@ class End:
 
     def _posted(self, wr_id: int, op: Any, note: Any, remote: Any, k: Any) -> dict[str, Any]:
         sg = k.get("sg")
-        told = {
+        by_name = {
             "who": self.node.name, "call": "post_send", "wr_id": wr_id, "op": op,
             "flags": list(k.get("flags", ("SIGNALED",))),
             "sg": [show_sge(entry) for entry in (_usual_sg(op) if sg is None else sg)],
         }  # fmt: skip
         if remote:
-            told["remote"] = [remote[0].node.name, *remote[1:]]
+            by_name["remote"] = [remote[0].node.name, *remote[1:]]
         numbers = ((name, k.get(name)) for name in ("imm", "cmp_add", "swap"))
-        told |= {name: hex(value) for name, value in numbers if value is not None}
-        return told | ({"note": note} if note else {})
+        by_name |= {name: hex(value) for name, value in numbers if value is not None}
+        return by_name | ({"note": note} if note else {})
 
 
 _PLACE = {name: attribute for name, _, attribute in _ATTRIBUTES}
@@ -1007,8 +1009,8 @@ def isolated(fn: Callable[[], Any], timeout: int = 30) -> Any:
     except Exception as error:  # noqa: BLE001  (of the experiment, told as its result)
         if str(error).endswith(_NEVER):
             return {"exception": f"timeout after {timeout}s"}
-        told = f"{type(error).__name__}: {error}"
-        found = {"exception": told, "trace": traceback.format_exc()[-600:]}
+        text = f"{type(error).__name__}: {error}"
+        found = {"exception": text, "trace": traceback.format_exc()[-600:]}
     finally:
         begin(process.profile)  # with its process all that it had is gone, and sends no more
     return json.loads(json.dumps(found))

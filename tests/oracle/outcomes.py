@@ -133,11 +133,11 @@ def played(profile: str, *names: str) -> dict[str, Outcome]:
 # --------------------------------------------------------------------------- comparing
 def plain(result: Experiment) -> Experiment:
     """Without times, which are those of a slow machine: only whether there is one."""
-    told = {key: value for key, value in result.items() if key != "kernel_6_12"}
-    told |= {key: told[key] is not None for key in _TIMES if key in told}
-    wcs = told.get("wc", {})
-    told["wc"] = {queue: [_untimed(wc) for wc in rows] for queue, rows in wcs.items()}
-    return told
+    by_name = {key: value for key, value in result.items() if key != "kernel_6_12"}
+    by_name |= {key: by_name[key] is not None for key in _TIMES if key in by_name}
+    wcs = by_name.get("wc", {})
+    by_name["wc"] = {queue: [_untimed(wc) for wc in rows] for queue, rows in wcs.items()}
+    return by_name
 
 
 def _untimed(wc: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def differences(recorded: Experiment, found: Experiment) -> list[str]:
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Each single answer in a result, with where it stands; a completion is one."""
     if isinstance(value, dict) and "status" in value:
-        yield path, " ".join(_said(field) for field in value.values())
+        yield path, " ".join(_value_text(field) for field in value.values())
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, f"{path}.{key}".lstrip("."))
@@ -163,10 +163,10 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for number, inner in enumerate(value):
             yield from leaves(inner, f"{path}[{number}]")
     else:
-        yield path, _said(value)
+        yield path, _value_text(value)
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "+".join(map(str, value)) or "-" if isinstance(value, list) else str(value)
 
 
@@ -196,10 +196,10 @@ def _unlike(sender: str, there: list[Row], here: list[Row]) -> Iterator[str]:
 
 def complaints(name: str, found: Outcome) -> list[str]:
     """All in which an experiment differs from its record."""
-    told = differences(RECORDED[name], found.result)
+    answer = differences(RECORDED[name], found.result)
     if name in CAPTURED:
-        told += packet_differences(CAPTURED[name], found.rows or [])
-    return told
+        answer += packet_differences(CAPTURED[name], found.rows or [])
+    return answer
 
 
 # --------------------------------------------------------------------------- the report
@@ -218,12 +218,12 @@ def report(found: dict[str, Outcome]) -> Iterator[str]:
 def _judged(name: str, outcome: Outcome) -> tuple[str, Iterable[str]]:
     if name not in RECORDED:
         return "not recorded", [json.dumps(plain(outcome.result))]
-    told = complaints(name, outcome)
-    if not told:
+    answer = complaints(name, outcome)
+    if not answer:
         return "equal", []
     if name in EXPLAINED:
-        return "explained", [EXPLAINED[name], *told]
-    return "different", told
+        return "explained", [EXPLAINED[name], *answer]
+    return "different", answer
 
 
 def main(arguments: list[str]) -> None:

@@ -67,7 +67,7 @@ class Stage:
 
     def answer(self, name: str, profile: Profile) -> Answer:
         """What one experiment gives, as far as it is compared."""
-        return told(self.play(profile, name)[name])
+        return answer_of(self.play(profile, name)[name])
 
     def both(self, name: str) -> Beside:
         there, refused_there = self._heard(name, RXE)
@@ -80,7 +80,7 @@ class Stage:
         return self.answer(name, profile), list(_refused)
 
 
-def told(outcome: outcomes.Outcome) -> Answer:
+def answer_of(outcome: outcomes.Outcome) -> Answer:
     """Each single answer, with where it stands."""
     result = outcomes.plain(outcome.result)
     wcs = {queue: [completion(wc) for wc in rows] for queue, rows in result["wc"].items()}
@@ -124,14 +124,14 @@ _SHOWN = 8
 
 
 # --------------------------------------------------------------------------- all of them
-def paragraphs(stage: Stage, written: dict[str, list[str]] | None) -> tuple[list[str], list[str]]:
+def paragraphs(view: Stage, written: dict[str, list[str]] | None) -> tuple[list[str], list[str]]:
     """The table, and what is wrong with the cells that are written in it."""
-    rxe, strict = (stage.play(profile) for profile in (RXE, STRICT))
+    rxe, strict = (view.play(profile) for profile in (RXE, STRICT))
     table, complaints = [], []
     for name in rxe:
-        if told(rxe[name]) == told(strict[name]):
+        if answer_of(rxe[name]) == answer_of(strict[name]):
             continue
-        found, ask = stage.both(name), partial(stage.answer, name)
+        found, ask = view.both(name), partial(view.answer, name)
         cells = responsible(ask, found.strict) if written is None else written.get(name, [])
         table.append(rendered(name, found, cells))
         if written is not None:

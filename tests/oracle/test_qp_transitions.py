@@ -227,8 +227,8 @@ def _with_value(bench: Bench, row: dict[str, Any]) -> int:
     if attr.startswith("unknown mask bit"):
         return bench.modify(row["to"], required, bit=1 << int(attr.split()[-1]))
     assert attr in required
-    said = ADDRESS | ADDRESSES[value] if attr == "AV" else value
-    return bench.modify(row["to"], required, **{attr: said})
+    is_reported = ADDRESS | ADDRESSES[value] if attr == "AV" else value
+    return bench.modify(row["to"], required, **{attr: is_reported})
 
 
 GROUPS = {"pairs": pairs, "nostate": nostate, "cur_state": claims, "ranges": ranges}
@@ -300,10 +300,10 @@ def test_create_qp_hands_back_what_was_recorded() -> None:
         bench = Bench("RC")
         for index, row in enumerate(RECORD["create"]["ok"]["qp"]):
             qp_type, sizes = _asked_caps(row["what"])
-            said = " ".join(f"{name}={size}" for name, size in zip(CAPS, sizes, strict=True))
+            text = " ".join(f"{name}={size}" for name, size in zip(CAPS, sizes, strict=True))
             name = f"A.qp{index}"
             cqs = "send_cq=A.cq0 recv_cq=A.cq0"
-            rc = bench.said(f"create_qp {name} pd=A.pd0 qp_type={qp_type} {cqs} {said}")
+            rc = bench.said(f"create_qp {name} pd=A.pd0 qp_type={qp_type} {cqs} {text}")
             answer: Answers = {"rc": rc}
             if rc == 0:
                 answer["cap_returned"] = [bench.lab.look(f"{name}.cap.{cap}") for cap in CAPS]
@@ -332,10 +332,10 @@ def test_create_srq_grants_what_was_recorded() -> None:
         for index, row in enumerate(RECORD["create"]["ok"]["srq"]):
             name, sizes = f"A.srq{index}", f"max_wr={row['max_wr']} max_sge={row['max_sge']}"
             rc = bench.said(f"create_srq {name} pd=A.pd0 {sizes}")
-            told = None
+            answer = None
             if rc == 0:
                 (reply,) = bench.lab.do(f"query_srq {name}")
-                told = [reply.value.max_wr, reply.value.max_sge, reply.value.srq_limit]
-            yield sizes, (number(row["rc"]), row.get("query")), (rc, told)
+                answer = [reply.value.max_wr, reply.value.max_sge, reply.value.srq_limit]
+            yield sizes, (number(row["rc"]), row.get("query")), (rc, answer)
 
     assert compare(answers()) == 9

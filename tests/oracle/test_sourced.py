@@ -10,7 +10,7 @@ import yaml
 
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.spec.profiles import PROFILES
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 
 class Probe(NamedTuple):
@@ -37,16 +37,16 @@ PROBES = list(_probes())
 
 @pytest.mark.parametrize("probe", PROBES, ids=[f"{each.probe} {each.profile}" for each in PROBES])
 def test_the_emulator_does_what_the_source_states(probe: Probe) -> None:
-    talk = Talk(profile=probe.profile, plain=True)
+    prompt = Prompt(profile=probe.profile, plain=True)
     for line in probe.lines:
-        said = " ".join(talk.ask(line))
-        assert "not understood" not in said, said
+        text = " ".join(prompt.ask(line))
+        assert "not understood" not in text, text
     if probe.shows:
-        shown = talk.lab.session.ask(parse_expression(probe.shows, "A").node)
+        shown = prompt.lab.session.ask(parse_expression(probe.shows, "A").node)
         assert shown, f"{probe.source} states: {probe.states}"
     for line, pattern in (probe.prints or {}).items():
-        said = " ".join(" ".join(talk.ask(line)).split())
-        assert re.search(pattern, said), f"{probe.source} states: {probe.states}; {line}: {said}"
+        text = " ".join(" ".join(prompt.ask(line)).split())
+        assert re.search(pattern, text), f"{probe.source} states: {probe.states}; {line}: {text}"
 
 
 def test_every_probe_names_its_source() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.oracle.beside import cells_in
 from tests.oracle.outcomes import CAPTURED, RECORDED, Outcome
-from tests.oracle.outcomes_beside import completion, told
+from tests.oracle.outcomes_beside import answer_of, completion
 
 _TABLE = Path(__file__).parent / "wc_outcomes_strict.txt"
 _HEAD = """\
@@ -67,7 +67,7 @@ def test_what_is_compared_of_a_completion(name: str, queue: str, text: str) -> N
 
 def test_what_is_compared_of_an_experiment() -> None:
     name = "rc_send_32"
-    assert told(Outcome(RECORDED[name], CAPTURED[name])) == {
+    assert answer_of(Outcome(RECORDED[name], CAPTURED[name])) == {
         "wc A.send": "2 SUCCESS SEND", "wc A.recv": "nothing", "wc B.send": "nothing",
         "wc B.recv": "1 SUCCESS RECV 32", "calls[0].rc": "0", "calls[1].rc": "0",
         "state.A": "RTS", "state.B": "RTS", "async.A": "-", "async.B": "-",

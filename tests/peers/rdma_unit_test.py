@@ -129,12 +129,12 @@ def play(entry: Entry, profile: str, *, as_told: bool) -> Ending:
 
     as_told: with the difference that the entry states for this profile; else without it.
     """
-    told = entry.raw.get(profile, {}) if as_told else {}
-    for row in _rows(told.get("each") or entry.raw.get("each") or [{}]):
-        failure = _failure(entry, told, entry.let | row, profile)
+    answer = entry.raw.get(profile, {}) if as_told else {}
+    for row in _rows(answer.get("each") or entry.raw.get("each") or [{}]):
+        failure = _failure(entry, answer, entry.let | row, profile)
         if failure:
-            said = " ".join(f"{key}={value}" for key, value in row.items())
-            return Ending(False, f"{entry.name} [{profile}] {said}\n{failure}")
+            text = " ".join(f"{key}={value}" for key, value in row.items())
+            return Ending(False, f"{entry.name} [{profile}] {text}\n{failure}")
     return Ending(True, "")
 
 
@@ -144,13 +144,13 @@ def _rows(each: list[Any]) -> list[dict[str, str]]:
     return [dict(ChainMap(*rows)) for rows in itertools.product(*each)]
 
 
-def _failure(entry: Entry, told: dict[str, Any], row: dict[str, str], profile: str) -> str:
+def _failure(entry: Entry, by_name: dict[str, Any], row: dict[str, str], profile: str) -> str:
     """Empty if the play passes. Where several errnos are accepted it is played with the one met."""
-    steps = _filled(_replaced(entry.raw["play"], told.get("steps", {})), row)
+    steps = _filled(_replaced(entry.raw["play"], by_name.get("steps", {})), row)
     setup = _filled(entry.setup, row)
     accepted = {n: _accepted(step) for n, step in enumerate(steps) if _alternatives(step)}
     plain = [_without_errno(step) if n in accepted else step for n, step in enumerate(steps)]
-    parts = {key: told.get(key, entry.raw.get(key)) for key in ("nodes", "link", "programs")}
+    parts = {key: by_name.get(key, entry.raw.get(key)) for key in ("nodes", "link", "programs")}
     parts = {key: _filled(part, row) for key, part in parts.items() if part}
     scenario = _loaded(json.dumps({
         "rdmalab": "1", "title": entry.name, **parts, "setup": setup, "steps": plain,

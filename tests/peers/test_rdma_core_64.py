@@ -69,8 +69,8 @@ def test_each_profile_is_recorded_with_all_modules() -> None:
 @pytest.mark.parametrize("profile", V64.profiles)
 def test_what_does_not_pass_has_a_reason_and_each_reason_a_test(profile: str) -> None:
     record = recorded(V64)[profile]
-    told = {name for names in REASONS[profile].values() for name in names.split()}
-    assert {name for name, ended in record.items() if ended.result in ("error", "fail")} == told
+    seen = {name for names in REASONS[profile].values() for name in names.split()}
+    assert {name for name, ended in record.items() if ended.result in ("error", "fail")} == seen
     for name, ended in record.items():
         if ended.result == "skip":
             true = (*TRUE_REASONS, *SKIPPED_TOO)

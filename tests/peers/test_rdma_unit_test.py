@@ -37,6 +37,6 @@ def test_an_entry_is_whole(entry: Entry) -> None:
         asserted = {key for step in entry.raw["play"] if isinstance(step, dict) for key in step}
         assert asserted & {"expect", "errno", "wire"}
     for profile in PROFILES:
-        told = entry.raw.get(profile, {})
-        assert set(told) <= DIFFERS
-        assert not told or (told["differs"] and told["source"])
+        answer = entry.raw.get(profile, {})
+        assert set(answer) <= DIFFERS
+        assert not answer or (answer["differs"] and answer["source"])

@@ -64,7 +64,7 @@ GOOD = "1"  # what tshark calls a checksum it has made itself and found the same
 OUTBOUND = 2
 
 
-class Told(NamedTuple):
+class Dissected(NamedTuple):
     """One frame of a scenario, as the lab has it; `session` is the whole scenario."""
 
     session: Session
@@ -93,9 +93,9 @@ def _is_infiniband(session: Session) -> bool:
 
 
 @pytest.fixture(scope="module")
-def played(sessions: list[Session]) -> list[Told]:
+def played(sessions: list[Session]) -> list[Dissected]:
     return [
-        Told(session, frame)
+        Dissected(session, frame)
         for session in sessions
         for frame in captured(session.world.trace.records)
     ]
@@ -115,24 +115,28 @@ def seen(file: Path) -> list[dict[str, str]]:
     return dissected(file, COLUMNS, CHECK_SUMS)
 
 
-def both(played: list[Told], seen: list[dict[str, str]]) -> Iterator[tuple[Told, dict[str, str]]]:
+def both(
+    played: list[Dissected], seen: list[dict[str, str]]
+) -> Iterator[tuple[Dissected, dict[str, str]]]:
     return zip(played, seen, strict=True)
 
 
 # --------------------------------------------------------------------------- the frames
 @needs("tshark")
-def test_tshark_reads_what_the_lab_says(played: list[Told], seen: list[dict[str, str]]) -> None:
-    assert sum(told.frame.harmed for told in played) >= 1
+def test_tshark_reads_what_the_lab_says(
+    played: list[Dissected], seen: list[dict[str, str]]
+) -> None:
+    assert sum(each.frame.harmed for each in played) >= 1
     read = [
-        (told, fields)
-        for told, fields in both(played, seen)
-        if not told.frame.harmed and isinstance(told.packet, Packet)
+        (answer, fields)
+        for answer, fields in both(played, seen)
+        if not answer.frame.harmed and isinstance(answer.packet, Packet)
     ]
     assert len(read) > 500
     compared: set[str] = set()
-    for told, fields in read:
-        assert isinstance(told.packet, Packet)
-        compared.update(_same(told.packet, fields))
+    for answer, fields in read:
+        assert isinstance(answer.packet, Packet)
+        compared.update(_same(answer.packet, fields))
     assert compared == {"reth", "atomiceth", "aeth", "atomicacketh", "deth", "immdt", "ieth"}
 
 
@@ -155,7 +159,9 @@ def _same(packet: Packet, fields: dict[str, str]) -> Iterator[str]:
 
 
 @needs("tshark")
-def test_tshark_finds_no_error_in_what_the_lab_did_not_harm(played: list[Told], file: Path) -> None:
+def test_tshark_finds_no_error_in_what_the_lab_did_not_harm(
+    played: list[Dissected], file: Path
+) -> None:
     """What was injected may be anything."""
     odd = [played[n].frame for n in with_errors(file)]
     assert [f for f in odd if not f.harmed and f.origin is not Origin.INJECTED] == []
@@ -174,17 +180,17 @@ def test_tshark_finds_the_error_that_the_lab_has_made(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------- what stands beside
 @needs("tshark")
 def test_each_frame_is_on_its_interface_at_its_time(
-    played: list[Told], seen: list[dict[str, str]]
+    played: list[Dissected], seen: list[dict[str, str]]
 ) -> None:
-    for told, fields in both(played, seen):
+    for answer, fields in both(played, seen):
         assert int(fields[DIRECTION], 0) == OUTBOUND
         seconds, _, fraction = fields[TIME].partition(".")
         assert len(fraction) == len(str(_NS_PER_S)) - 1
-        assert int(seconds) * _NS_PER_S + int(fraction) == at_ns_of(told.record)
-        assert int(fields[LENGTH]) == len(told.frame.octets)
+        assert int(seconds) * _NS_PER_S + int(fraction) == at_ns_of(answer.record)
+        assert int(fields[LENGTH]) == len(answer.frame.octets)
         # tshark 4.0 takes interface n of all sections for that of the first which has so many
-        if len(told.session.world.nodes) == 2:
-            assert fields[INTERFACE] == node_of(told.record)
+        if len(answer.session.world.nodes) == 2:
+            assert fields[INTERFACE] == node_of(answer.record)
 
 
 @needs("tshark")
@@ -199,32 +205,32 @@ def test_three_nodes_are_three_interfaces(sessions: list[Session], tmp_path: Pat
 
 @needs("tshark")
 def test_each_comment_names_event_queue_pair_and_request(
-    played: list[Told], seen: list[dict[str, str]]
+    played: list[Dissected], seen: list[dict[str, str]]
 ) -> None:
     requests = 0
-    for told, fields in both(played, seen):
-        comment, record, session = fields[COMMENT], told.record, told.session
+    for answer, fields in both(played, seen):
+        comment, record, session = fields[COMMENT], answer.record, answer.session
         name = fmt.qp_name(session.names, node_of(record), object_of(record))
-        if told.frame.origin is Origin.INJECTED:
+        if answer.frame.origin is Origin.INJECTED:
             name = f"{node_of(record)} has not sent"
             assert " · injected on the cable · " in comment
-        assert (" · copied on the cable · " in comment) is (told.frame.origin is Origin.COPIED)
+        assert (" · copied on the cable · " in comment) is (answer.frame.origin is Origin.COPIED)
         assert comment.startswith(f"event {event_of(record)} · {name} "), comment
-        if (wqe := _started_with(told)) is not None:
+        if (wqe := _started_with(answer)) is not None:
             requests += 1
             assert f"{name} {fmt.send_wqe(wqe)}" in comment
             assert "(packet 1 of " in comment or "(packet " not in comment
             assert "sent again" not in comment
-        assert ("corrupted on the cable" in comment) is told.frame.harmed
-        assert ("lost on the cable" in comment) is _is_lost(told), comment
+        assert ("corrupted on the cable" in comment) is answer.frame.harmed
+        assert ("lost on the cable" in comment) is _is_lost(answer), comment
     assert requests > 250
 
 
-def _started_with(told: Told) -> "SendWqe | None":
+def _started_with(answer: Dissected) -> "SendWqe | None":
     """What its queue pair began in the very event in which the packet left."""
-    records = told.session.world.trace.records
-    event, who = event_of(told.record), (node_of(told.record), object_of(told.record))
-    for record in records[told.frame.number :: -1]:
+    records = answer.session.world.trace.records
+    event, who = event_of(answer.record), (node_of(answer.record), object_of(answer.record))
+    for record in records[answer.frame.number :: -1]:
         if event_of(record) != event:
             return None
         if kind_of(record) is Kind.WQE_STARTED:
@@ -234,15 +240,15 @@ def _started_with(told: Told) -> "SendWqe | None":
     return None
 
 
-def _is_lost(told: Told) -> bool:
-    following = told.session.world.trace.records[told.frame.number + 1 :][:1]
+def _is_lost(answer: Dissected) -> bool:
+    following = answer.session.world.trace.records[answer.frame.number + 1 :][:1]
     return any(kind_of(record) is Kind.PACKET_LOST for record in following)
 
 
-def test_only_what_never_left_is_missing(sessions: list[Session], played: list[Told]) -> None:
+def test_only_what_never_left_is_missing(sessions: list[Session], played: list[Dissected]) -> None:
     for session in sessions:
         records = session.world.trace.records
-        there = {told.frame.number for told in played if told.session is session}
+        there = {each.frame.number for each in played if each.session is session}
         for sent, record in enumerate(records):
             if kind_of(record) is Kind.PACKET_SENT and sent not in there:
                 lost = records[sent + 1]
@@ -251,8 +257,8 @@ def test_only_what_never_left_is_missing(sessions: list[Session], played: list[T
 
 
 # --------------------------------------------------------------------------- checksums
-def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Told]) -> None:
-    packets = [told.frame for told in played if isinstance(told.packet, Packet)]
+def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Dissected]) -> None:
+    packets = [each.frame for each in played if isinstance(each.packet, Packet)]
     sample = [f for f in packets if f.harmed] + [f for f in packets if not f.harmed][::7]
     for frame in sample:
         right = scapy_icrc(frame.octets) == frame.octets[-_ICRC:]
@@ -261,12 +267,12 @@ def test_the_icrc_is_wrong_exactly_where_the_lab_harmed_a_frame(played: list[Tol
 
 @needs("tshark")
 def test_of_other_frames_tshark_says_the_same_and_finds_no_wrong_checksum(
-    played: list[Told], seen: list[dict[str, str]]
+    played: list[Dissected], seen: list[dict[str, str]]
 ) -> None:
     asked = 0
-    for told, fields in both(played, seen):
-        frame = told.packet
-        if told.frame.harmed or not isinstance(frame, Frame) or not _sums_are_made(frame):
+    for answer, fields in both(played, seen):
+        frame = answer.packet
+        if answer.frame.harmed or not isinstance(frame, Frame) or not _sums_are_made(frame):
             continue
         asked += 1
         transport = frame.inside.transport
@@ -301,8 +307,8 @@ def test_the_option_of_the_manual_reads_a_short_send_right(tmp_path: Path) -> No
     assert "Malformed" not in switched
 
 
-def test_every_kind_of_packet_is_there(played: list[Told]) -> None:
-    packets = [told.packet for told in played if isinstance(told.packet, Packet)]
+def test_every_kind_of_packet_is_there(played: list[Dissected]) -> None:
+    packets = [each.packet for each in played if isinstance(each.packet, Packet)]
     labels = {packet.opcode_row.label for packet in packets}
     assert labels >= {
         "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_ONLY", "SEND_ONLY_WITH_IMMEDIATE",

@@ -30,9 +30,9 @@ def test_a_bug_is_called_in_one_line() -> None:
 
 
 def test_the_report_has_version_lines_and_traceback(folder: Path) -> None:
-    said = bug_reports.report(raised(), ["use rc_pair", "explain \udcff\u202e"])
+    answer = bug_reports.report(raised(), ["use rc_pair", "explain \udcff\u202e"])
     (path,) = folder.iterdir()
-    assert said == f"report: {path}"
+    assert answer == f"report: {path}"
     text = path.read_text(encoding="utf-8")
     assert text.startswith(f"rdmalab {VERSION}\nPython ")
     assert "> use rc_pair\n> explain \\udcff" in text

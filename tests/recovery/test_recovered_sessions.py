@@ -34,21 +34,21 @@ from rdmalab.recovery.write_ahead_log import (
     NullLog,
     fingerprint,
 )
-from tests.diaries import HEAD, opened
 from tests.each import examples
+from tests.logs import HEAD, opened
 
 THERE = LoggedMoment(0, 0)
 
 
 def written(folder: Path, *lines: str, age_s: int = 0, left: bool = False) -> Path:
     """A diary whose process is gone."""
-    diary = opened(folder)
+    log = opened(folder)
     for line in lines:
-        diary.typed(line)
-        diary.ended(THERE, 1)
-    path = diary.file
+        log.typed(line)
+        log.ended(THERE, 1)
+    path = log.file
     assert path is not None
-    diary.leave() if left else diary.close()
+    log.leave() if left else log.close()
     return dated(path, 10**9 - age_s)
 
 
@@ -70,17 +70,17 @@ def octets(*records: Any) -> bytes:
 
 
 def test_all_that_was_written_is_read(tmp_path: Path) -> None:
-    diary = opened(tmp_path, LogHeader({"A": "rxe", "B": "mlx5"}, 5, ("use rc_pair",)))
-    diary.typed("load x; run")
-    diary.loaded("/x", "text")
-    diary.arrived(LoggedArrival(LoggedMoment(4, 50), False))
-    diary.arrived(LoggedArrival(LoggedMoment(9, 99), True))
-    diary.ended(LoggedMoment(9, 99), 2)
-    diary.typed("step", again=True)
-    assert diary.file is not None
-    book = read(diary.file.read_bytes())
+    log = opened(tmp_path, LogHeader({"A": "rxe", "B": "mlx5"}, 5, ("use rc_pair",)))
+    log.typed("load x; run")
+    log.loaded("/x", "text")
+    log.arrived(LoggedArrival(LoggedMoment(4, 50), False))
+    log.arrived(LoggedArrival(LoggedMoment(9, 99), True))
+    log.ended(LoggedMoment(9, 99), 2)
+    log.typed("step", again=True)
+    assert log.file is not None
+    book = read(log.file.read_bytes())
     assert book is not None
-    assert book.head == diary.head
+    assert book.head == log.head
     arrivals = [LoggedArrival(LoggedMoment(4, 50), False), LoggedArrival(LoggedMoment(9, 99), True)]
     loads = [("/x", shelf_print("text"))]
     assert book.lines == [
@@ -158,12 +158,12 @@ def test_the_cut_off_wait_before_those_that_were_left(tmp_path: Path) -> None:
 
 
 def test_who_is_written_by_somebody_does_not_wait(tmp_path: Path) -> None:
-    diary = opened(tmp_path)
-    diary.typed("step")
+    log = opened(tmp_path)
+    log.typed("step")
     assert waiting(tmp_path) == []
-    assert diary.file is not None
-    assert taken(diary.file) is None
-    diary.close()
+    assert log.file is not None
+    assert taken(log.file) is None
+    log.close()
     (path,) = waiting(tmp_path)
     volume = taken(path)
     assert volume is not None
@@ -176,10 +176,10 @@ def test_drafts_and_strange_files_do_not_wait(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(b"\xff\n")
     (tmp_path / "y.jsonl").touch()
     (tmp_path / "z.jsonl").write_bytes(octets())
-    diary = opened(tmp_path)
-    diary.start_over(HEAD)
-    diary.typed("step")
-    diary.close()
+    log = opened(tmp_path)
+    log.start_over(HEAD)
+    log.typed("step")
+    log.close()
     assert waiting(tmp_path) == []
     assert offer(tmp_path) == ""
     assert waiting(tmp_path / "none") == []
@@ -201,11 +201,11 @@ def test_what_was_left_is_not_spoken_of(tmp_path: Path) -> None:
 
 def test_what_was_cut_off_is_spoken_of_three_times(tmp_path: Path) -> None:
     path = written(tmp_path, "step", "step")
-    said = [offer(tmp_path) for _ in range(SAID + 1)]
-    assert said[0].startswith(
+    lines = [offer(tmp_path) for _ in range(SAID + 1)]
+    assert lines[0].startswith(
         "A session of 2 lines was interrupted: continue restores it. (2001-09-0"
     )
-    assert said[1:] == [said[0]] * (SAID - 1) + [""]
+    assert lines[1:] == [lines[0]] * (SAID - 1) + [""]
     assert waiting(tmp_path) == [path]
     book = read(path.read_bytes())
     assert book is not None
@@ -215,9 +215,9 @@ def test_what_was_cut_off_is_spoken_of_three_times(tmp_path: Path) -> None:
 def test_several_are_counted(tmp_path: Path) -> None:
     for age in (3, 2, 1):
         written(tmp_path, *["step"] * age, age_s=age)
-    said = offer(tmp_path)
-    assert said.startswith("A session of 1 line was interrupted")
-    assert said.endswith(") There are 3: continue 1 to 3.")
+    answer = offer(tmp_path)
+    assert answer.startswith("A session of 1 line was interrupted")
+    assert answer.endswith(") There are 3: continue 1 to 3.")
 
 
 def test_the_mark_stands_behind_what_is_whole(tmp_path: Path) -> None:
@@ -250,11 +250,11 @@ def test_old_ones_go_and_never_one_that_was_not_offered(
 
 def test_a_living_one_is_never_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovered_sessions, "KEPT", 0)
-    diary = opened(tmp_path)
-    diary.typed("step")
+    log = opened(tmp_path)
+    log.typed("step")
     offer(tmp_path)
-    assert diary.file is not None
-    assert diary.file.exists()
+    assert log.file is not None
+    assert log.file.exists()
 
 
 def test_a_shelf_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
@@ -268,10 +268,10 @@ def test_each_of_many_is_spoken_of_before_it_goes(tmp_path: Path) -> None:
         word = "continue" if number == 1 else f"continue {number}"
         before = set(waiting(tmp_path))
         assert set(paths[number - 1 :]) <= before
-        said = offer(tmp_path)
+        answer = offer(tmp_path)
         found = waiting(tmp_path).index(paths[number - 1]) + 1
         assert (
-            f"interrupted: {'continue' if found == 1 else f'continue {found}'} restores" in said
+            f"interrupted: {'continue' if found == 1 else f'continue {found}'} restores" in answer
         ), word
     offer(tmp_path)
     assert len(waiting(tmp_path)) == KEPT

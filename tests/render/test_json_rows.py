@@ -13,14 +13,14 @@ from rdmalab.shell.script import plain_value
 from rdmalab.views.columns import COLUMNS
 from rdmalab.views.completions import WcRow
 from rdmalab.views.queues import QpRow
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 from tests.shell.test_show import WORDS
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.rdmalab.yaml"))[::40]
 
 
-def views(talk: Talk) -> list[dict[str, list[dict[str, object]]]]:
-    lab = talk.conversation.lab
+def views(prompt: Prompt) -> list[dict[str, list[dict[str, object]]]]:
+    lab = prompt.conversation.lab
     replies = [reply for words in WORDS for reply in lab.do(f"show {words}".strip())]
     found = [plain_value(lab.session, reply.value) for reply in replies]
     return [
@@ -31,15 +31,15 @@ def views(talk: Talk) -> list[dict[str, list[dict[str, object]]]]:
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_every_row_is_valid_against_the_schema_of_its_class(path: Path) -> None:
     checker = jsonschema.Draft202012Validator(schema_of_view([*COLUMNS, QpRow]))
-    found = views(Talk(f'load "{path}"', *["next"] * 6))
+    found = views(Prompt(f'load "{path}"', *["next"] * 6))
     assert any(view["rows"] for view in found)
     for view in found:
         checker.validate(view)
 
 
 def test_a_row_names_its_class_and_a_wrong_field_is_not_valid() -> None:
-    talk = Talk("use rc_pair rnr_retry=0", "post_send A.qp0 opcode=SEND wr_id=5", "run")
-    rows = [row for view in views(talk) for row in view["rows"] if row["row"] == "WcRow"]
+    prompt = Prompt("use rc_pair rnr_retry=0", "post_send A.qp0 opcode=SEND wr_id=5", "run")
+    rows = [row for view in views(prompt) for row in view["rows"] if row["row"] == "WcRow"]
     checker = jsonschema.Draft202012Validator(schema_of_view(COLUMNS))
     assert checker.is_valid({"title": "", "rows": rows[:1]})
     for wrong in ({"wr_id": "5"}, {"status": "FINE"}, {"row": None}):

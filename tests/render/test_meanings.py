@@ -2,24 +2,24 @@
 
 import pytest
 
-from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.views.columns import Meaning
 
 
 def test_every_meaning_has_a_look() -> None:
-    assert set(LOOKS) == set(Meaning)
+    assert set(APPEARANCES) == set(Meaning)
 
 
-@pytest.mark.parametrize("meaning", [m for m in Meaning if LOOKS[m].tone is not Tone.PLAIN])
+@pytest.mark.parametrize("meaning", [m for m in Meaning if APPEARANCES[m].tone is not Tone.PLAIN])
 def test_what_has_a_colour_has_a_word_or_stands_aside(meaning: Meaning) -> None:
-    look = LOOKS[meaning]
-    assert look.word or meaning in (Meaning.DIM, Meaning.EVENT)
-    assert len(look.sign) <= 1
+    appearance = APPEARANCES[meaning]
+    assert appearance.word or meaning in (Meaning.DIM, Meaning.EVENT)
+    assert len(appearance.sign) <= 1
 
 
 def test_good_and_bad_never_share_a_sign() -> None:
     signs = {
-        tone: {look.sign for look in LOOKS.values() if look.tone is tone and look.sign}
+        tone: {style.sign for style in APPEARANCES.values() if style.tone is tone and style.sign}
         for tone in (Tone.GOOD, Tone.BAD, Tone.ODD, Tone.BUSY)
     }
     for one, mine in signs.items():

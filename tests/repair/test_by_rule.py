@@ -3,7 +3,7 @@ import pytest
 from rdmalab.command import Noun
 from rdmalab.repair.by_rule import USUAL
 from rdmalab.spec.states import ATTRIBUTES
-from tests.shell.talk import TRANSCRIPTS, Talk, sections
+from tests.shell.prompts import TRANSCRIPTS, Prompt, sections
 from tests.shell.test_error_text import RESET, SETUPS
 
 
@@ -13,11 +13,13 @@ def test_what_is_suggested_is_never_refused(title: str) -> None:
     typed = dict(sections(TRANSCRIPTS / "mistakes.txt"))[title]
     setup = SETUPS.get(title, RESET[:1])
     for count in range(1, len(typed) + 1):
-        talk = Talk(*setup, *typed[: count - 1], width=400)
-        tries = [row for row in talk.ask(typed[count - 1]) if "try: " in row]
+        prompt = Prompt(*setup, *typed[: count - 1], width=400)
+        tries = [row for row in prompt.ask(typed[count - 1]) if "try: " in row]
         for row in tries:
-            said = talk.ask(row.partition("try: ")[2])
-            assert not any(answer.startswith(("error:", "not understood")) for answer in said), said
+            printed = prompt.ask(row.partition("try: ")[2])
+            assert not any(answer.startswith(("error:", "not understood")) for answer in printed), (
+                printed
+            )
 
 
 _WAITS = (
@@ -30,18 +32,18 @@ _WAITS = (
 
 @pytest.mark.parametrize(("setup", "remedy"), _WAITS)
 def test_a_wait_that_would_block(setup: tuple[str, ...], remedy: str) -> None:
-    talk = Talk("use rc_pair channel=1", "post_recv B.qp0", *setup, width=200)
-    said = [row for row in talk.ask("get_cq_event B.ch0") if "try: " in row]
-    assert [row.partition("try: ")[2] for row in said] == ([remedy] if remedy else [])
+    prompt = Prompt("use rc_pair channel=1", "post_recv B.qp0", *setup, width=200)
+    printed = [row for row in prompt.ask("get_cq_event B.ch0") if "try: " in row]
+    assert [row.partition("try: ")[2] for row in printed] == ([remedy] if remedy else [])
 
 
 def test_what_blocks_a_destruction_is_named() -> None:
     """From one `try:` to the next, and back to the beginning, until the channel is gone."""
-    talk = Talk("use rc_pair channel=1", "post_recv B.qp0", "req_notify_cq B.cq0", width=200)
-    talk.ask("post_send A.qp0 opcode=SEND", "run", "get_cq_event B.ch0")
+    prompt = Prompt("use rc_pair channel=1", "post_recv B.qp0", "req_notify_cq B.cq0", width=200)
+    prompt.ask("post_send A.qp0 opcode=SEND", "run", "get_cq_event B.ch0")
     followed, line = list[str](), "destroy_comp_channel B.ch0"
-    while len(followed) < 20 and "B.ch0" in talk.lab.session.names.all(Noun.CHANNEL):
-        tries = [row.partition("try: ")[2] for row in talk.ask(line) if "try: " in row]
+    while len(followed) < 20 and "B.ch0" in prompt.lab.session.names.all(Noun.CHANNEL):
+        tries = [row.partition("try: ")[2] for row in prompt.ask(line) if "try: " in row]
         line = tries[0] if tries else "destroy_comp_channel B.ch0"
         followed.append(line)
     assert [line for line in followed if "channel" not in line] == [
@@ -59,53 +61,53 @@ def test_what_blocks_a_destruction_is_named() -> None:
     ],
 )
 def test_a_full_queue(setup: str, line: str, remedy: str) -> None:
-    talk = Talk("use rc_pair max_send_wr=1 max_recv_wr=1", setup, "post_recv A.qp0")
-    assert any(remedy in row for row in talk.ask(line))
+    prompt = Prompt("use rc_pair max_send_wr=1 max_recv_wr=1", setup, "post_recv A.qp0")
+    assert any(remedy in row for row in prompt.ask(line))
 
 
 def test_a_receive_for_a_queue_pair_on_an_srq() -> None:
     create = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0"
-    talk = Talk("use rc_pair", "create_srq B.srq0 pd=B.pd0 max_wr=1", create)
-    said = talk.ask("post_recv B.qp1 wr_id=1 sg=B.mr0[0:8]")
-    assert "try: post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:8]" in "\n".join(said)
-    assert any("try: destroy_qp B.qp1" in row for row in talk.ask("destroy_srq B.srq0"))
+    prompt = Prompt("use rc_pair", "create_srq B.srq0 pd=B.pd0 max_wr=1", create)
+    printed = prompt.ask("post_recv B.qp1 wr_id=1 sg=B.mr0[0:8]")
+    assert "try: post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:8]" in "\n".join(printed)
+    assert any("try: destroy_qp B.qp1" in row for row in prompt.ask("destroy_srq B.srq0"))
 
 
 def test_a_full_shared_queue() -> None:
     create = "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 srq=B.srq0"
     ends = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
     lines = ("create_srq B.srq0 pd=B.pd0 max_wr=1", ends, create, "connect A.qp1 B.qp1")
-    talk = Talk("use rc_pair", *lines, "post_srq_recv B.srq0")
-    assert any("try: show B.srq0" in row for row in talk.ask("post_srq_recv B.srq0"))
-    talk.ask("post_send A.qp1 opcode=SEND", "run")
-    assert any("try: poll_cq B.cq0" in row for row in talk.ask("post_srq_recv B.srq0"))
+    prompt = Prompt("use rc_pair", *lines, "post_srq_recv B.srq0")
+    assert any("try: show B.srq0" in row for row in prompt.ask("post_srq_recv B.srq0"))
+    prompt.ask("post_send A.qp1 opcode=SEND", "run")
+    assert any("try: poll_cq B.cq0" in row for row in prompt.ask("post_srq_recv B.srq0"))
 
 
 @pytest.mark.parametrize(
-    ("said", "mask"),
+    ("text", "mask"),
     [
         ("attr_mask=STATE pkey_index=0 port_num=1 qp_access_flags=0", "STATE|ACCESS_FLAGS"),
         ("attr_mask=STATE|PORT port_num=1", "STATE|ACCESS_FLAGS|PKEY_INDEX|PORT"),
     ],
 )
-def test_a_mask_with_too_few_bits_is_completed(said: str, mask: str) -> None:
+def test_a_mask_with_too_few_bits_is_completed(text: str, mask: str) -> None:
     new = "create_qp A.q pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
-    talk = Talk("use rc_pair", new, width=300)
-    rows = [row for row in talk.ask(f"modify_qp A.q state=INIT {said}") if "try: " in row]
+    prompt = Prompt("use rc_pair", new, width=300)
+    rows = [row for row in prompt.ask(f"modify_qp A.q state=INIT {text}") if "try: " in row]
     assert f"attr_mask={mask}" in rows[0]
-    assert not any(row.startswith("error") for row in talk.ask(rows[0].partition("try: ")[2]))
+    assert not any(row.startswith("error") for row in prompt.ask(rows[0].partition("try: ")[2]))
 
 
 _SILENT = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"
 
 
 def test_a_queue_of_unsignaled_requests_is_not_freed_by_a_run() -> None:
-    talk = Talk("use rc_pair max_send_wr=2", _SILENT, _SILENT, width=200)
-    said = talk.ask(_SILENT)
-    assert any("no request in it is signaled: no completion frees a slot" in row for row in said)
-    assert not any("try: " in row or "when a CQE" in row for row in said)
-    talk = Talk("use rc_pair max_send_wr=2", _SILENT, f"{_SILENT} flags=SIGNALED", width=200)
-    assert any("try: run" in row for row in talk.ask(_SILENT))
+    prompt = Prompt("use rc_pair max_send_wr=2", _SILENT, _SILENT, width=200)
+    printed = prompt.ask(_SILENT)
+    assert any("no request in it is signaled: no completion frees a slot" in row for row in printed)
+    assert not any("try: " in row or "when a CQE" in row for row in printed)
+    prompt = Prompt("use rc_pair max_send_wr=2", _SILENT, f"{_SILENT} flags=SIGNALED", width=200)
+    assert any("try: run" in row for row in prompt.ask(_SILENT))
 
 
 _BATCH = (
@@ -130,19 +132,19 @@ _SENDS = _THREE.replace("wr_id", "opcode=SEND wr_id")
 def test_what_never_fits_is_not_to_be_tried_again(
     setup: tuple[str, ...], line: str, never: str
 ) -> None:
-    talk = Talk("use rc_pair max_send_wr=1 max_recv_wr=1", *setup, width=200)
-    said = talk.ask(line)
-    assert any(never in row for row in said)
-    assert not any("try: " in row or "slots come back" in row for row in said)
+    prompt = Prompt("use rc_pair max_send_wr=1 max_recv_wr=1", *setup, width=200)
+    printed = prompt.ask(line)
+    assert any(never in row for row in printed)
+    assert not any("try: " in row or "slots come back" in row for row in printed)
 
 
 def test_suggestion_for_a_list_that_never_fits_names_what_stays_posted() -> None:
-    talk = Talk("use rc_pair max_send_wr=2 max_recv_wr=1", "run 1us", width=200)
+    prompt = Prompt("use rc_pair max_send_wr=2 max_recv_wr=1", "run 1us", width=200)
     fits = "3 work requests never fit into 2 slots"
-    said = talk.ask(f"post_send A.qp0 {_SENDS}")
-    assert f"  {fits}: 2 stay posted, post the other 1 when slots are free" in said
-    said = talk.ask(f"post_send A.qp0 {_SENDS}")
-    assert f"  {fits}: post fewer at once" in said
+    printed = prompt.ask(f"post_send A.qp0 {_SENDS}")
+    assert f"  {fits}: 2 stay posted, post the other 1 when slots are free" in printed
+    printed = prompt.ask(f"post_send A.qp0 {_SENDS}")
+    assert f"  {fits}: post fewer at once" in printed
 
 
 @pytest.mark.parametrize(
@@ -155,9 +157,9 @@ def test_suggestion_for_a_list_that_never_fits_names_what_stays_posted() -> None
     ],
 )
 def test_a_line_that_would_change_nothing_is_not_offered(pair: str, line: str) -> None:
-    said = Talk(pair, width=200).ask(line)
-    assert said[0].startswith("error: modify_qp returned EINVAL")
-    assert not any("try: " in row for row in said)
+    printed = Prompt(pair, width=200).ask(line)
+    assert printed[0].startswith("error: modify_qp returned EINVAL")
+    assert not any("try: " in row for row in printed)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +170,8 @@ def test_a_line_that_would_change_nothing_is_not_offered(pair: str, line: str) -
     ],
 )
 def test_what_the_move_takes_is_still_offered(pair: str, line: str, kept: str) -> None:
-    said = Talk(pair, width=200).ask(f"modify_qp A.qp0 {line}")
-    assert f"  try: modify_qp A.qp0 {kept}" in said
+    printed = Prompt(pair, width=200).ask(f"modify_qp A.qp0 {line}")
+    assert f"  try: modify_qp A.qp0 {kept}" in printed
 
 
 def test_usual_values_lie_in_their_ranges() -> None:
@@ -234,11 +236,11 @@ CASES = [
 
 @pytest.mark.parametrize(("setup", "line", "remedy"), CASES)
 def test_the_line_to_try(setup: tuple[str, ...], line: str, remedy: str) -> None:
-    talk = Talk(*setup, width=300)
-    said = talk.ask(line)
-    assert said[0].startswith("error:"), said
-    tries = [row.partition("try: ")[2] for row in said if "try: " in row]
+    prompt = Prompt(*setup, width=300)
+    printed = prompt.ask(line)
+    assert printed[0].startswith("error:"), printed
+    tries = [row.partition("try: ")[2] for row in printed if "try: " in row]
     assert tries == ([remedy] if remedy else [])
     for row in tries:
-        answer = talk.ask(row)
+        answer = prompt.ask(row)
         assert not any(part.startswith(("error:", "not understood")) for part in answer), answer

@@ -37,8 +37,8 @@ def test_the_same_request_is_said_once_more(line: str) -> None:
     assert case.send is not None
     assert case.send.wqe is not None
     assert case.qp is not None
-    said = commands.post_send(case, case.qp, case.send.wqe.wr)
-    well(lab, said)
+    answer = commands.post_send(case, case.qp, case.send.wqe.wr)
+    well(lab, answer)
     first, second = case.qp.sq.wqes[0], case.qp.sq.wqes[1]
     assert first.wr == second.wr
 
@@ -48,8 +48,8 @@ def test_what_is_changed_is_said_otherwise_or_not_at_all() -> None:
     assert case.send is not None
     assert case.send.wqe is not None
     assert case.qp is not None
-    said = commands.post_send(case, case.qp, case.send.wqe.wr, sg="A.mr0[0:8]", flags=None)
-    assert said == "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
+    answer = commands.post_send(case, case.qp, case.send.wqe.wr, sg="A.mr0[0:8]", flags=None)
+    assert answer == "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8]"
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_receive_is_offered_only_where_none_waits() -> None:
         assert case.send is not None
         assert case.send.wqe is not None
         assert case.qp is not None
-        said = commands.again(case, case.qp, case.send.wqe.wr)
-        assert len(said) == many
-        assert said[-1].startswith("post_send A.qp0")
-        said = commands.again(case, case.qp, case.send.wqe.wr, after_reset=True)
+        answer = commands.again(case, case.qp, case.send.wqe.wr)
+        assert len(answer) == many
+        assert answer[-1].startswith("post_send A.qp0")
+        answer = commands.again(case, case.qp, case.send.wqe.wr, after_reset=True)
         own = " wr_id=2" if many == 1 else ""  # the one that the reset takes away
-        assert said[0] == f"post_recv B.qp0{own} sg=B.mr0[0:64]"
+        assert answer[0] == f"post_recv B.qp0{own} sg=B.mr0[0:64]"
 
 
 def test_room_on_a_shared_queue_is_made_there() -> None:

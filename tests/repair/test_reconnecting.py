@@ -33,8 +33,8 @@ def test_the_rights_of_both_ends_are_kept() -> None:
     for line in ("reset B.qp0", "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 "
                  "qp_access_flags=REMOTE_WRITE"):  # fmt: skip
         well(lab, line)
-    said = commands.options(case_of(lab, _WR), ours, theirs)
-    assert said["qp_access_flags"] == "REMOTE_WRITE|REMOTE_READ"
+    answer = commands.options(case_of(lab, _WR), ours, theirs)
+    assert answer["qp_access_flags"] == "REMOTE_WRITE|REMOTE_READ"
 
 
 def test_an_unusual_partition_is_said_move_by_move() -> None:
@@ -64,8 +64,8 @@ def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
         assert case.send is not None
         assert case.send.wqe is not None
         wr, ours, theirs = case.send.wqe.wr, qp(lab, "A.qp0"), qp(lab, "B.qp0")
-        said = commands.resend_to(case, ours, wr, theirs, after_reset=True)
-        assert said[0] == receive
+        answer = commands.resend_to(case, ours, wr, theirs, after_reset=True)
+        assert answer[0] == receive
         assert len(commands.resend_to(case, ours, wr, theirs)) == 1
 
 
@@ -75,14 +75,14 @@ def test_the_other_end_is_said_by_name() -> None:
     case = case_of(lab, _WR)
     assert case.send is not None
     assert case.send.wqe is not None
-    (said,) = commands.resend_to(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
-    assert said == write
+    (answer,) = commands.resend_to(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
+    assert answer == write
 
 
 def test_a_message_of_any_kind_is_found() -> None:
     lab = lab_of(RECV, SEND)
     case = case_of(lab, _WR)
-    said = commands.some_message(case, qp(lab, "A.qp0"), 16)
-    assert said == "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED"
+    answer = commands.some_message(case, qp(lab, "A.qp0"), 16)
+    assert answer == "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED"
     empty = commands.some_message(case, qp(lab, "A.qp0"), 0)
     assert "sg=" not in empty

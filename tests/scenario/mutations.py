@@ -110,33 +110,33 @@ def _below(node: Node, path: tuple[str, ...], text: str) -> Iterator[Spot]:
 
 def _in_scalar(node: ScalarNode, path: tuple[str, ...], text: str) -> Iterator[Spot]:
     start = node.start_mark.index
-    said = text[start : node.end_mark.index]
+    answer = text[start : node.end_mark.index]
     kind = path[-1] if path else ""
     if kind in ("expect", "goal"):
-        yield from _found("object", _NAME, said, start, "9")
-        yield from _found("field", _FIELD, said, start, "q")
-        yield from _found("symbol", _SYMBOL, said, start, "Q")
-    elif kind == "wire" and said != "skip":
-        yield from _found("object", re.compile(r"(?<==)[A-Z]\.[a-z]\w*"), said, start, "9")
-        yield from _found("wire opcode", re.compile(r"(?<=->. )[A-Z_]{4,}"), said, start, "Q")
-        yield from _found("wire key", _KEY_OF_COMMAND, said, start, "q")
+        yield from _found("object", _NAME, answer, start, "9")
+        yield from _found("field", _FIELD, answer, start, "q")
+        yield from _found("symbol", _SYMBOL, answer, start, "Q")
+    elif kind == "wire" and answer != "skip":
+        yield from _found("object", re.compile(r"(?<==)[A-Z]\.[a-z]\w*"), answer, start, "9")
+        yield from _found("wire opcode", re.compile(r"(?<=->. )[A-Z_]{4,}"), answer, start, "Q")
+        yield from _found("wire key", _KEY_OF_COMMAND, answer, start, "q")
     elif kind in ("errno", "teaches", "profile", "link_layer", "cure", "verdict"):
-        yield Spot(kind, start, start + len(said), f"{said}q")
+        yield Spot(kind, start, start + len(answer), f"{answer}q")
     elif kind in ("setup", "steps", "do") or "programs" in path:
-        yield from _in_command(said, start)
+        yield from _in_command(answer, start)
 
 
-def _in_command(said: str, start: int) -> Iterator[Spot]:
-    verb = re.match(r"[a-z_]{4,}\b", said)
-    if verb is None or verb[0] not in VOCABULARY or ";" in said:
+def _in_command(text: str, start: int) -> Iterator[Spot]:
+    verb = re.match(r"[a-z_]{4,}\b", text)
+    if verb is None or verb[0] not in VOCABULARY or ";" in text:
         return
     yield Spot("verb", start, start + verb.end(), f"{verb[0]}q")
     if any(p.name == "text" for p in VOCABULARY[verb[0]].parameters):
         return  # its words are text
-    yield from _found("command key", _KEY_OF_COMMAND, said, start, "q")
-    yield from _found("symbol", _SYMBOL, said, start, "Q")
+    yield from _found("command key", _KEY_OF_COMMAND, text, start, "q")
+    yield from _found("symbol", _SYMBOL, text, start, "Q")
     if not _makes(verb[0]):
-        yield from _found("object", _NAME, said, start, "9")
+        yield from _found("object", _NAME, text, start, "9")
 
 
 def _makes(verb: str) -> bool:
@@ -144,9 +144,9 @@ def _makes(verb: str) -> bool:
     return command is not None and any(isinstance(p.kind, NewKind) for p in command.parameters)
 
 
-def _found(kind: str, pattern: re.Pattern[str], said: str, start: int, more: str) -> Iterator[Spot]:
-    for match in pattern.finditer(said):
-        if said[: match.start()].count('"') % 2 == 0:
+def _found(kind: str, pattern: re.Pattern[str], text: str, start: int, more: str) -> Iterator[Spot]:
+    for match in pattern.finditer(text):
+        if text[: match.start()].count('"') % 2 == 0:
             span = (start + match.start(), start + match.end())
             yield Spot(kind, *span, match[0] + more)
 
@@ -227,9 +227,9 @@ def judged(mutant: Mutant) -> Verdict:
         verdict.wrong += [] if verdict.errors else ["passes"]
         if elsewhere := lines - mutant.lines:
             verdict.wrong.append(f"errors at {sorted(elsewhere)}, not {sorted(mutant.lines)}")
-    said = mutant.text.split("\n")
+    texts = mutant.text.split("\n")
     for error in verdict.errors if mutant.family == "renamed" else []:
-        line = said[error.place.line - 1] if error.place else ""
+        line = texts[error.place.line - 1] if error.place else ""
         if mutant.old not in line:
             verdict.wrong.append(f"an error of another name: {error}")
     return verdict

@@ -26,6 +26,6 @@ def last(steps: str, more: str = "") -> StepResult:
     return runner(steps, more).run()[-1]
 
 
-def said(steps: str, more: str = "") -> str:
+def failure_text(steps: str, more: str = "") -> str:
     """What is told about a failure; nothing if all went well."""
     return last(steps, more).text("x.yaml")

@@ -38,7 +38,7 @@ def test_only_what_passes_now_shows_anything(folder: Path, monkeypatch: pytest.M
     (folder / "test_it.py").write_text(TEST, "utf-8")
     (folder / "test_other.py").write_text("1 / 0\n", "utf-8")  # binds nothing: not even read
     monkeypatch.setenv("PYTHONPATH", str(CONFTEST.parents[1]))
-    found, said, broken = ask(folder)
+    found, answer, broken = ask(folder)
     assert not broken
     assert sorted((b.statement, b.item.rpartition("::")[2], b.passed) for b in found) == [
         ("S001", "test_good", True),
@@ -47,7 +47,7 @@ def test_only_what_passes_now_shows_anything(folder: Path, monkeypatch: pytest.M
         ("S003", "test_bad_sometimes[1]", True),
         ("S004", "test_skipped", False),
     ]
-    assert said == f"4 asked below {folder}"
+    assert answer == f"4 asked below {folder}"
 
 
 @pytest.mark.slow

@@ -57,16 +57,16 @@ def test_one_failing_item_spoils_a_statement_in_any_order() -> None:
 
 def test_it_is_said_in_lines() -> None:
     found = table([Bound("S001", "a.yaml:3", passed=True), Bound("S002", "b", passed=False)], "no")
-    said = list(lines(found))
-    assert said[:5] == [
+    texts = list(lines(found))
+    assert texts[:5] == [
         "ibv_post_send",
         f"  S001  passed  {statements()['S001']}",
         "                a.yaml:3",
         f"  S002  FAILED  {statements()['S002']}",
         "                b  FAILED",
     ]
-    assert f"  S003  unbound {statements()['S003']}" in said
-    assert f"                {not_applicable()['S090']}" in said
+    assert f"  S003  unbound {statements()['S003']}" in texts
+    assert f"                {not_applicable()['S090']}" in texts
     assert found.summary.startswith("2 of 260 statements are bound, 1 of them fail; ")
 
 
@@ -101,11 +101,11 @@ def test_what_a_scenario_of_the_repository_teaches_is_bound_and_passes(file: str
 def covered_by_tests() -> set[str]:
     """What tests bind. Whether they pass is seen where they run, which is in this very suite."""
     texts = [file.read_text("utf-8") for file in TESTS.rglob("test_*.py") if file != OWN]
-    return {number for text in texts for said in _COVERS.findall(text) for number in _ids(said)}
+    return {number for text in texts for each in _COVERS.findall(text) for number in _ids(each)}
 
 
-def _ids(said: str) -> list[str]:
-    return [word.strip(' "') for word in said.split(",")]
+def _ids(text: str) -> list[str]:
+    return [word.strip(' "') for word in text.split(",")]
 
 
 def test_what_tests_bind_is_found() -> None:

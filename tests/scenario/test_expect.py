@@ -5,7 +5,7 @@ import pytest
 from rdmalab.command import NotUnderstood
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
-from rdmalab.scenario.expect import Expectation, said, unmet
+from rdmalab.scenario.expect import Expectation, unmet, value_text
 from rdmalab.spec.opcodes import PacketPlace
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags
@@ -60,4 +60,4 @@ def test_a_question_that_means_nothing() -> None:
     ],
 )  # fmt: skip
 def test_values_are_said_as_they_would_be_asked(value: object, text: str) -> None:
-    assert said(value) == text
+    assert value_text(value) == text

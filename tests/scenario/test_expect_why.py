@@ -85,7 +85,7 @@ def test_a_cause_names_an_event() -> None:
 
 
 @pytest.mark.parametrize(
-    ("remedy", "more", "said_"),
+    ("remedy", "more", "text"),
     [
         (None, "cure: program", "actual    no fix"),
         (TriedFix(Fix(["run"])), "cure: program", "actual    run"),
@@ -95,9 +95,9 @@ def test_a_cause_names_an_event() -> None:
         (TriedFix(Fix(["nonsense"])), "goal: [A.qp0.state == RTS]", "actual    nonsense"),
     ],
 )
-def test_the_fix_keeps_its_word(remedy: Any, more: str, said_: str) -> None:
+def test_the_fix_keeps_its_word(remedy: Any, more: str, text: str) -> None:
     report = replace(failed(), remedy=remedy)
-    assert said_ in judged(report, f"    cause: rem-access\n    {more}\n")
+    assert text in judged(report, f"    cause: rem-access\n    {more}\n")
 
 
 def test_a_goal_is_tried_on_a_branch() -> None:
@@ -118,12 +118,14 @@ def test_only_the_program_can_be_changed() -> None:
 
 def test_in_a_file() -> None:
     why = "  - why: A.qp0.wr[7]\n    cause: rem-access\n"
-    assert playing.said(f"{BAD}{why}") == ""
-    assert playing.said(f"{BAD}{why}    goal: [A.cq0.last.status == SUCCESS]\n") == ""
+    assert playing.failure_text(f"{BAD}{why}") == ""
+    assert playing.failure_text(f"{BAD}{why}    goal: [A.cq0.last.status == SUCCESS]\n") == ""
     wrong = playing.last(f"{BAD}{why}    goal: [A.cq9.count == 1]\n")
     assert wrong.outcome is StepOutcome.ERROR
     assert "x.yaml:9:" in wrong.text("x.yaml")
-    assert playing.said(f"{BAD}{why.replace('rem-access', 'too-early')}").splitlines()[:3] == [
+    assert playing.failure_text(f"{BAD}{why.replace('rem-access', 'too-early')}").splitlines()[
+        :3
+    ] == [
         "FAIL x.yaml:7  cause",
         "  expected  too-early",
         "  actual    rem-access",
@@ -131,7 +133,7 @@ def test_in_a_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "plain", "said_"),
+    ("lines", "plain", "text"),
     [
         ("", "no", ""),
         ("", "rem-access", "actual    well"),
@@ -140,7 +142,7 @@ def test_in_a_file() -> None:
         (BAD, "no", "actual    rem-access"),
     ],
 )
-def test_what_why_alone_says_is_judged_too(lines: str, plain: str, said_: str) -> None:
+def test_what_why_alone_says_is_judged_too(lines: str, plain: str, text: str) -> None:
     run = playing.runner(f"{lines or PAIR}  - why:\n    cause: rem-access\n    plain: {plain}\n")
     while (step := run.coming) is not None and step.step.why is None:
         run.next_step()
@@ -149,5 +151,5 @@ def test_what_why_alone_says_is_judged_too(lines: str, plain: str, said_: str) -
         judge_report(run.session, run.scenario.steps[-1], failed())
     except Stop as stop:
         found = [stop.failure.what, *stop.failure.lines]
-    assert found[:1] == (["plain"] if said_ else [])
-    assert not said_ or said_ in found
+    assert found[:1] == (["plain"] if text else [])
+    assert not text or text in found

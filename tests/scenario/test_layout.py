@@ -141,10 +141,10 @@ def _untidy(text: str, chance: random.Random) -> str:
     """Twice the indentation, and more empty lines and space, which changes the tree of some."""
     found = []
     for line in text.split("\n"):
-        said = line.lstrip()
-        space = " " * 2 * (len(line) - len(said))
-        found.append(f"{space}-   {said[2:]}" if said.startswith("- ") else f"{space}{said}")
-        if said.startswith("- ") and chance.random() < 0.2:
+        answer = line.lstrip()
+        space = " " * 2 * (len(line) - len(answer))
+        found.append(f"{space}-   {answer[2:]}" if answer.startswith("- ") else f"{space}{answer}")
+        if answer.startswith("- ") and chance.random() < 0.2:
             found[-1:] = ["", "", f"{found[-1]}  "]
     return "\n".join(found)
 

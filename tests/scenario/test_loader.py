@@ -27,8 +27,8 @@ def golden() -> dict[str, tuple[str, str]]:
     cases = {}
     for part in GOLDEN.read_text("utf-8").replace("␛", "\x1b").split("=== ")[1:]:
         name, _, rest = part.partition("\n")
-        text, _, said = rest.partition("--- says\n")
-        cases[name] = (text, said.rstrip("\n").replace("\x1b", "␛"))
+        text, _, answer = rest.partition("--- says\n")
+        cases[name] = (text, answer.rstrip("\n").replace("\x1b", "␛"))
     return cases
 
 
@@ -43,8 +43,8 @@ def wrong(text: str) -> FileError:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_told_at_its_place(name: str) -> None:
-    text, said = CASES[name]
-    assert str(wrong(text)) == said
+    text, answer = CASES[name]
+    assert str(wrong(text)) == answer
 
 
 def test_there_are_many_of_them_and_nearly_all_have_a_suggestion() -> None:
@@ -108,7 +108,7 @@ def test_a_step_may_be_a_line_or_a_mapping() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "line"),
+    ("text", "line"),
     [
         ("run:", "run"),
         ("run: 10us", "run 10us"),
@@ -126,8 +126,8 @@ def test_a_step_may_be_a_line_or_a_mapping() -> None:
         ("note: Read this.", ""),
     ],
 )
-def test_every_action_is_a_line_of_the_prompt(said: str, line: str) -> None:
-    assert loads(f"{H}  - {said}\n", "x.yaml", VOCABULARY).steps[0].line == line
+def test_every_action_is_a_line_of_the_prompt(text: str, line: str) -> None:
+    assert loads(f"{H}  - {text}\n", "x.yaml", VOCABULARY).steps[0].line == line
 
 
 def test_the_setup_comes_first() -> None:
@@ -262,8 +262,8 @@ def test_all_mistakes_of_a_file_are_told_in_its_order() -> None:
 
 def test_all_mistakes_of_a_shape_are_told_and_none_that_only_follows() -> None:
     text = "rdmalab: 2\ntitel: t\nsteps:\n  - do: run\n    xpect: [now == 1]\n  - note: ''\n"
-    said = [str(error).split("\n")[0].partition(": ")[2] for error in wrong(text).all]
-    assert said == [
+    lines = [str(error).split("\n")[0].partition(": ")[2] for error in wrong(text).all]
+    assert lines == [
         '"2" is not a version of the format that this rdmalab reads',
         'no key "titel" here',
         'no key "xpect" here',

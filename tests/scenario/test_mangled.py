@@ -11,7 +11,7 @@ COUNT = 125
 @pytest.mark.parametrize("seed", range(4))
 def test_spoiled_files_are_told_politely(seed: int) -> None:
     for name, text in samples(COUNT, seed):
-        outcome, said = play(text, name)
-        assert bool(said) == (outcome is not StepOutcome.PASSED)
-        assert "Traceback" not in said
-        assert "internal" not in said
+        outcome, answer = play(text, name)
+        assert bool(answer) == (outcome is not StepOutcome.PASSED)
+        assert "Traceback" not in answer
+        assert "internal" not in answer

@@ -34,7 +34,7 @@ def test_what_is_to_be_seen() -> None:
         "B.cq0.count": "1", "B.cq0.cqes[0].wr_id": "2", "B.cq0.cqes[0].status": "SUCCESS",
         "B.cq0.cqes[0].byte_len": "64",
     }  # fmt: skip
-    assert all(lab.look(f"{what} == {said}") for what, said in found.items())
+    assert all(lab.look(f"{what} == {answer}") for what, answer in found.items())
     lab.do("destroy_qp A.qp0")
     assert "A.qp0.state" not in facts(lab.session)
 
@@ -71,14 +71,14 @@ def test_more_packets_than_a_step_may_have_end_in_a_skip(monkeypatch: pytest.Mon
 def test_it_fails_where_the_world_is_another() -> None:
     """Each thing that was seen is a thing that is compared."""
     text = saved(lab_of(RECV, SEND, "run").session, "seen", Expect.ALL)
-    for told, other in (
+    for answer, other in (
         ("sq.used == 1", "sq.used == 0"), ("len=64", "len=63"), ("msn=1", "msn=2"),
         ("status == SUCCESS", "status == WR_FLUSH_ERR"), ("ack_req=1", "ack_req=0"),
     ):  # fmt: skip
-        assert told in text
-        runner = Runner(loads(text.replace(told, other), "seen", VOCABULARY), open_session)
+        assert answer in text
+        runner = Runner(loads(text.replace(answer, other), "seen", VOCABULARY), open_session)
         runner.run()
-        assert not runner.ok, told
+        assert not runner.ok, answer
 
 
 @settings(max_examples=examples(80))

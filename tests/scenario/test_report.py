@@ -65,11 +65,11 @@ def test_the_narration_tells_notes_packets_and_what_was_found_true() -> None:
         )
     )
     walk = Runner(scenario(steps), open_session)
-    told = [line for result in walk.run() for line in narration(walk, result)]
-    assert told[:4] == ["", "  Two", "  lines.", ""]
-    assert "== Objects" in told
-    assert any(line.endswith("A->B RDMA_WRITE_ONLY psn=0 64 B ack_req") for line in told)
-    assert " " * 16 + "ok  A.cq0.count == 1" in told
+    finished = [line for result in walk.run() for line in narration(walk, result)]
+    assert finished[:4] == ["", "  Two", "  lines.", ""]
+    assert "== Objects" in finished
+    assert any(line.endswith("A->B RDMA_WRITE_ONLY psn=0 64 B ack_req") for line in finished)
+    assert " " * 16 + "ok  A.cq0.count == 1" in finished
 
 
 WENT = (
@@ -81,10 +81,10 @@ WENT = (
 def test_the_narration_of_a_walk_that_goes_back() -> None:
     """At the branch it says so; what was sent before the moment gone to is not told again."""
     walk = Runner(scenario(WENT), open_session)
-    told = []
+    lines = []
     while (result := walk.next_step()) is not None:
-        told.append([line.strip() for line in narration(walk, result)])
-    _pair, _post, _run, gone, forked, step, back, switched = told
+        lines.append([line.strip() for line in narration(walk, result)])
+    _pair, _post, _run, gone, forked, step, back, switched = lines
     assert gone == ["0.100 us  goto 0.1us"]
     assert forked == ["0.100 us  post_recv B.qp0 sg=B.mr0[0:4]", "on branch-1"]
     assert [line.split()[:2] for line in step[1:]] == [["1.212", "us"]]

@@ -1,7 +1,7 @@
 """How a failure is told."""
 
 from rdmalab.scenario.result import StepOutcome
-from tests.scenario.playing import PAIR, last, said
+from tests.scenario.playing import PAIR, failure_text, last
 
 SETUP = f"{PAIR}  - post_send A.qp0 opcode=SEND wr_id=7 sg=A.mr0[0:64]\n"
 STEP = """\
@@ -14,7 +14,7 @@ STEP = """\
 
 
 def test_expected_and_actual_stand_below_each_other_and_the_last_packets_follow() -> None:
-    assert said(SETUP + STEP).splitlines() == [
+    assert failure_text(SETUP + STEP).splitlines() == [
         "FAIL x.yaml:6  step first-nak  wire line 2",
         "  expected  B->A ACKNOWLEDGE psn=0 syndrome=ACK msn=1",
         "  actual    B->A ACKNOWLEDGE psn=0 syndrome=RNR_NAK msn=0 timer=12  [ev 17, 1.210 us]",

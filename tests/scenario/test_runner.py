@@ -5,7 +5,7 @@ import pytest
 from rdmalab.lab import open_session
 from rdmalab.scenario.result import StepOutcome
 from rdmalab.scenario.runner import MAX_EVENTS, Runner
-from tests.scenario.playing import PAIR, SEND, WRITE, last, runner, said, scenario
+from tests.scenario.playing import PAIR, SEND, WRITE, failure_text, last, runner, scenario
 
 
 def test_all_steps_pass() -> None:
@@ -27,7 +27,7 @@ def test_nothing_is_done_behind_a_failure() -> None:
 
 # --------------------------------------------------------------------------- verbs and errno
 def test_a_verb_that_fails_fails_the_step() -> None:
-    text = said(PAIR + "  - modify_qp A.qp0 state=INIT\n")
+    text = failure_text(PAIR + "  - modify_qp A.qp0 state=INIT\n")
     assert text.startswith("FAIL x.yaml:5  do\n  expected  modify_qp A.qp0 state=INIT succeeds\n")
     assert "\n  actual    EINVAL: " in text
 
@@ -35,25 +35,25 @@ def test_a_verb_that_fails_fails_the_step() -> None:
 def test_unless_it_must_fail_like_this() -> None:
     do = PAIR + "  - do: modify_qp A.qp0 state=INIT\n    errno: "
     assert last(f"{do}EINVAL\n").ok
-    assert said(f"{do}ENOMEM\n").startswith(
+    assert failure_text(f"{do}ENOMEM\n").startswith(
         "FAIL x.yaml:5  errno\n  expected  ENOMEM\n  actual    EINVAL: "
     )
 
 
 def test_a_verb_that_must_fail_and_succeeds() -> None:
-    text = said("  - do: alloc_pd A.pd0\n    errno: EINVAL\n")
+    text = failure_text("  - do: alloc_pd A.pd0\n    errno: EINVAL\n")
     assert text.splitlines()[1:] == ["  expected  EINVAL", "  actual    it succeeded"]
 
 
 def test_repeat() -> None:
     do = f"{PAIR}  - do: post_recv B.qp0 sg=B.mr0[0:64]\n    repeat: "
     assert last(f"{do}8\n    expect: [B.qp0.rq.used == 8]\n").ok
-    assert "ENOMEM" in said(f"{do}9\n")
+    assert "ENOMEM" in failure_text(f"{do}9\n")
 
 
 def test_repeat_with_errno_wants_it_every_time() -> None:
     do = "  - do: alloc_pd A.pd0\n    repeat: 2\n    errno: EINVAL\n"
-    assert "it succeeded" in said(do)
+    assert "it succeeded" in failure_text(do)
 
 
 # --------------------------------------------------------------------------- files that are wrong
@@ -77,18 +77,20 @@ def test_an_unknown_name_is_told_at_its_place(steps: str, message: str) -> None:
 
 def test_an_unknown_name_on_the_wire() -> None:
     wire = "  - run:\n    wire:\n      - A->B RDMA_WRITE_ONLY rkey="
-    assert said(f"{PAIR}{wire}B.mr7\n").startswith("ERROR x.yaml:7:35: nothing is called B.mr7")
-    assert "has no key" in said(f"{PAIR}{wire}B.cq0\n")
+    assert failure_text(f"{PAIR}{wire}B.mr7\n").startswith(
+        "ERROR x.yaml:7:35: nothing is called B.mr7"
+    )
+    assert "has no key" in failure_text(f"{PAIR}{wire}B.cq0\n")
     gone = PAIR + "  - dereg_mr B.mr0\n" + wire + "B.mr0\n"
-    assert said(gone).startswith("ERROR x.yaml:8:9: this mr was destroyed")
+    assert failure_text(gone).startswith("ERROR x.yaml:8:9: this mr was destroyed")
 
 
 # --------------------------------------------------------------------------- time
 def test_a_journey_must_arrive() -> None:
-    assert "idle: no packet, timer or program is pending" in said(
+    assert "idle: no packet, timer or program is pending" in failure_text(
         f"{PAIR}  - run: until now == 7\n"
     )
-    late = said(f"{PAIR}{SEND}  - run: until A.cq0.count == 1\n    within: 5us\n")
+    late = failure_text(f"{PAIR}{SEND}  - run: until A.cq0.count == 1\n    within: 5us\n")
     assert late.splitlines()[1:3] == [
         "  expected  until A.cq0.count == 1 within 5 us",
         "  actual    time is up",
@@ -100,7 +102,7 @@ def test_within_bounds_a_run_until_idle_and_does_not_prolong_it() -> None:
     walk.run()
     assert walk.ok
     assert walk.session.world.now_ns < 10_000
-    assert "time is up" in said(f"{PAIR}{SEND}  - run:\n    within: 1ms\n")
+    assert "time is up" in failure_text(f"{PAIR}{SEND}  - run:\n    within: 1ms\n")
 
 
 def test_a_lesson_that_repeats_for_ever_fails() -> None:
@@ -156,7 +158,7 @@ SKIP = "      - skip\n"
     ],
 )  # fmt: skip
 def test_the_wire_fits(lines: str) -> None:
-    assert said(SENT + lines) == ""
+    assert failure_text(SENT + lines) == ""
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,7 @@ def test_the_wire_fits(lines: str) -> None:
     ],
 )
 def test_the_wire_does_not_fit(lines: str, number: int, expected: str, actual: str) -> None:
-    rows = said(SENT + lines).splitlines()
+    rows = failure_text(SENT + lines).splitlines()
     assert rows[0] == f"FAIL x.yaml:7  wire line {number}"
     assert rows[1] == f"  expected  {expected}"
     assert rows[2].startswith(f"  actual    {actual}")
@@ -180,14 +182,14 @@ def test_the_wire_does_not_fit(lines: str, number: int, expected: str, actual: s
 
 
 def test_no_packets() -> None:
-    assert said(PAIR + "  - run:\n    wire: []\n") == ""
-    assert "expected  no more packets" in said(SENT.replace("wire:\n", "wire: []\n"))
+    assert failure_text(PAIR + "  - run:\n    wire: []\n") == ""
+    assert "expected  no more packets" in failure_text(SENT.replace("wire:\n", "wire: []\n"))
 
 
 def test_a_lost_packet_must_be_called_lost() -> None:
     drop = PAIR + "  - fault: drop A->B\n" + WRITE + "  - run: step packet\n    wire:\n      - "
-    assert said(f"{drop}A->B RDMA_WRITE_ONLY psn=0 lost\n") == ""
-    assert "actual    A->B RDMA_WRITE_ONLY psn=0 lost" in said(
+    assert failure_text(f"{drop}A->B RDMA_WRITE_ONLY psn=0 lost\n") == ""
+    assert "actual    A->B RDMA_WRITE_ONLY psn=0 lost" in failure_text(
         f"{drop}A->B RDMA_WRITE_ONLY psn=0\n"
     )
 
@@ -251,23 +253,23 @@ NOTHING = "    wire: []\n"
     ],
 )  # fmt: skip
 def test_who_goes_back_has_sent_nothing(there: str) -> None:
-    assert said(f"{DELIVERED}  - {there}\n{NOTHING}") == ""
-    text = said(f"{DELIVERED}  - {there}\n    wire:\n{FIRST}")
+    assert failure_text(f"{DELIVERED}  - {there}\n{NOTHING}") == ""
+    text = failure_text(f"{DELIVERED}  - {there}\n    wire:\n{FIRST}")
     assert "actual    no more packets were sent" in text
 
 
 def test_the_next_step_counts_from_there() -> None:
     back = f"{DELIVERED}  - run: back 2 packet\n  - run: step packet\n    wire:\n"
-    assert said(back + SECOND) == ""
-    assert "actual    B->A ACKNOWLEDGE" in said(back + FIRST)
+    assert failure_text(back + SECOND) == ""
+    assert "actual    B->A ACKNOWLEDGE" in failure_text(back + FIRST)
     before = f"{DELIVERED}  - run: goto start\n  - run:\n    wire:\n"
-    assert said(before + FIRST + SECOND) == ""
+    assert failure_text(before + FIRST + SECOND) == ""
 
 
 def test_what_a_step_does_behind_its_jump_is_its_own() -> None:
     steps = f"{DELIVERED}  - do: goto @before; step packet\n    wire:\n"
-    assert said(steps + FIRST) == ""
-    assert "expected  no more packets" in said(steps.replace("step packet", "run") + FIRST)
+    assert failure_text(steps + FIRST) == ""
+    assert "expected  no more packets" in failure_text(steps.replace("step packet", "run") + FIRST)
 
 
 OTHER = "  - run: goto @unsent\n" + WRITE + "  - run:\n    wire:\n"
@@ -276,17 +278,20 @@ WROTE = "      - A->B RDMA_WRITE_ONLY psn=0\n"
 
 def test_a_branch_goes_on_and_another_one_is_gone_to() -> None:
     branch = DELIVERED + OTHER + WROTE + SECOND
-    assert said(branch) == ""
+    assert failure_text(branch) == ""
     switch = f"{branch}  - do: switch main\n{NOTHING}    expect: [B.cq0.count == 1]\n"
-    assert said(switch) == ""
-    assert said(f"{switch}  - do: switch branch-1\n{NOTHING}    expect: [B.cq0.count == 0]\n") == ""
+    assert failure_text(switch) == ""
+    assert (
+        failure_text(f"{switch}  - do: switch branch-1\n{NOTHING}    expect: [B.cq0.count == 0]\n")
+        == ""
+    )
     walk = runner(switch)
     assert [result.branch for result in walk.run()[-4:]] == ["main", "branch-1", "branch-1", "main"]
 
 
 def test_who_looks_back_and_returns_has_still_sent_what_he_sent() -> None:
     steps = SENT.replace("- run:\n", "- do: run; trace A.cq0.count; diff ev3\n")
-    assert said(steps + FIRST + SECOND) == ""
+    assert failure_text(steps + FIRST + SECOND) == ""
 
 
 def test_the_tail_of_a_failure_ends_where_we_are() -> None:
@@ -308,37 +313,43 @@ def test_the_tail_of_a_failure_ends_where_we_are() -> None:
     ],
 )
 def test_a_wall_is_no_arrival(step: str, actual: str) -> None:
-    text = said(f"{DELIVERED}  - {step}\n")
+    text = failure_text(f"{DELIVERED}  - {step}\n")
     assert "\n  actual    " + actual in text
 
 
 def test_what_was_found_by_running_backward() -> None:
     found = "  - watch B.mr0[0:4]\n  - run: rewind\n    expect: [wire.count() == 1]\n"
     wrote = DELIVERED.replace(SEND, '  - write A.mr0[0:4] "ping"\n' + SEND)
-    assert said(wrote + found) == ""
+    assert failure_text(wrote + found) == ""
 
 
 def test_going_back_as_often_as_it_says() -> None:
     twice = f"{DELIVERED}  - run: back packet\n    repeat: 2\n    expect: [wire.count() == "
-    assert said(f"{twice}1]\n") == ""
-    assert said(f"{twice}2]\n".replace("repeat: 2", "repeat: 1")) == ""
+    assert failure_text(f"{twice}1]\n") == ""
+    assert failure_text(f"{twice}2]\n".replace("repeat: 2", "repeat: 1")) == ""
 
 
 def test_time_has_a_limit_in_the_past_too() -> None:
     past = f"{DELIVERED}  - run: goto @before\n  - run: until A.cq0.count == 1\n    within: "
-    assert said(f"{past}5us\n    wire:\n{FIRST}{SECOND}") == ""
-    assert "\n  actual    time is up" in said(f"{past}1us\n")
+    assert failure_text(f"{past}5us\n    wire:\n{FIRST}{SECOND}") == ""
+    assert "\n  actual    time is up" in failure_text(f"{past}1us\n")
     never = past.replace("count == 1", "count == 2")
-    assert "\n  actual    this was the newest event: later ones are new" in said(f"{never}1ms\n")
+    assert "\n  actual    this was the newest event: later ones are new" in failure_text(
+        f"{never}1ms\n"
+    )
 
 
 def test_an_errno_in_the_past() -> None:
     gone = f"{DELIVERED}  - run: goto @before\n  - do: modify_qp A.qp0 state=INIT\n    errno: "
-    assert said(f"{gone}EINVAL\n{NOTHING}") == ""
-    assert "actual    EINVAL: " in said(f"{gone}ENOMEM\n")
+    assert failure_text(f"{gone}EINVAL\n{NOTHING}") == ""
+    assert "actual    EINVAL: " in failure_text(f"{gone}ENOMEM\n")
     assert runner(f"{gone}EINVAL\n").run()[-1].branch == "branch-1"
 
 
 def test_what_is_not_there_to_go_to_is_told_at_its_place() -> None:
-    assert said(f"{PAIR}  - run: goto @x\n").startswith("ERROR x.yaml:5:15: no checkpoint is")
-    assert said(f"{PAIR}  - do: switch b\n").startswith("ERROR x.yaml:5:16: no branch is called b")
+    assert failure_text(f"{PAIR}  - run: goto @x\n").startswith(
+        "ERROR x.yaml:5:15: no checkpoint is"
+    )
+    assert failure_text(f"{PAIR}  - do: switch b\n").startswith(
+        "ERROR x.yaml:5:16: no branch is called b"
+    )

@@ -223,11 +223,11 @@ def test_in_the_past_the_whole_branch_is_saved(tmp_path: Path) -> None:
     """Nothing that was done is lost by looking back."""
     send = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8]"
     lab = played([send, "step 3", "poll_cq A.cq0", "run 5us"])
-    told, end = saved(lab.session, "past"), digest(lab.session.world.trace)
+    answer, end = saved(lab.session, "past"), digest(lab.session.world.trace)
     history = lab.session.history
     history.seek(history.place_after(14))
     assert lab.session.world.event == 14
-    assert saved(lab.session, "past") == told
+    assert saved(lab.session, "past") == answer
     assert digest(replayed(lab, tmp_path).session.world.trace) == end
 
 

@@ -35,8 +35,8 @@ def test_a_short_session_fits_into_a_mail() -> None:
 
 def test_a_word_of_format_1_is_still_read() -> None:
     """Made by the version before zlib alone was used; its dictionary must never change."""
-    told = hashlib.sha256(DICTIONARY_1).hexdigest()
-    assert told == "5bef160c6b18361c4f296a9dc29de7cccdbe36a9b682a96eccabdc8f98716c1c"
+    answer = hashlib.sha256(DICTIONARY_1).hexdigest()
+    assert answer == "5bef160c6b18361c4f296a9dc29de7cccdbe36a9b682a96eccabdc8f98716c1c"
     old = "rdmalab:1:VsS4HiOzXhmtLkari9HqYrS6GK0uBrq6AJf_JmSX_xj1DBcA"
     assert scenario_of(old).endswith("  - poll_cq A.cq0\n")
     for broken in (old[:-4] + "AAAA", old.replace("VsS4", "VsS5"), old[:-3]):
@@ -95,7 +95,7 @@ def test_any_other_text_is_told(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "text"),
     [
         ("", "a shared session begins with rdmalab:2:"),
         ("hello", "a shared session begins with rdmalab:2:"),
@@ -108,10 +108,10 @@ def test_any_other_text_is_told(text: str) -> None:
     ],
     ids=str,
 )
-def test_what_is_said(word: str, said: str) -> None:
+def test_what_is_said(word: str, text: str) -> None:
     with pytest.raises(Damaged) as error:
         scenario_of(word)
-    assert str(error.value) == said
+    assert str(error.value) == text
 
 
 def _bomb(octets: bytes) -> str:

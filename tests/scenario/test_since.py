@@ -63,12 +63,12 @@ def test_another_branch_has_a_past_of_its_own() -> None:
     assert since.first_record == count(made)
 
 
-@pytest.mark.parametrize("look", ["trace A.cq0.count", "diff start", "goto end", "switch main"])
-def test_who_looks_elsewhere_and_returns_has_not_gone(look: str) -> None:
+@pytest.mark.parametrize("style", ["trace A.cq0.count", "diff start", "goto end", "switch main"])
+def test_who_looks_elsewhere_and_returns_has_not_gone(style: str) -> None:
     made = lab()
     first, since = count(made), Since(made.session)
     made.run()
     since.notice()
-    made.do(look)
+    made.do(style)
     since.notice()
     assert since.first_record == first

@@ -37,6 +37,6 @@ def test_a_place_behind_the_end_shows_the_hint_only() -> None:
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "\x07", "\u202e", "\x9b1m", "\r"])
 def test_nothing_is_obeyed(text: str) -> None:
-    said = str(Source(f"f{text}", f"a{text}").error(f"m{text}", f"h{text}", SourcePlace(1, 1)))
-    assert text not in said
+    words = str(Source(f"f{text}", f"a{text}").error(f"m{text}", f"h{text}", SourcePlace(1, 1)))
+    assert text not in words
     assert visible("a\tb") == "a b"

@@ -30,7 +30,7 @@ from rdmalab.views.transit_effects import Origin
 from rdmalab.vocabulary import VOCABULARY
 from tests.each import each
 from tests.labs import lab_of
-from tests.scenario.playing import PAIR, said
+from tests.scenario.playing import PAIR, failure_text
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 OF_EACH_KIND = ("atomic", "uc", "ud", "raw", "mw", "xrc", "loss")
@@ -113,9 +113,9 @@ def test_fields_of_each_header(opcode: str) -> None:
         f"  - post_send A.qp0 opcode={opcode} sg=A.mr0[0:8] remote=B.mr0[16] compare_add=3 swap=4\n"
     )
     line = LINES[opcode].replace(" swap_add=4", "")
-    assert said(f"{PAIR}{post}{WIRE}A->B {line}\n      - skip\n") == ""
+    assert failure_text(f"{PAIR}{post}{WIRE}A->B {line}\n      - skip\n") == ""
     wrong = line.replace("[16]", "[17]")
-    assert "wire line 1" in said(f"{PAIR}{post}{WIRE}A->B {wrong}\n      - skip\n")
+    assert "wire line 1" in failure_text(f"{PAIR}{post}{WIRE}A->B {wrong}\n      - skip\n")
 
 
 @pytest.mark.parametrize(
@@ -129,29 +129,31 @@ def test_fields_of_each_header(opcode: str) -> None:
 def test_a_copy_is_a_line_of_its_own(second: str, wrong: str) -> None:
     post = "  - fault: duplicate A->B\n"
     post += "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
-    told = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY\n      - {second}\n      - skip\n")
-    assert wrong in told if wrong else told == ""
+    answer = failure_text(
+        f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY\n      - {second}\n      - skip\n"
+    )
+    assert wrong in answer if wrong else answer == ""
 
 
 def test_what_was_done_is_said_of_the_packet_that_differs() -> None:
     post = "  - fault: delay A->B 3us\n"
     post += "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
-    told = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY psn=1\n      - skip\n")
-    assert "A->B RDMA_WRITE_ONLY psn=0 delayed" in told
-    assert said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY delayed\n      - skip\n") == ""
+    answer = failure_text(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY psn=1\n      - skip\n")
+    assert "A->B RDMA_WRITE_ONLY psn=0 delayed" in answer
+    assert failure_text(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY delayed\n      - skip\n") == ""
 
 
 def test_the_flags_of_the_packet_that_differs_are_numbers() -> None:
     post = "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
-    told = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY psn=1 ack_req=1\n      - skip\n")
-    assert "A->B RDMA_WRITE_ONLY psn=0 ack_req=1" in told
+    answer = failure_text(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY psn=1 ack_req=1\n      - skip\n")
+    assert "A->B RDMA_WRITE_ONLY psn=0 ack_req=1" in answer
 
 
 def test_every_key_can_be_compared() -> None:
     post = "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
     for key in KEYS:
         value = "A.qp0" if key in ("qp", "dest_qp") else "1"
-        text = said(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY {key}={value}\n      - skip\n")
+        text = failure_text(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY {key}={value}\n      - skip\n")
         assert "ERROR" not in text, key
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
 from rdmalab.session import history
-from rdmalab.session.breakpoints import UNKNOWN, told
+from rdmalab.session.breakpoints import UNKNOWN, value_text
 from rdmalab.session.run_control import PRESENT
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.spec.states import QPState
@@ -105,10 +105,10 @@ def test_break_condition_about_last_is_evaluated_with_each() -> None:
         well(lab, WRITE)
         forward += halts(lab, "run")
     acks = lab.look("wire.count(opcode=ACKNOWLEDGE)")
-    assert sum("breakpoint 1" in said for _, said in forward) == acks > 1
-    for _, said in forward:  # a watch speaks of changes only
-        if "watch 2" in said:
-            was, now = said.partition(" was ")[2].split(", is ")
+    assert sum("breakpoint 1" in answer for _, answer in forward) == acks > 1
+    for _, answer in forward:  # a watch speaks of changes only
+        if "watch 2" in answer:
+            was, now = answer.partition(" was ")[2].split(", is ")
             assert was != now
 
 
@@ -124,13 +124,13 @@ def test_break_condition_is_not_evaluated_for_another_cq() -> None:
 
 def test_break_values_that_are_numbers_and_states() -> None:
     lab = lab_of(WRITE, "watch A.cq0.count", "watch A.qp0.ack_timer.armed")
-    said = [text for _, text in halts(lab, "run")]
-    assert "watch 1: A.cq0.count was 0, is 1" in " ".join(said)
-    assert "watch 2: A.qp0.ack_timer.armed was no, is yes" in said
+    lines = [text for _, text in halts(lab, "run")]
+    assert "watch 1: A.cq0.count was 0, is 1" in " ".join(lines)
+    assert "watch 2: A.qp0.ack_timer.armed was no, is yes" in lines
     well(lab, "delete")
     well(lab, "modify_qp A.qp0 state=RESET")
     well(lab, "watch A.qp0.state")
-    said = [text.partition(" was ")[2] for _, text in halts(lab, "rewind")]
+    lines = [text.partition(" was ")[2] for _, text in halts(lab, "rewind")]
     moves = [
         "RTS, is RESET",
         "RTR, is RTS",
@@ -138,7 +138,7 @@ def test_break_values_that_are_numbers_and_states() -> None:
         "RESET, is INIT",
         "not defined, is RESET",
     ]
-    assert said == moves
+    assert lines == moves
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_break_values_that_are_numbers_and_states() -> None:
      (QPState.INIT, "INIT"), (QPState.RESET, "RESET"), (b"\x01\xff", "[01 ff]"), ("x", "x")],
 )  # fmt: skip
 def test_an_answer_in_words(value: object, text: str) -> None:
-    assert told(value) == text
+    assert value_text(value) == text
 
 
 def test_two_at_once_speak_both_and_only_once() -> None:
@@ -155,9 +155,9 @@ def test_two_at_once_speak_both_and_only_once() -> None:
     assert not halts(lab, "run")
     here = lab.session.history.here
     well(lab, "break A.cq0.free == 15")  # a new one has not spoken yet
-    event, said = halts(lab, "rewind")[0]
+    event, answer = halts(lab, "rewind")[0]
     assert event == here.event
-    assert said.count("; ") == 2
+    assert answer.count("; ") == 2
 
 
 def test_what_a_command_did_is_found_going_back_only() -> None:
@@ -172,8 +172,8 @@ def test_what_a_command_did_is_found_going_back_only() -> None:
 
 def test_what_comes_and_goes_is_not_there_before_and_after() -> None:
     lab = lab_of("alloc_pd A.brief", "watch A.brief.mrs", "dealloc_pd A.brief", "alloc_pd A.other")
-    said = halts(lab, "rewind")
-    assert said == [
+    answer = halts(lab, "rewind")
+    assert answer == [
         (15, "watch 1: A.brief.mrs was 0, is not defined"),
         (14, "watch 1: A.brief.mrs was not defined, is 0"),
     ]

@@ -205,9 +205,9 @@ def test_a_short_form_is_the_same_as_its_lines() -> None:
 
 def test_a_short_form_that_fails_halfway_ends_there() -> None:
     lab = lab_of("create_cq B.mine cqe=1", "reset A.qp0")
-    said = lab.do("connect A.qp0 B.qp0")
-    assert [reply.failed for reply in said] == [False, False, True]
-    assert said[-1].depth == 1
+    replies = lab.do("connect A.qp0 B.qp0")
+    assert [reply.failed for reply in replies] == [False, False, True]
+    assert replies[-1].depth == 1
     assert lab.look("A.qp0.state == INIT")
 
 

@@ -47,16 +47,16 @@ def test_snapshots_and_rare_records_have_a_bound() -> None:
 def test_no_part_is_longer_than_two_snapshots_of_the_present(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lab, told = lived(), whole(monkeypatch)
+    lab, answer = lived(), whole(monkeypatch)
     monkeypatch.setattr(replayed_records, "STRETCHES", 10**6)
     trace, past = lab.session.world.trace, lab.session.history.past
     assert trace.first > 1_000
-    ours, theirs = trace.records, told.session.world.trace.records
+    ours, theirs = trace.records, answer.session.world.trace.records
     assert [r[:6] for r in reversed(ours)] == [r[:6] for r in reversed(theirs)]
     assert [ours[n][:6] for n in (3, 999, 500)] == [theirs[n][:6] for n in (3, 999, 500)]
     for stretch in past.stretches.values():
         assert stretch.records[-1][0] - stretch.records[0][0] < APART
-    assert fingerprint(lab) == fingerprint(told)
+    assert fingerprint(lab) == fingerprint(answer)
 
 
 def test_parts_and_marks_are_kept_for_few() -> None:
@@ -70,11 +70,11 @@ def test_parts_and_marks_are_kept_for_few() -> None:
 def test_all_of_a_rare_kind_are_found_though_only_some_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lab, told = lived(), whole(monkeypatch)
+    lab, answer = lived(), whole(monkeypatch)
     records = lab.session.world.trace.records
     for kind in RARE:
         wanted = [
-            (n, r[:6]) for n, r in enumerate(told.session.world.trace.records) if r[3] is kind
+            (n, r[:6]) for n, r in enumerate(answer.session.world.trace.records) if r[3] is kind
         ]
         assert [(n, r[:6]) for n, r in records.of_kind(kind)] == wanted[::-1]
     kept = [each for s in lab.session.history.branch.snapshots for each in s.rare]
@@ -82,15 +82,15 @@ def test_all_of_a_rare_kind_are_found_though_only_some_are_kept(
 
 
 def test_going_far_back_marks_the_way_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    lab, told = lived(), whole(monkeypatch)
+    lab, answer = lived(), whole(monkeypatch)
     for event in (300, 299, 1_200, 40, 1_199):
-        for each in (lab, told):
+        for each in (lab, answer):
             each.do(f"goto {event}")
-        assert still(lab.session.world) == still(told.session.world)
-    for each in (lab, told):
+        assert still(lab.session.world) == still(answer.session.world)
+    for each in (lab, answer):
         each.do("goto 100ms")
-    assert lab.session.history.here == told.session.history.here
-    assert still(lab.session.world) == still(told.session.world)
+    assert lab.session.history.here == answer.session.history.here
+    assert still(lab.session.world) == still(answer.session.world)
 
 
 def test_the_tail_is_short_in_the_past_too() -> None:
@@ -110,7 +110,7 @@ def test_the_tail_is_short_in_the_past_too() -> None:
 
 def test_the_first_record_of_a_run_needs_no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = lived(100)
-    said = lab.do("step 2000")[0]
+    reply = lab.do("step 2000")[0]
     trace = lab.session.world.trace
     assert trace.first > 300
     with monkeypatch.context() as within:
@@ -121,7 +121,7 @@ def test_the_first_record_of_a_run_needs_no_replay(monkeypatch: pytest.MonkeyPat
         for event in range(first, first + 20):
             span = trace.records.span(event)
             assert {record[0] for record in trace.records[span.start : span.stop]} == {event}
-    assert said.travel is not None
+    assert reply.travel is not None
     assert lab.session.history.past.of_event(first + 20).first != span.start
 
 

@@ -181,8 +181,8 @@ def test_a_checkpoint_is_a_place() -> None:
 def test_a_refusal_is_at_once_and_an_error_completion_later() -> None:
     """At once: an errno, and the line is no success. Later: the line is one, and a CQE tells."""
     lab = lab_of()
-    said = lab.do("post_send A.qp0 opcode=SEND flags=0x40")[-1]
-    assert said.failed
+    reply = lab.do("post_send A.qp0 opcode=SEND flags=0x40")[-1]
+    assert reply.failed
     assert lab.look("A.cq0.count") == 0
     late = lab.do("post_send A.qp0 wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=1 rkey=1")[
         -1

@@ -17,9 +17,9 @@ from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.reply_text import say
 from rdmalab.shell.script import pause
 from rdmalab.vocabulary import VOCABULARY
-from tests.diaries import close_all, opened
 from tests.labs import RECV, SEND, everything, lab_of
-from tests.shell.talk import Talk
+from tests.logs import close_all, opened
+from tests.shell.prompts import Prompt
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -73,52 +73,54 @@ def test_no_word_ends_a_session(name: str, monkeypatch: pytest.MonkeyPatch, stat
             raise ZeroDivisionError("of nothing")
         return word.function(*given, **named)
 
-    talk = Talk("use rc_pair", RECV, SEND, "step 2", width=1000)
-    before = everything(talk.lab)
+    prompt = Prompt("use rc_pair", RECV, SEND, "step 2", width=1000)
+    before = everything(prompt.lab)
     word = VOCABULARY[name]
     monkeypatch.setitem(VOCABULARY, name, dataclasses.replace(word, function=broken))
     example = next(line for line in word.documentation.splitlines() if "Example: " in line)
-    said = talk.ask(example.partition("Example: ")[2])
-    if talk.conversation.end is LineEnd.BUG:
-        assert len(said) == 1
-        assert said[0].startswith("a bug in rdmalab ")
-        assert "ZeroDivisionError: of nothing; the state before this command is restored" in said[0]
-        assert Path(said[0].rpartition("report: ")[2]).parent == state / "bugs"
+    printed = prompt.ask(example.partition("Example: ")[2])
+    if prompt.conversation.end is LineEnd.BUG:
+        assert len(printed) == 1
+        assert printed[0].startswith("a bug in rdmalab ")
+        assert (
+            "ZeroDivisionError: of nothing; the state before this command is restored" in printed[0]
+        )
+        assert Path(printed[0].rpartition("report: ")[2]).parent == state / "bugs"
     else:  # its example needs more than a pair
-        assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
-    assert everything(talk.lab) == before
+        assert prompt.conversation.end is LineEnd.NOT_UNDERSTOOD
+    assert everything(prompt.lab) == before
     monkeypatch.undo()
-    assert talk.ask("run")[-1].startswith("2.215 us after")
+    assert prompt.ask("run")[-1].startswith("2.215 us after")
 
 
 @pytest.mark.parametrize("line", ["dereg_mr B.mr0", "alloc_pd A.pd7; dereg_mr A.mr0; run"])
 def test_a_word_that_had_changed_the_world_is_undone(
     line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk = Talk("use rc_pair", RECV, SEND, "step 2")
+    prompt = Prompt("use rc_pair", RECV, SEND, "step 2")
     twin = lab_of(RECV, SEND, "step 2", *(["alloc_pd A.pd7"] if ";" in line else []))
     with monkeypatch.context() as patched:
         break_word("dereg_mr", patched)
-        talk.ask(line)
-    assert talk.conversation.end is LineEnd.BUG
-    assert everything(talk.lab) == everything(twin)
+        prompt.ask(line)
+    assert prompt.conversation.end is LineEnd.BUG
+    assert everything(prompt.lab) == everything(twin)
 
 
 def test_a_short_form_ends_at_the_verb_that_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = Talk()
+    prompt = Prompt()
     with monkeypatch.context() as patched:
         break_word("create_cq", patched)
-        talk.ask("use rc_pair")
-    assert talk.conversation.end is LineEnd.BUG
-    assert talk.lab.session.names.all() == ["A", "B", "A.pd0", "A.mr0"]
-    assert talk.ask("create_cq A.cq0 cqe=16")[0].startswith("ok [ev 2]")
+        prompt.ask("use rc_pair")
+    assert prompt.conversation.end is LineEnd.BUG
+    assert prompt.lab.session.names.all() == ["A", "B", "A.pd0", "A.mr0"]
+    assert prompt.ask("create_cq A.cq0 cqe=16")[0].startswith("ok [ev 2]")
 
 
 def test_a_run_that_raises_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     from rdmalab.hca.device import Hca
 
-    talk = Talk("use rc_pair", RECV, SEND, "step")
-    before = everything(talk.lab)
+    prompt = Prompt("use rc_pair", RECV, SEND, "step")
+    before = everything(prompt.lab)
     real: Callable[..., None] = Hca.receive
 
     def broken(*given: Any) -> None:
@@ -127,34 +129,34 @@ def test_a_run_that_raises_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patched:
         patched.setattr(Hca, "receive", broken)
-        talk.ask("run")
-    assert talk.conversation.end is LineEnd.BUG
-    assert not talk.conversation.running
-    assert everything(talk.lab) == before
-    assert talk.ask("run")[-1].startswith("2.215 us after")
+        prompt.ask("run")
+    assert prompt.conversation.end is LineEnd.BUG
+    assert not prompt.conversation.running
+    assert everything(prompt.lab) == before
+    assert prompt.ask("run")[-1].startswith("2.215 us after")
 
 
 def test_an_answer_that_cannot_be_said_is_a_bug_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = Talk("use rc_pair")
-    before = everything(talk.lab)
+    prompt = Prompt("use rc_pair")
+    before = everything(prompt.lab)
     real = say
 
-    def broken(voice: Any, reply: Any) -> Any:
+    def broken(output: Any, reply: Any) -> Any:
         if not reply.bug:
             raise ZeroDivisionError
-        return real(voice, reply)
+        return real(output, reply)
 
     with monkeypatch.context() as patched:
         patched.setattr("rdmalab.shell.evaluation.say", broken)
-        assert talk.ask("alloc_pd A.pd7")[0].startswith("a bug in rdmalab")
-    assert everything(talk.lab) == before
+        assert prompt.ask("alloc_pd A.pd7")[0].startswith("a bug in rdmalab")
+    assert everything(prompt.lab) == before
 
 
 def test_a_bug_while_a_scenario_is_opened_leaves_the_session(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    talk = Talk("use rc_pair", "load scenarios/rc/send.rdmalab.yaml", "next")
-    before, lesson = talk.lab.session, talk.conversation.lesson
+    prompt = Prompt("use rc_pair", "load scenarios/rc/send.rdmalab.yaml", "next")
+    before, lesson = prompt.lab.session, prompt.conversation.lesson
 
     async def broken(evaluation: Any, *_given: Any) -> None:
         evaluation.conversation.start_over(Lab().session)
@@ -163,34 +165,34 @@ def test_a_bug_while_a_scenario_is_opened_leaves_the_session(
     with monkeypatch.context() as patched:
         request = type(VOCABULARY["new"].function(None))
         patched.setitem(face_requests.REQUEST_HANDLERS, request, broken)
-        talk.ask("new")
-    assert talk.conversation.end is LineEnd.BUG
-    assert talk.lab.session is before
-    assert talk.conversation.lesson is lesson
+        prompt.ask("new")
+    assert prompt.conversation.end is LineEnd.BUG
+    assert prompt.lab.session is before
+    assert prompt.conversation.lesson is lesson
 
 
 def test_what_raised_is_not_carried_out_when_the_session_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk = Talk("use rc_pair", diary=opened(tmp_path))
+    prompt = Prompt("use rc_pair", log=opened(tmp_path))
     with monkeypatch.context() as patched:
         break_word("dereg_mr", patched)
-        talk.ask("alloc_pd A.pd7; dereg_mr A.mr0; alloc_pd A.pd8")
-    talk.ask("alloc_pd A.pd9")
+        prompt.ask("alloc_pd A.pd7; dereg_mr A.mr0; alloc_pd A.pd8")
+    prompt.ask("alloc_pd A.pd9")
     close_all()
-    again = Talk("continue", diary=opened(tmp_path), width=200)
-    assert again.said[0][0][1].startswith("Continued: 3 lines")
-    assert everything(again.lab) == everything(talk.lab)
+    again = Prompt("continue", log=opened(tmp_path), width=200)
+    assert again.printed[0][0][1].startswith("Continued: 3 lines")
+    assert everything(again.lab) == everything(prompt.lab)
 
 
 def test_output_that_cannot_be_written_is_no_bug() -> None:
-    talk = Talk()
+    prompt = Prompt()
 
     def closed(_line: Any) -> None:
         raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
-        asyncio.run(talk.conversation.evaluate("use rc_pair", closed, pause))
+        asyncio.run(prompt.conversation.evaluate("use rc_pair", closed, pause))
 
 
 # --------------------------------------------------------------------------- from outside

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell.described import rows_table
 from rdmalab.shell.styled_text import text_of
 from rdmalab.views.columns import ALL, COLUMNS, Gauge, cells, fact
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*/*.rdmalab.yaml"))[::8][:60]
@@ -31,13 +31,13 @@ def described_rows(lab: Lab) -> list[Any]:
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_every_face_of_every_row_has_the_same_cells(path: Path) -> None:
-    talk = Talk(f'load "{path}"', *["next"] * 6)
-    rows = described_rows(talk.conversation.lab)
+    prompt = Prompt(f'load "{path}"', *["next"] * 6)
+    rows = described_rows(prompt.conversation.lab)
     assert rows
     for row in rows:
-        told = [cell.text() for cell in cells(row)]
+        lines = [cell.text() for cell in cells(row)]
         spoken = fact(row)
-        assert spoken == ", ".join(told)
+        assert spoken == ", ".join(lines)
         assert spoken.isprintable()
         table = text_of(rows_table([row], ALL)[-1])
         for cell in cells(row):
@@ -45,7 +45,7 @@ def test_every_face_of_every_row_has_the_same_cells(path: Path) -> None:
                 assert f"{cell.value.used}/{cell.value.capacity}" in table
                 continue
             assert str(cell.value) in table
-            assert LOOKS[cell.meaning].sign in table
+            assert APPEARANCES[cell.meaning].sign in table
 
 
 # ------------------------------------------------------------------ what faces said differently
@@ -53,80 +53,80 @@ FAILED = ("use rc_pair rnr_retry=0", "post_send A.qp0 opcode=SEND wr_id=5", "run
 
 
 def test_accident_1_a_plain_event_names_its_node_and_its_kind() -> None:
-    talk = Talk("use rc_pair", "link down", plain=True)
-    assert "A, PORT_ERR, A: port error" in talk.ask("show events")
+    prompt = Prompt("use rc_pair", "link down", plain=True)
+    assert "A, PORT_ERR, A: port error" in prompt.ask("show events")
 
 
 def test_accident_2_a_plain_completion_names_queue_pair_and_vendor_err() -> None:
-    talk = Talk(*FAILED, plain=True)
-    assert "wr5, RNR_RETRY_EXC_ERR, A.qp0, vendor_err=0x8d" in talk.ask("show cq")
+    prompt = Prompt(*FAILED, plain=True)
+    assert "wr5, RNR_RETRY_EXC_ERR, A.qp0, vendor_err=0x8d" in prompt.ask("show cq")
 
 
 def test_accident_5_unsignaled_stands_once_in_a_line() -> None:
-    talk = Talk("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:8]")
-    talk.ask("post_send A.qp0 opcode=SEND sg=A.mr0[0:8] wr_id=1", "run")
-    assert talk.ask("show sq A.qp0")[-1].count("unsignaled") == 1
+    prompt = Prompt("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:8]")
+    prompt.ask("post_send A.qp0 opcode=SEND sg=A.mr0[0:8] wr_id=1", "run")
+    assert prompt.ask("show sq A.qp0")[-1].count("unsignaled") == 1
 
 
 def test_accident_8_a_plain_queue_pair_says_that_no_receive_is_posted_and_its_timers() -> None:
-    said = Talk("use rc_pair", "post_send A.qp0 opcode=SEND", plain=True).ask("show B.qp0")
-    assert "B.qp0, no receive is posted: wr0 SEND 0 B of A.qp0 will need one" in said
-    assert any(line.startswith("B.qp0 timeout=14") for line in said)
-    assert any(line.startswith("B.qp0 psn: ") for line in said)
+    printed = Prompt("use rc_pair", "post_send A.qp0 opcode=SEND", plain=True).ask("show B.qp0")
+    assert "B.qp0, no receive is posted: wr0 SEND 0 B of A.qp0 will need one" in printed
+    assert any(line.startswith("B.qp0 timeout=14") for line in printed)
+    assert any(line.startswith("B.qp0 psn: ") for line in printed)
 
 
 def test_accident_7_a_plain_queue_says_whose_it_is() -> None:
-    said = Talk("use rc_pair", plain=True).ask("show sq A.qp0")
-    assert said[0] == "A.qp0 send queue: 0 of 8 slots used"
+    printed = Prompt("use rc_pair", plain=True).ask("show sq A.qp0")
+    assert printed[0] == "A.qp0 send queue: 0 of 8 slots used"
 
 
 def test_accident_10_keys_are_hexadecimal_in_every_face() -> None:
-    plain = Talk("use rc_pair", plain=True).ask("show mr")
+    plain = Prompt("use rc_pair", plain=True).ask("show mr")
     assert all("lkey 0x" in line and "rkey 0x" in line for line in plain if ".mr" in line)
 
 
 def test_accident_14_refused_lost_and_dropped_are_told_apart_on_the_wire() -> None:
-    lost = Talk("use rc_pair", "fault drop A->B nth=1", "post_send A.qp0 opcode=SEND", "run 1us")
-    refused = Talk("use rc_pair", "post_send A.qp0 opcode=SEND", "run 5us")
+    lost = Prompt("use rc_pair", "fault drop A->B nth=1", "post_send A.qp0 opcode=SEND", "run 1us")
+    refused = Prompt("use rc_pair", "post_send A.qp0 opcode=SEND", "run 5us")
     assert any("lost: fault 1" in line for line in lost.ask("show wire"))
     assert any("refused: no rec" in line for line in refused.ask("show wire"))
 
 
 def test_accident_15_the_wire_names_the_queue_pairs_where_there_are_several() -> None:
-    talk = Talk("use srq_pair", width=120)
-    talk.ask("post_send A.qp0 opcode=SEND", "post_send A.qp1 opcode=SEND", "run 5us")
-    said = talk.ask("show wire")
-    assert any(" A.qp0" in line and "SEND_ONLY" in line and " B.qp0 " in line for line in said)
-    assert any(" A.qp1" in line and "SEND_ONLY" in line and " B.qp1 " in line for line in said)
+    prompt = Prompt("use srq_pair", width=120)
+    prompt.ask("post_send A.qp0 opcode=SEND", "post_send A.qp1 opcode=SEND", "run 5us")
+    printed = prompt.ask("show wire")
+    assert any(" A.qp0" in line and "SEND_ONLY" in line and " B.qp0 " in line for line in printed)
+    assert any(" A.qp1" in line and "SEND_ONLY" in line and " B.qp1 " in line for line in printed)
 
 
 def test_accident_18_a_dropped_packet_has_its_node() -> None:
-    talk = Talk("use ud_pair")
-    talk.ask(
+    prompt = Prompt("use ud_pair")
+    prompt.ask(
         "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn=B.qp0 remote_qkey=1", "run"
     )
-    assert any(line.startswith("B  ! 1 dropped") for line in talk.ask("show counters"))
+    assert any(line.startswith("B  ! 1 dropped") for line in prompt.ask("show counters"))
 
 
 def test_accident_19_a_plain_line_of_a_program_keeps_its_number_and_its_mark() -> None:
-    talk = Talk("use rc_pair", "program A.p lines={sleep 5us; stop}", plain=True)
-    said = talk.ask("show A.p")
-    assert "line 1, next, sleep 5us" in said
-    assert "line 2, stop" in said
+    prompt = Prompt("use rc_pair", "program A.p lines={sleep 5us; stop}", plain=True)
+    printed = prompt.ask("show A.p")
+    assert "line 1, next, sleep 5us" in printed
+    assert "line 2, stop" in printed
 
 
 def test_accident_20_a_plain_diagram_has_the_last_move() -> None:
-    assert "last move RTR → RTS" in Talk("use rc_pair", plain=True).ask("show A.qp0")
+    assert "last move RTR → RTS" in Prompt("use rc_pair", plain=True).ask("show A.qp0")
 
 
 def test_accident_21_the_parts_of_a_row_are_separated() -> None:
-    said = Talk("use rc_pair", plain=True).ask("show expr A.cq0")
-    assert any(line.startswith("A.cq0.count, int, ") for line in said)
+    printed = Prompt("use rc_pair", plain=True).ask("show expr A.cq0")
+    assert any(line.startswith("A.cq0.count, int, ") for line in printed)
 
 
 def both(*lines: str, topic: str) -> tuple[list[str], list[str]]:
     """What the table and the plain face say about a topic."""
-    return Talk(*lines).ask(topic), Talk(*lines, plain=True).ask(topic)
+    return Prompt(*lines).ask(topic), Prompt(*lines, plain=True).ask(topic)
 
 
 OVERRUN = (
@@ -137,7 +137,7 @@ OVERRUN = (
 
 
 @pytest.mark.parametrize(
-    ("number", "lines", "topic", "told"),
+    ("number", "lines", "topic", "text"),
     [
         (4, OVERRUN, "show cq", "OVERRUN: no more CQEs are added"),
         (4, ("use rc_pair channel=1", "req_notify_cq B.cq0"), "show cq", "ARMED any"),
@@ -150,11 +150,11 @@ OVERRUN = (
     ],
 )
 def test_accident_the_table_and_the_plain_face_use_the_same_words(
-    number: int, lines: tuple[str, ...], topic: str, told: str
+    number: int, lines: tuple[str, ...], topic: str, text: str
 ) -> None:
     table, plain = both(*lines, topic=topic)
-    assert any(told in line for line in table), (number, table)
-    assert any(told in line for line in plain), (number, plain)
+    assert any(text in line for line in table), (number, table)
+    assert any(text in line for line in plain), (number, plain)
 
 
 def test_accident_9_the_number_of_the_peer_is_in_both_faces() -> None:
@@ -174,11 +174,11 @@ def test_accident_11_a_bound_window_keeps_its_type() -> None:
 
 def test_accident_12_touched_bytes_are_told_in_words_and_without_a_drawing() -> None:
     lines = ("use rc_pair", 'write B.mr0[0:5] "hello"')
-    plain = " ".join(Talk(*lines, plain=True).ask("show B.mr0[0:8]"))
+    plain = " ".join(Prompt(*lines, plain=True).ask("show B.mr0[0:8]"))
     assert " ".join(plain.split()).endswith(
         "+000 68 65 6c 6c 6f 00 00 00 00 00 00 00 00 00 00 00, text hello, written +000 to +004"
     )
-    assert Talk("use rc_pair", plain=True).ask("show B.mr0[0:8]")[-1] == "+000 zeros"
+    assert Prompt("use rc_pair", plain=True).ask("show B.mr0[0:8]")[-1] == "+000 zeros"
 
 
 def test_accident_16_the_q_key_of_a_dropped_datagram_is_on_the_wire() -> None:
@@ -190,7 +190,9 @@ def test_accident_16_the_q_key_of_a_dropped_datagram_is_on_the_wire() -> None:
 
 def test_accident_17_no_plain_line_has_two_blanks() -> None:
     for topic in ("show story", "show log"):
-        assert not [line for line in Talk(*OVERRUN, plain=True).ask(topic) if "  " in line.strip()]
+        assert not [
+            line for line in Prompt(*OVERRUN, plain=True).ask(topic) if "  " in line.strip()
+        ]
 
 
 def test_json_of_a_completion_has_null_where_a_field_is_undefined() -> None:

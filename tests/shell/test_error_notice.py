@@ -6,7 +6,7 @@ import pytest
 
 from rdmalab.shell.error_notice import ErrorNotice
 from tests.each import each
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 _SEND = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
 _WRITE = "post_send A.qp0 opcode=RDMA_WRITE wr_id={} sg=A.mr0[0:5] {}"
@@ -14,24 +14,26 @@ _BAD = _WRITE.format(7, "remote_addr=0x64 rkey=0xdead")
 _RECV = "post_recv B.qp0 sg=B.mr0[0:{}]"
 
 
-def noticed(talk: Talk, line: str) -> list[str]:
+def noticed(prompt: Prompt, line: str) -> list[str]:
     """The rows about a new failure in the answer to a line: what, cause, next word."""
-    said = "\n".join(talk.ask(line))
-    found = re.search(r"^([✗◷] .*?)^  (cause .*?)^  (next .*?)$", said, re.DOTALL | re.MULTILINE)
+    text = "\n".join(prompt.ask(line))
+    found = re.search(r"^([✗◷] .*?)^  (cause .*?)^  (next .*?)$", text, re.DOTALL | re.MULTILINE)
     return [" ".join(row.split()) for row in found.groups()] if found else []
 
 
 def test_a_wrong_rkey_is_said_with_its_cause_and_the_next_word() -> None:
-    talk = Talk("use rc_pair", _BAD, _WRITE.format(8, "remote=B.mr0[8]"), width=100)
-    what, cause, next_word = noticed(talk, "run")
+    prompt = Prompt("use rc_pair", _BAD, _WRITE.format(8, "remote=B.mr0[8]"), width=100)
+    what, cause, next_word = noticed(prompt, "run")
     assert what.startswith("✗ wr7 RDMA_WRITE 5 B ended with REM_ACCESS_ERR; wr8 was flushed")
     assert cause == "cause rkey 0xdead is the key of no MR or bound window on B [ev 18]"
     assert next_word == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
 def test_a_request_that_waits_in_vain_is_said_where_nothing_is_planned() -> None:
-    talk = Talk("use rc_pair timeout=0", "fault drop A->B nth=1", _RECV.format(64), _SEND.format(4))
-    what, cause, next_word = noticed(talk, "run")
+    prompt = Prompt(
+        "use rc_pair timeout=0", "fault drop A->B nth=1", _RECV.format(64), _SEND.format(4)
+    )
+    what, cause, next_word = noticed(prompt, "run")
     assert what.startswith("◷ A.qp0.wr[4] has no completion, and none will come without another")
     assert cause == "cause A.qp0 was given timeout=0: no ack timer, no retransmit [ev 12]"
     assert next_word == "next why (evidence, tested fix)"
@@ -41,58 +43,58 @@ def test_a_datagram_dropped_after_success_is_no_failed_completion_and_its_cause_
     None
 ):
     send = "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED ah=A.ah0"
-    talk = Talk("use ud_pair", f"{send} remote_qpn=B.qp0 remote_qkey=5", width=100)
-    said = " ".join("\n".join(talk.ask("run")).split())
-    assert "! A.qp0.wr[3] ended with SUCCESS" in said
-    assert "cause B.qp0 has Q_Key 0x11111111, the datagram 0x5: dropped" in said
+    prompt = Prompt("use ud_pair", f"{send} remote_qpn=B.qp0 remote_qkey=5", width=100)
+    lines = " ".join("\n".join(prompt.ask("run")).split())
+    assert "! A.qp0.wr[3] ended with SUCCESS" in lines
+    assert "cause B.qp0 has Q_Key 0x11111111, the datagram 0x5: dropped" in lines
 
 
 def test_beside_an_older_failure_the_next_word_names_what_has_failed_now() -> None:
-    talk = Talk(
+    prompt = Prompt(
         "use rc_pair", _BAD, "run", "use rc_pair", _BAD.replace("qp0", "qp1").replace("mr0", "mr1")
     )
-    next_word = noticed(talk, "run")[2]
+    next_word = noticed(prompt, "run")[2]
     assert next_word == "next why A.qp1.wr[7] (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
 def test_a_success_without_a_cause_is_no_notice() -> None:
     """A buffer is filled twice with the same bytes before the first completion is polled."""
-    talk = Talk("use rc_pair", *2 * (_RECV.format(64), _SEND.format(1)))
-    assert "SUCCESS; its completion" not in "\n".join(talk.ask("run"))
-    talk.ask(_BAD)
-    assert noticed(talk, "run")[2] == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
+    prompt = Prompt("use rc_pair", *2 * (_RECV.format(64), _SEND.format(1)))
+    assert "SUCCESS; its completion" not in "\n".join(prompt.ask("run"))
+    prompt.ask(_BAD)
+    assert noticed(prompt, "run")[2] == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
 def test_where_there_is_room_the_states_are_said_too() -> None:
-    talk = Talk("use rc_pair", _BAD, width=100)
-    assert "REM_ACCESS_ERR. B.qp0 and A.qp0 went to ERR [ev 18]" in noticed(talk, "run")[0]
+    prompt = Prompt("use rc_pair", _BAD, width=100)
+    assert "REM_ACCESS_ERR. B.qp0 and A.qp0 went to ERR [ev 18]" in noticed(prompt, "run")[0]
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("plain", [False, True])
 def test_three_rows_at_every_width(width: int, plain: bool) -> None:
-    talk = Talk("use rc_pair", _BAD, width=width, plain=plain)
-    said = " ".join(" ".join(talk.ask("run")).split())
+    prompt = Prompt("use rc_pair", _BAD, width=width, plain=plain)
+    lines = " ".join(" ".join(prompt.ask("run")).split())
     words = ("ended with REM_ACCESS_ERR", "cause rkey 0xdead", "next why (evidence")
-    assert all(word in said for word in words), said
+    assert all(word in lines for word in words), lines
 
 
 def test_in_ascii_the_signs_are_letters() -> None:
-    talk = Talk("use rc_pair", _BAD, ascii=True)
-    assert any(row.startswith("x wr7 RDMA_WRITE") for row in talk.ask("run"))
+    prompt = Prompt("use rc_pair", _BAD, ascii=True)
+    assert any(row.startswith("x wr7 RDMA_WRITE") for row in prompt.ask("run"))
 
 
 @each("line", ("run", "step 9", "until A.qp0.state == ERR", "run 1s"))
 def test_every_word_that_moves_time_says_it(line: str) -> None:
-    assert noticed(Talk("use rc_pair", _BAD), line)
+    assert noticed(Prompt("use rc_pair", _BAD), line)
 
 
 def test_a_failure_is_said_once() -> None:
-    talk = Talk("use rc_pair", _BAD, width=120)
-    assert not noticed(talk, "step")
-    assert noticed(talk, "run")
-    assert not noticed(talk, "run")
-    assert not noticed(talk, "step")
+    prompt = Prompt("use rc_pair", _BAD, width=120)
+    assert not noticed(prompt, "step")
+    assert noticed(prompt, "run")
+    assert not noticed(prompt, "run")
+    assert not noticed(prompt, "step")
 
 
 @each("status, length, setup", (
@@ -102,46 +104,46 @@ def test_a_failure_is_said_once() -> None:
 ))  # fmt: skip
 def test_the_cause_is_that_of_why(status: str, length: int, setup: str) -> None:
     send = f"post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:{length}] flags=SIGNALED"
-    talk = Talk("use rc_pair rnr_retry=1" if "RNR" in status else "use rc_pair", width=200)
-    talk.ask(*[setup][: "RNR" not in status], send)
-    what, cause, _ = noticed(talk, "run 20ms")
+    prompt = Prompt("use rc_pair rnr_retry=1" if "RNR" in status else "use rc_pair", width=200)
+    prompt.ask(*[setup][: "RNR" not in status], send)
+    what, cause, _ = noticed(prompt, "run 20ms")
     evidence = cause.removeprefix("cause ").partition(" [ev")[0]
     assert status in what
-    assert any(evidence in row for row in talk.ask("why -v A.qp0.wr[1]"))
+    assert any(evidence in row for row in prompt.ask("why -v A.qp0.wr[1]"))
 
 
 def test_where_all_is_well_nothing_is_said() -> None:
-    talk = Talk("use rc_pair", _RECV.format(64), _SEND.format(2), width=120)
-    assert not noticed(talk, "run")
+    prompt = Prompt("use rc_pair", _RECV.format(64), _SEND.format(2), width=120)
+    assert not noticed(prompt, "run")
 
 
 def test_a_call_that_was_refused_before_the_run_is_no_news() -> None:
-    talk = Talk("use rc_pair", _RECV.format(64), _SEND.format(2))
-    assert "EINVAL" in talk.ask("modify_qp A.qp0 state=INIT")[0]
-    assert not noticed(talk, "run")
+    prompt = Prompt("use rc_pair", _RECV.format(64), _SEND.format(2))
+    assert "EINVAL" in prompt.ask("modify_qp A.qp0 state=INIT")[0]
+    assert not noticed(prompt, "run")
 
 
 def test_a_thread_that_polls_in_vain_is_said_to_wait() -> None:
-    talk = Talk("use rc_pair", "program A.x lines={poll A.cq0}", width=120)
-    talk.lab.session.max_events = 9_000
-    assert noticed(talk, "run")[0].startswith("◷ A.x is in line 1: poll A.cq0, and will not get")
+    prompt = Prompt("use rc_pair", "program A.x lines={poll A.cq0}", width=120)
+    prompt.lab.session.max_events = 9_000
+    assert noticed(prompt, "run")[0].startswith("◷ A.x is in line 1: poll A.cq0, and will not get")
 
 
 def test_a_send_for_which_only_a_timer_runs_is_said_to_wait() -> None:
-    talk = Talk("use rc_pair", _SEND.format(3), width=120)
-    assert not noticed(talk, "run 1us")
-    assert noticed(talk, "run 100us")[0].startswith("◷ A.qp0.wr[3] has no completion")
-    assert not noticed(talk, "run 10ms")
+    prompt = Prompt("use rc_pair", _SEND.format(3), width=120)
+    assert not noticed(prompt, "run 1us")
+    assert noticed(prompt, "run 100us")[0].startswith("◷ A.qp0.wr[3] has no completion")
+    assert not noticed(prompt, "run 10ms")
 
 
 def test_going_back_is_no_news_and_another_world_has_its_own() -> None:
-    talk = Talk("use rc_pair", _BAD, width=120)
-    assert noticed(talk, "run")
-    assert not noticed(talk, "back")
-    assert not noticed(talk, "run")
-    other = Talk("use rc_pair", _BAD, width=120)
+    prompt = Prompt("use rc_pair", _BAD, width=120)
+    assert noticed(prompt, "run")
+    assert not noticed(prompt, "back")
+    assert not noticed(prompt, "run")
+    other = Prompt("use rc_pair", _BAD, width=120)
     other.ask("run")
-    trouble = talk.conversation.output.trouble
-    assert not trouble.rows(talk.lab.session, 0, 80)
+    trouble = prompt.conversation.output.trouble
+    assert not trouble.rows(prompt.lab.session, 0, 80)
     assert trouble.rows(other.lab.session, 0, 80)
     assert ErrorNotice().rows(other.lab.session, 0, 80)

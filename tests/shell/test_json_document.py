@@ -19,11 +19,11 @@ def test_the_schema_is_one() -> None:
 def test_every_view_is_json(words: str) -> None:
     lab = Lab()
     lab.do("use rc_pair ; post_send A.qp0 opcode=SEND sg=A.mr0[0:64] ; step 4")
-    told = [
+    lines = [
         LineReport(reply, lab.session, lab.session.world.now_ns, 1, [])
         for reply in lab.do(f"show {words}".strip())
     ]
-    found = json.loads(json.dumps(document(told)))
+    found = json.loads(json.dumps(document(lines)))
     jsonschema.validate(found, schema_of("repl"))
 
 

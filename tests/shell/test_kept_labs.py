@@ -15,8 +15,8 @@ from rdmalab.shell.lab_requests import TOUR
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import text_of
 from rdmalab.vocabulary import VOCABULARY
-from tests.diaries import HEAD, close_all, opened
-from tests.shell.talk import Talk
+from tests.logs import HEAD, close_all, opened
+from tests.shell.prompts import Prompt
 
 INIT = [f"modify_qp {n}.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0" for n in "AB"]
 
@@ -27,8 +27,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def typed(talk: Talk, line: str) -> str:
-    return "\n".join(talk.ask(line))
+def typed(prompt: Prompt, line: str) -> str:
+    return "\n".join(prompt.ask(line))
 
 
 def files(state: Path) -> list[str]:
@@ -43,182 +43,182 @@ def shown_lines() -> list[str]:
 
 
 def test_from_reset_to_the_end(state: Path) -> None:
-    talk = Talk("tour", width=200)
+    prompt = Prompt("tour", width=200)
     done = []
     for line in shown_lines():
         if line == "goto @before":
-            assert "b) an RNR NAK" in typed(talk, "task")
-            done += typed(talk, "answer no-receive 2").splitlines()
-            assert "rnr-infinite" in typed(talk, "why A.qp0.wr[2]")
-            done += typed(talk, "answer cause rnr-infinite").splitlines()
-        done += typed(talk, line).splitlines()
-    told = [line for line in done if line.startswith(("done", "All tasks"))]
-    assert told == [
+            assert "b) an RNR NAK" in typed(prompt, "task")
+            done += typed(prompt, "answer no-receive 2").splitlines()
+            assert "rnr-infinite" in typed(prompt, "why A.qp0.wr[2]")
+            done += typed(prompt, "answer cause rnr-infinite").splitlines()
+        done += typed(prompt, line).splitlines()
+    lines = [line for line in done if line.startswith(("done", "All tasks"))]
+    assert lines == [
         "done  1. RESET to INIT", "done  2. A receive for B",
         "done  3. INIT to RTR: ready to receive", "done  4. RTR to RTS: ready to send",
         "done  5. A message", "done  6 of 8 tasks", "done  7 of 8 tasks",
         "done  8. Go back and do better", "All tasks are done.",
     ]  # fmt: skip
     assert "load labs/by-hand" in done[-1]
-    assert "1. RESET to INIT" in "\n".join(Talk("tour", width=200).ask("task"))
+    assert "1. RESET to INIT" in "\n".join(Prompt("tour", width=200).ask("task"))
 
 
 def test_a_wrong_answer_gets_its_words_and_a_hint_its_line(state: Path) -> None:
-    talk = Talk("tour", width=200)
-    assert typed(talk, "hint").endswith(INIT[1])
+    prompt = Prompt("tour", width=200)
+    assert typed(prompt, "hint").endswith(INIT[1])
     for line in shown_lines()[:11]:
-        typed(talk, line)
-    early = typed(talk, "answer no-receive 2")
+        typed(prompt, line)
+    early = typed(prompt, "answer no-receive 2")
     assert early == "carry out the lines of this task first, and answer what you have seen"
-    typed(talk, "step 3")
-    assert "An ACK came for the first message." in typed(talk, "answer no-receive 1")
-    assert "now   6." in typed(talk, "task")
+    typed(prompt, "step 3")
+    assert "An ACK came for the first message." in typed(prompt, "answer no-receive 1")
+    assert "now   6." in typed(prompt, "task")
 
 
 def test_the_next_line_can_be_taken_until_only_answers_are_left(state: Path) -> None:
-    talk = Talk("tour", width=200)
+    prompt = Prompt("tour", width=200)
     taken = []
     for answer in ("answer no-receive 2", "answer cause rnr-infinite", ""):
-        while line := next_line(exercise(talk)):
+        while line := next_line(exercise(prompt)):
             taken.append(line)
-            typed(talk, line)
-        typed(talk, answer)
+            typed(prompt, line)
+        typed(prompt, answer)
     shown = shown_lines()
     shown.insert(shown.index("goto @before"), "why A.qp0.wr[2]")
     assert taken == shown
-    assert exercise(talk).open_task is None
+    assert exercise(prompt).open_task is None
 
 
 def test_a_line_that_was_refused_is_offered_when_its_turn_comes(state: Path) -> None:
     lines = shown_lines()
     send = next(line for line in lines if line.startswith("post_send"))
-    talk = Talk("tour", *lines[:3], send, width=200)
-    assert next_line(exercise(talk)) == lines[3]
-    talk.ask(lines[3].replace("RTR", "RTS"), *lines[3:7])
-    assert next_line(exercise(talk)) == send
+    prompt = Prompt("tour", *lines[:3], send, width=200)
+    assert next_line(exercise(prompt)) == lines[3]
+    prompt.ask(lines[3].replace("RTR", "RTS"), *lines[3:7])
+    assert next_line(exercise(prompt)) == send
 
 
 def test_what_to_rts_has_done_is_not_offered_again(state: Path) -> None:
     lines = shown_lines()
-    talk = Talk("tour", *lines[:3], "to_rts A.qp0 B.qp0", width=200)
-    assert next_line(exercise(talk)) == lines[4]
-    typed(talk, lines[4])
-    assert next_line(exercise(talk)) == lines[6]
+    prompt = Prompt("tour", *lines[:3], "to_rts A.qp0 B.qp0", width=200)
+    assert next_line(exercise(prompt)) == lines[4]
+    typed(prompt, lines[4])
+    assert next_line(exercise(prompt)) == lines[6]
 
 
 def test_a_send_without_signaled_is_explained_and_the_advice_ends_the_task(state: Path) -> None:
     lines = shown_lines()
     recv, send = lines[2], lines[7]
-    talk = Talk("tour", *lines[:7], "modify_qp A.qp0 state=RTR", width=200)  # refused, and past
-    talk.ask(send.removesuffix(" flags=SIGNALED"))
-    assert "It was posted without flags=SIGNALED" in " ".join(talk.ask("run"))
-    typed(talk, send)
-    assert "B has no receive for this SEND" in " ".join(talk.ask("run"))
-    limit = typed(talk, recv)
+    prompt = Prompt("tour", *lines[:7], "modify_qp A.qp0 state=RTR", width=200)  # refused, and past
+    prompt.ask(send.removesuffix(" flags=SIGNALED"))
+    assert "It was posted without flags=SIGNALED" in " ".join(prompt.ask("run"))
+    typed(prompt, send)
+    assert "B has no receive for this SEND" in " ".join(prompt.ask("run"))
+    limit = typed(prompt, recv)
     assert "goto 22 returns to the moment before the newest line" in limit
-    talk.ask("goto 22", recv)
-    assert "done  5. A message" in typed(talk, "run")
+    prompt.ask("goto 22", recv)
+    assert "done  5. A message" in typed(prompt, "run")
 
 
 def test_a_hint_can_be_read_again(state: Path) -> None:
-    talk = Talk("tour", "hint")
-    assert INIT[1] in typed(talk, "hint")
+    prompt = Prompt("tour", "hint")
+    assert INIT[1] in typed(prompt, "hint")
 
 
 def test_on_the_right_way_nothing_wrong_is_told(state: Path) -> None:
     lines = shown_lines()
     at = lines.index("goto @before")
-    talk = Talk("tour", *lines[:at], "b", "answer rnr-infinite", "goto @before", width=200)
-    assert "RNR NAK" not in " ".join(talk.ask(*lines[at + 1 : at + 3]))
+    prompt = Prompt("tour", *lines[:at], "b", "answer rnr-infinite", "goto @before", width=200)
+    assert "RNR NAK" not in " ".join(prompt.ask(*lines[at + 1 : at + 3]))
 
 
 def test_a_lab_does_not_tell_a_cause_before_anything_was_typed(state: Path) -> None:
-    talk = Talk("load labs/no-completion", width=200)
-    told = typed(talk, "task")
-    assert "✗ cure" in told
-    assert "→" not in told
+    prompt = Prompt("load labs/no-completion", width=200)
+    answer = typed(prompt, "task")
+    assert "✗ cure" in answer
+    assert "→" not in answer
 
 
 def test_why_offers_apply_only_where_the_lab_allows_it(state: Path) -> None:
-    talk = Talk("load labs/no-completion", width=200)
-    told = typed(talk, "why")
-    assert "it works; type these lines:" in told
-    assert "apply" not in told
+    prompt = Prompt("load labs/no-completion", width=200)
+    answer = typed(prompt, "why")
+    assert "it works; type these lines:" in answer
+    assert "apply" not in answer
     lines = shown_lines()
-    talk.ask("tour", *lines[: lines.index("goto @before")])
-    assert "apply carries it out" in typed(talk, "why")
+    prompt.ask("tour", *lines[: lines.index("goto @before")])
+    assert "apply carries it out" in typed(prompt, "why")
 
 
 def test_a_line_that_was_typed_on_another_day_is_not_offered_again(state: Path) -> None:
-    typed(Talk("tour"), INIT[0])
-    assert next_line(exercise(Talk("tour"))) == INIT[1]
+    typed(Prompt("tour"), INIT[0])
+    assert next_line(exercise(Prompt("tour"))) == INIT[1]
 
 
 def test_in_a_lab_with_marks_only_hints_that_were_taken_are_offered() -> None:
-    talk = Talk(f"load {found('labs/sq-full')} student=s1")
-    assert next_line(exercise(talk)) == ""
-    typed(talk, "hint see")
-    assert next_line(exercise(talk)) == "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
+    prompt = Prompt(f"load {found('labs/sq-full')} student=s1")
+    assert next_line(exercise(prompt)) == ""
+    typed(prompt, "hint see")
+    assert next_line(exercise(prompt)) == "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
 
 
 def test_beside_a_page_only_titles_are_printed(state: Path) -> None:
-    talk = Talk(width=200)
-    talk.conversation.output.notes_beside = NOTE_PAGE
-    opened_with = typed(talk, "tour")
+    prompt = Prompt(width=200)
+    prompt.conversation.output.notes_beside = NOTE_PAGE
+    opened_with = typed(prompt, "tour")
     assert "now   1. RESET to INIT" in opened_with
     assert "A new queue pair is in RESET." not in opened_with
-    said = typed(talk, "; ".join(INIT))
-    assert "now   2. A receive for B" in said
-    assert "post_recv" not in said
+    text = typed(prompt, "; ".join(INIT))
+    assert "now   2. A receive for B" in text
+    assert "post_recv" not in text
 
 
-def exercise(talk: Talk) -> LabSession:
-    assert talk.conversation.exercise is not None
-    return talk.conversation.exercise
+def exercise(prompt: Prompt) -> LabSession:
+    assert prompt.conversation.exercise is not None
+    return prompt.conversation.exercise
 
 
 def test_it_goes_on_where_it_was_left(state: Path) -> None:
-    talk = Talk("tour", width=200)
-    typed(talk, INIT[0])
-    again = Talk("tour", width=200)
-    assert again.lab.session.world.event == talk.lab.session.world.event
+    prompt = Prompt("tour", width=200)
+    typed(prompt, INIT[0])
+    again = Prompt("tour", width=200)
+    assert again.lab.session.world.event == prompt.lab.session.world.event
     assert "done  1. RESET to INIT" in typed(again, INIT[1])
-    assert "now   2. A receive for B" in typed(Talk("tour", width=200), "task")
-    assert "now   1. RESET to INIT" in typed(Talk("tour again", width=200), "task")
+    assert "now   2. A receive for B" in typed(Prompt("tour", width=200), "task")
+    assert "now   1. RESET to INIT" in typed(Prompt("tour again", width=200), "task")
     for _ in range(12):
-        Talk("tour again")
+        Prompt("tour again")
     assert len(files(state)) <= 12  # those of sessions that may still be restored
 
 
 def test_work_of_another_version_or_damaged_is_left(state: Path) -> None:
-    typed(Talk("tour"), INIT[0])
+    typed(Prompt("tour"), INIT[0])
     newest = state / files(state)[-1]
     newest.write_text(newest.read_text().replace("lab: tour", "lab: tour 0"))
-    assert "now   1." in typed(Talk("tour", width=200), "task")
+    assert "now   1." in typed(Prompt("tour", width=200), "task")
     (state / files(state)[-1]).write_text("kind: submission\nrdmalab: [")
-    assert "now   1." in typed(Talk("tour", width=200), "task")
+    assert "now   1." in typed(Prompt("tour", width=200), "task")
 
 
 def test_where_nothing_can_be_kept_the_tour_goes_on(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk = Talk("tour", width=200)
+    prompt = Prompt("tour", width=200)
     monkeypatch.setattr(kept_labs, "_write", _full)
-    found = typed(talk, "; ".join(INIT))
+    found = typed(prompt, "; ".join(INIT))
     assert "the lab is not kept any more: No space left" in found
     assert "now   2." in found
     (state / "file").write_text("")
     monkeypatch.setenv(STATE, str(state / "file"))
-    talk = Talk("tour", width=200)
-    assert "the lab is not kept: File exists" in "\n".join(map(text_of, talk.said))
-    assert "now   2." in typed(talk, "; ".join(INIT))
+    prompt = Prompt("tour", width=200)
+    assert "the lab is not kept: File exists" in "\n".join(map(text_of, prompt.printed))
+    assert "now   2." in typed(prompt, "; ".join(INIT))
 
 
 def test_a_crash_loses_nothing(state: Path) -> None:
-    typed(Talk("tour"), INIT[0])  # another day
-    lost = Talk("tour", INIT[1], width=200, diary=opened(state))
+    typed(Prompt("tour"), INIT[0])  # another day
+    lost = Prompt("tour", INIT[1], width=200, log=opened(state))
     close_all()
-    again = Talk("continue", width=200, diary=opened(state))
+    again = Prompt("continue", width=200, log=opened(state))
     assert again.lab.session.world.event == lost.lab.session.world.event
     assert "now   2. A receive for B" in typed(again, "task")
 
@@ -231,18 +231,18 @@ def _full(*_: object) -> None:
 POLL = "poll_cq A.cq0"
 
 
-def person(state: Path, *lines: str) -> Talk:
+def person(state: Path, *lines: str) -> Prompt:
     """Somebody at a prompt: what is typed there is kept."""
-    return Talk(*lines, width=200, diary=opened(state))
+    return Prompt(*lines, width=200, log=opened(state))
 
 
-def text(talk: Talk) -> str:
-    return "\n".join(map(text_of, talk.said))
+def text(prompt: Prompt) -> str:
+    return "\n".join(map(text_of, prompt.printed))
 
 
 def test_each_lab_goes_on_where_it_was_left_and_is_offered(state: Path) -> None:
-    talk = person(state, "load labs/sq-full student=s1", "answer see ENOMEM", POLL, "step")
-    talk.conversation.log.begin_empty(HEAD)
+    prompt = person(state, "load labs/sq-full student=s1", "answer see ENOMEM", POLL, "step")
+    prompt.conversation.log.begin_empty(HEAD)
     assert kept_labs.offer() == (
         "Your work in labs/sq-full (s1), 1 of 7 points, is kept: lab goes on there."
     )
@@ -254,18 +254,18 @@ def test_each_lab_goes_on_where_it_was_left_and_is_offered(state: Path) -> None:
 
 
 def test_a_lesson_in_between_keeps_the_lab_and_says_one_line(state: Path) -> None:
-    talk = person(state, "load labs/sq-full student=s1", POLL)
-    said = talk.ask("load rc/send")
-    assert [line for line in said if "labs/sq-full" in line] == [
+    prompt = person(state, "load labs/sq-full student=s1", POLL)
+    printed = prompt.ask("load rc/send")
+    assert [line for line in printed if "labs/sq-full" in line] == [
         "Your work in labs/sq-full is kept: lab returns to it."
     ]
-    assert talk.conversation.exercise is None
-    talk.ask("lab")
-    assert exercise(talk).lines == [POLL]
+    assert prompt.conversation.exercise is None
+    prompt.ask("lab")
+    assert exercise(prompt).lines == [POLL]
     for leave in ("new", "tour", "load labs/drain student=s1"):
-        assert "Your work in labs/sq-full is kept: lab" in typed(talk, leave)
-        talk.ask("lab sq-full")
-        assert exercise(talk).lines == [POLL]
+        assert "Your work in labs/sq-full is kept: lab" in typed(prompt, leave)
+        prompt.ask("lab sq-full")
+        assert exercise(prompt).lines == [POLL]
 
 
 def test_labs_are_kept_apart_by_name_and_student(state: Path) -> None:
@@ -277,9 +277,9 @@ def test_labs_are_kept_apart_by_name_and_student(state: Path) -> None:
     assert exercise(person(state, "lab sq-full s1")).answers == {"see": "sq-full-s1"}
     assert exercise(person(state, "lab")).student == "s1"
     assert exercise(person(state, "lab drain")).lab.document.id == "drain"
-    said = typed(person(state), "lab dran")
-    assert said.startswith('no work in a lab "dran" is kept. kept: ')
-    assert "labs/sq-full (s2), 0 of 7 points" in said
+    answer = typed(person(state), "lab dran")
+    assert answer.startswith('no work in a lab "dran" is kept. kept: ')
+    assert "labs/sq-full (s2), 0 of 7 points" in answer
 
 
 def test_a_lab_can_be_begun_again_and_the_old_work_stays_in_its_file(state: Path) -> None:
@@ -305,8 +305,8 @@ def test_a_crash_in_a_lab_loses_nothing_either_way(state: Path) -> None:
 
 def test_no_lab_is_kept_says_how_one_is_opened(state: Path) -> None:
     assert typed(person(state), "lab") == ("no lab is kept. load labs/by-hand student=ID opens one")
-    talk = person(state, "load labs/drain student=s1")
-    assert typed(talk, "lab") == "a lab is open: task lists its tasks"
+    prompt = person(state, "load labs/drain student=s1")
+    assert typed(prompt, "lab") == "a lab is open: task lists its tasks"
     assert kept_labs.offer() == ""  # nothing was done yet
 
 
@@ -314,7 +314,7 @@ def test_what_is_not_ours_is_not_offered_and_lines_of_a_script_are_not_kept(stat
     (state / "lab-x-00000000-0.yaml").write_text("kind: submission\n")
     (state / "tour-9.yaml").mkdir()
     assert kept_labs.kept() == []
-    Talk("load labs/drain student=s1", POLL)
+    Prompt("load labs/drain student=s1", POLL)
     assert kept_labs.kept() == []
 
 
@@ -327,8 +327,8 @@ def test_only_the_newest_labs_are_kept(state: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_work_that_is_named_goes_on_and_is_kept_from_then_on(state: Path) -> None:
-    talk = person(state, "load labs/sq-full student=s7", POLL, f"submit {state}/work.yaml")
-    del talk
+    prompt = person(state, "load labs/sq-full student=s7", POLL, f"submit {state}/work.yaml")
+    del prompt
     person(state, f"load labs/sq-full work={state}/work.yaml", "step")
     (lab,) = kept_labs.kept()
     assert (lab.student, lab.title) == ("s7", "labs/sq-full (s7), 0 of 7 points")
@@ -337,53 +337,55 @@ def test_work_that_is_named_goes_on_and_is_kept_from_then_on(state: Path) -> Non
 
 # --------------------------------------------------------------------------- mistakes in the tour
 def test_a_receive_without_a_buffer_is_noticed_at_once_and_passes_nothing(state: Path) -> None:
-    talk = Talk("tour", *INIT, width=200)
-    said = typed(talk, "post_recv B.qp0")
-    assert "→ B.qp0 has no receive with wr_id=1 and room for 64 bytes" in said
-    assert "now   3." not in said
-    talk.ask("back")
-    assert "now   3." in typed(talk, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
+    prompt = Prompt("tour", *INIT, width=200)
+    answer = typed(prompt, "post_recv B.qp0")
+    assert "→ B.qp0 has no receive with wr_id=1 and room for 64 bytes" in answer
+    assert "now   3." not in answer
+    prompt.ask("back")
+    assert "now   3." in typed(prompt, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
 
 
 def test_half_of_a_task_is_confirmed(state: Path) -> None:
-    talk = Talk("tour", width=200)
-    assert "1 of 2 done; left: B.qp0.state == INIT" in typed(talk, INIT[0])
-    assert "left:" not in typed(talk, "back; show A.qp0")
+    prompt = Prompt("tour", width=200)
+    assert "1 of 2 done; left: B.qp0.state == INIT" in typed(prompt, INIT[0])
+    assert "left:" not in typed(prompt, "back; show A.qp0")
 
 
 def test_err_is_noticed_with_a_way_back(state: Path) -> None:
     lines = shown_lines()
-    talk = Talk("tour", *lines[: lines.index("run") - 1], "checkpoint ok", width=200)
-    at = talk.lab.session.world.event
-    said = typed(talk, "modify_qp B.qp0 state=ERR")
-    assert f"B.qp0 is in ERR. goto {at} returns to the moment before this line." in said
-    assert "in ERR" not in typed(talk, f"goto {at}")
+    prompt = Prompt("tour", *lines[: lines.index("run") - 1], "checkpoint ok", width=200)
+    at = prompt.lab.session.world.event
+    answer = typed(prompt, "modify_qp B.qp0 state=ERR")
+    assert f"B.qp0 is in ERR. goto {at} returns to the moment before this line." in answer
+    assert "in ERR" not in typed(prompt, f"goto {at}")
     assert "now   6." in typed(
-        talk, "; ".join(lines[lines.index("run") - 1 : lines.index("run") + 1])
+        prompt, "; ".join(lines[lines.index("run") - 1 : lines.index("run") + 1])
     )
 
 
 def test_a_moment_without_its_sign_is_led_to_the_checkpoint(state: Path) -> None:
-    said = typed(Talk("tour", "checkpoint before"), "goto before")
-    assert "did you mean @before?" in said
+    answer = typed(Prompt("tour", "checkpoint before"), "goto before")
+    assert "did you mean @before?" in answer
 
 
 def test_a_message_into_a_receive_without_room_is_explained_with_the_way_on(state: Path) -> None:
     lines = shown_lines()
     at = lines.index("run")
-    talk = Talk("tour", *INIT, "post_recv B.qp0", *lines[2:at], width=200)
-    said = typed(talk, "run")
-    assert "→ A receive without room took the message. Begin again with tour again." in said
-    assert "A.qp0 and B.qp0 are in ERR. goto " in said
+    prompt = Prompt("tour", *INIT, "post_recv B.qp0", *lines[2:at], width=200)
+    answer = typed(prompt, "run")
+    assert "→ A receive without room took the message. Begin again with tour again." in answer
+    assert "A.qp0 and B.qp0 are in ERR. goto " in answer
 
 
 def test_a_student_with_a_name_that_no_submission_can_have_is_refused(state: Path) -> None:
-    said = typed(person(state), 'load labs/drain student="A B"')
-    assert said == 'student "A B": an id has letters, digits, - _ and . only'
+    answer = typed(person(state), 'load labs/drain student="A B"')
+    assert answer == 'student "A B": an id has letters, digits, - _ and . only'
 
 
 def test_a_line_to_type_that_is_folded_hangs(state: Path) -> None:
-    said = typed(Talk("tour", *shown_lines()[:3], width=80), "hint").splitlines()
-    first = next(at for at, row in enumerate(said) if row.startswith("  modify_qp A.qp0 state=RTR"))
-    assert said[first + 1].startswith(" " * 6)
-    assert said[first + 2].startswith("  modify_qp B.qp0")
+    lines = typed(Prompt("tour", *shown_lines()[:3], width=80), "hint").splitlines()
+    first = next(
+        at for at, row in enumerate(lines) if row.startswith("  modify_qp A.qp0 state=RTR")
+    )
+    assert lines[first + 1].startswith(" " * 6)
+    assert lines[first + 2].startswith("  modify_qp B.qp0")

@@ -67,7 +67,7 @@ _ENDLESS = "run"
 _SPOILED = "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]"
 
 
-class Told(NamedTuple):
+class Restored(NamedTuple):
     """What the process says of its world, and where in its output."""
 
     event: int
@@ -114,14 +114,14 @@ class Life:
     def output(self) -> str:
         return self.raw.decode(errors="replace")
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[Restored]:
         found = _TOLD.finditer(self.output)
-        return [Told(int(m[1]), m[2], m.start(), m.end()) for m in found]
+        return [Restored(int(m[1]), m[2], m.start(), m.end()) for m in found]
 
-    def wait_for(self, questions: int) -> Told:
-        while len(told := self.told()) < questions:
+    def wait_for(self, questions: int) -> Restored:
+        while len(answer := self.told()) < questions:
             assert self._hear(), self.output
-        return told[questions - 1]
+        return answer[questions - 1]
 
     def _hear(self) -> bool:
         """What it says next; False when it is gone."""
@@ -162,33 +162,33 @@ class Story:
         self.done.append(line)
         self.lab.do(line)
 
-    def go_on(self, line: str, told: Told) -> None:
+    def go_on(self, line: str, answer: Restored) -> None:
         """One line more; of a run only the process can say how far it went."""
-        moved = told.event - self.lab.session.world.event
+        moved = answer.event - self.lab.session.world.event
         if line != _ENDLESS or moved:
             self.do(f"step {moved}" if line == _ENDLESS else line)
 
-    def is_so(self, told: Told) -> bool:
+    def is_so(self, answer: Restored) -> bool:
         world = self.lab.session.world
-        return (world.event, digest(world.trace)) == (told.event, told.digest)
+        return (world.event, digest(world.trace)) == (answer.event, answer.digest)
 
-    def check(self, told: Told) -> None:
+    def check(self, answer: Restored) -> None:
         """The world that came back is that of what was answered, and perhaps of one line more."""
-        if self.was_answered or not self.is_so(told):
-            self.go_on(self.doubtful, told)
-        assert self.is_so(told), (self.done, self.doubtful)
+        if self.was_answered or not self.is_so(answer):
+            self.go_on(self.doubtful, answer)
+        assert self.is_so(answer), (self.done, self.doubtful)
 
     def hear(self, life: Life, first: int, typed: list[str]) -> None:
         """What the dead process had answered; the first question was `first`."""
-        told = life.told()[first - 1 :]
-        for line, before, after in zip(typed, told, told[1:], strict=False):
+        answer = life.told()[first - 1 :]
+        for line, before, after in zip(typed, answer, answer[1:], strict=False):
             if _UNHEARD in life.output[before.stop : after.start]:
                 break  # ^C came before `run` was read, and the terminal has dropped that line
             self.go_on(line, after)
             assert self.is_so(after), (self.done, life.output)
-        left = typed[len(told) - 1 :]
+        left = typed[len(answer) - 1 :]
         self.doubtful = left[0] if left else ""
-        self.was_answered = bool(left and _ANSWERED.search(life.output[told[-1].stop :]))
+        self.was_answered = bool(left and _ANSWERED.search(life.output[answer[-1].stop :]))
 
 
 def lines_of(chance: Random, number: int) -> list[str]:

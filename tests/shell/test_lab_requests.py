@@ -4,42 +4,42 @@ from pathlib import Path
 
 import pytest
 
-from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.owner import given
 from rdmalab.classroom.progress import done
 from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import text_of
 from tests.classroom.labs import RECV, TEMPLATE
-from tests.diaries import close_all, opened
-from tests.shell.talk import Talk
+from tests.logs import close_all, opened
+from tests.shell.prompts import Prompt
 from tests.shell.test_session_recovery import stop_after
 
 
 @pytest.fixture
-def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
+def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prompt:
     monkeypatch.chdir(tmp_path)
     Path("x.lab.yaml").write_text(TEMPLATE)
-    return Talk("load x.lab.yaml student=s1", width=200)
+    return Prompt("load x.lab.yaml student=s1", width=200)
 
 
-def typed(talk: Talk, line: str) -> str:
+def typed(talk: Prompt, line: str) -> str:
     return "\n".join(talk.ask(line))
 
 
-def size(talk: Talk) -> str:
+def size(talk: Prompt) -> str:
     assert talk.conversation.exercise is not None
     return talk.conversation.exercise.lab.params["size"]
 
 
-def test_a_lab_begins_with_its_tasks(talk: Talk) -> None:
-    said = "\n".join(text_of(line).rstrip() for line in talk.said)
-    assert "A receive before the message  (s1)" in said
-    assert "LAB-ID  0 of 4 points, 1 hidden are judged by the instructor" in said
-    assert "  a) Nothing." in said
-    assert "The pair still works in the other direction." in said
+def test_a_lab_begins_with_its_tasks(talk: Prompt) -> None:
+    text = "\n".join(text_of(line).rstrip() for line in talk.printed)
+    assert "A receive before the message  (s1)" in text
+    assert "LAB-ID  0 of 4 points, 1 hidden are judged by the instructor" in text
+    assert "  a) Nothing." in text
+    assert "The pair still works in the other direction." in text
 
 
-def test_a_student_gets_from_a_wrong_answer_to_the_submission(talk: Talk) -> None:
+def test_a_student_gets_from_a_wrong_answer_to_the_submission(talk: Prompt) -> None:
     assert "Look at show wire." in typed(talk, "answer answer-of-b 1")
     assert "1 of 4 points" in typed(talk, "answer answer-of-b 2")
     assert "A SEND takes a receive at the peer." in typed(talk, "hint deliver")
@@ -50,9 +50,9 @@ def test_a_student_gets_from_a_wrong_answer_to_the_submission(talk: Talk) -> Non
     assert "work.yaml: hand in this file" in typed(talk, "submit work")
     text = Path("work.yaml").read_text()
     assert "show" not in text
-    assert grade_of(Item(TEMPLATE, "x", text, "w", given("s1"))).score == 5
+    assert grade_submission(Item(TEMPLATE, "x", text, "w", given("s1"))).score == 5
     word = typed(talk, "submit").splitlines()[-1]
-    assert grade_of(Item(TEMPLATE, "x", word, "w", given("s1"))).score == 5
+    assert grade_submission(Item(TEMPLATE, "x", word, "w", given("s1"))).score == 5
 
 
 def test_a_lab_with_all_tasks_that_are_judged_here_is_done(
@@ -62,34 +62,34 @@ def test_a_lab_with_all_tasks_that_are_judged_here_is_done(
     monkeypatch.chdir(tmp_path)
     Path("scenarios").mkdir()
     Path("scenarios/x.lab.yaml").write_text(TEMPLATE)
-    talk = Talk("load x student=s1", "answer answer-of-b 2", width=200)
+    prompt = Prompt("load x student=s1", "answer answer-of-b 2", width=200)
     assert done() == frozenset()
-    typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]; run 1ms")
+    typed(prompt, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(prompt)}]; run 1ms")
     assert done() == {"x"}  # at once, not at the next task
 
 
-def test_work_that_was_handed_in_is_continued(talk: Talk) -> None:
+def test_work_that_was_handed_in_is_continued(talk: Prompt) -> None:
     typed(talk, "answer answer-of-b 2")
     typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]")
     typed(talk, "submit work.yaml")
-    said = typed(talk, "load x.lab.yaml work=work.yaml")
-    assert "A receive before the message  (s1)" in said
-    assert "4 of 4 points" in said
+    answer = typed(talk, "load x.lab.yaml work=work.yaml")
+    assert "A receive before the message  (s1)" in answer
+    assert "4 of 4 points" in answer
     Path("other.yaml").write_text(Path("work.yaml").read_text().replace("lab: LAB-ID", "lab: b"))
     assert "a submission of the lab b" in typed(talk, "load x.lab.yaml work=other.yaml")
     assert "none.yaml" in typed(talk, "load x.lab.yaml work=none.yaml")
 
 
-def test_a_crash_loses_no_line_of_the_work(talk: Talk, tmp_path: Path) -> None:
+def test_a_crash_loses_no_line_of_the_work(talk: Prompt, tmp_path: Path) -> None:
     """Also a run that ^C has stopped is in the work as far as it went."""
     state = tmp_path / "state"
     state.mkdir()
-    lost = Talk("load x.lab.yaml student=s1", "answer answer-of-b 2", diary=opened(state))
+    lost = Prompt("load x.lab.yaml student=s1", "answer answer-of-b 2", log=opened(state))
     lost.ask(f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]", "show A.qp0")
     stop_after(lost, "run 1s", 1)
     before = lost.conversation.exercise
     close_all()
-    found = Talk("continue", width=200, diary=opened(state)).conversation.exercise
+    found = Prompt("continue", width=200, log=opened(state)).conversation.exercise
     assert before is not None
     assert found is not None
     assert (found.lines, found.answers) == (before.lines, before.answers)
@@ -97,7 +97,7 @@ def test_a_crash_loses_no_line_of_the_work(talk: Talk, tmp_path: Path) -> None:
     assert found.student == "s1"
 
 
-def test_a_hint_that_is_taken_costs_its_points(talk: Talk) -> None:
+def test_a_hint_that_is_taken_costs_its_points(talk: Prompt) -> None:
     typed(talk, "hint deliver")
     assert "post_recv B.qp0 sg=B.mr0[0:64]" in typed(talk, "hint deliver yes")
     assert "all hints were given" in typed(talk, "hint deliver yes")
@@ -107,7 +107,7 @@ def test_a_hint_that_is_taken_costs_its_points(talk: Talk) -> None:
     assert "3 of 4 points" in typed(talk, "task")
 
 
-def test_the_rules_hold_at_the_prompt(talk: Talk) -> None:
+def test_the_rules_hold_at_the_prompt(talk: Prompt) -> None:
     before = talk.lab.session.world.event
     assert "use is not allowed in this lab" in typed(talk, "use rc_pair")
     assert "fault is not allowed in this lab" in typed(talk, "post_recv B.qp0; fault clear")
@@ -115,10 +115,10 @@ def test_the_rules_hold_at_the_prompt(talk: Talk) -> None:
     assert talk.lab.session.world.event == before
 
 
-def test_a_line_that_goes_before_the_setup_changes_nothing_there(talk: Talk) -> None:
+def test_a_line_that_goes_before_the_setup_changes_nothing_there(talk: Prompt) -> None:
     """Its second command is judged at the moment at which it would run."""
-    said = typed(talk, "goto 1; alloc_pd A.pd9")
-    assert "alloc_pd: the setup of this lab cannot be changed; goto @start is its end" in said
+    answer = typed(talk, "goto 1; alloc_pd A.pd9")
+    assert "alloc_pd: the setup of this lab cannot be changed; goto @start is its end" in answer
     assert talk.lab.session.names.find("A.pd9") is None
     assert talk.lab.session.world.event == 1
     assert "A.pd9 created" in typed(talk, "goto @start; alloc_pd A.pd9")
@@ -127,11 +127,11 @@ def test_a_line_that_goes_before_the_setup_changes_nothing_there(talk: Talk) -> 
     assert lab.lines == ["alloc_pd A.pd9"]
 
 
-def test_apply_is_shut_and_a_price_is_told_before_it_is_paid(talk: Talk) -> None:
+def test_apply_is_shut_and_a_price_is_told_before_it_is_paid(talk: Prompt) -> None:
     assert "apply is not allowed in this lab: type the lines" in typed(talk, "apply")
     Path("y.lab.yaml").write_text(TEMPLATE.replace("rules:", "rules:\n  doctor: 1\n  apply: 2"))
-    said = typed(talk, "load y.lab.yaml student=s1")
-    assert [f"each {word} costs {cost}" in said for word, cost in (
+    answer = typed(talk, "load y.lab.yaml student=s1")
+    assert [f"each {word} costs {cost}" in answer for word, cost in (
         ("why", "1 point"), ("checklist", "1 point"), ("apply", "2 points")
     )] == [True] * 3  # fmt: skip
     typed(talk, f"post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]; run 1ms")
@@ -143,16 +143,19 @@ def test_apply_is_shut_and_a_price_is_told_before_it_is_paid(talk: Talk) -> None
     assert (lab.latest.doctor, lab.latest.results[1].score) == (3, 3)
 
 
-def test_what_is_undone_is_handed_in_as_undone(talk: Talk) -> None:
+def test_what_is_undone_is_handed_in_as_undone(talk: Prompt) -> None:
     typed(talk, "modify_qp A.qp0 state=ERR")
     typed(talk, "back 1")
     typed(talk, f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size(talk)}]")
     typed(talk, "show A.qp0")
     typed(talk, "submit work.yaml")
-    assert grade_of(Item(TEMPLATE, "x", Path("work.yaml").read_text(), "w", given("s1"))).score == 4
+    assert (
+        grade_submission(Item(TEMPLATE, "x", Path("work.yaml").read_text(), "w", given("s1"))).score
+        == 4
+    )
 
 
-def test_wrong_words_get_one_line(talk: Talk) -> None:
+def test_wrong_words_get_one_line(talk: Prompt) -> None:
     assert "no task is called x: answer-of-b deliver both-ways" in typed(talk, "hint x")
     assert "deliver asks for no answer" in typed(talk, "answer deliver 3")
     Path("other.yaml").write_text("mine")

@@ -7,7 +7,7 @@ import pytest
 from rdmalab.shell.lab_text import overview, share, signs
 from rdmalab.shell.styled_text import text_of
 from tests.classroom.labs import plain_lab
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 A_UP = (
     "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
@@ -20,20 +20,20 @@ SEND = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Talk:
-    return Talk(f"load {plain_lab(tmp_path, 'by-hand')} student=anna", width=200)
+def talk(tmp_path: Path) -> Prompt:
+    return Prompt(f"load {plain_lab(tmp_path, 'by-hand')} student=anna", width=200)
 
 
-def typed(talk: Talk, *lines: str) -> str:
+def typed(talk: Prompt, *lines: str) -> str:
     return "\n".join(talk.ask(*lines))
 
 
-def marks(talk: Talk) -> str:
+def marks(talk: Prompt) -> str:
     assert talk.conversation.exercise is not None
     return " ".join(map("".join, signs(talk.conversation.exercise)))
 
 
-def test_each_task_has_its_sign_and_the_share_is_known(talk: Talk) -> None:
+def test_each_task_has_its_sign_and_the_share_is_known(talk: Prompt) -> None:
     lab = talk.conversation.exercise
     assert lab is not None
     assert marks(talk) == "●attributes ·up ·hello ?back"
@@ -48,18 +48,18 @@ def test_each_task_has_its_sign_and_the_share_is_known(talk: Talk) -> None:
 
 
 def test_every_task_can_be_read_and_answered_before_its_turn(tmp_path: Path) -> None:
-    talk = Talk(f"load {plain_lab(tmp_path, 'sq-full')} student=s1", width=200)
-    page = typed(talk, "task explain")
+    prompt = Prompt(f"load {plain_lab(tmp_path, 'sq-full')} student=s1", width=200)
+    page = typed(prompt, "task explain")
     assert "· explain  0/2  open" in page
     assert "  a) " in page
     assert "  a, b or c answers" in page
     assert "hint" not in page
-    assert "  hint see: 1 hint left" in typed(talk, "task see")
-    assert "explain          2/2  done" in typed(talk, "answer explain 2")
-    assert "  your answer: 2" in typed(talk, "task explain")
-    assert "no task is called nix" in typed(talk, "task nix")
-    hidden = marks(talk).split("?")[1]
-    assert "never returns ENOMEM after the repair" in typed(talk, f"task {hidden}")
+    assert "  hint see: 1 hint left" in typed(prompt, "task see")
+    assert "explain          2/2  done" in typed(prompt, "answer explain 2")
+    assert "  your answer: 2" in typed(prompt, "task explain")
+    assert "no task is called nix" in typed(prompt, "task nix")
+    hidden = marks(prompt).split("?")[1]
+    assert "never returns ENOMEM after the repair" in typed(prompt, f"task {hidden}")
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_every_task_can_be_read_and_answered_before_its_turn(tmp_path: Path) -> 
         ("retry_cnt", False),
     ],
 )  # fmt: skip
-def test_an_answer_is_a_number_a_letter_or_a_word(talk: Talk, word: str, *, right: bool) -> None:
-    said = typed(talk, f"answer {word}")
-    assert ("✓ attributes       1/1  done" in said) is right
-    assert ("✗ That is not the answer." in said) is not right
+def test_an_answer_is_a_number_a_letter_or_a_word(talk: Prompt, word: str, *, right: bool) -> None:
+    answer = typed(talk, f"answer {word}")
+    assert ("✓ attributes       1/1  done" in answer) is right
+    assert ("✗ That is not the answer." in answer) is not right
 
 
-def test_what_is_no_answer_is_not_judged_as_a_wrong_one(talk: Talk) -> None:
+def test_what_is_no_answer_is_not_judged_as_a_wrong_one(talk: Prompt) -> None:
     assert typed(talk, "answer foo") == "foo is none of the answers of attributes: a, b or c"
     assert "_ names more than one" not in typed(talk, "answer 4")
     assert marks(talk) == "●attributes ·up ·hello ?back"
@@ -85,18 +85,18 @@ def test_what_is_no_answer_is_not_judged_as_a_wrong_one(talk: Talk) -> None:
 def test_a_later_question_is_answered_while_the_open_task_asks_for_none(tmp_path: Path) -> None:
     """The first task has goals: `answer 2` means the first question, not the first task."""
     path = plain_lab(tmp_path, "by-hand", ("tasks:\n", f"tasks:\n{GOALS}"))
-    talk = Talk(f"load {path} student=anna", width=200)
-    assert marks(talk) == "●made ·attributes ·up ·hello ?back"
-    assert "✓ attributes" in typed(talk, "answer 2")
-    assert typed(talk, "answer 2") == "no question is open: task lists the tasks"
+    prompt = Prompt(f"load {path} student=anna", width=200)
+    assert marks(prompt) == "●made ·attributes ·up ·hello ?back"
+    assert "✓ attributes" in typed(prompt, "answer 2")
+    assert typed(prompt, "answer 2") == "no question is open: task lists the tasks"
 
 
-def test_the_words_of_the_lab_stand_after_the_line_that_shows_the_cause(talk: Talk) -> None:
+def test_the_words_of_the_lab_stand_after_the_line_that_shows_the_cause(talk: Prompt) -> None:
     refused = talk.ask("modify_qp A.qp0 state=RTS")
     assert refused[-1] == "→ up: A move was refused. Read which attribute is missing or too much."
     talk.ask(*A_UP, SEND)
-    *_, told, back = talk.ask("run")
-    assert told == "→ up: B is not in RTR, so it drops what A sends."
+    *_, answer, back = talk.ask("run")
+    assert answer == "→ up: B is not in RTR, so it drops what A sends."
     assert back.startswith("A.qp0 is in ERR. goto ")
     assert "→ up" not in typed(talk, "show A.qp0", "run 1us")  # once for each cause
     event = back.partition("goto ")[2].partition(" ")[0]
@@ -114,7 +114,7 @@ RTS = "modify_qp {}.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn={} m
 
 
 def test_without_a_cause_the_words_for_all_else_stand_after_the_line_that_shows_it(
-    talk: Talk,
+    talk: Prompt,
 ) -> None:
     """A run is over, nothing fails, and the message is not the one that is wanted."""
     lab = talk.conversation.exercise
@@ -124,14 +124,14 @@ def test_without_a_cause_the_words_for_all_else_stand_after_the_line_that_shows_
     talk.ask(RTR.format("B", "A", psn, "A"), RTS.format("A", psn), RTS.format("B", 0))
     assert "→" not in typed(talk, "post_recv B.qp0 sg=B.mr0[64:128]")
     assert "→" not in typed(talk, SEND, "step")
-    said = typed(talk, "run")
-    assert "met  up: A.cq0.total(status=SUCCESS) >= 1" in said
-    assert said.count(words) == 1
+    answer = typed(talk, "run")
+    assert "met  up: A.cq0.total(status=SUCCESS) >= 1" in answer
+    assert answer.count(words) == 1
     assert words not in typed(talk, "run 1us", "show B.qp0")  # once
     assert "hello" not in typed(talk, "back 2", "step", "step")  # what is seen again
 
 
-def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Talk) -> None:
+def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Prompt) -> None:
     talk.ask("answer 2")
     assert "A move was refused" in typed(talk, "modify_qp A.qp0 state=RTS")
     assert marks(talk) == "✓attributes ✗up ·hello ?back"
@@ -143,18 +143,18 @@ def test_a_refused_call_is_no_failure_any_more_after_one_that_succeeds(talk: Tal
 
 
 def test_the_tour_says_how_an_answer_in_words_is_typed() -> None:
-    talk = Talk("load tour", width=200)
-    assert "type: answer TEXT" in typed(talk, "task cause")
-    assert "write the answer after the name of the task" in typed(talk, "answer cause")
+    prompt = Prompt("load tour", width=200)
+    assert "type: answer TEXT" in typed(prompt, "task cause")
+    assert "write the answer after the name of the task" in typed(prompt, "answer cause")
 
 
 def test_a_shut_doctor_says_nothing_about_causes(tmp_path: Path) -> None:
     path = plain_lab(tmp_path, "by-hand", ("rules:\n", "rules:\n  doctor: shut\n"))
-    talk = Talk(f"load {path} student=anna", width=200)
-    assert "→ up" not in typed(talk, "modify_qp A.qp0 state=RTS")
+    prompt = Prompt(f"load {path} student=anna", width=200)
+    assert "→ up" not in typed(prompt, "modify_qp A.qp0 state=RTS")
 
 
-def test_the_submission_says_how_it_is_handed_in(talk: Talk) -> None:
+def test_the_submission_says_how_it_is_handed_in(talk: Prompt) -> None:
     talk.conversation.copy = lambda _: "copied"
     *_, how, word = talk.ask("submit")
     assert how == "copied. Hand in this word; submit FILE writes a file instead."
@@ -165,9 +165,9 @@ def test_a_question_whose_answers_are_used_up_is_not_the_open_task_any_more(
     tmp_path: Path,
 ) -> None:
     path = plain_lab(tmp_path, "by-hand", ("    choice:\n", "    tries: 1\n    choice:\n"))
-    talk = Talk(f"load {path} student=anna", width=200)
-    said = typed(talk, "a")
-    assert "✗ attributes       0/1  wrong" in said
-    assert "● up" in said
-    assert "a) " not in said
-    assert marks(talk) == "✗attributes ●up ·hello ?back"
+    prompt = Prompt(f"load {path} student=anna", width=200)
+    answer = typed(prompt, "a")
+    assert "✗ attributes       0/1  wrong" in answer
+    assert "● up" in answer
+    assert "a) " not in answer
+    assert marks(prompt) == "✗attributes ●up ·hello ?back"

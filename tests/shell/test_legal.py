@@ -6,28 +6,28 @@ from rdmalab.lab import Lab
 from rdmalab.shell.completion import choices
 from rdmalab.shell.completion_context import Choice
 from tests.labs import lab_of
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 
 @pytest.fixture(scope="module")
-def fresh() -> Talk:
-    return Talk("use rc_pair", "reset A.qp0", "reset B.qp0")
+def fresh() -> Prompt:
+    return Prompt("use rc_pair", "reset A.qp0", "reset B.qp0")
 
 
-def offered(talk: Talk, line: str) -> list[Choice]:
+def offered(prompt: Prompt, line: str) -> list[Choice]:
     """What may stand at `‸`, or at the end."""
     cursor = line.find("‸")
     text = line.replace("‸", "")
-    return choices(talk.lab.session, text, cursor if cursor >= 0 else len(text))[0]
+    return choices(prompt.lab.session, text, cursor if cursor >= 0 else len(text))[0]
 
 
-def texts(talk: Talk, line: str) -> list[str]:
-    return [choice.text for choice in offered(talk, line)]
+def texts(prompt: Prompt, line: str) -> list[str]:
+    return [choice.text for choice in offered(prompt, line)]
 
 
-def test_only_legal_next_states_are_offered(fresh: Talk) -> None:
+def test_only_legal_next_states_are_offered(fresh: Prompt) -> None:
     assert set(texts(fresh, "modify_qp A.qp0 state=")) == {"INIT", "RESET"}
-    assert set(texts(Talk("use rc_pair"), "modify_qp A.qp0 state=")) == {
+    assert set(texts(Prompt("use rc_pair"), "modify_qp A.qp0 state=")) == {
         "RESET",
         "RTS",
         "SQD",
@@ -35,11 +35,11 @@ def test_only_legal_next_states_are_offered(fresh: Talk) -> None:
     }
 
 
-def test_after_the_qp_the_states_are_offered_at_once(fresh: Talk) -> None:
+def test_after_the_qp_the_states_are_offered_at_once(fresh: Prompt) -> None:
     assert texts(fresh, "modify_qp A.qp0 ") == ["state=RESET", "state=INIT", "state="]
 
 
-def test_required_attributes_come_first_and_no_illegal_ones_at_all(fresh: Talk) -> None:
+def test_required_attributes_come_first_and_no_illegal_ones_at_all(fresh: Prompt) -> None:
     found = offered(fresh, "modify_qp A.qp0 state=INIT ")
     assert {c.text for c in found} == {"pkey_index=", "port_num=", "qp_access_flags="}
     assert {c.meta for c in found} == {"required RESET→INIT"}
@@ -47,10 +47,10 @@ def test_required_attributes_come_first_and_no_illegal_ones_at_all(fresh: Talk) 
     assert texts(fresh, "modify_qp A.qp0 state=INIT timeo") == []
 
 
-def test_on_the_way_up_required_stands_before_optional(fresh: Talk) -> None:
-    talk = Talk("use rc_pair", "reset A.qp0")
-    talk.ask("modify_qp A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=0")
-    found = offered(talk, "modify_qp A.qp0 state=RTR ")
+def test_on_the_way_up_required_stands_before_optional(fresh: Prompt) -> None:
+    prompt = Prompt("use rc_pair", "reset A.qp0")
+    prompt.ask("modify_qp A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=0")
+    found = offered(prompt, "modify_qp A.qp0 state=RTR ")
     metas = [c.meta.split()[0] for c in found]
     assert metas == sorted(metas, key=["required", "optional"].index)
     named = [c.text for c in found]
@@ -59,29 +59,29 @@ def test_on_the_way_up_required_stands_before_optional(fresh: Talk) -> None:
     assert not any(name.startswith("alt_") for name in named)  # refused on RoCE
 
 
-def test_what_is_given_is_not_offered_again(fresh: Talk) -> None:
+def test_what_is_given_is_not_offered_again(fresh: Prompt) -> None:
     assert "port_num=" not in texts(fresh, "modify_qp A.qp0 ‸ state=INIT port_num=1")
 
 
-def test_names_by_kind_and_alive(fresh: Talk) -> None:
+def test_names_by_kind_and_alive(fresh: Prompt) -> None:
     assert texts(fresh, "modify_qp ") == ["A.qp0", "B.qp0"]
     assert texts(fresh, "modify_qp q") == ["qp0"]
-    gone = Talk("use rc_pair", "destroy_qp A.qp0")
+    gone = Prompt("use rc_pair", "destroy_qp A.qp0")
     assert texts(gone, "modify_qp ") == ["B.qp0"]
 
 
-def test_objects_of_one_host_stay_together(fresh: Talk) -> None:
+def test_objects_of_one_host_stay_together(fresh: Prompt) -> None:
     assert texts(fresh, "create_qp B.qp1 pd=") == ["B.pd0"]
     assert texts(fresh, "post_recv B.qp0 sg=") == ["B.mr0[0:4096]", "B.mr0"]
     assert texts(fresh, "post_send A.qp0 opcode=RDMA_READ remote=") == ["B.mr0[0:4096]", "B.mr0"]
     assert texts(fresh, "modify_qp A.qp0 state=INIT ah=") == ["B"]
 
 
-def test_a_new_name_is_free(fresh: Talk) -> None:
+def test_a_new_name_is_free(fresh: Prompt) -> None:
     assert texts(fresh, "create_qp ") == ["A.qp1", "B.qp1"]
 
 
-def test_ranges_know_the_size_of_the_buffer(fresh: Talk) -> None:
+def test_ranges_know_the_size_of_the_buffer(fresh: Prompt) -> None:
     (found,) = offered(fresh, "post_recv B.qp0 sg=B.mr0[64:")
     assert found.text == "B.mr0[64:4096]"
     assert "4096 bytes" in found.meta
@@ -99,32 +99,32 @@ def test_ranges_know_the_size_of_the_buffer(fresh: Talk) -> None:
     ],
 )
 def test_enum_values(typed: str, expected: list[str]) -> None:
-    assert texts(Talk("use rc_pair"), f"post_send A.qp0 {typed}") == expected
+    assert texts(Prompt("use rc_pair"), f"post_send A.qp0 {typed}") == expected
 
 
 def test_only_the_fields_that_an_opcode_reads() -> None:
-    talk = Talk("use rc_pair")
-    send = texts(talk, "post_send A.qp0 opcode=SEND ")
+    prompt = Prompt("use rc_pair")
+    send = texts(prompt, "post_send A.qp0 opcode=SEND ")
     assert "remote=" not in send
     assert "swap=" not in send
-    assert texts(talk, "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP ")[0] == "remote="
+    assert texts(prompt, "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP ")[0] == "remote="
 
 
-def test_verbs_come_with_their_summaries(fresh: Talk) -> None:
+def test_verbs_come_with_their_summaries(fresh: Prompt) -> None:
     assert offered(fresh, "alloc")[0].meta == "Allocate a protection domain."
     assert texts(fresh, "ibv_alloc_pd") == ["ibv_alloc_pd"]
     assert "modify_qp" in texts(fresh, "qp")  # a word inside a name finds it
     assert texts(fresh, "s")[0] == "s"
 
 
-def test_questions_go_on_with_fields_and_members(fresh: Talk) -> None:
+def test_questions_go_on_with_fields_and_members(fresh: Prompt) -> None:
     assert "A.qp0.sq.used" in texts(fresh, "until A.qp0.sq")
     assert "qp0.state" in texts(fresh, "until qp0.st")
     assert "RTS" in texts(fresh, "until A.qp0.state == R")
     assert "within " in texts(fresh, "until A.qp0.state == ERR ")
 
 
-def test_words_directions_and_scenario_files(fresh: Talk) -> None:
+def test_words_directions_and_scenario_files(fresh: Prompt) -> None:
     assert texts(fresh, "link ")[:2] == ["up", "down"]
     assert "A->B" in texts(fresh, "fault drop ")
     assert texts(fresh, "show q")[:2] == ["qp", "qp0"]
@@ -141,19 +141,19 @@ def test_load_offers_the_lessons_before_files_and_files_of_folders_where_one_is_
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("rdmalab: 1\ntitle: A title\nsteps: []\n")
     monkeypatch.chdir(tmp_path)
-    talk = Talk("use rc_pair")
-    found = texts(talk, "load ")
+    prompt = Prompt("use rc_pair")
+    found = texts(prompt, "load ")
     assert found[0] == "atomic/add"
     assert found[-1] == "mine.rdmalab.yaml"
     assert not [name for name in found if name.startswith(("clone", "atomic/mine"))]
-    assert texts(talk, "load atomic/m")[-1] == "atomic/mine.rdmalab.yaml"
-    assert texts(talk, "load clone")[-1] == "clone/scenarios/rc/send.rdmalab.yaml"
+    assert texts(prompt, "load atomic/m")[-1] == "atomic/mine.rdmalab.yaml"
+    assert texts(prompt, "load clone")[-1] == "clone/scenarios/rc/send.rdmalab.yaml"
 
 
 @pytest.mark.parametrize(
     "line", ["", " ", "x y z", "modify_qp ", "post_send A.qp0 wr={", "a=b ;", '"']
 )
-def test_no_broken_text_breaks_it(fresh: Talk, line: str) -> None:
+def test_no_broken_text_breaks_it(fresh: Prompt, line: str) -> None:
     for cursor in range(len(line) + 1):
         choices(fresh.lab.session, line, cursor)
 
@@ -162,21 +162,21 @@ _EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_o
 
 
 def test_builders_are_offered_for_who_can_have_them() -> None:
-    talk = Talk("use rc_pair", _EX)
-    assert texts(talk, "wr_send ") == ["A.qx0"]
-    assert "A.qp0" in texts(talk, "post_send ")
-    offers = texts(talk, "create_qp_ex A.qx1 qp_type=UD send_ops_flags=")
+    prompt = Prompt("use rc_pair", _EX)
+    assert texts(prompt, "wr_send ") == ["A.qx0"]
+    assert "A.qp0" in texts(prompt, "post_send ")
+    offers = texts(prompt, "create_qp_ex A.qx1 qp_type=UD send_ops_flags=")
     assert "SEND" in offers
     assert "RDMA_READ" not in offers
-    assert "SIGNALED" in texts(talk, "wr_set A.qx0 wr_flags=")
-    assert "INLINE" not in texts(talk, "wr_set A.qx0 wr_flags=")
+    assert "SIGNALED" in texts(prompt, "wr_set A.qx0 wr_flags=")
+    assert "INLINE" not in texts(prompt, "wr_set A.qx0 wr_flags=")
 
 
 def test_what_c_lets_one_do_wrong_is_not_advertised() -> None:
-    talk = Talk("use rc_pair")
-    keys = texts(talk, "post_send A.qp0 opcode=SEND ")
+    prompt = Prompt("use rc_pair")
+    keys = texts(prompt, "post_send A.qp0 opcode=SEND ")
     assert not {"num_sge=", "next=", "rest=", "bad_wr="} & set(keys)
-    assert "num_sge=" in texts(talk, "post_send A.qp0 opcode=SEND num")
+    assert "num_sge=" in texts(prompt, "post_send A.qp0 opcode=SEND num")
 
 
 _WAY = {"ah=", "remote_qpn=", "remote_qkey=", "remote_srqn="}
@@ -195,14 +195,14 @@ _WAY = {"ah=", "remote_qpn=", "remote_qkey=", "remote_srqn="}
 def test_where_a_message_goes_is_asked_of_the_types_that_must_say_it(
     pair: str, wanted: set[str]
 ) -> None:
-    keys = texts(Talk(f"use {pair}"), "post_send A.qp0 opcode=SEND ")
+    keys = texts(Prompt(f"use {pair}"), "post_send A.qp0 opcode=SEND ")
     assert _WAY & set(keys) == wanted
     assert set(keys[: len(wanted)]) == wanted  # before what may be left out
     assert not {"mss=", "hdr=", "mw=", "swap="} & set(keys)
 
 
 def test_a_way_is_of_the_own_node_and_its_end_of_the_other() -> None:
-    ud, xrc = Talk("use ud_pair"), Talk("use xrc_pair")
+    ud, xrc = Prompt("use ud_pair"), Prompt("use xrc_pair")
     assert [(c.text, c.meta) for c in offered(ud, "post_send A.qp0 opcode=SEND ah=")] == [
         ("A.ah0", "to 10.0.0.2")
     ]
@@ -212,49 +212,51 @@ def test_a_way_is_of_the_own_node_and_its_end_of_the_other() -> None:
 
 
 def test_the_headers_of_a_tso_are_asked_with_it() -> None:
-    talk = Talk("use raw_pair max_tso_header=54")
-    assert {"mss=", "hdr="} <= set(texts(talk, "post_send A.qp0 opcode=TSO "))
+    prompt = Prompt("use raw_pair max_tso_header=54")
+    assert {"mss=", "hdr="} <= set(texts(prompt, "post_send A.qp0 opcode=TSO "))
 
 
 _STARTED = "program A.tx lines={"
 
 
 def test_a_line_of_a_program_begins_with_its_words_and_what_changes_the_world() -> None:
-    talk = Talk("use rc_pair")
-    assert texts(talk, f"{_STARTED}po") == ["poll", *texts(talk, "po")]
-    assert texts(talk, f"{_STARTED} poll_cq A.cq0; sl") == ["sleep"]
-    assert texts(talk, f"{_STARTED}\n  loop 3\n  wa") == ["wait"]
-    assert texts(talk, f"{_STARTED}run") == []
-    assert texts(talk, f"{_STARTED}prog") == []
-    assert texts(talk, "sl") == []
+    prompt = Prompt("use rc_pair")
+    assert texts(prompt, f"{_STARTED}po") == ["poll", *texts(prompt, "po")]
+    assert texts(prompt, f"{_STARTED} poll_cq A.cq0; sl") == ["sleep"]
+    assert texts(prompt, f"{_STARTED}\n  loop 3\n  wa") == ["wait"]
+    assert texts(prompt, f"{_STARTED}run") == []
+    assert texts(prompt, f"{_STARTED}prog") == []
+    assert texts(prompt, "sl") == []
 
 
 def test_behind_the_lines_the_program_goes_on() -> None:
-    talk = Talk("use rc_pair")
-    assert texts(talk, f"{_STARTED}stop; stop}} pa") == ["pace="]
-    assert texts(talk, f"{_STARTED}poll_cq A.c‸; stop}}") == ["A.cq0"]
+    prompt = Prompt("use rc_pair")
+    assert texts(prompt, f"{_STARTED}stop; stop}} pa") == ["pace="]
+    assert texts(prompt, f"{_STARTED}poll_cq A.c‸; stop}}") == ["A.cq0"]
 
 
 def test_the_moments_and_branches_there_are_and_the_breakpoints() -> None:
-    talk = Talk("use rc_pair", "checkpoint up", "break idle", "watch A.cq0.count")
-    assert texts(talk, "delete ")[:2] == ["1", "2"]
-    assert texts(talk, "switch ") == []
-    assert texts(talk, "goto ") == ["@up", "start", "end"]
-    talk.ask("goto 9; alloc_pd A.pd9; checkpoint other")
-    assert [(c.text, c.meta) for c in offered(talk, "diff @")] == [
+    prompt = Prompt("use rc_pair", "checkpoint up", "break idle", "watch A.cq0.count")
+    assert texts(prompt, "delete ")[:2] == ["1", "2"]
+    assert texts(prompt, "switch ") == []
+    assert texts(prompt, "goto ") == ["@up", "start", "end"]
+    prompt.ask("goto 9; alloc_pd A.pd9; checkpoint other")
+    assert [(c.text, c.meta) for c in offered(prompt, "diff @")] == [
         ("@up", "event 13 of main"),
         ("@other", "event 10"),
     ]
-    assert [(c.text, c.meta) for c in offered(talk, "switch ")] == [("main", "up to event 13")]
-    talk.ask("switch main")
-    assert offered(talk, "switch b") == [Choice("branch-1", "up to event 10, left main at event 9")]
-    assert [c.meta for c in offered(talk, "delete 2")] == ["watch A.cq0.count"]
+    assert [(c.text, c.meta) for c in offered(prompt, "switch ")] == [("main", "up to event 13")]
+    prompt.ask("switch main")
+    assert offered(prompt, "switch b") == [
+        Choice("branch-1", "up to event 10, left main at event 9")
+    ]
+    assert [c.meta for c in offered(prompt, "delete 2")] == ["watch A.cq0.count"]
 
 
 @pytest.fixture(scope="module")
-def asking() -> Talk:
+def asking() -> Prompt:
     send = "post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
-    return Talk("use rc_pair", send, "modify_qp A.qp0 state=INIT")
+    return Prompt("use rc_pair", send, "modify_qp A.qp0 state=INIT")
 
 
 @pytest.mark.parametrize(
@@ -276,17 +278,17 @@ def asking() -> Talk:
         ("show qp; why A.cq", ["A.cq0"]),
     ],
 )
-def test_what_one_can_ask_why_of(asking: Talk, line: str, found: list[str]) -> None:
+def test_what_one_can_ask_why_of(asking: Prompt, line: str, found: list[str]) -> None:
     assert texts(asking, line) == found
 
 
-def test_it_begins_with_queues_and_their_work_and_says_what_they_are(asking: Talk) -> None:
+def test_it_begins_with_queues_and_their_work_and_says_what_they_are(asking: Prompt) -> None:
     found = [(choice.text, choice.meta) for choice in offered(asking, "why ")]
     assert found[:2] == [("A.qp0", "RC 0x11 RTS"), ("A.qp0.wr[7]", "SEND 64 B, posted in ev 14")]
     assert found[-5:-3] == [("EINVAL", "returned so far"), ("A", "all that is wrong on it")]
 
 
-def test_all_of_a_work_request_is_replaced(asking: Talk) -> None:
+def test_all_of_a_work_request_is_replaced(asking: Prompt) -> None:
     line = "why A.qp0.wr[7"
     place = choices(asking.lab.session, line, len(line))[1].place
     assert line[place.start : place.stop] == "A.qp0.wr[7"

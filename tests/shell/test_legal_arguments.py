@@ -2,7 +2,7 @@ import pytest
 
 from rdmalab.shell.completion import choices
 from rdmalab.spec.states import MOVES, QPState, QPType, fields_of
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 UP = (
     "modify_qp A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=0",
@@ -13,7 +13,7 @@ UP = (
 
 @pytest.mark.parametrize("height", range(len(UP) + 1))
 def test_what_is_offered_is_what_the_table_takes(height: int) -> None:
-    session = Talk("use rc_pair", "reset A.qp0", *UP[:height]).lab.session
+    session = Prompt("use rc_pair", "reset A.qp0", *UP[:height]).lab.session
     now = session.world.nodes["A"].qps.items[0x11].state
     for to in QPState:
         move = MOVES.get((QPType.RC, now, to))
@@ -26,7 +26,7 @@ def test_what_is_offered_is_what_the_table_takes(height: int) -> None:
 
 
 def test_an_alternate_path_is_offered_on_an_infiniband_port() -> None:
-    session = Talk("use rc_pair link_layer=InfiniBand").lab.session
+    session = Prompt("use rc_pair link_layer=InfiniBand").lab.session
     line = "modify_qp A.qp0 alt_timeout=14 "
     keys = {choice.text.rstrip("=") for choice in choices(session, line, len(line))[0]}
     assert {"alt_ah", "alt_pkey_index", "alt_port_num", "path_mig_state"} <= keys

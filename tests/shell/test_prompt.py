@@ -16,13 +16,13 @@ PASTE = "\x1b[200~{}\x1b[201~"
 UP, CTRL_C, CTRL_D, CTRL_R, CTRL_O = "\x1b[A", "\x03", "\x04", "\x12", "\x0f"
 
 
-class Talk:
+class TypedPrompt:
     """A conversation that remembers what was evaluated, echoed and emitted."""
 
     def __init__(self, keys: PipeInput, key_bindings: KeyBindings | None = None) -> None:
         self.keys = keys
         self.heard: list[str] = []
-        self.said: list[str] = []
+        self.printed: list[str] = []
         self.session = make_prompt(
             lexer=None,
             completer=WordCompleter(["post_send", "post_recv"]),
@@ -39,7 +39,7 @@ class Talk:
         return text != "leave"
 
     def emit(self, fragments: StyleAndTextTuples) -> None:
-        self.said.append(fragment_list_to_text(fragments))
+        self.printed.append(fragment_list_to_text(fragments))
 
     async def run(self, *keys: str) -> list[str]:
         self.keys.send_text("".join(keys))
@@ -48,45 +48,45 @@ class Talk:
 
 
 @asynccontextmanager
-async def talk(key_bindings: KeyBindings | None = None) -> AsyncIterator[Talk]:
+async def typed_prompt(key_bindings: KeyBindings | None = None) -> AsyncIterator[TypedPrompt]:
     with create_pipe_input() as keys:
-        yield Talk(keys, key_bindings)
+        yield TypedPrompt(keys, key_bindings)
 
 
 async def test_lines_are_evaluated_until_one_says_leave() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         assert await it.run("step\r", "\r", "leave\r") == ["step", "", "leave"]
 
 
 async def test_ctrl_d_on_an_empty_line_leaves_and_elsewhere_does_not() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         assert await it.run("ab", "\x01", CTRL_D, "\r", CTRL_D) == ["b"]
 
 
 async def test_ctrl_c_drops_the_line_and_says_so() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         assert await it.run("dropped", CTRL_C, "kept\r", CTRL_C, "leave\r") == ["kept", "leave"]
-        assert it.said == ["^C", "^C clears the line; ^D on an empty line exits"]
+        assert it.printed == ["^C", "^C clears the line; ^D on an empty line exits"]
 
 
 async def test_a_paste_of_two_lines_keeps_both_and_waits_for_enter() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         heard = await it.run(PASTE.format("one\r\ntwo"), " three\r", "leave\r")
         assert heard == ["one\ntwo three", "leave"]
 
 
 async def test_enter_continues_while_something_is_open() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         assert await it.run("wr={a=1\r", "b=2}\r", "leave\r") == ["wr={a=1\nb=2}", "leave"]
 
 
 async def test_ctrl_o_starts_a_new_line() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         assert await it.run("one", CTRL_O, "two\r", CTRL_D) == ["one\ntwo"]
 
 
 async def test_history_is_walked_and_searched() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         it.session.history.append_string("first")
         it.session.history.append_string("second")
         conversation = asyncio.create_task(it.run())
@@ -108,7 +108,7 @@ async def test_a_key_binding_that_is_handed_in_wins() -> None:
     def _say(event: KeyPressEvent) -> None:
         event.app.exit(result="bound")
 
-    async with talk(keys) as it:
+    async with typed_prompt(keys) as it:
         assert await it.run(CTRL_O, CTRL_D) == ["bound"]
 
 
@@ -136,7 +136,7 @@ def test_what_is_unfinished(text: str, open_: bool) -> None:
 
 
 async def test_an_echo_looks_like_the_prompt_did() -> None:
-    async with talk() as it:
+    async with typed_prompt() as it:
         assert fragment_list_to_text(echoed(it.session, "one\ntwo")) == "A> one\n... two"
 
 

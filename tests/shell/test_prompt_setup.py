@@ -41,11 +41,11 @@ def typed(history: History) -> list[str]:
 
 
 def test_the_history_is_kept(state: Path) -> None:
-    told: list[str] = []
-    kept_history(told.append).append_string("use rc_pair")
-    assert typed(kept_history(told.append)) == ["use rc_pair"]
+    lines: list[str] = []
+    kept_history(lines.append).append_string("use rc_pair")
+    assert typed(kept_history(lines.append)) == ["use rc_pair"]
     assert (state / "history").is_file()
-    assert told == []
+    assert lines == []
 
 
 @pytest.mark.parametrize("kind", ["directory", "fifo", "device", "below a file"])
@@ -60,21 +60,21 @@ def test_a_history_that_is_no_file_is_told_once(state: Path, kind: str) -> None:
         os.mkfifo(state / "history")
     elif kind == "device":
         (state / "history").symlink_to("/dev/zero")
-    told: list[str] = []
-    history = kept_history(told.append)
+    lines: list[str] = []
+    history = kept_history(lines.append)
     history.append_string("use rc_pair")
     history.append_string("run")
     assert list(history.get_strings()) == ["use rc_pair", "run"]
-    (said,) = told
-    assert said.startswith("the history of lines is not kept: ")
+    (answer,) = lines
+    assert answer.startswith("the history of lines is not kept: ")
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "full"])
 def test_a_history_that_fails_later_is_told_once(
     state: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    told: list[str] = []
-    history = kept_history(told.append)
+    lines: list[str] = []
+    history = kept_history(lines.append)
     history.append_string("use rc_pair")
     if how == "full":
 
@@ -88,17 +88,17 @@ def test_a_history_that_fails_later_is_told_once(
         (state / "history").mkdir(parents=True)
     for line in ("run", "step"):
         history.append_string(line)
-    (said,) = told
+    (answer,) = lines
     reason = {"removed": errno.ENOENT, "replaced": errno.EISDIR, "full": errno.ENOSPC}[how]
-    assert said == f"the history of lines is not kept: {os.strerror(reason)}"
+    assert answer == f"the history of lines is not kept: {os.strerror(reason)}"
     assert list(history.get_strings()) == ["use rc_pair", "run", "step"]
     assert how == "full" or not (state / "history").is_file()
 
 
 def test_a_history_that_cannot_be_read(state: Path) -> None:
-    told: list[str] = []
-    history = kept_history(told.append)
+    lines: list[str] = []
+    history = kept_history(lines.append)
     (state / "history").unlink()
     (state / "history").mkdir()
     assert typed(history) == []
-    assert len(told) == 1
+    assert len(lines) == 1

@@ -1,9 +1,9 @@
 from rdmalab.shell.legal_values import question_choices, sentence
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 
 def test_paths_go_on_and_say_what_they_are() -> None:
-    session = Talk("use rc_pair").lab.session
+    session = Prompt("use rc_pair").lab.session
     found = dict(question_choices(session, "until A.qp0.st", "A.qp0.st"))
     assert found["A.qp0.state"] == "its state"
     assert sentence(session, "qp0.state") == found["A.qp0.state"]
@@ -11,14 +11,14 @@ def test_paths_go_on_and_say_what_they_are() -> None:
 
 
 def test_members_behind_a_comparison() -> None:
-    session = Talk("use rc_pair").lab.session
+    session = Prompt("use rc_pair").lab.session
     assert ("ERR", "") in question_choices(session, "until A.qp0.state == ", "")
     assert ("ERR", "") in question_choices(session, "until qp0.state != E", "E")
     assert question_choices(session, "until nothing.here == ", "") != []
 
 
 def test_filters_of_a_count_and_their_words() -> None:
-    session = Talk("use rc_pair", "checkpoint ready").lab.session
+    session = Prompt("use rc_pair", "checkpoint ready").lab.session
 
     def words(before: str, partial: str = "") -> list[str]:
         return [text for text, _ in question_choices(session, before + partial, partial)]
@@ -32,7 +32,7 @@ def test_filters_of_a_count_and_their_words() -> None:
 
 
 def test_functions_and_kinds_go_on() -> None:
-    session = Talk("use rc_pair").lab.session
+    session = Prompt("use rc_pair").lab.session
     found = dict(question_choices(session, "until an", "an"))
     assert found["any(A.qp.state == RTS)"].startswith("whether")
     assert "A.qp.state" in dict(question_choices(session, "until any(A.qp.st", "A.qp.st"))

@@ -15,7 +15,7 @@ import pytest
 
 from rdmalab.cli.schemas import schema_of
 from rdmalab.session.session import MAX_EVENTS
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -154,11 +154,11 @@ def test_a_state_directory_that_vanishes_is_told_once_and_the_lines_go_on(tmp_pa
         screen.send(b"alloc_pd A.p2\r")
         screen.wait_for("A.p2 created")
         screen.send(b"alloc_pd A.p3\r")
-        told = "\n".join(screen.wait_for("A.p3 created"))
+        text = "\n".join(screen.wait_for("A.p3 created"))
         screen.send(b"quit\r")
         assert screen.wait_exit() == 0
-    assert told.count("nothing is kept of this session: No such file or directory") == 1
-    assert told.count("is not kept") == 0
+    assert text.count("nothing is kept of this session: No such file or directory") == 1
+    assert text.count("is not kept") == 0
     assert not state.exists()
 
 
@@ -171,11 +171,11 @@ def test_a_disk_without_room_is_told_once_and_the_lines_go_on(tmp_path: Path, pl
         screen.wait_for("A> ")
         for name in ("p1", "p2"):
             screen.send(f"alloc_pd A.{name}\r".encode())
-            told = "\n".join(screen.wait_for(f"A.{name} created"))
+            text = "\n".join(screen.wait_for(f"A.{name} created"))
         screen.send(b"quit\r")
         assert screen.wait_exit() == 0
-    assert told.count("nothing is kept of this session: File too large") == 1
-    assert told.count("is not kept") == 0
+    assert text.count("nothing is kept of this session: File too large") == 1
+    assert text.count("is not kept") == 0
 
 
 def test_a_prompt_writes_no_mark_of_direction(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_prompt_follows_the_settings_and_names_the_wrong_ones(tmp_path: Path, 
 @pytest.mark.slow
 def test_a_run_that_never_ends_gives_up() -> None:
     assert MAX_EVENTS == 1_000_000
-    talk = Talk(*ENDLESS)
-    talk.lab.session.max_events = 5_000
-    said = " ".join(" ".join(talk.ask("run")).split())
-    assert "stopped at the limit of 5,000 events; packets may repeat without limit" in said
+    prompt = Prompt(*ENDLESS)
+    prompt.lab.session.max_events = 5_000
+    lines = " ".join(" ".join(prompt.ask("run")).split())
+    assert "stopped at the limit of 5,000 events; packets may repeat without limit" in lines

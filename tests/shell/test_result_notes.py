@@ -1,7 +1,7 @@
 import pytest
 
 from rdmalab.shell.reply_text import notes
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 
 @pytest.mark.parametrize(
@@ -22,20 +22,20 @@ from tests.shell.talk import Talk
     ],
 )
 def test_what_a_verb_did(line: str, facts: list[str], wakes: bool) -> None:
-    talk = Talk("use rc_pair")
-    found = notes(talk.lab.session, talk.lab.do(line)[-1])
+    prompt = Prompt("use rc_pair")
+    found = notes(prompt.lab.session, prompt.lab.do(line)[-1])
     assert (found.facts, found.has_work) == (facts, wakes)
 
 
 def test_what_builders_did() -> None:
-    talk = Talk("use rc_pair", width=120)
+    prompt = Prompt("use rc_pair", width=120)
     ex = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
-    talk.ask(ex)
-    said = [talk.ask(line)[0] for line in ("wr_start A.qx0", "wr_send A.qx0 wr_id=4",
+    prompt.ask(ex)
+    printed = [prompt.ask(line)[0] for line in ("wr_start A.qx0", "wr_send A.qx0 wr_id=4",
             "wr_set_sge A.qx0 sg=A.mr0[0:8]", "wr_abort A.qx0")]  # fmt: skip
     ends = ("for thread 1.", "wr4 SEND 0 B, not posted yet.", "wr4 SEND 8 B, not posted yet.",
             "A.qx0: 1 built, discarded.")  # fmt: skip
-    assert all(row.endswith(end) for row, end in zip(said, ends, strict=True))
+    assert all(row.endswith(end) for row, end in zip(printed, ends, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_what_builders_did() -> None:
     ],
 )
 def test_what_made_nothing_and_moved_nothing_is_said_too(line: str, fact: str) -> None:
-    (said,) = Talk("use ud_pair", width=200).ask(line)
-    assert fact in said
+    (answer,) = Prompt("use ud_pair", width=200).ask(line)
+    assert fact in answer

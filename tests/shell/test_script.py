@@ -6,12 +6,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from rdmalab.classroom.grading import Item, grade_of
+from rdmalab.classroom.grading import Item, grade_submission
 from rdmalab.classroom.owner import given
 from rdmalab.cli.schemas import schema_of
 from rdmalab.lab import Lab
 from rdmalab.shell import face_requests
-from rdmalab.shell.script import ScriptLine, play, play_json, said_lines, speaks_unicode
+from rdmalab.shell.script import ScriptLine, play, play_json, script_lines, speaks_unicode
 from rdmalab.workbench.files import Next
 from tests.classroom.labs import RECV, TEMPLATE, loaded
 
@@ -19,13 +19,13 @@ from tests.classroom.labs import RECV, TEMPLATE, loaded
 def test_lines_know_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "f"
     file.write_text("one\n\ntwo {\n} \n")
-    assert list(said_lines(["a"], str(file))) == [
+    assert list(script_lines(["a"], str(file))) == [
         ScriptLine("-c 1", 1, "a"),
         ScriptLine(f"{file}:1", 1, "one"),
         ScriptLine(f"{file}:3", 3, "two {\n} "),
     ]
     monkeypatch.setattr("sys.stdin", io.StringIO("a\nb {\n}\n\nc"))
-    assert [s.place for s in said_lines([], None)] == ["stdin:1", "stdin:2", "stdin:5"]
+    assert [s.place for s in script_lines([], None)] == ["stdin:1", "stdin:2", "stdin:5"]
 
 
 def test_results_and_talk_go_apart(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,7 +43,7 @@ def test_results_and_talk_go_apart(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 # --------------------------------------------------------------------------- as JSON
-def told_json(capsys: pytest.CaptureFixture[str], *lines: str) -> tuple[int, Lab, list[Any]]:
+def printed_json(capsys: pytest.CaptureFixture[str], *lines: str) -> tuple[int, Lab, list[Any]]:
     """The exit code, the lab afterwards, the replies."""
     lab = Lab()
     code = play_json(lab, (ScriptLine(f"-c {n}", n, line) for n, line in enumerate(lines, 1)))
@@ -56,7 +56,7 @@ LESSON = "load scenarios/err/rnr-retry-exceeded.rdmalab.yaml"
 
 
 def test_json_of_a_scenario_that_is_walked_through(capsys: pytest.CaptureFixture[str]) -> None:
-    code, lab, (loaded, *walked) = told_json(capsys, LESSON, "next", "next", "next", "next")
+    code, lab, (loaded, *walked) = printed_json(capsys, LESSON, "next", "next", "next", "next")
     assert code == 0
     assert loaded["said"][0] == "A SEND meets an empty receive queue"
     assert any("RNR_NAK psn=0" in line for line in walked[0]["said"])
@@ -67,12 +67,12 @@ def test_json_of_a_scenario_that_is_walked_through(capsys: pytest.CaptureFixture
 
 
 def test_json_of_a_word_that_leaves_the_world(capsys: pytest.CaptureFixture[str]) -> None:
-    code, lab, replies = told_json(capsys, "use rc_pair", "share", "new", "show qp")
+    code, lab, replies = printed_json(capsys, "use rc_pair", "share", "new", "show qp")
     assert code == 0
     assert replies[1]["value"] == "A.pd0"
     assert replies[-2]["said"][0].startswith("Empty world: nodes A (strict), B (strict)")
     assert replies[-1]["value"]["rows"] == []
-    code, lab, (opened,) = told_json(capsys, f"open {replies[-3]['value']['text']}")
+    code, lab, (opened,) = printed_json(capsys, f"open {replies[-3]['value']['text']}")
     assert code == 0
     assert opened["said"] == ["15 steps; it is 0.000 us, event 13"]
     assert lab.look("A.qp0.state == RTS")
@@ -83,7 +83,7 @@ def test_the_rules_of_a_lab_hold_and_its_lines_are_handed_in_as_json(
 ) -> None:
     (tmp_path / "x.lab.yaml").write_text(TEMPLATE)
     load = f"load {tmp_path}/x.lab.yaml student=s1"
-    code, lab, (_, reply) = told_json(capsys, load, "post_recv B.qp0; fault clear")
+    code, lab, (_, reply) = printed_json(capsys, load, "post_recv B.qp0; fault clear")
     assert code == 2
     assert reply["error"]["message"] == "fault is not allowed in this lab"
     assert (reply["error"]["kind"], reply["said"]) == ("not understood", [])
@@ -91,10 +91,10 @@ def test_the_rules_of_a_lab_hold_and_its_lines_are_handed_in_as_json(
     size = loaded(TEMPLATE, "s1").params["size"]
     lines = f"{RECV}; post_send A.qp0 opcode=SEND sg=A.mr0[0:{size}]; run 1ms"
     work = tmp_path / "work.yaml"
-    code, _, replies = told_json(capsys, load, "b", lines, f"submit {work}")
+    code, _, replies = printed_json(capsys, load, "b", lines, f"submit {work}")
     assert code == 0
     assert any(line.startswith("met  deliver: ") for reply in replies for line in reply["said"])
-    assert grade_of(Item(TEMPLATE, "x", work.read_text(), "w", given("s1"))).score == 5
+    assert grade_submission(Item(TEMPLATE, "x", work.read_text(), "w", given("s1"))).score == 5
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_rules_of_a_lab_hold_and_its_lines_are_handed_in_as_json(
 def test_json_of_a_word_that_is_not_granted(
     capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
-    code, _, (reply,) = told_json(capsys, line)
+    code, _, (reply,) = printed_json(capsys, line)
     assert code == 2
     assert reply["error"]["kind"] == "not understood"
     assert message in reply["error"]["message"]
@@ -124,7 +124,7 @@ def test_json_of_a_word_that_raises(
 
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
     monkeypatch.setitem(face_requests.REQUEST_HANDLERS, Next, raises)
-    code, lab, (*_, reply) = told_json(capsys, "use rc_pair", "next", "show")
+    code, lab, (*_, reply) = printed_json(capsys, "use rc_pair", "next", "show")
     assert code == 3
     assert reply["error"]["kind"] == "bug"
     assert reply["line"] == "next"

@@ -14,11 +14,11 @@ from rdmalab.shell.evaluation import LineEnd
 from rdmalab.shell.styled_text import text_of
 from rdmalab.views import fmt
 from rdmalab.vocabulary import VOCABULARY
-from tests.diaries import close_all, opened
 from tests.digest import digest
 from tests.each import examples
 from tests.labs import BUSY, RECV, SEND
-from tests.shell.talk import Talk
+from tests.logs import close_all, opened
+from tests.shell.prompts import Prompt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,65 +42,65 @@ steps:
 """
 
 
-def kept(folder: Path, *lines: str) -> Talk:
+def kept(folder: Path, *lines: str) -> Prompt:
     """A session whose lines are written down."""
-    return Talk(*lines, width=400, diary=opened(folder))
+    return Prompt(*lines, width=400, log=opened(folder))
 
 
-def fresh(folder: Path, *lines: str) -> Talk:
+def fresh(folder: Path, *lines: str) -> Prompt:
     """The processes before have ended; a new one, which continues."""
     close_all()
     return kept(folder, *lines)
 
 
-def world_of(talk: Talk) -> tuple[str, int, int]:
-    world = talk.lab.session.world
+def world_of(prompt: Prompt) -> tuple[str, int, int]:
+    world = prompt.lab.session.world
     return digest(world.trace), world.event, world.now_ns
 
 
-def stop_after(talk: Talk, line: str, slices: int) -> None:
+def stop_after(prompt: Prompt, line: str, slices: int) -> None:
     """^C, so many slices after the line was typed."""
 
     async def pause() -> None:
         nonlocal slices
         slices -= 1
         if slices == 0:
-            talk.conversation.stop()
+            prompt.conversation.stop()
 
-    asyncio.run(talk.conversation.evaluate(line, talk.said.append, pause))
+    asyncio.run(prompt.conversation.evaluate(line, prompt.printed.append, pause))
 
 
 # --------------------------------------------------------------------------- all of it
 def test_a_session_comes_back(tmp_path: Path) -> None:
     before = kept(tmp_path, "use rc_pair", *BUSY, "step 3; run 4us", "node B", "run", "poll_cq cq0")
     again = fresh(tmp_path)
-    said = again.ask("continue")
+    printed = again.ask("continue")
     assert world_of(again) == world_of(before)
     assert again.lab.session.default_node == "B"
-    assert said == [f"Continued: 11 lines; it is {_clock(before)}."]
+    assert printed == [f"Continued: 11 lines; it is {_clock(before)}."]
     assert again.conversation.end is LineEnd.FINE
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def _clock(talk: Talk) -> str:
-    world = talk.lab.session.world
+def _clock(prompt: Prompt) -> str:
+    world = prompt.lab.session.world
     return f"{fmt.clock(world.now_ns)}, event {world.event}"
 
 
 def test_it_goes_on_being_kept(tmp_path: Path) -> None:
     """A session may be cut off and continued any number of times."""
-    whole = Talk("use rc_pair", RECV, SEND, "run", "poll_cq A.cq0")
+    whole = Prompt("use rc_pair", RECV, SEND, "run", "poll_cq A.cq0")
     kept(tmp_path, "use rc_pair")
     for line in (RECV, SEND, "run", "poll_cq A.cq0"):
-        talk = fresh(tmp_path, "continue", line)
+        prompt = fresh(tmp_path, "continue", line)
     assert world_of(fresh(tmp_path, "continue")) == world_of(whole)
-    del talk
+    del prompt
 
 
 def test_what_was_typed_before_continue_is_a_session_of_its_own(tmp_path: Path) -> None:
     kept(tmp_path, "use rc_pair")
-    talk = fresh(tmp_path, "use ud_pair", "continue")
-    assert talk.lab.look("A.qp0.qp_type == RC")
+    prompt = fresh(tmp_path, "use ud_pair", "continue")
+    assert prompt.lab.look("A.qp0.qp_type == RC")
     close_all()
     assert len(waiting(tmp_path)) == 2
     other = fresh(tmp_path, "continue 2")
@@ -109,10 +109,12 @@ def test_what_was_typed_before_continue_is_a_session_of_its_own(tmp_path: Path) 
 
 def test_enter_repeats_the_last_step_as_before(tmp_path: Path) -> None:
     before = kept(tmp_path, "use rc_pair", RECV, SEND, "step packet")
-    talk = fresh(tmp_path, "continue")
-    assert world_of(talk) == world_of(before)
-    talk.ask("")
-    assert world_of(talk) == world_of(Talk("use rc_pair", RECV, SEND, "step packet", "step packet"))
+    prompt = fresh(tmp_path, "continue")
+    assert world_of(prompt) == world_of(before)
+    prompt.ask("")
+    assert world_of(prompt) == world_of(
+        Prompt("use rc_pair", RECV, SEND, "step packet", "step packet")
+    )
 
 
 @pytest.mark.parametrize("slices", [1, 2, 7])
@@ -121,9 +123,9 @@ def test_a_run_that_was_stopped_comes_back_as_far_as_it_went(tmp_path: Path, sli
     stop_after(before, "run; post_recv B.qp0 sg=B.mr0[0:64]", slices)
     assert before.conversation.end is LineEnd.STOPPED
     before.ask("write A.mr0 hello")
-    talk = fresh(tmp_path, "continue")
-    assert world_of(talk) == world_of(before)
-    assert talk.lab.session.names.all() == before.lab.session.names.all()
+    prompt = fresh(tmp_path, "continue")
+    assert world_of(prompt) == world_of(before)
+    assert prompt.lab.session.names.all() == before.lab.session.names.all()
 
 
 def test_a_line_whose_second_command_failed_comes_back_as_far_as_it_went(tmp_path: Path) -> None:
@@ -135,10 +137,10 @@ def test_a_line_whose_second_command_failed_comes_back_as_far_as_it_went(tmp_pat
         "alloc_pd A.pd12; quit; alloc_pd A.pd13",
     )
     before = kept(tmp_path, *lines)
-    talk = fresh(tmp_path, "continue")
-    assert world_of(talk) == world_of(before)
-    assert "A.pd8" in talk.lab.session.names.all()
-    assert "A.pd13" not in talk.lab.session.names.all()
+    prompt = fresh(tmp_path, "continue")
+    assert world_of(prompt) == world_of(before)
+    assert "A.pd8" in prompt.lab.session.names.all()
+    assert "A.pd13" not in prompt.lab.session.names.all()
 
 
 def test_lines_of_braces_remarks_and_aliases(tmp_path: Path) -> None:
@@ -157,8 +159,8 @@ def test_no_file_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     before = kept(folder, "use rc_pair; save x.yaml; step", "export pcapng x.pcapng")
     for name in ("x.yaml", "x.pcapng"):
         (tmp_path / name).unlink()
-    talk = fresh(folder, "continue")
-    assert world_of(talk) == world_of(before)
+    prompt = fresh(folder, "continue")
+    assert world_of(prompt) == world_of(before)
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -191,23 +193,23 @@ def test_branches_of_time_come_back(tmp_path: Path) -> None:
     lines = ("use rc_pair", RECV, SEND, "checkpoint x", "run", "back 2", "write A.mr0 other", "run",
              "goto @x", "poll_cq A.cq0", "switch branch-1", "rewind 1us")  # fmt: skip
     before = kept(tmp_path, *lines)
-    talk = fresh(tmp_path, "continue")
-    assert list(talk.lab.session.history.branches) == ["main", "branch-1", "branch-2"]
+    prompt = fresh(tmp_path, "continue")
+    assert list(prompt.lab.session.history.branches) == ["main", "branch-1", "branch-2"]
     for line in ("", "goto end", "switch branch-2", "switch main"):
-        for each in (before, talk):
+        for each in (before, prompt):
             each.ask(line)
-        assert world_of(talk) == world_of(before), line
+        assert world_of(prompt) == world_of(before), line
 
 
 def test_a_rewind_that_was_stopped_ends_where_it_began(tmp_path: Path) -> None:
     before = kept(tmp_path, *ENDLESS, "step 4000", "watch A.mr0[0:8]")
     stop_after(before, "rewind", 1)
     assert before.conversation.end is LineEnd.STOPPED
-    (told,) = [text_of(line) for line in before.said[-1:]]
-    assert told.endswith("; stopped.")  # run would not go on with it, it goes forward
-    talk = fresh(tmp_path, "continue")
-    assert world_of(talk) == world_of(before)
-    assert talk.lab.session.world.event > 4000
+    (answer,) = [text_of(line) for line in before.printed[-1:]]
+    assert answer.endswith("; stopped.")  # run would not go on with it, it goes forward
+    prompt = fresh(tmp_path, "continue")
+    assert world_of(prompt) == world_of(before)
+    assert prompt.lab.session.world.event > 4000
 
 
 # --------------------------------------------------------------------------- the last line
@@ -222,11 +224,11 @@ def torn(folder: Path, records: int) -> None:
 def test_a_line_that_was_not_ended_is_carried_out(tmp_path: Path) -> None:
     before = kept(tmp_path, "use rc_pair", SEND)
     torn(tmp_path, 1)
-    talk = fresh(tmp_path)
-    said = talk.ask("continue")
-    assert world_of(talk) == world_of(before)
-    assert said[1] == f"> {SEND}"
-    assert said[2].startswith("ok [ev 14]")
+    prompt = fresh(tmp_path)
+    printed = prompt.ask("continue")
+    assert world_of(prompt) == world_of(before)
+    assert printed[1] == f"> {SEND}"
+    assert printed[2].startswith("ok [ev 14]")
     assert world_of(fresh(tmp_path, "continue")) == world_of(before)
 
 
@@ -236,11 +238,11 @@ def test_a_run_of_which_nobody_knows_the_end_waits(tmp_path: Path) -> None:
     there = world_of(before)
     stop_after(before, "write A.mr0 x; run; write A.mr0 y", 2)
     torn(tmp_path, 2)  # neither where it ended nor that it did
-    talk = fresh(tmp_path)
-    said = talk.ask("continue")
-    assert said[-1] == "It had not finished when the lab ended: type it again to continue."
-    expected = Talk(*ENDLESS, "step 2", "write A.mr0 x")
-    assert world_of(talk) == world_of(expected) != there
+    prompt = fresh(tmp_path)
+    printed = prompt.ask("continue")
+    assert printed[-1] == "It had not finished when the lab ended: type it again to continue."
+    expected = Prompt(*ENDLESS, "step 2", "write A.mr0 x")
+    assert world_of(prompt) == world_of(expected) != there
     assert world_of(fresh(tmp_path, "continue")) == world_of(expected)
 
 
@@ -256,9 +258,9 @@ def test_a_line_that_ended_the_lab_twice_is_left_out(tmp_path: Path) -> None:
     torn(tmp_path, 1)
     fresh(tmp_path, "continue")
     torn(tmp_path, 1)
-    talk = fresh(tmp_path)
-    assert talk.ask("continue")[-1] == f"skipped, because the lab ended in it twice: {SEND}"
-    assert world_of(talk) == world_of(Talk("use rc_pair"))
+    prompt = fresh(tmp_path)
+    assert prompt.ask("continue")[-1] == f"skipped, because the lab ended in it twice: {SEND}"
+    assert world_of(prompt) == world_of(Prompt("use rc_pair"))
 
 
 # --------------------------------------------------------------------------- lessons
@@ -276,17 +278,17 @@ def test_a_walk_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, next
     folder = tmp_path / "kept"
     before = kept(folder, "alloc_pd A.pd3", "load lesson.rdmalab.yaml", *["next"] * nexts, "step")
     monkeypatch.chdir(folder)  # the next process may be started anywhere
-    talk = fresh(folder)
-    said = talk.ask("continue")
-    assert said[-1].startswith(f"Continued: {3 + nexts} lines")
-    assert world_of(talk) == world_of(before)
-    walks = [t.conversation.lesson for t in (talk, before)]
+    prompt = fresh(folder)
+    printed = prompt.ask("continue")
+    assert printed[-1].startswith(f"Continued: {3 + nexts} lines")
+    assert world_of(prompt) == world_of(before)
+    walks = [t.conversation.lesson for t in (prompt, before)]
     assert walks[0] is not None
     assert walks[1] is not None
     assert walks[0].runner.position == walks[1].runner.position
-    talk.ask("next")
+    prompt.ask("next")
     before.ask("next")
-    assert world_of(talk) == world_of(before)
+    assert world_of(prompt) == world_of(before)
 
 
 def test_a_next_that_was_not_ended_is_walked(lesson: Path, tmp_path: Path) -> None:
@@ -301,11 +303,11 @@ def test_another_scenario_is_told_and_ends_it(lesson: Path, tmp_path: Path) -> N
     folder = tmp_path / "kept"
     kept(folder, "alloc_pd A.pd3", "load lesson.rdmalab.yaml", "next")
     lesson.write_text(LESSON + "  - note: three\n")
-    talk = fresh(folder)
-    said = " ".join(talk.ask("continue"))
-    assert "load lesson.rdmalab.yaml does not end at the same event as before: " in said
-    assert f"{lesson} has changed since the session was recorded." in said
-    assert said.endswith("The other 2 of 3 lines are kept.")
+    prompt = fresh(folder)
+    text = " ".join(prompt.ask("continue"))
+    assert "load lesson.rdmalab.yaml does not end at the same event as before: " in text
+    assert f"{lesson} has changed since the session was recorded." in text
+    assert text.endswith("The other 2 of 3 lines are kept.")
     lesson.write_text(LESSON)
     close_all()
     assert len(waiting(folder)) == 2
@@ -321,9 +323,9 @@ def test_a_scenario_that_is_gone(lesson: Path, tmp_path: Path) -> None:
 
 # --------------------------------------------------------------------------- it cannot be
 def test_nothing_waits(tmp_path: Path) -> None:
-    talk = kept(tmp_path)
-    assert talk.ask("continue") == ["no session has number 1 to continue: there is none"]
-    assert talk.conversation.end is LineEnd.NOT_UNDERSTOOD
+    prompt = kept(tmp_path)
+    assert prompt.ask("continue") == ["no session has number 1 to continue: there is none"]
+    assert prompt.conversation.end is LineEnd.NOT_UNDERSTOOD
     kept(tmp_path / "x", "step")
     close_all()
     assert (
@@ -334,7 +336,7 @@ def test_nothing_waits(tmp_path: Path) -> None:
 
 
 def test_scripts_have_nothing_to_continue() -> None:
-    assert Talk().ask("continue") == ["scripts keep no session: continue works at a prompt only"]
+    assert Prompt().ask("continue") == ["scripts keep no session: continue works at a prompt only"]
 
 
 def test_another_end_is_told(tmp_path: Path) -> None:
@@ -343,43 +345,43 @@ def test_another_end_is_told(tmp_path: Path) -> None:
     close_all()
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes().replace(b'"ended":[14,', b'"ended":[15,'))
-    talk = fresh(tmp_path)
-    assert " ".join(talk.ask("continue")) == (
+    prompt = fresh(tmp_path)
+    assert " ".join(prompt.ask("continue")) == (
         f"{SEND} does not end at the same event as before.  The other 3 of 4 lines are kept."
     )
     assert path.exists()
-    assert talk.ask("show A.qp0")[0].startswith("A.qp0")
+    assert prompt.ask("show A.qp0")[0].startswith("A.qp0")
 
 
 def test_ctrl_c_ends_a_long_way_back(tmp_path: Path) -> None:
     kept(tmp_path, *ENDLESS, "step 30000", "step 30000")
-    talk = fresh(tmp_path)
-    stop_after(talk, "continue", 2)
+    prompt = fresh(tmp_path)
+    stop_after(prompt, "continue", 2)
     assert "Stopped.  The other 2 of 4 lines are kept." in "".join(
-        part[1] for line in talk.said for part in line
+        part[1] for line in prompt.printed for part in line
     )
-    assert 0 < talk.lab.session.world.event < 30000
-    there = world_of(talk)
+    assert 0 < prompt.lab.session.world.event < 30000
+    there = world_of(prompt)
     assert world_of(fresh(tmp_path, "continue")) == there
 
 
 def test_a_file_that_vanished_is_no_traceback(tmp_path: Path) -> None:
-    talk = kept(tmp_path / "x", "step")
+    prompt = kept(tmp_path / "x", "step")
     for path in (tmp_path / "x").iterdir():
         path.unlink()
-    told, done = talk.ask("alloc_pd A.pd0")[:2]
-    assert told == "nothing is kept of this session: No such file or directory"
+    answer, done = prompt.ask("alloc_pd A.pd0")[:2]
+    assert answer == "nothing is kept of this session: No such file or directory"
     assert done.startswith("ok")
-    assert talk.ask("alloc_pd A.pd1")[0].startswith("ok")
+    assert prompt.ask("alloc_pd A.pd1")[0].startswith("ok")
 
 
 def test_where_nothing_can_be_kept_it_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    talk = kept(tmp_path / "file")
-    said = talk.ask("use rc_pair", "step", "step")
-    assert said[0] == "nothing is kept of this session: File exists"
-    assert sum("nothing is kept" in line for line in said) == 1
-    assert any("A.qp0 is in RTS" in line for line in said)
+    prompt = kept(tmp_path / "file")
+    printed = prompt.ask("use rc_pair", "step", "step")
+    assert printed[0] == "nothing is kept of this session: File exists"
+    assert sum("nothing is kept" in line for line in printed) == 1
+    assert any("A.qp0 is in RTS" in line for line in printed)
 
 
 # --------------------------------------------------------------------------- its parts
@@ -399,26 +401,26 @@ def test_a_session_that_stands_at_the_start_says_so(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------- on one line
-def named(talk: Talk, name: str) -> bool:
-    return talk.lab.session.names.find(name) is not None
+def named(prompt: Prompt, name: str) -> bool:
+    return prompt.lab.session.names.find(name) is not None
 
 
 def test_what_follows_load_on_a_line_is_done_in_its_world(lesson: Path, tmp_path: Path) -> None:
-    talk = kept(tmp_path, f'alloc_pd A.old; load "{lesson}"; alloc_pd A.zz; next')
-    assert named(talk, "A.zz")
-    assert named(talk, "A.qp0")
-    assert not named(talk, "A.old")
+    prompt = kept(tmp_path, f'alloc_pd A.old; load "{lesson}"; alloc_pd A.zz; next')
+    assert named(prompt, "A.zz")
+    assert named(prompt, "A.qp0")
+    assert not named(prompt, "A.old")
     again = fresh(tmp_path, "continue")
-    assert world_of(again) == world_of(talk)
+    assert world_of(again) == world_of(prompt)
     assert named(again, "A.zz")
 
 
 def test_what_follows_open_on_a_line_is_done_in_its_world() -> None:
-    word = Talk("alloc_pd A.shared").ask("share")[0]
-    talk = Talk(f"alloc_pd A.old; open {word}; alloc_pd A.zz")
-    assert named(talk, "A.shared")
-    assert named(talk, "A.zz")
-    assert not named(talk, "A.old")
+    word = Prompt("alloc_pd A.shared").ask("share")[0]
+    prompt = Prompt(f"alloc_pd A.old; open {word}; alloc_pd A.zz")
+    assert named(prompt, "A.shared")
+    assert named(prompt, "A.zz")
+    assert not named(prompt, "A.old")
 
 
 def test_what_follows_continue_on_a_line_is_kept_with_what_came_back(tmp_path: Path) -> None:
@@ -440,8 +442,8 @@ def test_a_long_session_says_that_it_is_restored_and_serves_the_screen(tmp_path:
         nonlocal pauses
         pauses += 1
 
-    talk = fresh(tmp_path)
-    asyncio.run(talk.conversation.evaluate("continue", talk.said.append, pause))
-    first = text_of(talk.said[0])
+    prompt = fresh(tmp_path)
+    asyncio.run(prompt.conversation.evaluate("continue", prompt.printed.append, pause))
+    first = text_of(prompt.printed[0])
     assert first == "Restoring 30 lines, each is carried out again; ^C stops."
     assert pauses == 30

@@ -3,7 +3,7 @@ import pytest
 from rdmalab.shell.show import render
 from rdmalab.shell.styled_text import text_of
 from rdmalab.workbench.show import View
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 WORDS = (
     "",
@@ -38,8 +38,8 @@ WORDS = (
 
 
 @pytest.fixture(scope="module")
-def busy() -> Talk:
-    return Talk(
+def busy() -> Prompt:
+    return Prompt(
         "use rc_pair rnr_retry=1",
         "fault drop A->B nth=2",
         "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED",
@@ -48,28 +48,28 @@ def busy() -> Talk:
     )
 
 
-def view(talk: Talk, words: str) -> View:
-    reply = talk.lab.do(f"show {words}".strip())[-1]
+def view(prompt: Prompt, words: str) -> View:
+    reply = prompt.lab.do(f"show {words}".strip())[-1]
     assert isinstance(reply.value, View), reply.error
     return reply.value
 
 
 @pytest.mark.parametrize("words", WORDS)
 @pytest.mark.parametrize("width", [40, 80, 120])
-def test_every_view_fits_and_says_something(busy: Talk, words: str, width: int) -> None:
+def test_every_view_fits_and_says_something(busy: Prompt, words: str, width: int) -> None:
     lines = render(view(busy, words), width)
     assert lines
     assert all(len(text_of(line)) <= width for line in lines)
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_ascii_says_the_same_in_ascii(busy: Talk, words: str) -> None:
+def test_ascii_says_the_same_in_ascii(busy: Prompt, words: str) -> None:
     lines = render(view(busy, words), 80, ascii=True)
     assert all(text_of(line).isascii() for line in lines)
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_looking_changes_nothing(busy: Talk, words: str) -> None:
+def test_looking_changes_nothing(busy: Prompt, words: str) -> None:
     world = busy.lab.session.world
     before = (world.event, world.now_ns, len(world.trace.records), len(busy.lab.session.journal))
     view(busy, words)
@@ -79,7 +79,7 @@ def test_looking_changes_nothing(busy: Talk, words: str) -> None:
 
 @pytest.mark.parametrize("words", [w for w in WORDS if "." not in w and w != "packet 17"])
 def test_an_empty_world_says_what_to_do(words: str) -> None:
-    reply = Talk().lab.do(f"show {words}".strip())[-1]
+    reply = Prompt().lab.do(f"show {words}".strip())[-1]
     if reply.error is not None:
         assert reply.error.hint
     else:
@@ -87,13 +87,13 @@ def test_an_empty_world_says_what_to_do(words: str) -> None:
         assert render(reply.value, 80)
 
 
-def test_the_state_stands_in_brackets_and_what_cannot_be_in_dots(busy: Talk) -> None:
+def test_the_state_stands_in_brackets_and_what_cannot_be_in_dots(busy: Prompt) -> None:
     first = text_of(render(view(busy, "A.qp0"), 80)[0])
     assert first.startswith("RESET─INIT─RTR─[RTS]  SQD ·sqe· ERR")
 
 
 def test_a_lost_packet_never_arrives() -> None:
-    talk = Talk("use rc_pair", "fault drop A->B", "post_send A.qp0 opcode=SEND", "step")
-    rows = [text_of(line) for line in render(view(talk, "wire"), 80)]
+    prompt = Prompt("use rc_pair", "fault drop A->B", "post_send A.qp0 opcode=SEND", "step")
+    rows = [text_of(line) for line in render(view(prompt, "wire"), 80)]
     assert "─╳ " in rows[0]
     assert "▶" not in rows[0].removeprefix("▶")

@@ -83,8 +83,8 @@ def test_show_time_says_it_in_words_and_draws_it() -> None:
     for line in (*RUN, "goto 12", "checkpoint x"):
         lab.do(line)
     (view,) = [reply.value for reply in lab.do("show time")]
-    said = [text_of(line).rstrip() for line in render(view, 100)]
-    assert said[0].startswith("ev 12 of 19, PAST, at 0.000 us of ")
-    assert HERE in said[1]
-    assert "@x at ev 12, 0.000 us" in said
+    lines = [text_of(line).rstrip() for line in render(view, 100)]
+    assert lines[0].startswith("ev 12 of 19, PAST, at 0.000 us of ")
+    assert HERE in lines[1]
+    assert "@x at ev 12, 0.000 us" in lines
     assert not any(HERE in text_of(line) for line in render(view, 50))

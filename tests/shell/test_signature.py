@@ -1,16 +1,16 @@
 import pytest
 
 from rdmalab.shell.signature import signature
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 
 @pytest.fixture(scope="module")
-def fresh() -> Talk:
-    return Talk("use rc_pair", "reset A.qp0", "reset B.qp0")
+def fresh() -> Prompt:
+    return Prompt("use rc_pair", "reset A.qp0", "reset B.qp0")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "text"),
     [
         ("modify_qp A.qp0 state=INIT port_num=", "[required RESET→INIT]"),
         ("modify_qp A.qp0 state=INIT port_num=", "1..1"),
@@ -26,7 +26,7 @@ def fresh() -> Talk:
         ("", ""),
     ],
 )
-def test_signatures(fresh: Talk, line: str, said: str) -> None:
+def test_signatures(fresh: Prompt, line: str, text: str) -> None:
     found = signature(fresh.lab.session, line, len(line))
-    assert said in found
-    assert bool(found) is bool(said)
+    assert text in found
+    assert bool(found) is bool(text)

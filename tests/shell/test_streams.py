@@ -36,14 +36,14 @@ def written(text: str, encoding: str) -> str:
 
 @given(st.text(st.characters(codec=None)), st.sampled_from(ENCODINGS))
 def test_any_text_can_be_written(text: str, encoding: str) -> None:
-    said = written(text, encoding)
-    assert all(c in "\n\t" or c.isprintable() for c in said)
+    words = written(text, encoding)
+    assert all(c in "\n\t" or c.isprintable() for c in words)
     if text.isascii() and text.isprintable():
-        assert said == text
+        assert words == text
 
 
 @pytest.mark.parametrize(
-    ("text", "encoding", "said"),
+    ("text", "encoding", "expected"),
     [
         ("A → B ≤ 3 µs …\n", "utf-8", "A → B ≤ 3 µs …\n"),
         ("A → B ≤ 3 µs …\n", "ascii", "A -> B <= 3 us ...\n"),
@@ -53,8 +53,8 @@ def test_any_text_can_be_written(text: str, encoding: str) -> None:
         ("\x1b[2J\x9b\u202e\udcff\r", "utf-8", "\\x1b[2J\\x9b\\u202e\\udcff\\x0d"),
     ],
 )
-def test_how_it_is_written(text: str, encoding: str, said: str) -> None:
-    assert written(text, encoding) == said
+def test_how_it_is_written(text: str, encoding: str, expected: str) -> None:
+    assert written(text, encoding) == expected
 
 
 class Failing(io.StringIO):
@@ -111,9 +111,9 @@ def test_documents_stay_what_they_say(monkeypatch: pytest.MonkeyPatch, encoding:
     monkeypatch.setattr(sys, "stdout", cast("TextIO", stream))
     print_json(json.dumps(meant, ensure_ascii=False))
     stream.flush()
-    said = octets.getvalue()
-    assert json.loads(said) == meant
-    assert said.isascii() == (encoding != "utf-8")
+    answer = octets.getvalue()
+    assert json.loads(answer) == meant
+    assert answer.isascii() == (encoding != "utf-8")
     octets.seek(0)
     octets.truncate()
     print_svg("<svg>→ é 𝟙</svg>")

@@ -33,8 +33,8 @@ def test_a_number_and_its_unit_stay_in_one_row(unit: str) -> None:
 
 @pytest.mark.parametrize("width", range(10, 30))
 def test_the_words_of_an_event_stay_in_one_row(width: int) -> None:
-    said = text_of(plain("A.qp0 received it [ev 25], B.qp0 refused ev 7"))
-    rows = list(map(text_of, fold(plain(said), width, hang=0)))
+    text = text_of(plain("A.qp0 received it [ev 25], B.qp0 refused ev 7"))
+    rows = list(map(text_of, fold(plain(text), width, hang=0)))
     assert not [row for row in rows if row.endswith("ev")], rows
 
 
@@ -60,13 +60,13 @@ def test_ascii_keeps_the_width_of_drawings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("a → b\n\tc", "a → b\n\tc"),
         ("\x1b]0;x\x07\x9b2J\r", "\\x1b]0;x\\x07\\x9b2J\\x0d"),
         ("\u202e\u2066\U000e0001\udcff", "\\u202e\\u2066\\U000e0001\\udcff"),
     ],
 )
-def test_nothing_is_left_that_a_terminal_obeys(text: str, said: str) -> None:
-    assert harmless(text) == said
-    assert harmless_line([("class:dim", text), ("", "x")]) == [("class:dim", said), ("", "x")]
+def test_nothing_is_left_that_a_terminal_obeys(text: str, expected: str) -> None:
+    assert harmless(text) == expected
+    assert harmless_line([("class:dim", text), ("", "x")]) == [("class:dim", expected), ("", "x")]

@@ -10,7 +10,7 @@ DEVICES = {"lab": DeviceCaps(), "rxe": RXE_CAPS, "mlx5": MLX5_CAPS}
 
 
 def test_rxe_says_what_rxe_param_h_says() -> None:
-    said = {
+    by_name = {
         "vendor_id": 0xFFFFFF,
         "max_mr_size": 2**64 - 1,
         "page_size_cap": 0xFFFFF000,
@@ -43,21 +43,21 @@ def test_rxe_says_what_rxe_param_h_says() -> None:
         "gid_tbl_len": 1024,
         "pkey_tbl_len": 1,
     }
-    assert {name: getattr(RXE_CAPS, name) for name in said} == said
+    assert {name: getattr(RXE_CAPS, name) for name in by_name} == by_name
 
 
 def test_rxe_sets_the_flags_it_sets() -> None:
-    said = (
+    text = (
         "BAD_PKEY_CNTR BAD_QKEY_CNTR AUTO_PATH_MIG CHANGE_PHY_PORT UD_AV_PORT_ENFORCE"
         " PORT_ACTIVE_EVENT SYS_IMAGE_GUID RC_RNR_NAK_GEN SRQ_RESIZE MEM_MGT_EXTENSIONS"
         " MEM_WINDOW MEM_WINDOW_TYPE_2B"
     )
     flags = DeviceCap(RXE_CAPS.device_cap_flags)
-    assert {flag.name for flag in flags} == set(said.split())
+    assert {flag.name for flag in flags} == set(text.split())
 
 
 def test_the_lab_is_as_small_as_agreed() -> None:
-    said = {
+    by_name = {
         "max_mr_size": 2147483648,
         "max_qp": 256,
         "max_qp_wr": 1024,
@@ -75,7 +75,7 @@ def test_the_lab_is_as_small_as_agreed() -> None:
         "max_qp_rd_atom": 16,
         "max_qp_init_rd_atom": 16,
     }
-    assert {name: getattr(DeviceCaps(), name) for name in said} == said
+    assert {name: getattr(DeviceCaps(), name) for name in by_name} == by_name
 
 
 def test_the_vendor_id_of_the_lab_belongs_to_no_maker() -> None:

@@ -44,9 +44,9 @@ def test_a_copy_has_the_same_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "answer"),
     [(0x1F, Syndrome.ACK), (0x2E, Syndrome.RNR_NAK), (0x61, Syndrome.NAK_INVALID_REQUEST),
      (0x65, None), (0x45, None)],
 )  # fmt: skip
-def test_a_code_on_the_wire_says_a_syndrome_or_nothing(code: int, said: Syndrome | None) -> None:
-    assert syndrome_of(code) is said
+def test_a_code_on_the_wire_says_a_syndrome_or_nothing(code: int, answer: Syndrome | None) -> None:
+    assert syndrome_of(code) is answer

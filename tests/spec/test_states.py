@@ -111,13 +111,13 @@ def _flushes(answer: str) -> bool:
 
 @pytest.mark.parametrize("state", list(QPState))
 def test_a_qp_state_does_what_the_reference_says(state: QPState) -> None:
-    said, row = REFERENCE["states"][state.name], STATES[state]
-    assert row.posts_recv == _accepts(said["post_recv"])
-    assert row.posts_send == _accepts(said["post_send"])
-    assert row.flushes_recvs == _flushes(said["post_recv"])
-    assert row.flushes_sends == _flushes(said["post_send"])
-    assert row.receives == said["receives_packets"].startswith("processed")
-    assert row.starts_sends == (said["sends_packets"] is True)
+    answer, row = REFERENCE["states"][state.name], STATES[state]
+    assert row.posts_recv == _accepts(answer["post_recv"])
+    assert row.posts_send == _accepts(answer["post_send"])
+    assert row.flushes_recvs == _flushes(answer["post_recv"])
+    assert row.flushes_sends == _flushes(answer["post_send"])
+    assert row.receives == answer["receives_packets"].startswith("processed")
+    assert row.starts_sends == (answer["sends_packets"] is True)
     assert row.note
 
 
@@ -138,12 +138,12 @@ def _wanted(trigger: str) -> set[Mishap]:
 @pytest.mark.parametrize("row", [r for r in REFERENCE["automatic"] if r["to"] in ("ERR", "SQE")])
 def test_errors_lead_to_the_state_of_the_reference(row: dict[str, Any]) -> None:
     types = list(QPType) if row["types"] == ["ALL"] else [QPType[name] for name in row["types"]]
-    said = {QPState[name] for name in row.get("from", QPState.__members__)}
+    names = {QPState[name] for name in row.get("from", QPState.__members__)}
     for qp_type in types:
         ours = _origins(_wanted(row["trigger"]), qp_type, QPState[row["to"]])
         # SQE hears too, but no reliable QP is ever in it: the rule need not name an exception.
-        assert ours - {QPState.SQE} == said - {QPState.SQE}
-        assert said <= ours
+        assert ours - {QPState.SQE} == names - {QPState.SQE}
+        assert names <= ours
 
 
 def test_only_unreliable_types_ever_reach_sqe() -> None:
@@ -156,24 +156,26 @@ def test_only_unreliable_types_ever_reach_sqe() -> None:
 
 
 def test_every_field_has_a_row_and_its_mask_bit() -> None:
-    said = {name: row["mask"] for name, row in REFERENCE["attributes"].items()}
+    by_name = {name: row["mask"] for name, row in REFERENCE["attributes"].items()}
     rows = {name: row.mask.name for name, row in ATTRIBUTES.items()}
-    assert rows | {"sq_draining": "none"} == said  # query_qp tells it beside the state
+    assert rows | {"sq_draining": "none"} == by_name  # query_qp tells it beside the state
 
 
 def test_the_types_that_take_a_field_are_those_of_the_reference() -> None:
-    said = {name: row["types"] for name, row in REFERENCE["attributes"].items() if "types" in row}
-    assert said
-    for name, types in said.items():
+    by_name = {
+        name: row["types"] for name, row in REFERENCE["attributes"].items() if "types" in row
+    }
+    assert by_name
+    for name, types in by_name.items():
         assert {t.name for t in ATTRIBUTES[name].types} == set(types), name
     assert ATTRIBUTES["qp_state"].types == ALL_TYPES
     assert ATTRIBUTES["cap"].types == frozenset()  # R15: in no row of the table
 
 
 def test_a_bit_width_and_a_range_agree() -> None:
-    said = {name: row["bits"] for name, row in REFERENCE["attributes"].items() if "bits" in row}
-    assert said
-    for name, bits in said.items():
+    by_name = {name: row["bits"] for name, row in REFERENCE["attributes"].items() if "bits" in row}
+    assert by_name
+    for name, bits in by_name.items():
         assert (ATTRIBUTES[name].low, ATTRIBUTES[name].high) == (0, 2**bits - 1), name
 
 
@@ -211,9 +213,9 @@ def test_defaults_are_what_query_qp_shows_after_reset() -> None:
     spoken = {"RESET": 0, "MIGRATED": 0, "n/a": 0}
     for name, row in REFERENCE["attributes"].items():
         if "default" in row and name in ATTRIBUTES:
-            said = spoken.get(row["default"], row["default"])
+            answer = spoken.get(row["default"], row["default"])
             ours = ATTRIBUTES[name].default
-            assert ours == said, name
+            assert ours == answer, name
 
 
 def test_access_flags_of_a_qp_go_to_the_sum_of_their_bits() -> None:

@@ -16,8 +16,8 @@ def test_every_type_has_its_row() -> None:
 
 @pytest.mark.parametrize("qp_type", QPType)
 def test_connected_qp_types_need_dest_qp_num_at_rtr(qp_type: QPType) -> None:
-    told = MOVES[qp_type, *INTO_RTR].required & Attr.DEST_QPN
-    assert bool(told) is TRANSPORTS[qp_type].connected
+    answer = MOVES[qp_type, *INTO_RTR].required & Attr.DEST_QPN
+    assert bool(answer) is TRANSPORTS[qp_type].connected
 
 
 @pytest.mark.parametrize("qp_type", QPType)

@@ -32,11 +32,11 @@ def test_explain_names_the_status_that_mlx5_gives_a_code_with(status: WCStatus) 
         found = logs.read(f"status={int(status)} vendor_err={code}", [])
         assert found is not None
         assert found.word == full_name(status)
-        said = " ".join(found.said)
+        text = " ".join(found.facts)
         if code:
-            assert f"on ConnectX, reports show it with {status.name}" in said
+            assert f"on ConnectX, reports show it with {status.name}" in text
         else:
-            assert "none is known for this status" in said
+            assert "none is known for this status" in text
 
 
 @pytest.mark.parametrize("status", GIVEN)
@@ -78,4 +78,4 @@ def test_a_failed_request_of_mlx5_has_the_code_of_its_check(line: str, code: int
     status = WCStatus[lab.look("A.cq0.last.status").name]
     found = logs.read(f"status={int(status)} vendor_err={code}", [])
     assert found is not None
-    assert f"with {status.name}" in " ".join(found.said)
+    assert f"with {status.name}" in " ".join(found.facts)

@@ -90,8 +90,8 @@ def test_remote_access_right_by_opcode(message: Op | None, right: Access) -> Non
 
 
 def test_send_opcodes_have_a_packet_opcode() -> None:
-    said = {work.message for work in WORK.values()} - {None}
-    assert said == set(REQUESTS)
+    names = {work.message for work in WORK.values()} - {None}
+    assert names == set(REQUESTS)
 
 
 def test_local_operations_send_no_packet() -> None:
@@ -128,5 +128,5 @@ def test_fence_is_legal_where_reads_or_atomics_are() -> None:
 def test_completion_opcodes_have_the_numbers_of_verbs_h() -> None:
     send = "SEND RDMA_WRITE RDMA_READ COMP_SWAP FETCH_ADD BIND_MW LOCAL_INV TSO FLUSH ATOMIC_WRITE"
     recv = "RECV RECV_RDMA_WITH_IMM TM_ADD TM_DEL TM_SYNC TM_RECV TM_NO_TAG DRIVER1 DRIVER2 DRIVER3"
-    said = dict(enumerate(send.split())) | dict(enumerate(recv.split(), start=128))
-    assert {o.value: o.name for o in WCOpcode} == said
+    by_name = dict(enumerate(send.split())) | dict(enumerate(recv.split(), start=128))
+    assert {o.value: o.name for o in WCOpcode} == by_name

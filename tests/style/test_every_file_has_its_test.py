@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
     "doctor/answers.py": "doctor/diagnosis/test_checklist.py",
     "doctor/diagnosis/cures.py": "doctor/diagnosis/test_diagnose.py",
-    "doctor/diagnosis/look.py": "doctor/test_consultation.py",
+    "doctor/diagnosis/examination.py": "doctor/test_consultation.py",
     "doctor/evidence/finding.py": "doctor/test_check.py",
     "doctor/evidence/host_reads.py": "doctor/test_after_success.py",
     "doctor/evidence/ownership.py": "doctor/checks/test_ownership.py",

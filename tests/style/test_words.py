@@ -268,3 +268,46 @@ def test_tests_are_named_after_what_they_test() -> None:
     assert not odd, "rename: the term of the standard, and what must hold"
     every = odd_test_names("")
     assert len(every) <= MOST_ODD_TEST_NAMES, "rename a test, or the new one"
+
+
+# Names that no variable, parameter, attribute, function or class of the package has.
+BANNED_NAMES = {
+    "talk": "conversation", "voice": "output", "diary": "log", "scene": "model", "stage": "view",
+    "wish": "choice", "said": "text, words, or the thing", "told": "text, or the thing",
+    "hinders": "blocking", "untouched": "undone", "otherwise": "what it does",
+}  # fmt: skip
+# (file, name, why it may stay)
+NAMES_KEPT = (
+    ("rdmalab/cli/schemas.py", "said", "a key of the published JSON document"),
+    ("rdmalab/classroom", "otherwise", "the field for the key `else` of a task"),
+    ("rdmalab/shell/lab_text.py", "otherwise", "the field for the key `else` of a task"),
+    ("rdmalab/compat/pyverbs/port.py", "otherwise", "the value without a text"),
+)
+
+
+def banned_names(source: str) -> list[tuple[int, str]]:
+    """(line, name) of each variable, parameter, attribute, function or class that is banned."""
+    found = list[tuple[int, str]]()
+    for node in ast.walk(ast.parse(source)):
+        for part in ("id", "arg", "attr", "name"):
+            name = getattr(node, part, None)
+            if isinstance(name, str) and name.strip("_") in BANNED_NAMES:
+                found.append((getattr(node, "lineno", 0), name))
+    return found
+
+
+def test_no_name_of_the_package_is_banned() -> None:
+    found = [
+        f"{file}:{line}: {name}. Write {BANNED_NAMES[name.strip('_')]}."
+        for path in sorted((_ROOT / "rdmalab").rglob("*.py"))
+        for file in [path.relative_to(_ROOT).as_posix()]
+        for line, name in banned_names(path.read_text())
+        if not any(file.startswith(kept) and name == word for kept, word, _ in NAMES_KEPT)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_scanner_finds_a_variable_a_parameter_an_attribute_and_a_function() -> None:
+    source = "def told(talk, *, voice=1):\n    it.diary = [said for said in talk]\n"
+    names = {name for _, name in banned_names(source)}
+    assert names == {"told", "talk", "voice", "diary", "said"}

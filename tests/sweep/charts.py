@@ -1,7 +1,7 @@
 """Tables for the tests of plots."""
 
 from rdmalab.sweep.measures import Value
-from rdmalab.sweep.plot import Plot, Wish, plot
+from rdmalab.sweep.plot import ChartRequest, Plot, plot
 from rdmalab.sweep.point import Ended
 from rdmalab.sweep.table import Row
 
@@ -20,6 +20,6 @@ def table(seeds: int = 3) -> list[Row]:
     ]  # fmt: skip
 
 
-def drawn(seeds: int = 3, **wish: str) -> Plot:
+def drawn(seeds: int = 3, **choice: str) -> Plot:
     """The plot of that table."""
-    return plot(table(seeds), Wish("a < b & c", **wish))
+    return plot(table(seeds), ChartRequest("a < b & c", **choice))

@@ -173,14 +173,14 @@ def test_interrupted_in_the_middle_it_loses_nothing(folder: Path, how: signal.Si
             assert time.monotonic() < deadline
             time.sleep(0.02)
         started.send_signal(how)
-        _, said = started.communicate(timeout=60)
+        _, answer = started.communicate(timeout=60)
         if part.exists():
             break
         (folder / "t.csv").unlink()
     known = part.read_bytes().count(b"\n")
     assert 2 < known < 24
     assert started.returncode == (130 if how is signal.SIGINT else -how)
-    assert ("the same command continues" in said) is (how is signal.SIGINT)
+    assert ("the same command continues" in answer) is (how is signal.SIGINT)
     again = subprocess.run(
         command, env=environment, stderr=subprocess.PIPE, text=True, check=True, timeout=500
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.command import NotUnderstood
-from rdmalab.sweep.plot import MOST_LINES, Wish, plot
+from rdmalab.sweep.plot import MOST_LINES, ChartRequest, plot
 from tests.sweep.charts import drawn, row, table
 
 
@@ -20,28 +20,28 @@ def test_lines_are_medians_and_a_run_without_number_is_a_gap() -> None:
 
 def test_one_line_has_no_name_and_the_axes_can_be_chosen() -> None:
     rows = [row(5, x=str(x), n="1") for x in (1, 2)]
-    assert [line.name for line in plot(rows, Wish("t")).lines] == [""]
+    assert [line.name for line in plot(rows, ChartRequest("t")).lines] == [""]
     assert drawn(x="n").x.name == "n"
     assert len(drawn(x="n", log="none").lines) == 4
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("choice", "message"),
     [
-        (Wish("t", x="m"), "--x m: no such name"),
-        (Wish("t", y="z"), "--y z: no such name"),
+        (ChartRequest("t", x="m"), "--x m: no such name"),
+        (ChartRequest("t", y="z"), "--y z: no such name"),
     ],
 )
-def test_names_that_do_not_exist(wish: Wish, message: str) -> None:
+def test_names_that_do_not_exist(choice: ChartRequest, message: str) -> None:
     with pytest.raises(NotUnderstood, match=message):
-        plot(table(), wish)
+        plot(table(), choice)
 
 
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(NotUnderstood, match="no point has a number for y"):
-        plot([row(None, x="1")], Wish("t"))
+        plot([row(None, x="1")], ChartRequest("t"))
     with pytest.raises(NotUnderstood, match="a plot needs --over"):
-        plot([row(3)], Wish("t"))
+        plot([row(3)], ChartRequest("t"))
     many = [row(1, x=x, n=str(n)) for n in range(MOST_LINES + 1) for x in "12"]
     with pytest.raises(NotUnderstood, match="21 lines in one plot"):
-        plot(many, Wish("t"))
+        plot(many, ChartRequest("t"))

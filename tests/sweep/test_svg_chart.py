@@ -3,7 +3,7 @@
 import itertools
 from xml.etree import ElementTree as ET
 
-from rdmalab.sweep.plot import Wish, plot
+from rdmalab.sweep.plot import ChartRequest, plot
 from rdmalab.sweep.svg_chart import HEIGHT, WIDTH, svg
 from tests.sweep.charts import drawn, row
 
@@ -32,7 +32,7 @@ def test_the_same_bytes_and_nothing_from_elsewhere() -> None:
 
 def test_twenty_lines_differ_in_dash_or_colour_and_neighbours_in_both() -> None:
     rows = [row(n + 1, x=x, n=str(n)) for n in range(20) for x in "12"]
-    root = ET.fromstring(svg(plot(rows, Wish("t"))))
+    root = ET.fromstring(svg(plot(rows, ChartRequest("t"))))
     strokes = [(p.get("class"), p.get("stroke-dasharray")) for p in root.iter(f"{NS}path")][:20]
     assert len(set(strokes)) == 20
     for (ink, dash), (other_ink, other_dash) in itertools.pairwise(strokes):

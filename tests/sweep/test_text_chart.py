@@ -2,14 +2,14 @@
 
 import pytest
 
-from rdmalab.sweep.plot import Wish, plot
+from rdmalab.sweep.plot import ChartRequest, plot
 from rdmalab.sweep.text_chart import text
 from tests.sweep.charts import drawn, row
 
 
 def test_the_ascii_twin() -> None:
     rows = [row(y, x=str(x)) for x, y in enumerate((0, 5, 10))]
-    assert text(plot(rows, Wish("t")), 40, 6, ascii_only=True).splitlines() == [
+    assert text(plot(rows, ChartRequest("t")), 40, 6, ascii_only=True).splitlines() == [
         "t",
         "      10 |                      *****",
         "       8 |                  *****",

@@ -50,7 +50,7 @@ class Hosted:
 
     async def frame(self) -> None:
         """Let the pane look at the world."""
-        self.pane.look_if_seen()
+        self.pane.read_if_seen()
         await self.pilot.pause()
 
     async def sees(self, *texts: str) -> None:

@@ -65,15 +65,15 @@ class Stand:
 
     async def settled(self) -> None:
         console = self.app.prompt
-        await self.until(lambda: not console.busy and not console.live._said)
+        await self.until(lambda: not console.busy and not console.live._pending_lines)
         await self.until(lambda: console.live.cursor() is not None)
         await self.pilot.pause()
 
     async def say(self, *lines: str) -> None:
         for line in lines:
-            said = len(self.app.prompt._transcript.rows)
+            answer = len(self.app.prompt._transcript.rows)
             self.app.prompt.say(line)
-            await self.until(lambda said=said: self._said_since(said))  # type: ignore[misc]
+            await self.until(lambda answer=answer: self._said_since(answer))  # type: ignore[misc]
             await self.settled()
 
     def _said_since(self, rows: int) -> bool:

@@ -85,7 +85,7 @@ async def test_what_a_row_names_reacts_to_a_click(name: str, lesson: str) -> Non
         await it.pilot.pause(0.1)
         pane = main.query_one(f"#{name}")
         assert isinstance(pane, Pane)
-        pane.look_if_seen()
+        pane.read_if_seen()
         await it.pilot.pause(0.1)
         asked, deaf = _noting(it), []
         for x, y, text in [*_places(it.grid, pane.content_region)]:

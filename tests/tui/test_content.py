@@ -1,4 +1,4 @@
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.tui.content import STYLES, click, content, piece, style
 from rdmalab.views.columns import Meaning
 
@@ -8,7 +8,7 @@ def test_a_meaning_has_its_sign_and_its_tone() -> None:
     assert found.plain == "✗ wr7"
     assert str(found.spans[0].style) == "bold $bad"
     assert {style(meaning).split("$")[1] for meaning in Meaning} <= {
-        look.tone for look in LOOKS.values()
+        style.tone for style in APPEARANCES.values()
     }
 
 

@@ -219,10 +219,12 @@ def test_a_lecturers_hour(shell: Shell) -> None:
         text = right(f"s{number}", lab) if number % 3 else handed_in(f"s{number}", "run 1us")
         (works / f"s{number}.yaml").write_text(text.replace(f"LAB-ID {DIGEST}", f"x {version}"))
     (shell.folder / "class.csv").write_text("".join(f"s{n}\n" for n in range(31)))
-    said = shell.run("grade", "x.lab.yaml", "downloads", "--out", "marks", "--roster", "class.csv")
-    assert "30 of 30 graded" in said
-    assert "\\x0d" not in said  # the line of progress is drawn again in its place
-    assert "nothing handed in: s30" in said
+    finished = shell.run(
+        "grade", "x.lab.yaml", "downloads", "--out", "marks", "--roster", "class.csv"
+    )
+    assert "30 of 30 graded" in finished
+    assert "\\x0d" not in finished  # the line of progress is drawn again in its place
+    assert "nothing handed in: s30" in finished
     table = (shell.folder / "marks/causes.txt").read_text()
     assert re.search(r"deliver: 10 failed\n +10  ", table), table
 
@@ -315,10 +317,10 @@ def test_a_lecturers_hour_with_a_download_of_moodle(shell: Shell) -> None:
     assert 'no key "rooster" here' in ended(shell, 2, "course", "grade")
     (here / "course.yaml").write_text(COURSE)
 
-    said = ended(shell, 1, "course", "grade")
-    assert "report.pdf: a PDF; ask for the file that submit writes" in said
-    assert said.count("the work names s00, and was handed in by s0") == 2
-    assert "unreadable: " in said
+    answer = ended(shell, 1, "course", "grade")
+    assert "report.pdf: a PDF; ask for the file that submit writes" in answer
+    assert answer.count("the work names s00, and was handed in by s0") == 2
+    assert "unreadable: " in answer
     table = shell.run("course", "status")
     assert re.search(r"x +2026-11-20 12:00 +28 of 30 +25 +3 +1 +2 +0 +0", table), table
     assert "nothing handed in: s28, s29" in " ".join(table.split())

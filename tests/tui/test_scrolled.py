@@ -17,7 +17,7 @@ class Numbers(Scrolled):
         self.drawn: list[int] = []
         self.note = ""
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         self.redraw()
 
     @property

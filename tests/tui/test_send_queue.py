@@ -16,7 +16,7 @@ WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:2000] remote=B.mr
 
 def queue(*lines: str, width: int = 57, height: int = 20, qp: str = "A.qp0") -> list[str]:
     _, view = first(*lines)
-    rows = view.look(f"show {qp}").rows
+    rows = view.view_of(f"show {qp}").rows
     row = next(each for each in rows if isinstance(each, QpRow))
     stalled = next((each for each in view.ask(stalled_rows) if each.qp == qp), None)
     thing = view.session.names.find(qp)

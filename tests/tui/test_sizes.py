@@ -27,8 +27,8 @@ _SENTENCE = 24  # characters of the caption that are seen at any width
 def seen_in_a_lesson(it: Stand, columns: int, rows: int) -> list[str]:
     """The parts that a size must show at any moment of a lesson."""
     session = it.app.main.model.session
-    told = caption(session.world, session.names, session.world.event).text
-    wanted = ["rdmalab", f"ev {session.world.event}", told[:_SENTENCE], "A>", "F1 Help"]
+    text = caption(session.world, session.names, session.world.event).text
+    wanted = ["rdmalab", f"ev {session.world.event}", text[:_SENTENCE], "A>", "F1 Help"]
     if columns >= _FEW and rows >= _LOW:
         wanted += ["A  ", "B  ", "qp0", "RESET"]
         beside = columns >= _MEDIUM and rows >= _TALL

@@ -20,9 +20,9 @@ def _refused_without(state: str, name: str) -> None:
         well(lab, f"modify_qp A.qp0 state={before} {_UP[before]}")
     given = [word for word in _UP[state].split() if word.partition("=")[0] != name]
     refused = refusal(lab, f"modify_qp A.qp0 state={state} {' '.join(given)}")
-    told = "ah_attr" if name == "ah" else name
+    text = "ah_attr" if name == "ah" else name
     assert (refused.rule, refused.errno) == ("attr-missing", 22)
-    assert told in refused.message.split()
+    assert text in refused.message.split()
     well(lab, f"modify_qp A.qp0 state={state} {_UP[state]}")
     assert lab.look("A.qp0.state").name == state
 

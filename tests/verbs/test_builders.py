@@ -168,8 +168,8 @@ def test_create_qp_ex_reads_what_comp_mask_names(comp_mask: str, rule: str) -> N
     well(lab, HEADER_WRITTEN)
     for line in ("wr_start A.qx0", "wr_send_tso A.qx0 hdr=A.mr0[0:54] mss=100"):
         well(lab, line)
-    said = lab.do("wr_complete A.qx0")[-1].refusal
-    assert (said.rule if said else "") == rule
+    replies = lab.do("wr_complete A.qx0")[-1].refusal
+    assert (replies.rule if replies else "") == rule
 
 
 def test_wr_local_inv_of_a_region_is_mw_bind_err() -> None:

@@ -124,7 +124,7 @@ def test_device_limit_is_reached_and_not_exceeded(name: str) -> None:
 def test_destroy_of_used_objects_as_soft_roce() -> None:
     record = json.loads((DATA / "destroy_busy.json").read_text("utf-8"))
     lab = lab_of("create_ah A.ah0 pd=A.pd0 to=B")
-    for said, line in (
+    for answer, line in (
         ("dealloc_pd with MR, MW, AH, SRQ, QP", "dealloc_pd A.pd0"),
         ("destroy_cq with QP", "destroy_cq A.cq0"),
         ("destroy_qp", "destroy_qp A.qp0"),
@@ -137,7 +137,7 @@ def test_destroy_of_used_objects_as_soft_roce() -> None:
         ("close_device", "close_device A"),
     ):
         refused = lab.do(line)[-1].refusal
-        assert (errno_name(refused.errno) if refused else "0") == record[said], line
+        assert (errno_name(refused.errno) if refused else "0") == record[answer], line
 
 
 @pytest.mark.parametrize(

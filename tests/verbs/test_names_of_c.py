@@ -11,7 +11,7 @@ from rdmalab.shell.completion import choices
 from rdmalab.vocabulary import VOCABULARY
 from tests.covers import covers
 from tests.labs import lab_of, refusal, well
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 _FLAT = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0x10000000 rkey=B.mr0"
 _EX = "create_qp_ex A.x pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
@@ -132,9 +132,9 @@ def test_tab_knows_the_names_of_c(begun: str, offered: set[str]) -> None:
 
 
 def test_help_says_where_c_has_a_field() -> None:
-    said = " ".join(Talk().ask("help post_send"))
-    assert "in C wr.rdma.remote_addr" in said
-    assert "lkey" in " ".join(Talk().ask("help wr_set_sge"))
+    text = " ".join(Prompt().ask("help post_send"))
+    assert "in C wr.rdma.remote_addr" in text
+    assert "lkey" in " ".join(Prompt().ask("help wr_set_sge"))
 
 
 @covers("S153", "S159")
@@ -157,17 +157,17 @@ def test_a_setter_takes_a_buffer_by_its_three_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setter", "told"),
+    ("setter", "text"),
     [
         ("wr_set_sge_list A.x num_sge=3 sg_list=A.mr0[0:4]", "num_sge=3 reads on beyond"),
         ("wr_set_sge_list A.x num_sge=1 sg_list=NULL", "num_sge=1 reads on beyond"),
         ("wr_set_inline_data_list A.x num_buf=2 buf_list=A.mr0[0:4]", "num_buf=2 reads on beyond"),
     ],
 )
-def test_an_array_that_is_shorter_than_its_number(setter: str, told: str) -> None:
+def test_an_array_that_is_shorter_than_its_number(setter: str, text: str) -> None:
     refused = refusal(extended("wr_send A.x", setter), "wr_complete A.x")
     assert (refused.rule, refused.errno) == ("crash-sg", 14)
-    assert told in refused.message
+    assert text in refused.message
 
 
 def test_a_bind_by_the_struct_of_c() -> None:
@@ -207,11 +207,11 @@ def test_receives_by_the_names_of_their_prototype() -> None:
 
 
 def test_an_array_of_no_entries_has_no_entry_of_length_0() -> None:
-    talk = Talk("use rc_pair")
+    prompt = Prompt("use rc_pair")
     for sg in ("sg_list=0 num_sge=0", "sg={length=0} num_sge=0", "sg_list=NULL"):
-        said = " ".join(talk.ask(f"post_send A.qp0 opcode=SEND {sg}"))
-        assert "length 0" not in said
-    assert "length 0" in " ".join(talk.ask("post_send A.qp0 opcode=SEND sg={length=0}"))
+        text = " ".join(prompt.ask(f"post_send A.qp0 opcode=SEND {sg}"))
+        assert "length 0" not in text
+    assert "length 0" in " ".join(prompt.ask("post_send A.qp0 opcode=SEND sg={length=0}"))
 
 
 @pytest.mark.parametrize("name", ["IB_MTU_512", "IBV_MTU_512", "512", "ib_mtu_512"])

@@ -99,9 +99,9 @@ def test_post_send_null_list_has_its_fields() -> None:
     well(lab, "post_recv A.qp0")
     well(lab, "post_send A.qp0 wr=NULL")
     well(lab, "post_send A.qp0 opcode=SEND sg=0xdead num_sge=0")
-    said = [render(e.invocation, VOCABULARY[e.invocation.name]) for e in lab.session.journal[-3:]]
-    assert said[:2] == ["post_recv A.qp0", "post_send A.qp0 wr=NULL"]
-    well(lab, said[2])  # a wild pointer is read again as it was written
+    lines = [render(e.invocation, VOCABULARY[e.invocation.name]) for e in lab.session.journal[-3:]]
+    assert lines[:2] == ["post_recv A.qp0", "post_send A.qp0 wr=NULL"]
+    well(lab, lines[2])  # a wild pointer is read again as it was written
     assert [wqe.wr.sg[0].addr for _, wqe, _ in seen(lab, Kind.SEND_POSTED)] == [0xDEAD, 0xDEAD]
 
 

@@ -8,7 +8,7 @@ from rdmalab.spec.profiles import PROFILES
 from rdmalab.spec.states import Attr, QPState, QPType, fields_of
 from tests.covers import covers
 from tests.labs import RECV, SEND, lab_of, refusal, status, well
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 _NEW = "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0"
 _INIT = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
@@ -133,8 +133,8 @@ def test_query_qp_has_every_field_of_the_struct(profile: str) -> None:
     assert answer.cur_qp_state is answer.qp_state is QPState.RTS
     assert (answer.alt_timeout, answer.alt_pkey_index, answer.alt_port_num) == (0, 0, 0)
     assert answer.alt_ah_attr == AhAttr(port_num=0)
-    said = [line.partition(" ")[0] for line in Talk("use rc_pair").ask("query_qp A.qp0")]
-    assert set(said) > _QP_ATTR
+    printed = [line.partition(" ")[0] for line in Prompt("use rc_pair").ask("query_qp A.qp0")]
+    assert set(printed) > _QP_ATTR
 
 
 def test_query_qp_sq_draining() -> None:
@@ -146,10 +146,10 @@ def test_query_qp_sq_draining() -> None:
 
 
 def test_query_qp_with_a_mask_has_sq_draining_too() -> None:
-    talk = Talk("use rc_pair", SEND, "run 200ns", "modify_qp A.qp0 state=SQD")
-    rows = [row.split() for row in talk.ask("query_qp A.qp0 attr_mask=STATE")]
+    prompt = Prompt("use rc_pair", SEND, "run 200ns", "modify_qp A.qp0 state=SQD")
+    rows = [row.split() for row in prompt.ask("query_qp A.qp0 attr_mask=STATE")]
     assert ["sq_draining", "1"] in rows
-    rows = [row.split() for row in talk.ask("query_qp A.qp0 attr_mask=CUR_STATE")]
+    rows = [row.split() for row in prompt.ask("query_qp A.qp0 attr_mask=CUR_STATE")]
     assert not [row for row in rows if row[:1] == ["sq_draining"]]
 
 

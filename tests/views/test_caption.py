@@ -63,13 +63,13 @@ def test_no_two_kinds_of_record_have_the_same_caption() -> None:
 
 def test_a_wrong_rkey_is_named_by_the_caption_of_the_refusal() -> None:
     lab = lab_after(*WRONG_KEY, "until A.qp0.state == ERR")
-    said = all_of(lab)
+    answer = all_of(lab)
     went = "A.qp0 went to ERR: wr7 RDMA_WRITE 5 B ended with REM_ACCESS_ERR; wr8 was flushed"
-    assert said[-1] == (Meaning.FAILED, went)
+    assert answer[-1] == (Meaning.FAILED, went)
     sent = "B.qp0 went to ERR: B.qp0 sent NAK_REMOTE_ACCESS psn=0 to A"
-    assert said[-2] == (Meaning.FAILED, sent)
-    assert said[-3][0] is Meaning.REFUSED
-    assert said[-3][1].startswith(
+    assert answer[-2] == (Meaning.FAILED, sent)
+    assert answer[-3][0] is Meaning.REFUSED
+    assert answer[-3][1].startswith(
         "B.qp0 dropped RDMA_WRITE_ONLY psn=1 8 B from A: the QP is in err"
     )
     lab = lab_after(*WRONG_KEY, "step 3")
@@ -135,10 +135,10 @@ def test_success_is_told_by_the_request_and_its_completion() -> None:
     lab = lab_after("use rc_pair", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]",
                     "post_recv B.qp0 sg=B.mr0[64:128]",
                     send.format(1, "SIGNALED"), "run", send.format(3, "0"), "run")  # fmt: skip
-    said = all_of(lab)
-    assert (Meaning.OK, "B.qp0 wrote 4 bytes at B.mr0[0]; B.cq0 added wr2 RECV SUCCESS") in said
-    assert (Meaning.OK, "A.qp0 completed wr1 SEND 4 B: SUCCESS, CQE in A.cq0") in said
-    assert (Meaning.OK, "A.qp0 completed wr3 SEND 4 B: SUCCESS, unsignaled: no CQE") in said
+    answer = all_of(lab)
+    assert (Meaning.OK, "B.qp0 wrote 4 bytes at B.mr0[0]; B.cq0 added wr2 RECV SUCCESS") in answer
+    assert (Meaning.OK, "A.qp0 completed wr1 SEND 4 B: SUCCESS, CQE in A.cq0") in answer
+    assert (Meaning.OK, "A.qp0 completed wr3 SEND 4 B: SUCCESS, unsignaled: no CQE") in answer
 
 
 @each("line, text", (
@@ -166,5 +166,9 @@ def test_the_endings_of_a_run_are_joined() -> None:
 def test_many_flushed_requests_are_counted(count: int) -> None:
     posts = [f"post_send A.qp0 wr_id={n} opcode=SEND sg=A.mr0[0:4]" for n in range(1, count + 1)]
     lab = lab_after("use rc_pair", *posts, "modify_qp A.qp0 state=ERR", "run")
-    said = {1: "wr1 was flushed", 2: "wr1, wr2 were flushed", 5: "wr1, wr2 and 3 more were flushed"}
-    assert any(said[count] in text for _, text in all_of(lab))
+    by_name = {
+        1: "wr1 was flushed",
+        2: "wr1, wr2 were flushed",
+        5: "wr1, wr2 and 3 more were flushed",
+    }
+    assert any(by_name[count] in text for _, text in all_of(lab))

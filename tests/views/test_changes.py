@@ -100,10 +100,10 @@ def test_an_attribute_reads_as_a_person_writes_it() -> None:
     lone = pair.end("A")
     lone.peer = pair.b
     pair.bring_up(lone, 0, 0, QPState.RTR)
-    told = changed(pair)
-    assert "A.qp1.path_mtu = 256" in told
-    assert "A.qp1.ah_attr = ::ffff:10.0.0.2" in told
-    assert told[-1] == "A.qp1.state INIT → RTR"
+    answer = changed(pair)
+    assert "A.qp1.path_mtu = 256" in answer
+    assert "A.qp1.ah_attr = ::ffff:10.0.0.2" in answer
+    assert answer[-1] == "A.qp1.state INIT → RTR"
 
 
 def test_a_work_request_starts_and_ends() -> None:
@@ -113,9 +113,9 @@ def test_a_work_request_starts_and_ends() -> None:
     pair.world.run(1)
     assert changed(pair) == ["A.qp0.wr[7].status POSTED → ON_WIRE"]
     pair.run()
-    told = [line for event in range(pair.world.event + 1) for line in changed(pair, event)]
-    assert "A.qp0.wr[7].status = ACKED" in told
-    assert "A.qp0.wr[8].status = FAILED RNR_RETRY_EXC_ERR" in told
+    lines = [line for event in range(pair.world.event + 1) for line in changed(pair, event)]
+    assert "A.qp0.wr[7].status = ACKED" in lines
+    assert "A.qp0.wr[8].status = FAILED RNR_RETRY_EXC_ERR" in lines
 
 
 def test_faults_are_set_and_cleared() -> None:
@@ -133,10 +133,10 @@ def test_what_is_destroyed_leaves_steps_without_values() -> None:
     event = pair.world.event
     pair.world.begin_event()
     qp_lifecycle.destroy_qp(pair.a.hca, pair.a.qp)
-    told = [row.text for row in changes.change_rows(pair.world, names)]
-    assert told == ["A.qp0.exists yes → no", "A.qp0.sq.used = -1"]
-    told = [row.text for row in changes.change_rows(pair.world, names, event)]
-    assert told == ["A.qp0.sq.used = +1"]
+    lines = [row.text for row in changes.change_rows(pair.world, names)]
+    assert lines == ["A.qp0.exists yes → no", "A.qp0.sq.used = -1"]
+    lines = [row.text for row in changes.change_rows(pair.world, names, event)]
+    assert lines == ["A.qp0.sq.used = +1"]
 
 
 def test_an_arm_an_event_and_its_end() -> None:
@@ -162,7 +162,7 @@ def test_an_arm_an_event_and_its_end() -> None:
 
 def test_an_asynchronous_event_is_raised_taken_and_acknowledged() -> None:
     pair = Pair()
-    for do, told in (
+    for do, answer in (
         (lambda: pair.a.hca.raise_event(AsyncEvent.QP_FATAL, pair.a.qp.number),
          "A.async_events = QP_FATAL of A.qp0"),
         (lambda: async_events.take(pair.a.hca), "A.QP_FATAL of A.qp0 waiting → taken"),
@@ -171,7 +171,7 @@ def test_an_asynchronous_event_is_raised_taken_and_acknowledged() -> None:
     ):  # fmt: skip
         pair.world.begin_event()
         do()
-        assert changed(pair) == [told]
+        assert changed(pair) == [answer]
 
 
 def test_a_region_and_what_is_built_in_it() -> None:

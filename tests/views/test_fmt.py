@@ -23,13 +23,13 @@ from tests.views.looking import MR, PEER_QP, names_of
 
 
 @pytest.mark.parametrize(
-    ("wait_ns", "said"),
+    ("wait_ns", "text"),
     [(0, "0 ns"), (999, "999 ns"), (4_096, "4.096 us"), (640_000, "640 us"),
      (67_108_864, "67.11 ms"), (1_280_000, "1.28 ms"), (4_294_967_296, "4.295 s"),
      (86_400 * 10**9, "86400 s")],
 )  # fmt: skip
-def test_a_duration_has_the_unit_that_reads_best(wait_ns: int, said: str) -> None:
-    assert fmt.duration(wait_ns) == said
+def test_a_duration_has_the_unit_that_reads_best(wait_ns: int, text: str) -> None:
+    assert fmt.duration(wait_ns) == text
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_a_moment_can_be_typed_as_it_is_printed(at_ns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bits_per_s", "said"),
+    ("bits_per_s", "text"),
     [(1, "1bps"), (9_600, "9.6Kbps"), (25 * 10**9, "25Gbps"), (10**15, "1000000Gbps")],
 )
-def test_a_rate_is_told_as_link_reads_it(bits_per_s: int, said: str) -> None:
-    assert fmt.rate(bits_per_s) == said
-    assert whole(said, Unit.BITS_PER_S) == bits_per_s
+def test_a_rate_is_told_as_link_reads_it(bits_per_s: int, text: str) -> None:
+    assert fmt.rate(bits_per_s) == text
+    assert whole(text, Unit.BITS_PER_S) == bits_per_s
 
 
 def test_what_has_no_name_stays_a_number() -> None:
@@ -73,13 +73,13 @@ def test_what_has_no_name_stays_a_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "text"),
     [(True, "yes"), (False, "no"), (7, "7"), (None, "nothing"), (b"hi", "68 69"),
      ("B.qp0", "B.qp0"), (WCStatus.SUCCESS, "SUCCESS"),
      (SendFlags.FENCE | SendFlags.SIGNALED, "FENCE|SIGNALED")],
 )  # fmt: skip
-def test_an_answer_is_read_by_a_person(answer: object, said: str) -> None:
-    assert fmt.value(answer) == said
+def test_an_answer_is_read_by_a_person(answer: object, text: str) -> None:
+    assert fmt.value(answer) == text
 
 
 def test_each_meaning_of_a_and_b_can_be_said() -> None:
@@ -104,13 +104,13 @@ def test_a_thing_exists_until_it_is_destroyed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "answer"),
     [(0x1F, Syndrome.ACK), (0x2C, Syndrome.RNR_NAK), (0x60, Syndrome.NAK_SEQUENCE), (0x7F, None),
      (0x40, None)],
 )  # fmt: skip
-def test_a_syndrome_is_a_class_or_a_code(code: int, said: Syndrome | None) -> None:
+def test_a_syndrome_is_a_class_or_a_code(code: int, answer: Syndrome | None) -> None:
     packet = Pair().a.incoming("ACKNOWLEDGE", 3, aeth=AETH(code, 1))
-    assert fmt.syndrome(packet) is said
+    assert fmt.syndrome(packet) is answer
     assert fmt.timer_code(packet) == (12 if code == 0x2C else None)
 
 
@@ -176,5 +176,5 @@ def test_one_is_no_plural() -> None:
 
 def test_a_drop_of_a_malformed_frame_has_a_sentence() -> None:
     assert set(MALFORMED) == set(get_args(Reason))
-    for slug, said in MALFORMED.items():
-        assert fmt.reason(f"malformed: {slug}") == said
+    for slug, answer in MALFORMED.items():
+        assert fmt.reason(f"malformed: {slug}") == answer

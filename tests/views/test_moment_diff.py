@@ -13,14 +13,14 @@ def taken(lab: Lab) -> Facts:
     return facts(lab.session.world, lab.session.names)
 
 
-def told(lab: Lab, before: Facts, after: Facts) -> list[str]:
+def differences(lab: Lab, before: Facts, after: Facts) -> list[str]:
     rows = difference_rows(lab.session.world, lab.session.names, before, after)
     return [row.text for row in rows]
 
 
 def test_the_same_moment_does_not_differ() -> None:
     lab = lab_of()
-    assert told(lab, taken(lab), taken(lab)) == []
+    assert differences(lab, taken(lab), taken(lab)) == []
 
 
 def test_what_is_new_and_what_is_gone() -> None:
@@ -28,7 +28,7 @@ def test_what_is_new_and_what_is_gone() -> None:
     before = taken(lab)
     well(lab, "alloc_pd A.pd1")
     after = taken(lab)
-    new, gone = told(lab, before, after), told(lab, after, before)
+    new, gone = differences(lab, before, after), differences(lab, after, before)
     assert "A.pd1.name (does not exist) → A.pd1" in new
     assert "A.pd1.base (does not exist) → -" in new
     assert "A.pd1.base - → (gone)" in gone
@@ -39,7 +39,7 @@ def test_what_was_destroyed_is_gone_though_its_name_is_known() -> None:
     lab = lab_of()
     before = taken(lab)
     well(lab, "destroy_qp A.qp0")
-    found = told(lab, before, taken(lab))
+    found = differences(lab, before, taken(lab))
     assert "A.qp0.state RTS → (gone)" in found
     assert "A.pd0.qps 1 → 0" in found
 
@@ -50,7 +50,7 @@ def test_what_is_said_once_more_changes_back() -> None:
     well(lab, "modify_qp A.qp0 state=ERR")
     well(lab, 'write A.mr0[7] "x"')
     after = taken(lab)
-    there, back = told(lab, before, after), told(lab, after, before)
+    there, back = differences(lab, before, after), differences(lab, after, before)
     assert "A.qp0.state RTS → ERR" in there
     assert "A.mr0[7].1 bytes 00 → 78" in there
     assert "A.qp0.state ERR → RTS" in back
@@ -62,7 +62,7 @@ def test_a_small_gap_does_not_part_a_run_and_a_large_one_does() -> None:
     for at in (100, 104, 200):
         well(lab, f"fill A.mr0[{at}:{at + 1}] 255")
     well(lab, "fill A.mr0[300:320] 1")
-    assert told(lab, before, taken(lab)) == [
+    assert differences(lab, before, taken(lab)) == [
         "A.mr0[100].5 bytes 00 00 00 00 00 → ff 00 00 00 ff",
         "A.mr0[200].1 bytes 00 → ff",
         "A.mr0[300].20 bytes 00 00 00 00 00 00 00 00 … → 01 01 01 01 01 01 01 01 …",

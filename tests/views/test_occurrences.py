@@ -18,7 +18,7 @@ from rdmalab.views import occurrences
 from rdmalab.views.occurrences import OccurrenceRow, OccurrenceSearch
 
 
-def look(lab: Lab) -> OccurrenceSearch:
+def search_of(lab: Lab) -> OccurrenceSearch:
     return OccurrenceSearch(lab.session.world, lab.session.names)
 
 
@@ -37,12 +37,12 @@ def rnr() -> Lab:
 
 
 def test_a_status_is_met_on_its_completion(rnr: Lab) -> None:
-    (row,) = occurrences.of_status(look(rnr), WCStatus.RNR_RETRY_EXC_ERR)
+    (row,) = occurrences.of_status(search_of(rnr), WCStatus.RNR_RETRY_EXC_ERR)
     assert row.text == "A.qp0 wr7 completed with it on A.cq0 (ev 23)"
     assert row.wr_id == 7
     assert not row.answers
     assert row.thing == rnr.session.names.find("A.qp0")
-    assert not texts(occurrences.of_status(look(rnr), WCStatus.RETRY_EXC_ERR))
+    assert not texts(occurrences.of_status(search_of(rnr), WCStatus.RETRY_EXC_ERR))
 
 
 def test_a_receive_is_the_one_that_answers() -> None:
@@ -51,13 +51,13 @@ def test_a_receive_is_the_one_that_answers() -> None:
     lab.do("post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]")
     lab.do("post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
     lab.run()
-    (row,) = occurrences.of_status(look(lab), WCStatus.LOC_LEN_ERR)
+    (row,) = occurrences.of_status(search_of(lab), WCStatus.LOC_LEN_ERR)
     assert row.text.startswith("B.qp0 receive wr2 completed with it on B.cq0")
     assert row.answers
 
 
 def test_who_is_in_a_state_and_who_came_there(rnr: Lab) -> None:
-    found = look(rnr)
+    found = search_of(rnr)
     assert texts(occurrences.of_state(found, QPState.ERR)) == [
         "A.qp0 in ERR", "A.qp0 went RTS → ERR (ev 23)",
     ]  # fmt: skip
@@ -68,19 +68,19 @@ def test_who_is_in_a_state_and_who_came_there(rnr: Lab) -> None:
 
 
 def test_an_attribute_has_its_values_and_the_last_change(rnr: Lab) -> None:
-    rows = texts(occurrences.of_attribute(look(rnr), "rnr_retry"))
+    rows = texts(occurrences.of_attribute(search_of(rnr), "rnr_retry"))
     assert rows[0] == "A.qp0, B.qp0 rnr_retry=1"
     assert rows[1].endswith("rnr_retry (ev 13)")
     rnr.do("reset B.qp0")
-    rows = texts(occurrences.of_attribute(look(rnr), "rnr_retry"))
+    rows = texts(occurrences.of_attribute(search_of(rnr), "rnr_retry"))
     assert rows[:2] == ["A.qp0 rnr_retry=1", "B.qp0 rnr_retry=0"]
-    assert texts(occurrences.of_attribute(look(rnr), "path_mtu"))[0].startswith(
+    assert texts(occurrences.of_attribute(search_of(rnr), "path_mtu"))[0].startswith(
         "A.qp0 path_mtu=512"
     )
 
 
 def test_the_wire_and_refusals(rnr: Lab) -> None:
-    found = look(rnr)
+    found = search_of(rnr)
     naks = list(occurrences.of_syndrome(found, Syndrome.RNR_NAK))
     assert len(naks) == 2
     assert all(row.answers for row in naks)
@@ -96,13 +96,13 @@ def test_drops_are_counted() -> None:
     lab.do("modify_qp B.qp0 state=ERR")
     lab.do("post_send A.qp0 wr_id=7 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED")
     lab.run()
-    rows = texts(occurrences.of_drop(look(lab), "not-ready"))
+    rows = texts(occurrences.of_drop(search_of(lab), "not-ready"))
     assert rows[0] == "B dropped 8 packets for this reason"
     assert "dropped SEND_ONLY" in rows[1]
 
 
 def test_work_flags_and_rights(rnr: Lab) -> None:
-    found = look(rnr)
+    found = search_of(rnr)
     assert texts(occurrences.of_opcode(found, WROpcode.SEND)) == [
         "A.qp0 posted wr7 SEND 64 B (ev 14)"
     ]
@@ -116,7 +116,7 @@ def test_work_flags_and_rights(rnr: Lab) -> None:
 
 def test_calls_and_errnos(rnr: Lab) -> None:
     rnr.do("modify_qp B.qp0 state=INIT")
-    found = look(rnr)
+    found = search_of(rnr)
     assert texts(occurrences.of_errno(found, 22)) == ["B called modify_qp: EINVAL (ev 24)"]
     assert texts(occurrences.of_verb(found, "modify_qp"))[0].endswith("EINVAL (ev 24)")
     assert not texts(occurrences.of_verb(found, "poll_cq"))
@@ -127,7 +127,7 @@ def test_calls_and_errnos(rnr: Lab) -> None:
 
 def test_events_ports_and_devices(rnr: Lab) -> None:
     rnr.do("link down")
-    found = look(rnr)
+    found = search_of(rnr)
     rows = texts(occurrences.of_event(found, AsyncEvent.PORT_ERR))
     assert rows[0] == "A has 1 not yet read: get_async_event A"
     assert len(rows) == 4
@@ -140,8 +140,8 @@ def test_events_ports_and_devices(rnr: Lab) -> None:
 
 def test_nodes_that_differ_have_a_row_each() -> None:
     lab = Lab({"A": "strict", "B": "rxe"})
-    assert texts(occurrences.of_cell(look(lab), "rounding")) == ["A is strict", "B is rxe"]
-    assert len(texts(occurrences.of_limit(look(lab), "max_qp"))) == 2
+    assert texts(occurrences.of_cell(search_of(lab), "rounding")) == ["A is strict", "B is rxe"]
+    assert len(texts(occurrences.of_limit(search_of(lab), "max_qp"))) == 2
 
 
 def test_many_are_not_all_named() -> None:
@@ -149,25 +149,25 @@ def test_many_are_not_all_named() -> None:
     for number in range(6):
         lab.do(f"alloc_pd A.pd{number}")
         lab.do(f"reg_mr A.mr{number} pd=A.pd{number} length=64 access=LOCAL_WRITE")
-    (row,) = occurrences.of_right(look(lab), Access.LOCAL_WRITE)
+    (row,) = occurrences.of_right(search_of(lab), Access.LOCAL_WRITE)
     assert row.text == "A.mr0, A.mr1, A.mr2, A.mr3 and 2 more with LOCAL_WRITE"
 
 
 def test_how_the_peer_stands(rnr: Lab) -> None:
     there = Thing(Noun.QP, "B", 17)
-    assert occurrences.standing(look(rnr), there) == "B.qp0 is in RTS and has 0 receives"
+    assert occurrences.state_text(search_of(rnr), there) == "B.qp0 is in RTS and has 0 receives"
     rnr.do("post_recv B.qp0 sg=B.mr0[0:64]")
-    assert occurrences.standing(look(rnr), there).endswith("has 1 receive")
-    assert occurrences.standing(look(rnr), Thing(Noun.QP, "B", 99)) == ""
-    assert occurrences.standing(look(rnr), Thing(Noun.QP, "", 17)) == ""
+    assert occurrences.state_text(search_of(rnr), there).endswith("has 1 receive")
+    assert occurrences.state_text(search_of(rnr), Thing(Noun.QP, "B", 99)) == ""
+    assert occurrences.state_text(search_of(rnr), Thing(Noun.QP, "", 17)) == ""
 
 
 def test_only_so_many_records_are_looked_through(rnr: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(occurrences, "REACH", 3)
-    found = look(rnr)
+    found = search_of(rnr)
     assert not texts(occurrences.of_opcode(found, WROpcode.SEND))
     assert found.cut
-    rare = look(rnr)  # of these all are had, however old
+    rare = search_of(rnr)  # of these all are had, however old
     assert len(texts(occurrences.of_refusal(rare, "no-receive"))) == 2
     assert not rare.cut
 
@@ -177,5 +177,5 @@ def test_a_completion_older_than_the_tail_is_met_on_its_queue(rnr: Lab) -> None:
     rnr.do("run 1ms")
     rnr.do("link rate=10Gbps")
     trace.forget(trace.latest)
-    rows = texts(occurrences.of_status(look(rnr), WCStatus.RNR_RETRY_EXC_ERR))
+    rows = texts(occurrences.of_status(search_of(rnr), WCStatus.RNR_RETRY_EXC_ERR))
     assert rows == ["A.qp0 wr7 is still in A.cq0"]

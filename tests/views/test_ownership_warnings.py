@@ -28,11 +28,11 @@ def test_each_face_warns_of_the_same_write(line: str, warning: str) -> None:
     lab.do(line)
     typed = lab.do(WRITE)[0]
     assert typed.event is not None
-    said = warnings(lab.session, typed)
-    assert said == moment_warnings(lab.session, records_of(lab.session, typed.event))
-    assert said == ([warning] if warning else [])
+    answer = warnings(lab.session, typed)
+    assert answer == moment_warnings(lab.session, records_of(lab.session, typed.event))
+    assert answer == ([warning] if warning else [])
     played = runner(f"  - use rc_pair\n  - {line}\n  - '{WRITE}'\n")
-    assert played.run()[-1].warnings == said
+    assert played.run()[-1].warnings == answer
 
 
 def test_a_write_after_the_completion_is_no_hazard() -> None:

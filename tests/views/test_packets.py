@@ -92,7 +92,7 @@ def test_a_frame_is_taken_apart_too() -> None:
     assert [(layer.offset, layer.length) for layer in row.layers] == [
         (0, 14), (14, 20), (34, 20), (54, 5),
     ]  # fmt: skip
-    said = " ".join(layer.text for layer in row.layers)
-    assert "Ethernet dst=02:00:0a:00:00:02 src=02:00:0a:00:00:01 ethertype=0x800" in said
-    assert "dst=10.0.0.2" in said
+    text = " ".join(layer.text for layer in row.layers)
+    assert "Ethernet dst=02:00:0a:00:00:02 src=02:00:0a:00:00:01 ethertype=0x800" in text
+    assert "dst=10.0.0.2" in text
     assert row.text == "A->B TCP 10.0.0.1:1234 > 10.0.0.2:80 S seq=0 len=5"

@@ -18,7 +18,7 @@ LONG_RECV = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:2048]"
 READ = "post_send A.qp0 wr_id=8 opcode=RDMA_READ sg=A.mr0[0:1000] remote=B.mr0"
 
 
-def told(lab: Lab) -> list[str]:
+def request_lines(lab: Lab) -> list[str]:
     """One text a packet; empty where it belongs to no request."""
     world, names = lab.session.world, lab.session.names
     records = world.trace.records
@@ -33,7 +33,7 @@ def told(lab: Lab) -> list[str]:
 
 def test_the_packets_of_a_message_are_counted_and_its_ack_is_none_of_them() -> None:
     lab = lab_of(LONG_RECV, LONG, "run")
-    assert told(lab) == [
+    assert request_lines(lab) == [
         "A.qp0 wr7 SEND 1200 B (packet 1 of 3)",
         "A.qp0 wr7 SEND 1200 B (packet 2 of 3)",
         "A.qp0 wr7 SEND 1200 B (packet 3 of 3)",
@@ -43,7 +43,7 @@ def test_the_packets_of_a_message_are_counted_and_its_ack_is_none_of_them() -> N
 
 def test_what_goes_again_is_told_so_and_what_goes_first_is_not() -> None:
     lab = lab_of(LONG_RECV, "fault drop A->B nth=2", LONG, "run")
-    assert told(lab) == [
+    assert request_lines(lab) == [
         "A.qp0 wr7 SEND 1200 B (packet 1 of 3)",
         "A.qp0 wr7 SEND 1200 B (packet 2 of 3)",
         "A.qp0 wr7 SEND 1200 B (packet 3 of 3)",
@@ -56,7 +56,7 @@ def test_what_goes_again_is_told_so_and_what_goes_first_is_not() -> None:
 
 def test_a_read_is_one_packet_and_its_responses_are_counted() -> None:
     lab = lab_of("fault drop B->A opcode=RDMA_READ_RESPONSE_LAST nth=1", READ, "run")
-    assert told(lab) == [
+    assert request_lines(lab) == [
         "A.qp0 wr8 RDMA_READ 1000 B",
         "A.qp0 wr8 RDMA_READ 1000 B (packet 1 of 2)",
         "A.qp0 wr8 RDMA_READ 1000 B (packet 2 of 2)",
@@ -73,14 +73,14 @@ def test_a_request_without_packets_is_never_meant() -> None:
     )
     lab = lab_of(*window[:2], RECV, SEND, window[2], "run")
     assert Kind.WINDOW_BOUND in kinds(lab)
-    assert told(lab) == ["A.qp0 wr1 SEND 64 B"] * 2
+    assert request_lines(lab) == ["A.qp0 wr1 SEND 64 B"] * 2
 
 
 def test_after_a_reset_the_same_psn_means_the_new_request() -> None:
     lab = lab_of(RECV, SEND, "run", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0")
     for line in (RECV, SEND.replace("wr_id=1", "wr_id=5"), "run"):
         well(lab, line)
-    assert told(lab) == ["A.qp0 wr1 SEND 64 B"] * 2 + ["A.qp0 wr5 SEND 64 B"] * 2
+    assert request_lines(lab) == ["A.qp0 wr1 SEND 64 B"] * 2 + ["A.qp0 wr5 SEND 64 B"] * 2
 
 
 def test_an_answer_to_nothing_belongs_to_nothing() -> None:
@@ -89,7 +89,7 @@ def test_an_answer_to_nothing_belongs_to_nothing() -> None:
     _responder(lab).psn = MASK - 9
     well(lab, SEND)
     well(lab, "run 5us")
-    assert told(lab)[:2] == ["A.qp0 wr1 SEND 64 B", ""]
+    assert request_lines(lab)[:2] == ["A.qp0 wr1 SEND 64 B", ""]
 
 
 def test_after_a_reset_an_old_psn_means_nothing() -> None:
@@ -97,7 +97,7 @@ def test_after_a_reset_an_old_psn_means_nothing() -> None:
     _responder(lab).psn = 0
     well(lab, SEND)
     well(lab, "run 5us")
-    assert told(lab)[-2:] == ["A.qp0 wr1 SEND 64 B", ""]
+    assert request_lines(lab)[-2:] == ["A.qp0 wr1 SEND 64 B", ""]
 
 
 def test_when_the_circle_has_come_round_the_newest_is_meant() -> None:
@@ -107,7 +107,7 @@ def test_when_the_circle_has_come_round_the_newest_is_meant() -> None:
     _responder(lab).psn = 0
     well(lab, SEND.replace("wr_id=1", "wr_id=5"))
     well(lab, "run")
-    assert told(lab) == ["A.qp0 wr1 SEND 64 B"] * 2 + ["A.qp0 wr5 SEND 64 B"] * 2
+    assert request_lines(lab) == ["A.qp0 wr1 SEND 64 B"] * 2 + ["A.qp0 wr5 SEND 64 B"] * 2
 
 
 def test_frames_are_counted_one_by_one() -> None:

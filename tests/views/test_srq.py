@@ -45,9 +45,9 @@ def test_the_story_tells_whose_receive_it_was() -> None:
     lab = shared(qps=1)
     stock(lab, 5)
     send(lab, "A.qp1")
-    told = [row.text for row in well(lab, "show log last=40").value.rows]
-    assert "B.srq0  got wr5, 64 B" in told
-    assert "B.qp1  took wr5, 64 B of B.srq0, for an arriving message" in told
+    lines = [row.text for row in well(lab, "show log last=40").value.rows]
+    assert "B.srq0  got wr5, 64 B" in lines
+    assert "B.qp1  took wr5, 64 B of B.srq0, for an arriving message" in lines
 
 
 def test_buffers_in_a_shared_queue_belong_to_the_hca() -> None:

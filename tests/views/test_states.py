@@ -5,7 +5,7 @@ import pytest
 from rdmalab.spec.states import QPState, QPType, after_send_error, legal_next
 from rdmalab.views import states
 from tests.pairs import Pair
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 from tests.views.looking import QP
 
 
@@ -48,8 +48,8 @@ def test_a_qp_just_made_came_from_nowhere() -> None:
     ],
 )  # fmt: skip
 def test_work_was_discarded_only_if_there_was_some(lines: tuple[str, ...], note: str) -> None:
-    talk = Talk("use rc_pair", *lines, "modify_qp A.qp0 state=RESET", width=200)
-    session = talk.lab.session
+    prompt = Prompt("use rc_pair", *lines, "modify_qp A.qp0 state=RESET", width=200)
+    session = prompt.lab.session
     thing = session.names.find("A.qp0")
     assert thing is not None
     row = states.diagram_row(session.world, thing)

@@ -44,11 +44,11 @@ def test_every_kind_of_record_can_be_said(kind: Kind) -> None:
     pair.world.begin_event()
     row = KINDS[kind]
     pair.world.trace.record(kind, "A", 1, values[MEANINGS[row.a]], values[MEANINGS[row.b]])
-    (told,) = story.record_rows(pair.world, names_of(pair), pair.world.event)
-    assert told.text
-    assert "{" not in told.text
-    assert "None" not in told.text
-    assert told.sentence in story.event_row(pair.world, names_of(pair), pair.world.event).text
+    (answer,) = story.record_rows(pair.world, names_of(pair), pair.world.event)
+    assert answer.text
+    assert "{" not in answer.text
+    assert "None" not in answer.text
+    assert answer.sentence in story.event_row(pair.world, names_of(pair), pair.world.event).text
 
 
 def sentences(pair: Pair, first: int) -> list[str]:
@@ -76,8 +76,8 @@ def test_memory_and_completions_are_told_with_their_names() -> None:
     pair.b.recv(64, wr_id=2, at=128)
     pair.a.issue(WROpcode.SEND, 64, flags=SendFlags.SIGNALED)
     pair.run()
-    told = " ".join(sentences(pair, 0))
-    assert "wrote 64 bytes at B.mr0[128]; B.cq1 added wr2 RECV SUCCESS" in told
+    text = " ".join(sentences(pair, 0))
+    assert "wrote 64 bytes at B.mr0[128]; B.cq1 added wr2 RECV SUCCESS" in text
 
 
 def test_a_refused_call_is_told_and_a_good_one_is_what_it_did() -> None:

@@ -42,8 +42,8 @@ def test_each_trouble_is_told_of_its_packet() -> None:
         "fault mark A->B nth=1", "fault delay A->B 3us nth=2", "fault reorder A->B nth=3",
         "fault corrupt A->B nth=4 byte=70", *WRITES, "run 2us",
     )  # fmt: skip
-    told = [row.troubles for row in rows(lab) if row.source == "A"][:4]
-    assert told == [["marked"], ["delayed by 3 us"], ["held back"], ["harmed"]]
+    lines = [row.troubles for row in rows(lab) if row.source == "A"][:4]
+    assert lines == [["marked"], ["delayed by 3 us"], ["held back"], ["harmed"]]
 
 
 def test_a_packet_that_overtakes_is_not_the_one_that_was_released() -> None:

@@ -5,7 +5,7 @@ from rdmalab.views.warnings import warnings
 from tests.covers import covers
 from tests.each import each
 from tests.labs import well
-from tests.shell.talk import Talk
+from tests.shell.prompts import Prompt
 
 _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
 
@@ -91,8 +91,8 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
     ],
 )
 def test_warnings(setup: str, line: str, warning: str) -> None:
-    said = Talk("use rc_pair", *([setup] if setup else []), width=200).ask(line)
-    found = [row for row in said if row.startswith("warning: ")]
+    printed = Prompt("use rc_pair", *([setup] if setup else []), width=200).ask(line)
+    found = [row for row in printed if row.startswith("warning: ")]
     assert (warning in found[0]) if warning else not found
 
 
@@ -102,9 +102,9 @@ def test_warnings(setup: str, line: str, warning: str) -> None:
 @covers("S068")
 def test_a_read_into_overlapping_pieces() -> None:
     read = "post_send A.qp0 opcode=RDMA_READ remote=B.mr0 sg=A.mr0[0:8],A.mr0[{}:16]"
-    talk = Talk("use rc_pair", width=200)
-    assert talk.warned(read.format(8)) == []
-    (warning,) = talk.warned(read.format(7))
+    prompt = Prompt("use rc_pair", width=200)
+    assert prompt.warned(read.format(8)) == []
+    (warning,) = prompt.warned(read.format(7))
     assert "what their bytes hold in the end is undefined" in warning
 
 
@@ -113,59 +113,59 @@ def test_a_send_buffer_that_changes_while_the_request_is_outstanding() -> None:
     """The peer sees a mix: what had left before the change, and what left after it."""
     fill, change = "fill A.mr0[0:1024] 0x61", "fill A.mr0[0:1024] 0x62"
     send = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:1024] remote=B.mr0 flags=SIGNALED"
-    talk = Talk("use rc_pair", fill, send, "until wire.count() == 1", width=200)
-    (warning,) = talk.warned(change)
+    prompt = Prompt("use rc_pair", fill, send, "until wire.count() == 1", width=200)
+    (warning,) = prompt.warned(change)
     assert "belong to the HCA until wr1 of A.qp0 completes" in warning
-    talk.ask("run")
-    assert talk.lab.look('B.mr0[0:4] == "aaaa" and B.mr0[512:516] == "bbbb"')
-    assert talk.warned(fill) == []
+    prompt.ask("run")
+    assert prompt.lab.look('B.mr0[0:4] == "aaaa" and B.mr0[512:516] == "bbbb"')
+    assert prompt.warned(fill) == []
 
 
 @covers("S076", "S190")
 @pytest.mark.parametrize("queue", ["qp0", "srq0"])
 def test_a_receive_buffer_that_is_read_too_early(queue: str) -> None:
     verb = "post_recv" if queue == "qp0" else "post_srq_recv"
-    talk = Talk("use rc_pair", _SHARED, width=200)
-    assert talk.warned("read B.mr0[0:64]") == []
-    talk.ask(f"{verb} B.{queue} wr_id=1 sg=B.mr0[0:64]")
-    (warning,) = talk.warned("read B.mr0[60:70]")
+    prompt = Prompt("use rc_pair", _SHARED, width=200)
+    assert prompt.warned("read B.mr0[0:64]") == []
+    prompt.ask(f"{verb} B.{queue} wr_id=1 sg=B.mr0[0:64]")
+    (warning,) = prompt.warned("read B.mr0[60:70]")
     assert f"bytes 0:64 are a posted receive of B.{queue}: do not read yet." in warning
-    assert talk.warned("read B.mr0[64:70]") == []
+    assert prompt.warned("read B.mr0[64:70]") == []
 
 
 @covers("S138")
 @pytest.mark.parametrize(("place", "warned"), [("B.mr0[64:72]", True), ("B.mr0[72:80]", False)])
 def test_a_cpu_that_writes_between_two_atomics(place: str, warned: bool) -> None:
     add = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] remote=B.mr0[64] compare_add=1"
-    talk = Talk("use rc_pair", add, "run", width=200)
-    found = talk.warned(f'write {place} "12345678"')
+    prompt = Prompt("use rc_pair", add, "run", width=200)
+    found = prompt.warned(f'write {place} "12345678"')
     assert [("through the HCA only" in row) for row in found] == [True] * warned
 
 
 @covers("S188")
 def test_a_shared_receive_whose_pieces_overlap() -> None:
     post = "post_srq_recv B.srq0 sg=B.mr0[0:8],B.mr0[{}:16]"
-    talk = Talk("use rc_pair", _SHARED, width=200)
-    assert talk.warned(post.format(8)) == []
-    (warning,) = talk.warned(post.format(7))
+    prompt = Prompt("use rc_pair", _SHARED, width=200)
+    assert prompt.warned(post.format(8)) == []
+    (warning,) = prompt.warned(post.format(7))
     assert "what their bytes hold in the end is undefined" in warning
 
 
 def test_who_arms_too_late_is_told() -> None:
     """What lies there already raises nothing; a queue that is empty is armed without a word."""
-    talk = Talk("use rc_pair channel=1", "post_recv B.qp0 wr={wr_id=1} wr={wr_id=2}", width=200)
-    assert len(talk.ask("req_notify_cq B.cq0")) == 1
-    talk.ask("post_send A.qp0 wr={opcode=SEND} wr={opcode=SEND}", "run")
-    (_, warning) = talk.ask("req_notify_cq B.cq0")
+    prompt = Prompt("use rc_pair channel=1", "post_recv B.qp0 wr={wr_id=1} wr={wr_id=2}", width=200)
+    assert len(prompt.ask("req_notify_cq B.cq0")) == 1
+    prompt.ask("post_send A.qp0 wr={opcode=SEND} wr={opcode=SEND}", "run")
+    (_, warning) = prompt.ask("req_notify_cq B.cq0")
     assert warning.startswith("warning: 2 completions are already in B.cq0")
 
 
 def test_a_queue_of_unsignaled_work_is_warned_of_before_it_is_full() -> None:
-    talk = Talk("use rc_pair max_send_wr=4", width=200)
-    said = [talk.ask("post_send A.qp0 opcode=SEND") for _ in range(4)]
-    assert [len(rows) for rows in said] == [1, 1, 2, 2]
-    assert "signal the next one" in said[2][1]
-    assert "no completion will free them" in said[3][1]
+    prompt = Prompt("use rc_pair max_send_wr=4", width=200)
+    printed = [prompt.ask("post_send A.qp0 opcode=SEND") for _ in range(4)]
+    assert [len(rows) for rows in printed] == [1, 1, 2, 2]
+    assert "signal the next one" in printed[2][1]
+    assert "no completion will free them" in printed[3][1]
 
 
 _EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
@@ -183,79 +183,83 @@ _EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_o
 def test_functions_that_return_nothing_are_heard_all_the_same(
     lines: tuple[str, ...], warning: str
 ) -> None:
-    said = Talk("use rc_pair cqe=64", _EX, width=200).ask(*lines)
-    found = [row for row in said if row.startswith("warning: ")]
+    printed = Prompt("use rc_pair cqe=64", _EX, width=200).ask(*lines)
+    found = [row for row in printed if row.startswith("warning: ")]
     assert (warning in found[0]) if warning else not found
 
 
 def test_threads_without_a_lock() -> None:
     domain = ("alloc_td A.td0", "alloc_parent_domain A.pd1 pd=A.pd0 td=A.td0")
-    talk = Talk("use rc_pair", *domain, _EX.replace("A.pd0", "A.pd1"), "wr_start A.qx0", width=200)
-    said = talk.ask("wr_start A.qx0 thread=2")
-    assert any("A.qx0 has no lock: two threads write over" in row for row in said)
+    prompt = Prompt(
+        "use rc_pair", *domain, _EX.replace("A.pd0", "A.pd1"), "wr_start A.qx0", width=200
+    )
+    printed = prompt.ask("wr_start A.qx0 thread=2")
+    assert any("A.qx0 has no lock: two threads write over" in row for row in printed)
 
 
 def test_timeout_and_depth_of_zero() -> None:
-    talk = Talk("use rc_pair timeout=0 max_rd_atomic=0 max_dest_rd_atomic=0", width=200)
-    said = talk.ask("post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0")
-    assert any("never starts a READ" in row for row in said)
+    prompt = Prompt("use rc_pair timeout=0 max_rd_atomic=0 max_dest_rd_atomic=0", width=200)
+    printed = prompt.ask("post_send A.qp0 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0")
+    assert any("never starts a READ" in row for row in printed)
 
 
 def test_rearm_without_an_alternate_path() -> None:
-    talk = Talk("use rc_pair link_layer=InfiniBand", width=200)
-    (warning,) = talk.warned("modify_qp A.qp0 path_mig_state=REARM")
+    prompt = Prompt("use rc_pair link_layer=InfiniBand", width=200)
+    (warning,) = prompt.warned("modify_qp A.qp0 path_mig_state=REARM")
     assert "no alternate path is loaded" in warning
     alternate = "alt_ah=A alt_pkey_index=0 alt_port_num=1 alt_timeout=8"
-    assert talk.warned(f"modify_qp B.qp0 {alternate} path_mig_state=REARM") == []
+    assert prompt.warned(f"modify_qp B.qp0 {alternate} path_mig_state=REARM") == []
 
 
 def test_a_message_over_xrc_that_names_no_queue_is_told_what_comes_of_it() -> None:
-    talk = Talk("use xrc_pair", width=200)
+    prompt = Prompt("use xrc_pair", width=200)
     send = "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED sg=A.mr0[0:8]"
-    named = talk.ask(f"{send} remote_srqn=B.srq0", "post_srq_recv B.srq0 sg=B.mr0", "run")
+    named = prompt.ask(f"{send} remote_srqn=B.srq0", "post_srq_recv B.srq0 sg=B.mr0", "run")
     assert not any("remote_srqn is 0" in row for row in named)
-    assert any("remote_srqn is 0" in row for row in talk.ask(send))
-    said = talk.ask("run", "poll_cq A.cq0 8")
-    assert any("REM_INV_REQ_ERR" in row for row in said)
-    assert not any("remote_srqn is 0" in row for row in talk.ask(send))  # flushed, says another
+    assert any("remote_srqn is 0" in row for row in prompt.ask(send))
+    printed = prompt.ask("run", "poll_cq A.cq0 8")
+    assert any("REM_INV_REQ_ERR" in row for row in printed)
+    assert not any("remote_srqn is 0" in row for row in prompt.ask(send))  # flushed, says another
 
 
 def test_warnings_change_nothing() -> None:
-    talk = Talk("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:5000]")
-    assert talk.lab.look("B.qp0.rq.used") == 1
+    prompt = Prompt("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:5000]")
+    assert prompt.lab.look("B.qp0.rq.used") == 1
 
 
 def test_a_region_that_no_window_may_lie_on_is_told_before_the_bind_fails() -> None:
-    talk = Talk("use rc_pair", "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1", width=200)
+    prompt = Prompt("use rc_pair", "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1", width=200)
     bind = "bind_mw B.qp0 B.mw0 bind=B.mr0[0:64] bind_access=REMOTE_WRITE"
-    found = [row for row in talk.ask(bind) if row.startswith("warning: ")]
+    found = [row for row in prompt.ask(bind) if row.startswith("warning: ")]
     assert found[0].startswith("warning: B.mr0 lacks MW_BIND")
     (line,) = [row[9:].removesuffix(" allows it.") for row in found if "rereg_mr" in row]
-    talk.ask("run", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", line)
-    assert not any(row.startswith("warning: ") for row in talk.ask(bind))
-    talk.ask("run")
-    assert talk.lab.look("B.mw0.state == BOUND")
+    prompt.ask("run", "reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", line)
+    assert not any(row.startswith("warning: ") for row in prompt.ask(bind))
+    prompt.ask("run")
+    assert prompt.lab.look("B.mw0.state == BOUND")
 
 
 @pytest.mark.parametrize(("length", "warned"), [(40, True), (41, False)])
 def test_a_receive_for_datagrams_has_room_for_the_header(length: int, warned: bool) -> None:
-    said = Talk("use ud_pair").ask(f"post_recv B.qp0 sg=B.mr0[0:{length}]")
-    assert any("40 bytes are for the header" in row for row in said) is warned
+    printed = Prompt("use ud_pair").ask(f"post_recv B.qp0 sg=B.mr0[0:{length}]")
+    assert any("40 bytes are for the header" in row for row in printed) is warned
 
 
 def test_receives_of_a_shared_queue_belong_to_the_hca_too() -> None:
-    talk = Talk("use srq_pair", "post_srq_recv B.srq0 sg=B.mr0[0:64]", width=200)
-    assert any("a receive of B.srq0 is posted" in row for row in talk.ask('write B.mr0[8:9] "x"'))
-    assert not any("receive of" in row for row in talk.ask('write B.mr0[64:65] "x"'))
+    prompt = Prompt("use srq_pair", "post_srq_recv B.srq0 sg=B.mr0[0:64]", width=200)
+    assert any("a receive of B.srq0 is posted" in row for row in prompt.ask('write B.mr0[8:9] "x"'))
+    assert not any("receive of" in row for row in prompt.ask('write B.mr0[64:65] "x"'))
 
 
 def test_who_writes_after_a_frame_came_hears_nothing() -> None:
-    talk = Talk(
+    prompt = Prompt(
         "use raw_pair", 'write A.mr0[0:14] "\\x02\\0\\x0a\\0\\0\\x02\\x02\\0\\x0a\\0\\0\\x01zz"'
     )
-    talk.ask("post_recv B.qp0 sg=B.mr0[0:200]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:60]", "run")
-    assert talk.lab.look("B.cq0.next.status == SUCCESS")
-    assert len(talk.ask('write B.mr0[8:9] "x"')) == 1
+    prompt.ask(
+        "post_recv B.qp0 sg=B.mr0[0:200]", "post_send A.qp0 opcode=SEND sg=A.mr0[0:60]", "run"
+    )
+    assert prompt.lab.look("B.cq0.next.status == SUCCESS")
+    assert len(prompt.ask('write B.mr0[8:9] "x"')) == 1
 
 
 @covers("S076")
@@ -264,17 +268,19 @@ def test_who_writes_after_a_frame_came_hears_nothing() -> None:
     "work", ["RDMA_READ remote=B.mr0", "ATOMIC_FETCH_AND_ADD remote=B.mr0 compare_add=1"]
 )
 def test_the_buffer_of_an_outstanding_read_is_not_read_yet(verb: str, work: str) -> None:
-    talk = Talk("use rc_pair", f"post_send A.qp0 wr_id=2 opcode={work} sg=A.mr0[8:16]", width=200)
-    (warning,) = talk.warned(f"{verb} A.mr0[0:16]")
+    prompt = Prompt(
+        "use rc_pair", f"post_send A.qp0 wr_id=2 opcode={work} sg=A.mr0[8:16]", width=200
+    )
+    (warning,) = prompt.warned(f"{verb} A.mr0[0:16]")
     assert "bytes 8:16 are written by wr2 of A.qp0: do not read before it completes." in warning
-    assert talk.warned(f"{verb} A.mr0[0:8]") == []
-    talk.ask("run")
-    assert talk.warned(f"{verb} A.mr0[0:16]") == []
+    assert prompt.warned(f"{verb} A.mr0[0:8]") == []
+    prompt.ask("run")
+    assert prompt.warned(f"{verb} A.mr0[0:16]") == []
 
 
 def test_the_buffer_of_an_outstanding_write_may_be_read() -> None:
     write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0"
-    assert Talk("use rc_pair", write, width=200).warned("read A.mr0[0:8]") == []
+    assert Prompt("use rc_pair", write, width=200).warned("read A.mr0[0:8]") == []
 
 
 @pytest.mark.parametrize(
@@ -287,13 +293,13 @@ def test_the_buffer_of_an_outstanding_write_may_be_read() -> None:
 )
 def test_a_list_that_ends_early_posts_no_more(line: str) -> None:
     is_shared, is_send = "srq" in line, "send" in line
-    talk = Talk("use srq_pair" if is_shared else "use rc_pair", width=200)
+    prompt = Prompt("use srq_pair" if is_shared else "use rc_pair", width=200)
     more = "opcode=SEND sg=A.mr0[0:4]" if is_send else "sg=B.mr0[0:4]"
     wrs = [f"wr={{wr_id={n} {more}{' next=NULL' * (n == 2)}}}" for n in (1, 2, 3)]
-    assert talk.warned(line.format(*wrs)) == [
+    assert prompt.warned(line.format(*wrs)) == [
         "warning: next=NULL in wr 1 ends the list: the request after it is not posted."
     ]
-    node = talk.lab.session.world.nodes["A" if is_send else "B"]
+    node = prompt.lab.session.world.nodes["A" if is_send else "B"]
     qp = next(iter(node.qps.items.values()))
     posted = qp.sq.wqes.values() if is_send else qp.rq.wqes
     if is_shared:
@@ -302,14 +308,14 @@ def test_a_list_that_ends_early_posts_no_more(line: str) -> None:
 
 
 def test_next_null_in_the_last_request_is_not_told() -> None:
-    talk = Talk("use rc_pair", width=200)
-    assert not talk.warned("post_recv B.qp0 wr={wr_id=1} wr={wr_id=2 next=NULL}")
+    prompt = Prompt("use rc_pair", width=200)
+    assert not prompt.warned("post_recv B.qp0 wr={wr_id=1} wr={wr_id=2 next=NULL}")
 
 
 @pytest.mark.parametrize(("state", "name"), [("RTR", "rq_psn"), ("RTS", "sq_psn")])
 def test_a_psn_of_more_than_24_bits_is_told(state: str, name: str) -> None:
-    talk = Talk("use rc_pair", "modify_qp A.qp0 state=RESET", width=200)
-    talk.ask("modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
+    prompt = Prompt("use rc_pair", "modify_qp A.qp0 state=RESET", width=200)
+    prompt.ask("modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
     lines = {
         "RTR": "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 min_rnr_timer=12 "
         "max_dest_rd_atomic=1 ah=B rq_psn=",
@@ -317,18 +323,18 @@ def test_a_psn_of_more_than_24_bits_is_told(state: str, name: str) -> None:
         "sq_psn=",
     }
     if state == "RTS":
-        assert not talk.warned(lines["RTR"] + "0xffffff")
-    assert talk.warned(lines[state] + "0x1000005") == [
+        assert not prompt.warned(lines["RTR"] + "0xffffff")
+    assert prompt.warned(lines[state] + "0x1000005") == [
         f"warning: {name}=0x1000005: the kernel keeps the low 24 bits, 0x5."
     ]
 
 
 def test_a_qp_number_of_more_than_24_bits_is_told() -> None:
-    talk = Talk("use ud_pair", width=200)
+    prompt = Prompt("use ud_pair", width=200)
     line = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qkey=0x11111111"
-    told = "packets carry the low 24 bits, 0x11."
-    assert any(told in row for row in talk.ask(f"{line} remote_qpn=0x1000011"))
-    assert not any("24 bits" in row for row in talk.ask(f"{line} remote_qpn=0xffffff"))
+    text = "packets carry the low 24 bits, 0x11."
+    assert any(text in row for row in prompt.ask(f"{line} remote_qpn=0x1000011"))
+    assert not any("24 bits" in row for row in prompt.ask(f"{line} remote_qpn=0xffffff"))
 
 
 def test_a_dest_qp_num_of_more_than_24_bits_is_told_where_it_is_stored() -> None:
@@ -336,30 +342,30 @@ def test_a_dest_qp_num_of_more_than_24_bits_is_told_where_it_is_stored() -> None
     up = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
     for line in ("use rc_pair", "reset A.qp0", up):
         well(lab, line)
-    said = well(
+    answer = well(
         lab,
         "modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=0x1000011 rq_psn=0 "
         "max_dest_rd_atomic=1 min_rnr_timer=12 ah=B",
     )
-    told = "dest_qp_num=0x1000011: packets carry the low 24 bits, 0x11."
-    assert told in warnings(lab.session, said)
+    text = "dest_qp_num=0x1000011: packets carry the low 24 bits, 0x11."
+    assert text in warnings(lab.session, answer)
 
 
 @pytest.mark.parametrize(
-    ("profile", "builder", "told"),
+    ("profile", "builder", "expected"),
     [
         ("strict", "wr_rdma_read", "takes no inline data. wr_complete will refuse the whole batch"),
         ("rxe", "wr_rdma_read", "This device accepts it, and the request fails later."),
         ("strict", "wr_rdma_write", ""),
     ],
 )
-def test_inline_data_for_a_read_is_told(profile: str, builder: str, told: str) -> None:
+def test_inline_data_for_a_read_is_told(profile: str, builder: str, expected: str) -> None:
     ops = "send_ops_flags=RDMA_READ|RDMA_WRITE max_inline_data=64"
     new = f"create_qp_ex A.x pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 {ops}"
     lab = Lab(profile=profile)
     for line in ("use rc_pair", new, "reset B.qp0", "connect A.x B.qp0", "wr_start A.x",
                  f"{builder} A.x rkey=B.mr0 remote_addr=B.mr0"):  # fmt: skip
         well(lab, line)
-    said = " ".join(warnings(lab.session, well(lab, "wr_set_inline_data A.x buf=A.mr0[0:8]")))
-    assert told in said
-    assert bool(told) is bool(said)
+    text = " ".join(warnings(lab.session, well(lab, "wr_set_inline_data A.x buf=A.mr0[0:8]")))
+    assert expected in text
+    assert bool(expected) is bool(text)

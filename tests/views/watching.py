@@ -67,12 +67,12 @@ def values(session: Session) -> Values:
 
 def _of_thing(session: Session, thing: Thing) -> Values:
     name, found = session.names.of(thing), Values()
-    row = OBJECTS[thing.noun].look(session.world, session.names, thing)
+    row = OBJECTS[thing.noun].row_of(session.world, session.names, thing)
     found |= {f"{name}.{path}": value for path, value in fields_of_row(row)}
     for text in _ALSO.get(thing.noun, ()):
         found |= _asked(session, name + text if text.startswith("[") else f"{name}.{text}")
-    for word, look in _WORK.items() if thing.noun is Noun.QP else ():
-        for each in look(session.world, thing):
+    for word, style in _WORK.items() if thing.noun is Noun.QP else ():
+        for each in style(session.world, thing):
             path = f"{name}.{word}[{dict(fields_of_row(each))['wr_id']}]"
             found |= {f"{path}.{field}": value for field, value in fields_of_row(each)}
             found |= _asked(session, f"{path}.completed_ns")

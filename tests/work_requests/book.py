@@ -32,10 +32,10 @@ def bullets(number: int) -> list[str]:
 
 def forgotten(number: int, cases: "list[Case]") -> list[str]:
     """Bullets for which there is no case, and cases for which there is no bullet."""
-    told = bullets(number)
+    answer = bullets(number)
     keys = dict.fromkeys(case.row for case in cases)
-    silent = [bullet for bullet in told if not any(bullet.startswith(key) for key in keys)]
-    return silent + [key for key in keys if sum(b.startswith(key) for b in told) != 1]
+    silent = [bullet for bullet in answer if not any(bullet.startswith(key) for key in keys)]
+    return silent + [key for key in keys if sum(b.startswith(key) for b in answer) != 1]
 
 
 class Case(NamedTuple):
@@ -66,11 +66,11 @@ def play(case: Case) -> Lab:
 
 
 def carry_out(lab: Lab, line: str) -> None:
-    said, _, errno = line.partition(" => ")
+    answer, _, errno = line.partition(" => ")
     if not errno:
-        well(lab, said)
+        well(lab, answer)
         return
-    reply = lab.do(said)[-1]
+    reply = lab.do(answer)[-1]
     assert reply.refusal is not None, line
     assert errno in (errno_name(reply.refusal.errno), reply.refusal.rule), (line, reply.refusal)
 

@@ -39,8 +39,8 @@ def builders_of(cell: str) -> list[str]:
 def types_of(row: list[str], builder: str) -> set[str]:
     """Of one builder of a row: `send: UD UC …; imm: …`, or the same for all."""
     parts = dict(part.split(":") for part in row[1].split(";")) if ":" in row[1] else {}
-    said = parts.get(builder.rpartition("_")[2], "") if parts else row[1]
-    found = next((v for k, v in parts.items() if k.strip() == builder.rpartition("_")[2]), said)
+    answer = parts.get(builder.rpartition("_")[2], "") if parts else row[1]
+    found = next((v for k, v in parts.items() if k.strip() == builder.rpartition("_")[2]), answer)
     return {SHORT.get(name, name) for name in found.split()}
 
 
@@ -75,13 +75,13 @@ def test_a_builder_exists_for_its_types(builder: str, qp_type: str) -> None:
     well(lab, f"{builder} A.qx0 {ARGUMENTS[builder]}")
     well(lab, "wr_set_sge A.qx0 sg=A.mr0[0:8]")
     takes_data = row[2].startswith("yes")
-    told = refusal(lab, "wr_complete A.qx0")  # of a queue pair in RESET
+    answer = refusal(lab, "wr_complete A.qx0")  # of a queue pair in RESET
     if takes_data:
-        assert told.rule in ("send-state", "setter-missing")
+        assert answer.rule in ("send-state", "setter-missing")
     elif builder != "wr_atomic_write":
-        assert told.rule == "setter-data"
+        assert answer.rule == "setter-data"
     needs_setter = "QP setter" in row[3] and qp_type in ("UD", "XRC_SEND")
-    assert (told.rule == "setter-missing") is (needs_setter and takes_data)
+    assert (answer.rule == "setter-missing") is (needs_setter and takes_data)
 
 
 # --------------------------------------------------------------------------- bullets

@@ -168,7 +168,7 @@ RETURNS: dict[str, tuple[list[Case], list[Case], list[Case]]] = {
     ),
     "wr list NULL": ([case(*NULL_LIST)], both("EINVAL", *NULL_LIST), [case(*NULL_LIST)]),
     "UD without ah": tuple(
-        [case(f"{_NO_ADDRESS} => {told}", qp_type="UD")] for told in ("EINVAL", *["crash-ah"] * 2)
+        [case(f"{_NO_ADDRESS} => {each}", qp_type="UD")] for each in ("EINVAL", *["crash-ah"] * 2)
     ),  # type: ignore[dict-item]
     "qp invalid": ([case(*GONE)], [], [case(*GONE)]),
 }  # fmt: skip
@@ -232,8 +232,8 @@ RULES = {
 
 
 def test_the_order_is_that_of_the_book() -> None:
-    said = section(4).partition("Order of checks in the emulator [CHOICE]: ")[2]
-    assert tuple(said.rstrip().rstrip(".").split(", ")) == ORDER
+    is_reported = section(4).partition("Order of checks in the emulator [CHOICE]: ")[2]
+    assert tuple(is_reported.rstrip().rstrip(".").split(", ")) == ORDER
     assert len(send_checks.CHECKS) >= len(ORDER)
 
 
@@ -248,7 +248,7 @@ def test_of_two_mistakes_the_first_is_told(first: str, second: str) -> None:
     if first == "state":
         well(lab, "modify_qp A.qp0 state=RESET")
     for broken in (second, first):  # the list with too many entries is too long a message, too
-        said = BREAKS.get(broken, "")
-        if said:
-            fields["to" if said.startswith("remote") else said.partition("=")[0]] = said
+        answer = BREAKS.get(broken, "")
+        if answer:
+            fields["to" if answer.startswith("remote") else answer.partition("=")[0]] = answer
     assert refusal(lab, "post_send A.qp0 " + " ".join(fields.values())).rule == RULES[first]

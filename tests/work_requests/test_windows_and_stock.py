@@ -126,8 +126,8 @@ def in_state(state: str) -> Lab:
         well(lab, "reset B.qp1")
         for node, other, far in (("A", "B", 3), ("B", "A", 1 if state == "INIT" else 2)):
             for move in MOVES["RC"][:far]:
-                said = move.format(peer=f"{other}.qp1", other=other, rights=0)
-                well(lab, f"modify_qp {node}.qp1 {said}")
+                text = move.format(peer=f"{other}.qp1", other=other, rights=0)
+                well(lab, f"modify_qp {node}.qp1 {text}")
     elif state == "SQE":
         well(lab, "post_send B.qp1 opcode=SEND sg={addr=0 length=8 lkey=0xdead}")
         well(lab, "run")
@@ -196,9 +196,9 @@ STOCK = {
 
 
 def test_no_bullet_of_shared_receives_is_forgotten() -> None:
-    told = bullets(9)
-    assert len(told) == len(STOCK)
-    assert all(bullet.startswith(key) for bullet, key in zip(told, STOCK, strict=True))
+    answer = bullets(9)
+    assert len(answer) == len(STOCK)
+    assert all(bullet.startswith(key) for bullet, key in zip(answer, STOCK, strict=True))
 
 
 @pytest.mark.parametrize("key", STOCK)

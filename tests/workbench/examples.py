@@ -122,7 +122,7 @@ def _wrong(open_session: Callable[[], Session], each: Command) -> Iterator[str]:
         session = open_session()
         before = () if each.name in _FRESH else (_PAIR, *BEFORE.get(each.name, ()))
         for line in (*before, example):
-            yield from (f"{each.name}: {line}: {said}" for said in failures(session, line))
+            yield from (f"{each.name}: {line}: {text}" for text in failures(session, line))
 
 
 def failures(session: Session, line: str) -> Iterator[str]:

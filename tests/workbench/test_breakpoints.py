@@ -67,7 +67,7 @@ def test_deleting_what_is_not_there() -> None:
 
 def test_what_is_no_yes_or_no_is_watched_or_compared() -> None:
     lab = lab_of()
-    said = lab.do("break A.qp0.sq.used")[-1].error
-    assert said is not None
-    assert "watch A.qp0.sq.used" in said.hint
+    replies = lab.do("break A.qp0.sq.used")[-1].error
+    assert replies is not None
+    assert "watch A.qp0.sq.used" in replies.hint
     assert not lab.session.breakpoints

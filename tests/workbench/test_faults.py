@@ -422,8 +422,8 @@ def test_a_fault_of_one_lid_leaves_the_others_alone() -> None:
 
 
 def test_packets_of_roce_have_no_lids() -> None:
-    told = misread(lab_of(), "fault drop dlid=4")
-    assert told.message == "packets of RoCE have no LIDs"
+    answer = misread(lab_of(), "fault drop dlid=4")
+    assert answer.message == "packets of RoCE have no LIDs"
 
 
 def test_packets_of_infiniband_have_no_ip_header_to_be_marked() -> None:

@@ -22,17 +22,17 @@ OLD = "rdmalab: 1\ntitle: old\nsteps: [alloc_pd A.pd0]\n"
 
 
 @pytest.mark.parametrize(
-    ("line", "wish"),
+    ("line", "choice"),
     [
         ('load "scenarios/rc/send.rdmalab.yaml"', Load("scenarios/rc/send.rdmalab.yaml")),
         ("load scenarios/rc/send.rdmalab.yaml", Load("scenarios/rc/send.rdmalab.yaml")),
         ("next", Next()),
     ],
 )
-def test_a_wish(line: str, wish: Load | Next) -> None:
+def test_a_wish(line: str, choice: Load | Next) -> None:
     lab = Lab()
     (reply,) = lab.do(line)
-    assert reply.value == wish
+    assert reply.value == choice
     assert reply.event is None
     assert lab.session.world.event == -1
 
@@ -92,7 +92,7 @@ def test_an_empty_file_may_be_written(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "text"),
     [
         ("no/such/x.pcapng", "no/such/x.pcapng cannot be written: No such file or directory"),
         (".", ". cannot be written: Is a directory"),
@@ -101,9 +101,9 @@ def test_an_empty_file_may_be_written(folder: Path) -> None:
         ('"a\\x00b"', "a\0b cannot be written: no such path"),
     ],
 )
-def test_what_cannot_be_written(folder: Path, file: str, said: str) -> None:
+def test_what_cannot_be_written(folder: Path, file: str, text: str) -> None:
     error = misread(Lab(), f"export pcapng {file}")
-    assert error.message == said
+    assert error.message == text
     assert error.line[error.place.start : error.place.stop] == file
     assert list(folder.iterdir()) == []
 

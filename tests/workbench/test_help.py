@@ -31,8 +31,8 @@ def asked(line: str) -> Article:
 
 
 def test_help_all_names_every_word_once() -> None:
-    said = [word for s in asked("help all").sections for line in s.lines for word in line.split()]
-    assert sorted(said) == sorted(WORDS)
+    lines = [word for s in asked("help all").sections for line in s.lines for word in line.split()]
+    assert sorted(lines) == sorted(WORDS)
     assert len(asked("help all").lines(80)) <= 45
     assert asked("help verbs") == asked("help all")
 
@@ -47,8 +47,8 @@ def test_help_alone_is_one_screen_of_the_words_used_most() -> None:
 
 
 def test_help_alone_has_what_a_newcomer_looks_for() -> None:
-    said = "\n".join(asked("help").lines(80))
-    assert all(word in said for word in ("lessons", "F8", "snapshot"))
+    text = "\n".join(asked("help").lines(80))
+    assert all(word in text for word in ("lessons", "F8", "snapshot"))
 
 
 def test_help_on_a_verb_is_its_page() -> None:

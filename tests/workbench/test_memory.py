@@ -119,11 +119,11 @@ def test_a_buffer_of_the_lab_lies_where_it_lay_before_a_map() -> None:
     assert plain.look("A.mr0.addr") == mapped.look("A.mr0.addr")
 
 
-@pytest.mark.parametrize(("line", "said"), [
+@pytest.mark.parametrize(("line", "text"), [
     ('poke A addr=0x10 text="x"', "node A has no memory at 0x10"),
     ("map_memory A addr=0xffffffffffffffff length=2", "beyond 2^64"),
 ])  # fmt: skip
-def test_what_cannot_be_mapped_or_written_is_named(line: str, said: str) -> None:
+def test_what_cannot_be_mapped_or_written_is_named(line: str, text: str) -> None:
     error = Lab().do(line)[-1].error
     assert error is not None
-    assert said in error.message
+    assert text in error.message

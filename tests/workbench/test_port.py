@@ -88,18 +88,18 @@ def test_a_port_in_use_keeps_its_link_layer(profile: str) -> None:
     lab = Lab(profile=profile)
     well(lab, "use rc_pair link_layer=InfiniBand")
     well(lab, "port A ACTIVE link_layer=InfiniBand")
-    told = misread(lab, "port A link_layer=Ethernet")
-    assert told.message == "the port of A is in use by 1 queue pair"
+    answer = misread(lab, "port A link_layer=Ethernet")
+    assert answer.message == "the port of A is in use by 1 queue pair"
     well(lab, "create_qp A.qp7 pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0 qp_type=UD")
     well(lab, "create_ah A.ah0 pd=A.pd0 to=B")
-    told = misread(lab, "port A link_layer=Ethernet")
-    assert told.message == "the port of A is in use by 2 queue pairs and 1 address handle"
-    assert "show A" in told.hint
+    answer = misread(lab, "port A link_layer=Ethernet")
+    assert answer.message == "the port of A is in use by 2 queue pairs and 1 address handle"
+    assert "show A" in answer.hint
 
 
 def test_soft_roce_has_no_infiniband_port() -> None:
-    told = misread(Lab(profile="rxe"), "port A link_layer=InfiniBand")
-    assert told.message == "profile rxe has no InfiniBand port"
+    answer = misread(Lab(profile="rxe"), "port A link_layer=InfiniBand")
+    assert answer.message == "profile rxe has no InfiniBand port"
 
 
 @pytest.mark.parametrize("line", ["port A", "port A link_layer=infini", "port A link_layer=2"])

@@ -10,7 +10,7 @@ from tests.labs import BUSY, RECV, SEND, everything, lab_of, misread, refusal, t
 WRITE = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[100] flags=SIGNALED"
 
 
-def said(lab: Lab, line: str) -> list[str]:
+def printed(lab: Lab, line: str) -> list[str]:
     view = well(lab, line).value
     assert isinstance(view, View)
     return [row.text for row in view.rows]
@@ -92,7 +92,7 @@ def test_branches_of_branches_are_listed_with_the_checkpoints() -> None:
     ]
     assert {type(row) for row in view.rows} == {BranchRow, CheckpointRow}
     trip(lab, "goto start")
-    assert said(lab, "branches")[2].startswith("* branch-2  from branch-1 at ev 14: 16 events")
+    assert printed(lab, "branches")[2].startswith("* branch-2  from branch-1 at ev 14: 16 events")
 
 
 def test_a_checkpoint_that_is_given_again_moves() -> None:
@@ -120,7 +120,7 @@ def test_to_the_branch_one_is_on_is_to_its_end() -> None:
 
 # --------------------------------------------------------------------------- diff
 def test_what_differs_field_by_field_and_byte_by_byte() -> None:
-    found = said(written(), "diff 14")
+    found = printed(written(), "diff 14")
     assert "now 0.000 us → 2.217 us" in found
     assert "A.cq0.count 0 → 1" in found
     assert "A.cq0.last - → wr0 RDMA_WRITE SUCCESS" in found
@@ -191,7 +191,7 @@ def test_before_the_first_event_is_the_start_and_no_event_has_number_minus_one()
     trip(lab, "goto start")
     assert well(lab, "checkpoint x").value == "@x is the start at 0.000 us"
     well(lab, "alloc_pd A.other")
-    assert said(lab, "branches")[1:] == [
+    assert printed(lab, "branches")[1:] == [
         "* branch-1  from main at the start: 1 event, 1 command",
         "@x  the start at 0.000 us on main",
     ]

@@ -17,8 +17,8 @@ def asked(lab: Lab, line: str) -> Article:
     return reply.value
 
 
-def section(said: Article, heading: str) -> list[str]:
-    return next((s.lines for s in said.sections if s.heading == heading), [])
+def section(article: Article, heading: str) -> list[str]:
+    return next((s.lines for s in article.sections if s.heading == heading), [])
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def test_the_commands_name_who_posted_and_who_answers(lab: Lab) -> None:
 
 
 def test_what_the_responder_did_names_it_as_the_peer(lab: Lab) -> None:
-    said = asked(lab, "explain RNR_NAK")
-    assert section(said, "now")[0].startswith("A.qp1 sent RNR_NAK")
-    assert section(said, "look at")[0].endswith("show rq A.qp1")
+    answer = asked(lab, "explain RNR_NAK")
+    assert section(answer, "now")[0].startswith("A.qp1 sent RNR_NAK")
+    assert section(answer, "look at")[0].endswith("show rq A.qp1")
 
 
 @pytest.mark.parametrize("word", ["RNR_RETRY_EXC_ERR", "RNR_NAK", "no-receive", "ERR", "EINVAL"])
@@ -102,9 +102,9 @@ def test_where_nothing_is_met_the_first_of_its_kind_is_named() -> None:
     lab = Lab()
     lab.do("alloc_pd B.pd0")
     lab.do("reg_mr B.mr7 pd=B.pd0 length=64 access=LOCAL_WRITE")
-    said = asked(lab, "explain REM_ACCESS_ERR")
-    assert section(said, "look at")[0].endswith("show mr B.mr7")
-    assert section(said, "look at")[5].endswith("show qp B.qp0")
+    answer = asked(lab, "explain REM_ACCESS_ERR")
+    assert section(answer, "look at")[0].endswith("show mr B.mr7")
+    assert section(answer, "look at")[5].endswith("show qp B.qp0")
 
 
 def test_a_word_of_the_trade_has_no_now(lab: Lab) -> None:
@@ -112,21 +112,21 @@ def test_a_word_of_the_trade_has_no_now(lab: Lab) -> None:
 
 
 def test_a_pasted_line_is_read_and_looked_for(lab: Lab) -> None:
-    said = asked(lab, "explain got completion with status=13 vendor err 135")
-    assert said.sections[0].heading == "read"
-    assert section(said, "now")[0].startswith("B.qp1 wr7 completed with it")
+    answer = asked(lab, "explain got completion with status=13 vendor err 135")
+    assert answer.sections[0].heading == "read"
+    assert section(answer, "now")[0].startswith("B.qp1 wr7 completed with it")
 
 
 def test_the_doctor_is_asked_about_the_very_work_request(lab: Lab) -> None:
-    said = asked(lab, "explain IBV_WC_RNR_RETRY_EXC_ERR")
-    assert section(said, "look at")[-1] == "or ask: why B.qp1.wr[7]"
+    answer = asked(lab, "explain IBV_WC_RNR_RETRY_EXC_ERR")
+    assert section(answer, "look at")[-1] == "or ask: why B.qp1.wr[7]"
     lab.do(
         "reset B.qp1 ; reset A.qp1 ; connect A.qp1 B.qp1 ; post_recv A.qp1 wr_id=3 sg=A.mr1[0:8]"
     )
     lab.do("post_send B.qp1 wr_id=7 opcode=SEND sg=B.mr1[0:64] flags=SIGNALED")
     lab.run()
-    said = asked(lab, "explain LOC_LEN_ERR")
-    assert section(said, "look at")[-1] == "or ask: why A.qp1.recv_wr[3]"
+    answer = asked(lab, "explain LOC_LEN_ERR")
+    assert section(answer, "look at")[-1] == "or ask: why A.qp1.recv_wr[3]"
     assert not lab.do("why A.qp1.recv_wr[3]")[-1].failed
 
 
@@ -134,15 +134,15 @@ def test_a_lab_without_a_doctor_names_none(lab: Lab) -> None:
     words = dict(lab.session.vocabulary)
     del words["why"]
     lab.session.vocabulary = words
-    said = asked(lab, "explain IBV_WC_RNR_RETRY_EXC_ERR")
-    assert not any("why" in line for line in section(said, "look at"))
+    answer = asked(lab, "explain IBV_WC_RNR_RETRY_EXC_ERR")
+    assert not any("why" in line for line in section(answer, "look at"))
 
 
 def test_a_rule_names_the_calls_it_refused(lab: Lab) -> None:
     lab.do("modify_qp A.qp1 state=INIT")
-    said = asked(lab, "explain rule transition")
-    assert "RTS → INIT is not a legal transition" in section(said, "now")[0]
-    assert section(said, "look at") == ["why EINVAL"]
+    answer = asked(lab, "explain rule transition")
+    assert "RTS → INIT is not a legal transition" in section(answer, "now")[0]
+    assert section(answer, "look at") == ["why EINVAL"]
 
 
 def test_explain_is_no_event(lab: Lab) -> None:

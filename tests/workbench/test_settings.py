@@ -79,7 +79,7 @@ def test_a_value_is_a_word_or_in_quotes(file: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         ("them = dark", '"them" is no setting; legal: theme, ascii, mouse'),
         ("mouse = maybe", 'mouse: "maybe" is not legal; legal: on, off'),
@@ -91,13 +91,13 @@ def test_a_value_is_a_word_or_in_quotes(file: Path, line: str) -> None:
         ("theme\x1b[2J", r"'theme\x1b[2J' is not NAME = VALUE"),
     ],
 )
-def test_a_wrong_line_is_named_and_the_others_count(file: Path, line: str, said: str) -> None:
+def test_a_wrong_line_is_named_and_the_others_count(file: Path, line: str, expected: str) -> None:
     found = given(file, f"# x\n{line}\nascii = on\n")
     assert found.ascii
     assert found.theme == "auto"
     (text,) = found.wrong
     assert text.startswith(f"{file}:2: ")
-    assert said in text
+    assert expected in text
 
 
 def test_a_file_that_cannot_be_read_changes_nothing(file: Path) -> None:

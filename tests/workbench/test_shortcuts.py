@@ -53,8 +53,8 @@ def test_each_end_knows_the_other() -> None:
 def test_the_way_up_begins_wherever_it_stands() -> None:
     for down in ([], ["INIT pkey_index=0 port_num=1 qp_access_flags=0"]):
         lab = lab_of("reset A.qp0", *[f"modify_qp A.qp0 state={state}" for state in down])
-        said = lab.do("to_rts A.qp0 B.qp0")
-        assert len(said) == 4 - len(down)
+        replies = lab.do("to_rts A.qp0 B.qp0")
+        assert len(replies) == 4 - len(down)
         assert lab.look("A.qp0.state == RTS")
 
 
@@ -85,8 +85,8 @@ def test_reset_empties_the_queues_without_completions() -> None:
 def test_an_option_that_the_device_refuses_is_refused_by_the_verb() -> None:
     lab = Lab()
     assert refusal(lab, "use rc_pair max_send_wr=99999999").rule == "qp-cap"
-    assert lab.said[-1].invocation is not None
-    assert lab.said[-1].invocation.name == "create_qp"
+    assert lab.all_replies[-1].invocation is not None
+    assert lab.all_replies[-1].invocation.name == "create_qp"
 
 
 def test_using_it_twice_takes_the_next_number() -> None:

@@ -83,12 +83,12 @@ def test_changes_name_every_field_that_differs() -> None:
         "A.qp0.ack_timer.at_ns - → 67108964",
     ]  # fmt: skip
     for event in range(1, 20):
-        said = {row.text.partition(" ")[0] for row in view(busy, f"changes {event}").rows}
+        names = {row.text.partition(" ")[0] for row in view(busy, f"changes {event}").rows}
         for row in view(busy, f"diff ev{event - 1} ev{event}").rows:
             path = f"{row.name}.{row.field}".lstrip(".")
             follows = path.rpartition(".")[2] in ("now", "free", "left_ns")
             made = row.old == "(does not exist)"
-            assert path in said or follows or made or row.name, (event, row)
+            assert path in names or follows or made or row.name, (event, row)
     assert view(busy, "show time").rows[0].event == 19
 
 

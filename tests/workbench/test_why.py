@@ -74,8 +74,8 @@ def test_apply_does_what_why_said(lab: Lab) -> None:
 def test_nothing_to_apply(lab: Lab) -> None:
     assert not_understood(lab, "apply") == "nothing to apply: there is no error"
     assert not_understood(lab, "apply A.qp0") == "nothing to apply: there is no error"
-    told = not_understood(lab, "apply A.qp0.wr[99]")
-    assert told.startswith("the fix is a change of the program: ")
+    answer = not_understood(lab, "apply A.qp0.wr[99]")
+    assert answer.startswith("the fix is a change of the program: ")
 
 
 @pytest.mark.parametrize("title", LISTS)

@@ -54,5 +54,5 @@ def test_chance_hash_is_a_bijection() -> None:
 
 
 def test_probability_as_text_in_percent() -> None:
-    said = [str(Chance(ppm, 0, 0)) for ppm in (0, 1, 20_000, 125_000, 100_500, MILLION)]
-    assert said == ["0%", "0.0001%", "2%", "12.5%", "10.05%", "100%"]
+    lines = [str(Chance(ppm, 0, 0)) for ppm in (0, 1, 20_000, 125_000, 100_500, MILLION)]
+    assert lines == ["0%", "0.0001%", "2%", "12.5%", "10.05%", "100%"]

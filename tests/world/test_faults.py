@@ -145,48 +145,48 @@ def test_fault_as_text() -> None:
 # --------------------------------------------------------------------------- what they do
 def test_fault_drop_loses_and_names_itself() -> None:
     one = way()
-    Drop(3, Match()).meets(one)
+    Drop(3, Match()).apply(one)
     assert one.lost == "fault 3: drop every packet"
     assert one.frame == b""
 
 
 def test_fault_corrupt_flips_one_bit() -> None:
     one, good = way(), way().octets
-    Corrupt(1, Match(), byte=-1, bit=7).meets(one)
-    assert one.harmed
+    Corrupt(1, Match(), byte=-1, bit=7).apply(one)
+    assert one.corrupted
     assert not one.lost
     assert one.octets == good[:-1] + bytes([good[-1] ^ 0x80])
     assert isinstance(one.read(), Malformed)
     other = way()
-    Corrupt(1, Match(), byte=len(good) + 2).meets(other)  # beyond the end: again
+    Corrupt(1, Match(), byte=len(good) + 2).apply(other)  # beyond the end: again
     assert other.octets == good[:2] + bytes([good[2] ^ 1]) + good[3:]
 
 
 def test_fault_mark_changes_ecn_outside_the_icrc() -> None:
     one = way()
-    Mark(1, Match()).meets(one)
+    Mark(1, Match()).apply(one)
     read = one.read()
     assert isinstance(read, Packet)
     assert read.flow.traffic_class == 3
-    assert (one.marked, one.harmed) == (True, False)
+    assert (one.marked, one.corrupted) == (True, False)
     assert one.octets[16:24] + one.octets[26:] == way().octets[16:24] + way().octets[26:]
 
 
 def test_fault_mark_leaves_a_marked_packet() -> None:
     twice = way()
     for _ in range(2):
-        Mark(1, Match()).meets(twice)
+        Mark(1, Match()).apply(twice)
     once = way()
-    Mark(1, Match()).meets(once)
+    Mark(1, Match()).apply(once)
     assert twice == once
 
 
 def test_fault_delays_add_up_and_duplicates_come_after() -> None:
     one = way()
     for fault in (Delay(1, Match(), 300), Delay(2, Match(), 50), Duplicate(3, Match(), 7)):
-        fault.meets(one)
-    Duplicate(4, Match()).meets(one)
-    assert (one.late_ns, one.behind_ns) == (350, [7, 0])
+        fault.apply(one)
+    Duplicate(4, Match()).apply(one)
+    assert (one.late_ns, one.copies_after_ns) == (350, [7, 0])
 
 
 # --------------------------------------------------------------------------- what is held
@@ -196,7 +196,7 @@ def passing(faults: list[Reorder], numbers: list[int]) -> Iterator[list[int]]:
         one = way(sent=sent)
         for fault in faults:
             if fault.match.hits(one):
-                fault.meets(one)
+                fault.apply(one)
         for fault in faults:
             fault.passed_through(one)
         yield [held.sent for held in one.released]
@@ -223,7 +223,7 @@ def test_fault_reorder_counts_its_own_direction() -> None:
     fault = Reorder(1, Match(source="A"), behind=1)
     one, back = way(sent=10), Transit("B", "A", packet(), sent=20)
     fault.match.hits(one)
-    fault.meets(one)
+    fault.apply(one)
     fault.passed_through(one)
     assert one.held_ns == fault.limit_ns
     fault.passed_through(back)
@@ -234,7 +234,7 @@ def test_fault_reorder_counts_its_own_direction() -> None:
 def test_fault_rate_of_a_single_packet() -> None:
     """58 bytes at 1 Gbit/s are 464 ns."""
     one = way(left_ns=1_000, busy_ns=5)
-    Rate(1, Match(), 10**9).meets(one)
+    Rate(1, Match(), 10**9).apply(one)
     assert one.left_ns + one.busy_ns + one.late_ns == 1_464
 
 
@@ -243,14 +243,14 @@ def test_fault_rate_queues_packets_of_its_direction() -> None:
     first, second = way(left_ns=0, busy_ns=5), way(left_ns=5, busy_ns=5)
     back = Transit("B", "A", packet(), left_ns=5, busy_ns=5)
     for each in (first, second, back):
-        fault.meets(each)
+        fault.apply(each)
     ends = [each.left_ns + each.busy_ns + each.late_ns for each in (first, second, back)]
     assert ends == [464, 928, 469]
 
 
 def test_fault_rate_above_the_link_rate_delays_nothing() -> None:
     one = way(left_ns=0, busy_ns=5_000)
-    Rate(1, Match(), 10**9).meets(one)
+    Rate(1, Match(), 10**9).apply(one)
     assert one.late_ns == 0
 
 
@@ -265,11 +265,11 @@ FAULTS = [
 def test_any_faults_in_any_order_meet_any_packet(faults: list[Any], payload: bytes) -> None:
     one = way(packet(payload=payload))
     for fault in faults:
-        fault.meets(one)
+        fault.apply(one)
     for fault in faults:
         fault.passed_through(one)
     assert one.lost
-    assert one.harmed
+    assert one.corrupted
     assert one.marked
     assert one.late_ns >= 9
 
@@ -391,9 +391,9 @@ def test_timed_fault_is_listed_by_name() -> None:
     assert row.text == "1.000 us A fault 1 is applied: kill A.qp0 at=1us (planned)"
     well(lab, "run")
     session = lab.session
-    told = story.event_row(session.world, session.names, session.world.event).text
-    assert "timed fault applied: kill A.qp0 at=1us" in told
-    assert "raised QP_FATAL" in told
+    text = story.event_row(session.world, session.names, session.world.event).text
+    assert "timed fault applied: kill A.qp0 at=1us" in text
+    assert "raised QP_FATAL" in text
 
 
 def test_timed_fault_in_the_history() -> None:

@@ -335,8 +335,8 @@ def test_a_program_that_polls_without_end_is_named() -> None:
     lab = lab_with("A.tx sleep 1us; poll A.cq0")
     lab.session.max_events = 500
     journey = trip(lab, "run")
-    told = "A.tx is running, in line 2: poll A.cq0"
-    assert journey.over == f"stopped at the limit of 500 events; {told}"
+    text = "A.tx is running, in line 2: poll A.cq0"
+    assert journey.over == f"stopped at the limit of 500 events; {text}"
 
 
 # --------------------------------------------------------------------------- the same again
@@ -414,8 +414,8 @@ def test_goto_the_past_of_a_program_replays_its_log(
     lab, been = _lived()
     assert fingerprint(lab) == fingerprint(whole)
     assert lab.session.world.trace.first > 0
-    told = [[r[:4] for r in life.session.world.trace.records] for life in (lab, whole)]
-    assert told[0] == told[1]
+    lines = [[r[:4] for r in life.session.world.trace.records] for life in (lab, whole)]
+    assert lines[0] == lines[1]
     for place in (*been, *reversed(been)):
         lab.session.history.seek(place)
         assert still(lab.session.world) == been[place]

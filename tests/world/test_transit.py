@@ -35,7 +35,7 @@ def test_a_frame_is_its_bytes() -> None:
 
 def test_two_passages_share_nothing() -> None:
     one, other = Transit("A", "B", PACKET), Transit("A", "B", PACKET)
-    one.behind_ns.append(1)
+    one.copies_after_ns.append(1)
     one.released.append(HeldPacket("A", "B", PACKET, 0x11, 2, 1))
     one.held_by.append(3)
-    assert (other.behind_ns, other.released, other.held_by) == ([], [], [])
+    assert (other.copies_after_ns, other.released, other.held_by) == ([], [], [])

@@ -44,8 +44,8 @@ class Layout:
         self.fields: list[Field] = []
         self.parts: list[Field] = []  # as C declares them: a structure is one
         for part in filter(None, map(str.strip, text.split(","))):
-            kind, _, said = part.partition(" ")
-            for word in said.split():
+            kind, _, words = part.partition(" ")
+            for word in words.split():
                 name, _, member = word.partition("=")
                 self._add(kind, name, member or name)
         self._struct = struct.Struct("<" + "".join(_CODES[field.type] for field in self.fields))

@@ -265,15 +265,15 @@ def _sleep(call: Call) -> Answer:
 
 @word
 def _start_poll(call: Call) -> Answer:
-    return _look(call.calls, call.node, call.ask["handle"], "start_poll")
+    return _read_state(call.calls, call.node, call.ask["handle"], "start_poll")
 
 
 @word
 def _next_poll(call: Call) -> Answer:
-    return _look(call.calls, call.node, call.ask["handle"], "next_poll")
+    return _read_state(call.calls, call.node, call.ask["handle"], "next_poll")
 
 
-def _look(calls: Calls, node: str, number: int, verb: str) -> Answer:
+def _read_state(calls: Calls, node: str, number: int, verb: str) -> Answer:
     ref = calls.ref(node, Noun.CQ, number)
     calls.perform(verb, cq=ref)
     queue = calls.find(ref)

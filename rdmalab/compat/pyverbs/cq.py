@@ -180,7 +180,7 @@ class CQEX(_Queue):
         self._join(context, channel, attr.parent_domain)
         self.status = self.wr_id = 0
 
-    def _look(self, word: str) -> int:
+    def _read_field(self, word: str) -> int:
         try:
             wc = here().call(word, cq=self.ref)
         except Refused as refusal:
@@ -193,11 +193,11 @@ class CQEX(_Queue):
     def start_poll(self, attr: PollCqAttr | None, /) -> int:
         """`ibv_start_poll`: 0, or ENOENT for an empty CQ. Time passes as in `CQ.poll`."""
         del attr
-        return self._look("start_poll") if self._has_more() else _ENOENT
+        return self._read_field("start_poll") if self._has_more() else _ENOENT
 
     def poll_next(self) -> int:
         """`ibv_next_poll`: 0, or ENOENT after the last completion."""
-        return self._look("next_poll") if self._has_more(self.found.reading) else _ENOENT
+        return self._read_field("next_poll") if self._has_more(self.found.reading) else _ENOENT
 
     def end_poll(self) -> None:
         """`ibv_end_poll`: remove the completions that were read; nothing if no poll is open."""

@@ -91,10 +91,10 @@ class QP(LabObject[QueuePair]):
         move = MOVES[QPType(self.qp_type), QPState(to - 1), to]
         return int(move.required | Attr.STATE)
 
-    def _move(self, to: QPState, said: str, qp_attr: QPAttr) -> None:
+    def _move(self, to: QPState, text: str, qp_attr: QPAttr) -> None:
         mask = self._get_comp_mask(to.name)
         qp_attr.qp_state = to
-        self._modify(f"Failed to modify QP state to {said}", qp_attr, mask)
+        self._modify(f"Failed to modify QP state to {text}", qp_attr, mask)
 
     def to_init(self, qp_attr: QPAttr, /) -> None:
         """Change the state to INIT with the attributes that this needs."""

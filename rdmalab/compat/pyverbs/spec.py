@@ -75,10 +75,10 @@ class Spec:
         object.__setattr__(self, "spec_type", self.TYPE | inner)
         for field, kind in self.FIELDS.items():
             value, mask = given.get(field), given.get(f"{field}_mask")
-            said = value is not None
-            setattr(self, field, value if said else kind.nothing)
+            is_given = value is not None
+            setattr(self, field, value if is_given else kind.nothing)
             every = kind.all_bits if mask is None else mask
-            setattr(self, f"{field}_mask", every if said else kind.nothing)
+            setattr(self, f"{field}_mask", every if is_given else kind.nothing)
 
     def _bound(
         self, order: list[str], values: tuple[Value | None, ...], named: dict[str, Value | None]

@@ -44,8 +44,8 @@ def stand_ins(
     for base, row in names.items():
         kind = made[base] if isinstance(base, str) else base or Absent
         for name in row.split():
-            said = (other_device or {}).get(name, "")
-            body = {"__module__": module["__name__"], "why": why, "other_device": said}
+            text = (other_device or {}).get(name, "")
+            body = {"__module__": module["__name__"], "why": why, "other_device": text}
             made[name] = type(name, (kind,), body)
     for name, functions in (static or {}).items():
         for function in functions.split():

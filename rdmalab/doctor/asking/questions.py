@@ -151,9 +151,9 @@ def _work(log: Log, name: str, thing: Thing, word: str) -> list[Topic]:
     found: dict[int, Topic] = {}
     is_send = word == "wr"
     for record in reversed(log.about(post_kind(thing, is_send=is_send), thing)):
-        said = fmt.send_wqe(send_wqe_of(record)) if is_send else fmt.recv_wqe(recv_wqe_of(record))
+        text = fmt.send_wqe(send_wqe_of(record)) if is_send else fmt.recv_wqe(recv_wqe_of(record))
         wr_id = wqe_of(record).wr.wr_id
-        about = f"{said.partition(' ')[2]}, posted in {fmt.ev(event_of(record))}"
+        about = f"{text.partition(' ')[2]}, posted in {fmt.ev(event_of(record))}"
         found.setdefault(wr_id, Topic(f"{name}.{word}[{wr_id}]", about))
         if len(found) == _NEWEST:
             break

@@ -133,7 +133,7 @@ def _newest_of_lives(session: Session, log: Log, name: str, path: Path) -> Subje
     """The work request of a wr_id that was posted, or refused, last on any object of a name."""
     index, find = _index(path, 3), _NEWEST[str(path.steps[2])]
     assert index is not None
-    things = [thing for thing, said in session.names.name_of.items() if said == name]
+    things = [thing for thing, text in session.names.name_of.items() if text == name]
     found = [
         (newest_receive if thing.noun is Noun.SRQ else find)(session, log, thing, index.start)
         for thing in things

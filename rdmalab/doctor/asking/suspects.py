@@ -51,8 +51,8 @@ def _once(
     looks: "Sequence[_Look]", session: Session, log: Log, wanted: Wanted
 ) -> Iterator[Subject]:
     seen: set[Subject] = set()
-    for look in looks:
-        for subject in look(session, log, wanted):
+    for examination in looks:
+        for subject in examination(session, log, wanted):
             if subject not in seen:
                 seen.add(subject)
                 yield subject

@@ -70,13 +70,13 @@ def _is_inline(wqe: SendWqe | RecvWqe) -> bool:
 
 
 def _gone(case: Case, lost: list[tuple[int, Gone]]) -> list[Evidence]:
-    return [_said(case, gone, f", and sge[{index}] names it") for index, gone in lost[:2]]
+    return [_fact_of(case, gone, f", and sge[{index}] names it") for index, gone in lost[:2]]
 
 
-def _said(case: Case, gone: Gone, rest: str) -> Evidence:
+def _fact_of(case: Case, gone: Gone, rest: str) -> Evidence:
     how = "deregistered {}" if gone.dead else "registered {} again, which has other keys now"
-    said = how.format(case.names.of(gone.thing))
-    return fact(f"{case.log.who(gone.event)} {said}{rest}", gone.event)
+    text = how.format(case.names.of(gone.thing))
+    return fact(f"{case.log.who(gone.event)} {text}{rest}", gone.event)
 
 
 def _lent(case: Case, wqe: SendWqe) -> Finding:
@@ -90,11 +90,11 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
     correction = memory_fixes.target(case, peer, wqe.wr, denial)
     cure = None
     if correction is not None:
-        named = {"remote": correction.said, "remote_addr": None, "rkey": None}
+        named = {"remote": correction.sg, "remote_addr": None, "rkey": None}
         again = commands.again(case, qp, wqe.wr, after_reset=True, **named)
         cure = Fix([*correction.lines, *memory_fixes.ready_to_send(case, qp), *again])
     return fail(
-        _said(case, gone, ""),
+        _fact_of(case, gone, ""),
         fact(f"the request names its rkey, {wqe.wr.rkey:#x}", send.posted),
         fact("it ended with REM_ACCESS_ERR", case.ended),
         cure=_order(case, gone) or cure, since=gone.event,
@@ -129,7 +129,7 @@ def _send_again(case: Case, wqe: SendWqe, qp: QueuePair) -> list[str]:
     )
     if correction is None:
         return []
-    again = commands.again(case, qp, wqe.wr, after_reset=True, sg=correction.said)
+    again = commands.again(case, qp, wqe.wr, after_reset=True, sg=correction.sg)
     return [*correction.lines, *memory_fixes.ready_to_send(case, qp), *again]
 
 
@@ -138,7 +138,7 @@ def _receive_again(case: Case, wqe: RecvWqe, qp: QueuePair) -> list[str]:
     correction = memory_fixes.corrected(case, qp, case.hca, wqe.wr, int(Access.LOCAL_WRITE))
     if correction is None:
         return []
-    post = commands.post_recv(case, qp, wqe.wr, sg=correction.said)
+    post = commands.post_recv(case, qp, wqe.wr, sg=correction.sg)
     sends = (
         memory_fixes.a_message(case, case.peer, correction.length) if case.peer is not None else []
     )

@@ -184,11 +184,9 @@ def _loc_prot_cure(case: Case, qp: QueuePair, memory: Memory) -> Fix | None:
         return None
     lines = [*correction.lines, *memory_fixes.ready_to_send(case, qp)]
     if isinstance(memory.wr, SendWR):
-        again = commands.again(case, qp, memory.wr, after_reset=True, sg=correction.said)
+        again = commands.again(case, qp, memory.wr, after_reset=True, sg=correction.sg)
         return Fix([*lines, *again])
-    return Fix(
-        [*lines, commands.post_recv(case, qp, memory.wr, sg=correction.said), *_message(case)]
-    )
+    return Fix([*lines, commands.post_recv(case, qp, memory.wr, sg=correction.sg), *_message(case)])
 
 
 def _message(case: Case) -> list[str]:

@@ -93,15 +93,15 @@ def _bind(
     case: Case, wr: SendWR, mw: MemoryWindow, qp: QueuePair, changed: dict[str, str | None]
 ) -> str:
     """The bind once more; windows of type 1 have a verb of their own."""
-    said_ = {"bind": _place(case, wr), "mw": _window(case, mw), **changed}
+    text = {"bind": _place(case, wr), "mw": _window(case, mw), **changed}
     access = fmt.flags(int(wr.bind_access), Access)
     if mw.type is MWType.TYPE_2:
         plain = dict.fromkeys(("bind_mr", "bind_addr", "bind_length", "mw_rkey"))
-        return commands.post_send(case, qp, wr, **{**plain, **said_})
+        return commands.post_send(case, qp, wr, **{**plain, **text})
     flags = f" flags={fmt.flags(int(wr.flags), SendFlags)}" if wr.flags else ""
-    access = said_.get("bind_access") or access
+    access = text.get("bind_access") or access
     return (
-        f"bind_mw {case.qp_name(qp)} {said_['mw']} wr_id={wr.wr_id} bind={said_['bind']} "
+        f"bind_mw {case.qp_name(qp)} {text['mw']} wr_id={wr.wr_id} bind={text['bind']} "
         f"bind_access={access}{flags}"
     )
 

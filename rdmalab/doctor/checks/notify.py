@@ -55,8 +55,8 @@ def _unnotified(case: Case, cq: CompletionQueue) -> list[Evidence]:
         return []
     event = thread_waits.added(case, cq, cq.cqes[0])
     raised = case.log.about(Kind.CQ_EVENT_RAISED, cq.thing)
-    told = event is not None and event in [event_of(record) for record in raised]
-    what = "its event was read, but no poll has returned it" if told else "it raised no event"
+    was_raised = event is not None and event in [event_of(record) for record in raised]
+    what = "its event was read, but no poll has returned it" if was_raised else "it raised no event"
     return [fact(f"{fmt.cqe(cq.cqes[0])} was added to {case.names.of(cq.thing)}: {what}",
                  event)]  # fmt: skip
 

@@ -222,7 +222,7 @@ def _too_many_sges_cure(case: Case, attempt: posting_calls.Attempt | None, limit
     better = corrected(attempt.left[0], rule) if attempt is not None and attempt.left else None
     if attempt is not None and better is not None and len(better["sg"]) <= _most(case, limit):
         wrs = [better, *attempt.left[1:]]
-        return Fix([posting_calls.said_again(case.session, attempt, wrs)])
+        return Fix([posting_calls.corrected_call(case.session, attempt, wrs)])
     return Fix(program=f"ask for a larger {limit} when the queue is made, or copy the pieces "
                         "together")  # fmt: skip
 

@@ -7,7 +7,7 @@ from rdmalab.doctor.evidence.ownership import Overtake, overtakes
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.facts.bring_up import set_at
-from rdmalab.doctor.facts.line import held, posted, said_of
+from rdmalab.doctor.facts.line import held, held_text, posted
 from rdmalab.doctor.fixes import memory_fixes, recovery
 from rdmalab.hca.wr import SendWR
 from rdmalab.repair import commands
@@ -31,7 +31,7 @@ def fence_wait(case: Case, send: Send) -> Finding:
         return ok("it does not wait for a fence")
     first = hold.under_way[0] if hold.under_way else hold.wqe
     return blocking(
-        case, fact(f"{said_of(case, hold)} has FENCE", posted(case, hold.wqe)),
+        case, fact(f"{held_text(case, hold)} has FENCE", posted(case, hold.wqe)),
         fact(f"before it, and not answered yet: {hold.ahead or 'what was posted earlier'}",
              posted(case, first)),
         since=case.world.event,
@@ -49,7 +49,7 @@ def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Findi
     since = set_at(case, qp, Attr.MAX_QP_RD_ATOMIC)
     return blocking(
         case, fact(f"{case.qp_name(qp)} was given max_rd_atomic=0", since),
-        fact(f"{said_of(case, hold)} can never start", posted(case, hold.wqe)),
+        fact(f"{held_text(case, hold)} can never start", posted(case, hold.wqe)),
         cure=Fix(_lines(case, qp, wqe.wr)), since=since,
     )  # fmt: skip
 
@@ -81,7 +81,7 @@ def rd_atomic_depth(case: Case, send: Send, qp: QueuePair) -> Finding:
     return blocking(
         case, fact(f"{case.qp_name(qp)} was given max_rd_atomic={depth}",
                    set_at(case, qp, Attr.MAX_QP_RD_ATOMIC)),
-        fact(f"{said_of(case, hold)} waits for one of these: {hold.ahead}",
+        fact(f"{held_text(case, hold)} waits for one of these: {hold.ahead}",
              posted(case, hold.under_way[0]) if hold.under_way else None),
         since=case.world.event,
     )  # fmt: skip

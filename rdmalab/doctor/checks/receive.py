@@ -42,10 +42,10 @@ def no_remote_send(case: Case, receive: Receive) -> Finding:
     cure = _no_remote_send_cure(case, peer, receive.wqe.length)
     if not done:
         took = case.log.about(Kind.RECV_TAKEN, qp.thing)
-        said = f"{name} has sent nothing yet"
+        text = f"{name} has sent nothing yet"
         if took:
-            said = f"earlier receives took what {name} sent, and it has sent nothing since"
-        return warn(fact(said, event_of(took[-1]) if took else receive.posted), cure=cure)
+            text = f"earlier receives took what {name} sent, and it has sent nothing since"
+        return warn(fact(text, event_of(took[-1]) if took else receive.posted), cure=cure)
     facts = [
         fact(f"{watching or case.qp_name(qp)} waits for a message", receive.posted),
         *[fact(f"{name} did {fmt.send_wqe(each.wqe)}, which consumes no receive", each.event)

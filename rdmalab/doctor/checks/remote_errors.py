@@ -26,8 +26,8 @@ def rem_inv_req(case: Case, ending: Ending, qp: QueuePair) -> Finding:
         if peer is None:
             return NA
         fix = Fix(_CURES["not-enabled"](case, wqe, qp, peer))
-        said = f"{case.qp_name(peer)} refused it: {_not_enabled(case, wqe, qp, peer)}"
-        return _without_nak(qp, ending, fact(said, dropped[-1].event), fix)
+        words = f"{case.qp_name(peer)} refused it: {_not_enabled(case, wqe, qp, peer)}"
+        return _without_nak(qp, ending, fact(words, dropped[-1].event), fix)
     if ending.status is not WCStatus.REM_INV_REQ_ERR:
         return ok("the peer did not find it invalid")
     refused = _rem_inv_req_refusal(case, peer)
@@ -225,7 +225,7 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
     correction = memory_fixes.target(case, peer, wqe.wr, denial)
     if correction is None:
         return None
-    changed = {"remote_addr": None, "rkey": None, "remote": correction.said}
+    changed = {"remote_addr": None, "rkey": None, "remote": correction.sg}
     if correction.length < denial.length:
         changed["sg"] = memory_fixes.first_bytes(case, wqe.wr, correction.length)
     silent = not qp.transport.acknowledged  # then both ends are as they were

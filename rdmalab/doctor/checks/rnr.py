@@ -166,8 +166,8 @@ def _rnr_retries_exhausted(case: Case, target: QueuePair) -> list[Evidence]:
     if send.ending.status is not WCStatus.RNR_RETRY_EXC_ERR:
         return []
     if not naks:  # the log no longer has them
-        said = f"each try of it got an RNR NAK: {case.qp_name(target)} had no receive"
-        return [fact(said, send.ending.event)]
+        text = f"each try of it got an RNR NAK: {case.qp_name(target)} had no receive"
+        return [fact(text, send.ending.event)]
     many = fmt.count(len(naks), "RNR NAK")
     return [
         *_last_taken(case, target, naks[0].event),
@@ -352,7 +352,7 @@ def _cure(case: Case, queue: Queue) -> Fix:
         message = _message(case, qp)
         if message and attempt is not None and qp.recv_cq:
             cq = case.name(Noun.CQ, qp.node, qp.recv_cq)
-            again = posting_calls.said_again(case.session, attempt, attempt.left)
+            again = posting_calls.corrected_call(case.session, attempt, attempt.left)
             return Fix([message, "run", f"poll_cq {cq}", again])
     return Fix(program="count the receives that are posted, or ask for a longer queue when it is "
                         "made")  # fmt: skip

@@ -39,12 +39,12 @@ def unsignaled(case: Case, send: Send, wqe: SendWqe) -> Finding:
 def _signaled(case: Case, send: Send) -> Fix:
     """The flag that the post lacks. Nothing is broken, so nothing is posted again."""
     assert send.wqe is not None
-    wr, said = send.wqe.wr, f"post {fmt.wr(send.wqe.wr.wr_id)} with flags=SIGNALED"
+    wr, text = send.wqe.wr, f"post {fmt.wr(send.wqe.wr.wr_id)} with flags=SIGNALED"
     if send.qp is None or send.posted is None:
-        return Fix(program=said)
+        return Fix(program=text)
     flags = fmt.flags(SendFlags(wr.flags) | SendFlags.SIGNALED, SendFlags)
     line = commands.post_send(case, send.qp, wr, flags=flags)
-    return Fix([line], program=said, before=send.posted)
+    return Fix([line], program=text, before=send.posted)
 
 
 @check("sq-full-of-unsignaled")
@@ -117,12 +117,12 @@ def _longer_than_the_queue(case: Case, found: Backlog, call: Call) -> Finding:
     attempt, slots = posting_calls.of_call(case.log, call), fmt.count(found.qp.sq.capacity, "slot")
     many = len(attempt.wrs) if attempt is not None else len(found.sends) + 1
     left = f": {posting_calls.posted_text(attempt)}" if attempt is not None else ""
-    said = f"post at most {found.qp.sq.capacity} requests in one list, the last of them signaled"
+    text = f"post at most {found.qp.sq.capacity} requests in one list, the last of them signaled"
     return fail(
         fact(f"the list has {many} work requests, {case.qp_name(found.qp)} has {slots}",
              call.event),
         fact(f"{call.verb} returned {errno_name(call.errno)}{left}", call.event),
-        cure=Fix(program=f"{said}, and post the rest from bad_wr on"),
+        cure=Fix(program=f"{text}, and post the rest from bad_wr on"),
     )  # fmt: skip
 
 

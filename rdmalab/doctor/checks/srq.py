@@ -149,9 +149,9 @@ def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> st
     long = piece(case, node, pd, many * length)
     pieces = [SGE(long[0].addr + n * length, length, long[0].lkey) for n in range(many)] if long \
         else piece(case, node, pd, length) * many  # fmt: skip
-    said_ = [f"wr={{wr_id={n} sg={commands.sge_words(case, node, sge)}}}"
+    text = [f"wr={{wr_id={n} sg={commands.sge_words(case, node, sge)}}}"
              for n, sge in enumerate(pieces, found.srq.posted + 1)]  # fmt: skip
-    return " ".join(["post_srq_recv", name, *said_])
+    return " ".join(["post_srq_recv", name, *text])
 
 
 @check("xrc-srqn")
@@ -284,12 +284,12 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
 
 def _restocked(case: Case, name: str, node: str, stuck: list[RecvWqe]) -> str:
     """The line that posts the receives of the broken queue to the new one."""
-    said_ = [
+    text = [
         f"wr={{wr_id={wqe.wr.wr_id} "
         f"sg={','.join(commands.sge_words(case, node, sge) for sge in wqe.wr.sg)}}}"
         for wqe in stuck
     ]
-    return " ".join(["post_srq_recv", name, *said_])
+    return " ".join(["post_srq_recv", name, *text])
 
 
 _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (

@@ -204,7 +204,7 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     peer = case.qp_name(case.peer) if case.peer is not None else "the peer"
     return wait(
         fact(f"{peer} has carried it out: its data is there", done),
-        fact(f"its {_said(late[-1])}", late[-1].event), *_after_wait(case, late[-1]),
+        fact(f"its {_shown(late[-1])}", late[-1].event), *_after_wait(case, late[-1]),
         cure=Fix(["run"]),
     )  # fmt: skip
 
@@ -215,7 +215,7 @@ def _is_acknowledged_only(send: Send) -> bool:
     return work is not None and not work.outstanding
 
 
-def _said(row: PacketRow) -> str:
+def _shown(row: PacketRow) -> str:
     return f"{row.label} psn={row.psn} is {row.fate_text}"
 
 

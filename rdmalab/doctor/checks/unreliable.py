@@ -89,8 +89,8 @@ def ud_40_bytes(case: Case) -> Finding:
     refused = _refusal(case, qp)
     if refused is None:
         return ok("no datagram was too long for it")
-    said = f"the receive has {receive.wqe.length} bytes"
-    return _no_room(case, qp, receive.wqe, refused, fact(said, receive.posted))
+    text = f"the receive has {receive.wqe.length} bytes"
+    return _no_room(case, qp, receive.wqe, refused, fact(text, receive.posted))
 
 
 def _dropped_for_room(case: Case, unanswered: Unanswered) -> Finding:
@@ -101,10 +101,10 @@ def _dropped_for_room(case: Case, unanswered: Unanswered) -> Finding:
     if target is None or refused is None or not target.source.wqes:
         return ok("no receive was too short for it")
     wqe, name = target.source.wqes[0], case.qp_name(target)
-    said = f"{fmt.wr(wqe.wr.wr_id)}, the oldest receive of {name}, has {wqe.length} bytes"
+    text = f"{fmt.wr(wqe.wr.wr_id)}, the oldest receive of {name}, has {wqe.length} bytes"
     if wqe.length >= len(misses[-1].packet.payload) + GRH.LENGTH:  # it was another one then
-        said = f"the receive of {name} that it came to was shorter"
-    return _no_room(case, target, wqe, refused, fact(said, misses[-1].event))
+        text = f"the receive of {name} that it came to was shorter"
+    return _no_room(case, target, wqe, refused, fact(text, misses[-1].event))
 
 
 def _no_room(

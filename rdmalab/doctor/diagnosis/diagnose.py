@@ -122,8 +122,8 @@ def _foreseen(
     verdicts = {check.slug: finding.verdict for check, finding in findings}
     if found.kind is Status.COMPLETED and verdicts.get(SLOW) is Verdict.WARN:
         took = next(f.evidence[-1].text for check, f in findings if check.slug == SLOW)
-        said = found.sentence.replace("SUCCESS", f"SUCCESS after {took}", 1)
-        return replace(found, kind=Status.LATE, sentence=said)
+        text = found.sentence.replace("SUCCESS", f"SUCCESS after {took}", 1)
+        return replace(found, kind=Status.LATE, sentence=text)
     if found.kind is not Status.PENDING:
         return found
     if verdicts.get(TOO_EARLY) is Verdict.WAIT:
@@ -201,25 +201,25 @@ def _waits_for(
     found, case = first.outcome, first.case
     if found.kind is Status.NEVER and case.content is not None and not first.causes(Verdict.WARN):
         filled = case.content.filled_by_program
-        said = "the program has filled these bytes, and no message"
+        text = "the program has filled these bytes, and no message"
         if filled is not None and not (roots or case.content.receives or sources_of(case)):
-            return replace(found, kind=Status.WELL, sentence=said, event=filled)
+            return replace(found, kind=Status.WELL, sentence=text, event=filled)
     if first.causes(Verdict.FAIL) and (bad := spoiled(found, case.subject)) is not found:
         return bad
     if case.subject.sort is Sort.BYTES and found.kind is Status.NEVER:
         writers = {each for each in sources_of(case) if each.sort is Sort.SEND}
         open_ = [d for d in seen if d.case.subject in writers
                  and d.outcome.kind is Status.PENDING]  # fmt: skip
-        said = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
-        return replace(found, kind=Status.PENDING, sentence=said) if open_ else found
+        text = f"nothing is written there yet; {open_[0].name} has no completion" if open_ else ""
+        return replace(found, kind=Status.PENDING, sentence=text) if open_ else found
     waits = found.kind is Status.PENDING and case.subject.sort in _WAITING
     lost = {d.case.subject for d in seen if d.outcome.kind is Status.NEVER}
     if not waits or not roots or not (case.at_rest or roots[0].subject in lost):
         return found
     if not case.at_rest and _may_go_on(case):
         return found
-    said_ = found.sentence.removesuffix(f", and {never_text(case.subject)}")
-    return replace(found, kind=Status.NEVER, sentence=f"{said_}, and {never_text(case.subject)}")
+    words = found.sentence.removesuffix(f", and {never_text(case.subject)}")
+    return replace(found, kind=Status.NEVER, sentence=f"{words}, and {never_text(case.subject)}")
 
 
 _SPOILED = {Sort.BYTES: "and they are wrong", Sort.PROGRAM: "and it used wrong data"}
@@ -227,9 +227,9 @@ _SPOILED = {Sort.BYTES: "and they are wrong", Sort.PROGRAM: "and it used wrong d
 
 def spoiled(found: SubjectOutcome, subject: Subject) -> SubjectOutcome:
     """How bytes that came, or a thread that is done, stand if a check has found a cause on them."""
-    said = _SPOILED.get(subject.sort, "") if found.kind is Status.WELL else ""
-    bad = replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, {said}")
-    return bad if said else found
+    text = _SPOILED.get(subject.sort, "") if found.kind is Status.WELL else ""
+    bad = replace(found, kind=Status.FAILED, sentence=f"{found.sentence}, {text}")
+    return bad if text else found
 
 
 def _may_go_on(case: Case) -> bool:

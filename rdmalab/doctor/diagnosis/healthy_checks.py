@@ -24,15 +24,15 @@ def looked_at(session: Session, log: Log, node: str = "") -> str:
     counts = {noun: sum(len(hca.tables[noun].items) for hca in hcas) for noun in _COUNTED}
     if not any(counts.values()):
         return "nothing: there is no queue"
-    said = [fmt.count(count, _COUNTED[noun]) for noun, count in counts.items() if count]
+    lines = [fmt.count(count, _COUNTED[noun]) for noun, count in counts.items() if count]
     qps = [qp for hca in hcas for qp in hca.qps.items.values()]
     under_way = sum(serial >= qp.comp.serial for qp in qps for serial in qp.sq.wqes)
-    said.append(f"{fmt.count(under_way, 'send')} under way")
+    lines.append(f"{fmt.count(under_way, 'send')} under way")
     unread = sum(len(hca.async_events) for hca in hcas)
-    said += [fmt.count(unread, "unread asynchronous event")] if unread else []
+    lines += [fmt.count(unread, "unread asynchronous event")] if unread else []
     refused = [call for call in log.refused() if node in ("", call.thing[0])]
-    said.append(fmt.count(len(refused), "refused call") + _since(log, refused))
-    return ", ".join(said)
+    lines.append(fmt.count(len(refused), "refused call") + _since(log, refused))
+    return ", ".join(lines)
 
 
 def _since(log: Log, refused: Sequence[Call]) -> str:
@@ -42,9 +42,9 @@ def _since(log: Log, refused: Sequence[Call]) -> str:
     empty = sum(call.refusal in BLOCKING and call not in again for call in refused)
     if refused and len(again) == len(refused):
         return ", since repeated with success"
-    said = [f"{len(again)} since repeated with success"] if again else []
-    said += [f"{empty} that would have blocked"] if empty else []
-    return f" ({', '.join(said)})" if said else ""
+    parts = [f"{len(again)} since repeated with success"] if again else []
+    parts += [f"{empty} that would have blocked"] if empty else []
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def coming(session: Session, subject: Subject) -> str:

@@ -9,8 +9,8 @@ from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.asking.suspects import suspects, unreported
 from rdmalab.doctor.check import Section
 from rdmalab.doctor.diagnosis.diagnose import origin, unique
+from rdmalab.doctor.diagnosis.examination import Examination, best_of, looks_at, report_of_now
 from rdmalab.doctor.diagnosis.healthy_checks import looked_at
-from rdmalab.doctor.diagnosis.look import Look, best_of, looks_at, report_of_now
 from rdmalab.doctor.evidence.components import Component
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.made_good import is_made_good
@@ -47,17 +47,19 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     found = [*subjects(session, log, question), *_unreported_before(session, log, question)]
     chains = {each: _plain_chain(session, log, each) for each in found}
     looks = best_looks(log, chains)
-    known = frozenset(t for look in looks if look.report.causes
-                      for t in log.component_of(look.subject.thing))  # fmt: skip
+    known = frozenset(t for examination in looks if examination.report.causes
+                      for t in log.component_of(examination.subject.thing))  # fmt: skip
     if unlogged := _unlogged(session, log, question, known):
         chains |= unlogged
         looks = best_looks(log, chains)
-    explained = [_at_the_act(session, log, look) for look in looks if look.report.causes]
+    explained = [
+        _at_the_act(session, log, examination) for examination in looks if examination.report.causes
+    ]
     if not explained:
-        left = [look for look in looks
-                if look.report.outcome.rule or look.moment.why is Why.ENDED
-                or look.moment in chains[look.subject][-1:]
-                if _is_trouble(session, log, look)]  # fmt: skip
+        left = [examination for examination in looks
+                if examination.report.outcome.rule or examination.moment.why is Why.ENDED
+                or examination.moment in chains[examination.subject][-1:]
+                if _is_trouble(session, log, examination)]  # fmt: skip
         left = (
             left
             or _outstanding(session, log, question)
@@ -68,41 +70,55 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
             return well(session, log, question)
         return report_of_now(session, log, left[0], found or [left[0].subject])
     aside = _aside(log, explained)
-    explained = sorted((look for look in explained if look not in aside),
-                       key=lambda look: origin(look.report.causes[0]))  # fmt: skip
-    report, every = explained[0].report, [look.report for look in explained]
+    explained = sorted((examination for examination in explained if examination not in aside),
+                       key=lambda examination: origin(examination.report.causes[0]))  # fmt: skip
+    report, every = explained[0].report, [examination.report for examination in explained]
     others = sorted((c for each in every[1:] for c in each.causes), key=origin)
     report.causes = unique([*report.causes, *others])
     report.stations = sorted(unique(c for each in every for c in each.stations), key=origin)
-    refused = (c for look in aside for c in look.report.causes if c not in report.causes)
+    refused = (
+        c for examination in aside for c in examination.report.causes if c not in report.causes
+    )
     report.warnings = unique([*(c for each in every for c in each.warnings), *refused])
-    return report_of_now(session, log, explained[0], [look.subject for look in explained])
+    return report_of_now(
+        session, log, explained[0], [examination.subject for examination in explained]
+    )
 
 
-def _is_trouble(session: Session, log: Log, look: Look) -> bool:
+def _is_trouble(session: Session, log: Log, examination: Examination) -> bool:
     """Whether a look without a cause shows a failure that no call ordered."""
-    found = look.report.outcome
-    ordered = is_ordered(session, log, look.subject)
+    found = examination.report.outcome
+    ordered = is_ordered(session, log, examination.subject)
     return not (ordered or found.good or found.rule in BLOCKING)
 
 
-def _aside(log: Log, explained: Sequence[Look]) -> list[Look]:
+def _aside(log: Log, explained: Sequence[Examination]) -> list[Examination]:
     """Refused calls about what has failed otherwise: they changed nothing, and are no cause.
 
     Those that only their rule explains, or that a program tolerates, are aside where any other
     cause is known.
     """
-    failed = {look.subject.thing[1:] for look in explained if look.subject.sort is not Sort.CALL}
-    calls = [look for look in explained if look.subject.sort is Sort.CALL]
-    events = {look.subject.event for look in calls}
+    failed = {
+        examination.subject.thing[1:]
+        for examination in explained
+        if examination.subject.sort is not Sort.CALL
+    }
+    calls = [examination for examination in explained if examination.subject.sort is Sort.CALL]
+    events = {examination.subject.event for examination in calls}
     tolerated = {c.event for c in log.refused() if c.event in events and c.tolerated}
-    light = [look for look in explained if look.report.causes[0].check.is_rule
-             or (look in calls and look.subject.event in tolerated)]  # fmt: skip
+    light = [examination for examination in explained if examination.report.causes[0].check.is_rule
+             or (examination in calls and examination.subject.event in tolerated)]  # fmt: skip
     bare = light if len(light) < len(explained) else []
-    return [look for look in calls if look.subject.thing[1:] in failed or look in bare]
+    return [
+        examination
+        for examination in calls
+        if examination.subject.thing[1:] in failed or examination in bare
+    ]
 
 
-def _silent(session: Session, log: Log, question: Node | None, *, is_full: bool) -> list[Look]:
+def _silent(
+    session: Session, log: Log, question: Node | None, *, is_full: bool
+) -> list[Examination]:
     """The newest send of each queue pair, if it was carried out and is not signaled.
 
     is_full: of queue pairs that have no free slot, or of the others.
@@ -110,14 +126,21 @@ def _silent(session: Session, log: Log, question: Node | None, *, is_full: bool)
     qps = (qp for qp in _queue_pairs(session, question) if qp.sq.is_full() is is_full)
     found = [subject for qp in qps for subject in done_unsignaled(log, qp)]
     now = Moment(session.world.event, Why.NOW)
-    return [look for each in found for look in looks_at(log, now, [each]) if look.report.causes]
+    return [
+        examination
+        for each in found
+        for examination in looks_at(log, now, [each])
+        if examination.report.causes
+    ]
 
 
-def _lost(session: Session, log: Log, question: Node | None, *, spare: bool = False) -> list[Look]:
+def _lost(
+    session: Session, log: Log, question: Node | None, *, spare: bool = False
+) -> list[Examination]:
     """Receives that a call took before a message came for them; spare: no message was to come."""
     found = islice(lost_receives(session, log, _wanted(question), spare=spare), MOST_OLDER)
     chains = {each: moments(session, log, each) for each in found}
-    return [look for look in best_looks(log, chains) if look.report.causes]
+    return [examination for examination in best_looks(log, chains) if examination.report.causes]
 
 
 def _wanted(question: Node | None) -> Wanted:
@@ -131,15 +154,18 @@ def _queue_pairs(session: Session, question: Node | None) -> list[QueuePair]:
     return [qp for _, qp in qps_of(session, _wanted(question))]
 
 
-def _outstanding(session: Session, log: Log, question: Node | None) -> list[Look]:
+def _outstanding(session: Session, log: Log, question: Node | None) -> list[Examination]:
     """Where nothing is wrong, a send that still waits, first one that waits for more than time."""
     found = [each for qp in _queue_pairs(session, question) for each in under_way(qp)]
     now = Moment(session.world.event, Why.NOW)
-    looks = [look for each in found for look in looks_at(log, now, [each])]
+    looks = [examination for each in found for examination in looks_at(log, now, [each])]
     never = Status.NEVER
-    waiting = [look for look in looks  # a cause of what still completes only delays it
-               if look.report.outcome.kind is never or not look.report.is_trouble]  # fmt: skip
-    return sorted(waiting, key=lambda look: look.report.slug in (TOO_EARLY, UNKNOWN))
+    waiting = [
+        examination
+        for examination in looks  # a cause of what still completes only delays it
+        if examination.report.outcome.kind is never or not examination.report.is_trouble
+    ]
+    return sorted(waiting, key=lambda examination: examination.report.slug in (TOO_EARLY, UNKNOWN))
 
 
 def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
@@ -153,12 +179,16 @@ def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
     return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
 
 
-def _at_the_act(session: Session, log: Log, look: Look) -> Look:
+def _at_the_act(session: Session, log: Log, examination: Examination) -> Examination:
     """Of a send that waited and that one end alone flushed: the look at that act."""
-    chain = moments(session, log, look.subject) if is_ordered(session, log, look.subject) else []
-    late = [m for m in chain[:1] if m.event > look.moment.event]
-    seen = [each for m in late for each in looks_at(log, m, [look.subject])]
-    return next((each for each in seen if each.report.causes), look)
+    chain = (
+        moments(session, log, examination.subject)
+        if is_ordered(session, log, examination.subject)
+        else []
+    )
+    late = [m for m in chain[:1] if m.event > examination.moment.event]
+    seen = [each for m in late for each in looks_at(log, m, [examination.subject])]
+    return next((each for each in seen if each.report.causes), examination)
 
 
 def _unlogged(
@@ -198,9 +228,9 @@ def _unreported_before(session: Session, log: Log, question: Node | None) -> lis
     return [*found, *stopped_threads(session, log, _wanted(question))]
 
 
-def best_looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Look]:
+def best_looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Examination]:
     """The best look at each subject of chains; subjects of one moment share a visit."""
-    best: dict[Subject, Look] = {}
+    best: dict[Subject, Examination] = {}
     left = list(chains)
     for step in range(max(map(len, chains.values()), default=0)):
         groups: dict[Moment, list[Subject]] = {}
@@ -208,9 +238,11 @@ def best_looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Loo
             if step < len(chains[subject]):
                 groups.setdefault(chains[subject][step], []).append(subject)
         for moment, group in sorted(groups.items(), key=lambda each: each[0].event):
-            for look in looks_at(log, moment, group):
-                kept = best.get(look.subject)
-                best[look.subject] = look if kept is None else best_of([kept, look])
+            for examination in looks_at(log, moment, group):
+                kept = best.get(examination.subject)
+                best[examination.subject] = (
+                    examination if kept is None else best_of([kept, examination])
+                )
         left = [s for s in left if s not in best or not best[s].decides]
     return [best[subject] for subject in chains if subject in best]
 
@@ -224,8 +256,8 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
     """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
     node = str(question.steps[0]) if isinstance(question, Path) else ""
     refused = any(node in ("", call.thing[0]) for call in log.refused())
-    said = "is left that failed, was refused," if refused else "has failed, was refused,"
-    outcome = SubjectOutcome(Status.WELL, f"nothing {said} or hangs")
+    text = "is left that failed, was refused," if refused else "has failed, was refused,"
+    outcome = SubjectOutcome(Status.WELL, f"nothing {text} or hangs")
     before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
     warnings: list[Cause] = []
     for moment in (*before, Moment(session.world.event, Why.NOW)):
@@ -233,16 +265,26 @@ def well(session: Session, log: Log, question: Node | None) -> Report:
             left = (s for s in latest(session, then, node) if not is_ordered(session, log, s))
             found = list(dict.fromkeys([*doubtful(session, then, node), *left]))
         seen = looks_at(log, moment, found) if found else []
-        late = [look for look in seen if look.report.outcome.kind is Status.LATE]
-        for look in late[:1]:
-            return report_of_now(session, log, look, [look.subject])
-        warnings += (cause for look in seen for cause in look.report.warnings
-                     if not _is_idle_receive(cause))  # fmt: skip
+        late = [
+            examination for examination in seen if examination.report.outcome.kind is Status.LATE
+        ]
+        for examination in late[:1]:
+            return report_of_now(session, log, examination, [examination.subject])
+        warnings += (
+            cause
+            for examination in seen
+            for cause in examination.report.warnings
+            if not _is_idle_receive(cause)
+        )
     aside = _silent(session, log, question, is_full=False)
     aside += _lost(session, log, question, spare=True)
-    warnings += (cause for look in aside for cause in look.report.causes)
+    warnings += (cause for examination in aside for cause in examination.report.causes)
     name = render(question) if isinstance(question, Path) else ""
     return Report(
-        name, outcome, session.world.event, warnings=unique(warnings),
-        looked=looked_at(session, log, node), examples=examples(session, log, node),
-    )  # fmt: skip
+        name,
+        outcome,
+        session.world.event,
+        warnings=unique(warnings),
+        looked=looked_at(session, log, node),
+        examples=examples(session, log, node),
+    )

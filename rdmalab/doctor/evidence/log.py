@@ -90,13 +90,13 @@ class Call:
 
     @property
     def invocation(self) -> Invocation | None:
-        return self._said()[0]
+        return self._parsed()[0]
 
     @property
     def program(self) -> str:
-        return self._said()[1]
+        return self._parsed()[1]
 
-    def said(self, session: Session) -> str:
+    def call_text(self, session: Session) -> str:
         """Why it was refused, with the names of objects."""
         made = self.invocation
         return named(session, made, self.message) if made is not None else self.message
@@ -109,7 +109,7 @@ class Call:
         failed = any(rec.kind_of(record) is Kind.PROGRAM_FAILED for record in records)
         return not failed and any(rec.line_of(record).startswith("try ") for record in ran)
 
-    def _said(self) -> tuple[Invocation | None, str]:
+    def _parsed(self) -> tuple[Invocation | None, str]:
         """Read from the journal on first use: old parts of it are packed."""
         if self._asked is None:
             self._asked = self._log.asked(self.event)
@@ -369,5 +369,5 @@ class Log:
         program = programs.get(thing.number)
         if program is None:
             return None, name
-        said = [line for line in program.lines if line.number == rec.line_number_of(record)]
-        return (said[0].invocation if said else None), name
+        lines = [line for line in program.lines if line.number == rec.line_number_of(record)]
+        return (lines[0].invocation if lines else None), name

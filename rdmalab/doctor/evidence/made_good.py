@@ -53,7 +53,7 @@ def _used(log: Log, thing: Thing, sort: Sort) -> list[int]:
 def _lives(session: Session, thing: Thing) -> list[Thing]:
     """All things that ever had the name of one, oldest first."""
     name = session.names.of(thing)
-    return [it for it, said in session.names.name_of.items() if said == name] or [thing]
+    return [it for it, given in session.names.name_of.items() if given == name] or [thing]
 
 
 def is_past(log: Log, call: Call) -> bool:
@@ -86,23 +86,23 @@ class Repeats:
 
     def has(self, call: Call) -> bool:
         """Whether the same was asked of the same thing, or under the same name, and done."""
-        said = call.invocation
-        if said is not None and self._newest.get(_key(said), -1) > call.event:
+        invocation = call.invocation
+        if invocation is not None and self._newest.get(_key(invocation), -1) > call.event:
             return True
         later = [
             rec.event_of(r)
             for r in self._log.of(Kind.CALLED, *call.thing)
             if rec.event_of(r) > call.event and rec.verb_of(r) == call.verb and not rec.errno_of(r)
         ]
-        if said is None:
+        if invocation is None:
             return bool(later)
         asked = [self._log.asked(event)[0] for event in later]
-        return any(it is None or _key(it)[1:] == _key(said)[1:] for it in asked)
+        return any(it is None or _key(it)[1:] == _key(invocation)[1:] for it in asked)
 
 
-def _key(said: Invocation) -> tuple[object, ...]:
+def _key(invocation: Invocation) -> tuple[object, ...]:
     """A verb, the first thing that it names, and the state that it asks for."""
-    named = [value for value in said.arguments.values() if isinstance(value, Ref | New)]
-    attr = said.arguments.get("attr")
+    named = [value for value in invocation.arguments.values() if isinstance(value, Ref | New)]
+    attr = invocation.arguments.get("attr")
     state = attr.get("qp_state") if isinstance(attr, dict) else None
-    return said.name, str(named[0]) if named else "", state
+    return invocation.name, str(named[0]) if named else "", state

@@ -160,8 +160,8 @@ def _call(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if not calls:
         return SubjectOutcome(Status.UNKNOWN, "the log does not have this call")
     call = calls[-1]
-    said = f"{call.verb} returned {errno_name(call.errno)}: {call.said(session)}"
-    return SubjectOutcome(Status.REFUSED, said, call.event, rule=call.refusal)
+    text = f"{call.verb} returned {errno_name(call.errno)}: {call.call_text(session)}"
+    return SubjectOutcome(Status.REFUSED, text, call.event, rule=call.refusal)
 
 
 def _program(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
@@ -192,8 +192,8 @@ def _cq(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
         many = fmt.count(len(cq.cqes), "completion")
         failed = sum(cqe.status is not WCStatus.SUCCESS for cqe in cq.cqes)
         status = Status.FAILED if failed else Status.COMPLETED
-        said = f"{many} on it, {failed} with an error" if failed else f"{many} on it"
-        return SubjectOutcome(status, f"{said}{unread}")
+        text = f"{many} on it, {failed} with an error" if failed else f"{many} on it"
+        return SubjectOutcome(status, f"{text}{unread}")
     return SubjectOutcome(Status.PENDING, f"no completion is on it{unread}")
 
 
@@ -214,8 +214,8 @@ def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     for record in reversed(log.of(Kind.MEMORY_WRITTEN, node)):
         address, length = address_of(record), length_of(record)
         if address < stop and start < address + length:
-            said = "a message has written these bytes"
-            return SubjectOutcome(Status.WELL, said, event_of(record))
+            text = "a message has written these bytes"
+            return SubjectOutcome(Status.WELL, text, event_of(record))
     if log.begins:
         return SubjectOutcome(Status.UNKNOWN, f"no message was written there {_lately(log)}")
     return SubjectOutcome(Status.NEVER, "no message was ever written there")
@@ -227,8 +227,8 @@ def _object(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if not exists(session.world, thing):
         return SubjectOutcome(Status.WELL, "it was destroyed", log.destroyed(thing))
     users = [session.names.of(user) for user, _ in users_of(session.world, thing)]
-    said = f"it is used by {fmt.listed(users, _SHOWN)}" if users else "no object uses it"
-    return SubjectOutcome(Status.WELL, said, log.created(thing))
+    text = f"it is used by {fmt.listed(users, _SHOWN)}" if users else "no object uses it"
+    return SubjectOutcome(Status.WELL, text, log.created(thing))
 
 
 _OF = {

@@ -64,13 +64,13 @@ def attempt(log: Log, call: Call) -> Attempt | None:
     kind = _POSTED.get(call.verb)
     if kind is None or call.invocation is None or not call.refusal:
         return None
-    said = call.invocation.arguments.get("wr")
+    wrs = call.invocation.arguments.get("wr")
     posted = [
         r
         for r in log.within(call.event)
         if rec.kind_of(r) is kind and (rec.node_of(r), rec.object_of(r)) == call.thing
     ]
-    return Attempt(call, list(said or []), len(posted))
+    return Attempt(call, list(wrs or []), len(posted))
 
 
 def latest_attempt(log: Log, subject: Subject) -> Attempt | None:
@@ -109,7 +109,7 @@ def queue_of(world: World, call: Call | None) -> QueuePair | SharedReceiveQueue 
     return found
 
 
-def said_again(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> str:
+def corrected_call(session: Session, attempt_: Attempt, wrs: list[CallArguments]) -> str:
     """The call once more, with these work requests."""
     call = attempt_.call
     assert call.invocation is not None

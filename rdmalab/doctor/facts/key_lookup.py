@@ -56,9 +56,9 @@ def denial_at(hca: Hca, peer: MemoryUser, wqe: SendWqe) -> Denial | None:
 def denial_text(case: Case, denial: Denial, user: MemoryUser) -> str:
     """The test that it fails, with the numbers and names of both sides; of a key, its past too."""
     hca = case.world.nodes[denial.node]
-    said = _past(case, denial) if denial.opened(hca) is None else ""
-    if said:
-        return f"{denial.subject} {said}"
+    text = _past(case, denial) if denial.opened(hca) is None else ""
+    if text:
+        return f"{denial.subject} {text}"
     return key_denials.denial_text(hca, case.names, denial, user)
 
 
@@ -69,8 +69,8 @@ def _past(case: Case, denial: Denial) -> str:
         return f"was that of {case.names.of(gone.thing)}, which {how}"
     if (invalid := invalidated(case, denial.node, denial.key)) is not None:
         return f"was that of {case.names.of(invalid.thing)}, and is invalid: {invalid.why}"
-    if said := _of_window(case, denial.node, denial.key):
-        return said
+    if text := _of_window(case, denial.node, denial.key):
+        return text
     if case.ended < case.world.event:
         return "did not allow it then"
     for node, other in case.world.nodes.items():

@@ -36,7 +36,7 @@ def held(case: Case) -> Hold | None:
     return Hold(wqe, reason, reads) if reason else None
 
 
-def said_of(case: Case, hold: Hold) -> str:
+def held_text(case: Case, hold: Hold) -> str:
     """Who it is that waits: the one asked about, or one before it."""
     name = fmt.send_wqe(hold.wqe)
     return name if hold.wqe.serial == case.subject.serial else f"{name}, before it in line,"

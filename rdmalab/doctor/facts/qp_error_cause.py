@@ -49,8 +49,10 @@ def posted_in_error(case: Case, error_cause: ErrorCause) -> bool:
     if error_cause.state is QPState.SQE:
         return True
     polls = (r for r in case.log.of(Kind.CQE_POLLED, case.node))
-    told = (rec.cqe_of(r) for r in polls if error_cause.event < rec.event_of(r) < work.posted)
-    return case.qp is not None and any(c.qp_num == case.qp.number and c.status for c in told)
+    completions = (
+        rec.cqe_of(r) for r in polls if error_cause.event < rec.event_of(r) < work.posted
+    )
+    return case.qp is not None and any(c.qp_num == case.qp.number and c.status for c in completions)
 
 
 def _device(case: Case) -> ErrorCause | None:

@@ -85,8 +85,8 @@ def misplaced_receive(case: Case, peer: QueuePair) -> list[Evidence]:
                 if call.refusal == RULE and call.thing == (peer.node, peer.number)]  # fmt: skip
     takes = f"{case.qp_name(peer)} takes its receives from {name}"
     if refused_ and not filled:
-        said_ = f"{refused_[0].verb} to {case.qp_name(peer)} was refused"
-        return [fact(said_, refused_[0].event), fact(takes)]
+        text = f"{refused_[0].verb} to {case.qp_name(peer)} was refused"
+        return [fact(text, refused_[0].event), fact(takes)]
     pd = srq.pd if srq else peer.pd
     for number, other in case.world.nodes[peer.node].srqs.items.items():
         posts = case.log.about(Kind.SRQ_POSTED, Thing(Noun.SRQ, peer.node, number))

@@ -67,17 +67,17 @@ def create_qp(case: Case, qp: QueuePair) -> str:
         "pd": (Noun.PD, qp.domain), "send_cq": (Noun.CQ, qp.send_cq),
         "recv_cq": (Noun.CQ, qp.recv_cq), "srq": (Noun.SRQ, qp.srq), "xrcd": (Noun.XRCD, qp.xrcd),
     }  # fmt: skip
-    said = [f"{key}={case.name(noun, qp.node, number)}"
+    given = [f"{key}={case.name(noun, qp.node, number)}"
             for key, (noun, number) in parts.items() if number]  # fmt: skip
     own, usual = asdict(qp.cap), asdict(Capacity())
     if qp.srq:
         own["max_recv_wr"] = usual["max_recv_wr"]  # its size is that of the SRQ
-    said += [f"{key}={value}" for key, value in own.items() if value != usual[key]]
-    said += ["sq_sig_all=1"] if qp.sq_sig_all else []
-    said += [f"max_tso_header={qp.max_tso_header}"] if qp.max_tso_header else []
+    given += [f"{key}={value}" for key, value in own.items() if value != usual[key]]
+    given += ["sq_sig_all=1"] if qp.sq_sig_all else []
+    given += [f"max_tso_header={qp.max_tso_header}"] if qp.max_tso_header else []
     if qp.ex is not None:
-        said.append(f"send_ops_flags={fmt.flags(qp.ex.ops, SendOps) if qp.ex.ops else 0}")
-    return " ".join([verb, case.qp_name(qp), f"qp_type={qp.qp_type.name}", *said])
+        given.append(f"send_ops_flags={fmt.flags(qp.ex.ops, SendOps) if qp.ex.ops else 0}")
+    return " ".join([verb, case.qp_name(qp), f"qp_type={qp.qp_type.name}", *given])
 
 
 _GRH_BYTES = 40  # what a datagram's receive holds before the message

@@ -30,7 +30,7 @@ class MemoryFix(NamedTuple):
     """
 
     lines: list[str]
-    said: str
+    sg: str
     length: int
     note: str = ""
 
@@ -91,7 +91,7 @@ def corrected(
     """The whole list so that the adapter may touch all of it; elements of length 0 are left out."""
     wrong = {denial.element: denial for denial in key_lookup.denials(hca, user, wr, rights)}
     lines: list[str] = []
-    said: list[str] = []
+    pieces: list[str] = []
     length = 0
     for index, sge in enumerate(listed(wr)):
         if not sge.length:
@@ -100,9 +100,9 @@ def corrected(
         if correction is None:
             return None
         lines += [line for line in correction.lines if line not in lines]
-        said.append(correction.said)
+        pieces.append(correction.sg)
         length += correction.length
-    return MemoryFix(lines, ",".join(said), length)
+    return MemoryFix(lines, ",".join(pieces), length)
 
 
 def _element(
@@ -143,8 +143,8 @@ def _register(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryF
         line = f"reg_mr {name} pd={pd} addr={sge.addr:#x} length={sge.length} access={access}"
         return MemoryFix([line], f"{name}[0:{sge.length}]", sge.length)
     mr = _region(hca, user.pd, denial.rights, lambda mr: mr.length >= sge.length)
-    said = None if mr is None else _piece(case, hca.node, mr, 0, sge.length)
-    return None if said is None else MemoryFix([], said, sge.length)
+    piece = None if mr is None else _piece(case, hca.node, mr, 0, sge.length)
+    return None if piece is None else MemoryFix([], piece, sge.length)
 
 
 def _shorten(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix | None:
@@ -156,12 +156,12 @@ def _shorten(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFi
     if not mr.iova <= start < stop:
         return _find(case, user, sge, denial)
     end = sge.addr + sge.length
-    said, reached = [_piece(case, hca.node, mr, start - mr.iova, stop - start)], stop
+    pieces, reached = [_piece(case, hca.node, mr, start - mr.iova, stop - start)], stop
     rest = _region(hca, user.pd, denial.rights, lambda mr: _holds(mr, stop, end - stop))
     if rest is not None:
-        said.append(_piece(case, hca.node, rest, stop - rest.iova, end - stop))
+        pieces.append(_piece(case, hca.node, rest, stop - rest.iova, end - stop))
         reached = end
-    return MemoryFix([], ",".join(said), reached - start)
+    return MemoryFix([], ",".join(pieces), reached - start)
 
 
 _BY_TEST: dict[Denied, Callable[[Case, MemoryUser, SGE, Denial], MemoryFix | None]] = {
@@ -176,17 +176,17 @@ _BY_TEST: dict[Denied, Callable[[Case, MemoryUser, SGE, Denial], MemoryFix | Non
 def allowing(case: Case, node: str, mr: MemoryRegion, pd: int, rights: int) -> list[str] | None:
     """Register a region again in a PD, with these rights added; None if the device cannot."""
     needed = rights | (Access.LOCAL_WRITE if needs_local_write(rights) else 0)
-    flags, said = Rereg(0), []
+    flags, pieces = Rereg(0), []
     if mr.pd != pd:
         flags |= Rereg.CHANGE_PD
-        said.append(f"pd={case.name(Noun.PD, node, pd)}")
+        pieces.append(f"pd={case.name(Noun.PD, node, pd)}")
     if mr.access & needed != needed:
         flags |= Rereg.CHANGE_ACCESS
-        said.append(f"access={fmt.flags(mr.access | needed, Access)}")
+        pieces.append(f"access={fmt.flags(mr.access | needed, Access)}")
     if int(flags) & ~case.world.nodes[node].profile.rereg_changes:
         return None
     name = case.name(Noun.MR, node, mr.number)
-    return [f"rereg_mr {name} flags={fmt.flags(int(flags), Rereg)} {' '.join(said)}"]
+    return [f"rereg_mr {name} flags={fmt.flags(int(flags), Rereg)} {' '.join(pieces)}"]
 
 
 # --------------------------------------------------------------------------- the peer's memory
@@ -242,15 +242,15 @@ def _at(case: Case, hca: Hca, mr: MemoryRegion, addr: int, denial: Denial,
 
 def first_bytes(case: Case, wr: SendWR, length: int) -> str:
     """The list of the send that is asked about, with no more than so many bytes."""
-    said: list[str] = []
+    pieces: list[str] = []
     for sge in listed(wr):
         if length <= 0:
             break
-        said.append(
+        pieces.append(
             commands.sge_words(case, case.node, SGE(sge.addr, min(sge.length, length), sge.lkey))
         )
         length -= sge.length
-    return ",".join(said)
+    return ",".join(pieces)
 
 
 def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix | None:

@@ -87,10 +87,10 @@ def corrected(case: Case, qp: QueuePair, asked: ModifyCall) -> list[str]:
     lines = []
     legs = _legs(asked.qp_type, qp.state, QPState(asked.to))
     for now, to in legs:
-        said = _said(case, qp, asked, MOVES[asked.qp_type, now, to])
-        if said is None:
+        given = _given_attributes(case, qp, asked, MOVES[asked.qp_type, now, to])
+        if given is None:
             return []
-        lines.append(_line(case, qp, to, said))
+        lines.append(_line(case, qp, to, given))
     return lines
 
 
@@ -106,21 +106,23 @@ def _legs(qp_type: QPType, now: QPState, to: QPState) -> list[tuple[QPState, QPS
     return []
 
 
-def _said(case: Case, qp: QueuePair, asked: ModifyCall, move: Move) -> dict[str, str] | None:
+def _given_attributes(
+    case: Case, qp: QueuePair, asked: ModifyCall, move: Move
+) -> dict[str, str] | None:
     """Every attribute of this transition: as it was given, within its range, or the usual value."""
     required, optional = move.required, move.optional
-    said: dict[str, str] = {}
+    given: dict[str, str] = {}
     for name, row in ATTRIBUTES.items():
         if not row.mask & (required | optional) or name in _NEVER:
             continue
         if name in asked.given or (name == "ah_attr" and "ah" in asked.given):
-            said[name] = _word(case, qp, asked, name)
+            given[name] = _word(case, qp, asked, name)
         elif row.mask & required:
             usual = _usual(case, qp, name)
             if usual is None:
                 return None
-            said[name] = usual
-    return said
+            given[name] = usual
+    return given
 
 
 def _usual(case: Case, qp: QueuePair, name: str) -> str | None:
@@ -167,8 +169,8 @@ def _address(case: Case, qp: QueuePair, asked: ModifyCall) -> str:
     return commands.address_words(case, AhAttr(**{**given, "port_num": port}))
 
 
-def _line(case: Case, qp: QueuePair, to: QPState, said: dict[str, str]) -> str:
-    if said.get("ah_attr") in case.world.nodes:
-        said["ah"] = said.pop("ah_attr")
-    keys = [f"{name}={value}" for name, value in said.items()]
+def _line(case: Case, qp: QueuePair, to: QPState, given: dict[str, str]) -> str:
+    if given.get("ah_attr") in case.world.nodes:
+        given["ah"] = given.pop("ah_attr")
+    keys = [f"{name}={value}" for name, value in given.items()]
     return " ".join([f"modify_qp {case.qp_name(qp)} state={to.name}", *keys])

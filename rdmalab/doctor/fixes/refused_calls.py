@@ -82,29 +82,29 @@ def arguments(case: Case, verbs: tuple[str, ...]) -> CallArguments:
     return dict(call.invocation.arguments) if known and call and call.invocation else {}
 
 
-def call_with(case: Case, said: CallArguments) -> list[str]:
+def call_with(case: Case, given: CallArguments) -> list[str]:
     """The call with these arguments instead of the given ones."""
     call = case.call
     if call is None or call.invocation is None:
         return []
-    changed = Invocation(call.verb, call.invocation.arguments | said)
+    changed = Invocation(call.verb, call.invocation.arguments | given)
     return [render(changed, case.session.vocabulary[call.verb])]
 
 
-def clamped(said: CallArguments, most: dict[str, int]) -> CallArguments:
+def clamped(call: CallArguments, most: dict[str, int]) -> CallArguments:
     """The same arguments, none of these beyond its limit; those in records, too."""
     return {
         name: clamped(value, most) if isinstance(value, dict)
         else min(value, most[name]) if name in most and isinstance(value, int)
         else value
-        for name, value in said.items()
+        for name, value in call.items()
     }  # fmt: skip
 
 
-def values_above(said: CallArguments, most: dict[str, int]) -> list[str]:
+def values_above(call: CallArguments, most: dict[str, int]) -> list[str]:
     """`max_inline_data=220, it has 101`: what asks for more than there is."""
     found = []
-    for name, value in said.items():
+    for name, value in call.items():
         if isinstance(value, dict):
             found += values_above(value, most)
         elif name in most and isinstance(value, int) and value > most[name]:
@@ -156,7 +156,7 @@ def by_rule(case: Case) -> list[tuple[Check, Finding]]:
     if legal and not line:
         cure = Fix(program=f"give {call.verb} what is legal: {legal}")
     found = fail(
-        fact(call.said(case.session), call.event), *([fact(legal)] if legal else []),
+        fact(call.call_text(case.session), call.event), *([fact(legal)] if legal else []),
         *(_unacknowledged(case) if rule == "cq-events-ack" else []),
         cure=cure, since=call.event,
     )  # fmt: skip
@@ -171,8 +171,8 @@ def _unacknowledged(case: Case) -> list[Evidence]:
         if cq.unacked and read:
             name = case.name(Noun.CQ, case.node, number)
             channel = case.name(Noun.CHANNEL, case.node, channel_of(read[-1]))
-            said = f"get_cq_event {channel} returned {name}, whose event is unacknowledged"
-            found.append(fact(said, event_of(read[-1])))
+            text = f"get_cq_event {channel} returned {name}, whose event is unacknowledged"
+            found.append(fact(text, event_of(read[-1])))
     return found
 
 

@@ -86,7 +86,7 @@ def repost(
         posting_calls.bound(case.session, attempt, wrs) if attempt.call.verb == "post_send" else []
     )
     lines = _rooms(case, qp, sends, after_reset=after_reset)
-    return [*lines, posting_calls.said_again(case.session, attempt, wrs)]
+    return [*lines, posting_calls.corrected_call(case.session, attempt, wrs)]
 
 
 def _rooms(case: Case, qp: QueuePair, wrs: Iterable[SendWR], *, after_reset: bool) -> list[str]:
@@ -124,7 +124,7 @@ def rebuild(
     """
     lines: list[Invocation] = []
     for built in batch.built:
-        builder = _said(case, built.event)
+        builder = _builder_call(case, built.event)
         if builder is None:
             return None
         own = {"wr_id": built.wr.wr_id, "wr_flags": built.flags | flags}
@@ -142,11 +142,11 @@ def _in_region(case: Case, lines: list[Invocation]) -> list[str]:
 
 def setters(case: Case, built: Building) -> list[Invocation]:
     """The setter calls after a builder."""
-    found = [_said(case, each.event) for each in built.setters]
+    found = [_builder_call(case, each.event) for each in built.setters]
     return [each for each in found if each is not None]
 
 
-def _said(case: Case, event: int) -> Invocation | None:
+def _builder_call(case: Case, event: int) -> Invocation | None:
     return case.log.asked(event)[0]
 
 

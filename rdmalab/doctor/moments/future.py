@@ -87,12 +87,12 @@ def _look_ahead(session: Session, subject: Subject, within_ns: int, log: Log) ->
     with undone_trial(session):
         component = log.component_of(subject.thing)
         leave_out_others(world, component)
-        limit_ns, left, look = world.now_ns + within_ns, MOST_EVENTS, _FIRST_LOOK
+        limit_ns, left, slice_events = world.now_ns + within_ns, MOST_EVENTS, _FIRST_LOOK
         while True:
-            wanted, retries = min(look, left), _retries(session, subject)
+            wanted, retries = min(slice_events, left), _retries(session, subject)
             first = world.trace.latest + 1
             done = history.run(wanted, limit_ns)
-            left, look = left - done, 4 * look
+            left, slice_events = left - done, 4 * slice_events
             now = Log(session, log)
             found = outcome_of(session, subject, now)
             settled = found.kind is not Status.PENDING
@@ -134,11 +134,11 @@ def goes_on(session: Session, thing: Thing) -> bool:
     with undone_trial(session):
         leave_out_others(session.world, component_of(session, thing))
         history, world, before = session.history, session.world, session.world.trace.latest
-        limit_ns, left, look = world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK
+        limit_ns, left, slice_events = world.now_ns + LONG_WAIT_NS, MOST_EVENTS, _FIRST_LOOK
         while left:
-            wanted = min(look, left)
+            wanted = min(slice_events, left)
             done = history.run(wanted, limit_ns)
-            left, look = left - done, 4 * look
+            left, slice_events = left - done, 4 * slice_events
             if passes_line(session, thing, line, before):
                 return True
             if done < wanted:

@@ -251,9 +251,11 @@ def replaced(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
         for twice in filled_twice(log, node)[-1:]:
             span = twice.first.ended or 0, twice.second.ended or 0
             # Of the one without a completion there is another answer: that none will come.
-            told = [each.subject for each in twice[:2] if each.cq and wanted(each.subject.thing)]
-            if told and not was_seen(log, node, twice.piece, *span):
-                yield told[0]
+            subjects = [
+                each.subject for each in twice[:2] if each.cq and wanted(each.subject.thing)
+            ]
+            if subjects and not was_seen(log, node, twice.piece, *span):
+                yield subjects[0]
 
 
 def _written_over(session: Session, log: Log, node: str, wanted: Wanted) -> Iterator[Subject]:

@@ -95,8 +95,8 @@ def _rest(report: Report, budget: Budget) -> list[Row]:
         (beside, "warning", f"({_slugs(report.warnings[shown:])})"),
         (len(report.ruled_out), "cause", "ruled out"),
     )  # fmt: skip
-    said = [f"{fmt.count(count, what)}{''.join(f' {m}' for m in more)}"
+    parts = [f"{fmt.count(count, what)}{''.join(f' {m}' for m in more)}"
             for count, what, *more in counts if count > 0]  # fmt: skip
-    if not said:
+    if not parts:
         return []
-    return [Row(RowPart.REST, f"{', '.join(said)}: why -v {report.question}".rstrip())]
+    return [Row(RowPart.REST, f"{', '.join(parts)}: why -v {report.question}".rstrip())]

@@ -120,14 +120,14 @@ class Report(AnswerInRows):
         return [*self._head(), *self._chain(), *self._waits(), *self._beside(), *self._fix()]
 
     def _head(self) -> list[Row]:
-        found, said = self.outcome, named(self.name, self.outcome.sentence)
-        about = f"{self.name}: " if self.name and said == found.sentence else ""
-        rows = [Row(RowPart.STANDING, f"{about}{said}", f"{found.kind.name}  ", found.event)]
+        found, text = self.outcome, named(self.name, self.outcome.sentence)
+        about = f"{self.name}: " if self.name and text == found.sentence else ""
+        rows = [Row(RowPart.STANDING, f"{about}{text}", f"{found.kind.name}  ", found.event)]
         if self.looked:
             rows.append(Row(RowPart.LOOKED, self.looked, "looked at "))
         if self.examples:
-            said = "   ".join(f"why {example}" for example in self.examples)
-            rows.append(Row(RowPart.ASK, said, "ask about one thing: "))
+            text = "   ".join(f"why {example}" for example in self.examples)
+            rows.append(Row(RowPart.ASK, text, "ask about one thing: "))
         return rows
 
     def _chain(self) -> list[Row]:
@@ -153,8 +153,8 @@ class Report(AnswerInRows):
         end = (
             ":" if self.outcome.kind is Status.REFUSED else ";"
         )  # a reason stands in the first line
-        said = named(name, self.outcome.sentence.partition(end)[0])
-        return [Row(RowPart.SYMPTOM, said, "so ", event)]
+        text = named(name, self.outcome.sentence.partition(end)[0])
+        return [Row(RowPart.SYMPTOM, text, "so ", event)]
 
     def _waits(self) -> list[Row]:
         """The rows of waits and the next event, where nothing is wrong."""
@@ -194,20 +194,20 @@ class Report(AnswerInRows):
         if remedy is None or (self.slug == TOO_EARLY and not remedy.helps):  # time alone does it
             return []
         if remedy.cure.program:
-            said = f"change the program: {remedy.cure.program}"
+            text = f"change the program: {remedy.cure.program}"
             more = remedy.cure.lines if len(remedy.cure.lines) > 1 else []
-            return [Row(RowPart.FIX, said, "fix: "), *(Row(RowPart.LINE, each) for each in more)]
+            return [Row(RowPart.FIX, text, "fix: "), *(Row(RowPart.LINE, each) for each in more)]
         rows = [Row(RowPart.LINE, line) for line in remedy.cure.lines]
         note = f" ({remedy.cure.note})" if remedy.cure.note else ""
         if remedy.works:
             how = f"{self.apply} carries it out" if self.applies else "type these lines"
-            said = f"tested on a copy of the session: it works{note}; {how}:"
+            text = f"tested on a copy of the session: it works{note}; {how}:"
         elif remedy.ends:
             does = _HELPED.get(self.outcome.kind, "it ends the wait")
-            said = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
+            text = f"tested on a copy of the session: {does}, no more ({remedy.ends}):"
         else:
-            said = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
-        return [Row(RowPart.FIX, said, "fix: "), *rows]
+            text = f"tested on a copy of the session: not sufficient ({remedy.failure}):"
+        return [Row(RowPart.FIX, text, "fix: "), *rows]
 
     @property
     def apply(self) -> str:
@@ -234,8 +234,8 @@ class Report(AnswerInRows):
         """The word to `explain` a row: its check, a status or errno in it, else the cause."""
         if row.slug:
             return f"{'cause' if row.slug in cause_rows() else 'rule'} {row.slug}"
-        if told := _TOLD.search(row.text):
-            return told[1]
+        if match := _TOLD.search(row.text):
+            return match[1]
         return self.chain[0].check.article if self.chain else ""
 
     def as_json(self) -> dict[str, object]:

@@ -84,8 +84,8 @@ def refuse(hca: Adapter, qp: QueuePair, packet: Packet, name: str) -> None:
         # the same retransmission (transport.md 10, 1.).
         hca.drop(qp, packet, name)
         return
-    told = refusal.syndrome
-    syndrome = int(told) if told is not Syndrome.ACK else _PLAIN_ACK
+    syndrome_here = refusal.syndrome
+    syndrome = int(syndrome_here) if syndrome_here is not Syndrome.ACK else _PLAIN_ACK
     # A NAK sequence error names the PSN that is missing, each other NAK the packet it refuses.
     psn = resp.psn if refusal.once else packet.psn
     resp.nak_sent = resp.nak_sent or refusal.once

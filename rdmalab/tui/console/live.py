@@ -114,7 +114,7 @@ class LivePrompt:
         self.output = output
         self.busy = False
         self._keys = PaneInput()
-        self._said: deque[str] = deque()
+        self._pending_lines: deque[str] = deque()
         self._draft = Document()
         self._menu_met = False
         with create_app_session(input=self._keys, output=output):
@@ -174,7 +174,7 @@ class LivePrompt:
 
     def say(self, line: str) -> None:
         """Evaluate a line as if it had been typed; what is being typed stays as it is."""
-        self._said.append(line)
+        self._pending_lines.append(line)
         if self.session.app.is_running and not self.session.app.is_done:
             self._speak()
 
@@ -208,7 +208,7 @@ class LivePrompt:
     @property
     def has_more(self) -> bool:
         """Whether something waits to be evaluated, or is typed."""
-        return bool(self._said or self._keys.waiting or self.session.default_buffer.text)
+        return bool(self._pending_lines or self._keys.waiting or self.session.default_buffer.text)
 
     @property
     def menu_is_open(self) -> bool:
@@ -255,6 +255,6 @@ class LivePrompt:
         self._speak()
 
     def _speak(self) -> None:
-        if self._said:
+        if self._pending_lines:
             self._draft = self.session.default_buffer.document
-            self.session.app.exit(result=self._said.popleft())
+            self.session.app.exit(result=self._pending_lines.popleft())

@@ -62,17 +62,19 @@ class Paint:
         )
 
     def _translate(self, words: str) -> Style:
-        said = self._styles.get_attrs_for_style_str(words)
+        attrs = self._styles.get_attrs_for_style_str(words)
         drawn = Style(
-            bold=said.bold or None, underline=said.underline or None, reverse=said.reverse or None
+            bold=attrs.bold or None,
+            underline=attrs.underline or None,
+            reverse=attrs.reverse or None,
         )
         if not self.colour:
             return drawn
         return drawn + Style(
-            color=colour_name(said.color),
-            bgcolor=colour_name(said.bgcolor),
-            italic=said.italic or None,
-            strike=said.strike or None,
+            color=colour_name(attrs.color),
+            bgcolor=colour_name(attrs.bgcolor),
+            italic=attrs.italic or None,
+            strike=attrs.strike or None,
         )
 
 

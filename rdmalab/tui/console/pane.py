@@ -281,8 +281,8 @@ class Console(LineView, can_focus=True):
 
 def _lines(fragments: AnyFormattedText | Line) -> list[Line]:
     """Formatted text as lines."""
-    said = to_formatted_text(cast("AnyFormattedText", fragments))
-    return [[(style, text) for style, text, *_ in line] for line in split_lines(said)]
+    fragments_of_line = to_formatted_text(cast("AnyFormattedText", fragments))
+    return [[(style, text) for style, text, *_ in line] for line in split_lines(fragments_of_line)]
 
 
 def key_presses(key: str, character: str | None) -> list[KeyPress]:

@@ -12,7 +12,7 @@ from textual.color import Color
 from rdmalab.shell.prompt import Evaluate, colour_wanted
 from rdmalab.shell.prompt_setup import ask_session
 from rdmalab.shell.signature import signature
-from rdmalab.shell.styles import look
+from rdmalab.shell.styles import prompt_style
 from rdmalab.tui.console.pane import Console
 from rdmalab.tui.content import STYLES
 from rdmalab.tui.keys import AT_PROMPT, bindings
@@ -126,11 +126,11 @@ class Prompt(Console):
         self._timer = self.set_timer(_SOON_S, self._frame)
 
     def _frame(self) -> None:
-        title, told = self._title(), self._help().replace("[", r"\[")
-        both = f"{title}  {told}".rstrip()
+        title, text = self._title(), self._help().replace("[", r"\[")
+        both = f"{title}  {text}".rstrip()
         is_short = title.partition("  ")[2].startswith("PgUp")  # it says least
         has_room = len(both) <= self.size.width - _CORNERS and not self.text
-        title = f"Prompt  {told}" if told and is_short and not has_room else both
+        title = f"Prompt  {text}" if text and is_short and not has_room else both
         if title != self.border_title:
             self.border_title = title
 
@@ -160,9 +160,9 @@ class Prompt(Console):
 def sheet(variables: Mapping[str, str], *, colour: bool) -> BaseStyle:
     """The style sheet of the prompt. variables: of the theme; colour: False if none is wanted."""
     if not colour:
-        return look()
+        return prompt_style()
     rules = {name: _rule(markup, variables) for name, markup in {**STYLES, **_PROMPT}.items()}
-    return merge_styles([look(), Sheet.from_dict(rules)])
+    return merge_styles([prompt_style(), Sheet.from_dict(rules)])
 
 
 def _rule(markup: str, variables: Mapping[str, str]) -> str:
@@ -173,8 +173,8 @@ def _rule(markup: str, variables: Mapping[str, str]) -> str:
         if word == "on":
             ground = "bg:"
             continue
-        said = _colour(variables.get(word[1:], "")) if word.startswith("$") else word
-        words += [ground + said] if said else ["reverse"] if ground else []
+        text = _colour(variables.get(word[1:], "")) if word.startswith("$") else word
+        words += [ground + text] if text else ["reverse"] if ground else []
     return " ".join(words)
 
 

@@ -41,9 +41,9 @@ class CompletionsPane(DataTable[Content], Pane):
         """The command that prints the same."""
         return "show cq"
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Fill the table again if a row differs; the cursor stays in its place."""
-        self._rows = table(self.view.look("show cq").rows)
+        self._rows = table(self.view.view_of("show cq").rows)
         cells = [row for _, row in self._rows]
         drawn = [[cell.markup for cell in row] for row in cells], self.size.width
         if drawn != self._drawn:
@@ -94,11 +94,13 @@ def table(rows: list[object]) -> list[Row]:
 
 
 def _cells(row: WcRow, head: str, *, is_next: bool) -> list[Content]:
-    said = {cell.col.title: cell for cell in cells(row)}
-    more = [said[title].text() for title in ("vendor_err", "imm_data", "inv") if title in said]
+    by_title = {cell.col.title: cell for cell in cells(row)}
+    more = [
+        by_title[title].text() for title in ("vendor_err", "imm_data", "inv") if title in by_title
+    ]
     more += ["poll_cq returns this one next"] if is_next else []
-    status, work = piece(row.status.name, ended(row)), Content(said["wr_id"].text())
-    texts = [Content(str(said[title].value) if title in said else "")
+    status, work = piece(row.status.name, ended(row)), Content(by_title["wr_id"].text())
+    texts = [Content(str(by_title[title].value) if title in by_title else "")
              for title in ("opcode", "len", "qp")]  # fmt: skip
     at = dim(fmt.duration(row.at_ns))
     return [Content.styled(head, "bold"), work, status, *texts, at, dim(", ".join(more))]

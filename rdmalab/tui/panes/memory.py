@@ -76,12 +76,12 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
             shown = self._uses[side].region
             things = self.view.things(shown.node, Noun.MR)
             self.chosen[shown.node] = things[(things.index(shown) + 1) % len(things)]
-            self.look_if_seen()
+            self.read_if_seen()
 
     def action_follow(self) -> None:
         """Show what is used last."""
         self._uses, self.chosen = [], {}
-        self.look_if_seen()
+        self.read_if_seen()
 
     # ---- what is drawn --------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
         width = (self._width - len(_BETWEEN) * (many - 1)) // many
         return width, next((count for count, least in _WIDTHS.items() if width >= least), 4)
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Find the regions; scroll to the bytes that were used if others are used now."""
         before, self._uses = self._uses, self._find()
         (width, count), rows = self._share, [self._row(use) for use in self._uses]
@@ -109,7 +109,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
         self.refresh()
 
     def _row(self, use: Use) -> MrRow:
-        row: MrRow = self.view.look(f"show {self.view.name(use.region)}[0:0]").rows[0]
+        row: MrRow = self.view.view_of(f"show {self.view.name(use.region)}[0:0]").rows[0]
         return row
 
     def _head(self, row: MrRow, width: int) -> list[Content]:
@@ -121,7 +121,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
                  for start, stop in touched(session.world, region, kinds)]  # fmt: skip
         name, keys = Content.styled(row.name, f"bold {about}"), (row.rkey, row.lkey)
         named = (dim(f"{word} {key:#x}") for word, key in zip(("rkey", "lkey"), keys, strict=True))
-        rows = self.view.look(f"show {row.name}[0:0]").rows
+        rows = self.view.view_of(f"show {row.name}[0:0]").rows
         owners = [each for each in rows if isinstance(each, OwnedRow)]
         return [filled(width, [name, Content(f"{row.length} B"), dim(f"at {row.addr:#x}")]),
                 linked(filled(width, [*named, *marks])), _owner(owners, width)]  # fmt: skip
@@ -134,8 +134,8 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
                 parts = [self._part(index, y) for index in range(len(self._uses))]
         width = self._share[0] if self._uses else self._width
         padded = (part.pad_right(max(0, width - part.cell_length)) for part in parts)
-        line, look = _BETWEEN.join(padded), self.visual_style
-        strips = Visual.to_strips(self, line, self._width, 1, look, apply_selection=False)
+        line, style = _BETWEEN.join(padded), self.visual_style
+        strips = Visual.to_strips(self, line, self._width, 1, style, apply_selection=False)
         return strips[0].apply_offsets(0, y)
 
     def _part(self, index: int, y: int) -> Content:
@@ -147,7 +147,7 @@ class MemoryPane(ScrollView, Pane, can_focus=True):
         if start >= row.length:
             return Content()
         first = start // _ROW * _ROW
-        rows = self.view.look(f"show {row.name}[{first}:{min(row.length, first + _ROW)}]").rows
+        rows = self.view.view_of(f"show {row.name}[{first}:{min(row.length, first + _ROW)}]").rows
         octets = next(each for each in rows if isinstance(each, HexRow))
         return hex_line(octets, start - first, count)
 

@@ -16,7 +16,7 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.tui import node_card as card
 from rdmalab.tui.content import Ranked, click, content, dim, filled, piece
 from rdmalab.tui.node_card import sends
-from rdmalab.tui.pane import Card, look_all
+from rdmalab.tui.pane import Card, read_all
 from rdmalab.views.columns import Meaning
 from rdmalab.views.memory import HexRow
 from rdmalab.views.memory_use import latest_use
@@ -76,7 +76,7 @@ class NodePane(Card, can_focus=True):
     def action_choose(self, name: str) -> None:
         """Choose a queue pair by its name."""
         self.view.choose(name)
-        look_all(self.screen)
+        read_all(self.screen)
 
     def action_details(self) -> None:
         """Open all that `show` prints."""
@@ -84,13 +84,13 @@ class NodePane(Card, can_focus=True):
 
     # ---- what is drawn --------------------------------------------------------------------------
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Draw the lines, and the title, which is outside of them."""
         title = self.title(self.content_size.width)
         if not title.is_same(self._title):
             self._title = title
             self.border_title = title
-        super().look()
+        super().read_rows()
 
     def title(self, width: int) -> Content:
         """`A  10.0.0.1  qp0 0x11 RC ⇄ B.qp0  3 of 40`."""
@@ -108,11 +108,11 @@ class NodePane(Card, can_focus=True):
 
     @property
     def _port(self) -> PortRow | None:
-        rows = self.view.look("show link").rows
+        rows = self.view.view_of("show link").rows
         return next((r for r in rows if isinstance(r, PortRow) and r.node == self.node), None)
 
     def _rows(self, thing: Thing | None) -> list[object]:
-        return self.view.look(f"show {self.view.name(thing)}").rows if thing is not None else []
+        return self.view.view_of(f"show {self.view.name(thing)}").rows if thing is not None else []
 
     def lines(self, width: int, height: int) -> Ranked:
         """States, troubles, queues, completions, memory, other objects, numbers."""
@@ -132,7 +132,7 @@ class NodePane(Card, can_focus=True):
             parts.append(card.numbers(qp, width))
             others = (
                 row
-                for row in self.view.look("show qp").rows
+                for row in self.view.view_of("show qp").rows
                 if isinstance(row, QpRow) and row.node == self.node and row.name != qp.name
             )
             parts.append(card.pair_lines(others, width) if height >= _TALL else [])  # fmt: skip
@@ -149,7 +149,7 @@ class NodePane(Card, can_focus=True):
             next((each.note for each in row.states if each.current), "") if row is not None else ""
         )
         found = [(card.STATES, line), *((card.BLANK - 1, part) for part in dim(note).wrap(width))]
-        devices, events = (view.look(f"show {what}").rows for what in ("device", "events"))
+        devices, events = (view.view_of(f"show {what}").rows for what in ("device", "events"))
         closed = (row.state for row in devices if isinstance(row, DeviceRow)
                   if row.node == self.node and row.state != "open")  # fmt: skip
         found += [(card.TROUBLE, piece(f"device {state}", Meaning.FAILED)) for state in closed]
@@ -171,13 +171,13 @@ class NodePane(Card, can_focus=True):
         failure = view.ask(failure_row, thing) if has_failed else None
         work = [row for row in rows if isinstance(row, WqeRow)]
         parts, need = [sends(qp, work, stalled, failure, width)], view.ask(need_row, thing)
-        queues = [view.look(f"show {name}").rows for name in self._sources(qp)]
+        queues = [view.view_of(f"show {name}").rows for name in self._sources(qp)]
         queues = queues or [[qp, *(row for row in rows if isinstance(row, RecvRow))]]
         return [*parts, *(card.receives(each[0], each[1:], need, width) for each in queues)]
 
     def _sources(self, qp: QpRow) -> list[str]:
         """The shared receive queues of a queue pair: its own, or all of its XRC domain."""
-        found = self.view.look("show srq").rows if qp.xrcd and not qp.send_cq else []
+        found = self.view.view_of("show srq").rows if qp.xrcd and not qp.send_cq else []
         shared = [row.name for row in found if row.node == qp.node and row.xrcd == qp.xrcd]
         return [qp.srq] if qp.srq else shared
 
@@ -189,9 +189,9 @@ class NodePane(Card, can_focus=True):
         elif qp.send_cq != qp.recv_cq and qp.send_cq and qp.recv_cq:
             roles = {qp.send_cq: "sends", qp.recv_cq: "receives"}
         else:
-            shared = (self.view.look(f"show {name}").rows[0].cq for name in self._sources(qp))
+            shared = (self.view.view_of(f"show {name}").rows[0].cq for name in self._sources(qp))
             roles = dict.fromkeys([qp.send_cq] if qp.send_cq else shared, "")
-        views = ((self.view.look(f"show {name}").rows, role) for name, role in roles.items())
+        views = ((self.view.view_of(f"show {name}").rows, role) for name, role in roles.items())
         name = qp.name if qp is not None else ""
         return [card.completions(rows[0], rows[1:], name, role, width) for rows, role in views]
 
@@ -210,16 +210,16 @@ class NodePane(Card, can_focus=True):
         if region is None:
             return []
         name, start = self.view.name(region), use.start if use is not None else 0
-        head, first = self.view.look(f"show {name}[0:0]").rows[0], start // 16 * 16
+        head, first = self.view.view_of(f"show {name}[0:0]").rows[0], start // 16 * 16
         stop = min(head.length, first + (16 if height < _TALL else 128))
-        rows = self.view.look(f"show {name}[{first}:{stop}]").rows
+        rows = self.view.view_of(f"show {name}[{first}:{stop}]").rows
         return card.memory(head, [r for r in rows if isinstance(r, HexRow)], start, width)
 
     def _others(self, qp: QpRow | None, width: int) -> Ranked:
         """Programs, channels, windows and so on, as `show` prints them; a blocked program first."""
         shown = self._sources(qp) if qp is not None else []
         rows = ((rank, row) for what, rank in _OTHERS.items()
-                for row in self.view.look(f"show {what}").rows
+                for row in self.view.view_of(f"show {what}").rows
                 if row.node == self.node and row.name not in shown)  # fmt: skip
         found: Ranked = []
         for rank, row in rows:

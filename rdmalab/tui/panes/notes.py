@@ -59,7 +59,7 @@ class NotesPane(VerticalScroll, Pane):
         """One text."""
         yield Static()
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Draw what differs; the newest note is seen from its beginning."""
         from rdmalab.tui.guidance import page
 

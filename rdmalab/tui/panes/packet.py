@@ -139,7 +139,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         """Bytes in a row: 16 where there is room."""
         return 16 if self.size.width >= _WIDE else 8
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Read the marked packet."""
         session = self.view.session
         found = None
@@ -237,13 +237,13 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         """All bytes, those of the chosen part marked, and where it stands."""
         raw = self.packet.raw if self.packet is not None else b""
         self.query_one(Octets).update(Content("\n").join(self._rows(raw)))
-        said = ""
+        text = ""
         if (part := self.part) is not None:
             place = part.bits or f"bytes {part.start} to {part.stop - 1}"
-            said = f"{part.field or part.layer}  {place}"
+            text = f"{part.field or part.layer}  {place}"
             row = part.start // self.bytes_a_row
             self.query_one(VerticalScroll).scroll_to(y=max(0, row - 2), animate=False, force=True)
-        self.query_one("#about", Static).update(Content(said))
+        self.query_one("#about", Static).update(Content(text))
 
     def _rows(self, raw: bytes) -> Iterator[Content]:
         step, part = self.bytes_a_row, self.part

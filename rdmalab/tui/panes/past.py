@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from rdmalab.render.meanings import LOOKS, Tone
+from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.shell.show_why import tagged
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.tui.content import contents, style
@@ -64,7 +64,7 @@ class StoryPane(ListPane):
         reads_back = self.has_focus or self.pattern
         return f"show {self.what} last={_LAST if reads_back else max(10, self.size.height)}"
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Draw the rows, and stay at the newest unless an older one is marked."""
         world, history = self.view.session.world, self.view.session.history
         size = self.row_width, self.twin, self.pattern
@@ -72,7 +72,9 @@ class StoryPane(ListPane):
         if looked == self._looked:
             return
         self._looked = looked
-        rows = [row for row in self.view.look(self.twin).rows if self.pattern in row.text.lower()]
+        rows = [
+            row for row in self.view.view_of(self.twin).rows if self.pattern in row.text.lower()
+        ]
         follows = not self.has_focus or self.highlighted in (None, len(self._events) - 1)
         self._events = tuple(row.event for row in rows)
         drawn = [self._drawn(row, self.row_width) for row in rows]
@@ -86,12 +88,12 @@ class StoryPane(ListPane):
 
     def _drawn(self, row: EventRow | StoryRow, width: int) -> Content:
         """Time, sign, sentence, event."""
-        look = LOOKS[meaning := self._meaning(row)]
+        appearance = APPEARANCES[meaning := self._meaning(row)]
         clock = "" if row.at_ns is None or width < _ROOMY else fmt.clock(row.at_ns)
         start = f"{clock:>12} " if width >= _ROOMY else ""
         line: Line = [
-            ("$dim", start), (style(meaning), f"{look.sign or ' '} "),
-            (style(meaning) if look.tone in _LOUD else "", shown(row.text)),
+            ("$dim", start), (style(meaning), f"{appearance.sign or ' '} "),
+            (style(meaning) if appearance.tone in _LOUD else "", shown(row.text)),
         ]  # fmt: skip
         return contents(tagged(line, row.event, width, len(start.lstrip()) + 2))
 
@@ -110,7 +112,7 @@ class StoryPane(ListPane):
     def _filter(self, pattern: str | None) -> None:
         if pattern is not None:
             self.pattern = pattern.lower()
-            self.look_if_seen()
+            self.read_if_seen()
 
 
 class LogPane(StoryPane):

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from rdmalab.doctor.report.report import Report
 from rdmalab.doctor.report.rows import Row, RowPart, meaning
-from rdmalab.render.meanings import LOOKS
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell.show_why import tagged
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.tui.content import contents, style
@@ -104,9 +104,9 @@ def _split(rows: list[Row]) -> Iterator[list[Row]]:
 
 def drawn(entry: Entry, width: int) -> Content:
     """An entry in its lines; later lines are indented."""
-    look = LOOKS[entry.meaning]
-    label = f"{look.sign} {entry.label}" if look.sign else entry.label
-    label_style = style(entry.meaning if look.sign else Meaning.EVENT)
+    appearance = APPEARANCES[entry.meaning]
+    label = f"{appearance.sign} {entry.label}" if appearance.sign else entry.label
+    label_style = style(entry.meaning if appearance.sign else Meaning.EVENT)
     text_style = style(entry.meaning) if entry.meaning in (Meaning.DIM, Meaning.NAME) else ""
     narrow = min(_COLUMN, len(label) + (2 if label else 3))
     gap = max(_COLUMN if width >= _ROOMY else narrow, len(label) + 1)
@@ -134,7 +134,9 @@ class WhyPane(ListPane):
         self.as_of: Moment | None = None
         self.entries: list[Entry] = []
         self._given: Report | None = None  # by the prompt, and seen here
-        self._told: tuple[str, int | None] | None = None  # the failure that `why` alone found first
+        self._reported: tuple[str, int | None] | None = (
+            None  # the failure that `why` alone found first
+        )
         self._visited: int | None = None  # the event that somebody went to from here
         self._offered: list[str] = []
         self._took_s = 0.0
@@ -159,7 +161,7 @@ class WhyPane(ListPane):
         """The `why` command that prints the same reply."""
         return f"why {self.question}".strip()
 
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Ask again if the world or the question has changed, and draw the answer."""
         if not self.view.model.busy:
             self._ask_if_changed()
@@ -168,8 +170,8 @@ class WhyPane(ListPane):
             if self.as_of is not None and self.as_of != self.view.moment:
                 at = fmt.ev(self.as_of.event, "the start")
                 here = fmt.ev(self.view.moment.event, "the start")
-                told = f"an earlier answer: it is about {at}, and the world is at {here}"
-                row = Row(RowPart.WARNING, told)
+                text = f"an earlier answer: it is about {at}, and the world is at {here}"
+                row = Row(RowPart.WARNING, text)
                 self.entries.insert(0, Entry(f"as of {at}", row.text, row, Meaning.ATTENTION))
             self.fill([drawn(entry, self.row_width) for entry in self.entries])
             if self.has_focus and self.highlighted is None:
@@ -195,9 +197,9 @@ class WhyPane(ListPane):
         given, now = self.view.model.diagnosis, self.view.moment
         if given is not self._given:
             self._given, self._visited, self.as_of, self.highlighted = given, None, None, None
-            self._told = None
+            self._reported = None
             if given is not None and given.event == now.event:
-                self.answer, self.as_of, self._told = given, now, _failure(given)
+                self.answer, self.as_of, self._reported = given, now, _failure(given)
         if self.as_of is None:
             self._ask(now)
         elif now != self.as_of and not self._is_visit(now):
@@ -218,16 +220,18 @@ class WhyPane(ListPane):
 
     def _ask_now(self) -> None:
         self._took_s, self._awaited = 0.0, None
-        self.look_if_seen()
+        self.read_if_seen()
 
     def _ask(self, now: Moment) -> None:
         started = time.perf_counter()
         self.answer, self.as_of, self._visited = self.view.consult(self.question), now, None
-        told = _failure(self.answer)
-        if told is not None and told == self._told:  # a fix posts the request again, as wr7 too
-            newer = self.view.consult(told[0])
+        failure = _failure(self.answer)
+        if (
+            failure is not None and failure == self._reported
+        ):  # a fix posts the request again, as wr7 too
+            newer = self.view.consult(failure[0])
             self.answer = newer if isinstance(newer, Report) else self.answer
-        self._told = self._told or told
+        self._reported = self._reported or failure
         self._took_s = time.perf_counter() - started
 
     # ---- keys -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from rdmalab.export.ladder_columns import LadderRow, Room
 from rdmalab.export.ladder_text import TextLadder, fitted
 from rdmalab.tui.content import click, linked
 from rdmalab.tui.filters import ascii_wanted
-from rdmalab.tui.pane import look_all
+from rdmalab.tui.pane import read_all
 from rdmalab.tui.scrolled import Scrolled
 from rdmalab.views.ladder import MarkerRow, PacketRow
 from rdmalab.views.packet_filter import Wanted, packet_filter
@@ -100,17 +100,17 @@ class PacketSearch:
         """Whether a filter shows a row."""
         return self.use != "filter" or not self.is_on or self.finds(row, drawn)
 
-    def told(self, found: int) -> str:
+    def found_text(self, found: int) -> str:
         """`find: psn >= 3▏ 2 found`."""
         cursor = "▏" if self.asks else ""
-        said = self.mistake or f"{found} found"
+        text = self.mistake or f"{found} found"
         keys = "Enter keeps  Esc ends" if self.asks else _KEYS[self.use]
-        return f"{self.use}: {self.text}{cursor}  {said}  {keys}"
+        return f"{self.use}: {self.text}{cursor}  {text}  {keys}"
 
 
-def _key(key: str, action: str, label: str, told: str, *, show: bool = False) -> Binding:
+def _key(key: str, action: str, label: str, text: str, *, show: bool = False) -> Binding:
     sign = "/" if key == "slash" else None
-    return Binding(key, action, label, show=show, tooltip=told, key_display=sign)
+    return Binding(key, action, label, show=show, tooltip=text, key_display=sign)
 
 
 class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
@@ -176,7 +176,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         return f"show wire last={last}"
 
     # ---- reading --------------------------------------------------------------------------------
-    def look(self) -> None:
+    def read_rows(self) -> None:
         """Read the rows, and lay them out again if they differ."""
         world = self.view.session.world
         if self.marked is not None and not self.has_focus and world.event != self._marked_at:
@@ -184,11 +184,11 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         if self._owner is not self.view.session:  # nothing of another world is kept
             self._owner, self.follows, self.marked = self.view.session, "", None
             self.search.end()
-        view = self.view.look(self.twin)
+        view = self.view.view_of(self.twin)
         now = world.event, world.now_ns
-        told = [(row.text, getattr(row, "end_event", 0)) for row in view.rows]
+        key = [(row.text, getattr(row, "end_event", 0)) for row in view.rows]
         size = self.scrollable_content_region.size
-        state = (told, now, size, self.to_scale, self.follows, self.search.shown)
+        state = (key, now, size, self.to_scale, self.follows, self.search.shown)
         if state != self._seen and size.width:
             self._seen, self._hint = state, view.hint
             self.rows = self._wanted(view.rows)
@@ -263,7 +263,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         self._marked_at = self.view.session.world.event
         if isinstance(row, PacketRow):
             self.view.packet = row.number
-        look_all(self.screen)
+        read_all(self.screen)
         self._redraw()
 
     def action_move(self, step: int) -> None:
@@ -278,7 +278,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
     def action_newest(self) -> None:
         """Take the mark away, and show the newest packet."""
         self.marked, self._reads_back, self._seen = None, False, None
-        self.look_if_seen()
+        self.read_if_seen()
 
     def action_open(self) -> None:
         """Show the fields of the marked packet, or of the newest; of a timer its event."""
@@ -296,13 +296,13 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
     def action_scale(self) -> None:
         """Rows to the scale of time, or waits compressed."""
         self.to_scale = not self.to_scale
-        self.look_if_seen()
+        self.read_if_seen()
 
     def action_follow_pair(self) -> None:
         """Show the queue pair of the marked packet alone, or all of them again."""
         row = self._chosen or self._meant
         self.follows = "" if self.follows or row is None else row.qp
-        self.look_if_seen()
+        self.read_if_seen()
 
     # ---- find and filter ------------------------------------------------------------------------
     def action_search(self, use: str) -> None:
@@ -324,7 +324,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
             return
         event.stop()
         event.prevent_default()
-        self.look_if_seen()
+        self.read_if_seen()
         if event.key == "enter" and self.search.use == "find" and (hits := self._hits):
             self._mark(hits[-1])
         self._redraw()
@@ -340,7 +340,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
             self.action_newest()
         else:
             self.act("leave")
-        self.look_if_seen()
+        self.read_if_seen()
         self._redraw()
 
     # ---- the mouse ------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         """Read back: more of the past is loaded, and what comes does not move it."""
         if not self._reads_back:
             self._reads_back = True
-            self.look_if_seen()
+            self.read_if_seen()
 
     def on_mouse_scroll_down(self) -> None:
         """At the end, follow the newest packet again."""
@@ -389,11 +389,11 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
 
     def status(self) -> Content | None:
         """What is found, or left out."""
-        said = [f"only {self.follows}, q: all"] if self.follows else []
+        parts = [f"only {self.follows}, q: all"] if self.follows else []
         if self.search.is_on or self.search.asks:
-            said.insert(0, self.search.told(len(self._hits)))
-        text = f" {'  '.join(said)}".ljust(self.scrollable_content_region.width)
-        return Content.styled(text, "$on on $event") if said else None
+            parts.insert(0, self.search.found_text(len(self._hits)))
+        text = f" {'  '.join(parts)}".ljust(self.scrollable_content_region.width)
+        return Content.styled(text, "$on on $event") if parts else None
 
     def is_marked_at(self, number: int) -> bool:
         """Whether a row of the ladder belongs to the marked item."""

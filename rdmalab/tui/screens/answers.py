@@ -90,8 +90,8 @@ def answer_page(line: str, lines: Iterable[Line], report: Report | None, rows: i
 async def event_page(app: Rdmalab, number: int) -> Page:
     """What happened in an event: its sentence, its records, and what they changed."""
     session = app.main.model.session
-    said = caption(session.world, session.names, number)
-    lines: list[Line] = [[("bold", harmless(said.text))], []]
+    sentence = caption(session.world, session.names, number)
+    lines: list[Line] = [[("bold", harmless(sentence.text))], []]
     lines += [
         [(_DIM, f"{row.event}.{row.position}  "), ("", harmless(row.text))]
         for row in story.record_rows(session.world, session.names, number)

@@ -127,12 +127,12 @@ class Lessons(ModalScreen[None]):
         text = Content()
         if lesson is not None:
             try:
-                said = about(lesson.file)
+                words = about(lesson.file)
             except FileError as wrong:
-                said = str(wrong)
+                words = str(wrong)
             text = Content.assemble(
                 (f"{shown(lesson.title)}\n", "bold"), (f"load {lesson.name}\n\n", _HEAD),
-                "\n".join(map(shown, paragraphs(said))),
+                "\n".join(map(shown, paragraphs(words))),
                 (f"\n\n{'  '.join(map(shown, lesson.tags))}", _DIM),
             )  # fmt: skip
         self.query_one("#about Static", Static).update(text)

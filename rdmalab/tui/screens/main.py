@@ -18,7 +18,7 @@ from rdmalab.shell.styled_text import Line, plain, rows, shown
 from rdmalab.tui.app_model import CARD, AppModel
 from rdmalab.tui.bars import CaptionBar, Head, Keys, Tape
 from rdmalab.tui.console.prompt import Prompt
-from rdmalab.tui.pane import Pane, look_all
+from rdmalab.tui.pane import Pane, read_all
 from rdmalab.tui.pane_table import NOTES, PACKET, TABS, WHY, WIRE, made
 from rdmalab.tui.screens.page import TextScreen
 from rdmalab.tui.world_view import WorldView
@@ -98,8 +98,8 @@ class Main(Screen[None]):
         self._script = list(script)
         self._pacing = Pacing(self.frame)
         self._met = self._news()
-        self._told: set[str] = set()  # bugs of panes
-        self._said: list[Line] = []  # by the line that is carried out
+        self._reported: set[str] = set()  # bugs of panes
+        self._printed: list[Line] = []  # by the line that is carried out
         self.answer: list[Line] = []  # of the last line that does not copy
         self._was_beside = self._is_due = self._is_why_over = False
         self._grown_for: object = None  # the session whose wire has the height that it needs
@@ -151,7 +151,7 @@ class Main(Screen[None]):
 
     async def _evaluate(self, text: str) -> bool:
         self.model.resize(self.text_width, self._note_rows(text))
-        self._said = []
+        self._printed = []
         before = self.view.moment
         self._pacing.begin()
         if isinstance(page := self.app.screen, TextScreen):
@@ -162,7 +162,7 @@ class Main(Screen[None]):
             was, self._met = self._met, self._news()
             is_change = before != self.view.moment
             self.set_timer(
-                _SOON_S, partial(self._settle, text, self._said, was, self._met, is_change)
+                _SOON_S, partial(self._settle, text, self._printed, was, self._met, is_change)
             )
 
     def _note_rows(self, text: str) -> int:
@@ -174,22 +174,22 @@ class Main(Screen[None]):
         return 0 if is_small else NOTE_STRIP
 
     def _emit(self, line: Line) -> None:
-        self._said.append(line)
+        self._printed.append(line)
         self.prompt.write(line)
 
     def _settle(
-        self, text: str, said: list[Line], before: News, now: News, is_change: bool
+        self, text: str, printed: list[Line], before: News, now: News, is_change: bool
     ) -> None:
         """After a line: new content needs its pane, a long answer its page; all panes are drawn."""
         if not self.app.is_running:
             return
         if not text.startswith(("copy", "snapshot")):
-            self.answer = said
+            self.answer = printed
         walk, answer, checklist = now
         self._choose_shown(text)
         self.set_class(walk is not None, "-lesson")
         self._mark_covered()
-        self.query_one(Head).look_if_seen()  # the end of a run is seen before the panes
+        self.query_one(Head).read_if_seen()  # the end of a run is seen before the panes
         self.frame_soon()
         is_why = answer is not before[1] and answer is not None
         if walk is not before[0] and walk is not None:
@@ -203,12 +203,12 @@ class Main(Screen[None]):
         elif checklist is not before[2] and checklist is not None:
             from rdmalab.tui.screens.checklist import Checklist
 
-            self.call_after_refresh(self._open, Checklist(checklist), said)
-        elif self._is_page(len(said), is_change):
+            self.call_after_refresh(self._open, Checklist(checklist), printed)
+        elif self._is_page(len(printed), is_change):
             from rdmalab.tui.screens.answers import answer_page  # not for the first frame
 
-            page = answer_page(text, said, answer if is_why else None, self.size.height)
-            self.call_after_refresh(self._open, page, said)
+            page = answer_page(text, printed, answer if is_why else None, self.size.height)
+            self.call_after_refresh(self._open, page, printed)
 
     def _is_page(self, rows: int, is_change: bool) -> bool:
         """Whether an answer of so many rows opens a page.
@@ -233,9 +233,9 @@ class Main(Screen[None]):
         self.view.choose(name)
         self.frame_soon()
 
-    def _open(self, page: TextScreen, said: list[Line]) -> None:
+    def _open(self, page: TextScreen, printed: list[Line]) -> None:
         """Show a page, unless the user has gone on typing, or another line is carried out."""
-        if said is self._said and not self.prompt.has_more and self.app.screen is self:
+        if printed is self._printed and not self.prompt.has_more and self.app.screen is self:
             self.app.push_screen(page)
 
     def _news(self) -> News:
@@ -256,9 +256,9 @@ class Main(Screen[None]):
         screens = () if self.model.conversation.searching else self.app.screen_stack
         self.frames += 1
         with self.view.frame():
-            self.query_one(Head).look_if_seen()
+            self.query_one(Head).read_if_seen()
             for screen in screens:
-                look_all(screen)
+                read_all(screen)
         self._share_rows()
 
     def _share_rows(self) -> None:
@@ -290,9 +290,9 @@ class Main(Screen[None]):
 
     def tell_bug(self, bug: Exception) -> None:
         """A pane has failed: each bug is reported once, and the session goes on."""
-        if (said := called(bug)) not in self._told:
-            self._told.add(said)
-            self.prompt.write(plain(shown(f"{said}; {report(bug)}"), "class:error"))
+        if (text := called(bug)) not in self._reported:
+            self._reported.add(text)
+            self.prompt.write(plain(shown(f"{text}; {report(bug)}"), "class:error"))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The tab in front has the colour of the focus while its pane has the keys."""

@@ -45,10 +45,10 @@ def test_the_cause_is_told_while_the_program_runs_and_of_what_it_left(
 ) -> None:
     saved = str(tmp_path / "saved.rdmalab.yaml")
     ended = execute("--save", saved, *pair(case.program, tmp_path))
-    said = " ".join(ended.err.split())
-    assert case.cause in said
-    assert " ".join(case.evidence.split()) in said
-    assert ("they hang" in said) == case.hangs
+    lines = " ".join(ended.err.split())
+    assert case.cause in lines
+    assert " ".join(case.evidence.split()) in lines
+    assert ("they hang" in lines) == case.hangs
     if case.program != "deadlock":  # nobody sends: nothing is wrong with the adapters
         cli.main(["why", saved])
         assert case.cause in capsys.readouterr().out
@@ -59,9 +59,9 @@ def test_the_cause_is_told_while_the_program_runs_and_of_what_it_left(
 def test_a_refused_call_is_told_at_the_end(case: Case, tmp_path: Path) -> None:
     ended = execute("--why", *pair(case.program, tmp_path))
     assert ended.code
-    said = " ".join(ended.err.split())
-    assert case.cause in said
-    assert case.evidence in said
+    lines = " ".join(ended.err.split())
+    assert case.cause in lines
+    assert case.evidence in lines
 
 
 @needs("gcc")

@@ -81,13 +81,13 @@ def test_a_program_that_is_killed_at_any_moment_leaves_nothing(
 
 @needs("gcc")
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "text"),
     [((), "A: RDMA_CM_EVENT_CONNECT_REQUEST"), (("never",), "B: RDMA_CM_EVENT_REJECTED")],
 )
 def test_a_late_listener_gets_the_connect_request(
-    tmp_path: Path, more: tuple[str, ...], told: str
+    tmp_path: Path, more: tuple[str, ...], text: str
 ) -> None:
     program, fifo = compiled("late_listener"), tmp_path / "fifo"
     os.mkfifo(fifo)
     ended = execute("--", program, str(fifo), "A", *more, ":", program, str(fifo), "B")
-    assert told in ended.out, ended
+    assert text in ended.out, ended

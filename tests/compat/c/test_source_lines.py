@@ -23,9 +23,11 @@ def test_the_source_line_of_the_wrong_call_is_named(
     number = next(n for n, line in enumerate(lines, 1) if call in line)
     header = (PROGRAMS / "pair.h").read_text("utf-8").splitlines()
     inner = next(n for n, line in enumerate(header, 1) if "return ibv_post_send(" in line)
-    said = re.findall(r"^ +(?:ev \d+:|posted at) (\S+:\d+) in (\w+)$", ended.err, re.MULTILINE)
+    is_reported = re.findall(
+        r"^ +(?:ev \d+:|posted at) (\S+:\d+) in (\w+)$", ended.err, re.MULTILINE
+    )
     expected = {(f"{program}.c:{number}", "main"), (f"pair.h:{inner}", "post")}
-    assert expected & set(said), ended.err
+    assert expected & set(is_reported), ended.err
 
 
 @needs("gcc")

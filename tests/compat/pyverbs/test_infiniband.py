@@ -56,8 +56,8 @@ def ends() -> tuple[End, End]:
 
 def test_a_port_says_what_it_is() -> None:
     a, b = ends()
-    told = [end.context.query_port(1) for end in (a, b)]
-    assert [(p.link_layer, p.lid, p.lmc, p.sm_lid) for p in told] == [(1, 2, 1, 1), (1, 4, 1, 1)]
+    lines = [end.context.query_port(1) for end in (a, b)]
+    assert [(p.link_layer, p.lid, p.lmc, p.sm_lid) for p in lines] == [(1, 2, 1, 1), (1, 4, 1, 1)]
     assert a.context.query_gid_type(1, 0) == 0
     assert [entry.gid_type for entry in a.context.query_gid_table(8)] == [0]
 
@@ -65,8 +65,8 @@ def test_a_port_says_what_it_is() -> None:
 def test_on_roce_a_port_has_no_lid() -> None:
     process.begin()
     context = Context(name="rdmalab0")
-    told = context.query_port(1)
-    assert (told.link_layer, told.lid, told.lmc) == (2, 0, 0)
+    answer = context.query_port(1)
+    assert (answer.link_layer, answer.lid, answer.lmc) == (2, 0, 0)
     assert context.query_gid_type(1, 1) == 1
 
 
@@ -130,7 +130,11 @@ def test_the_attributes_of_an_alternate_path_are_set_and_read() -> None:
     attr.alt_port_num, attr.alt_timeout, attr.alt_pkey_index = 1, 12, 0
     attr.path_mig_state = MigState.REARM
     qp.modify(attr, Attr.ALT_PATH | Attr.PATH_MIG_STATE)
-    told, _ = qp.query(Attr.ALT_PATH | Attr.PATH_MIG_STATE)
-    kept = told.alt_ah_attr
+    answer, _ = qp.query(Attr.ALT_PATH | Attr.PATH_MIG_STATE)
+    kept = answer.alt_ah_attr
     assert (kept.dlid, kept.sl, kept.src_path_bits, kept.port_num) == (5, 2, 1, 1)
-    assert (told.alt_port_num, told.alt_timeout, told.path_mig_state) == (1, 12, MigState.REARM)
+    assert (answer.alt_port_num, answer.alt_timeout, answer.path_mig_state) == (
+        1,
+        12,
+        MigState.REARM,
+    )

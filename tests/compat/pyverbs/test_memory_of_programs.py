@@ -96,10 +96,10 @@ def test_a_buffer_that_the_program_has_made_itself(ends: tuple[End, End]) -> Non
     source = MR(a.pd, 64, ALL, address=ctypes.addressof(own))
     target = MR(b.pd, 64, ALL)
     local = SGE(source.buf, 14, source.lkey)
-    for said in (b"made by ctypes", b"and changed   "):
-        own.value = said
+    for each in (b"made by ctypes", b"and changed   "):
+        own.value = each
         assert a.execute(WRITE, local, target.rkey, target.buf) == WCStatus.SUCCESS
-        assert target.read(14, 0) == said
+        assert target.read(14, 0) == each
 
 
 def test_regions_that_overlap_are_the_same_bytes(ends: tuple[End, End]) -> None:
@@ -168,14 +168,14 @@ def test_a_device_keeps_the_pages_that_a_program_unmaps(ends: tuple[End, End], l
 
 
 @pytest.mark.parametrize(
-    ("protection", "slug", "said"),
+    ("protection", "slug", "text"),
     [
         (mmap.PROT_READ, "mr-read-only", "mapped without write permission, which LOCAL_WRITE"),
         (0, "unmapped", "nothing is mapped at the address that the program gave"),
     ],
 )
 def test_why_tells_memory_that_may_not_be_written_from_memory_that_is_not_there(
-    ends: tuple[End, End], protection: int, slug: str, said: str
+    ends: tuple[End, End], protection: int, slug: str, text: str
 ) -> None:
     memory = mmap.mmap(-1, PAGE)
     addr = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -186,7 +186,7 @@ def test_why_tells_memory_that_may_not_be_written_from_memory_that_is_not_there(
         MR(ends[0].pd, PAGE, ALL, address=addr)
     report = consult(process.here().session)
     assert report.slug == slug
-    assert said in report.text
+    assert text in report.text
     assert "0xff" not in report.text
     _KEPT.append(memory)
 

@@ -99,11 +99,11 @@ def test_constants_are_those_of_pyverbs(module: str) -> None:
 def test_parameters_are_those_of_pyverbs(module: str) -> None:
     """Number, names and order of all; of a single one that it cannot be named."""
     rows, expected = [], []
-    for row, said in _wrong_calls(module):
+    for row, answer in _wrong_calls(module):
         if row[:3] in newer.PARAMETERS:
             continue
         rows.append(list(row))
-        expected.append(said)
+        expected.append(answer)
     (theirs,) = real(["refusals", rows])
     differing = [row for row in zip(rows, theirs, expected, strict=True) if row[1] != row[2]]
     assert not differing

@@ -76,7 +76,7 @@ def warning(lab: Lab, text: str) -> list[str]:
     return [s for s, found in findings(lab, text).items() if found.verdict is Verdict.WARN]
 
 
-def told(lab: Lab, text: str, slug: str) -> str:
+def evidence_of(lab: Lab, text: str, slug: str) -> str:
     """The evidence of one check, one fact a line."""
     return "\n".join(each.text for each in findings(lab, text)[slug].evidence)
 

@@ -40,7 +40,7 @@ def test_a_work_request_without_brackets_is_understood_as_one(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("qp0", "A.qp0"),
         ("A.gone", "A.gone"),
@@ -52,8 +52,8 @@ def test_a_work_request_without_brackets_is_understood_as_one(
         ("transition", "transition"),
     ],
 )
-def test_names_are_completed_and_errnos_known(lab: Lab, text: str, said: str) -> None:
-    assert put(lab, text) == said
+def test_names_are_completed_and_errnos_known(lab: Lab, text: str, expected: str) -> None:
+    assert put(lab, text) == expected
 
 
 def test_nothing_stays_nothing(lab: Lab) -> None:

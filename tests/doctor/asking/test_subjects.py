@@ -105,7 +105,7 @@ def test_an_errno_means_the_last_call_refused_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("A.qp9", 'nothing is called "A.qp9"'),
         ("EBUSY", "no call was refused with EBUSY"),
@@ -115,7 +115,7 @@ def test_an_errno_means_the_last_call_refused_so() -> None:
         ("1 + 1", "not a subject of why"),
     ],
 )
-def test_what_nobody_can_ask_about_is_told_so(text: str, said: str) -> None:
-    with pytest.raises(NotUnderstood, match=said) as wrong:
+def test_what_nobody_can_ask_about_is_told_so(text: str, expected: str) -> None:
+    with pytest.raises(NotUnderstood, match=expected) as wrong:
         asked(lab_of(), text)
     assert wrong.value.hint

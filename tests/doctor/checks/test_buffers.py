@@ -8,11 +8,11 @@ from rdmalab.spec.profiles import MLX5, RXE, STRICT
 from rdmalab.spec.rules import ERRNO_NAMES
 from tests.doctor.asking import (
     cured,
+    evidence_of,
     failing,
     findings,
     lab_on,
     pair,
-    told,
     verdict,
     warning,
     why,
@@ -35,8 +35,8 @@ OF_DATA = (
 def test_nothing_is_said_of_what_came_as_it_was_meant() -> None:
     lab = pair(RECV, 'write A.mr0[0:5] "hello"', SENT, f"{READ} sg=A.mr0[64:128] remote=B.mr0[0]")
     for asked in ("A.qp0.wr[1]", "B.qp0.recv_wr[2]", "B.mr0[0:64]", "A.mr0[64:128]", "A.cq0"):
-        said = findings(lab, asked)
-        odd = [s for s in OF_DATA if said[s].verdict not in (Verdict.NA, Verdict.OK)]
+        answer = findings(lab, asked)
+        odd = [s for s in OF_DATA if answer[s].verdict not in (Verdict.NA, Verdict.OK)]
         assert not odd, asked
 
 
@@ -81,7 +81,7 @@ def test_a_receive_in_use_is_the_same() -> None:
                  "post_recv B.qp0 wr_id=2 sg=B.mr0[0:1024]",
                  SENT.replace("0:64", "0:1024"), "run 4us")  # fmt: skip
     assert warning(lab, "B.mr0[1000:1024]") == ["read-before-complete"]
-    assert "256 of 1024 bytes have come" in told(lab, "B.mr0[0:8]", "read-before-complete")
+    assert "256 of 1024 bytes have come" in evidence_of(lab, "B.mr0[0:8]", "read-before-complete")
 
 
 # --------------------------------------------------------------------------- 80, 81, 82
@@ -103,9 +103,9 @@ def test_a_read_whose_elements_overlap_is_warned_of_where_somebody_asks() -> Non
 def test_an_element_of_length_0_means_another_thing_to_drivers() -> None:
     empty = f"{SENT} sg={{addr=1 length=0 lkey=1}}".replace("sg=A.mr0[0:64] ", "")
     strict = pair("post_recv B.qp0 wr_id=2", empty)
-    assert "2,147,483,648 bytes" in told(strict, "A.qp0.wr[1]", "sge-zero")
+    assert "2,147,483,648 bytes" in evidence_of(strict, "A.qp0.wr[1]", "sge-zero")
     driver = pair("post_recv B.qp0 wr_id=2", empty, profile=MLX5)
-    assert "stands for 0 bytes" in told(driver, "A.qp0.wr[1]", "sge-zero")
+    assert "stands for 0 bytes" in evidence_of(driver, "A.qp0.wr[1]", "sge-zero")
     assert warning(driver, "A.qp0.wr[1]") == ["sge-zero", "sge-unfilled"]
 
 
@@ -118,7 +118,7 @@ def test_an_empty_message_that_was_meant_so() -> None:
 def test_a_write_whose_list_did_not_count() -> None:
     lab = pair(f"{WRITE} num_sge=0")
     assert failing(lab, "B.mr0[0:8]") == ["sge-unfilled"]
-    assert "with 1 element, and num_sge=0" in told(lab, "B.mr0[0:8]", "sge-unfilled")
+    assert "with 1 element, and num_sge=0" in evidence_of(lab, "B.mr0[0:8]", "sge-unfilled")
 
 
 # --------------------------------------------------------------------------- 83, 84, 85
@@ -181,7 +181,7 @@ def test_a_swap_that_swapped_and_one_that_somebody_wrote_over() -> None:
     lab = pair(f"{SWAP} compare_add=5")
     assert failing(lab, "B.mr0[0:8]") == ["cas-mismatch"]
     assert warning(lab, "A.qp0.wr[1]") == ["cas-mismatch"]
-    assert "0 came back, not 5" in told(lab, "A.qp0.wr[1]", "cas-mismatch")
+    assert "0 came back, not 5" in evidence_of(lab, "A.qp0.wr[1]", "cas-mismatch")
     well(lab, "fill B.mr0[0:8] 0")
     assert failing(lab, "B.mr0[0:8]") == []
 
@@ -243,7 +243,7 @@ def test_new_keys_of_a_region_are_the_end_of_the_old_ones() -> None:
     well(lab, WRITE.replace("remote=B.mr0[0]", f"remote=B.mr1[0] rkey={rkey:#x}"))
     well(lab, "run")
     assert why(lab, "A.qp0.wr[1]").slug == "dereg-early"
-    assert "again, which has other keys now" in told(lab, "A.qp0.wr[1]", "dereg-early")
+    assert "again, which has other keys now" in evidence_of(lab, "A.qp0.wr[1]", "dereg-early")
 
 
 def test_without_rereg_the_same_bytes_are_registered_once_more() -> None:
@@ -290,7 +290,7 @@ def test_the_key_of_a_window_that_was_made_void_and_not_bound_anew() -> None:
               WRITE.replace("remote=B.mr0[0]", "remote=B.mw0[0]"))  # fmt: skip
     lab = pair(*window)
     assert failing(lab, "A.qp0.wr[1]") == ["rem-access"]
-    assert "is invalid: LOCAL_INV" in told(lab, "A.qp0.wr[1]", "rem-access")
+    assert "is invalid: LOCAL_INV" in evidence_of(lab, "A.qp0.wr[1]", "rem-access")
 
 
 _EX_PAIR = (
@@ -305,8 +305,8 @@ def test_a_builder_without_its_data_is_told_to_both_ends() -> None:
     lab = pair(*_EX_PAIR, "wr_send A.qx0 wr_id=9 wr_flags=SIGNALED", "wr_complete A.qx0", "run")
     for question in ("A.qx0.wr[9]", "B.qp1.recv_wr[8]"):
         assert warning(lab, question) == ["sge-unfilled"]
-    said = told(lab, "B.mr0[0:8]", "sge-unfilled")
-    assert "wr_send made wr9, and no wr_set_sge followed" in said
+    answer = evidence_of(lab, "B.mr0[0:8]", "sge-unfilled")
+    assert "wr_send made wr9, and no wr_set_sge followed" in answer
 
 
 def test_a_number_alone_needs_no_data() -> None:

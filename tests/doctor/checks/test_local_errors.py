@@ -4,7 +4,17 @@ import pytest
 
 from rdmalab.doctor.check import Verdict
 from rdmalab.spec.profiles import MLX5, RXE, STRICT, Profile
-from tests.doctor.asking import cured, failing, findings, lab_on, pair, played, told, verdict, why
+from tests.doctor.asking import (
+    cured,
+    evidence_of,
+    failing,
+    findings,
+    lab_on,
+    pair,
+    played,
+    verdict,
+    why,
+)
 from tests.labs import well
 
 SENT = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
@@ -31,7 +41,7 @@ def test_a_receive_that_is_too_short_is_the_cause_on_both_sides(profile: Profile
     lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:63]", SENT, profile=profile)
     assert failing(lab, "B.qp0.recv_wr[2]") == ["loc-len"]
     assert why(lab, "A.qp0.wr[1]").slug == "loc-len"
-    assert told(lab, "B.qp0.recv_wr[2]", "loc-len").splitlines()[:2] == [
+    assert evidence_of(lab, "B.qp0.recv_wr[2]", "loc-len").splitlines()[:2] == [
         "the receive wr_id=2 of B.qp0 has room for 63 bytes", "A.qp0 sends 64",
     ]  # fmt: skip
     assert "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]" in cured(lab, "A.qp0.wr[1]")
@@ -56,12 +66,12 @@ def test_a_datagram_without_room_for_its_40_bytes_is_another_items() -> None:
 def test_the_shared_receive_that_was_too_short_is_found_by_its_queue() -> None:
     lab = pair("post_srq_recv B.srq0 wr_id=7 sg=B.mr0[0:8]", SENT, use="use srq_pair")
     assert failing(lab, "B.srq0.wr[7]") == ["loc-len"]
-    assert "of B.srq0" in told(lab, "B.srq0.wr[7]", "loc-len")
+    assert "of B.srq0" in evidence_of(lab, "B.srq0.wr[7]", "loc-len")
 
 
 # --------------------------------------------------------------------------- 68 loc-prot
 @pytest.mark.parametrize(
-    ("made", "sg", "told_"),
+    ("made", "sg", "text"),
     [
         ((), "{addr=0x10000000 length=8 lkey=0xbad}", "is the key of no MR on A"),
         ((), "A.mr0[4090:4100]", "opens bytes 0..4096 of A.mr0; bytes 4090..4100 were named"),
@@ -71,19 +81,19 @@ def test_the_shared_receive_that_was_too_short_is_found_by_its_queue() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("profile", [STRICT, RXE, MLX5])
 def test_the_test_that_failed_is_named(
-    profile: Profile, made: tuple[str, ...], sg: str, told_: str
+    profile: Profile, made: tuple[str, ...], sg: str, text: str
 ) -> None:
     write = f"post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg={sg} remote=B.mr0[0] flags=SIGNALED"
     lab = pair(*made, write, profile=profile)
     assert failing(lab, "A.qp0.wr[1]") == ["loc-prot"]
-    assert told_ in told(lab, "A.qp0.wr[1]", "loc-prot")
+    assert text in evidence_of(lab, "A.qp0.wr[1]", "loc-prot")
     assert cured(lab, "A.qp0.wr[1]")
 
 
 def test_a_read_into_memory_that_may_not_be_written_and_a_send_from_it_which_may() -> None:
     region = "reg_mr A.mr1 pd=A.pd0 length=64 access=REMOTE_READ"
     lab = pair(region, f"{READ} sg=A.mr1[0:8] remote=B.mr0[0]")
-    assert "LOCAL_WRITE is missing" in told(lab, "A.qp0.wr[1]", "loc-prot")
+    assert "LOCAL_WRITE is missing" in evidence_of(lab, "A.qp0.wr[1]", "loc-prot")
     well_sent = pair(region, RECV, SENT.replace("A.mr0", "A.mr1"))
     assert failing(well_sent, "A.qp0.wr[1]") == []
 
@@ -112,24 +122,26 @@ def test_soft_roce_calls_an_unknown_lkey_an_operation_error_and_it_is_the_key() 
 def test_an_opcode_that_the_queue_pair_does_not_have() -> None:
     lab = lab_on(RXE, "use uc_pair", READ.replace("RDMA_READ", "LOCAL_INV"), "run")
     assert failing(lab, "A.qp0.wr[1]") == ["loc-qp-op"]
-    assert "LOCAL_INV is no operation" in told(lab, "A.qp0.wr[1]", "loc-qp-op")
+    assert "LOCAL_INV is no operation" in evidence_of(lab, "A.qp0.wr[1]", "loc-qp-op")
 
 
 # --------------------------------------------------------------------------- 70, 71 the peer
 def test_rights_of_the_queue_pair_and_rights_of_the_region_are_two_things() -> None:
     on_qp = pair(f"{WRITE} remote=B.mr0[0]", use="use rc_pair qp_access_flags=REMOTE_READ")
     assert failing(on_qp, "A.qp0.wr[1]") == ["rem-inv-req"]
-    assert "without REMOTE_WRITE" in told(on_qp, "A.qp0.wr[1]", "rem-inv-req")
+    assert "without REMOTE_WRITE" in evidence_of(on_qp, "A.qp0.wr[1]", "rem-inv-req")
     in_region = pair("reg_mr B.mr1 pd=B.pd0 length=64 access=REMOTE_READ",
                      f"{WRITE} remote=B.mr1[0]")  # fmt: skip
     assert failing(in_region, "A.qp0.wr[1]") == ["rem-access"]
-    assert "REMOTE_WRITE is missing" in told(in_region, "A.qp0.wr[1]", "rem-access")
+    assert "REMOTE_WRITE is missing" in evidence_of(in_region, "A.qp0.wr[1]", "rem-access")
 
 
 def test_a_key_that_was_never_given_out_is_neither_old_nor_taken_back() -> None:
     lab = pair(f"{WRITE} remote=B.mr0[0] rkey=0x12345")
     assert failing(lab, "A.qp0.wr[1]") == ["rem-access"]
-    assert "is the key of no MR or bound window on B" in told(lab, "A.qp0.wr[1]", "rem-access")
+    assert "is the key of no MR or bound window on B" in evidence_of(
+        lab, "A.qp0.wr[1]", "rem-access"
+    )
     assert any("remote=B.mr0[0]" in line for line in cured(lab, "A.qp0.wr[1]"))
 
 
@@ -153,7 +165,7 @@ def test_retries_are_told_with_the_fate_of_their_packets() -> None:
 def test_rnr_naks_are_counted_and_those_of_a_message_that_got_through_are_none() -> None:
     use = "use rc_pair rnr_retry=2 min_rnr_timer=1"
     lab = pair(SENT, use=use)
-    assert "3 RNR NAKs came" in told(lab, "A.qp0.wr[1]", "rnr-retry-exc")
+    assert "3 RNR NAKs came" in evidence_of(lab, "A.qp0.wr[1]", "rnr-retry-exc")
     late = lab_on(STRICT, use, SENT, "run 5us", RECV, "run")
     assert verdict(late, "A.qp0.wr[1]", "rnr-retry-exc") is Verdict.OK
 
@@ -161,7 +173,7 @@ def test_rnr_naks_are_counted_and_those_of_a_message_that_got_through_are_none()
 def test_the_error_of_the_peer_is_told_with_the_completion_that_it_has_for_it() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg={addr=1 length=99 lkey=1}", SENT)
     assert why(lab, "A.qp0.wr[1]").slug == "loc-prot"
-    facts = told(lab, "A.qp0.wr[1]", "rem-op")
+    facts = evidence_of(lab, "A.qp0.wr[1]", "rem-op")
     assert "its receive wr_id=2 ended with LOC_PROT_ERR" in facts
 
 
@@ -213,7 +225,9 @@ def test_a_flush_leads_to_what_failed_first_and_by_hand_to_nothing() -> None:
     lab = pair(f"{WRITE} rkey=1", SENT.replace("wr_id=1", "wr_id=2"))
     assert verdict(lab, "A.qp0.wr[2]", "flush-only") is Verdict.FAIL
     assert verdict(lab, "A.qp0.wr[1]", "flush-only") is Verdict.OK
-    assert "A.qp0.wr[1] failed first, with REM_ACCESS_ERR" in told(lab, "A.qp0.wr[2]", "flush-only")
+    assert "A.qp0.wr[1] failed first, with REM_ACCESS_ERR" in evidence_of(
+        lab, "A.qp0.wr[2]", "flush-only"
+    )
     by_hand = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]", "modify_qp B.qp0 state=ERR")
     assert verdict(by_hand, "B.qp0.recv_wr[2]", "flush-only") is Verdict.OK
 
@@ -230,7 +244,7 @@ def test_a_receive_that_a_write_with_immediate_by_a_bad_key_took() -> None:
     )
     lab = pair(RECV, write, profile=MLX5)
     assert failing(lab, "B.qp0.recv_wr[2]") == ["rem-access"]
-    assert "ended with LOC_ACCESS_ERR" in told(lab, "B.qp0.recv_wr[2]", "rem-access")
+    assert "ended with LOC_ACCESS_ERR" in evidence_of(lab, "B.qp0.recv_wr[2]", "rem-access")
     assert why(lab, "A.qp0.wr[1]").slug == "rem-access"
 
 

@@ -26,7 +26,7 @@ _RTR = (
 _RTS = "modify_qp {} state=RTS timeout=8 retry_cnt=1 rnr_retry=7 sq_psn=0 max_rd_atomic=1"
 
 
-def told(qp: str, number: str, where: str) -> list[str]:
+def lines_with(qp: str, number: str, where: str) -> list[str]:
     """Bring up one end by hand."""
     return [f"reset {qp}", _INIT.format(qp), _RTR.format(qp, number, where), _RTS.format(qp)]
 
@@ -63,7 +63,7 @@ def test_of_work_that_is_none_of_theirs_they_say_nothing() -> None:
 
 # --------------------------------------------------------------------------- 44 wrong-qpn
 def test_a_number_that_nobody_has_is_only_suspicious_while_it_is_tried() -> None:
-    lab = lab_of(*told("A.qp0", "0x17", "ah=B"), _WRITE, "run 20us", pair=_FAST)
+    lab = lab_of(*lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run 20us", pair=_FAST)
     assert verdict(lab, _WR, "wrong-qpn") is Verdict.WARN
     well(lab, "run")
     assert verdict(lab, _WR, "wrong-qpn") is Verdict.FAIL
@@ -73,7 +73,9 @@ def test_a_number_that_nobody_has_is_only_suspicious_while_it_is_tried() -> None
 
 def test_whose_number_was_meant_is_not_guessed_where_two_may_be() -> None:
     two = [f"create_qp B.qp{n} pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0" for n in (1, 2)]
-    lab = lab_of("reset B.qp0", *two, *told("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST)
+    lab = lab_of(
+        "reset B.qp0", *two, *lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST
+    )
     assert blamed(lab, _WR) == ["wrong-qpn"]
     assert findings(lab, _WR)["wrong-qpn"].cure is None
 
@@ -103,7 +105,9 @@ def test_a_datagram_to_nobody_gets_another_address_handle() -> None:
 
 
 def test_an_address_that_came_later_is_no_excuse_for_what_was_dropped_for_its_number() -> None:
-    lab = lab_of("gid add B 10.0.0.9", *told("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST)
+    lab = lab_of(
+        "gid add B 10.0.0.9", *lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST
+    )
     assert blamed(lab, _WR) == ["wrong-qpn"]
 
 
@@ -176,7 +180,7 @@ def test_the_peer_made_anew_has_the_parts_of_the_old_one() -> None:
     )
     up = [_INIT.format("B.qp1"), "modify_qp B.qp1 state=RTR path_mtu=512 dest_qp_num=A.qp0 "
           "rq_psn=0 ah=A"]  # fmt: skip
-    lab = lab_of(made, *up, *told("A.qp0", "B.qp1", "ah=B"), _WRITE, "run", pair=_FAST)
+    lab = lab_of(made, *up, *lines_with("A.qp0", "B.qp1", "ah=B"), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["peer-type"]
     assert works(lab, _WR)
     well(lab, "apply A.qp0.wr[1]")
@@ -243,7 +247,7 @@ def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
             "create_qp {n}.qp0 pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0",
         )
     ]  # fmt: skip
-    to_a, to_b = told("B.qp0", "C.qp0", "ah=C")[1:], told("A.qp0", "B.qp0", "ah=B")[1:]
+    to_a, to_b = lines_with("B.qp0", "C.qp0", "ah=C")[1:], lines_with("A.qp0", "B.qp0", "ah=B")[1:]
     for line in (*made, *to_a, *to_b, _WRITE, "run"):
         well(lab, line)
     assert blamed(lab, _WR) == ["one-sided-connect"]
@@ -253,13 +257,13 @@ def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
 
 def test_who_is_known_by_another_address_is_not_one_sided() -> None:
     away = "ah_attr={is_global=1 dgid=fe80::200:a00:2 sgid_index=0 hop_limit=64 port_num=1}"
-    lab = lab_of(*told("A.qp0", "B.qp0", away), _WRITE, "run", pair=_FAST)
+    lab = lab_of(*lines_with("A.qp0", "B.qp0", away), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
 
 
 def test_a_peer_that_was_told_an_address_of_nobody_has_the_wrong_address() -> None:
     nobody = "ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}"
-    lab = lab_of(*told("B.qp0", "A.qp0", nobody), _WRITE, "run", pair=_FAST)
+    lab = lab_of(*lines_with("B.qp0", "A.qp0", nobody), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
     assert "B.qp0 was given the peer address 10.0.0.7" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)
@@ -277,7 +281,7 @@ def test_a_device_that_failed_is_named_and_not_its_port() -> None:
 
 
 def test_a_connection_to_its_own_node_is_told_so() -> None:
-    lab = lab_of(*told("A.qp0", "B.qp0", "ah=A"), _WRITE, "run", pair=_FAST)
+    lab = lab_of(*lines_with("A.qp0", "B.qp0", "ah=A"), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
     assert "A.qp0 sends to 10.0.0.1, which is its own node, A" in evidence(lab, _WR, "wrong-gid")
 

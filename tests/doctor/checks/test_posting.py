@@ -79,9 +79,9 @@ def test_receives_of_a_shared_queue_go_on_a_row_on_that_queue() -> None:
 
 
 def test_nothing_was_ever_posted_names_where_the_queue_pair_was_made() -> None:
-    said = finding(lab_of(), "A.qp0.wr[1]", "not-posted").evidence
-    assert said[0].event is not None
-    assert "nothing was ever posted on A.qp0" in said[0].text
+    answer = finding(lab_of(), "A.qp0.wr[1]", "not-posted").evidence
+    assert answer[0].event is not None
+    assert "nothing was ever posted on A.qp0" in answer[0].text
 
 
 @pytest.mark.parametrize("slug", ["not-posted", "post-failed-ignored", "region-aborted"])

@@ -23,9 +23,9 @@ def lab_on(profiles: dict[str, object], *lines: str, pair: str = "use rc_pair") 
 def test_what_is_on_its_way_says_what_comes_next_and_how_long_it_takes_at_the_worst() -> None:
     lab = lab_of(RECV, SEND, pair="use rc_pair timeout=14 retry_cnt=3")
     assert verdict(lab, _WR, "too-early") is Verdict.WAIT
-    said = evidence(lab, _WR, "too-early")
-    assert "next, at 0.100 us: A.qp0 sends a packet of wr1 SEND 64 B" in said
-    assert "RETRY_EXC_ERR after 4 * 67.11 ms = 268.4 ms" in said
+    answer = evidence(lab, _WR, "too-early")
+    assert "next, at 0.100 us: A.qp0 sends a packet of wr1 SEND 64 B" in answer
+    assert "RETRY_EXC_ERR after 4 * 67.11 ms = 268.4 ms" in answer
 
 
 def test_after_a_timeout_one_try_less_is_left() -> None:
@@ -36,8 +36,8 @@ def test_after_a_timeout_one_try_less_is_left() -> None:
 
 def test_a_receiver_that_is_not_ready_is_counted_too() -> None:
     lab = lab_of(SEND, "run 3us", RECV, pair="use rc_pair rnr_retry=2 min_rnr_timer=12")
-    said = evidence(lab, _WR, "too-early")
-    assert "RNR_RETRY_EXC_ERR after 2 * 640 us = 1.28 ms" in said
+    answer = evidence(lab, _WR, "too-early")
+    assert "RNR_RETRY_EXC_ERR after 2 * 640 us = 1.28 ms" in answer
 
 
 def test_what_will_fail_is_not_early() -> None:
@@ -203,8 +203,8 @@ def test_a_full_completion_queue_takes_its_queue_pairs_with_it() -> None:
 
 def test_a_dead_device_does_not_even_flush() -> None:
     lab = lab_of(RECV, SEND, "device_fatal A", "run")
-    said = evidence(lab, _WR, "qp-err-flush")
-    assert "the device of A failed (DEVICE_FATAL)" in said
+    answer = evidence(lab, _WR, "qp-err-flush")
+    assert "the device of A failed (DEVICE_FATAL)" in answer
     assert findings(lab, _WR)["qp-err-flush"].cure is not None
 
 
@@ -245,7 +245,7 @@ _RTR = ("modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 "
 
 
 @pytest.mark.parametrize(
-    ("before", "line", "said"),
+    ("before", "line", "text"),
     [
         ((), "modify_qp A.qp0 state=INIT port_num=1", "qp_access_flags pkey_index is required"),
         ((), "modify_qp A.qp0 state=RTS", "from RESET there is a way to RESET, INIT"),
@@ -260,11 +260,11 @@ _RTR = ("modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 "
     ],
 )  # fmt: skip
 def test_the_law_is_told_and_the_right_lines_are_taken(
-    before: tuple[str, ...], line: str, said: str
+    before: tuple[str, ...], line: str, text: str
 ) -> None:
     lab = lab_of("reset A.qp0", *before)
     assert lab.do(line)[-1].refusal is not None
-    assert said in evidence(lab, "EINVAL", "bring-up-attr")
+    assert text in evidence(lab, "EINVAL", "bring-up-attr")
     remedy = why(lab, "EINVAL").remedy
     assert remedy is not None
     assert remedy.works, remedy

@@ -52,8 +52,8 @@ def lines(lab: Lab, slug: str, asked: str) -> list[str]:
     return cure.lines if cure is not None else []
 
 
-def program(name: str, *said: str) -> str:
-    return f"program {name} lines={{{'; '.join(said)}}}"
+def program(name: str, *text: str) -> str:
+    return f"program {name} lines={{{'; '.join(text)}}}"
 
 
 # --------------------------------------------------------------------------- the cases themselves
@@ -118,9 +118,9 @@ def test_uccl_has_three_causes_for_one_errno() -> None:
 _SLEEPER = ("req_notify_cq B.cq0", "get_cq_event B.ch0")
 
 
-def sleeping(*said: str) -> Lab:
+def sleeping(*text: str) -> Lab:
     """Two messages have come, while B's thread did this and then armed and slept."""
-    lines_ = (RECV, RECV, program("B.rx", *said), SEND, SEND, "run")
+    lines_ = (RECV, RECV, program("B.rx", *text), SEND, SEND, "run")
     return lab_of(*lines_, pair="use rc_pair channel=1")
 
 
@@ -271,15 +271,15 @@ def test_who_never_asks_for_a_status_is_warned_once_there_was_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "lines",
     [
         (_BAD, "poll A.cq0", "if A.cq0.last.status != SUCCESS", "stop", "end", SEND),
         (_BAD, "poll A.cq0", "wait A.cq0.count == 5"),
         (_READ, "poll A.cq0", _READ, "poll A.cq0"),
     ],
 )
-def test_who_looks_or_stops_or_has_no_error_is_not_warned(said: tuple[str, ...]) -> None:
-    assert verdict(lab_of(program("A.p", *said), "run"), "status-ignored", "A.p") is OK
+def test_who_looks_or_stops_or_has_no_error_is_not_warned(lines: tuple[str, ...]) -> None:
+    assert verdict(lab_of(program("A.p", *lines), "run"), "status-ignored", "A.p") is OK
 
 
 # --------------------------------------------------------------------------- 97, 98: the way
@@ -535,9 +535,9 @@ _FETCH = "post_send B.qp0 wr_id=9 opcode=RDMA_READ sg=B.mr0[0:1024] remote=A.mr0
 _SLOWLY = "use rc_pair path_mtu=256"
 
 
-def lent(*said: str) -> Lab:
+def lent(*text: str) -> Lab:
     before = ("link rate=1Gbps", "fill A.mr0[0:1024] 0x41")
-    return lab_of(*before, *said, "run", pair=_SLOWLY)
+    return lab_of(*before, *text, "run", pair=_SLOWLY)
 
 
 def test_bytes_that_had_left_were_not_changed_any_more() -> None:

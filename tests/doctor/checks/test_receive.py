@@ -293,8 +293,8 @@ def test_a_shared_receive_outlives_its_queue_pairs_whoever_waits() -> None:
 
 def test_on_soft_roce_no_last_event_comes_either() -> None:
     lab = lab_on(RXE, _SRQ_RECV, "modify_qp B.qp0 state=ERR", pair="use srq_pair")
-    said = evidence(lab, _SHARED, "srq-qp-err-no-flush")
-    assert "raises no QP_LAST_WQE_REACHED" in said
+    answer = evidence(lab, _SHARED, "srq-qp-err-no-flush")
+    assert "raises no QP_LAST_WQE_REACHED" in answer
 
 
 def test_an_own_receive_is_flushed() -> None:

@@ -258,10 +258,10 @@ def test_requests_and_answers_of_another_size_are_refused(opcode: str) -> None:
     lab = mtus(_LONG.format(opcode), "run")
     report = why(lab, "A.qp0.wr[2]")
     assert report.slug == "peer-mtu"
-    said = findings(lab, "A.qp0.wr[2]")["peer-mtu"]
-    events = [each.event for each in said.evidence[:2] if each.event is not None]
-    assert said.origin == max(events)
-    assert [each.text[-5:] for each in said.evidence[:2]] == ["=1024", "u=256"]
+    answer = findings(lab, "A.qp0.wr[2]")["peer-mtu"]
+    events = [each.event for each in answer.evidence[:2] if each.event is not None]
+    assert answer.origin == max(events)
+    assert [each.text[-5:] for each in answer.evidence[:2]] == ["=1024", "u=256"]
     assert report.remedy is not None
     assert report.remedy.works
 

@@ -82,8 +82,8 @@ def test_it_is_said_again_with_other_requests_and_a_place_for_bad_wr() -> None:
     lab = refused(_LIST)
     attempt = handed_over(lab, "EINVAL")
     assert attempt is not None
-    said = posting_calls.said_again(lab.session, attempt, attempt.left[1:])
-    assert said == "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:9]"
+    answer = posting_calls.corrected_call(lab.session, attempt, attempt.left[1:])
+    assert answer == "post_send A.qp0 wr_id=3 opcode=SEND sg=A.mr0[0:9]"
     (wr,) = posting_calls.bound(lab.session, attempt, attempt.left[1:])
     assert wr.sg[0].length == 9
 

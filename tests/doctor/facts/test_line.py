@@ -1,6 +1,6 @@
 """Whose turn it is, and what holds it up."""
 
-from rdmalab.doctor.facts.line import held, posted, said_of
+from rdmalab.doctor.facts.line import held, held_text, posted
 from tests.doctor.asking import case_of
 from tests.labs import SEND, lab_of
 
@@ -14,10 +14,10 @@ def test_the_one_whose_turn_it_is_and_what_is_under_way() -> None:
     hold = held(case)
     assert hold is not None
     assert (hold.reason, hold.wqe.wr.wr_id, hold.ahead) == ("rd-atomic", 3, "wr2 RDMA_READ 8 B")
-    assert said_of(case, hold) == "wr3 RDMA_READ 8 B, before it in line,"
+    assert held_text(case, hold) == "wr3 RDMA_READ 8 B, before it in line,"
     assert posted(case, hold.wqe) == posted(case, hold.under_way[0]) + 1  # type: ignore[operator]
     own = case_of(lab, "A.qp0.wr[3]")
-    assert said_of(own, hold) == "wr3 RDMA_READ 8 B"
+    assert held_text(own, hold) == "wr3 RDMA_READ 8 B"
 
 
 def test_what_has_begun_or_may_begin_is_not_held() -> None:

@@ -16,10 +16,10 @@ def test_it_is_refused_once_it_is_given_up() -> None:
     lab = lab_of(SEND, "run 5us", pair="use srq_pair rnr_retry=2 min_rnr_timer=12")
     assert found(lab) is None
     well(lab, "run")
-    told = found(lab)
-    assert told is not None
-    assert lab.session.names.of(told.thing) == "B.srq0"
-    assert len(told.events) == 3
+    answer = found(lab)
+    assert answer is not None
+    assert lab.session.names.of(answer.thing) == "B.srq0"
+    assert len(answer.events) == 3
 
 
 def test_an_own_queue_is_nobodys_else() -> None:
@@ -27,13 +27,13 @@ def test_an_own_queue_is_nobodys_else() -> None:
 
 
 def test_xrc_names_the_queue() -> None:
-    told = found(lab_of(_TO_SRQ, "run", pair="use xrc_pair rnr_retry=1"))
-    assert told is None or told.srq.number == 0x31
+    answer = found(lab_of(_TO_SRQ, "run", pair="use xrc_pair rnr_retry=1"))
+    assert answer is None or answer.srq.number == 0x31
 
 
 def test_a_broken_queue_is_known_before_the_end() -> None:
     lab = lab_of("fault srq_error srq=B.srq0", SEND, "run 5us",
                  pair="use srq_pair rnr_retry=7 min_rnr_timer=12")  # fmt: skip
-    told = found(lab)
-    assert told is not None
-    assert told.srq.dead
+    answer = found(lab)
+    assert answer is not None
+    assert answer.srq.dead

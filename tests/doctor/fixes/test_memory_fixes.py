@@ -34,7 +34,7 @@ def test_only_what_is_wrong_is_changed() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
     good, mute = list(lab.session.world.nodes["A"].mrs.items.values())
     correction = corrected(lab, SGE(good.addr, 8, good.lkey), SGE(mute.addr, 8, mute.lkey))
-    assert correction.said == "A.mr0[0:8],A.mr1[0:8]"
+    assert correction.sg == "A.mr0[0:8],A.mr1[0:8]"
     assert correction.lines == ["rereg_mr A.mr1 flags=CHANGE_ACCESS access=LOCAL_WRITE"]
     assert correction.length == 16
 
@@ -48,7 +48,7 @@ def test_elements_of_length_0_are_left_out_and_ends_cut_off() -> None:
 def test_bytes_that_lie_wholly_outside_of_the_region_are_looked_for_elsewhere() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE")
     first, other = list(lab.session.world.nodes["A"].mrs.items.values())
-    assert corrected(lab, SGE(other.addr + 8, 4, first.lkey)).said == "A.mr1[8:12]"
+    assert corrected(lab, SGE(other.addr + 8, 4, first.lkey)).sg == "A.mr1[8:12]"
 
 
 def test_bytes_of_no_region_are_registered_and_such_of_no_memory_replaced() -> None:
@@ -57,7 +57,7 @@ def test_bytes_of_no_region_are_registered_and_such_of_no_memory_replaced() -> N
     correction = corrected(lab, SGE(buffer.addr + 4, 8, 0xBAD))
     line = f"reg_mr A.mr1 pd=A.pd0 addr={buffer.addr + 4:#x} length=8 access=LOCAL_WRITE"
     assert correction == memory_fixes.MemoryFix([line], "A.mr1[0:8]", 8)
-    assert corrected(lab, SGE(1, 8, 0xBAD)).said == "A.mr0[0:8]"
+    assert corrected(lab, SGE(1, 8, 0xBAD)).sg == "A.mr0[0:8]"
 
 
 def test_a_device_that_cannot_change_a_region_is_not_asked_to() -> None:

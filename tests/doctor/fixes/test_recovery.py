@@ -39,7 +39,7 @@ def test_datagrams_need_nobody_at_the_other_end() -> None:
         "remote_qpn=B.qp0 remote_qkey=0x11111111"
     )
     well_off = lines_of(lab_of(line, "run", pair="use ud_pair"))
-    assert [said.split()[0] for said in well_off] == ["post_send"]
+    assert [each.split()[0] for each in well_off] == ["post_send"]
     dead = lab_of("modify_qp A.qp0 state=ERR", line, "run", pair="use ud_pair")
     assert lines_of(dead)[0] == "modify_qp A.qp0 state=RESET"
 
@@ -81,8 +81,8 @@ def test_a_receive_gets_the_message_that_was_dropped_for_want_of_it() -> None:
         "remote_qkey=0x11111111 flags=SIGNALED"
     )
     lab = lab_of(datagram, "run", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", pair="use ud_pair")
-    (said,) = recovery.message_for(case_of(lab, "B.qp0.recv_wr[2]"), qp_of(lab, "B.qp0"))
-    assert said.startswith("post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:4]")
+    (answer,) = recovery.message_for(case_of(lab, "B.qp0.recv_wr[2]"), qp_of(lab, "B.qp0"))
+    assert answer.startswith("post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:4]")
 
 
 def test_else_it_gets_any_small_one() -> None:
@@ -97,7 +97,7 @@ def test_the_way_up_of_a_datagram_queue_pair_needs_no_peer() -> None:
     line = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=5"
     lab = lab_of("reset A.qp0", line, pair="use ud_pair")
     found = steps_to_rts(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))
-    assert [said.split()[2] for said in found] == ["state=RTR", "state=RTS"]
+    assert [each.split()[2] for each in found] == ["state=RTR", "state=RTS"]
 
 
 def test_a_nudge_changes_nothing_but_rings() -> None:
@@ -105,8 +105,8 @@ def test_a_nudge_changes_nothing_but_rings() -> None:
     case = case_of(lab, _WR)
     assert case.send is not None
     assert case.send.wqe is not None
-    said = recovery.ring_doorbell(case, qp_of(lab, "A.qp0"), case.send.wqe.wr)
-    well(lab, said)
+    answer = recovery.ring_doorbell(case, qp_of(lab, "A.qp0"), case.send.wqe.wr)
+    well(lab, answer)
     well(lab, "run")
     nodes = lab.session.world.nodes
     assert [[cqe.wr_id for cqe in nodes[n].cqs.items[1].cqes] for n in "AB"] == [[1], [2]]

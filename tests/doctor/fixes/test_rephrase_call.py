@@ -26,7 +26,9 @@ def test_a_call_is_said_with_other_arguments_and_all_the_rest_as_it_was() -> Non
 
 
 def test_no_argument_exceeds_its_limit_in_records_too() -> None:
-    said = {"cqe": 9, "init": {"cap": {"max_send_wr": 20, "max_recv_wr": 3}}, "name": "x"}
+    by_name = {"cqe": 9, "init": {"cap": {"max_send_wr": 20, "max_recv_wr": 3}}, "name": "x"}
     most = {"cqe": 9, "max_send_wr": 8, "max_recv_wr": 8}
-    assert values_above(said, most) == ["max_send_wr=20, it has 8"]
-    assert clamped(said, most) == said | {"init": {"cap": {"max_send_wr": 8, "max_recv_wr": 3}}}
+    assert values_above(by_name, most) == ["max_send_wr=20, it has 8"]
+    assert clamped(by_name, most) == by_name | {
+        "init": {"cap": {"max_send_wr": 8, "max_recv_wr": 3}}
+    }

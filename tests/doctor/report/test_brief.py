@@ -37,9 +37,9 @@ def test_effects_are_counted_and_shown_on_request() -> None:
 def test_v_asks_for_all_of_it(line: str) -> None:
     report = lost().do(line)[-1].value
     assert report.detailed
-    said = [text_of(line) for line in answer_lines(report, 100)]
-    assert said == [text_of(line) for line in lines_of(report.rows, 100)]
-    assert any(line.startswith("ruled out:") for line in said)
+    lines = [text_of(line) for line in answer_lines(report, 100)]
+    assert lines == [text_of(line) for line in lines_of(report.rows, 100)]
+    assert any(line.startswith("ruled out:") for line in lines)
 
 
 @each("path", a_tenth(tidying.files()))
@@ -54,12 +54,12 @@ def test_an_answer_has_ten_lines_at_most_and_keeps_its_evidence(path: Path) -> N
 
 def unproved(report: Report, lines: list[str]) -> list[str]:
     """Numbered causes below which none of their evidence stands, although there is some."""
-    said = words(lines)
-    shown = [c for n, c in enumerate(report.causes, 1) if f" {n}. {c.check.slug}" in f" {said}"]
+    answer = words(lines)
+    shown = [c for n, c in enumerate(report.causes, 1) if f" {n}. {c.check.slug}" in f" {answer}"]
     return [
         cause.check.slug for cause in shown
-        if (told := cause.finding.evidence)
-        and not any(named(cause.name, each.text) in said for each in told)
+        if (text := cause.finding.evidence)
+        and not any(named(cause.name, each.text) in answer for each in text)
     ]  # fmt: skip
 
 
@@ -88,11 +88,11 @@ def asked(setup: tuple[str, ...], question: str = "") -> Report:
 @each("setup", (WRONG_KEY, EMPTY))
 def test_the_width_changes_the_folding_and_not_the_content(setup: tuple[str, ...]) -> None:
     report = asked(setup)
-    said = {
+    names = {
         words([text_of(line) for line in answer_lines(report, width)])
         for width in (40, 60, 80, 100, 120, 200)
     }
-    assert len(said) == 1
+    assert len(names) == 1
 
 
 @each("setup, evidence", (
@@ -135,11 +135,11 @@ def test_after_a_tidy_up_the_fix_is_the_line_that_changes() -> None:
     ):  # fmt: skip
         lab.do(line)
     report = lab.do("why A.qp0.wr[70]")[-1].value
-    said = words([text_of(line) for line in answer_lines(report, 80)])
-    assert "bytes 4000..4256 were named" in said
-    assert "this works: post_send A.qp0 wr_id=70" in said
-    assert "sg=A.mr0[0:96]" in said
-    assert "connect" not in said
-    assert "and 3 more: why -v" in said
+    is_reported = words([text_of(line) for line in answer_lines(report, 80)])
+    assert "bytes 4000..4256 were named" in is_reported
+    assert "this works: post_send A.qp0 wr_id=70" in is_reported
+    assert "sg=A.mr0[0:96]" in is_reported
+    assert "connect" not in is_reported
+    assert "and 3 more: why -v" in is_reported
     assert not report.has_lines
     assert sum(row.part.name == "LINE" for row in report.rows) == 4

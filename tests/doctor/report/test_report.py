@@ -8,7 +8,7 @@ from rdmalab.doctor.report.report import Report, TriedFix
 from rdmalab.doctor.report.rows import RowPart
 from tests.doctor.asking import pair, why
 from tests.doctor.saying import NAME, WAITS, cause, failed, pending
-from tests.guide.saying import said as article
+from tests.guide.saying import article_text as article
 
 
 def test_the_whole_answer_in_its_order() -> None:

@@ -23,10 +23,10 @@ def test_ack_is_sent_on_ack_req_and_acknowledges_many() -> None:
     for psn, asks in enumerate([True, False, True, True, False]):
         pair.b.takes("RDMA_WRITE_ONLY", psn, reth=empty, ack_req=asks)
     pair.run()
-    assert pair.said("B") == ["ACK psn=3 msn=4"]
+    assert pair.sent_by("B") == ["ACK psn=3 msn=4"]
     pair.b.takes("RDMA_WRITE_ONLY", 5, reth=empty, ack_req=True)
     pair.run()
-    assert pair.said("B")[1:] == ["ACK psn=5 msn=6"]
+    assert pair.sent_by("B")[1:] == ["ACK psn=5 msn=6"]
 
 
 def test_an_ack_does_not_pass_the_data_of_an_earlier_read() -> None:
@@ -34,7 +34,7 @@ def test_an_ack_does_not_pass_the_data_of_an_earlier_read() -> None:
     pair.b.recv()
     pair.a.post(pair.a.wr(READ, 600), pair.a.wr(SEND), pair.a.wr(ADD), pair.a.wr(WRITE))
     pair.run()
-    assert [line.split()[0] for line in pair.said("B")] == [
+    assert [line.split()[0] for line in pair.sent_by("B")] == [
         "RDMA_READ_RESPONSE_FIRST",
         "RDMA_READ_RESPONSE_MIDDLE",
         "RDMA_READ_RESPONSE_LAST",
@@ -48,7 +48,7 @@ def test_an_ack_is_not_joined_with_the_answer_of_an_atomic() -> None:
     pair = Pair()
     pair.a.post(pair.a.wr(ADD), pair.a.wr(WRITE), pair.a.wr(WRITE))
     pair.run()
-    assert pair.said("B") == ["ATOMIC_ACKNOWLEDGE psn=0 msn=1", "ACK psn=2 msn=3"]
+    assert pair.sent_by("B") == ["ATOMIC_ACKNOWLEDGE psn=0 msn=1", "ACK psn=2 msn=3"]
     assert pair.a.sent() == [(1, OK)] * 3
 
 
@@ -59,7 +59,7 @@ def test_a_read_is_answered_in_as_many_packets_as_it_needs(length: int) -> None:
     pair.a.issue(READ, length, at=9_000, to=7)
     pair.run()
     count = max(1, -(-length // 256))
-    labels = [line.split()[0].rsplit("_", 1)[1] for line in pair.said("B")]
+    labels = [line.split()[0].rsplit("_", 1)[1] for line in pair.sent_by("B")]
     whole = ["FIRST", *["MIDDLE"] * (count - 2), "LAST"]
     assert labels == (["ONLY"] if count == 1 else whole)
     assert [packet.aeth is None for packet in pair.packets("B")] == [
@@ -74,7 +74,7 @@ def test_read_response_data_is_fetched_when_the_packet_leaves() -> None:
     pair.b.poke(0, b"1" * 512)
     pair.a.issue(READ, 512, at=4096)
     pair.run(until_ns=1_210)
-    assert len(pair.said("B")) == 1
+    assert len(pair.sent_by("B")) == 1
     pair.b.poke(0, b"2" * 512)
     pair.run()
     assert pair.a.peek(4096, 512) == b"1" * 256 + b"2" * 256
@@ -89,7 +89,7 @@ def test_rkey_invalidated_during_a_read_is_a_nak_in_place_of_the_next_response()
     pair.run(until_ns=1_210)
     mr.deregister(pair.b.hca, pair.b.mr)
     pair.run()
-    assert pair.said("B") == [
+    assert pair.sent_by("B") == [
         "RDMA_READ_RESPONSE_FIRST psn=0 256 bytes",
         "NAK_REMOTE_ACCESS psn=1 msn=2",
     ]
@@ -104,7 +104,7 @@ def test_the_nak_carries_the_msn_of_the_messages_executed() -> None:
     for rkey in (pair.b.mr.rkey, pair.b.mr.rkey, 5):
         pair.a.issue(WRITE, rkey=rkey)
     pair.run()
-    assert pair.said("B")[-1] == "NAK_REMOTE_ACCESS psn=2 msn=2"
+    assert pair.sent_by("B")[-1] == "NAK_REMOTE_ACCESS psn=2 msn=2"
 
 
 @pytest.mark.parametrize("code", [0, 31, 255])
@@ -113,7 +113,7 @@ def test_an_rnr_nak_carries_five_bits_of_the_timer(code: int) -> None:
     pair = Pair(profile=RXE, min_rnr_timer=code, rnr_retry=0)
     pair.a.issue(SEND)
     pair.run()
-    assert pair.said("B") == [f"RNR_NAK({code & 31}) psn=0 msn=0"]
+    assert pair.sent_by("B") == [f"RNR_NAK({code & 31}) psn=0 msn=0"]
     assert pair.a.sent() == [(1, WCStatus.RNR_RETRY_EXC_ERR)]
 
 
@@ -123,5 +123,5 @@ def test_responses_of_a_qp_in_err_are_not_sent() -> None:
     pair.run(until_ns=1_110)
     pair.b.modify(qp_state=QPState.ERR)
     pair.run(until_ns=50_000)
-    assert pair.said("B") == []
+    assert pair.sent_by("B") == []
     assert len(pair.records(Kind.PACKET_RECEIVED, node="B")) == 1

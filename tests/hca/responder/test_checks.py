@@ -356,7 +356,7 @@ def test_responder_check_violated_and_its_nak(row: Row) -> None:
     b.inject(row.packet(b))
     pair.run()
     assert pair.reasons(Kind.REQUEST_REFUSED, "B") == [row.check]
-    assert pair.said("B") == [f"{row.answer} psn={row.at_psn} msn=0"]
+    assert pair.sent_by("B") == [f"{row.answer} psn={row.at_psn} msn=0"]
     assert b.peek(0, END) == before
     assert a.sent() == [(3, row.status)]
     assert a.qp.state is QPState.ERR
@@ -439,8 +439,8 @@ def test_responder_checks_are_made_in_order(label: str) -> None:
             pair = Pair()
             surround(pair.b, frozenset(wrong))
             pair.b.inject(provoke(pair.b, label, frozenset(wrong)))
-            told = [TOLD_AS.get(name, name) for name in wrong[:1]]
-            assert pair.reasons(Kind.REQUEST_REFUSED) == told, wrong
+            lines = [TOLD_AS.get(name, name) for name in wrong[:1]]
+            assert pair.reasons(Kind.REQUEST_REFUSED) == lines, wrong
 
 
 # --------------------------------------------------------------------------- silence
@@ -452,12 +452,12 @@ def test_one_psn_sequence_nak_for_each_gap() -> None:
     for psn in (2, 3, 2):
         b.inject(send("ONLY", 8, psn)(b))
     pair.run()
-    assert pair.said("B") == ["NAK_SEQUENCE psn=0 msn=0"]
+    assert pair.sent_by("B") == ["NAK_SEQUENCE psn=0 msn=0"]
     assert pair.reasons(Kind.PACKET_DROPPED, "B") == ["sequence-gap"] * 2
     b.inject(send("ONLY", 8, 0)(b))  # the gap is closed
     b.inject(send("ONLY", 8, 2)(b))  # a new one
     pair.run()
-    assert pair.said("B")[1:] == ["NAK_SEQUENCE psn=1 msn=1"]
+    assert pair.sent_by("B")[1:] == ["NAK_SEQUENCE psn=1 msn=1"]
 
 
 def test_a_psn_gap_is_closed_also_by_a_packet_that_is_refused() -> None:
@@ -466,7 +466,7 @@ def test_a_psn_gap_is_closed_also_by_a_packet_that_is_refused() -> None:
     for psn in (1, 0, 1, 2):
         pair.b.inject(send("ONLY", 8, psn)(pair.b))
     pair.run()
-    assert pair.said("B") == [
+    assert pair.sent_by("B") == [
         "NAK_SEQUENCE psn=0 msn=0",
         "RNR_NAK(1) psn=0 msn=0",
         "NAK_SEQUENCE psn=0 msn=0",
@@ -479,13 +479,13 @@ def test_packets_after_an_rnr_nak_are_dropped_without_answer() -> None:
     for psn in range(3):
         b.inject(send("ONLY", 8, psn)(b))
     pair.run()
-    assert pair.said("B") == ["RNR_NAK(1) psn=0 msn=0"]
+    assert pair.sent_by("B") == ["RNR_NAK(1) psn=0 msn=0"]
     assert pair.reasons(Kind.PACKET_DROPPED, "B") == ["rnr-wait"] * 2
     post_two(b)
     b.inject(send("ONLY", 8, 0)(b))
     b.inject(send("ONLY", 8, 2)(b))  # now it is a gap
     pair.run()
-    assert pair.said("B")[1:] == ["NAK_SEQUENCE psn=1 msn=1"]
+    assert pair.sent_by("B")[1:] == ["NAK_SEQUENCE psn=1 msn=1"]
 
 
 def test_packets_between_a_fatal_refusal_and_its_nak_are_dropped() -> None:
@@ -499,7 +499,7 @@ def test_packets_between_a_fatal_refusal_and_its_nak_are_dropped() -> None:
         b.inject(send("ONLY", 8, psn)(b))
     assert pair.reasons(Kind.PACKET_DROPPED, "B") == ["dying"] * 4
     pair.run()
-    assert pair.said("B") == ["NAK_REMOTE_ACCESS psn=1 msn=1"]
+    assert pair.sent_by("B") == ["NAK_REMOTE_ACCESS psn=1 msn=1"]
     b.inject(send("ONLY", 8, 0)(b))
     assert pair.reasons(Kind.PACKET_DROPPED, "B")[4:] == ["not-ready"]
 
@@ -511,7 +511,7 @@ def test_more_reads_than_max_dest_rd_atomic_are_refused() -> None:
     for wr_id in range(5):
         pair.a.issue(WROpcode.RDMA_READ, 600, wr_id=wr_id, at=1024 * wr_id)
     pair.run()
-    assert pair.said("B")[-1] == "NAK_INVALID_REQUEST psn=12 msn=4"
+    assert pair.sent_by("B")[-1] == "NAK_INVALID_REQUEST psn=12 msn=4"
     assert [status for _, status in pair.a.sent()] == [S.SUCCESS] * 4 + [S.REM_INV_REQ_ERR]
     assert pair.b.qp.state is QPState.ERR
     assert pair.b.events() == [E.QP_REQ_ERR]
@@ -545,5 +545,5 @@ def test_rkey_is_not_checked_for_zero_length(make: Make, answer: list[str]) -> N
     pair.b.inject(make(pair.b))
     pair.run()
     assert pair.reasons(Kind.REQUEST_REFUSED) == []
-    assert pair.said("B") == answer
+    assert pair.sent_by("B") == answer
     assert pair.b.qp.resp.msn == 1

@@ -111,7 +111,7 @@ def test_an_ah_of_another_pd_is_loc_qp_op_err() -> None:
     pair.run()
     assert pair.a.sent() == [(7, S.LOC_QP_OP_ERR)]
     assert pair.a.qp.state is QPState.SQE
-    assert pair.told() == []
+    assert pair.wire_lines() == []
 
 
 # --------------------------------------------------------------------------- multicast
@@ -134,7 +134,7 @@ def test_every_multicast_member_gets_a_copy_the_sender_too() -> None:
     assert pair.a.sent() == [(1, S.SUCCESS)]
     for end in (pair.a, pair.b, second):
         assert end.received() == [(1, S.SUCCESS)]
-    assert len(pair.told()) == 1
+    assert len(pair.wire_lines()) == 1
     assert pair.packets("A")[0].flow.dst_mac == 0x01005E010203
 
 

@@ -48,7 +48,7 @@ def test_a_duplicate_send_or_write_is_acknowledged_again_and_not_executed(
     before = pair.b.peek(0, 1 << 16)
     pair.b.takes(label, psn, b"!" * 256)
     pair.run()
-    assert pair.said("B") == ["ACK psn=5 msn=2"]
+    assert pair.sent_by("B") == ["ACK psn=5 msn=2"]
     assert pair.b.peek(0, 1 << 16) == before
     assert pair.b.received() == []
     assert pair.b.qp.resp.psn == 6
@@ -58,7 +58,7 @@ def test_before_anything_was_received_a_duplicate_is_acknowledged_with_the_psn_b
     pair = Pair(psn=0x100)
     pair.b.takes("SEND_ONLY", 0xFF)
     pair.run()
-    assert pair.said("B") == ["ACK psn=255 msn=0"]
+    assert pair.sent_by("B") == ["ACK psn=255 msn=0"]
 
 
 def test_psn_up_to_half_the_circle_before_is_a_duplicate() -> None:
@@ -67,7 +67,7 @@ def test_psn_up_to_half_the_circle_before_is_a_duplicate() -> None:
     pair.run()
     pair.b.takes("SEND_ONLY", 0x7FFFFF)
     pair.run()
-    assert pair.said("B") == ["ACK psn=16777215 msn=0", "NAK_SEQUENCE psn=0 msn=0"]
+    assert pair.sent_by("B") == ["ACK psn=16777215 msn=0", "NAK_SEQUENCE psn=0 msn=0"]
 
 
 def test_a_duplicate_read_returns_memory_as_it_is_now() -> None:
@@ -76,7 +76,7 @@ def test_a_duplicate_read_returns_memory_as_it_is_now() -> None:
     read_again(pair.b, 0, 0, 600)
     pair.run()
     assert b"".join(packet.payload for packet in pair.packets("B")) == b"now" * 200
-    assert pair.said("B") == [
+    assert pair.sent_by("B") == [
         "RDMA_READ_RESPONSE_FIRST psn=0 256 bytes",
         "RDMA_READ_RESPONSE_MIDDLE psn=1 256 bytes",
         "RDMA_READ_RESPONSE_LAST psn=2 88 bytes msn=1",
@@ -88,7 +88,7 @@ def test_a_duplicate_read_may_ask_for_a_part() -> None:
     read_again(pair.b, 1, 256, 344)
     read_again(pair.b, 2, 512, 88)
     pair.run()
-    assert pair.said("B") == [
+    assert pair.sent_by("B") == [
         "RDMA_READ_RESPONSE_FIRST psn=1 256 bytes",
         "RDMA_READ_RESPONSE_LAST psn=2 88 bytes msn=1",
         "RDMA_READ_RESPONSE_ONLY psn=2 88 bytes msn=1",
@@ -102,7 +102,7 @@ def test_a_duplicate_read_beyond_the_original_is_dropped(psn: int, va: int, leng
     pair = done(READ)
     read_again(pair.b, psn, va, length)
     pair.run()
-    assert pair.said("B") == []
+    assert pair.sent_by("B") == []
     assert pair.b.hca.drops == {"duplicate-gone": 1}
 
 
@@ -112,7 +112,7 @@ def test_a_duplicate_read_needs_its_rkey() -> None:
     mr.deregister(pair.b.hca, pair.b.mr)
     read_again(pair.b, 0, 0, 600)
     pair.run()
-    assert pair.said("B") == ["NAK_REMOTE_ACCESS psn=0 msn=1"]
+    assert pair.sent_by("B") == ["NAK_REMOTE_ACCESS psn=0 msn=1"]
     assert pair.b.qp.state is QPState.ERR
 
 
@@ -122,7 +122,7 @@ def test_a_duplicate_read_of_zero_length_checks_no_rkey() -> None:
     pair.run()
     read_again(pair.b, 0, 0, 0, rkey=0xBAD)
     pair.run()
-    assert pair.said("B")[1:] == ["RDMA_READ_RESPONSE_ONLY psn=0 msn=1"]
+    assert pair.sent_by("B")[1:] == ["RDMA_READ_RESPONSE_ONLY psn=0 msn=1"]
 
 
 def test_a_duplicate_atomic_is_answered_again_and_not_executed_again() -> None:
@@ -133,7 +133,7 @@ def test_a_duplicate_atomic_is_answered_again_and_not_executed_again() -> None:
     (packet,) = pair.packets("B")
     assert packet.atomicacketh
     assert packet.atomicacketh.original == 0  # what it was then
-    assert pair.said("B") == ["ATOMIC_ACKNOWLEDGE psn=0 msn=1"]
+    assert pair.sent_by("B") == ["ATOMIC_ACKNOWLEDGE psn=0 msn=1"]
     assert pair.b.peek(0, 8) == (70).to_bytes(8, "little")
 
 
@@ -145,7 +145,7 @@ def test_as_many_atomic_results_are_kept_as_max_dest_rd_atomic() -> None:
     add_again(pair.b, 1)
     read_again(pair.b, 4, 512, 88)
     pair.run()
-    assert len(pair.said("B")) == 2
+    assert len(pair.sent_by("B")) == 2
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_duplicate_that_asks_for_something_else_is_dropped(first: WROpcode, la
     pair = done(first)
     add_again(pair.b, 0, label)
     pair.run()
-    assert pair.said("B") == []
+    assert pair.sent_by("B") == []
     assert pair.b.hca.drops == {"duplicate-gone": 1}
 
 
@@ -172,7 +172,7 @@ def test_sq_psn_before_rq_psn_is_a_duplicate_and_ends_in_retry_exceeded() -> Non
     pair.b.recv()
     pair.a.issue(SEND)
     pair.run()
-    assert pair.said("B") == ["ACK psn=15 msn=0"] * 3
+    assert pair.sent_by("B") == ["ACK psn=15 msn=0"] * 3
     assert pair.a.hca.drops == {"unexpected-ack": 3}
     assert pair.a.sent() == [(1, WCStatus.RETRY_EXC_ERR)]
     assert pair.b.received() == []
@@ -185,7 +185,7 @@ def test_sq_psn_ahead_of_rq_psn_gets_one_nak_and_ends_in_retry_exceeded() -> Non
     pair.b.recv()
     pair.a.issue(SEND)
     pair.run()
-    assert pair.said("B") == ["NAK_SEQUENCE psn=0 msn=0"]
+    assert pair.sent_by("B") == ["NAK_SEQUENCE psn=0 msn=0"]
     assert pair.a.sent() == [(1, WCStatus.RETRY_EXC_ERR)]
     assert pair.b.qp.state is QPState.RTS
 

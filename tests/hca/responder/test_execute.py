@@ -149,7 +149,7 @@ def test_flush_carries_feth_and_is_answered_like_an_empty_read(
         flush_type=Placement.PERSISTENT,
     )  # fmt: skip
     pair.run()
-    assert pair.told() == [
+    assert pair.wire_lines() == [
         f"A FLUSH psn=0 of {length}",
         "B RDMA_READ_RESPONSE_ONLY psn=0 msn=1",
     ]
@@ -168,7 +168,7 @@ def test_atomic_write_writes_eight_bytes() -> None:
     pair.a.issue(PUT8, 8, to=24)
     pair.run()
     assert pair.b.peek(24, 9) == DATA[:8] + bytes(1)
-    assert pair.told() == [
+    assert pair.wire_lines() == [
         "A ATOMIC_WRITE psn=0 8 bytes of 8",
         "B RDMA_READ_RESPONSE_ONLY psn=0 msn=1",
     ]
@@ -192,7 +192,7 @@ def test_a_lost_flush_or_atomic_write_is_retransmitted_and_executed_once(
     )
     pair.run()
     assert pair.a.sent() == [(1, OK), (2, OK)]
-    asked = [line for line in pair.said("A") if line.startswith(opcode.name)]
+    asked = [line for line in pair.sent_by("A") if line.startswith(opcode.name)]
     assert len(asked) == 2
     kind = Kind.MEMORY_FLUSHED if opcode is FLUSH else Kind.MEMORY_WRITTEN
     at = pair.b.mr.addr

@@ -26,7 +26,7 @@ def test_uc_message_in_three_packets_arrives_without_ack() -> None:
     pair.b.recv(1024, wr_id=5, at=2048)
     pair.a.issue(SEND, LONG, wr_id=7)
     pair.run()
-    assert pair.told() == [
+    assert pair.wire_lines() == [
         "A SEND_FIRST psn=0 256 bytes", "A SEND_MIDDLE psn=1 256 bytes",
         "A SEND_LAST psn=2 188 bytes",
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def test_uc_drops_what_rc_answers_with_nak(reason: str, spoil: dict[str, object]
     assert pair.b.hca.drops == {reason: 1}
     assert pair.b.peek(0, 8) == bytes(8)
     assert (pair.b.qp.state, pair.b.events()) == (QPState.RTS, [])
-    assert pair.said("B") == []
+    assert pair.sent_by("B") == []
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_write_rkey_invalidated_stops_the_next_packet(profile: Profile, change: 
     pair.run()
     assert pair.reasons(Kind.REQUEST_REFUSED) == ["rkey"]
     assert written(b, start) == FULL
-    assert pair.said("B") == ["NAK_REMOTE_ACCESS psn=1 msn=0"]
+    assert pair.sent_by("B") == ["NAK_REMOTE_ACCESS psn=1 msn=0"]
     assert b.qp.state is QPState.ERR
     assert b.events() == [AsyncEvent.QP_ACCESS_ERR]
 
@@ -116,7 +116,7 @@ def test_uc_write_drops_the_rest_when_its_rkey_is_invalidated(
     change(b)
     pair.run()
     assert pair.reasons(Kind.PACKET_DROPPED) == ["rkey", *["rest-of-message"] * 2]
-    assert (pair.said("B"), b.events(), b.qp.state) == ([], [], QPState.RTS)
+    assert (pair.sent_by("B"), b.events(), b.qp.state) == ([], [], QPState.RTS)
     assert pair.a.sent() == [(7, WCStatus.SUCCESS)]
     assert written(b, start) == FULL
 
@@ -192,7 +192,7 @@ def across(profile: Profile, qp_type: QPType = QPType.RC) -> Pair:
 def test_strict_asks_for_the_whole_range_before_any_byte() -> None:
     pair = across(STRICT)
     assert written(pair.b, pair.b.mr.addr) == 0
-    assert pair.said("B") == ["NAK_REMOTE_ACCESS psn=0 msn=0"]
+    assert pair.sent_by("B") == ["NAK_REMOTE_ACCESS psn=0 msn=0"]
     assert pair.a.sent() == [(7, WCStatus.REM_ACCESS_ERR)]
 
 
@@ -200,7 +200,7 @@ def test_mlx5_asks_for_the_range_of_each_packet() -> None:
     """Measured (unionxic-07): exactly the packets inside the region are written."""
     pair = across(MLX5)
     assert written(pair.b, pair.b.mr.addr) == 2 * FULL
-    assert pair.said("B") == ["NAK_REMOTE_ACCESS psn=2 msn=0"]
+    assert pair.sent_by("B") == ["NAK_REMOTE_ACCESS psn=2 msn=0"]
     assert pair.a.sent() == [(7, WCStatus.REM_ACCESS_ERR)]
     assert pair.b.events() == [AsyncEvent.QP_ACCESS_ERR]
 

@@ -105,7 +105,7 @@ class Bench:
         """Carry out lines, as the prompt does, and draw."""
         for line in lines:
             well(self.lab, line)
-        self.pane.look_if_seen()
+        self.pane.read_if_seen()
         await self.pilot.pause()
 
 
@@ -116,6 +116,6 @@ async def alone(
     app = Alone(make, WorldView(AppModel(lab)))
     async with app.run_test(size=size) as pilot:
         pane = app.query_one("#pane")
-        pane.look_if_seen()  # type: ignore[attr-defined]
+        pane.read_if_seen()  # type: ignore[attr-defined]
         await pilot.pause()
         yield Bench(app, pilot, pane, lab)  # type: ignore[arg-type]

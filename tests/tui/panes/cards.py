@@ -106,10 +106,10 @@ class Seen:
     def text(self) -> str:
         return "\n".join(self.rows)
 
-    async def look(self) -> None:
+    async def read_rows(self) -> None:
         for pane in self.app.query("*"):  # a pane that is a table has the type of the table
             if isinstance(pane, Pane):
-                pane.look_if_seen()
+                pane.read_if_seen()
         await self.pilot.pause()
 
     async def click(self, word: str, nth: int = 0) -> list[tuple[str, object]]:
@@ -127,5 +127,5 @@ async def alone(make: Callable[[], Iterator[Pane]], size: tuple[int, int]) -> As
     app = Alone(make)
     async with app.run_test(size=size) as pilot:
         seen = Seen(app, pilot)
-        await seen.look()
+        await seen.read_rows()
         yield seen

@@ -20,7 +20,7 @@ def completions(view: WorldView) -> Iterator[CompletionsPane]:
 
 def rows(view: WorldView) -> list[tuple[str, str]]:
     return [(work, " ".join(filter(None, (cell.plain for cell in cells))))
-            for work, cells in table(view.look("show cq").rows)]  # fmt: skip
+            for work, cells in table(view.view_of("show cq").rows)]  # fmt: skip
 
 
 def test_the_newest_is_first_and_queues_with_completions_come_before_empty_ones() -> None:
@@ -49,7 +49,7 @@ async def test_columns_go_where_there_is_no_room_and_a_row_asks_why() -> None:
         assert seen.app.asked == [("ask", "A.qp0.wr[7]")]
         assert await seen.click("wr1", 1) == [("ask", "B.qp0.recv_wr[1]")]
         await seen.pilot.resize_terminal(44, 12)
-        await seen.look()
+        await seen.read_rows()
         assert "✗ REM_ACCESS_ERR" in seen.text
         assert "vendor_err" not in seen.text
         assert "4.427" not in seen.text
@@ -62,9 +62,9 @@ async def test_the_cursor_stays_when_a_completion_comes() -> None:
         pane.move_cursor(row=1)
         for line in BAD_RKEY:
             lab.do(line)
-        await seen.look()
+        await seen.read_rows()
         assert (pane.row_count, pane.cursor_row) == (4, 1)
-        await seen.look()
+        await seen.read_rows()
         assert pane.row_count == 4
 
 

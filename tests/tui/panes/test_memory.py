@@ -44,7 +44,7 @@ async def test_it_scrolls_to_the_bytes_used_last_and_marks_them() -> None:
     async with alone(lambda: memory(view), (120, 12)) as seen:
         assert "+000 68 65 6c 6c 6f" in seen.rows[4]
         lab.do('write B.mr0[2048:2051] "abc"')
-        await seen.look()
+        await seen.read_rows()
         await seen.pilot.pause()
         assert "+800 61 62 63 00" in seen.text
         assert "written [2048:2051] ev 21" in seen.text

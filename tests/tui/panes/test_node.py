@@ -195,7 +195,7 @@ async def test_the_two_nodes_keep_together_and_a_later_command_wins() -> None:
         await seen.pilot.press("up")
         assert ("⇄ B.qp0" in seen.rows[0], "⇄ A.qp0" in seen.rows[0]) == (True, True)
         lab.do("query_qp A.qp2")
-        await seen.look()
+        await seen.read_rows()
         assert "⇄ B.qp2" in seen.rows[0]
         await seen.pilot.press("enter")
         assert seen.app.asked == [("open", "show B.qp2")]

@@ -60,14 +60,14 @@ async def test_the_newest_packet_is_shown_and_the_marked_one_if_there_is_one() -
         assert "NAK_REMOTE_ACCESS" in bench.grid[0]
         assert pane.twin == "show packet 20"
         pane.view.packet = next(
-            row.number for row in pane.view.look("show wire").rows if row.event == 16
+            row.number for row in pane.view.view_of("show wire").rows if row.event == 16
         )
-        pane.look_if_seen()
+        pane.read_if_seen()
         await bench.pilot.pause()
         assert "RDMA_WRITE_ONLY psn=0" in bench.grid[0]
         assert "rkey        0xdead" in bench.text
         pane.view.packet = 10_000  # of another branch of time
-        pane.look_if_seen()
+        pane.read_if_seen()
         assert pane.twin == "show packet 20"
 
 

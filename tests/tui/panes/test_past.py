@@ -42,7 +42,7 @@ async def test_all_rows_of_the_twin_are_there(make: type[StoryPane]) -> None:
     async with hosted(make, BAD, "run", size=(120, 60)) as it:
         pane = it.pane
         assert isinstance(pane, StoryPane)
-        rows = it.view.look(pane.twin).rows
+        rows = it.view.view_of(pane.twin).rows
         assert pane.option_count == len(rows)
         shown = " ".join(" ".join(line.plain for line in pane.drawn).split())
         assert all(" ".join(each.text.split()) in shown for each in rows)

@@ -268,7 +268,7 @@ async def test_without_a_packet_the_pane_says_what_to_type() -> None:
 async def test_the_twin_prints_the_same_rows() -> None:
     async with alone(wire, (72, 14), played("wrong-rkey")) as bench:
         pane = pane_of(bench)
-        printed = [row for row in pane.view.look(pane.twin).rows if isinstance(row, PacketRow)]
+        printed = [row for row in pane.view.view_of(pane.twin).rows if isinstance(row, PacketRow)]
         assert [row.number for row in printed] == [row.number for row in pane.rows]
 
 
@@ -293,6 +293,6 @@ async def test_accident_22_a_filter_finds_what_is_drawn(lines: tuple[str, ...], 
         await bench.press("f")
         for letter in seen.lower():
             assert pane.search.take(letter, letter)
-        pane.look_if_seen()
+        pane.read_if_seen()
         assert pane.rows, bench.text
         assert all(seen in pane._seen_text(row) for row in pane.rows)

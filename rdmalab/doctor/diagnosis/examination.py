@@ -38,7 +38,7 @@ _MOST_POLLS = 64  # of the newest, among which the last of a thread is
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Examination:
     """The findings of the checks for a subject at a moment."""
 
     moment: Moment
@@ -75,48 +75,50 @@ class Look:
         return (2, 0) if self.report.waits or self.report.warnings else (3, 0)
 
 
-def best_of(looks: Iterable[Look]) -> Look:
+def best_of(looks: Iterable[Examination]) -> Examination:
     """The look that says most; of the looks with its root that of the earliest moment.
 
     Later the facts about the root may be others: a region is deregistered, a handle destroyed.
     """
     found = list(looks)
-    best = min(found, key=lambda look: look.rank)
-    same = [look for look in found if look.root == best.root is not None]
-    return min(same, key=lambda look: look.moment.event, default=best)
+    best = min(found, key=lambda examination: examination.rank)
+    same = [examination for examination in found if examination.root == best.root is not None]
+    return min(same, key=lambda examination: examination.moment.event, default=best)
 
 
-def looks_at(log: Log, moment: Moment, group: Sequence[Subject]) -> list[Look]:
+def looks_at(log: Log, moment: Moment, group: Sequence[Subject]) -> list[Examination]:
     """A look at each subject of a group; of those of one story the same."""
     session = log.session
     with visit(log, moment.event) as then:
         stories: list[list[Diagnosis]] = followed(session, group, then, asked=True)
         return [
-            Look(moment, diagnosis.case.subject, report_of(session, [story]))
+            Examination(moment, diagnosis.case.subject, report_of(session, [story]))
             for story in stories
             for diagnosis in story
             if diagnosis.case.subject in group
         ]
 
 
-def report_of_now(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> Report:
+def report_of_now(
+    session: Session, log: Log, examination: Examination, found: Sequence[Subject]
+) -> Report:
     """The findings of a moment; the outcome and the fix of now."""
-    report = look.report
-    if look.moment.why is Why.NOW:
-        report.remedy = cured(session, report, Case(session, look.subject, log, asked=True))
+    report = examination.report
+    if examination.moment.why is Why.NOW:
+        report.remedy = cured(session, report, Case(session, examination.subject, log, asked=True))
     else:
         report.event = session.world.event
-        if look.moment.why is not Why.QUIET:  # nothing has happened to it since
-            found_now = _standing(session, log, look)
-            own = any(cause.subject == look.subject and not cause.check.row.fallback
+        if examination.moment.why is not Why.QUIET:  # nothing has happened to it since
+            found_now = _outcome_at(session, log, examination)
+            own = any(cause.subject == examination.subject and not cause.check.row.fallback
                       for cause in report.causes)  # fmt: skip
-            report.outcome = spoiled(found_now, look.subject) if own else found_now
-        report.remedy = _remedy(session, log, look, found)
-    if look.report.outcome.kind is Status.LATE:
-        report.waits = _waited_for(session, log, look.subject)
+            report.outcome = spoiled(found_now, examination.subject) if own else found_now
+        report.remedy = _remedy(session, log, examination, found)
+    if examination.report.outcome.kind is Status.LATE:
+        report.waits = _waited_for(session, log, examination.subject)
     if report.outcome.kind is Status.PENDING:
-        report.next = coming(session, look.subject)
-    return _consistent(report, look.subject)
+        report.next = coming(session, examination.subject)
+    return _consistent(report, examination.subject)
 
 
 def _consistent(report: Report, subject: Subject) -> Report:
@@ -127,8 +129,8 @@ def _consistent(report: Report, subject: Subject) -> Report:
         report.warnings = unique([*report.chain, *report.warnings])
         report.causes, report.stations, report.remedy = [], [], None
     elif report.slug == "qp-not-rts":
-        said = f"{report.outcome.sentence}, and sends nothing without another call"
-        report.outcome = replace(report.outcome, kind=Status.NEVER, sentence=said)
+        text = f"{report.outcome.sentence}, and sends nothing without another call"
+        report.outcome = replace(report.outcome, kind=Status.NEVER, sentence=text)
     return report
 
 
@@ -145,40 +147,51 @@ def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
     return unique(cause for cause in found if cause.check.slug != TOO_EARLY)
 
 
-def _standing(session: Session, log: Log, look: Look) -> SubjectOutcome:
+def _outcome_at(session: Session, log: Log, examination: Examination) -> SubjectOutcome:
     """How it stands now: what was destroyed without an error is well."""
-    found = outcome_of(session, look.subject, log)
-    gone = not exists(session.world, look.subject.thing)
-    then = look.report.outcome
+    found = outcome_of(session, examination.subject, log)
+    gone = not exists(session.world, examination.subject.thing)
+    then = examination.report.outcome
     if then.kind is Status.LATE:
         return then
-    if look.subject.sort is Sort.PROGRAM:
-        return _thread(session, log, look, found)
-    unwritten = then.kind is Status.NEVER and look.subject.sort is Sort.BYTES
-    if gone and not look.report.causes and (then.good or unwritten or then.kind is Status.PENDING):
-        work = look.subject.serial >= 0
+    if examination.subject.sort is Sort.PROGRAM:
+        return _thread(session, log, examination, found)
+    unwritten = then.kind is Status.NEVER and examination.subject.sort is Sort.BYTES
+    if (
+        gone
+        and not examination.report.causes
+        and (then.good or unwritten or then.kind is Status.PENDING)
+    ):
+        work = examination.subject.serial >= 0
         return found if work else replace(found, kind=Status.WELL)
     return found
 
 
-def _thread(session: Session, log: Log, look: Look, found: SubjectOutcome) -> SubjectOutcome:
+def _thread(
+    session: Session, log: Log, examination: Examination, found: SubjectOutcome
+) -> SubjectOutcome:
     """Of a thread that hangs that it never goes on; of one that was stopped how it stood then."""
-    if exists(session.world, look.subject.thing):
-        ended = _ended_by_a_teardown(session, log, look.subject)
-        if look.report.outcome.kind is Status.NEVER and ended:
-            said = f"{look.report.outcome.sentence}; {ended} ended the wait"
-            return replace(look.report.outcome, sentence=said)
-        hangs = found.kind is Status.PENDING and look.report.causes
-        if not hangs or not log.rests(look.subject.thing):
+    if exists(session.world, examination.subject.thing):
+        ended = _ended_by_a_teardown(session, log, examination.subject)
+        if examination.report.outcome.kind is Status.NEVER and ended:
+            text = f"{examination.report.outcome.sentence}; {ended} ended the wait"
+            return replace(examination.report.outcome, sentence=text)
+        hangs = found.kind is Status.PENDING and examination.report.causes
+        if not hangs or not log.rests(examination.subject.thing):
             return found
-        return replace(found, kind=Status.NEVER,
-                       sentence=f"{found.sentence}, and {never_text(look.subject)}")  # fmt: skip
-    then, event = look.report.outcome, log.destroyed(look.subject.thing)
+        return replace(
+            found,
+            kind=Status.NEVER,
+            sentence=f"{found.sentence}, and {never_text(examination.subject)}",
+        )
+    then, event = examination.report.outcome, log.destroyed(examination.subject.thing)
     kind = Status.WELL if then.kind is Status.PENDING else then.kind
     if event is None or then.event is not None:
         return replace(then, kind=kind)
-    said = f"{then.sentence}; {log.who(event)} stopped {session.names.of(look.subject.thing)}"
-    return replace(then, kind=kind, sentence=said, event=event)
+    text = (
+        f"{then.sentence}; {log.who(event)} stopped {session.names.of(examination.subject.thing)}"
+    )
+    return replace(then, kind=kind, sentence=text, event=event)
 
 
 def _ended_by_a_teardown(session: Session, log: Log, subject: Subject) -> str:
@@ -202,37 +215,39 @@ def _ended_by_a_teardown(session: Session, log: Log, subject: Subject) -> str:
 
 
 # --------------------------------------------------------------------------- the fix
-def _remedy(session: Session, log: Log, look: Look, found: Sequence[Subject]) -> TriedFix | None:
+def _remedy(
+    session: Session, log: Log, examination: Examination, found: Sequence[Subject]
+) -> TriedFix | None:
     """Lines made from the world of now and tried now; else those of then, for the program."""
-    case = Case(session, look.subject, log, asked=True)
-    lives = exists(session.world, look.subject.thing)
-    tried = _tried_now(session, log, look, found, case) if lives else None
+    case = Case(session, examination.subject, log, asked=True)
+    lives = exists(session.world, examination.subject.thing)
+    tried = _tried_now(session, log, examination, found, case) if lives else None
     if lives and (tried is None or tried.helps or tried.cure.program):
         return tried
-    with visit(log, look.moment.event) as log_then:
-        subject = look.subject
+    with visit(log, examination.moment.event) as log_then:
+        subject = examination.subject
         case = Case(session, subject, log_then, asked=True)
-        then = cured(session, look.report, case)
-        about = [subject, *(cause.subject for cause in look.report.causes[:1])]
+        then = cured(session, examination.report, case)
+        about = [subject, *(cause.subject for cause in examination.report.causes[:1])]
         same = [_as_posted(Case(session, each, log_then, asked=True)) for each in about]
     helps = then is not None and then.helps
-    return as_at_event(then, look.moment.event, same) if helps else tried or then
+    return as_at_event(then, examination.moment.event, same) if helps else tried or then
 
 
 def _tried_now(
-    session: Session, log: Log, look: Look, found: Sequence[Subject], case: Case
+    session: Session, log: Log, examination: Examination, found: Sequence[Subject], case: Case
 ) -> TriedFix | None:
     """The fix made from the world of now; else the one made then, if only that helps now."""
     stories = followed(session, found, log, asked=True)
     if not any(stories):  # the subject was destroyed, and its program says nothing now
-        return cured(session, look.report, case)
+        return cured(session, examination.report, case)
     now = report_of(session, stories)
-    slugs = {cause.check.slug for cause in look.report.chain}
+    slugs = {cause.check.slug for cause in examination.report.chain}
     now.causes = [cause for cause in now.causes if cause.check.slug in slugs]
     tried = cured(session, now, case) if now.causes else None
     if tried is not None and tried.works:
         return tried
-    return cured(session, look.report, case) or tried
+    return cured(session, examination.report, case) or tried
 
 
 def _as_posted(case: Case) -> str:

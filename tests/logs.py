@@ -10,12 +10,12 @@ _OPEN: list[WriteAheadLog] = []
 
 def opened(folder: Path, head: LogHeader = HEAD) -> WriteAheadLog:
     """A diary that is being written."""
-    diary = WriteAheadLog(head, folder)
-    _OPEN.append(diary)
-    return diary
+    log = WriteAheadLog(head, folder)
+    _OPEN.append(log)
+    return log
 
 
 def close_all() -> None:
     """Their processes end; one that writes nevertheless begins another file."""
-    for diary in _OPEN:
-        diary.close()
+    for log in _OPEN:
+        log.close()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
 
-class Talk:
+class Prompt:
     """A lab, and what was said so far."""
 
     def __init__(
@@ -31,24 +31,24 @@ class Talk:
         plain: bool = False,
         ascii: bool = False,  # noqa: A002
         profile: str = "strict",
-        diary: NullLog | None = None,
+        log: NullLog | None = None,
     ) -> None:
         self.lab = Lab(profile=profile)
-        voice = OutputFormat(self.lab.session, width, plain=plain, ascii=ascii)
-        self.conversation = Conversation(self.lab, voice, diary)
-        self.said: list[Line] = []
+        output = OutputFormat(self.lab.session, width, plain=plain, ascii=ascii)
+        self.conversation = Conversation(self.lab, output, log)
+        self.printed: list[Line] = []
         self.ask(*lines)
 
     def ask(self, *lines: str) -> list[str]:
         """Say lines; what the lab says to all of them."""
-        first = len(self.said)
+        first = len(self.printed)
 
         async def pause() -> None:
             await asyncio.sleep(0)
 
         for line in lines:
-            asyncio.run(self.conversation.evaluate(line, self.said.append, pause))
-        return [text_of(line).rstrip() for line in self.said[first:]]
+            asyncio.run(self.conversation.evaluate(line, self.printed.append, pause))
+        return [text_of(line).rstrip() for line in self.printed[first:]]
 
     def warned(self, line: str) -> list[str]:
         """Type a line and return the warnings that it is answered with."""
@@ -70,10 +70,10 @@ def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 def played(title: str, typed: list[str], *setup: str) -> str:
     """A section as it is said today."""
-    talk = Talk(*setup)
+    prompt = Prompt(*setup)
     lines = [f"# {title}"]
     for line in typed:
-        lines += [f"A> {line}", *talk.ask(line)]
+        lines += [f"A> {line}", *prompt.ask(line)]
     return "\n".join(lines)
 
 
