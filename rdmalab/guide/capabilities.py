@@ -7,7 +7,7 @@ from enum import Enum
 from textwrap import wrap
 
 from rdmalab.guide.evidence import AREAS, Device, Evidence, has_infiniband, is_admitted, only_strict
-from rdmalab.spec import absent
+from rdmalab.spec import absent, c_library
 from rdmalab.spec.limits import NO_LIMIT, QUERY_ONLY
 from rdmalab.spec.opcodes import BY_LABEL, OPCODES, Service
 from rdmalab.spec.profiles import CELLS, STRICT, Profile
@@ -31,7 +31,7 @@ def rows(profile: Profile, words: Collection[str]) -> list[CapabilityRow]:
     found = [row for area in AREAS for row in _members(device, *area)]
     found += [CapabilityRow("packets", label, _arrives(device, label), _label_reason(device, label))
               for label in BY_LABEL]  # fmt: skip
-    found += [*_verbs(words), *_families(device), *_infiniband_ports(device)]
+    found += [*_verbs(words), *_c_functions(), *_families(device), *_infiniband_ports(device)]
     found += [*_limits(profile), *_differences(profile)]
     for row in found:
         row.text = "" if row.emulated and row.area in _PLAIN else row.text
@@ -86,6 +86,15 @@ def _verbs(words: Collection[str]) -> Iterator[CapabilityRow]:
     for name, reason in absent.VERBS.items():
         if name not in words:
             yield CapabilityRow("verbs", name, emulated=False, text=reason)
+
+
+def _c_functions() -> Iterator[CapabilityRow]:
+    """What `rdmalab exec` gives to compiled programs."""
+    area = "functions of C programs"
+    for name in c_library.present():
+        yield CapabilityRow(area, name, emulated=True)
+    for name, row in c_library.REFUSED.items():
+        yield CapabilityRow(area, name, emulated=False, text=row.reason)
 
 
 # What verbs do not do on an InfiniBand port: the rule that says so, and a name.

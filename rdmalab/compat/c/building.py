@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rdmalab.compat.c import wire
 from rdmalab.recovery.user_paths import state_path
+from rdmalab.spec import c_library
 
 _FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fvisibility=hidden", "-pthread", "-Wl,-z,now",
           "-fasynchronous-unwind-tables")  # fmt: skip
@@ -49,8 +50,8 @@ def library() -> Path:
     if not verbs:
         raise CannotBuild(_NO_VERBS)
     if not cm:
-        files["library.map"] = files["library.map"].partition(b"RDMACM_1.0")[0]
         del files["cm.c"]
+    files |= _of_table(has_cm=bool(cm))
     digest.update(_run([*words, "--version"]).stdout + verbs + cm)
     place = state_path() / "c" / digest.hexdigest()[:24]
     if not (place / _NAME).exists():
@@ -75,10 +76,18 @@ def compile_program(words: Sequence[str], output: str) -> int:
 
 
 def sources() -> dict[str, bytes]:
-    """The files of the library by name, with the header that is made of `wire`."""
+    """The files of the library by name, with those that are made of `wire` and `c_library`."""
     folder = resources.files("rdmalab.compat.c") / "library"
     found = {each.name: each.read_bytes() for each in folder.iterdir()}
-    return found | {"wire.h": wire.header().encode()}
+    return found | {"wire.h": wire.header().encode()} | _of_table(has_cm=True)
+
+
+def _of_table(*, has_cm: bool) -> dict[str, bytes]:
+    made = {
+        "library.map": c_library.version_script(has_cm=has_cm),
+        "refused.c": c_library.refusing_functions(has_cm=has_cm),
+    }
+    return {name: text.encode() for name, text in made.items()}
 
 
 def _header(words: list[str], name: str) -> bytes:

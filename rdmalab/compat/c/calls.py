@@ -23,11 +23,13 @@ _FILLS = frozenset({
     WROpcode.RDMA_READ, WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD,
 })  # fmt: skip
 _FILLED = 16  # so many equal bytes become `fill`, not `write`
+_SHARED = 1 << 24  # between the handles of one object; its number, a QPN, has no more bits
 _DISTANCE = 1 << 48  # above all addresses of user space
 DESTROYS = {
     Noun.QP: "destroy_qp", Noun.FLOW: "destroy_flow", Noun.AH: "destroy_ah", Noun.MW: "dealloc_mw",
     Noun.SRQ: "destroy_srq", Noun.MR: "dereg_mr", Noun.CQ: "destroy_cq",
     Noun.CHANNEL: "destroy_comp_channel", Noun.XRCD: "close_xrcd", Noun.PD: "dealloc_pd",
+    Noun.TD: "dealloc_td",
 }  # fmt: skip
 """The verb that ends each kind of object, in the order of the kernel when a process ends."""
 
@@ -153,8 +155,11 @@ class Calls:
         self._numbers[node, noun] = number + 1
         ref = Ref(node, name)
         made = self.find(ref)
-        self.names[node, noun, made.number] = ref
-        program.own.append((node, noun, made.number))
+        handle = made.number
+        while (node, noun, handle) in self.names:  # open_qp: one more name of the same object
+            handle += _SHARED
+        self.names[node, noun, handle] = ref
+        program.own.append((node, noun, handle))
         return made
 
     def unmake(self, program: Program, noun: Noun, node: str, number: int) -> None:

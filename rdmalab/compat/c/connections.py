@@ -337,7 +337,7 @@ def _reject(cm: Connections, program: Program, ask: Ask, data: bytes) -> Answer:
     if peer is None or id_.state is not State.REQUESTED:
         raise OSError(errno.EINVAL, "no request to reject")
     padded = _padded(data, id_, _REJ, _SIDR_REP)
-    cm.report(peer, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED, status=_BY_PROGRAM,
+    cm.report(peer, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED, status=ask["reason"],
             data=padded)  # fmt: skip
     id_.peer = peer.peer = None
     id_.state = peer.state = State.IDLE

@@ -16,6 +16,7 @@ _REMOTE = frozenset({
     WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD,
 })  # fmt: skip
 _IMMEDIATE = frozenset({WROpcode.SEND_WITH_IMM, WROpcode.RDMA_WRITE_WITH_IMM})
+_HEADER = ("hdr_addr", "hdr_sz", "mss")
 _INVALIDATES = frozenset({WROpcode.SEND_WITH_INV, WROpcode.LOCAL_INV})
 
 
@@ -55,13 +56,16 @@ def _named(calls: Calls, node: str, sge: Ask) -> Ref | Ask:
     return Ref(node, name.name, first - mr.iova, last - mr.iova)
 
 
-def _local(calls: Calls, program: Program, node: str, wr: Fields, reader: _Reader) -> list[Ask]:
+def _local(calls: Calls, program: Program, node: str, wr: Ask, reader: _Reader) -> list[Ask]:
     """The pieces of local memory of a request; bytes of INLINE are in the node afterwards."""
     sges = _sges(calls, node, reader, wr["num_sge"])
     if wr["send_flags"] & SendFlags.INLINE or wr["setter"] >= Setter.INLINE_DATA:
         for sge in sges:
             octets = bytes(reader.take(sge["length"]))
             sge["addr"] = calls.lend(program, node, sge["addr"], octets)
+    if wr["hdr_sz"]:
+        header = bytes(reader.take(wr["hdr_sz"]))
+        wr["hdr_addr"] = calls.lend(program, node, wr["hdr_addr"], header)
     return sges
 
 
@@ -85,7 +89,7 @@ def _operands(wr: Fields) -> Ask:
         "wr_id": wr["wr_id"], "flags": wr["send_flags"], "ah": wr["ah"],
         "remote_qpn": wr["remote_qpn"], "remote_qkey": wr["remote_qkey"],
         "remote_srqn": wr["remote_srqn"], "compare_add": wr["compare_add"], "swap": wr["swap"],
-        "mss": wr["mss"], "hdr_sz": wr["hdr_sz"],
+        "mss": wr["mss"], "hdr_sz": wr["hdr_sz"], "hdr_addr": wr["hdr_addr"],
     }  # fmt: skip
     found = {name: value for name, value in found.items() if value}
     if opcode in _REMOTE and not wr["ah"]:
@@ -143,6 +147,7 @@ _BUILDERS: dict[int, tuple[str, Callable[[Fields], Ask]]] = {
     WROpcode.ATOMIC_FETCH_AND_ADD: (
         "wr_atomic_fetch_add", lambda wr: {"operands": _target(wr) | {"add": wr["compare_add"]}},
     ),
+    WROpcode.TSO: ("wr_send_tso", lambda wr: {"header": {name: wr[name] for name in _HEADER}}),
     WROpcode.BIND_MW: (
         "wr_bind_mw",
         lambda wr: {"info": {
@@ -167,8 +172,13 @@ def _wr_complete(call: Call) -> Answer:
         for _ in range(call.ask["count"]):
             wr = reader.record(SEND)
             sges = _local(call.calls, call.program, call.node, wr, reader)
-            builder, operands = _BUILDERS[wr["opcode"]]
             qpx = {"wr_id": wr["wr_id"], "wr_flags": wr["send_flags"]}
+            if wr["opcode"] == WROpcode.ATOMIC_WRITE:
+                octets = {"addr": sges[0]["addr"], "length": sges[0]["length"]}
+                target = _target(wr) | {"atomic_wr": octets}
+                call.perform("wr_atomic_write", qp=qp, qpx=qpx, target=target)
+                continue
+            builder, operands = _BUILDERS[wr["opcode"]]
             call.perform(builder, qp=qp, qpx=qpx, **operands(wr))
             for setter, arguments in _setters(call.calls, call.node, wr, sges):
                 call.perform(setter, qp=qp, **arguments)

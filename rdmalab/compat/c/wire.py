@@ -128,16 +128,17 @@ for _name, _text in {
 for _name, _text in {
     "send": """u64 wr_id, u32 opcode send_flags num_sge imm_data rkey ah remote_qpn remote_qkey
         remote_srqn mss hdr_sz mw bind_rkey bind_mr bind_access setter,
-        u64 remote_addr compare_add swap bind_addr bind_length""",
+        u64 remote_addr compare_add swap bind_addr bind_length hdr_addr""",
     "receive": "u64 wr_id, u32 num_sge",
     "address": "u32 family port, gid ip",
     "promise": """u32 qp_num psn responder_resources initiator_depth flow_control retry_count
-        rnr_retry_count srq""",
+        rnr_retry_count srq ece_vendor_id ece_options""",
 }.items():
     PLAIN[_name] = Layout(_text)
 SEND, RECEIVE = PLAIN["send"], PLAIN["receive"]
 """One `ibv_send_wr`, or what a builder makes; one `ibv_recv_wr`. After it num_sge times `sge`,
-then the bytes of each of them if it is INLINE. setter: who gave the bytes, of `ibv_qp_ex`."""
+then the bytes of each of them if it is INLINE, then hdr_sz bytes of the header of a TSO. setter:
+who gave the bytes, of `ibv_qp_ex`."""
 
 
 class Setter(IntEnum):
@@ -173,6 +174,9 @@ _WORDS: dict[str, tuple[str, str]] = {
     "reg_mr": ("u32 pd access, u64 addr length iova", "u32 handle lkey rkey"),
     "rereg_mr": ("u32 handle flags pd access, u64 addr length", "u32 lkey rkey"),
     "dereg_mr": (_HANDLE, ""),
+    "alloc_td": ("", _HANDLE),
+    "dealloc_td": (_HANDLE, ""),
+    "alloc_parent_domain": ("u32 pd td", _HANDLE),
     "alloc_mw": ("u32 pd type", "u32 handle rkey"),
     "dealloc_mw": (_HANDLE, ""),
     "bind_mw": ("u32 qp mw mr access flags, u64 wr_id addr length", "u32 rkey"),
@@ -193,6 +197,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "ack_async_event": ("u32 event noun number", ""),
     "create_qp": ("""u32 pd qp_type send_cq recv_cq srq xrcd sq_sig_all max_tso_header
         is_extended, qp_cap cap, u64 send_ops_flags""", "u32 handle, qp_cap cap"),
+    "open_qp": ("u32 xrcd qp_num qp_type", _HANDLE),
     "modify_qp": ("u32 handle mask, qp_attr attr", ""),
     "query_qp": (_HANDLE, "qp_attr attr, u32 sq_sig_all"),
     "destroy_qp": (_HANDLE, ""),
@@ -206,6 +211,9 @@ _WORDS: dict[str, tuple[str, str]] = {
     "destroy_srq": (_HANDLE, ""),
     "open_xrcd": ("i32 fd oflag", _HANDLE),
     "close_xrcd": (_HANDLE, ""),
+    "create_flow": ("""u32 qp type priority port flags given ether_type protocol src_port dst_port,
+        u64 dst_mac src_mac, gid src_ip dst_ip""", _HANDLE),
+    "destroy_flow": (_HANDLE, ""),
     "create_ah": ("u32 pd, ah_attr attr", _HANDLE),
     "destroy_ah": (_HANDLE, ""),
     "attach_mcast": ("u32 qp, gid gid", ""),
@@ -217,9 +225,9 @@ _WORDS: dict[str, tuple[str, str]] = {
     "cm_resolve_addr": ("u32 handle, address source destination", _PLACED),
     "cm_resolve_route": (_HANDLE, ""),
     "cm_listen": ("u32 handle backlog", ""),
-    "cm_connect": ("u32 handle, promise promise", "u32 psn"),
-    "cm_accept": ("u32 handle, promise promise", "u32 psn"),
-    "cm_reject": ("u32 handle, promise promise", "u32 psn"),
+    "cm_connect": ("u32 handle reason, promise promise", "u32 psn"),
+    "cm_accept": ("u32 handle reason, promise promise", "u32 psn"),
+    "cm_reject": ("u32 handle reason, promise promise", "u32 psn"),
     "cm_establish": (_HANDLE, ""),
     "cm_disconnect": (_HANDLE, ""),
     "cm_join": ("u32 handle, address group", ""),

@@ -7,7 +7,7 @@ from typing import Any
 
 from rdmalab.command import Noun, Ref
 from rdmalab.compat.c import memory
-from rdmalab.compat.c.calls import Calls, Handle, Program, bad_handle
+from rdmalab.compat.c.calls import CALL_NS, Calls, Handle, Program, bad_handle
 from rdmalab.compat.c.wire import WC, Ask
 from rdmalab.hca.memory import NOT_MAPPED, PAGE, READ_ONLY
 from rdmalab.hca.wr import Cqe
@@ -96,6 +96,7 @@ def _query_pkey(call: Call) -> Answer:
 
 @word
 def _clock(call: Call) -> Answer:
+    call.calls.let_pass(call.calls.world.now_ns + CALL_NS)  # or a loop around it would never end
     return {"ns": call.calls.world.now_ns}
 
 
@@ -112,6 +113,7 @@ for _name, _noun in {
     "dealloc_pd": Noun.PD, "dereg_mr": Noun.MR, "dealloc_mw": Noun.MW,
     "destroy_comp_channel": Noun.CHANNEL, "destroy_cq": Noun.CQ, "destroy_qp": Noun.QP,
     "destroy_srq": Noun.SRQ, "close_xrcd": Noun.XRCD, "destroy_ah": Noun.AH,
+    "dealloc_td": Noun.TD, "destroy_flow": Noun.FLOW,
 }.items():  # fmt: skip
     _destroyer(_name, _noun)
 
@@ -119,6 +121,18 @@ for _name, _noun in {
 @word
 def _alloc_pd(call: Call) -> Answer:
     return {"handle": call.make("alloc_pd", Noun.PD).number}
+
+
+@word
+def _alloc_td(call: Call) -> Answer:
+    return {"handle": call.make("alloc_td", Noun.TD).number}
+
+
+@word
+def _alloc_parent_domain(call: Call) -> Answer:
+    given = call.calls.given(call.node, td=(Noun.TD, call.ask["td"]))
+    made = call.make("alloc_parent_domain", Noun.PD, pd=call.ref(Noun.PD, "pd"), **given)
+    return {"handle": made.number}
 
 
 def _place(calls: Calls, program: Program, node: str, ask: Fields) -> int:
@@ -150,14 +164,16 @@ def _reg_mr(call: Call) -> Answer:
 @word
 def _rereg_mr(call: Call) -> Answer:
     handle: Handle = (call.node, Noun.MR, call.ask["handle"])
-    given: Ask = call.calls.given(call.node, pd=(Noun.PD, call.ask["pd"]))
+    given: Ask = dict(call.calls.given(call.node, pd=(Noun.PD, call.ask["pd"])))
+    if call.ask["access"] or call.ask["flags"] & 4:  # IBV_REREG_MR_CHANGE_ACCESS
+        given["access"] = call.ask["access"]
     if moves := call.ask["flags"] & 1:  # IBV_REREG_MR_CHANGE_TRANSLATION
         given |= {
             "addr": _place(call.calls, call.program, call.node, call.ask),
             "length": call.ask["length"],
         }
     ref = call.calls.ref(*handle)
-    call.perform("rereg_mr", mr=ref, flags=call.ask["flags"], access=call.ask["access"], **given)
+    call.perform("rereg_mr", mr=ref, flags=call.ask["flags"], **given)
     if moves and handle in call.program.regions:
         call.program.memory.remove(*call.program.regions[handle])
         call.program.regions[handle] = (call.ask["addr"], call.ask["length"])
@@ -312,6 +328,14 @@ def _create_qp(call: Call) -> Answer:
 
 
 @word
+def _open_qp(call: Call) -> Answer:
+    attr = {name: call.ask[name] for name in ("qp_num", "qp_type")}
+    attr["xrcd"] = call.ref(Noun.XRCD, "xrcd")
+    call.make("open_qp", Noun.QP, attr=attr)
+    return {"handle": call.program.own[-1][2]}  # not the number: another process has that handle
+
+
+@word
 def _modify_qp(call: Call) -> Answer:
     mask, attr = call.ask["mask"], call.ask["attr"]
     given = {name: attr.get(name, 0) for name, row in ATTRIBUTES.items() if mask & row.mask}
@@ -383,6 +407,20 @@ def _open_xrcd(call: Call) -> Answer:
         )
     made = call.make("open_xrcd", Noun.XRCD, fd=descriptor, oflag=call.ask["oflag"])
     return {"handle": made.number}
+
+
+_RULE_FIELDS = ("dst_mac", "src_mac", "ether_type", "src_ip", "dst_ip", "protocol", "src_port",
+                "dst_port")  # fmt: skip
+"""Fields of a flow rule in the order of the bits of `given`, as `enum` of library/pair.c."""
+
+
+@word
+def _create_flow(call: Call) -> Answer:
+    attr = {name: call.ask[name] for name in ("type", "priority", "port", "flags")}
+    spec = {name: call.ask[name] for bit, name in enumerate(_RULE_FIELDS)
+            if call.ask["given"] >> bit & 1}  # fmt: skip
+    qp = call.ref(Noun.QP, "qp")
+    return {"handle": call.make("create_flow", Noun.FLOW, qp=qp, attr=attr, spec=spec).number}
 
 
 @word

@@ -109,9 +109,20 @@ def test_a_request_is_rejected_with_private_data() -> None:
     hosts.listener()
     hosts.do("B", "connect", handle=hosts.resolved(), promise=OFFER)
     request = hosts.event("A")[1]
-    hosts.do("A", "reject", b"no", handle=request["id"], promise=OFFER)
+    hosts.do("A", "reject", b"no", handle=request["id"], reason=28, promise=OFFER)
     kind, fields, data = hosts.event("B")
     assert (kind, fields["status"], data[:2]) == (Event.REJECTED, 28, b"no")
+
+
+def test_options_of_a_vendor_travel_with_the_promise() -> None:
+    hosts = Hosts()
+    hosts.listener()
+    offer = OFFER | {"ece_vendor_id": 0x15B3, "ece_options": 5}
+    hosts.do("B", "connect", handle=hosts.resolved(), promise=offer)
+    request = hosts.event("A")[1]
+    assert (request["promise"]["ece_vendor_id"], request["promise"]["ece_options"]) == (0x15B3, 5)
+    hosts.do("A", "reject", handle=request["id"], reason=35, promise=OFFER)
+    assert hosts.event("B")[1]["status"] == 35
 
 
 def test_a_datagram_id_gets_what_it_needs_to_send() -> None:
@@ -175,7 +186,7 @@ def test_unread_events_move_with_their_id() -> None:
 
 
 @pytest.mark.parametrize(("word", "ask"), [
-    ("accept", {"promise": OFFER}), ("reject", {"promise": OFFER}), ("establish", {}),
+    ("accept", {"promise": OFFER}), ("reject", {"reason": 28, "promise": OFFER}), ("establish", {}),
 ])  # fmt: skip
 def test_an_answer_without_a_request_is_einval(word: str, ask: dict[str, Any]) -> None:
     hosts = Hosts()

@@ -7,6 +7,7 @@
 #include "lab.h"
 
 enum { NO_NODE = 0xff, TTL = 64, ACK_TIMEOUT = 18 };
+enum { CONSUMER_DEFINED = 28, VENDOR_OPTION_NOT_SUPPORTED = 35 }; /* ib_cm_rej_reason */
 
 struct channel {
 	struct rdma_event_channel cm;
@@ -21,6 +22,8 @@ struct conn {
 	union ibv_gid peer_gid;
 	struct ibv_qp_init_attr *template; /* of a listener of rdma_create_ep: for the ids it will give */
 	struct ibv_pd *template_pd;
+	void *data; /* private data of rdma_getaddrinfo, for rdma_connect */
+	size_t data_length;
 };
 
 struct event {
@@ -198,6 +201,7 @@ API int rdma_destroy_id(struct rdma_cm_id *id)
 	if (conn->waits)
 		rdma_destroy_event_channel(id->channel);
 	free(conn->template);
+	free(conn->data);
 	free(conn);
 	return 0;
 }
@@ -431,7 +435,7 @@ static void destroy_queues(struct rdma_cm_id *id)
 
 API int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 {
-	if (!id->verbs)
+	if (!id->verbs || id->qp)
 		return result(EINVAL);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
 		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
@@ -518,10 +522,24 @@ API void rdma_destroy_srq(struct rdma_cm_id *id)
 }
 
 /* ---------------------------------------------------------------------------------- connections */
-static void promise(struct conn *conn, const struct rdma_conn_param *param)
+/* RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH: of an answer what was asked for, else what the device has. */
+static void promise_reads(struct conn *conn, const struct rdma_conn_param *param, int is_answer)
 {
-	conn->own.responder_resources = param->responder_resources;
-	conn->own.initiator_depth = param->initiator_depth;
+	struct ibv_device_attr device;
+
+	if (!is_answer && conn->cm.verbs && !ibv_query_device(conn->cm.verbs, &device)) {
+		conn->own.responder_resources = device.max_qp_rd_atom;
+		conn->own.initiator_depth = device.max_qp_init_rd_atom;
+	}
+	if (param->responder_resources != RDMA_MAX_RESP_RES)
+		conn->own.responder_resources = param->responder_resources;
+	if (param->initiator_depth != RDMA_MAX_INIT_DEPTH)
+		conn->own.initiator_depth = param->initiator_depth;
+}
+
+static void promise(struct conn *conn, const struct rdma_conn_param *param, int is_answer)
+{
+	promise_reads(conn, param, is_answer);
 	conn->own.flow_control = param->flow_control;
 	conn->own.rnr_retry_count = param->rnr_retry_count & 7;
 	if (!conn->cm.qp) {
@@ -530,10 +548,11 @@ static void promise(struct conn *conn, const struct rdma_conn_param *param)
 	}
 }
 
-static int converse(enum word word, struct rdma_cm_id *id, const void *private_data, size_t length)
+static int converse(enum word word, struct rdma_cm_id *id, const void *private_data, size_t length,
+		    uint32_t reason)
 {
 	struct conn *conn = (struct conn *)id;
-	struct ask_cm_connect ask = { .handle = conn->number };
+	struct ask_cm_connect ask = { .handle = conn->number, .reason = reason };
 	struct answer_cm_connect answer;
 	struct octets tail;
 	int error;
@@ -560,12 +579,15 @@ API int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	};
 	const struct rdma_conn_param *chosen = param ? param : &usual;
 	struct conn *conn = (struct conn *)id;
+	int error;
 
-	promise(conn, chosen);
+	promise(conn, chosen, 0);
 	conn->own.retry_count = chosen->retry_count & 7;
-	if (converse(WORD_CM_CONNECT, id, chosen->private_data, chosen->private_data_len))
-		return -1;
-	return complete(id);
+	if (chosen->private_data_len) /* else what rdma_getaddrinfo was given */
+		error = converse(WORD_CM_CONNECT, id, chosen->private_data, chosen->private_data_len, 0);
+	else
+		error = converse(WORD_CM_CONNECT, id, conn->data, conn->data_length, 0);
+	return error ? -1 : complete(id);
 }
 
 API int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
@@ -573,12 +595,12 @@ API int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	struct conn *conn = (struct conn *)id;
 
 	if (param)
-		promise(conn, param);
+		promise(conn, param, 1);
 	conn->own.retry_count = conn->peer.retry_count;
 	if (bring_up(id))
 		return -1;
 	if (converse(WORD_CM_ACCEPT, id, param ? param->private_data : NULL,
-		     param ? param->private_data_len : 0))
+		     param ? param->private_data_len : 0, 0))
 		return -1;
 	return id->qp_type == IBV_QPT_UD ? 0 : complete(id);
 }
@@ -590,7 +612,36 @@ API int rdma_establish(struct rdma_cm_id *id)
 
 API int rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t length)
 {
-	return converse(WORD_CM_REJECT, id, private_data, length);
+	return converse(WORD_CM_REJECT, id, private_data, length, CONSUMER_DEFINED);
+}
+
+/* -------------------------------------------------------------- options of the vendors' devices */
+API int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	struct conn *conn = (struct conn *)id;
+
+	if (!id || id->qp || !ece || !ece->vendor_id || ece->comp_mask)
+		return result(EINVAL);
+	conn->own.ece_vendor_id = ece->vendor_id;
+	conn->own.ece_options = ece->options;
+	return 0;
+}
+
+API int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	const struct conn *conn = (const struct conn *)id;
+
+	if (!id || id->qp || !ece)
+		return result(EINVAL);
+	ece->vendor_id = conn->peer.ece_vendor_id;
+	ece->options = conn->peer.ece_options;
+	ece->comp_mask = 0;
+	return 0;
+}
+
+API int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t length)
+{
+	return converse(WORD_CM_REJECT, id, private_data, length, VENDOR_OPTION_NOT_SUPPORTED);
 }
 
 API int rdma_disconnect(struct rdma_cm_id *id)
@@ -831,13 +882,16 @@ API int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *info, struc
 			goto failed;
 	}
 	if (info->ai_connect_len) {
-		free(conn->template);
-		conn->template = NULL;
+		conn->data = malloc(info->ai_connect_len);
+		if (!conn->data)
+			goto failed;
+		memcpy(conn->data, info->ai_connect, info->ai_connect_len);
+		conn->data_length = info->ai_connect_len;
 	}
 	*id = made;
 	return 0;
 failed:
-	rdma_destroy_id(made);
+	rdma_destroy_ep(made);
 	return -1;
 }
 
@@ -902,21 +956,6 @@ API struct ibv_context **rdma_get_devices(int *count)
 API void rdma_free_devices(struct ibv_context **list)
 {
 	free(list);
-}
-
-API const char *rdma_event_str(enum rdma_cm_event_type event)
-{
-	static const char *const names[] = {
-		"RDMA_CM_EVENT_ADDR_RESOLVED", "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_ROUTE_RESOLVED",
-		"RDMA_CM_EVENT_ROUTE_ERROR", "RDMA_CM_EVENT_CONNECT_REQUEST",
-		"RDMA_CM_EVENT_CONNECT_RESPONSE", "RDMA_CM_EVENT_CONNECT_ERROR",
-		"RDMA_CM_EVENT_UNREACHABLE", "RDMA_CM_EVENT_REJECTED", "RDMA_CM_EVENT_ESTABLISHED",
-		"RDMA_CM_EVENT_DISCONNECTED", "RDMA_CM_EVENT_DEVICE_REMOVAL",
-		"RDMA_CM_EVENT_MULTICAST_JOIN", "RDMA_CM_EVENT_MULTICAST_ERROR",
-		"RDMA_CM_EVENT_ADDR_CHANGE", "RDMA_CM_EVENT_TIMEWAIT_EXIT"
-	};
-
-	return event <= RDMA_CM_EVENT_TIMEWAIT_EXIT ? names[event] : "UNKNOWN EVENT";
 }
 
 static struct sockaddr *copied(const struct sockaddr *from, socklen_t length)

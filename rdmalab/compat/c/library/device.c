@@ -1,4 +1,4 @@
-/* Devices, contexts, ports, and the names of values. */
+/* Devices, contexts, ports. */
 #include "lab.h"
 
 struct device {
@@ -124,6 +124,26 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 	return 0;
 }
 
+/* The clock of the device is the virtual time; cycles are in tv_nsec, as drivers have it. */
+static int query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	uint32_t asked = values->comp_mask;
+	struct ask_clock ask = {};
+	struct answer_clock answer;
+	int error;
+
+	values->comp_mask = 0;
+	if (!(asked & IBV_VALUES_MASK_RAW_CLOCK))
+		return failed(EINVAL);
+	error = SAY(WORD_CLOCK, node_of(context), &ask, &answer);
+	if (error)
+		return error;
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = answer.ns;
+	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	return 0;
+}
+
 static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
 {
 	struct ask_query_port ask = { .port_num = port };
@@ -241,6 +261,7 @@ API struct ibv_context *ibv_open_device(struct ibv_device *device)
 	made->verbs.sz = sizeof(made->verbs);
 	made->verbs.query_port = query_port;
 	made->verbs.query_device_ex = query_device_ex;
+	made->verbs.query_rt_values = query_rt_values;
 	memory_functions(&made->verbs);
 	completion_functions(&made->verbs);
 	pair_functions(&made->verbs);
@@ -263,13 +284,6 @@ API int ibv_close_device(struct ibv_context *context)
 	return 0;
 }
 
-API struct ibv_context *ibv_import_device(int cmd_fd)
-{
-	(void)cmd_fd;
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
 API int ibv_fork_init(void)
 {
 	return 0;
@@ -286,47 +300,4 @@ API int ibv_read_sysfs_file(const char *folder, const char *file, char *text, si
 	if (strcmp(file, "board_id") && strcmp(file, "fw_ver"))
 		return -1;
 	return snprintf(text, size, "rdmalab");
-}
-
-API const char *ibv_node_type_str(enum ibv_node_type type)
-{
-	return type == IBV_NODE_CA ? "InfiniBand channel adapter" : "unknown";
-}
-
-API const char *ibv_port_state_str(enum ibv_port_state state)
-{
-	static const char *const names[] = {
-		"no state change (NOP)", "down", "init", "armed", "active", "active defer"
-	};
-
-	return state <= IBV_PORT_ACTIVE_DEFER ? names[state] : "unknown";
-}
-
-API const char *ibv_event_type_str(enum ibv_event_type event)
-{
-	static const char *const names[] = {
-		"CQ error", "local work queue catastrophic error", "local work queue request error",
-		"local work queue access violation", "communication established", "send queue drained",
-		"path migrated", "path migration error", "local catastrophic error", "port active",
-		"port error", "LID change", "P_Key change", "SM change", "SRQ error", "SRQ limit reached",
-		"last WQE reached", "client reregistration", "GID table change"
-	};
-
-	return event < sizeof(names) / sizeof(*names) ? names[event] : "unknown";
-}
-
-API const char *ibv_wc_status_str(enum ibv_wc_status status)
-{
-	static const char *const names[] = {
-		"success", "local length error", "local QP operation error",
-		"local EE context operation error", "local protection error", "Work Request Flushed Error",
-		"memory management operation error", "bad response error", "local access error",
-		"remote invalid request error", "remote access error", "remote operation error",
-		"transport retry counter exceeded", "RNR retry counter exceeded",
-		"local RDD violation error", "remote invalid RD request", "aborted error",
-		"invalid EE context number", "invalid EE context state", "fatal error",
-		"response timeout error", "general error", "TM error", "TM software rendezvous"
-	};
-
-	return status < sizeof(names) / sizeof(*names) ? names[status] : "unknown";
 }

@@ -62,14 +62,6 @@ API struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
 	return ibv_reg_mr_iova2(pd, addr, length, iova, access);
 }
 
-API struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
-				     uint64_t iova, int fd, int access)
-{
-	(void)pd, (void)offset, (void)length, (void)iova, (void)fd, (void)access;
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
 API int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		     int access)
 {
@@ -80,7 +72,7 @@ API int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr
 	struct answer_rereg_mr answer;
 
 	if (SAY(WORD_REREG_MR, node_of(mr->context), &ask, &answer))
-		return IBV_REREG_MR_ERR_CMD;
+		return errno == EINVAL ? IBV_REREG_MR_ERR_INPUT : IBV_REREG_MR_ERR_CMD;
 	mr->lkey = answer.lkey;
 	mr->rkey = answer.rkey;
 	if (flags & IBV_REREG_MR_CHANGE_PD)
@@ -100,6 +92,67 @@ API int ibv_dereg_mr(struct ibv_mr *mr)
 	if (!error)
 		free(mr);
 	return error;
+}
+
+/* struct ibv_td has nothing but its context: the handle lies behind it. */
+struct thread_domain {
+	struct ibv_td ibv;
+	uint32_t handle;
+};
+
+static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
+{
+	struct ask_alloc_td ask = {};
+	struct answer_alloc_td answer;
+	struct thread_domain *made;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (SAY(WORD_ALLOC_TD, node_of(context), &ask, &answer))
+		return NULL;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		abort();
+	made->ibv.context = context;
+	made->handle = answer.handle;
+	return &made->ibv;
+}
+
+static int dealloc_td(struct ibv_td *td)
+{
+	struct ask_dealloc_td ask = { .handle = ((struct thread_domain *)td)->handle };
+	int error = TELL(WORD_DEALLOC_TD, node_of(td->context), &ask);
+
+	if (!error)
+		free(td);
+	return error;
+}
+
+/* Allocators of the program's own are for a driver's queues, which lie in no memory of the program. */
+static struct ibv_pd *alloc_parent_domain(struct ibv_context *context,
+					  struct ibv_parent_domain_init_attr *attr)
+{
+	struct ask_alloc_parent_domain ask = {};
+	struct answer_alloc_parent_domain answer;
+	struct ibv_pd *pd;
+
+	if (!attr->pd ||
+	    attr->comp_mask & ~(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	ask.pd = attr->pd->handle;
+	ask.td = attr->td ? ((struct thread_domain *)attr->td)->handle : 0;
+	if (SAY(WORD_ALLOC_PARENT_DOMAIN, node_of(context), &ask, &answer))
+		return NULL;
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		abort();
+	pd->context = context;
+	pd->handle = answer.handle;
+	return pd;
 }
 
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
@@ -152,4 +205,7 @@ void memory_functions(struct verbs_context *verbs)
 	verbs->context.ops.alloc_mw = alloc_mw;
 	verbs->context.ops.dealloc_mw = dealloc_mw;
 	verbs->context.ops.bind_mw = bind_mw;
+	verbs->alloc_td = alloc_td;
+	verbs->dealloc_td = dealloc_td;
+	verbs->alloc_parent_domain = alloc_parent_domain;
 }

@@ -12,6 +12,26 @@ struct shared {
 	uint32_t number;
 };
 
+static struct pair *new_pair(struct ibv_context *context, enum ibv_qp_type type, uint32_t handle,
+			     uint32_t number)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+	struct ibv_qp *qp;
+
+	if (!pair)
+		abort();
+	qp = &pair->ex.qp_base;
+	qp->context = context;
+	qp->handle = handle;
+	qp->qp_num = number;
+	qp->state = IBV_QPS_RESET;
+	qp->qp_type = type;
+	pthread_mutex_init(&qp->mutex, NULL);
+	pthread_cond_init(&qp->cond, NULL);
+	object_add(NOUN_QP, node_of(context), number, pair);
+	return pair;
+}
+
 static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	int has_pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD && attr->pd;
@@ -40,25 +60,36 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 	qp_cap_to_wire(&ask.cap, &attr->cap);
 	if (SAY(WORD_CREATE_QP, node_of(context), &ask, &answer))
 		return NULL;
-	pair = calloc(1, sizeof(*pair));
-	if (!pair)
-		abort();
+	pair = new_pair(context, attr->qp_type, answer.handle, answer.handle);
 	qp = &pair->ex.qp_base;
-	qp->context = context;
 	qp->qp_context = attr->qp_context;
 	qp->pd = has_pd ? attr->pd : NULL;
 	qp->send_cq = attr->send_cq;
 	qp->recv_cq = attr->recv_cq;
 	qp->srq = attr->srq;
-	qp->handle = qp->qp_num = answer.handle;
-	qp->state = IBV_QPS_RESET;
-	qp->qp_type = attr->qp_type;
 	qp_cap_from_wire(&attr->cap, &answer.cap); /* what was granted */
-	pthread_mutex_init(&qp->mutex, NULL);
-	pthread_cond_init(&qp->cond, NULL);
-	object_add(NOUN_QP, node_of(context), answer.handle, pair);
 	if (is_extended)
 		extended_post_functions(&pair->ex);
+	return qp;
+}
+
+static struct ibv_qp *open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
+{
+	static const uint32_t needed = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+	struct ask_open_qp ask = { .qp_num = attr->qp_num, .qp_type = attr->qp_type };
+	struct answer_open_qp answer;
+	struct ibv_qp *qp;
+
+	if ((attr->comp_mask & needed) != needed || attr->comp_mask >= IBV_QP_OPEN_ATTR_RESERVED || !attr->xrcd) {
+		errno = EINVAL;
+		return NULL;
+	}
+	ask.xrcd = ((struct domain *)attr->xrcd)->handle;
+	if (SAY(WORD_OPEN_QP, node_of(context), &ask, &answer))
+		return NULL;
+	qp = &new_pair(context, attr->qp_type, answer.handle, attr->qp_num)->ex.qp_base;
+	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
+		qp->qp_context = attr->qp_context;
 	return qp;
 }
 
@@ -133,18 +164,6 @@ API int ibv_destroy_qp(struct ibv_qp *qp)
 		free(qp);
 	}
 	return error;
-}
-
-API int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
-{
-	(void)qp, (void)ece;
-	return failed(EOPNOTSUPP);
-}
-
-API int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
-{
-	(void)qp;
-	return ece->vendor_id ? failed(EOPNOTSUPP) : 0;
 }
 
 API int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
@@ -354,8 +373,155 @@ API int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t l
 	return TELL(WORD_DETACH_MCAST, node_of(qp->context), &ask);
 }
 
+/* ---------------------------------------------------------------------------------- flow rules */
+enum { DST_MAC, SRC_MAC, ETHER_TYPE, SRC_IP, DST_IP, PROTOCOL, SRC_PORT, DST_PORT }; /* bits of given */
+
+/* Whether all bits of a field count: 1, none: 0, some: -1, which the device cannot match. */
+static int counts(const void *mask, size_t length)
+{
+	const uint8_t *octets = mask;
+	size_t at;
+
+	for (at = 1; at < length; at++)
+		if (octets[at] != octets[0])
+			return -1;
+	return octets[0] == 0xff ? 1 : octets[0] ? -1 : 0;
+}
+
+static uint64_t big_endian(const void *from, size_t length)
+{
+	const uint8_t *octets = from;
+	uint64_t value = 0;
+
+	while (length--)
+		value = value << 8 | *octets++;
+	return value;
+}
+
+static int note(struct ask_create_flow *ask, unsigned int bit, const void *mask, size_t length)
+{
+	int found = counts(mask, length);
+
+	if (found > 0)
+		ask->given |= 1u << bit;
+	return found < 0 ? EOPNOTSUPP : 0;
+}
+
+#define NUMBER(bit, to, field) \
+	(ask->to = big_endian(&spec->val.field, sizeof(spec->val.field)), \
+	 note(ask, bit, &spec->mask.field, sizeof(spec->mask.field)))
+
+static int ethernet(struct ask_create_flow *ask, const struct ibv_flow_spec_eth *spec)
+{
+	if (counts(&spec->mask.vlan_tag, sizeof(spec->mask.vlan_tag)))
+		return EOPNOTSUPP;
+	return NUMBER(DST_MAC, dst_mac, dst_mac) ?: NUMBER(SRC_MAC, src_mac, src_mac) ?:
+	       NUMBER(ETHER_TYPE, ether_type, ether_type);
+}
+
+static void put_ipv4(uint8_t *to, uint32_t address)
+{
+	memset(to, 0, 16);
+	to[10] = to[11] = 0xff;
+	memcpy(to + 12, &address, 4);
+}
+
+static int ipv4(struct ask_create_flow *ask, const struct ibv_flow_spec_ipv4_ext *spec, int is_extended)
+{
+	put_ipv4(ask->src_ip, spec->val.src_ip);
+	put_ipv4(ask->dst_ip, spec->val.dst_ip);
+	if (note(ask, SRC_IP, &spec->mask.src_ip, 4) || note(ask, DST_IP, &spec->mask.dst_ip, 4))
+		return EOPNOTSUPP;
+	if (!is_extended)
+		return 0;
+	if (spec->mask.tos || spec->mask.ttl || spec->mask.flags)
+		return EOPNOTSUPP;
+	return NUMBER(PROTOCOL, protocol, proto);
+}
+
+static int ipv6(struct ask_create_flow *ask, const struct ibv_flow_spec_ipv6 *spec)
+{
+	memcpy(ask->src_ip, spec->val.src_ip, 16);
+	memcpy(ask->dst_ip, spec->val.dst_ip, 16);
+	if (spec->mask.flow_label || spec->mask.traffic_class || spec->mask.hop_limit)
+		return EOPNOTSUPP;
+	return note(ask, SRC_IP, spec->mask.src_ip, 16) ?: note(ask, DST_IP, spec->mask.dst_ip, 16) ?:
+	       NUMBER(PROTOCOL, protocol, next_hdr);
+}
+
+static int transport(struct ask_create_flow *ask, const struct ibv_flow_spec_tcp_udp *spec, uint32_t protocol)
+{
+	ask->protocol = protocol;
+	ask->given |= 1u << PROTOCOL;
+	return NUMBER(DST_PORT, dst_port, dst_port) ?: NUMBER(SRC_PORT, src_port, src_port);
+}
+
+static int add_spec(struct ask_create_flow *ask, const struct ibv_flow_spec *spec)
+{
+	enum { TCP = 6, UDP = 17 };
+
+	switch (spec->hdr.type) {
+	case IBV_FLOW_SPEC_ETH:
+		return ethernet(ask, &spec->eth);
+	case IBV_FLOW_SPEC_IPV4:
+	case IBV_FLOW_SPEC_IPV4_EXT:
+		return ipv4(ask, &spec->ipv4_ext, spec->hdr.type == IBV_FLOW_SPEC_IPV4_EXT);
+	case IBV_FLOW_SPEC_IPV6:
+		return ipv6(ask, &spec->ipv6);
+	case IBV_FLOW_SPEC_TCP:
+		return transport(ask, &spec->tcp_udp, TCP);
+	case IBV_FLOW_SPEC_UDP:
+		return transport(ask, &spec->tcp_udp, UDP);
+	default:
+		return EOPNOTSUPP;
+	}
+}
+
+static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+{
+	struct ask_create_flow ask = {
+		.qp = qp->handle, .type = attr->type, .priority = attr->priority, .port = attr->port,
+		.flags = attr->flags
+	};
+	const uint8_t *at = (const uint8_t *)(attr + 1), *stop = (const uint8_t *)attr + attr->size;
+	struct answer_create_flow answer;
+	struct ibv_flow *flow;
+	int count, error = 0;
+
+	for (count = 0; !error && count < attr->num_of_specs; count++) {
+		const struct ibv_flow_spec *spec = (const struct ibv_flow_spec *)at;
+
+		if (at + sizeof(spec->hdr) > stop || !spec->hdr.size || at + spec->hdr.size > stop)
+			error = EINVAL;
+		else
+			error = add_spec(&ask, spec);
+		at += error ? 0 : spec->hdr.size;
+	}
+	if (failed(error) || SAY(WORD_CREATE_FLOW, node_of(qp->context), &ask, &answer))
+		return NULL;
+	flow = calloc(1, sizeof(*flow));
+	if (!flow)
+		abort();
+	flow->context = qp->context;
+	flow->handle = answer.handle;
+	return flow;
+}
+
+static int destroy_flow(struct ibv_flow *flow)
+{
+	struct ask_destroy_flow ask = { .handle = flow->handle };
+	int error = TELL(WORD_DESTROY_FLOW, node_of(flow->context), &ask);
+
+	if (!error)
+		free(flow);
+	return error;
+}
+
 void pair_functions(struct verbs_context *verbs)
 {
+	verbs->ibv_create_flow = create_flow;
+	verbs->ibv_destroy_flow = destroy_flow;
+	verbs->open_qp = open_qp;
 	verbs->create_qp_ex = create_qp_ex;
 	verbs->create_srq_ex = create_srq_ex;
 	verbs->get_srq_num = get_srq_num;

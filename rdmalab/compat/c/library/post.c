@@ -22,6 +22,11 @@ static void add_inline(struct octets *o, const struct ibv_sge *sg, int count)
 		octets_add(o, (const void *)(uintptr_t)sg[at].addr, sg[at].length);
 }
 
+static void add_header(struct octets *o, const struct wire_send *send)
+{
+	octets_add(o, (const void *)(uintptr_t)send->hdr_addr, send->hdr_sz);
+}
+
 /* Unions mean something by opcode and by the type of the queue pair: the type decides first. */
 static void to_wire(struct wire_send *w, const struct ibv_qp *qp, const struct ibv_send_wr *wr)
 {
@@ -51,6 +56,7 @@ static void to_wire(struct wire_send *w, const struct ibv_qp *qp, const struct i
 	case IBV_WR_TSO:
 		w->mss = wr->tso.mss;
 		w->hdr_sz = wr->tso.hdr_sz;
+		w->hdr_addr = (uintptr_t)wr->tso.hdr;
 		break;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
@@ -90,6 +96,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 		add_sges(&tail, each->sg_list, send.num_sge);
 		if (each->send_flags & IBV_SEND_INLINE)
 			add_inline(&tail, each->sg_list, send.num_sge);
+		add_header(&tail, &send);
 		ask.count++;
 	}
 	error = lab_say(WORD_POST_SEND, node_of(qp->context), &ask, sizeof(ask), &tail, NULL, 0, NULL, &refused);
@@ -245,6 +252,7 @@ static int finish(struct ibv_qp_ex *ex, int is_aborted)
 
 		octets_add(&tail, &each->send, sizeof(each->send));
 		octets_add(&tail, each->bytes.at, each->bytes.length);
+		add_header(&tail, &each->send); /* it is copied by wr_complete, not before */
 	}
 	error = lab_say(WORD_WR_COMPLETE, node_of(qp->context), &ask, sizeof(ask), &tail, NULL, 0, NULL, NULL);
 	octets_end(&tail);
@@ -396,6 +404,21 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	set_inline(ex, SETTER_INLINE_DATA, &buf, 1);
 }
 
+static void wr_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
+{
+	struct wire_send *send = &append(ex, IBV_WR_TSO)->send;
+
+	send->hdr_addr = (uintptr_t)hdr;
+	send->hdr_sz = hdr_sz;
+	send->mss = mss;
+}
+
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, const void *from)
+{
+	append_remote(ex, IBV_WR_ATOMIC_WRITE, rkey, remote_addr);
+	wr_set_inline_data(ex, (void *)(uintptr_t)from, 8);
+}
+
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t count, const struct ibv_data_buf *buf)
 {
 	set_inline(ex, SETTER_INLINE_DATA_LIST, buf, count);
@@ -416,6 +439,8 @@ void extended_post_functions(struct ibv_qp_ex *ex)
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
 	ex->wr_bind_mw = wr_bind_mw;
+	ex->wr_send_tso = wr_send_tso;
+	ex->wr_atomic_write = wr_atomic_write;
 	ex->wr_set_ud_addr = wr_set_ud_addr;
 	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	ex->wr_set_sge = wr_set_sge;

@@ -31,7 +31,7 @@ struct side {
 };
 
 struct wishes {
-	int access, rnr_retry, retry_cnt, gid_index, max_send_wr, with_channel;
+	int access, rnr_retry, retry_cnt, gid_index, max_send_wr, with_channel, is_extended;
 };
 
 static const struct wishes usual = {
@@ -102,7 +102,7 @@ static void create(struct side *s, char **argv, const struct wishes *w)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = w->max_send_wr, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 64 }
+		.cap = { .max_send_wr = w->max_send_wr, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 1, .max_inline_data = 64 }
 	};
 
 	memset(s, 0, sizeof(*s));
@@ -113,12 +113,29 @@ static void create(struct side *s, char **argv, const struct wishes *w)
 	NEED(s->pd = ibv_alloc_pd(s->context));
 	if (w->with_channel)
 		NEED(s->channel = ibv_create_comp_channel(s->context));
-	NEED(s->cq = ibv_create_cq(s->context, 32, NULL, s->channel, 0));
+	if (w->is_extended) {
+		struct ibv_cq_init_attr_ex attr = { .cqe = 32, .wc_flags = IBV_WC_STANDARD_FLAGS };
+
+		NEED(s->cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(s->context, &attr)));
+	} else {
+		NEED(s->cq = ibv_create_cq(s->context, 32, NULL, s->channel, 0));
+	}
 	NEED(s->memory = aligned_alloc(4096, SIZE));
 	memset(s->memory, 0, SIZE);
 	NEED(s->mr = ibv_reg_mr(s->pd, s->memory, SIZE, w->access));
 	init.send_cq = init.recv_cq = s->cq;
-	NEED(s->qp = ibv_create_qp(s->pd, &init));
+	if (w->is_extended) {
+		struct ibv_qp_init_attr_ex attr = {
+			.qp_type = init.qp_type, .cap = init.cap, .send_cq = s->cq, .recv_cq = s->cq, .pd = s->pd,
+			.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+			.send_ops_flags = (IBV_QP_EX_WITH_BIND_MW << 1) - 1
+		};
+
+		attr.send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_WRITE;
+		NEED(s->qp = ibv_create_qp_ex(s->context, &attr));
+	} else {
+		NEED(s->qp = ibv_create_qp(s->pd, &init));
+	}
 	s->own = (struct told){
 		.qpn = s->qp->qp_num, .psn = s->serves ? 100 : 200, .lkey = s->mr->lkey,
 		.rkey = s->mr->rkey, .addr = (uintptr_t)s->memory
@@ -132,7 +149,7 @@ static void create(struct side *s, char **argv, const struct wishes *w)
 static inline void up(struct side *s, char **argv, const struct wishes *w)
 {
 	create(s, argv, w);
-	NEED(!to_init(s, w->access));
+	NEED(!to_init(s, w->access & ~IBV_ACCESS_MW_BIND));
 	NEED(!to_rtr(s, w));
 	NEED(!to_rts(s, w));
 	meet(s);
