@@ -1,22 +1,35 @@
-"""Programs of rdma-core and perftest, as they come from the distribution, run on the lab."""
+"""Programs of rdma-core, perftest, qperf and libfabric, as they come from the distribution."""
+
+import os
 
 import pytest
 
 from tests.compat.c.running import both, execute, free_port
-from tests.each import a_tenth, a_third
+from tests.each import ALL, a_tenth, a_third
 from tests.tools import needs
 
 PINGPONGS = [
     "ibv_rc_pingpong", "ibv_rc_pingpong -c", "ibv_rc_pingpong -e", "ibv_rc_pingpong -c -e",
     "ibv_rc_pingpong -t", "ibv_rc_pingpong -N", "ibv_rc_pingpong -c -s 1048576 -m 4096 -n 5",
-    "ibv_uc_pingpong -c", "ibv_ud_pingpong -c", "ibv_srq_pingpong -c", "ibv_srq_pingpong -e",
-    "ibv_xsrq_pingpong",
+    "ibv_uc_pingpong", "ibv_uc_pingpong -c -e", "ibv_ud_pingpong", "ibv_ud_pingpong -c -e",
+    "ibv_srq_pingpong", "ibv_srq_pingpong -c -e", "ibv_xsrq_pingpong", "ibv_xsrq_pingpong -c",
 ]  # fmt: skip
 """-c: the contents are compared."""
 PERFTEST = [
-    "ib_send_lat", "ib_send_bw", "ib_send_bw -e", "ib_write_lat", "ib_write_bw -b", "ib_read_lat",
-    "ib_read_bw", "ib_atomic_lat", "ib_atomic_bw", "ib_send_lat -c UD", "ib_send_bw -c UC",
-    "ib_send_bw -r 32 --use-srq -q 4", "ib_send_bw -c XRC", "ib_send_bw -R", "ib_write_lat -R",
+    *(f"ib_{verb}_{kind}{options}" for verb in ("send", "write", "read", "atomic")
+      for kind in ("lat", "bw") for options in ("", " -R")),
+    "ib_send_lat -e", "ib_send_bw -e", "ib_read_bw -e", "ib_atomic_bw -e", "ib_write_bw -e",
+    "ib_send_bw -b", "ib_write_bw -b", "ib_read_bw -b", "ib_atomic_bw -b",
+    "ib_send_lat -c UD", "ib_send_bw -c UD", "ib_send_lat -c UC", "ib_send_bw -c UC",
+    "ib_write_lat -c UC", "ib_write_bw -c UC", "ib_send_bw -r 32 --use-srq -q 4",
+    "ib_send_lat --use-srq", "ib_send_bw -c XRC", "ib_send_lat -c XRC",
+    *(["ib_write_bw -a"] if os.environ.get(ALL) else []),  # 2 bytes to 8 MiB: it takes a minute
+]  # fmt: skip
+ELSEWHERE = [  # the devices differ in queue sizes, keys, atomics and INLINE
+    (profile, line) for profile in ("rxe", "mlx5") for line in (
+        "ibv_rc_pingpong -c -e", "ibv_ud_pingpong -c", "ibv_srq_pingpong -c", "ib_send_lat",
+        "ib_write_bw", "ib_read_bw", "ib_atomic_bw", "ib_send_bw -c UD",
+    )
 ]  # fmt: skip
 CONNECTED = [
     "rping -s -C 3 -v -a 10.0.0.1 : rping -c -C 3 -v -a 10.0.0.1",
@@ -24,6 +37,7 @@ CONNECTED = [
     "udaddy : udaddy -s 10.0.0.1",
     "rdma_server : rdma_client -s 10.0.0.1",
     "mckey -m 239.1.1.1 -b 10.0.0.1 -C 3 : mckey -m 239.1.1.1 -b 10.0.0.2 -s -C 3",
+    "qperf : qperf -t 1 127.0.0.1 -cm 1 rc_lat rc_bw rc_rdma_read_lat rc_rdma_write_bw quit",
 ]
 
 
@@ -35,26 +49,33 @@ def ends_well(*words: str) -> str:
     return ended.out
 
 
+def runs(line: str, profile: str = "strict") -> str:
+    """Run both ends of a pingpong or of a program of perftest; returns what they print."""
+    program, *options = line.split()
+    is_pingpong = program.startswith("ibv_")
+    usual = ["-g", "1"] if is_pingpong else ["-x", "1", "-F"]
+    count = [] if {"-n", "-a"} & {*options} else ["-n", "20" if is_pingpong else "50"]
+    host = "10.0.0.1" if "-R" in options else "localhost"
+    words = [*usual, "-p", free_port(), *count, *options]
+    return ends_well("--profile", profile, *both(program, *words, client=(host,)))
+
+
 @needs("ibv_rc_pingpong")
 @pytest.mark.parametrize("line", a_tenth(PINGPONGS))
 def test_a_pingpong_of_rdma_core_ends_well(line: str) -> None:
-    program, *options = line.split()
-    count = [] if "-n" in options else ["-n", "20"]
-    out = ends_well(
-        *both(program, "-g", "1", "-p", free_port(), *count, *options, client=("localhost",))
-    )
-    assert out.count("remote") >= 2
+    assert runs(line).count("remote") >= 2
 
 
 @needs("ib_send_bw")
 @pytest.mark.parametrize("line", a_tenth(PERFTEST))
 def test_a_program_of_perftest_ends_well(line: str) -> None:
-    program, *options = line.split()
-    host = "10.0.0.1" if "-R" in options else "localhost"
-    out = ends_well(
-        *both(program, "-x", "1", "-F", "-n", "50", "-p", free_port(), *options, client=(host,))
-    )
-    assert "#iterations" in out
+    assert "#iterations" in runs(line)
+
+
+@needs("ib_send_bw")
+@pytest.mark.parametrize(("profile", "line"), a_tenth(ELSEWHERE))
+def test_a_program_ends_well_on_another_device(profile: str, line: str) -> None:
+    assert runs(line, profile)
 
 
 @needs("rping")
@@ -79,3 +100,34 @@ def test_a_lost_packet_is_sent_again_under_a_program() -> None:
     ended = execute(*fault, *words)
     assert ended.code == 0, ended.err
     assert ended.out.count("5 iters in") == 2
+
+
+@needs("cmtime")
+def test_the_server_of_cmtime_which_never_ends_serves_its_client() -> None:
+    words = "timeout 4 cmtime -b 10.0.0.1 : cmtime -s 10.0.0.1 -b 10.0.0.2 -c 10"
+    ended = execute("--", *words.split())
+    assert ended.code == 124, ended.err
+    rows = [row.split(":")[0].strip() for row in ended.out.splitlines() if "." in row]
+    assert {"create id", "resolve addr", "connect", "disconnect", "destroy"} <= {*rows}
+
+
+@needs("fi_pingpong")
+@pytest.mark.parametrize("sizes", a_third(["64", "4096", "all"]))
+def test_libfabric_sends_over_verbs(sizes: str) -> None:
+    """It makes a CQ of 262,144 completions, which strict and rxe do not have."""
+    line = f"fi_pingpong -p verbs;ofi_rxm -e rdm -I 5 -S {sizes}"
+    out = ends_well("--profile", "mlx5", "--", *line.split(), ":", *line.split(), "127.0.0.1")
+    assert out.count("usec/xfer") == 2
+
+
+@needs("rdma_xserver")
+@pytest.mark.parametrize("options", ["", "-c x"])
+def test_inline_that_was_not_asked_for_is_explained(options: str) -> None:
+    """rdma_xclient posts 16 INLINE bytes on a queue pair of max_inline_data=0."""
+    words = f"rdma_xserver {options} : rdma_xclient -s 10.0.0.1 {options}".split()
+    ended = execute("--why", "--", *words)
+    assert ended.code
+    assert "inline-too-long" in ended.err
+    assert "B.qp0 was made with max_inline_data=0" in ended.err
+    if not options:  # Soft-RoCE rounds up, and has no XRC
+        assert ends_well("--profile", "rxe", "--", *words).count("end 0") == 2

@@ -433,10 +433,32 @@ static void destroy_queues(struct rdma_cm_id *id)
 	id->send_cq = id->recv_cq = NULL;
 }
 
+/* The domain of a process for the XRC queues of one device. */
+static struct ibv_xrcd *xrc_domain(struct rdma_cm_id *id)
+{
+	static struct ibv_xrcd *opened[sizeof(contexts) / sizeof(*contexts)];
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT
+	};
+	struct ibv_xrcd **here = &opened[node_of(id->verbs)];
+
+	pthread_mutex_lock(&opening);
+	if (!*here)
+		*here = ibv_open_xrcd(id->verbs, &attr);
+	pthread_mutex_unlock(&opening);
+	return *here;
+}
+
 API int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	if (!id->verbs || id->qp)
 		return result(EINVAL);
+	if (id->qp_type == IBV_QPT_XRC_RECV && (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd)) {
+		attr->xrcd = xrc_domain(id);
+		if (!attr->xrcd)
+			return -1;
+		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+	}
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
 		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
 		attr->pd = id->pd;
@@ -499,14 +521,30 @@ API int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *a
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
 		attr->pd = id->pd;
 	}
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_XRC) {
+		if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd)
+			attr->xrcd = xrc_domain(id);
+		if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq) {
+			if (!id->recv_cq && own_queue(id, attr->attr.max_wr, &id->recv_cq_channel, &id->recv_cq))
+				goto failed;
+			attr->cq = id->recv_cq;
+		}
+		attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	}
 	id->srq = ibv_create_srq_ex(id->verbs, attr);
-	return id->srq ? 0 : -1;
+	if (id->srq)
+		return 0;
+failed:
+	destroy_queues(id);
+	return -1;
 }
 
 API int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	struct ibv_srq_init_attr_ex ex = {
-		.srq_context = attr->srq_context, .attr = attr->attr, .comp_mask = IBV_SRQ_INIT_ATTR_PD, .pd = pd
+		.srq_context = attr->srq_context, .attr = attr->attr, .pd = pd,
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE,
+		.srq_type = id->qp_type == IBV_QPT_XRC_RECV ? IBV_SRQT_XRC : IBV_SRQT_BASIC
 	};
 
 	if (rdma_create_srq_ex(id, &ex))
@@ -519,6 +557,7 @@ API void rdma_destroy_srq(struct rdma_cm_id *id)
 {
 	ibv_destroy_srq(id->srq);
 	id->srq = NULL;
+	destroy_queues(id);
 }
 
 /* ---------------------------------------------------------------------------------- connections */
@@ -965,45 +1004,68 @@ static struct sockaddr *copied(const struct sockaddr *from, socklen_t length)
 	return made ? memcpy(made, from, length) : NULL;
 }
 
-API int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
-			 struct rdma_addrinfo **found)
+/* What a name stands for: the source where a program listens, else the destination. */
+static int look_up(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		   struct rdma_addrinfo *made)
 {
-	int is_passive = hints && hints->ai_flags & RAI_PASSIVE, error;
-	struct addrinfo ask = { .ai_family = hints ? hints->ai_family : 0, .ai_socktype = SOCK_STREAM };
-	struct rdma_addrinfo *made;
+	struct addrinfo ask = { .ai_family = hints->ai_family, .ai_socktype = SOCK_STREAM };
+	int is_passive = !!(hints->ai_flags & RAI_PASSIVE), error;
 	struct addrinfo *given;
 
 	ask.ai_flags = is_passive ? AI_PASSIVE : 0;
-	if (hints && hints->ai_flags & RAI_NUMERICHOST)
+	if (hints->ai_flags & RAI_NUMERICHOST)
 		ask.ai_flags |= AI_NUMERICHOST;
 	if (!ask.ai_family)
 		ask.ai_family = AF_INET;
 	error = getaddrinfo(node, service, &ask, &given);
 	if (error)
 		return error;
-	made = calloc(1, sizeof(*made));
-	if (!made) {
-		freeaddrinfo(given);
-		return EAI_MEMORY;
-	}
-	made->ai_flags = hints ? hints->ai_flags : 0;
 	made->ai_family = given->ai_family;
-	made->ai_port_space = hints && hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
-	made->ai_qp_type = made->ai_port_space == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC;
-	if (hints && hints->ai_qp_type)
-		made->ai_qp_type = hints->ai_qp_type;
 	if (is_passive) {
 		made->ai_src_addr = copied(given->ai_addr, given->ai_addrlen);
 		made->ai_src_len = given->ai_addrlen;
 	} else {
 		made->ai_dst_addr = copied(given->ai_addr, given->ai_addrlen);
 		made->ai_dst_len = given->ai_addrlen;
-		if (hints && hints->ai_src_len) {
-			made->ai_src_addr = copied(hints->ai_src_addr, hints->ai_src_len);
-			made->ai_src_len = hints->ai_src_len;
-		}
 	}
 	freeaddrinfo(given);
+	return 0;
+}
+
+API int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+			 struct rdma_addrinfo **found)
+{
+	static const struct rdma_addrinfo none;
+	struct rdma_addrinfo *made;
+	int error;
+
+	if (!node && !service && !hints)
+		return result(EINVAL);
+	if (!hints)
+		hints = &none;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return EAI_MEMORY;
+	made->ai_flags = hints->ai_flags;
+	made->ai_family = hints->ai_family;
+	made->ai_port_space = hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
+	made->ai_qp_type = made->ai_port_space == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC;
+	if (hints->ai_qp_type)
+		made->ai_qp_type = hints->ai_qp_type;
+	if (node || service) {
+		error = look_up(node, service, hints, made);
+		if (error) {
+			free(made);
+			return error;
+		}
+	} else if (hints->ai_dst_len) {
+		made->ai_dst_addr = copied(hints->ai_dst_addr, hints->ai_dst_len);
+		made->ai_dst_len = hints->ai_dst_len;
+	}
+	if (!made->ai_src_len && hints->ai_src_len) {
+		made->ai_src_addr = copied(hints->ai_src_addr, hints->ai_src_len);
+		made->ai_src_len = hints->ai_src_len;
+	}
 	*found = made;
 	return 0;
 }
