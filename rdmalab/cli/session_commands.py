@@ -280,13 +280,16 @@ def open_(*, text: str, profile: str | None) -> int:
     name="exec",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED,
+@click.argument("words", nargs=-1, type=click.UNPROCESSED,
                 metavar="-- PROGRAM [ARG]... [: PROGRAM [ARG]...]")  # fmt: skip
 @with_profile
 @click.option("--world", "lines", multiple=True, metavar="LINE",
               help="A line before they start, as 'fault drop A->B nth=3'; repeatable.")  # fmt: skip
 @click.option("--node", "placed", multiple=True, type=click.Choice(["A", "B", "both"]),
               help="Where a program runs, in their order; default: A, B, A, ... ")  # fmt: skip
+@click.option("--name", metavar="NAME",
+              help="Without programs: the name of the lab that is opened, else lab.")  # fmt: skip
+@click.option("--in", "joined", metavar="NAME", help="Run the programs on a lab that is open.")
 @click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
@@ -298,34 +301,90 @@ def open_(*, text: str, profile: str | None) -> int:
 def exec_(  # noqa: PLR0913  (one argument an option)
     *, words: tuple[str, ...], profile: str, lines: tuple[str, ...], placed: tuple[str, ...],
     save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
+    name: str | None, joined: str | None,
 ) -> int:  # fmt: skip
     """Run compiled programs that use libibverbs on a lab instead of RDMA hardware.
 
     The first runs on node A, the second on B; a colon stands between two programs. What fails or
     hangs is explained on standard error while they run. Exit code: the largest of the programs.
+    Without programs: opens a lab, to which others come with --in from other terminals, until ^C.
     """
     from rdmalab.compat.c.building import CannotBuild
     from rdmalab.compat.c.execute import Execution
     from rdmalab.lab import Lab
 
+    if joined is not None:
+        return _join(joined, words, placed)
+    open_at = None if words else _opened(name)
     lab = Lab(profile=profile)
     for line in lines:
         for reply in lab.do(line):
             if reply.failed:
                 raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
     try:
-        execution = Execution(lab, _commands(words, placed), tell)
+        execution = Execution(lab, _commands(words, placed) if words else [], tell, open_at)
     except CannotBuild as missing:
         raise click.ClickException(str(missing)) from None
+    if open_at is not None:
+        _tell_how_to_join(open_at.name)
     with unguarded():
         code = execution.run(limit_s=limit, end_stuck=end_stuck)
     if save is not None or tui:
-        _keep(save, " ".join(words), lab.session, tui=tui)
+        title = " ".join(words) or f"Programs on the lab {name}"
+        _keep(save, title, lab.session, tui=tui)
     found = _why(lab.session) if ask else Exit.WELL
     return code or found
 
 
-def _commands(words: tuple[str, ...], placed: tuple[str, ...]) -> "list[Command]":
+def _opened(name: str | None) -> Path:
+    """Where the socket of a lab of this name belongs."""
+    from rdmalab.compat.c.open_labs import USUAL, NoSuchLab, new_place
+
+    try:
+        place = new_place(name or USUAL)
+    except NoSuchLab as wrong:
+        raise click.ClickException(str(wrong)) from None
+    return place
+
+
+def _tell_how_to_join(name: str) -> None:
+    tell(f"rdmalab: the lab {name} is open until ^C. To run programs on it from other terminals:")
+    for node in "AB":
+        tell(f"  rdmalab exec --in {name} --node {node} -- PROGRAM [ARG]...")
+
+
+def _join(name: str, words: tuple[str, ...], placed: tuple[str, ...]) -> int:
+    from rdmalab.compat.c.building import CannotBuild
+    from rdmalab.compat.c.execute import join
+    from rdmalab.compat.c.open_labs import NoSuchLab, place_of
+    from rdmalab.compat.c.server import CHOOSE
+
+    if not words:
+        raise click.UsageError("--in needs a program: rdmalab exec --in NAME -- PROGRAM [ARG]...")
+    if mine := [each for each in _OF_THE_LAB if _is_given(each)]:
+        raise click.UsageError(f"--{mine[0]} is for who opens the lab, not beside --in")
+    commands = _commands(words, placed, places=CHOOSE)
+    try:
+        return join(commands, place_of(name))
+    except (NoSuchLab, CannotBuild) as wrong:
+        raise click.ClickException(str(wrong)) from None
+
+
+_OF_THE_LAB = ("profile", "world", "name", "save", "tui", "why", "limit", "end-stuck")
+_PARAMETERS = {"world": "lines", "why": "ask"}
+
+
+def _is_given(option: str) -> bool:
+    """Whether an option stands on the command line."""
+    name = _PARAMETERS.get(option, option.replace("-", "_"))
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _commands(
+    words: tuple[str, ...], placed: tuple[str, ...], places: str = "AB"
+) -> "list[Command]":
+    """The programs. places: the nodes in turn of those that --node does not place."""
     from rdmalab.compat.c.execute import Command
 
     parts: list[list[str]] = [[]]
@@ -336,7 +395,10 @@ def _commands(words: tuple[str, ...], placed: tuple[str, ...]) -> "list[Command]
             parts[-1].append(word)
     if not all(parts):
         raise click.UsageError("a program is missing beside a colon")
-    nodes = [*placed[: len(parts)], *("AB"[n % 2] for n in range(len(placed), len(parts)))]
+    nodes = [
+        *placed[: len(parts)],
+        *(places[n % len(places)] for n in range(len(placed), len(parts))),
+    ]
     for part in parts:
         if shutil.which(part[0]) is None:
             raise click.UsageError(f"program {part[0]} is not found")

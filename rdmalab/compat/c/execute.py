@@ -39,18 +39,50 @@ def _prepare() -> None:
     _libc.personality(_ADDR_NO_RANDOMIZE)
 
 
+def start(command: Command, preload: Path, path: Path) -> subprocess.Popen[bytes]:
+    """Start a program with the library, and with what it needs to find the lab at `path`."""
+    before = os.environ.get("LD_PRELOAD")
+    found = {"LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
+    found |= {"RDMALAB_SOCKET": str(path), "RDMALAB_NODE": command.node}
+    return subprocess.Popen(
+        command.words,
+        env=os.environ | found,
+        preexec_fn=_prepare,  # noqa: PLW1509
+    )
+
+
+def join(commands: Sequence[Command], path: Path) -> int:
+    """Run programs on the lab of another process; returns the largest exit code."""
+    preload = library()
+    started = [start(command, preload, path) for command in commands]
+    while True:
+        try:
+            return max(_code(process.wait()) for process in started)
+        except KeyboardInterrupt:
+            continue  # the terminal has sent it to the programs as well
+
+
+def _code(ended: int) -> int:
+    """An exit code; of a program that a signal has ended 128 + its number."""
+    return ended if ended >= 0 else 128 - ended
+
+
 class Execution:
     """Programs that run on a lab. codes: their exit codes, in the order of the commands."""
 
-    def __init__(self, lab: Lab, commands: Sequence[Command], tell: Tell) -> None:
+    def __init__(
+        self, lab: Lab, commands: Sequence[Command], tell: Tell, open_at: Path | None = None
+    ) -> None:
+        """Make the socket. open_at: where programs of other terminals find it; None: private."""
         self.lab = lab
+        self.is_open = open_at is not None
         self.commands = commands
         self.tell = tell
         self.codes: dict[int, int] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="rdmalab-c-")  # mode 0700
-        self.path = Path(self.folder.name) / "lab"
+        self.path = open_at or Path(self.folder.name) / "lab"
         self.preload = library()
-        self.server = Server(lab, self.path, tell, expected=len(commands))
+        self.server = Server(lab, self.path, tell, expected=len(commands), is_open=self.is_open)
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
         self.calm = 0  # so many looks in a row have found it waiting
@@ -60,19 +92,28 @@ class Execution:
 
         limit_s: real time after which they are ended, None: never. end_stuck: end them also when
         nothing can happen any more. A program that a signal has ended counts as 128 + its number.
+        An open lab ends at SIGINT or after limit_s; programs of other terminals then get EIO.
         """
         began = time.monotonic()
         try:
-            while len(self.codes) < len(self.commands) or self.server.calls.programs:
+            while (
+                self.is_open or len(self.codes) < len(self.commands) or self.server.calls.programs
+            ):
                 self._start_next(time.monotonic())
                 self.server.turn()
                 self._collect()
                 is_over = limit_s is not None and time.monotonic() - began > limit_s
                 if is_over or (end_stuck and self.server.trouble.stuck):
                     self._end("the time is over" if is_over else "they hang")
+                if is_over and self.is_open:
+                    break
+        except KeyboardInterrupt:
+            if not self.is_open:
+                raise
         finally:
             self._end("")
             self.server.close()
+            self.path.unlink(missing_ok=True)
             self.folder.cleanup()
         return max(self.codes.values(), default=0)
 
@@ -88,32 +129,18 @@ class Execution:
                 return
         self.newest_s, self.calm = now_s, 0
         command = self.commands[number]
-        self.started.append(
-            subprocess.Popen(
-                command.words,
-                env=self.environment(command.node),
-                preexec_fn=_prepare,  # noqa: PLW1509
-            )
-        )
+        self.started.append(start(command, self.preload, self.path))
 
     def _is_calm(self, pid: int, now_s: float) -> bool:
         """Whether a process waits, and not for an answer of the lab."""
         heard_s = [each.heard_s for each in self.server.calls.programs if each.pid == pid]
         return now_s - max(heard_s, default=0.0) > _CALM * _LOOK_S and sleeps_without_end(pid)
 
-    def environment(self, node: str) -> dict[str, str]:
-        """What a program needs to find the lab."""
-        before = os.environ.get("LD_PRELOAD")
-        preload = f"{self.preload}:{before}" if before else str(self.preload)
-        return os.environ | {
-            "LD_PRELOAD": preload, "RDMALAB_SOCKET": str(self.path), "RDMALAB_NODE": node,
-        }  # fmt: skip
-
     def _collect(self) -> None:
         for number, process in enumerate(self.started):
             if number in self.codes or (code := process.poll()) is None:
                 continue
-            self.codes[number] = code if code >= 0 else 128 - code
+            self.codes[number] = _code(code)
             if code < 0:
                 self.tell(f"rdmalab: {self.commands[number].words[0]} was ended by "
                           f"{signal.Signals(-code).name}")  # fmt: skip

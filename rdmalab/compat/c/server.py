@@ -36,6 +36,8 @@ CIRCLE_EVENTS = 20_000
 """So many events without a completion or asynchronous event: packets go round in circles."""
 CIRCLE_CALLS = 1_000
 """So often in a row the same call was refused: the program tries it without limit."""
+CHOOSE = "?"
+"""The node of a program that takes the one where the fewest programs are."""
 _IDLE_S = 0.05
 _QUIET_S = 0.05  # so long without a call, a program that sleeps is about to do nothing
 _CALL_S = 2.0  # so long a connect request waits for a program that does not come to rest
@@ -141,8 +143,12 @@ class Server:
     While one is expected, no timer strikes early and nothing is called stuck.
     """
 
-    def __init__(self, lab: Lab, path: Path, tell: Tell, *, expected: int = 0) -> None:
+    def __init__(
+        self, lab: Lab, path: Path, tell: Tell, *, expected: int = 0, is_open: bool = False
+    ) -> None:
+        """Listen at a path. is_open: programs of other terminals come and go, which is reported."""
         self.calls = Calls(lab)
+        self.is_open = is_open
         self.world = lab.session.world
         self.hosts = Connections(self.calls)
         self._called_s = 0.0  # real time at which no connect request was unanswered
@@ -208,7 +214,7 @@ class Server:
         self.hosts.deliver(refuse=quiet or now_s - self._called_s > _CALL_S)
 
     def _look_for_stuck(self, now_s: float) -> None:
-        if self.trouble.stuck or self.expected or now_s - self._looked_s < _LOOK_S:
+        if self.trouble.stuck or self._is_expecting() or now_s - self._looked_s < _LOOK_S:
             return
         self._looked_s = now_s
         programs = self.calls.programs
@@ -230,7 +236,11 @@ class Server:
 
     def _all_wait(self) -> bool:
         programs = self.calls.programs
-        return bool(programs) and not self.expected and all(map(_waits, programs))
+        return bool(programs) and not self._is_expecting() and all(map(_waits, programs))
+
+    def _is_expecting(self) -> bool:
+        """Whether a program is still to come: in an open lab the second one."""
+        return self.expected > 0 or (self.is_open and len(self.calls.programs) < 2)
 
     def _happened(self) -> None:
         """Something has changed: programs get their bytes and their events."""
@@ -272,6 +282,8 @@ class Server:
         if connection.program is not None:
             self.hosts.leave(connection.program)
             self.calls.leave(connection.program, keeps_objects=self.keeps_objects)
+            if self.is_open:
+                self.tell(f"rdmalab: {connection.program.name} has left")
             self._happened()
 
     def _read(self, connection: Connection) -> None:
@@ -361,7 +373,8 @@ class Server:
         self._reply(connection, error, octets, bad)
 
     def _hello(self, connection: Connection, word: Word, ask: Ask) -> None:
-        nodes = {0: "", **{ord(node): node for node in self.calls.nodes}}
+        nodes = {0: "", ord(CHOOSE): self._emptiest()}
+        nodes |= {ord(node): node for node in self.calls.nodes}
         if connection.program is not None or ask["node"] not in nodes:
             raise ProtocolError
         wanted = nodes[ask["node"]]
@@ -370,9 +383,17 @@ class Server:
         if connection.pid not in self.seen:
             self.seen.add(connection.pid)
             self.excuse()
+        if self.is_open:
+            self.tell(f"rdmalab: {name} runs on {wanted or 'both nodes'}")
+            self.trouble.begin_again()
         first = self.calls.nodes.index(wanted) if wanted else 0
         count = 1 if wanted else len(self.calls.nodes)
         self._reply(connection, 0, word.answers.pack({"first": first, "count": count}))
+
+    def _emptiest(self) -> str:
+        """The node with the fewest programs, of several the first."""
+        homes = [program.node for program in self.calls.programs]
+        return min(self.calls.nodes, key=homes.count)
 
     def excuse(self) -> None:
         """One program fewer is to come."""

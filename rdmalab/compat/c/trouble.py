@@ -33,6 +33,10 @@ class Trouble:
         self.found = False
         self.stuck = False
 
+    def begin_again(self) -> None:
+        """Another program has come: what fails from now on is reported too."""
+        self.found = self.stuck = False
+
     def why(self, question: str = "") -> tuple[str, Report]:
         """The answer of `why` as text, and as it is; NotUnderstood as of `why`.
 
