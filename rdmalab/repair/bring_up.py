@@ -6,7 +6,7 @@ from rdmalab.command import RecordKind
 from rdmalab.grammar.format import value_text
 from rdmalab.hca.qp import QueuePair
 from rdmalab.repair import commands
-from rdmalab.repair.commands import Place
+from rdmalab.repair.commands import CommandContext
 from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.world.relations import partner_of, peer_of
@@ -15,7 +15,7 @@ _MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
 _SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}
 
 
-def lines_to_rts(place: Place, qp: QueuePair) -> list[str]:
+def lines_to_rts(place: CommandContext, qp: QueuePair) -> list[str]:
     """The lines that bring it to RTS, and its peer too if that is not up.
 
     [] if its peer is not known.
@@ -36,7 +36,7 @@ def lines_to_rts(place: Place, qp: QueuePair) -> list[str]:
     return [*fresh, f"connect {name} {other}"]
 
 
-def partner(place: Place, qp: QueuePair) -> QueuePair | None:
+def partner(place: CommandContext, qp: QueuePair) -> QueuePair | None:
     """Its peer, the queue pair that has it as its peer, or the only unconnected one."""
     known = peer_of(place.world, qp)
     if known is not None:
@@ -70,7 +70,7 @@ def _as_peer_has_it(qp: QueuePair, peer: QueuePair) -> dict[str, int] | None:
     return by_name
 
 
-def _options_text(place: Place, options: dict[str, int]) -> str:
+def _options_text(place: CommandContext, options: dict[str, int]) -> str:
     """The options that differ from the defaults of to_rts."""
     kind = next(
         p.kind for p in place.session.vocabulary["to_rts"].parameters if p.name == "options"
@@ -84,7 +84,7 @@ def _options_text(place: Place, options: dict[str, int]) -> str:
     )
 
 
-def _alone(place: Place, qp: QueuePair) -> list[str]:
+def _alone(place: CommandContext, qp: QueuePair) -> list[str]:
     """UD and RAW_PACKET, which have no peer. A missing Q_Key is that of the other queue pairs."""
     keys = [q.attr.qkey for hca in place.world.nodes.values() for q in hca.qps.items.values()
             if q.qp_type is qp.qp_type and q.attr.qkey]  # fmt: skip
@@ -97,7 +97,7 @@ def _alone(place: Place, qp: QueuePair) -> list[str]:
     return [commands.move(place, qp, now, to, plain) for now, to in steps]
 
 
-def steps_to_rts(place: Place, qp: QueuePair) -> list[str]:
+def steps_to_rts(place: CommandContext, qp: QueuePair) -> list[str]:
     """The moves that are missing up to RTS, and nothing of its peer; [] if that is not known."""
     peer = partner_of(place.world, qp)
     if peer is not None:
