@@ -18,7 +18,7 @@ from rdmalab.spec.profiles import PROFILES, STRICT
 
 if TYPE_CHECKING:
     from rdmalab.classroom.exercise import Exercise
-    from rdmalab.compat.c.execute import Command
+    from rdmalab.compat.c.execute import Command, Execution
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
 
@@ -291,7 +291,7 @@ def open_(*, text: str, profile: str | None) -> int:
               help="Without programs: the name of the lab that is opened, else lab.")  # fmt: skip
 @click.option("--in", "joined", metavar="NAME", help="Run the programs on a lab that is open.")
 @click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
-@click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
+@click.option("--tui", is_flag=True, help="Show their world in the app while they run.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
 @click.option("--limit", type=click.FloatRange(min=0), metavar="SECONDS",
               help="End the programs after so much real time.")  # fmt: skip
@@ -328,12 +328,25 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     if open_at is not None:
         _tell_how_to_join(open_at.name)
     with unguarded():
-        code = execution.run(limit_s=limit, end_stuck=end_stuck)
-    if save is not None or tui:
+        code = _shown(execution) if tui else execution.run(limit_s=limit, end_stuck=end_stuck)
+    if save is not None:
         title = " ".join(words) or f"Programs on the lab {name}"
-        _keep(save, title, lab.session, tui=tui)
+        _keep(save, title, lab.session, tui=False)
     found = _why(lab.session) if ask else Exit.WELL
     return code or found
+
+
+def _shown(execution: "Execution") -> int:
+    """Run the app on the world of the programs; returns their largest exit code."""
+    from rdmalab.compat.c.live import LivePrograms
+    from rdmalab.tui.launch import show_programs
+
+    programs = LivePrograms(execution)
+    try:
+        show_programs(programs, execution.lab)
+    finally:
+        code = programs.leave()
+    return code
 
 
 def _opened(name: str | None) -> Path:

@@ -40,6 +40,8 @@ def consult(session: Session, question: Node | None = None, at: MomentWord | Non
     report = (plain if is_plain else _pointed)(session, log, question)
     report.question = render(question) if question is not None else ""
     report.applies = not session.refusal("apply")
+    events = {row.event for row in report.rows if row.event is not None}
+    report.callers = {event: text for event in events if (text := session.caller_of(event))}
     return report
 
 

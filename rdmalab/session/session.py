@@ -69,7 +69,8 @@ class Session:
     answer: evaluates expressions (the views). refuse_senseless: raises for expressions that cannot
     have a value. touches: whether the last event may have changed the value of an expression.
     open_copy: opens the same lab without any commands. refusal: why the rules of a lab do not allow
-    a line, empty if they do. bounds: where every run ends; None: nowhere.
+    a line, empty if they do. caller_of: which program of the host called in an event, and where;
+    empty: none. bounds: where every run ends; None: nowhere.
     """
 
     world: World
@@ -80,6 +81,7 @@ class Session:
     touches: Callable[[Node], bool] = field(default=lambda _: True)
     open_copy: Callable[[], "Session"] | None = None
     refusal: Callable[[str], str] = field(default=lambda _: "")
+    caller_of: Callable[[int], str] = field(default=lambda _: "")
     max_events: int = MAX_EVENTS
     bounds: RunBounds | None = None
     default_node: str = ""

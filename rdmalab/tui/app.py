@@ -210,15 +210,15 @@ class Rdmalab(App[int]):
     # ---- time -----------------------------------------------------------------------------------
 
     def action_go_on(self) -> None:
-        """Run `next` in a lesson, else `step`."""
-        if self.model is not None:
+        """Run `next` in a lesson, else `step`; under programs one event, and hold the rest."""
+        if self.model is not None and not self.main.step_programs():
             self.say(self.model.way_on)
 
     def action_run_or_stop(self) -> None:
-        """Stop the current run; without one, run."""
+        """Stop the current run; without one, run. Under programs: hold their world, or run it."""
         if self.is_busy:
             self.main.model.stop()
-        else:
+        elif not (self.is_ready and self.main.hold_or_run_programs()):
             self.say("run")
 
     def action_checkpoint(self, direction: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rdmalab.lab import Lab
 from rdmalab.recovery.recovered_sessions import offer
@@ -46,11 +46,30 @@ CARD: tuple[Line, ...] = (
 )
 
 
+class LivePrograms(Protocol):
+    """Programs of the host that run on the lab; between its frames the app serves them."""
+
+    @property
+    def is_over(self) -> bool: ...
+    @property
+    def is_held(self) -> bool: ...
+    @property
+    def is_served(self) -> bool: ...
+    def hold(self, *, is_held: bool) -> None: ...
+    def serve(self) -> bool: ...
+    def step(self) -> bool: ...
+    def before_line(self) -> None: ...
+    def after_line(self) -> None: ...
+    def told(self) -> list[str]: ...
+
+
 class AppModel:
     """A lab and its conversation; a loaded scenario has its own world.
 
-    busy: a command is running, and the world is at an intermediate moment.
+    busy: a command is running, and the world is at an intermediate moment. programs: None: none.
     """
+
+    programs: LivePrograms | None = None
 
     def __init__(self, lab: Lab | None = None, *, ascii_only: bool = False) -> None:
         self.lab = lab or Lab()
@@ -149,10 +168,20 @@ class AppModel:
         if not text.strip():
             text = self.repeated
         self.busy = True
+        if self.programs is not None:
+            self.programs.before_line()
         try:
             return await self.conversation.evaluate(text, emit, pause)
         finally:
             self.busy = False
+            if self.programs is not None:
+                self.programs.after_line()
+
+    @property
+    def running_programs(self) -> LivePrograms | None:
+        """The programs that can go on now; None: there are none, they have ended, or they wait."""
+        programs = self.programs
+        return programs if programs is not None and not programs.is_over else None
 
     def stop(self) -> None:
         """Stop the current run between two events."""

@@ -163,7 +163,9 @@ class CaptionBar(Bar):
         sentence = caption(session.world, session.names, event)
         appearance = APPEARANCES[sentence.meaning]
         self.set_classes(f"-{appearance.tone}")
-        text = f"{appearance.sign or ' '} {sentence.text}"
+        caller = session.caller_of(event)
+        called = f", called by {caller}" if caller else ""
+        text = f"{appearance.sign or ' '} {sentence.text}{called}"
         line = Content.styled(text, f"bold {click('event', event)}" if event >= 0 else "bold")
         found = [line.truncate(width, ellipsis=True)]
         if height > 1:

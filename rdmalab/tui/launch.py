@@ -10,6 +10,8 @@ from rdmalab.tui.filters import ascii_wanted
 from rdmalab.workbench.settings import read
 
 if TYPE_CHECKING:
+    from rdmalab.lab import Lab
+    from rdmalab.tui.app_model import LivePrograms
     from rdmalab.tui.screens.main import Main
 
 
@@ -30,18 +32,32 @@ def launched(
     def make() -> Main:
         """The main screen with its world; a thread makes it, because it imports the engine."""
         from rdmalab.lab import Lab
-        from rdmalab.shell.prompt_setup import kept_history, no_history
-        from rdmalab.tui.app_model import AppModel
-        from rdmalab.tui.screens.main import Main
 
         lab = Lab(profile=profile or "strict", seed=seed)
-        model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
-        if not script:
-            model.begin()
-        history = kept_history(model.keep().report) if is_kept else no_history()
-        return Main(model, history, script)
+        return _main_screen(lab, script, is_kept=is_kept, begins=not script)
 
     return Rdmalab(make)
+
+
+def _main_screen(
+    lab: Lab,
+    script: list[str],
+    *,
+    is_kept: bool,
+    begins: bool,
+    programs: LivePrograms | None = None,
+) -> Main:
+    """begins: with a finished SEND."""
+    from rdmalab.shell.prompt_setup import kept_history, no_history
+    from rdmalab.tui.app_model import AppModel
+    from rdmalab.tui.screens.main import Main
+
+    model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
+    model.programs = programs
+    if begins:
+        model.begin()
+    history = kept_history(model.keep().report) if is_kept else no_history()
+    return Main(model, history, script)
 
 
 def main(
@@ -49,8 +65,20 @@ def main(
     line: str | None = None,
 ) -> int:  # fmt: skip
     """Run the application; returns the exit code."""
+    return _run(launched(profile, seed, path, shared, line, is_kept=True))
+
+
+def show_programs(programs: LivePrograms, lab: Lab) -> int:
+    """Run the application on the world of programs of the host; returns the exit code."""
+
+    def make() -> Main:
+        return _main_screen(lab, [], is_kept=True, begins=False, programs=programs)
+
+    return _run(Rdmalab(make))
+
+
+def _run(app: Rdmalab) -> int:
     gc.disable()  # importing makes no garbage, and a tenth of its time went into looking for some
-    app = launched(profile, seed, path, shared, line, is_kept=True)
     app.run(mouse=read().mouse)
     if app.return_code == 0 and app.model is not None:
         from rdmalab.recovery.write_ahead_log import WriteAheadLog

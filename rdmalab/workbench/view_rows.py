@@ -55,6 +55,9 @@ def story_view(request: ViewRequest) -> View:
     world, names = request.session.world, request.session.names
     first = max(0, world.event + 1 - (request.which.last or PANE_LINES))
     rows = story.event_rows(world, names, first, world.event)
+    for row in rows:
+        if caller := request.session.caller_of(row.event):
+            row.text += f", called by {caller}"
     return View("story", rows, if_empty(rows, "no events yet"))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rdmalab.command import Invocation, New, Noun, Ref, Refused, Thing
 from rdmalab.compat.c.memory import Mirrors
-from rdmalab.compat.c.source_lines import Site, Sites
+from rdmalab.compat.c.source_lines import Caller, Sites
 from rdmalab.hca.memory import PAGE
 from rdmalab.lab import Lab
 from rdmalab.spec import records as rec
@@ -93,8 +93,9 @@ class Calls:
         self.programs: list[Program] = []
         self.names: dict[Handle, Ref] = {}
         self.files: dict[tuple[int, int], int] = {}  # device and inode → fd of open_xrcd
-        self.site: tuple[Site, ...] = ()  # of the call that is carried out now, and of its caller
-        self.sites: dict[int, tuple[Site, ...]] = {}  # event → where the program has caused it
+        self.caller: Caller | None = None  # of the call that is carried out now
+        self.callers: dict[int, Caller] = {}  # event → who has caused it
+        self.is_held = False  # events happen only one by one, when a person says so
         self._numbers: dict[tuple[str, Noun], int] = {}
         self._copied = self.world.trace.latest + 1  # records up to here are copied to programs
         self._homes: dict[str, int] = {}  # programs that each node has had
@@ -138,8 +139,8 @@ class Calls:
         """One command; raises Refused as the lab refuses it, NotUnderstood for senseless values."""
         self.let_pass(self.world.now_ns + CALL_NS)
         outcome = self.session.perform(Invocation(word, arguments))
-        if self.site and outcome.event is not None:
-            self.sites[outcome.event] = self.site
+        if self.caller is not None and outcome.event is not None:
+            self.callers[outcome.event] = self.caller
         if outcome.refusal is not None:
             raise outcome.refusal
         return outcome.value
@@ -217,6 +218,14 @@ class Calls:
         if any(program.memory.has_long for program in self.programs):
             for node, addr, length in self._next_reads():
                 self._publish_long(node, addr, length)
+
+    def publish_all(self) -> None:
+        """Copy all of it, for several events."""
+        self.publish()
+        for program in self.programs:
+            for addr, length in program.regions.values():
+                for start, octets in program.memory.changes_in(addr, length):
+                    self._written(program, start, octets)
 
     def _publish_long(self, node: str, addr: int, length: int) -> None:
         for program in self.programs:
@@ -309,7 +318,9 @@ class Calls:
         return self.world.step(until_ns)
 
     def let_pass(self, until_ns: int) -> None:
-        """Virtual time goes on to this, with what is due before."""
+        """Virtual time goes on to this, with what is due before; while held only up to that."""
+        if self.is_held and (due := self.world.agenda.next_ns()) is not None:
+            until_ns = max(self.world.now_ns, min(until_ns, due - 1))
         while (due := self.world.agenda.next_ns()) is not None and due <= until_ns:
             self.step(until_ns)
         self.publish()

@@ -39,14 +39,22 @@ def _prepare() -> None:
     _libc.personality(_ADDR_NO_RANDOMIZE)
 
 
-def start(command: Command, preload: Path, path: Path) -> subprocess.Popen[bytes]:
-    """Start a program with the library, and with what it needs to find the lab at `path`."""
+def start(
+    command: Command, preload: Path, path: Path, output: int | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a program with the library, and with what it needs to find the lab at `path`.
+
+    output: the descriptor to which it prints; None: where this process prints.
+    """
     before = os.environ.get("LD_PRELOAD")
     found = {"LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
     found |= {"RDMALAB_SOCKET": str(path), "RDMALAB_NODE": command.node}
     return subprocess.Popen(
         command.words,
         env=os.environ | found,
+        stdin=None if output is None else subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
         preexec_fn=_prepare,  # noqa: PLW1509
     )
 
@@ -76,6 +84,7 @@ class Execution:
         """Make the socket. open_at: where programs of other terminals find it; None: private."""
         self.lab = lab
         self.is_open = open_at is not None
+        self.output: int | None = None  # to which descriptor the programs print
         self.commands = commands
         self.tell = tell
         self.codes: dict[int, int] = {}
@@ -96,12 +105,8 @@ class Execution:
         """
         began = time.monotonic()
         try:
-            while (
-                self.is_open or len(self.codes) < len(self.commands) or self.server.calls.programs
-            ):
-                self._start_next(time.monotonic())
-                self.server.turn()
-                self._collect()
+            while self.is_open or not self.is_over:
+                self.turn()
                 is_over = limit_s is not None and time.monotonic() - began > limit_s
                 if is_over or (end_stuck and self.server.trouble.stuck):
                     self._end("the time is over" if is_over else "they hang")
@@ -115,7 +120,34 @@ class Execution:
             self.server.close()
             self.path.unlink(missing_ok=True)
             self.folder.cleanup()
+        return self.code
+
+    @property
+    def code(self) -> int:
+        """The largest exit code so far."""
         return max(self.codes.values(), default=0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all programs have ended."""
+        return len(self.codes) == len(self.commands) and not self.server.calls.programs
+
+    def turn(self, most_s: float = _LOOK_S) -> bool:
+        """Start the next program if it is time, and serve once; whether anything has happened."""
+        self._start_next(time.monotonic())
+        has_happened = self.server.turn(most_s)
+        self._collect()
+        return has_happened
+
+    def leave(self) -> None:
+        """End the lab before its programs: their verbs return EIO; who goes on is ended."""
+        self.server.close()
+        until_s = time.monotonic() + _END_S
+        while time.monotonic() < until_s and any(each.poll() is None for each in self.started):
+            time.sleep(_LOOK_S)
+        self._end("")
+        self.path.unlink(missing_ok=True)
+        self.folder.cleanup()
 
     def _start_next(self, now_s: float) -> None:
         """Start the next program as soon as the one before it waits for something."""
@@ -129,7 +161,7 @@ class Execution:
                 return
         self.newest_s, self.calm = now_s, 0
         command = self.commands[number]
-        self.started.append(start(command, self.preload, self.path))
+        self.started.append(start(command, self.preload, self.path, self.output))
 
     def _is_calm(self, pid: int, now_s: float) -> bool:
         """Whether a process waits, and not for an answer of the lab."""

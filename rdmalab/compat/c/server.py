@@ -16,6 +16,7 @@ from rdmalab.compat.c.calls import Calls, Program
 from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
 from rdmalab.compat.c.posts import HANDLERS
+from rdmalab.compat.c.source_lines import Caller, thread_name
 from rdmalab.compat.c.threads import sleeps_without_end
 from rdmalab.compat.c.trouble import Tell, Trouble
 from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS, Ask, Word
@@ -177,14 +178,20 @@ class Server:
         self.selector.close()
 
     # ------------------------------------------------------------------ the loop
-    def turn(self) -> None:
-        """Listen; answer who has spoken, else let the next event happen if it may."""
+    def turn(self, most_s: float = _IDLE_S) -> bool:
+        """Listen; answer who has spoken, else let the next event happen if it may.
+
+        most_s: to listen, seconds. Returns whether anything has happened.
+        """
         due_ns, now_s = self.world.agenda.next_ns(), time.monotonic()
         all_wait = self._all_wait()
         wait_s = self.pace.wait_s(now_s, self.world.now_ns, due_ns, all_wait=all_wait)
         if self.held:
             first = min(held.deadline_s for _, held in self.held.values())
             wait_s = min(wait_s, max(0.0, first - now_s))
+        if self.calls.is_held:
+            wait_s = most_s
+        wait_s, before = min(wait_s, most_s), self.world.event
         ready = self.selector.select(wait_s)
         for key, _ in ready:
             if key.fileobj is self.listener:
@@ -192,15 +199,26 @@ class Server:
             else:
                 self._read(key.data)
         now_s = time.monotonic()
-        if not ready and self.pace.is_due(
-            now_s, self.world.now_ns, self.world.agenda.next_ns(), all_wait=self._all_wait()
+        if (
+            not ready
+            and not self.calls.is_held
+            and self.pace.is_due(
+                now_s, self.world.now_ns, self.world.agenda.next_ns(), all_wait=self._all_wait()
+            )
         ):
-            self.calls.step()
-            self.pace.quiet_events += 1
-            self._happened()
+            self.step()
         self._answer_held()
         self._deliver(time.monotonic())
-        self._look_for_stuck(time.monotonic())
+        if not self.calls.is_held:
+            self._look_for_stuck(time.monotonic())
+        return bool(ready) or self.world.event != before
+
+    def step(self) -> bool:
+        """The next event, with the bytes that programs wrote before and get after it."""
+        is_there = self.calls.step()
+        self.pace.quiet_events += 1
+        self.happened()
+        return is_there
 
     def _deliver(self, now_s: float) -> None:
         """Refuse connect requests without a listener when no program is about to listen."""
@@ -242,7 +260,7 @@ class Server:
         """Whether a program is still to come: in an open lab the second one."""
         return self.expected > 0 or (self.is_open and len(self.calls.programs) < 2)
 
-    def _happened(self) -> None:
+    def happened(self) -> None:
         """Something has changed: programs get their bytes and their events."""
         for record in self.calls.copy_back():
             kind = rec.kind_of(record)
@@ -284,7 +302,7 @@ class Server:
             self.calls.leave(connection.program, keeps_objects=self.keeps_objects)
             if self.is_open:
                 self.tell(f"rdmalab: {connection.program.name} has left")
-            self._happened()
+            self.happened()
 
     def _read(self, connection: Connection) -> None:
         try:
@@ -307,7 +325,7 @@ class Server:
         received = connection.received
         if len(received) < HEAD.size:
             return None
-        length, number, node, *returns = HEAD.unpack_from(received)
+        length, number, node, thread, *returns = HEAD.unpack_from(received)
         word = WORDS.get(number)
         if word is None or not word.asks.size <= length <= LONGEST or node >= len(self.calls.nodes):
             raise ProtocolError
@@ -316,8 +334,12 @@ class Server:
         body = bytes(received[HEAD.size : HEAD.size + length])
         del received[: HEAD.size + length]
         program = connection.program
-        found = [] if program is None else [program.sites.at(each) for each in returns if each]
-        self.calls.site = tuple(each for each in found if each is not None)
+        self.calls.caller = None
+        if program is not None:
+            sites = [program.sites.at(each) for each in returns if each]
+            found = tuple(each for each in sites if each is not None)
+            name = thread_name(program.pid, thread)
+            self.calls.caller = Caller(program.name, name, found)
         return word, self.calls.nodes[node], body
 
     def _reply(self, connection: Connection, error: int, octets: bytes = b"", bad: int = 0) -> None:
@@ -367,7 +389,7 @@ class Server:
             self.tell(f"rdmalab: {word.name}: {senseless.message}")
         except (OSError, KeyError, ValueError) as wrong:
             error = getattr(wrong, "errno", None) or errno.EINVAL
-        self._happened()
+        self.happened()
         if connection.program is not None:
             connection.program.answered(word.name, error)
         self._reply(connection, error, octets, bad)

@@ -30,6 +30,38 @@ class Site:
     address: int
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A program that has called. thread: empty for the first of its process. sites: in its code."""
+
+    program: str
+    thread: str
+    sites: tuple[Site, ...]
+
+    @property
+    def line(self) -> str:
+        """`client.c:117 in main`; empty if it is not known."""
+        return line_of(*self.sites)
+
+    @property
+    def text(self) -> str:
+        """`ibv_rc_pingpong (4711), thread 4713 worker, at client.c:117 in main`."""
+        thread = f", thread {self.thread}" if self.thread else ""
+        return f"{self.program}{thread}" + (f", at {self.line}" if self.line else "")
+
+
+@cache
+def thread_name(pid: int, thread: int) -> str:
+    """`4713 worker`: number and name of a thread; empty for the first thread of a process."""
+    if thread in (0, pid):
+        return ""
+    try:
+        name = Path(f"/proc/{pid}/task/{thread}/comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        name = ""
+    return f"{thread} {name}".strip()
+
+
 class Sites:
     """The code of one process. What it loads later is found when it is first met."""
 

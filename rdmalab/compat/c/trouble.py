@@ -6,7 +6,6 @@ from errno import errorcode
 
 from rdmalab.command import NotUnderstood, Noun, Refused
 from rdmalab.compat.c.calls import Calls, Program
-from rdmalab.compat.c.source_lines import line_of
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
@@ -48,8 +47,8 @@ class Trouble:
         return "\n".join([*lines, *self._sources(report)]), report
 
     def _sources(self, report: Report) -> list[str]:
-        events = sorted({row.event for row in report.rows if row.event in self.calls.sites})
-        found = [(event, line_of(*self.calls.sites[event])) for event in events]
+        events = sorted({row.event for row in report.rows if row.event in self.calls.callers})
+        found = [(event, self.calls.callers[event].line) for event in events]
         return [f"     {fmt.ev(event)}: {line}" for event, line in found if line]
 
     def polled(self, program: Program, node: str, cqe: Cqe) -> None:
@@ -71,7 +70,8 @@ class Trouble:
         for record in reversed(self.calls.world.trace.records):
             about = rec.kind_of(record), rec.node_of(record), rec.object_of(record)
             if about == (kind, node, cqe.qp_num) and wqe_of(record).serial == cqe.serial:
-                return line_of(*self.calls.sites.get(rec.event_of(record), ()))
+                caller = self.calls.callers.get(rec.event_of(record))
+                return caller.line if caller is not None else ""
         return ""
 
     def hangs(self, sentence: str) -> None:

@@ -1,9 +1,9 @@
 """The words that the C library and the lab exchange: their fields, and the C header made of them.
 
-A message is a head, fixed fields and a tail: `HEAD` (length of what follows, word, node, and the
-addresses to which the program's call and its caller return), the fields of the word, then as many
-records as are left. The answer is `ANSWER` (length, errno, the number of the work request that was
-refused), fields and tail. All integers are little-endian.
+A message is a head, fixed fields and a tail: `HEAD` (length of what follows, word, node, thread,
+and the addresses to which the program's call and its caller return), the fields of the word, then
+as many records as are left. The answer is `ANSWER` (length, errno, the number of the work request
+that was refused), fields and tail. All integers are little-endian.
 
 Both sides read this page: Python packs and unpacks by it, and `header()` writes the C structures,
 and functions that copy the public structures of <infiniband/verbs.h> member by member. So no offset
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-HEAD = struct.Struct("<IHHQQ")
+HEAD = struct.Struct("<IHHQQQ")
 ANSWER = struct.Struct("<IiI")
 LONGEST = 1 << 24
 """Bytes of a message; a longer one closes the connection."""

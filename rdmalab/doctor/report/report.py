@@ -1,6 +1,7 @@
 """The answer: how it stands, the chain of causes, what was ruled out, and a cure that was tried."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rdmalab.doctor.check import Check, Finding, Fix, Verdict
@@ -67,7 +68,7 @@ class Report(AnswerInRows):
     question: as it was asked, empty for `why` alone. applies: the rules of a lab allow `apply`.
     next: of what is pending, what comes next.
     looked, examples: where nothing is wrong, at what, and what one could ask about. detailed: all
-    of it was asked for, not the short answer.
+    of it was asked for, not the short answer. callers: event → the program that called in it.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Report(AnswerInRows):
     looked: str = ""
     examples: list[str] = field(default_factory=list)
     detailed: bool = False
+    callers: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def slug(self) -> str:
@@ -117,7 +119,12 @@ class Report(AnswerInRows):
     @property
     def rows(self) -> list[Row]:
         """All of it, one fact a row."""
-        return [*self._head(), *self._chain(), *self._waits(), *self._beside(), *self._fix()]
+        rows = [*self._head(), *self._chain(), *self._waits(), *self._beside(), *self._fix()]
+        return [self._with_caller(row) for row in rows] if self.callers else rows
+
+    def _with_caller(self, row: Row) -> Row:
+        caller = self.callers.get(row.event if row.event is not None else -1)
+        return row if caller is None else row._replace(text=f"{row.text}, called by {caller}")
 
     def _head(self) -> list[Row]:
         found, text = self.outcome, named(self.name, self.outcome.sentence)

@@ -15,7 +15,7 @@ from rdmalab.command import Noun
 from rdmalab.recovery.bug_reports import called, report
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
 from rdmalab.shell.styled_text import Line, plain, rows, shown
-from rdmalab.tui.app_model import CARD, AppModel
+from rdmalab.tui.app_model import CARD, AppModel, LivePrograms
 from rdmalab.tui.bars import CaptionBar, Head, Keys, Tape
 from rdmalab.tui.console.prompt import Prompt
 from rdmalab.tui.pane import Pane, read_all
@@ -45,6 +45,9 @@ _LEAST, _LEAST_WIRE = (
     7,
     2,
 )  # rows of the prompt in a small terminal (a lesson takes one), of the wire
+HELD = "held: F8 is one event, F9 runs the world; calls are answered"
+_PROGRAM_FRAME_S = 0.15  # between two frames while programs run
+_PROGRAM_PAUSE_S = 0.004  # between two looks at programs that do nothing
 _SHARES = ("-more-wire", "-most-wire")  # of the height, in the style sheet
 _SIDE = 4  # columns that the frame of the prompt takes
 _FIRST, _SIDE_AFTER_S = 2, 0.5  # of the first frames the side pane is none: a first line is first
@@ -138,11 +141,64 @@ class Main(Screen[None]):
         for typed in self._script:
             self.prompt.say(typed)
         offers = [plain(each, "class:dim") for each in self.model.offers]
-        card = [] if self._script else [*CARD[: len(CARD) - len(offers) - 1], CARD[-1]]
+        card = (
+            []
+            if self._script or self.model.programs
+            else [*CARD[: len(CARD) - len(offers) - 1], CARD[-1]]
+        )
         for line in [*card, *offers]:
             for row in rows(line, self.text_width):
                 self.prompt.write(row)
         self.frame_soon()
+        if self.model.programs is not None:
+            self._write(HELD)
+            self.run_worker(self._serve(self.model.programs), name="programs")
+
+    # ---- programs of the host -------------------------------------------------------------------
+
+    def _write(self, text: str) -> None:
+        for row in rows(plain(shown(text), "class:dim"), self.text_width):
+            self.prompt.write(row)
+
+    async def _serve(self, programs: LivePrograms) -> None:
+        """Serve them until all have ended; draw what has happened, but not each call of theirs."""
+        drawn_at, is_new = 0.0, False
+        while not programs.is_over:
+            has_happened = not self.model.busy and programs.serve()
+            is_new = is_new or has_happened
+            for text in programs.told():
+                self._write(text)
+            if is_new and time.monotonic() > drawn_at + _PROGRAM_FRAME_S:
+                drawn_at, is_new = time.monotonic(), False
+                self.frame_soon()
+            await asyncio.sleep(0 if has_happened else _PROGRAM_PAUSE_S)
+        for text in [*programs.told(), "All programs have ended. F7 goes back, why asks."]:
+            self._write(text)
+        self.frame_soon()
+
+    def step_programs(self) -> bool:
+        """One event of the world of programs, which is held from now on; False if none run here."""
+        programs = self.model.running_programs
+        if programs is None or not programs.is_served or self.model.busy:
+            return False
+        programs.hold(is_held=True)
+        if not programs.step():
+            self._write("nothing is planned: the programs have not posted anything new")
+        self.frame_soon()
+        return True
+
+    def hold_or_run_programs(self) -> bool:
+        """Hold the world of programs, or let it run on; False if none run."""
+        programs = self.model.running_programs
+        if programs is None:
+            return False
+        if not programs.is_served:
+            self.prompt.say("goto end")
+            return True
+        programs.hold(is_held=not programs.is_held)
+        self._write(HELD if programs.is_held else "running: F9 holds the world of the programs")
+        self.frame_soon()
+        return True
 
     # ---- the conversation -----------------------------------------------------------------------
 

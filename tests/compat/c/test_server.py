@@ -41,7 +41,7 @@ class Peer:
     def say(self, word: str, at: int = 0, tail: bytes = b"", **fields: int) -> None:
         row = wire.WORDS[NUMBERS[word]]
         body = row.asks.pack(fields) + tail
-        self.sock.sendall(wire.HEAD.pack(len(body), row.number, at, 0, 0) + body)
+        self.sock.sendall(wire.HEAD.pack(len(body), row.number, at, 0, 0, 0) + body)
 
     def ask(self, word: str, at: int = 0, tail: bytes = b"", **fields: int) -> tuple[int, bytes]:
         """The errno and the fields of the answer."""
@@ -91,10 +91,10 @@ def test_a_program_that_vanishes_leaves_nothing(server: tuple[Server, Path]) -> 
 
 
 @pytest.mark.parametrize("octets", [
-    wire.HEAD.pack(0, 999, 0, 0, 0),
-    wire.HEAD.pack(wire.LONGEST + 1, NUMBERS["alloc_pd"], 0, 0, 0),
-    wire.HEAD.pack(0, NUMBERS["reg_mr"], 0, 0, 0),
-    wire.HEAD.pack(0, NUMBERS["alloc_pd"], 7, 0, 0),
+    wire.HEAD.pack(0, 999, 0, 0, 0, 0),
+    wire.HEAD.pack(wire.LONGEST + 1, NUMBERS["alloc_pd"], 0, 0, 0, 0),
+    wire.HEAD.pack(0, NUMBERS["reg_mr"], 0, 0, 0, 0),
+    wire.HEAD.pack(0, NUMBERS["alloc_pd"], 7, 0, 0, 0),
 ], ids=["an unknown word", "too long", "too short", "no such node"])  # fmt: skip
 def test_what_no_library_sends_closes_the_line(server: tuple[Server, Path], octets: bytes) -> None:
     peer = Peer(*server)
@@ -116,7 +116,7 @@ def test_the_first_word_is_hello(server: tuple[Server, Path]) -> None:
 def test_a_message_may_come_in_pieces(server: tuple[Server, Path]) -> None:
     peer = Peer(*server)
     peer.hello()
-    whole = wire.HEAD.pack(0, NUMBERS["alloc_pd"], 0, 0, 0)
+    whole = wire.HEAD.pack(0, NUMBERS["alloc_pd"], 0, 0, 0, 0)
     for octet in whole:
         peer.sock.sendall(bytes([octet]))
         peer.turn(1)

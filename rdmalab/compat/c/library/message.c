@@ -120,7 +120,7 @@ static int exchange(int fd, enum word word, uint16_t node, const void *ask, size
 		    struct octets *asked, void *answer, size_t answer_length,
 		    struct octets *answered, uint32_t *bad)
 {
-	struct { uint32_t length; uint16_t word, node; uint64_t sites[2]; } head = {};
+	struct { uint32_t length; uint16_t word, node; uint64_t thread, sites[2]; } head = {};
 	struct { uint32_t length; int32_t error; uint32_t bad; } reply;
 	size_t tail = asked ? asked->length : 0, fixed;
 	struct octets whole;
@@ -129,6 +129,7 @@ static int exchange(int fd, enum word word, uint16_t node, const void *ask, size
 	head.length = ask_length + tail;
 	head.word = word;
 	head.node = node;
+	head.thread = gettid();
 	if (word != WORD_POLL_CQ) /* polls are many */
 		callers(head.sites);
 	octets_begin(&whole); /* one packet, so that the lab wakes once */
