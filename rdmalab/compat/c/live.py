@@ -28,8 +28,8 @@ class LivePrograms:
         self._reading, execution.output = os.pipe()
         os.set_blocking(self._reading, False)
         self._text = b""
-        self._told: list[str] = []
-        execution.tell = execution.server.tell = execution.server.trouble.tell = self._told.append
+        self._lines: list[str] = []
+        execution.tell = execution.server.tell = execution.server.trouble.tell = self._lines.append
 
     def _caller_of(self, event: int) -> str:
         caller = self.calls.callers.get(event)
@@ -80,14 +80,14 @@ class LivePrograms:
         if self.is_served:
             self.execution.server.happened()
 
-    def told(self) -> list[str]:
+    def printed(self) -> list[str]:
         """The lines printed since the last call: by programs, and about them."""
         with suppress(BlockingIOError):
             self._text += os.read(self._reading, _CHUNK)
         *lines, self._text = self._text.split(b"\n")
         found = [line.decode("utf-8", "replace") for line in lines]
-        found += [row for text in self._told for row in text.splitlines()]
-        self._told.clear()
+        found += [row for text in self._lines for row in text.splitlines()]
+        self._lines.clear()
         return found
 
     def leave(self) -> int:

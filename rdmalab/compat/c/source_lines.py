@@ -9,7 +9,7 @@ from pathlib import Path
 _EXECUTABLE = 2  # e_type ET_EXEC: its code lies where the file says
 _TYPE = slice(16, 18)  # e_type of an ELF header
 _LONGEST_S = 5.0
-_WRAPPERS = ("ibv_", "rdma_", "__ibv_", "_ibv_")
+_WRAPPERS = ("ibv_", "rdma_", "__ibv_", "_ibv_", "__libc_")  # no lines of the program
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,13 +166,13 @@ class Main(Screen[None]):
         while not programs.is_over:
             has_happened = not self.model.busy and programs.serve()
             is_new = is_new or has_happened
-            for text in programs.told():
+            for text in programs.printed():
                 self._write(text)
             if is_new and time.monotonic() > drawn_at + _PROGRAM_FRAME_S:
                 drawn_at, is_new = time.monotonic(), False
                 self.frame_soon()
             await asyncio.sleep(0 if has_happened else _PROGRAM_PAUSE_S)
-        for text in [*programs.told(), "All programs have ended. F7 goes back, why asks."]:
+        for text in [*programs.printed(), "All programs have ended. F7 goes back, why asks."]:
             self._write(text)
         self.frame_soon()
 

@@ -172,8 +172,8 @@ def fuzzed(chance: random.Random) -> bytes:
         for _ in range(row.asks.size // 4 + 1)
     )[: row.asks.size]
     tail = chance.randbytes(chance.randrange(200)) if chance.random() < 0.3 else b""
-    head = len(body + tail), row.number, chance.randrange(2), chance.getrandbits(64), 1
-    return wire.HEAD.pack(*head) + body + tail
+    head = len(body + tail), row.number, chance.randrange(2)
+    return wire.HEAD.pack(*head, chance.getrandbits(64), chance.getrandbits(64), 1) + body + tail
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
