@@ -291,6 +291,8 @@ def open_(*, text: str, profile: str | None) -> int:
               help="Without programs: the name of the lab that is opened, else lab.")  # fmt: skip
 @click.option("--in", "joined", metavar="NAME", help="Run the programs on a lab that is open.")
 @click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
+@click.option("--clock", type=click.Choice(["real", "virtual"]), default="real",
+              help="virtual: clocks, sleeps and timeouts of the programs.")  # fmt: skip
 @click.option("--tui", is_flag=True, help="Show their world in the app while they run.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
 @click.option("--limit", type=click.FloatRange(min=0), metavar="SECONDS",
@@ -301,7 +303,7 @@ def open_(*, text: str, profile: str | None) -> int:
 def exec_(  # noqa: PLR0913  (one argument an option)
     *, words: tuple[str, ...], profile: str, lines: tuple[str, ...], placed: tuple[str, ...],
     save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
-    name: str | None, joined: str | None,
+    name: str | None, joined: str | None, clock: str,
 ) -> int:  # fmt: skip
     """Run compiled programs that use libibverbs on a lab instead of RDMA hardware.
 
@@ -322,7 +324,8 @@ def exec_(  # noqa: PLR0913  (one argument an option)
             if reply.failed:
                 raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
     try:
-        execution = Execution(lab, _commands(words, placed) if words else [], tell, open_at)
+        execution = Execution(lab, _commands(words, placed) if words else [], tell, open_at,
+                              is_virtual=clock == "virtual")  # fmt: skip
     except CannotBuild as missing:
         raise click.ClickException(str(missing)) from None
     if open_at is not None:
@@ -383,7 +386,7 @@ def _join(name: str, words: tuple[str, ...], placed: tuple[str, ...]) -> int:
         raise click.ClickException(str(wrong)) from None
 
 
-_OF_THE_LAB = ("profile", "world", "name", "save", "tui", "why", "limit", "end-stuck")
+_OF_THE_LAB = ("clock", "profile", "world", "name", "save", "tui", "why", "limit", "end-stuck")
 _PARAMETERS = {"world": "lines", "why": "ask"}
 
 

@@ -18,6 +18,7 @@ _FLAGS = ("-shared", "-fPIC", "-O2", "-g", "-fvisibility=hidden", "-pthread", "-
 _VERBS = "infiniband/verbs.h"
 _NO_VERBS = f"the compiler finds no {_VERBS}; install it (Debian: apt install libibverbs-dev)"
 _CM = "rdma/rdma_cma.h"
+_CLOCK, _CLOCK_NAME = "clock.c", "rdmalab-clock.so"  # its functions have no versions
 _NAME = "rdmalab-verbs.so"  # not libibverbs.so.1: the loader would load no other of that name
 
 
@@ -57,6 +58,11 @@ def library() -> Path:
     if not (place / _NAME).exists():
         _compile(words, files, place)
     return place / _NAME
+
+
+def clock_library(verbs: Path) -> Path:
+    """The object with the virtual clocks beside the compiled library."""
+    return verbs.with_name(_CLOCK_NAME)
 
 
 def compile_program(words: Sequence[str], output: str) -> int:
@@ -101,12 +107,14 @@ def _compile(words: list[str], files: dict[str, bytes], place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         for name, octets in files.items():
             (Path(folder) / name).write_bytes(octets)
-        names = sorted(name for name in files if name.endswith(".c"))
+        names = sorted(name for name in files if name.endswith(".c") and name != _CLOCK)
         script = "-Wl,--version-script=library.map"
-        done = _run([*words, *_FLAGS, script, "-o", _NAME, *names], folder=folder)
-        if done.returncode:
-            raise CannotBuild(f"the C library does not compile:\n{done.stderr.decode()}")
+        for made, parts in ((_CLOCK_NAME, [_CLOCK]), (_NAME, [script, *names])):
+            done = _run([*words, *_FLAGS, "-o", made, *parts], folder=folder)
+            if done.returncode:
+                raise CannotBuild(f"the C library does not compile:\n{done.stderr.decode()}")
         place.mkdir(exist_ok=True)
+        (Path(folder) / _CLOCK_NAME).replace(place / _CLOCK_NAME)
         (Path(folder) / _NAME).replace(place / _NAME)
 
 

@@ -43,6 +43,7 @@ class Program:
     empty_polls: how many in a row found nothing. asleep_in: the call in which it blocks, and of
     what; None: it does not.
     heard_s: real time of its last word. refusals: how many calls in a row were refused alike.
+    sleeps_to_ns: virtual time at which its sleep is over. looks: at the clock, so many in a row.
     looked_at: the queue that it polled last. polled: the queues of which an empty poll is in the
     journal since the last other call.
     """
@@ -61,10 +62,12 @@ class Program:
     refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno
     looked_at: Ref | None = None
     polled: set[str] = field(default_factory=set)
+    sleeps_to_ns: int | None = None
+    looks: int = 0
 
     def active(self) -> None:
         """It does something else than to look for completions."""
-        self.empty_polls, self.asleep_in = 0, None
+        self.empty_polls, self.asleep_in, self.sleeps_to_ns, self.looks = 0, None, None, 0
         self.polled.clear()
 
     def answered(self, word: str, error: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdmalab.compat.c.building import library
+from rdmalab.compat.c.building import clock_library, library
 from rdmalab.compat.c.server import Server
 from rdmalab.compat.c.threads import sleeps_without_end
 from rdmalab.compat.c.trouble import Tell
@@ -40,14 +40,14 @@ def _prepare() -> None:
 
 
 def start(
-    command: Command, preload: Path, path: Path, output: int | None = None
+    command: Command, preload: str, path: Path, output: int | None = None
 ) -> subprocess.Popen[bytes]:
     """Start a program with the library, and with what it needs to find the lab at `path`.
 
     output: the descriptor to which it prints; None: where this process prints.
     """
     before = os.environ.get("LD_PRELOAD")
-    found = {"LD_PRELOAD": f"{preload}:{before}" if before else str(preload)}
+    found = {"LD_PRELOAD": f"{preload}:{before}" if before else preload}
     found |= {"RDMALAB_SOCKET": str(path), "RDMALAB_NODE": command.node}
     return subprocess.Popen(
         command.words,
@@ -61,7 +61,7 @@ def start(
 
 def join(commands: Sequence[Command], path: Path) -> int:
     """Run programs on the lab of another process; returns the largest exit code."""
-    preload = library()
+    preload = str(library())
     started = [start(command, preload, path) for command in commands]
     while True:
         try:
@@ -79,9 +79,13 @@ class Execution:
     """Programs that run on a lab. codes: their exit codes, in the order of the commands."""
 
     def __init__(
-        self, lab: Lab, commands: Sequence[Command], tell: Tell, open_at: Path | None = None
-    ) -> None:
-        """Make the socket. open_at: where programs of other terminals find it; None: private."""
+        self, lab: Lab, commands: Sequence[Command], tell: Tell, open_at: Path | None = None,
+        *, is_virtual: bool = False,
+    ) -> None:  # fmt: skip
+        """Make the socket. open_at: where programs of other terminals find it; None: private.
+
+        is_virtual: the clocks of the programs show virtual time.
+        """
         self.lab = lab
         self.is_open = open_at is not None
         self.output: int | None = None  # to which descriptor the programs print
@@ -90,7 +94,8 @@ class Execution:
         self.codes: dict[int, int] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="rdmalab-c-")  # mode 0700
         self.path = open_at or Path(self.folder.name) / "lab"
-        self.preload = library()
+        verbs = library()
+        self.preload = f"{verbs}:{clock_library(verbs)}" if is_virtual else str(verbs)
         self.server = Server(lab, self.path, tell, expected=len(commands), is_open=self.is_open)
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look

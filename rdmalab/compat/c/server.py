@@ -17,7 +17,7 @@ from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
 from rdmalab.compat.c.posts import HANDLERS
 from rdmalab.compat.c.source_lines import Caller, thread_name
-from rdmalab.compat.c.threads import sleeps_without_end
+from rdmalab.compat.c.threads import is_stopped, sleeps_without_end
 from rdmalab.compat.c.trouble import Tell, Trouble
 from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS, Ask, Word
 from rdmalab.compat.c.words import NOTHING, Answer, Call, completion
@@ -104,6 +104,7 @@ _CHUNK = 1 << 16
 _SEND_S = 5.0  # a program that does not read its answer for so long has lost its connection
 _STREAMS = ("create_comp_channel", "open_async", "cm_open_channel")
 _POLLS = ("poll_cq", "start_poll")
+_STOP_LOOK_S = 0.02  # between two looks for a stopped program
 _LOOK_S = 0.25  # between two looks at the states of the processes
 _NO_ENTRY = errno.ENOENT
 
@@ -167,6 +168,7 @@ class Server:
         self.held: dict[int, tuple[Connection, Held]] = {}
         self.seen: set[int] = set()
         self.keeps_objects = False  # of programs that end from now on
+        self._stopped, self._stop_looked_s = False, 0.0
         self._looked_s = 0.0  # when the states of the processes were read last
 
     def close(self) -> None:
@@ -183,13 +185,13 @@ class Server:
 
         most_s: to listen, seconds. Returns whether anything has happened.
         """
-        due_ns, now_s = self.world.agenda.next_ns(), time.monotonic()
+        due_ns, now_s = self._due_ns(), time.monotonic()
         all_wait = self._all_wait()
         wait_s = self.pace.wait_s(now_s, self.world.now_ns, due_ns, all_wait=all_wait)
         if self.held:
             first = min(held.deadline_s for _, held in self.held.values())
             wait_s = min(wait_s, max(0.0, first - now_s))
-        if self.calls.is_held:
+        if self.calls.is_held or self._is_stopped(now_s):
             wait_s = most_s
         wait_s, before = min(wait_s, most_s), self.world.event
         ready = self.selector.select(wait_s)
@@ -199,19 +201,46 @@ class Server:
             else:
                 self._read(key.data)
         now_s = time.monotonic()
-        if (
-            not ready
-            and not self.calls.is_held
-            and self.pace.is_due(
-                now_s, self.world.now_ns, self.world.agenda.next_ns(), all_wait=self._all_wait()
-            )
-        ):
-            self.step()
+        is_going = not self.calls.is_held and not self._is_stopped(now_s)
+        if is_going and not ready and self._is_due(now_s):
+            self._go_on()
         self._answer_held()
         self._deliver(time.monotonic())
-        if not self.calls.is_held:
+        if is_going:
             self._look_for_stuck(time.monotonic())
         return bool(ready) or self.world.event != before
+
+    def _due_ns(self) -> int | None:
+        """When something happens next: an event, or the end of a program's sleep."""
+        wakes = [each.sleeps_to_ns for each in self.calls.programs if each.sleeps_to_ns is not None]
+        event_ns = self.world.agenda.next_ns()
+        return min(wakes if event_ns is None else [event_ns, *wakes], default=None)
+
+    def _is_due(self, now_s: float) -> bool:
+        now_ns, due_ns = self.world.now_ns, self._due_ns()
+        return self.pace.is_due(now_s, now_ns, due_ns, all_wait=self._all_wait())
+
+    def _go_on(self) -> None:
+        """The next event, or the end of a sleep before it."""
+        due_ns = self._due_ns()
+        if due_ns is None or due_ns == self.world.agenda.next_ns():
+            self.step()
+            return
+        self.calls.let_pass(due_ns)
+        for program in self.calls.programs:
+            if program.sleeps_to_ns is not None and program.sleeps_to_ns <= due_ns:
+                program.sleeps_to_ns = None
+        self.happened()
+
+    def _is_stopped(self, now_s: float) -> bool:
+        """Whether a program is stopped, as by a debugger: then no time passes for any of them."""
+        if now_s - self._stop_looked_s > _STOP_LOOK_S:
+            self._stop_looked_s = now_s
+            was, self._stopped = self._stopped, any(is_stopped(p.pid) for p in self.calls.programs)
+            if was or self._stopped:  # the time of the stop does not count
+                self.pace.happened(now_s, self.world.now_ns)
+                self.pace.still_since_s = None
+        return self._stopped
 
     def step(self) -> bool:
         """The next event, with the bytes that programs wrote before and get after it."""
@@ -364,7 +393,8 @@ class Server:
         if word.name in _POLLS:
             self._poll(connection, program, Held(word, node, ask, 0.0))
             return
-        program.active()
+        if word.name != "clock":
+            program.active()
         tail = memoryview(body)[word.asks.size :]
         self._perform(connection, word, lambda: self._done(word, program, node, ask, tail))
 
@@ -500,7 +530,8 @@ def _notify(connection: Connection) -> None:
 
 def _waits(program: Program) -> bool:
     """Whether it does nothing but wait for the lab."""
-    return program.asleep_in is not None or program.empty_polls >= EMPTY_POLLS
+    is_asleep = program.asleep_in is not None or program.sleeps_to_ns is not None
+    return is_asleep or program.empty_polls >= EMPTY_POLLS
 
 
 def _called(pid: int) -> str:

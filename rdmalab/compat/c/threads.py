@@ -29,6 +29,15 @@ def sleeps_without_end(pid: int) -> bool:
     return True
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a debugger or a signal has stopped a process."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] in "tT"
+
+
 def _is_timed(task: Path) -> bool:
     try:
         words = (task / "syscall").read_text("ascii").split()

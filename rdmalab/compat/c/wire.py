@@ -236,7 +236,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "cm_get_event": (_HANDLE, """u32 id listen_id event, i32 status, u32 node is_datagram qkey
         own_psn, gid gid, promise promise, address source destination"""),
     "sleep": ("u32 noun number", ""),
-    "clock": ("", "u64 ns"),
+    "clock": ("u64 until_ns", "u64 ns"),
 }  # fmt: skip
 WORDS = {
     number: Word(name, number, Layout(asks), Layout(answers))

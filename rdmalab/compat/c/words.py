@@ -48,6 +48,7 @@ HANDLERS: dict[str, Handler] = {}
 NOTHING: Fields = {}
 _EVENT_NOUNS = {Noun.CQ: 1, Noun.QP: 2, Noun.SRQ: 3}  # as `enum noun` of library/lab.h
 _CM_ID = 4
+_LONGEST_LOOK_NS = 1_000_000  # at the clock
 _NOUN_OF = {number: noun for noun, number in _EVENT_NOUNS.items()}
 
 
@@ -96,7 +97,13 @@ def _query_pkey(call: Call) -> Answer:
 
 @word
 def _clock(call: Call) -> Answer:
-    call.calls.let_pass(call.calls.world.now_ns + CALL_NS)  # or a loop around it would never end
+    """A look at the clock takes time, and each of several in a row more: loops around it end."""
+    world, program = call.calls.world, call.program
+    until_ns: int = call.ask["until_ns"]
+    if not until_ns:
+        program.looks += 1
+        call.calls.let_pass(world.now_ns + min(CALL_NS * program.looks, _LONGEST_LOOK_NS))
+    program.sleeps_to_ns = until_ns if until_ns > world.now_ns else None
     return {"ns": call.calls.world.now_ns}
 
 
