@@ -48,7 +48,7 @@ class LivePrograms:
     def hold(self, *, is_held: bool) -> None:
         """Hold the world, or let it run: from the present moment on."""
         self.calls.is_held = is_held
-        self.execution.server.pace.happened(time.monotonic(), self.session.world.now_ns)
+        self.execution.server.pace.begin_again()
 
     @property
     def is_served(self) -> bool:

@@ -46,34 +46,36 @@ _CALL_S = 2.0  # so long a connect request waits for a program that does not com
 
 @dataclass(slots=True)
 class Pace:
-    """anchor_s, anchor_ns: real and virtual time of the last event or call."""
+    """head_ns: when the next thing is due; head_s, since_ns: real and virtual time of its planning.
 
-    anchor_s: float = 0.0
-    anchor_ns: int = 0
+    It may happen when as much real time has passed as it has to wait. Calls of programs in between
+    change nothing: else a program that calls often would never see a timer strike.
+    """
+
+    head_ns: int | None = None
+    head_s: float = 0.0
+    since_ns: int = 0
     still_since_s: float | None = None
     quiet_events: int = 0
 
-    def happened(self, now_s: float, now_ns: int) -> None:
-        """An event or a call has happened."""
-        self.anchor_s, self.anchor_ns = now_s, now_ns
+    def begin_again(self) -> None:
+        """Real time that has passed up to now does not count."""
+        self.head_ns = self.still_since_s = None
 
     def wait_s(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> float:
         """How long to listen to programs before the next event; 0: it may happen now."""
+        if due_ns != self.head_ns:
+            self.head_ns, self.head_s, self.since_ns = due_ns, now_s, now_ns
         if due_ns is None:
             return _IDLE_S
         if all_wait or due_ns - now_ns <= NEAR_NS:
             return 0.0
-        return max(0.0, min(_IDLE_S, self.anchor_s + (due_ns - self.anchor_ns) / 1e9 - now_s))
+        return max(0.0, min(_IDLE_S, self.head_s + (due_ns - self.since_ns) / 1e9 - now_s))
 
     def is_due(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> bool:
         """Whether the next event may happen now."""
-        if due_ns is None:
-            return False
-        return (
-            all_wait
-            or due_ns - now_ns <= NEAR_NS
-            or (now_s >= self.anchor_s + (due_ns - self.anchor_ns) / 1e9)
-        )
+        wait_s = self.wait_s(now_s, now_ns, due_ns, all_wait=all_wait)
+        return due_ns is not None and not wait_s
 
     def news(self) -> None:
         """A completion or an asynchronous event was raised."""
@@ -157,7 +159,7 @@ class Server:
         self.trouble = Trouble(self.calls, tell)
         self.tell = tell
         self.expected = expected
-        self.pace = Pace(time.monotonic(), self.world.now_ns)
+        self.pace = Pace()
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
         self.listener.listen(64)
@@ -238,8 +240,7 @@ class Server:
             self._stop_looked_s = now_s
             was, self._stopped = self._stopped, any(is_stopped(p.pid) for p in self.calls.programs)
             if was or self._stopped:  # the time of the stop does not count
-                self.pace.happened(now_s, self.world.now_ns)
-                self.pace.still_since_s = None
+                self.pace.begin_again()
         return self._stopped
 
     def step(self) -> bool:
@@ -297,7 +298,6 @@ class Server:
                 self.pace.news()
             if kind in (Kind.CQ_EVENT_RAISED, Kind.ASYNC_RAISED):
                 self._tell_event(record, kind)
-        self.pace.happened(time.monotonic(), self.world.now_ns)
 
     def _tell_event(self, record: Record, kind: Kind) -> None:
         channel = rec.channel_of(record) if kind is Kind.CQ_EVENT_RAISED else None

@@ -15,7 +15,9 @@ from tests.tools import needs
 
 TIMER_NS = 500_000_000  # timeout=17 is 537 ms
 LINES = (
-    "use rc_pair timeout=17", "fault drop A->B", "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED",
+    "use rc_pair timeout=17",
+    "fault drop A->B",
+    "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED",
 )  # fmt: skip
 VIRTUAL = """\
 sleep 100.00
