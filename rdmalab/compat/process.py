@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import Any
 from weakref import WeakSet
 
-from rdmalab.command import Invocation, New, Noun, Ref
+from rdmalab.command import Invocation, Noun, Ref
 from rdmalab.compat.buffers import Buffers, Mirror
+from rdmalab.compat.objects import Objects
 from rdmalab.lab import Lab
 from rdmalab.session.session import Session
 from rdmalab.spec.limits import LinkLayer
@@ -116,7 +117,7 @@ class Process:
         self.world = self.session.world
         self.buffers = Buffers()
         self.devices = {f"{DEVICE}{n}": node for n, node in enumerate(self.world.nodes)}
-        self._numbers: dict[tuple[str, Noun], int] = {}
+        self.objects = Objects(self.session)
         self._fetched = 0
         self.is_over = False  # the bounds of the session have ended it
         self._empty = 0  # polls that found nothing, since the last of `_FIRST_AGAIN`
@@ -162,19 +163,11 @@ class Process:
     def make(self, word: str, noun: Noun, node: str, **arguments: object) -> Ref:
         """Perform a command that creates an object; return the object's name."""
         with self.turns:
-            number = self._numbers.get((node, noun), 0)
-            while self.session.names.find(f"{node}.{noun}{number}") is not None:
-                number += 1
-            name = f"{noun}{number}"
-            first = self.session.vocabulary[word].parameters[0].name
-            self.call(word, **{first: New(noun, node, name)}, **arguments)
-            self._numbers[node, noun] = number + 1
-            return Ref(node, name)
+            return self.objects.make(self.call, word, noun, node, **arguments)
 
     def find(self, ref: Ref) -> Any:
         """The object of a name."""
-        thing = self.session.names.thing_of[f"{ref.node}.{ref.name}" if ref.name else ref.node]
-        return self.world.find(thing, object)
+        return self.objects.find(ref)
 
     # ------------------------------------------------------------------ memory
     def publish(self) -> None:

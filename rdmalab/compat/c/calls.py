@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rdmalab.command import Invocation, New, Noun, Ref, Refused, Thing
+from rdmalab.command import Invocation, Noun, Ref, Refused
 from rdmalab.compat.c.memory import Mirrors
 from rdmalab.compat.c.source_lines import Caller, Sites
+from rdmalab.compat.objects import Objects
 from rdmalab.hca.memory import PAGE
 from rdmalab.lab import Lab
 from rdmalab.spec import records as rec
@@ -91,6 +92,7 @@ class Calls:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
         self.session = lab.session
+        self.objects = Objects(lab.session)
         self.world = lab.session.world
         self.nodes = list(self.world.nodes)
         self.programs: list[Program] = []
@@ -99,7 +101,6 @@ class Calls:
         self.caller: Caller | None = None  # of the call that is carried out now
         self.callers: dict[int, Caller] = {}  # event → who has caused it
         self.is_held = False  # events happen only one by one, when a person says so
-        self._numbers: dict[tuple[str, Noun], int] = {}
         self._copied = self.world.trace.latest + 1  # records up to here are copied to programs
         self._homes: dict[str, int] = {}  # programs that each node has had
 
@@ -129,11 +130,10 @@ class Calls:
         ref = self.names.pop(handle, None)
         if ref is None:
             return
-        first = self.session.vocabulary[verb].parameters[0].name
         try:
             if handle[1] is Noun.CQ and (unread := self.find(ref).unacked):
                 self.perform("ack_cq_events", cq=ref, nevents=unread)
-            self.perform(verb, **{first: ref})
+            self.perform(verb, **{self.objects.subject(verb): ref})
         except Refused:
             return  # another process still uses it, as a shared XRC queue pair
 
@@ -150,14 +150,7 @@ class Calls:
 
     def make(self, program: Program, word: str, noun: Noun, node: str, **arguments: object) -> Any:
         """Perform a command that creates an object; returns the object."""
-        number = self._numbers.get((node, noun), 0)
-        while self.session.names.find(f"{node}.{noun}{number}") is not None:
-            number += 1
-        name = f"{noun}{number}"
-        first = self.session.vocabulary[word].parameters[0].name
-        self.perform(word, **{first: New(noun, node, name)}, **arguments)
-        self._numbers[node, noun] = number + 1
-        ref = Ref(node, name)
+        ref = self.objects.make(self.perform, word, noun, node, **arguments)
         made = self.find(ref)
         handle = made.number
         while (node, noun, handle) in self.names:  # open_qp: one more name of the same object
@@ -170,7 +163,7 @@ class Calls:
         """Perform the command that ends an object, and discard its handle."""
         handle = (node, noun, number)
         ref, word = self.ref(*handle), DESTROYS[noun]
-        self.perform(word, **{self.session.vocabulary[word].parameters[0].name: ref})
+        self.perform(word, **{self.objects.subject(word): ref})
         self.names.pop(handle, None)
         if handle in program.own:
             program.own.remove(handle)
@@ -192,8 +185,7 @@ class Calls:
 
     def find(self, ref: Ref) -> Any:
         """The object of a name."""
-        thing = self.session.names.find(str(ref))
-        return self.world.find(thing if thing is not None else Thing(Noun.NODE, "", 0), object)
+        return self.objects.find(ref)
 
     # ------------------------------------------------------------------ memory
     def map(self, program: Program, node: str, addr: int, length: int) -> int:

@@ -97,9 +97,8 @@ class Trouble:
                 word, what = program.asleep_in
                 if word not in self.calls.session.vocabulary:
                     continue  # rdma_get_cm_event: the hosts', not the adapters'
-                first = self.calls.session.vocabulary[word].parameters[0].name
                 with suppress(Refused):
-                    self.calls.perform(word, **{first: what})
+                    self.calls.perform(word, **{self.calls.objects.subject(word): what})
 
     def _asked(self, question: str) -> None:
         try:
