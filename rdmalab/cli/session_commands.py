@@ -286,7 +286,11 @@ def open_(*, text: str, profile: str | None) -> int:
 @click.option("--world", "lines", multiple=True, metavar="LINE",
               help="A line before they start, as 'fault drop A->B nth=3'; repeatable.")  # fmt: skip
 @click.option("--node", "placed", multiple=True, type=click.Choice(["A", "B", "both"]),
-              help="Where a program runs, in their order; default: A, B, A, ... ")  # fmt: skip
+              help="Where a program runs, in their order; default: A, B, A, ...; both for a program "
+              "that is alone.")  # fmt: skip
+@click.option("--clock", type=click.Choice(["real", "virtual"]),
+              help="Time in which the programs sleep; default: virtual for a program that is alone on "
+              "both nodes, else real.")  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
@@ -297,7 +301,7 @@ def open_(*, text: str, profile: str | None) -> int:
 )
 def exec_(  # noqa: PLR0913  (one argument an option)
     *, words: tuple[str, ...], profile: str, lines: tuple[str, ...], placed: tuple[str, ...],
-    save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
+    clock: str | None, save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
 ) -> int:  # fmt: skip
     """Run compiled programs that use libibverbs on a lab instead of RDMA hardware.
 
@@ -314,7 +318,10 @@ def exec_(  # noqa: PLR0913  (one argument an option)
             if reply.failed:
                 raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
     try:
-        execution = Execution(lab, _commands(words, placed), tell)
+        commands = _commands(words, placed)
+        is_alone = len(commands) == 1 and not commands[0].node
+        is_virtual = is_alone if clock is None else clock == "virtual"
+        execution = Execution(lab, commands, tell, is_virtual=is_virtual)
     except CannotBuild as missing:
         raise click.ClickException(str(missing)) from None
     with unguarded():
@@ -336,6 +343,8 @@ def _commands(words: tuple[str, ...], placed: tuple[str, ...]) -> "list[Command]
             parts[-1].append(word)
     if not all(parts):
         raise click.UsageError("a program is missing beside a colon")
+    if len(parts) == 1 and not placed:
+        placed = ("both",)
     nodes = [*placed[: len(parts)], *("AB"[n % 2] for n in range(len(placed), len(parts)))]
     for part in parts:
         if shutil.which(part[0]) is None:
