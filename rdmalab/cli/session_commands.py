@@ -11,7 +11,7 @@ import click
 from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write, writing
 from rdmalab.cli.scenarios import answer, opened, played, required_error, verdict
-from rdmalab.export import FORMATS, format_called
+from rdmalab.export import FORMATS, PROGRAMS, format_called, program_in
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES, STRICT
@@ -19,6 +19,7 @@ from rdmalab.spec.profiles import PROFILES, STRICT
 if TYPE_CHECKING:
     from rdmalab.classroom.exercise import Exercise
     from rdmalab.compat.c.execute import Command
+    from rdmalab.scenario.loader import Scenario
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
 
@@ -57,7 +58,7 @@ def settings(*, name: str, value: str) -> int:
 
 _STANDARD_OUTPUT = "-"
 _DRAWINGS = ("svg", "text")
-_FORMS = (*FORMATS, *_DRAWINGS)
+_FORMS = (*FORMATS, *_DRAWINGS, *PROGRAMS)
 _DRAWN_WIDTH = 100  # columns
 
 
@@ -76,8 +77,9 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     """Run a scenario, and write its frames for another program, or its ladder as a drawing.
 
     pcapng: every frame that left a port, for Wireshark and tshark. svg, text: the packets after
-    the setup as a ladder. An existing capture or SVG is replaced, any other file is not. If the
-    scenario fails, what was sent up to there is written.
+    the setup as a ladder. c, pyverbs: a program that makes the same calls, and checks that what
+    comes of them is the same. An existing file of the same kind is replaced, any other file is
+    not; text is never replaced. If the scenario fails, what happened up to there is written.
     """
     from rdmalab.workbench.files import Exported
 
@@ -87,6 +89,8 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     if scenario is None:
         tell(f"ERROR {required_error(wrong)}")
         return Exit.USAGE
+    if form in PROGRAMS:
+        return _programmed(scenario, profile, form, output)
     runner = played(scenario, profile, verbose=False)
     if form in _DRAWINGS:
         return _drawn(runner, form, output)
@@ -101,6 +105,23 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     status = _judged(runner)
     tell(Exported(named, capture.frames, capture.never_left, replaced).text)
     return status
+
+
+def _programmed(scenario: "Scenario", profile: str | None, language: str, output: str) -> int:
+    """Write the scenario as a program."""
+    from rdmalab.cli.exported_programs import Told
+    from rdmalab.export.replayed_calls import NotExportable
+
+    try:
+        told = Told(scenario, profile)
+        octets = told.text(language).encode()
+    except NotExportable as wrong:
+        raise click.ClickException(f"{scenario.path}, {wrong}") from None
+    if output == _STANDARD_OUTPUT:
+        print_octets(octets)
+    else:
+        write(output, octets, program_in(language).is_program, "exported program")
+    return _judged(told.runner)
 
 
 def _judged(runner: "Runner") -> int:

@@ -10,18 +10,16 @@ from typing import Any
 
 from rdmalab.command import New, Noun, Region, Thing
 from rdmalab.export.c_values import constant, errno_name, number, string_lines, variable
+from rdmalab.export.named_things import Names
 from rdmalab.export.replayed_calls import Call, NotExportable
 from rdmalab.hca.attributes import AhAttr, QpAttr
-from rdmalab.hca.device import Hca
 from rdmalab.hca.objects import inc_rkey
-from rdmalab.hca.port import gid_at
 from rdmalab.hca.wr import RecvWR, SendWR, WildPointer, swap_octets
 from rdmalab.spec.builders import InitMask
 from rdmalab.spec.states import ATTRIBUTES, Attr, QPType
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import SendFlags, WROpcode
 from rdmalab.views.completions import wc_row
-from rdmalab.world.world import World
 
 _TYPES = {
     Noun.PD: "ibv_pd", Noun.MR: "ibv_mr", Noun.CQ: "ibv_cq", Noun.QP: "ibv_qp", Noun.AH: "ibv_ah",
@@ -76,7 +74,7 @@ class Writer:
         if handler is None:
             raise NotExportable(f"{call.word} is no verb of libibverbs", call.entry)
         try:
-            return handler(Scope(self, call))
+            return handler(Scope(call, self))
         except NotExportable as wrong:
             wrong.entry = call.entry
             raise
@@ -84,7 +82,7 @@ class Writer:
     def end(self, call: Call, text: "Text | None") -> list[str]:
         """Its lines, when its result is known."""
         try:
-            finished = _FINISHERS.get(call.word, _checked)(Scope(self, call), text)
+            finished = _FINISHERS.get(call.word, _checked)(Scope(call, self), text)
         except NotExportable as wrong:
             wrong.entry = call.entry
             raise
@@ -92,105 +90,39 @@ class Writer:
 
 
 @dataclass(slots=True)
-class Scope:
-    """A call, and the names that things have in its text."""
+class Scope(Names):
+    """A call of C, and the names that things have in its text."""
 
     writer: Writer
-    call: Call
 
     @property
-    def world(self) -> World:
-        return self.call.world
+    def keys(self) -> dict[Thing, int]:
+        return self.writer.keys
 
-    def argument(self, name: str) -> Any:
-        return self.call.arguments.get(name)
+    def declare(self, name: str, noun: Noun) -> None:
+        self.writer.variables.setdefault(name, _TYPES[noun])
 
-    def var(self, what: Thing | New | None) -> str:
-        """The variable of an object; NULL for none."""
-        if what is None:
-            return "NULL"
-        if isinstance(what, New):
-            name = variable(str(what))
-            self.writer.variables.setdefault(name, _TYPES[what.noun])
-            return name
-        return variable(self.call.session.names.of(what))
+    def member(self, name: str, field_: str) -> str:
+        return f"{name}->{field_}"
 
-    def numbered(self, noun: Noun, node: str, number_: int | None) -> str:
-        """The variable of the object with this number; NULL for none."""
-        if not number_:
-            return "NULL"
-        thing = Thing(noun, node, number_)
-        if thing not in self.call.session.names.name_of:
-            raise NotExportable(f"{noun} {number_:#x} is no object: C would read an invalid pointer")
-        return self.var(thing)
+    def base(self, name: str) -> str:
+        return f"(uintptr_t){name}->addr"
 
-    # ------------------------------------------------------------------ numbers with a meaning
-    def addr(self, node: str, value: int) -> str:
-        """An address: relative to the region that holds it, on this node first."""
-        for hca in self._nodes(node):
-            for mr in hca.mrs.items.values():
-                if mr.iova == mr.addr and mr.addr <= value <= mr.addr + mr.length:
-                    name = self.var(Thing(Noun.MR, hca.node, mr.number))
-                    more = f" + {value - mr.addr}" if value != mr.addr else ""
-                    return f"(uintptr_t){name}->addr{more}"
+    def next_key(self, text: str) -> str:
+        return f"ibv_inc_rkey({text})"
+
+    def literal(self, value: int) -> str:
         return number(value)
 
-    def lkey(self, node: str, value: int) -> str:
-        mr = self.world.nodes[node].lkeys.get(value)
-        return f"{self.var(Thing(Noun.MR, node, mr.number))}->lkey" if mr else number(value)
+    def srq_number(self, name: str) -> str:
+        self.writer.needs.add("srq_number")
+        return f"srq_number({name})"
 
-    def rkey(self, node: str, value: int) -> str:
-        """A remote key: of the other node first, of a region or a window."""
-        for hca in [*self._nodes(node)][::-1]:
-            for mr in hca.mrs.items.values():
-                if mr.rkey == value:
-                    return f"{self.var(Thing(Noun.MR, hca.node, mr.number))}->rkey"
-            for window in hca.mws.items.values():
-                thing = Thing(Noun.MW, hca.node, window.number)
-                if (text := self._window_key(thing, value)) is not None:
-                    return text
-        for hca in self._nodes(node):
-            if value and (mr := hca.lkeys.get(value)) is not None:
-                return f"{self.var(Thing(Noun.MR, hca.node, mr.number))}->lkey"
-        return number(value)
+    def gid_entry(self, node: str, index: int) -> str:
+        self.writer.needs.add("gid_of")
+        return f"gid_of({node}, {index})"
 
-    def _window_key(self, thing: Thing, value: int) -> str | None:
-        """`B_mw0->rkey`, or that key some variants on."""
-        held, text = self.writer.keys.get(thing, 0), f"{self.var(thing)}->rkey"
-        for _ in range(3):
-            if held == value:
-                return text
-            held, text = inc_rkey(held), f"ibv_inc_rkey({text})"
-        return None
-
-    def qpn(self, node: str, value: int) -> str:
-        """The number of a queue pair: of the other node first."""
-        for hca in [*self._nodes(node)][::-1]:
-            if value in hca.qps.items:
-                thing = Thing(Noun.QP, hca.node, value)
-                if thing in self.call.session.names.name_of:
-                    return f"{self.var(thing)}->qp_num"
-        return number(value)
-
-    def srqn(self, node: str, value: int) -> str:
-        for hca in [*self._nodes(node)][::-1]:
-            thing = Thing(Noun.SRQ, hca.node, value)
-            if value in hca.srqs.items and thing in self.call.session.names.name_of:
-                self.writer.needs.add("srq_number")
-                return f"srq_number({self.var(thing)})"
-        return number(value)
-
-    def _nodes(self, first: str) -> Iterator[Hca]:
-        yield self.world.nodes[first]
-        yield from (hca for node, hca in self.world.nodes.items() if node != first)
-
-    def gid(self, value: int) -> str:
-        """An expression of `union ibv_gid`: an entry of a node's table, else its bytes."""
-        for node, hca in self.world.nodes.items():
-            for index in range(len(hca.gids)):
-                if value and gid_at(hca, index) == value:
-                    self.writer.needs.add("gid_of")
-                    return f"gid_of({variable(node)}, {index})"
+    def gid_bytes(self, value: int) -> str:
         octets = ", ".join(f"{octet:#04x}" for octet in value.to_bytes(16, "big"))
         return f"(union ibv_gid){{ .raw = {{ {octets} }} }}"
 
@@ -202,7 +134,9 @@ def _checked(scope: Scope, text: Text | None) -> list[str]:
         return []
     call, errno = scope.call, scope.call.errno
     if errno == EAGAIN and call.word.startswith("destroy"):
-        raise NotExportable(f"{text.function} would wait for ever in C: events are not acknowledged")
+        raise NotExportable(
+            f"{text.function} would wait for ever in C: events are not acknowledged"
+        )
     if text.returns == "nothing" and errno:
         raise NotExportable(f"{call.word} is refused here: in C it is undefined")
     name = f'"{text.function}"'
@@ -239,7 +173,13 @@ def block(given: list[str], lines: list[str]) -> list[str]:
     """Lines in braces if they declare something."""
     if not given:
         return lines
-    return ["{", *(TAB + line for line in given), "", *(TAB + line if line else line for line in lines), "}"]
+    return [
+        "{",
+        *(TAB + line for line in given),
+        "",
+        *(TAB + line if line else line for line in lines),
+        "}",
+    ]
 
 
 def structure(kind: str, name: str, members: Iterable[str]) -> list[str]:
@@ -301,7 +241,9 @@ def _registered(s: Scope, text: Text | None) -> list[str]:
     if addr is None:
         addr = 0x7000_0000  # refused, so that the lab has mapped none
     if length > 1 << 28:
-        raise NotExportable(f"the region has {length:,} bytes, a program of this kind 256 MiB at most")
+        raise NotExportable(
+            f"the region has {length:,} bytes, a program of this kind 256 MiB at most"
+        )
     if s.call.errno != 14 and length:  # EFAULT: nothing is mapped there
         s.writer.ranges.append((addr, length))
     text.called = text.called.replace(_ADDR, number(addr).replace("UINT64_C", ""))
@@ -385,7 +327,9 @@ def _create_comp_channel(s: Scope) -> Text:
 
 def _create_cq(s: Scope) -> Text:
     new = s.argument("cq")
-    context = f"(void *){number(s.argument('cq_context') or 0)}" if s.argument("cq_context") else "NULL"
+    context = (
+        f"(void *){number(s.argument('cq_context') or 0)}" if s.argument("cq_context") else "NULL"
+    )
     called = (
         f"ibv_create_cq({variable(new.node)}, {number(s.argument('cqe'))}, {context}, "
         f"{s.var(s.argument('channel'))}, {number(s.argument('comp_vector') or 0)})"
@@ -449,10 +393,15 @@ def _create_qp_ex(s: Scope) -> Text:
     new, init = s.argument("qp"), s.argument("init_attr")
     text = _extended(s, new, init, init.pd, init.mask())
     if init.send_ops_flags is not None:
-        name = s.var(new)
-        s.writer.variables[f"{name}_ex"] = "ibv_qp_ex"
-        text.after = [f"{name}_ex = ibv_qp_to_qp_ex({name});"]
+        text.after = [f"{text.made}_ex = ibv_qp_to_qp_ex({text.made});"]
     return text
+
+
+def _extended_made(s: Scope, text: Text | None) -> list[str]:
+    assert text is not None
+    if text.after and not s.call.errno:
+        s.writer.variables[f"{text.made}_ex"] = "ibv_qp_ex"
+    return _checked(s, text)
 
 
 def _extended(s: Scope, new: New, init: Any, pd: Thing | None, mask: int | None) -> Text:
@@ -478,8 +427,16 @@ def _extended(s: Scope, new: New, init: Any, pd: Thing | None, mask: int | None)
 
 def _qp_to_qp_ex(s: Scope) -> Text:
     name = s.var(s.argument("qp"))
-    s.writer.variables[f"{name}_ex"] = "ibv_qp_ex"
     return Text("ibv_qp_to_qp_ex", f"ibv_qp_to_qp_ex({name})", made=f"{name}_ex")
+
+
+def _face(s: Scope, text: Text | None) -> list[str]:
+    """NULL for a queue pair without the extended face; libibverbs gives no errno of its own."""
+    assert text is not None
+    if s.call.errno:
+        return [f"if ({text.called})", f'{TAB}fail("{text.function}", 0);']
+    s.writer.variables[text.made] = "ibv_qp_ex"
+    return _checked(s, text)
 
 
 def _open_qp(s: Scope) -> Text:
@@ -537,7 +494,9 @@ def _attribute(s: Scope, node: str, name: str, value: Any) -> list[str]:
 
 def _query_qp(s: Scope) -> Text:
     mask = s.argument("attr_mask")
-    wanted = "IBV_QP_STATE" if s.call.is_late else constant(Attr(0x1FFFFF if mask is None else mask))
+    wanted = (
+        "IBV_QP_STATE" if s.call.is_late else constant(Attr(0x1FFFFF if mask is None else mask))
+    )
     name = s.var(s.argument("qp"))
     given = ["struct ibv_qp_attr attr;", "struct ibv_qp_init_attr init;"]
     return Text("ibv_query_qp", f"ibv_query_qp({name}, &attr, {wanted}, &init)", given)
@@ -608,7 +567,9 @@ def _modify_srq(s: Scope) -> Text:
     wanted = " | ".join(bits) or "0" if mask is None else constant(mask)
     members = [f".{name} = {number(v)}" for name, v in values.items() if v is not None]
     given = structure("ibv_srq_attr", "attr", members)
-    return Text("ibv_modify_srq", f"ibv_modify_srq({s.var(s.argument('srq'))}, &attr, {wanted})", given)
+    return Text(
+        "ibv_modify_srq", f"ibv_modify_srq({s.var(s.argument('srq'))}, &attr, {wanted})", given
+    )
 
 
 def _query_srq(s: Scope) -> Text:
@@ -651,7 +612,9 @@ def _sges(s: Scope, node: str, sg: list[Any], name: str) -> tuple[list[str], str
     return [f"struct ibv_sge {name}[] = {{", *(f"{TAB}{piece}," for piece in pieces), "};"], name
 
 
-def _listed(s: Scope, node: str, kind: str, wrs: list[Any], members: Callable[[Any], list[str]]) -> list[str]:
+def _listed(
+    s: Scope, node: str, kind: str, wrs: list[Any], members: Callable[[Any], list[str]]
+) -> list[str]:
     """The declarations of a list of work requests, linked by `next`."""
     for wr in wrs:
         _plain(wr)
@@ -731,21 +694,27 @@ def _send(s: Scope, node: str, wr: SendWR) -> list[str]:
     if wr.remote_srqn:
         members.append(f".qp_type.xrc.remote_srqn = {s.srqn(node, wr.remote_srqn)}")
     qp = s.argument("qp")
-    addressed = TRANSPORTS[s.world.nodes[node].qps.items[qp.number].qp_type].addressed
-    union = ""
-    if wr.compare_add or wr.swap:
-        union = "atomic"
-        members += [f".wr.atomic.{name} = {number(getattr(wr, name))}" for name in ("compare_add", "swap")]
-    elif wr.remote_addr or wr.rkey:
-        atomic = opcode in (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
-        union = "atomic" if atomic else "rdma"
-    if union and (wr.remote_addr or wr.rkey):
-        if addressed:
-            raise NotExportable("wr.ud and wr.rdma are one union in C")
+    pair = s.world.nodes[node].qps.items.get(qp.number)
+    if pair is None:
+        raise NotExportable("ibv_post_send on a queue pair that was destroyed: undefined in C")
+    memory = s.world.nodes[node].memory
+    is_inline = wr.flags & SendFlags.INLINE and wr.sg
+    if is_inline and not all(memory.is_mapped(each.addr, each.length) for each in wr.sg):
+        raise NotExportable("INLINE bytes at an address without memory: C would crash")
+    addressed = TRANSPORTS[pair.qp_type].addressed
+    atomic = opcode in (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
+    union = "atomic" if atomic else "rdma"
+    if atomic:
+        operands = ("compare_add", "swap")
+        members += [f".wr.atomic.{name} = {number(getattr(wr, name))}" for name in operands]
+    has_target = bool(wr.remote_addr or wr.rkey)
+    if has_target and addressed:
+        raise NotExportable("wr.ud and wr.rdma are one union in C")
+    if has_target:
         members.append(f".wr.{union}.remote_addr = {_remote(s, node, wr.remote_addr)}")
         members.append(f".wr.{union}.rkey = {s.rkey(node, wr.rkey)}")
     if wr.ah or wr.remote_qpn or wr.remote_qkey:
-        if union:
+        if has_target:
             raise NotExportable("wr.ud and wr.rdma are one union in C")
         members.append(f".wr.ud.ah = {s.numbered(Noun.AH, node, wr.ah)}")
         members.append(f".wr.ud.remote_qpn = {s.qpn(node, wr.remote_qpn)}")
@@ -753,7 +722,11 @@ def _send(s: Scope, node: str, wr: SendWR) -> list[str]:
     if opcode == WROpcode.BIND_MW:
         members += _bind_members(s, node, wr)
     if opcode == WROpcode.TSO:
-        members += [f".tso.hdr = (void *)({s.addr(node, wr.hdr_addr)})" if wr.hdr_addr else ".tso.hdr = NULL"]
+        members += [
+            f".tso.hdr = (void *)({s.addr(node, wr.hdr_addr)})"
+            if wr.hdr_addr
+            else ".tso.hdr = NULL"
+        ]
         members += [f".tso.hdr_sz = {wr.hdr_sz}", f".tso.mss = {wr.mss}"]
     return members
 
@@ -862,7 +835,9 @@ def _wr_set_inline_data_list(s: Scope) -> Text:
     if most is not None and most > len(bufs):
         raise NotExportable("num_buf is more than buf_list has: C would read beyond its end")
     given = ["struct ibv_data_buf buf[] = {"]
-    given += [f"{TAB}{{ .addr = (void *)({s.addr(node, b.addr)}), .length = {b.length} }}," for b in bufs]
+    given += [
+        f"{TAB}{{ .addr = (void *)({s.addr(node, b.addr)}), .length = {b.length} }}," for b in bufs
+    ]
     count = len(bufs) if most is None else most
     called = f"ibv_wr_set_inline_data_list({_ex(s)}, {count}, buf)"
     return Text("ibv_wr_set_inline_data_list", called, [*given, "};"], returns="nothing")
@@ -1044,7 +1019,9 @@ def _ack_async_event(s: Scope) -> Text:
 # --------------------------------------------------------------------------- devices
 def _query_device(s: Scope) -> Text:
     node = variable(s.argument("device").node)
-    return Text("ibv_query_device", f"ibv_query_device({node}, &attr)", ["struct ibv_device_attr attr;"])
+    return Text(
+        "ibv_query_device", f"ibv_query_device({node}, &attr)", ["struct ibv_device_attr attr;"]
+    )
 
 
 def _query_device_ex(s: Scope) -> Text:
@@ -1056,7 +1033,9 @@ def _query_device_ex(s: Scope) -> Text:
 def _query_port(s: Scope) -> Text:
     node, port = variable(s.argument("device").node), s.argument("port_num")
     given = ["struct ibv_port_attr attr;"]
-    return Text("ibv_query_port", f"ibv_query_port({node}, {1 if port is None else port}, &attr)", given)
+    return Text(
+        "ibv_query_port", f"ibv_query_port({node}, {1 if port is None else port}, &attr)", given
+    )
 
 
 def _query_gid(s: Scope) -> Text:
@@ -1127,7 +1106,11 @@ def _copied(where: str, octets: bytes) -> Text | None:
     literals = string_lines(octets)
     if len(literals) == 1:
         return Text("", f"memcpy({where}, {literals[0]}, {len(octets)})", returns="nothing")
-    given = ["static const char octets[] =", *(TAB + each for each in literals[:-1]), f"{TAB}{literals[-1]};"]
+    given = [
+        "static const char octets[] =",
+        *(TAB + each for each in literals[:-1]),
+        f"{TAB}{literals[-1]};",
+    ]
     return Text("", f"memcpy({where}, octets, {len(octets)})", given, returns="nothing")
 
 
@@ -1140,7 +1123,9 @@ def _fill(s: Scope) -> Text | None:
 
 
 def _poke(s: Scope) -> Text | None:
-    return _copied(f"(void *){s.argument('addr'):#x}", s.argument("text").encode("latin-1", "replace"))
+    return _copied(
+        f"(void *){s.argument('addr'):#x}", s.argument("text").encode("latin-1", "replace")
+    )
 
 
 def _map_memory(s: Scope) -> None:
@@ -1203,7 +1188,7 @@ _HANDLERS: dict[str, Callable[[Scope], Text | None]] = {
 }  # fmt: skip
 _FINISHERS: dict[str, Callable[[Scope, Text | None], list[str]]] = {
     "reg_mr": _registered, "reg_mr_iova": _registered, "rereg_mr": _reregistered,
-    "alloc_mw": _window_made, "bind_mw": _bound, "query_qp": _queried, "poll_cq": _polled,
+    "create_qp_ex": _extended_made, "qp_to_qp_ex": _face, "alloc_mw": _window_made, "bind_mw": _bound, "query_qp": _queried, "poll_cq": _polled,
     "start_poll": _current, "next_poll": _current, "wc_read": _field_read,
     "get_cq_event": _event_read, "get_async_event": _async_read,
 }  # fmt: skip

@@ -12,7 +12,15 @@ from rdmalab.spec.flows import FlowFlags, FlowType
 from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Placement, Selectivity, SendFlags, SendOps, WCFlags, WCOpcode, WROpcode
+from rdmalab.spec.work import (
+    Placement,
+    Selectivity,
+    SendFlags,
+    SendOps,
+    WCFlags,
+    WCOpcode,
+    WROpcode,
+)
 
 _PREFIXES: dict[type, str] = {
     Access: "IBV_ACCESS_", MWType: "IBV_MW_", Rereg: "IBV_REREG_MR_", AsyncEvent: "IBV_EVENT_",

@@ -15,6 +15,7 @@ from rdmalab.session.interruption import check
 from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import CommandOutcome, Session
+from rdmalab.spec.profiles import PROFILES
 from rdmalab.world.world import World
 
 OF_THE_HOST = frozenset({"write", "fill", "poke", "map_memory"})
@@ -26,6 +27,7 @@ _DESTROYERS = {
     Noun.CHANNEL: ("destroy_comp_channel", "channel"), Noun.XRCD: ("close_xrcd", "xrcd"),
     Noun.PD: ("dealloc_pd", "pd"), Noun.TD: ("dealloc_td", "td"),
 }  # fmt: skip
+_MANY = 30  # calls of a part that no note begins
 _AT_ONCE = 16  # completions of one poll at the end
 
 
@@ -50,6 +52,26 @@ class Chapter(NamedTuple):
     title: str
     stop: int
     runs: dict[int, str]
+
+
+def parts(session: Session) -> list[Chapter]:
+    """The journal in parts of thirty calls."""
+    count = len(session.journal)
+    return [Chapter("", stop, {}) for stop in [*range(_MANY, count, _MANY), count]]
+
+
+def judge_world(session: Session) -> None:
+    """NotExportable for a world that no program finds on a lab."""
+    nodes = session.world.nodes
+    if len(nodes) != 2:
+        raise NotExportable(f"there are {len(nodes)} nodes, and the program has two devices")
+    profile, other = (hca.profile for hca in nodes.values())
+    if profile != other:
+        raise NotExportable(
+            "the two nodes are different devices, which rdmalab exec does not start"
+        )
+    if PROFILES.get(profile.name) != profile:
+        raise NotExportable("a node has limits of its own, which no program can set")
 
 
 @dataclass(slots=True)
@@ -215,6 +237,8 @@ def _ref(name: str) -> Ref:
 
 def _written(hca: Hca, addr: int, length: int) -> bytes:
     """The bytes up to the last page that was written: a region may have 2^31."""
-    pages = [page << 12 for page in hca.memory.pages if addr < (page + 1) << 12 <= addr + length + 4095]
+    pages = [
+        page << 12 for page in hca.memory.pages if addr < (page + 1) << 12 <= addr + length + 4095
+    ]
     last = max(pages, default=addr - 1) + 4096
     return bytes(hca.memory.read(addr, min(length, max(last - addr, 0))))

@@ -244,7 +244,14 @@ class Server:
 
     def _all_wait(self) -> bool:
         programs = self.calls.programs
-        return bool(programs) and not self.expected and all(map(_waits, programs))
+        return bool(programs) and not self.expected and all(map(self._waits, programs))
+
+    def _waits(self, program: Program) -> bool:
+        """Whether time may pass for it; on a virtual clock only while a call has no answer."""
+        if not self.pace.is_virtual:
+            return _waits(program)
+        held = (connection.program for connection, _ in self.held.values())
+        return program.asleep_in is not None or program in held
 
     def _happened(self) -> None:
         """Something has changed: programs get their bytes and their events."""
