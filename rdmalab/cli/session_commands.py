@@ -170,6 +170,10 @@ def _drawn(runner: "Runner", form: str, output: str) -> int:
     "--poll-warning", type=click.FloatRange(min=0), default=1, show_default=True, metavar="SECONDS",
     help="Report a queue that is polled in vain for so long, in virtual time; 0: never.",
 )  # fmt: skip
+@click.option(
+    "--call-time", type=click.IntRange(min=0), default=1000, show_default=True, metavar="NS",
+    help="Virtual time that a call takes, in ns; 0 for exported programs.",
+)  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on its session.")
 @click.option("--why", "ask", is_flag=True, help="Run why at its end; exit code 1 for an error.")
@@ -180,7 +184,7 @@ def _drawn(runner: "Runner", form: str, output: str) -> int:
 @click.option("--submit", metavar="FILE", help="With --lab: write the submission.")
 def python(  # noqa: PLR0913  (one argument an option)
     *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, poll_warning: float,
-    save: str | None, tui: bool, ask: bool, exercise: str | None, student: str,
+    call_time: int, save: str | None, tui: bool, ask: bool, exercise: str | None, student: str,
     submit: str | None,
 ) -> int:  # fmt: skip
     """Run a pyverbs program on a lab instead of RDMA hardware.
@@ -202,7 +206,7 @@ def python(  # noqa: PLR0913  (one argument an option)
         raise click.UsageError(f"{script} cannot be read: {wrong.strerror}") from None
     with unguarded():
         warned = round(poll_warning * 1e9) or None
-        code = play(script, arguments, profile, layer, warned, opened)
+        code = play(script, arguments, profile, layer, warned, opened, call_time)
     if opened is not None:
         _hand_in(opened, submit)
     session = here().session

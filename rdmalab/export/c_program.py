@@ -13,11 +13,13 @@ from itertools import islice
 
 from rdmalab.export.c_calls import TAB, Text, Writer
 from rdmalab.export.c_values import number, string, variable
+from rdmalab.export.long_lines import folded
 from rdmalab.export.replayed_calls import Bytes, Call, Chapter, Replay, judge_world, parts
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
 _WIDTH = 92
+_COLUMNS = 100
 _GAP = 8  # so many zeros between two runs of bytes are not written
 
 _PART = re.compile(r"/\* part: (\w+) \*/\n")
@@ -119,7 +121,9 @@ class _Program:
         option = "" if profile == "strict" else f" --profile {profile}"
         needs, nodes = self.writer.needs, [variable(node) for node in self.session.world.nodes]
         helpers = _helpers()
-        text = ["\n".join([*_wrapped(title, f"rdmalab exec{option} -- ./program"), helpers["head"]])]
+        text = [
+            "\n".join([*_wrapped(title, f"rdmalab exec{option} -- ./program"), helpers["head"]])
+        ]
         text.append(f"static struct ibv_context *{', *'.join(nodes)};")
         text[-1] += "".join(f"\n{_declared(n, t)}" for n, t in self.writer.variables.items())
         text[-1] += "\n"
@@ -128,9 +132,8 @@ class _Program:
         text += [helper for name, helper in helpers.items() if name in needs]
         for name, body in self.functions:
             lines = ["int ret;", "", *body] if any("ret = " in line for line in body) else body
-            text.append(
-                "\n".join([f"static void {name}(void)", "{", *map(_indented, lines), "}", ""])
-            )
+            inner = [each for line in lines for each in _folded(_indented(line))]
+            text.append("\n".join([f"static void {name}(void)", "{", *inner, "}", ""]))
         text.append(self._main(nodes, ranges))
         return "\n".join(text)
 
@@ -165,6 +168,10 @@ def _declared(name: str, kind: str) -> str:
     if kind.startswith("*"):
         return f"static struct {kind[1:]} {name};"
     return f"static struct {kind} *{name};"
+
+
+def _folded(line: str) -> list[str]:
+    return folded(line, _COLUMNS, TAB, 8)
 
 
 def _indented(line: str) -> str:

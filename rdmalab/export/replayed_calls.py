@@ -27,6 +27,7 @@ _DESTROYERS = {
     Noun.CHANNEL: ("destroy_comp_channel", "channel"), Noun.XRCD: ("close_xrcd", "xrcd"),
     Noun.PD: ("dealloc_pd", "pd"), Noun.TD: ("dealloc_td", "td"),
 }  # fmt: skip
+_CRASH = "crash-"  # rules that stand for a segmentation fault
 _MANY = 30  # calls of a part that no note begins
 _AT_ONCE = 16  # completions of one poll at the end
 
@@ -147,15 +148,23 @@ class Replay:
         return self._pass(event, at_ns)
 
     def looks(self) -> Iterator[Call]:
-        """At the end: polls until each queue is empty, and the state of each queue pair."""
-        for thing in self._living(Noun.CQ):
-            while True:
-                call = self._own("poll_cq", cq=thing, num_entries=_AT_ONCE)
-                yield from self._carried_out(call)
-                if call.errno or not call.value:
-                    break
+        """At the end: the state of each queue pair, and all completions that are left.
+
+        Where nothing is planned, also a poll that finds no more: elsewhere one might come.
+        """
         for thing in self._living(Noun.QP):
             yield from self._carried_out(self._own("query_qp", qp=thing))
+        queues = self._living(Noun.CQ)
+        for thing in queues:
+            while count := len(self._at(thing)[1].cqes):
+                most = min(count, _AT_ONCE)
+                call = self._own("poll_cq", cq=thing, num_entries=most)
+                yield from self._carried_out(call)
+                if call.errno:
+                    break
+        if self.again.world.agenda.next_ns() is None:
+            for thing in queues:
+                yield from self._carried_out(self._own("poll_cq", cq=thing, num_entries=1))
 
     def memory(self) -> Iterator[Bytes]:
         """The memory of each region that exists."""
@@ -216,6 +225,9 @@ class Replay:
             else self.session.journal[call.entry].invocation
         )
         call.outcome = self.again.perform(invocation)
+        refusal = call.outcome.refusal
+        if refusal is not None and refusal.rule.startswith(_CRASH):
+            raise NotExportable(refusal.message, call.entry)
         yield call
 
     def _pass(self, event: int, at_ns: int) -> tuple[int, int]:
