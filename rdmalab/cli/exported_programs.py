@@ -1,15 +1,15 @@
-"""A scenario as a program: its notes become comments, and what no program can do is told by step."""
+"""A scenario as a program: its notes become comments, a refusal names the step."""
 
 from rdmalab.command import TimeMove
 from rdmalab.export import program_in
-from rdmalab.export.replayed_calls import Chapter, NotExportable
+from rdmalab.export.replay.calls import Chapter, NotExportable
 from rdmalab.lab import open_session
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.runner import Runner
 
 
-class Told:
+class PlayedScenario:
     """A scenario that was played, with the entry of the journal at which each step began."""
 
     def __init__(self, scenario: Scenario, profile: str | None) -> None:

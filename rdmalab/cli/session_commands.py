@@ -109,19 +109,19 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
 
 def _programmed(scenario: "Scenario", profile: str | None, language: str, output: str) -> int:
     """Write the scenario as a program."""
-    from rdmalab.cli.exported_programs import Told
-    from rdmalab.export.replayed_calls import NotExportable
+    from rdmalab.cli.exported_programs import PlayedScenario
+    from rdmalab.export.replay.calls import NotExportable
 
     try:
-        told = Told(scenario, profile)
-        octets = told.text(language).encode()
+        played_scenario = PlayedScenario(scenario, profile)
+        octets = played_scenario.text(language).encode()
     except NotExportable as wrong:
         raise click.ClickException(f"{scenario.path}, {wrong}") from None
     if output == _STANDARD_OUTPUT:
         print_octets(octets)
     else:
         write(output, octets, program_in(language).is_program, "exported program")
-    return _judged(told.runner)
+    return _judged(played_scenario.runner)
 
 
 def _judged(runner: "Runner") -> int:
@@ -311,11 +311,11 @@ def open_(*, text: str, profile: str | None) -> int:
 @click.option("--world", "lines", multiple=True, metavar="LINE",
               help="A line before they start, as 'fault drop A->B nth=3'; repeatable.")  # fmt: skip
 @click.option("--node", "placed", multiple=True, type=click.Choice(["A", "B", "both"]),
-              help="Where a program runs, in their order; default: A, B, A, ...; both for a program "
-              "that is alone.")  # fmt: skip
+              help="Where a program runs, in their order; default: A, B, A, ...; for a program "
+              "that is alone: both.")  # fmt: skip
 @click.option("--clock", type=click.Choice(["real", "virtual"]),
-              help="Time in which the programs sleep; default: virtual for a program that is alone on "
-              "both nodes, else real.")  # fmt: skip
+              help="Time in which the programs sleep; default: virtual for a program that is alone "
+              "on both nodes, else real.")  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")

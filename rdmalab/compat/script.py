@@ -139,7 +139,7 @@ _FAILED = 1
 _INTERRUPTED = 130  # as a shell says of a program that ^C ended
 
 
-def run(
+def run(  # noqa: PLR0913, PLR0917  (one for each option)
     script: str, arguments: Sequence[str], profile: str | Profile,
     link_layer: LinkLayer = LinkLayer.ETHERNET,
     poll_warning_ns: int | None = process.POLL_WARNING_NS, lab: Lab | None = None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("pcapng",)
 PROGRAMS = ("c", "pyverbs")
-"""Languages in which a session is written as a program: modules NAME_program."""
+"""Languages in which a session is written as a program: modules NAME.program."""
 
 
 class Capture(Protocol):
@@ -47,5 +47,5 @@ class ProgramForm(NamedTuple):
 
 def program_in(language: str) -> ProgramForm:
     """The writer of programs in a language of PROGRAMS."""
-    module = import_module(f"{__name__}.{language}_program")
+    module = import_module(f"{__name__}.{language}.program")
     return ProgramForm(module.program, module.is_program)

@@ -7,11 +7,10 @@ elsewhere would have others there, so it reads them from its own objects.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from rdmalab.command import New, Noun, Thing
-from rdmalab.export.c_values import variable
-from rdmalab.export.replayed_calls import Call, NotExportable
+from rdmalab.export.replay.calls import Bound, Call, NotExportable
+from rdmalab.export.replay.values import variable
 from rdmalab.hca.device import Hca
 from rdmalab.hca.objects import inc_rkey
 from rdmalab.hca.port import gid_at
@@ -69,7 +68,7 @@ class Names(ABC):
     def world(self) -> World:
         return self.call.world
 
-    def argument(self, name: str) -> Any:
+    def argument(self, name: str) -> Bound:
         return self.call.arguments.get(name)
 
     def var(self, what: Thing | New | None) -> str:
@@ -122,8 +121,8 @@ class Names(ABC):
                 if (text := self._window_key(thing, value)) is not None:
                     return text
         for hca in self._nodes(node):
-            if value and (mr := hca.lkeys.get(value)) is not None:
-                return self.member(self.var(Thing(Noun.MR, hca.node, mr.number)), "lkey")
+            if value and (local := hca.lkeys.get(value)) is not None:
+                return self.member(self.var(Thing(Noun.MR, hca.node, local.number)), "lkey")
         return self.literal(value)
 
     def _window_key(self, thing: Thing, value: int) -> str | None:

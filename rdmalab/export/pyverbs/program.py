@@ -5,22 +5,26 @@ by `rdmalab python --call-time 0`, its calls take no virtual time, so each packe
 """
 
 import re
-import textwrap
 from collections.abc import Sequence
 from importlib import resources
 from itertools import islice
 
-from rdmalab.export.c_values import variable
-from rdmalab.export.long_lines import folded
-from rdmalab.export.pyverbs_calls import TAB, Lines, Writer
-from rdmalab.export.replayed_calls import Bytes, Call, Chapter, Replay, judge_world, parts
+from rdmalab.export.pyverbs.calls import begin, end
+from rdmalab.export.pyverbs.text import TAB, Lines, Writer
+from rdmalab.export.replay.calls import Bytes, Call, Chapter, Replay, judge_world, parts
+from rdmalab.export.replay.long_lines import WIDTH, folded, wrapped
+from rdmalab.export.replay.values import variable
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
-_WIDTH = 92
 _PART = re.compile(r"# part: (\w+)\n")
 _MODULES = ("errno", "os", "socket", "time")
 _FEW = 16
+_BRING = {
+    "refused": ("pyverbs_error", "PyverbsRDMAError", set[str]()),
+    "take_ex": ("cq", "PollCqAttr", {"take"}),
+}  # fmt: skip
+"""What a helper imports of pyverbs, and other helpers that it needs."""
 _RUN = re.compile(rb"(.)\1{16,}|(?:(?!(.)\2{16}).){1,48}", re.DOTALL)
 _END = "What is left at the end: completions, the states of the queue pairs, memory."
 
@@ -68,14 +72,14 @@ class _Program:
         body += [line for part in self.replay.memory() for line in self._bytes(part)]
         done = fmt.count(self.writer.completions, "completion")
         body.append(f'print("as in the lab: {done}, states and memory")')
-        lines = [each for line in body for each in folded(line, _WIDTH, TAB, 1)]
+        lines = [each for line in body for each in folded(line, WIDTH, TAB, 1)]
         return "\n".join([*self._head(title, lines), *lines, ""])
 
     def _made(self, call: Call) -> list[str]:
         if call.outcome is None:
-            self.pending = self.writer.begin(call)
+            self.pending = begin(self.writer, call)
             return self._wait(call.passed_ns, call.events)
-        return self.writer.end(call, self.pending)
+        return end(self.writer, call, self.pending)
 
     def _wait(self, passed_ns: int, events: int) -> list[str]:
         if not passed_ns and not events:
@@ -91,41 +95,44 @@ class _Program:
     def _head(self, title: str, body: list[str]) -> list[str]:
         profile = next(iter(self.session.world.nodes.values())).profile.name
         option = "" if profile == "strict" else f"--profile {profile} "
-        told = [line for part in title.splitlines() for line in textwrap.wrap(part, _WIDTH) or [""]]
-        needs, modules = self.writer.needs, self.writer.modules
-        needs |= {"take"} if "take_ex" in needs else set()
-        modules.setdefault("device", set()).add("Context")
-        if "refused" in needs:
-            modules.setdefault("pyverbs_error", set()).add("PyverbsRDMAError")
-        if "take_ex" in needs:
-            modules.setdefault("cq", set()).add("PollCqAttr")
+        helpers, imports = self._helpers(body)
         nodes = [variable(node) for node in self.session.world.nodes]
-        helpers = [text for name, text in _helpers().items() if name in needs]
-        context = ["from contextlib import contextmanager"] if "refused" in needs else []
-        text = "\n".join([*helpers, *body])
-        plain = [name for name in _MODULES if re.search(rf"\b{name}\.", text)]
+        first, *rest = [line.replace("\\", "\\\\") for line in wrapped(title)]
         return [
-            f'"""{told[0]}'.replace("\\", "\\\\"), *(line.replace("\\", "\\\\") for line in told[1:]),
-            "", "Made by rdmalab from what happened there. To run it on a lab:", "",
-            f"    rdmalab python --call-time 0 {option}program.py", '"""', "",
-            *(f"import {name}" for name in plain),
-            *context, "", "import pyverbs.enums as e",
-            *(f"from pyverbs.{name} import {', '.join(sorted(modules[name]))}" for name in sorted(modules)),
-            "", *(f"\n{text}" for text in helpers), "",
+            f'"""{first}', *rest, "",
+            "Made by rdmalab from what happened there. To run it on a lab:", "",
+            f"    rdmalab python --call-time 0 {option}program.py", '"""', "", *imports, "",
+            *(f"\n{text}" for text in helpers), "",
             *(f'{node} = Context(name="rdmalab{at}")' for at, node in enumerate(nodes)),
         ]  # fmt: skip
 
+    def _helpers(self, body: list[str]) -> tuple[list[str], list[str]]:
+        """The helpers that the program uses, and what it imports."""
+        needs, modules = self.writer.needs, self.writer.modules
+        for name, (module, imported, also) in _BRING.items():
+            if name in needs:
+                modules.setdefault(module, set()).add(imported)
+                needs |= also
+        modules.setdefault("device", set()).add("Context")
+        helpers = [text for name, text in _helpers().items() if name in needs]
+        text = "\n".join([*helpers, *body])
+        imports = [f"import {name}" for name in _MODULES if re.search(rf"\b{name}\.", text)]
+        imports += ["from contextlib import contextmanager"] if "refused" in needs else []
+        imports += ["", "import pyverbs.enums as e"]
+        for name in sorted(modules):
+            imports.append(f"from pyverbs.{name} import {', '.join(sorted(modules[name]))}")
+        return helpers, imports
+
 
 def _helpers() -> dict[str, str]:
-    """The parts of program_parts.py.txt by name, in its order."""
-    source = resources.files("rdmalab.export") / "program_parts_py.txt"
+    """The parts of parts.txt by name, in its order."""
+    source = resources.files("rdmalab.export.pyverbs") / "parts.txt"
     _, *found = _PART.split(source.read_text("utf-8"))
     return {name: text.rstrip() + "\n" for name, text in zip(found[::2], found[1::2], strict=True)}
 
 
 def _comment(text: str) -> list[str]:
-    lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH) or [""]]
-    return [f"# {line}".rstrip() for line in lines]
+    return [f"# {line}".rstrip() for line in wrapped(text)]
 
 
 def _octets(octets: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The verbs of a session as a program makes them: each with its values, its result, and what follows.
+"""The verbs of a session as a program makes them: each with its values and its result.
 
 The journal runs again in a new world, because a name means something only at its moment. After the
 last call a program looks once more: completions that are left, states of queue pairs, memory; then
@@ -18,8 +18,8 @@ from rdmalab.session.session import CommandOutcome, Session
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.world.world import World
 
-OF_THE_HOST = frozenset({"write", "fill", "poke", "map_memory"})
-"""Commands that are no verbs: the program's own memory."""
+Bound = Any
+"""A value of a command, as the binder makes it: its class is that of the command's signature."""
 _DESTROYERS = {
     Noun.QP: ("destroy_qp", "qp"), Noun.FLOW: ("destroy_flow", "flow"),
     Noun.AH: ("destroy_ah", "ah"), Noun.MW: ("dealloc_mw", "mw"),
@@ -45,7 +45,7 @@ class NotExportable(Exception):  # noqa: N818  (it says why)
 
 
 class Chapter(NamedTuple):
-    """Entries of the journal up to `stop`, excluded, and what is said before them.
+    """Entries of the journal up to `stop`, excluded, and the note before them.
 
     runs: of an entry, the step that let time pass before it, as text.
     """
@@ -85,7 +85,7 @@ class Call:
 
     session: Session
     word: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Bound]
     entry: int | None
     passed_ns: int = 0
     events: int = 0
@@ -112,7 +112,7 @@ class Call:
         return (refusal.bad_wr or 0) if refusal else 0
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Bound:
         return self.outcome.value if self.outcome else None
 
 
@@ -193,8 +193,8 @@ class Replay:
     def _living(self, noun: Noun) -> list[Thing]:
         return self.again.names.living(self.again.world, noun)
 
-    def _at(self, thing: Thing) -> tuple[Hca, Any]:
-        found: tuple[Hca, Any] = self.again.world.at(thing, object)
+    def _at(self, thing: Thing) -> tuple[Hca, Bound]:
+        found: tuple[Hca, Bound] = self.again.world.at(thing, object)
         return found
 
     def _own(self, word: str, **arguments: object) -> Call:

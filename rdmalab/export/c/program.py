@@ -6,19 +6,18 @@ each call returned, each completion, the states and the bytes at the end are che
 """
 
 import re
-import textwrap
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from itertools import islice
 
-from rdmalab.export.c_calls import TAB, Text, Writer
-from rdmalab.export.c_values import number, string, variable
-from rdmalab.export.long_lines import folded
-from rdmalab.export.replayed_calls import Bytes, Call, Chapter, Replay, judge_world, parts
+from rdmalab.export.c.calls import begin, end
+from rdmalab.export.c.text import TAB, Text, Writer
+from rdmalab.export.replay.calls import Bytes, Call, Chapter, Replay, judge_world, parts
+from rdmalab.export.replay.long_lines import folded, wrapped
+from rdmalab.export.replay.values import number, string, variable
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
-_WIDTH = 92
 _COLUMNS = 100
 _GAP = 8  # so many zeros between two runs of bytes are not written
 
@@ -81,9 +80,9 @@ class _Program:
     def _made(self, call: Call, run: str = "") -> list[str]:
         """Before the call the wait for it, after it its lines."""
         if call.outcome is None:
-            self.pending = self.writer.begin(call)
+            self.pending = begin(self.writer, call)
             return self._wait(call.passed_ns, call.events, run)
-        return self.writer.end(call, self.pending)
+        return end(self.writer, call, self.pending)
 
     def _wait(self, passed_ns: int, events: int, run: str = "") -> list[str]:
         if not passed_ns and not events:
@@ -121,9 +120,7 @@ class _Program:
         option = "" if profile == "strict" else f" --profile {profile}"
         needs, nodes = self.writer.needs, [variable(node) for node in self.session.world.nodes]
         helpers = _helpers()
-        text = [
-            "\n".join([*_wrapped(title, f"rdmalab exec{option} -- ./program"), helpers["head"]])
-        ]
+        text = ["\n".join([*_title(title, f"rdmalab exec{option} -- ./program"), helpers["head"]])]
         text.append(f"static struct ibv_context *{', *'.join(nodes)};")
         text[-1] += "".join(f"\n{_declared(n, t)}" for n, t in self.writer.variables.items())
         text[-1] += "\n"
@@ -157,8 +154,8 @@ _END = "What is left at the end: completions, the states of the queue pairs, mem
 
 
 def _helpers() -> dict[str, str]:
-    """The parts of program_parts.c by name, in its order."""
-    source = resources.files("rdmalab.export") / "program_parts.c"
+    """The parts of parts.c by name, in its order."""
+    source = resources.files("rdmalab.export.c") / "parts.c"
     _, *found = _PART.split(source.read_text("utf-8"))
     return {name: text.rstrip() + "\n" for name, text in zip(found[::2], found[1::2], strict=True)}
 
@@ -184,22 +181,16 @@ def _safe(text: str) -> str:
 
 def comment(text: str) -> list[str]:
     """A comment of one or more lines; none for an empty text."""
-    lines = [
-        line for part in _safe(text).splitlines() for line in textwrap.wrap(part, _WIDTH) or [""]
-    ]
-    if not lines:
-        return []
-    return [f"/* {lines[0]}", *(f" * {line}".rstrip() for line in lines[1:-1]), *(
-        [f" * {lines[-1]} */"] if len(lines) > 1 else []
-    )] if len(lines) > 1 else [f"/* {lines[0]} */"]  # fmt: skip
+    lines = wrapped(_safe(text))
+    if len(lines) < 2:
+        return [f"/* {line} */" for line in lines]
+    first, *inner, last = lines
+    return [f"/* {first}", *(f" * {line}".rstrip() for line in inner), f" * {last} */"]
 
 
-def _wrapped(title: str, command: str) -> list[str]:
-    told = [
-        line for part in _safe(title).splitlines() for line in textwrap.wrap(part, _WIDTH) or [""]
-    ]
+def _title(title: str, command: str) -> list[str]:
     return [
-        "/*", *(f" * {line}".rstrip() for line in told), " *",
+        "/*", *(f" * {line}".rstrip() for line in wrapped(_safe(title))), " *",
         " * Made by rdmalab from what happened there. To compile and run it on a lab:", " *",
         " *     cc -o program program.c -libverbs", f" *     {command}", " */",
     ]  # fmt: skip

@@ -47,12 +47,11 @@ def constant(value: int) -> str:
     """An enum's member, flags joined by |; a plain number where verbs.h has no name."""
     if isinstance(value, MTU):
         return f"IBV_MTU_{value.octets}"
-    kind = type(value)
-    prefix = _PREFIXES.get(kind)
+    prefix = _PREFIXES.get(type(value))
     if prefix is None:
         return number(int(value))
     if isinstance(value, IntFlag):
-        return _flags(int(value), kind, prefix)
+        return _flags(int(value), value.__class__, prefix)
     return prefix + value.name if isinstance(value, IntEnum) else number(int(value))
 
 

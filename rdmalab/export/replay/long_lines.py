@@ -1,8 +1,17 @@
 """Lines of a program that are too long, folded after a comma or an operator in parentheses."""
 
+import textwrap
 from collections.abc import Iterator
 
 _OPENING, _CLOSING = "([{", ")]}"
+
+
+WIDTH = 92  # of comments
+
+
+def wrapped(text: str) -> list[str]:
+    """The lines of a text, none longer than WIDTH; empty lines stay."""
+    return [line for part in text.splitlines() for line in textwrap.wrap(part, WIDTH) or [""]]
 
 
 def folded(line: str, width: int, tab: str, tab_width: int) -> list[str]:
