@@ -11,7 +11,8 @@ import click
 from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write, writing
 from rdmalab.cli.scenarios import answer, opened, played, required_error, verdict
-from rdmalab.export import FORMATS, PROGRAMS, format_called, program_in
+from rdmalab.export import FORMATS, PROGRAMS, format_called
+from rdmalab.export.texts import TEXTS
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES, STRICT
@@ -57,8 +58,8 @@ def settings(*, name: str, value: str) -> int:
 
 
 _STANDARD_OUTPUT = "-"
-_DRAWINGS = ("svg", "text")
-_FORMS = (*FORMATS, *_DRAWINGS, *PROGRAMS)
+_AS_TEXT = "text"
+_FORMS = (*FORMATS, _AS_TEXT, *TEXTS)
 _DRAWN_WIDTH = 100  # columns
 
 
@@ -74,16 +75,17 @@ _DRAWN_WIDTH = 100  # columns
 )
 @with_own_profile
 def export(*, form: str, path: str, output: str, profile: str | None) -> int:
-    """Run a scenario, and write its frames for another program, or its ladder as a drawing.
+    """Run a scenario, and write its frames, its ladder, a recording of it or a program.
 
-    pcapng: every frame that left a port, for Wireshark and tshark. svg, text: the packets after
-    the setup as a ladder. c, pyverbs: a program that makes the same calls, and checks that what
-    comes of them is the same. An existing file of the same kind is replaced, any other file is
-    not; text is never replaced. If the scenario fails, what happened up to there is written.
+    pcapng: every frame that left a port, for Wireshark and tshark. svg, text, mermaid: the packets
+    after the setup as a ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs:
+    a program that makes the same calls, and checks that what comes of them is the same. A file of
+    the same kind is replaced, any other file is not; text is never replaced. If the scenario fails,
+    what happened up to there is written.
     """
     from rdmalab.workbench.files import Exported
 
-    if output == _STANDARD_OUTPUT and form not in _DRAWINGS and sys.stdout.isatty():
+    if output == _STANDARD_OUTPUT and form in FORMATS and sys.stdout.isatty():
         raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
     scenario, wrong = opened(path)
     if scenario is None:
@@ -92,7 +94,7 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     if form in PROGRAMS:
         return _programmed(scenario, profile, form, output)
     runner = played(scenario, profile, verbose=False)
-    if form in _DRAWINGS:
+    if form not in FORMATS:
         return _drawn(runner, form, output)
     kind = format_called(form)
     capture = kind.capture(runner.session.world, runner.session.names)
@@ -117,10 +119,7 @@ def _programmed(scenario: "Scenario", profile: str | None, language: str, output
         octets = played_scenario.text(language).encode()
     except NotExportable as wrong:
         raise click.ClickException(f"{scenario.path}, {wrong}") from None
-    if output == _STANDARD_OUTPUT:
-        print_octets(octets)
-    else:
-        write(output, octets, program_in(language).is_program, "exported program")
+    _to(output, octets, language)
     return _judged(played_scenario.runner)
 
 
@@ -136,24 +135,28 @@ def _judged(runner: "Runner") -> int:
 
 
 def _drawn(runner: "Runner", form: str, output: str) -> int:
-    """Write the ladder of the packets after the setup."""
-    from rdmalab.export.ladder_plan import WHOLE
-    from rdmalab.export.ladder_svg import ladder
+    """Write the ladder of the packets after the setup, or a recording of all."""
     from rdmalab.shell.show_wire import drawing
 
-    world, names = runner.session.world, runner.session.names
+    session = runner.session
     steps = [result for result in runner.results if not result.step.is_setup]
     first = steps[0].first_record if steps else 0
-    if form == "svg":
-        drawn = ladder(world, names, first, WHOLE).svg
+    if form == _AS_TEXT:
+        drawn = f"{drawing(session.world, session.names, _DRAWN_WIDTH, first)}\n"
     else:
-        drawn = drawing(world, names, _DRAWN_WIDTH, first)
-    octets = f"{drawn}\n".encode()
+        drawn = TEXTS[form].write(session, runner.scenario.title, first)
+    _to(output, drawn.encode(), form)
+    return _judged(runner)
+
+
+def _to(output: str, octets: bytes, form: str) -> None:
+    """Write the text of a form to a file or to standard output."""
     if output == _STANDARD_OUTPUT:
         print_octets(octets)
+    elif form == _AS_TEXT:
+        write(output, octets, lambda _: False, "drawing")
     else:
-        write(output, octets, lambda old: form == "svg" and b"<svg" in old[:200], "drawing")
-    return _judged(runner)
+        write(output, octets, TEXTS[form].is_one, TEXTS[form].kind)
 
 
 @program.command(

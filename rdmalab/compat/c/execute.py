@@ -53,9 +53,7 @@ class Execution:
         self.folder = tempfile.TemporaryDirectory(prefix="rdmalab-c-")  # mode 0700
         self.path = Path(self.folder.name) / "lab"
         self.preload = library()
-        self.server = Server(
-            lab, self.path, tell, expected=len(commands), is_virtual=is_virtual
-        )
+        self.server = Server(lab, self.path, tell, expected=len(commands), is_virtual=is_virtual)
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
         self.calm = 0  # so many looks in a row have found it waiting

@@ -18,7 +18,8 @@
 
 static void failed(int line, const char *what, long value)
 {
-	fprintf(stderr, "line %d: %s: %ld (errno %d, %s)\n", line, what, value, errno, strerror(errno));
+	fprintf(stderr, "line %d: %s: %ld (errno %d, %s)\n", line, what, value, errno,
+		strerror(errno));
 	exit(1);
 }
 
@@ -116,13 +117,15 @@ static void compare(const char *cq, const struct ibv_wc *wc, const struct expect
 		wrong = "imm_data";
 	else if ((lab->has & SRC_QP) && wc->src_qp != lab->src_qp)
 		wrong = "src_qp";
-	printf("%s wr_id=%llu %s\n", cq, (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status));
+	printf("%s wr_id=%llu %s\n", cq, (unsigned long long)wc->wr_id,
+	       ibv_wc_status_str(wc->status));
 	if (wrong)
 		fail(wrong, wc->status);
 }
 
 /* Poll for up to `most` completions, and wait for those that the lab got, for a second at most. */
-static void take(const char *name, struct ibv_cq *cq, int most, int count, const struct expected *lab)
+static void take(const char *name, struct ibv_cq *cq, int most, int count,
+		 const struct expected *lab)
 {
 	struct timespec begin, now;
 	int have = 0;
@@ -175,9 +178,12 @@ static void expect_bytes(const char *name, const void *region, size_t length, in
 		for (; at < next; at++)
 			if (bytes[at])
 				fail(name, (long)at);
-		for (; run < count && at < next + runs[run].length; at++)
-			if (bytes[at] != (runs[run].text ? (uint8_t)runs[run].text[at - next] : runs[run].byte))
+		for (; run < count && at < next + runs[run].length; at++) {
+			const char *text = runs[run].text;
+
+			if (bytes[at] != (text ? (uint8_t)text[at - next] : runs[run].byte))
 				fail(name, (long)at);
+		}
 	}
 }
 

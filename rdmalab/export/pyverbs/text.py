@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from errno import EAGAIN, errorcode
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.export.replay.calls import NotExportable

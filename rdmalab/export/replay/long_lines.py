@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator
 
+_COMMENTS = ("#", "/*", "* ")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
@@ -21,6 +22,8 @@ def folded(line: str, width: int, tab: str, tab_width: int) -> list[str]:
     """
     indent = line[: len(line) - len(line.lstrip())]
     found: list[str] = []
+    if line.lstrip().startswith(_COMMENTS):
+        return [line]
     while _columns(line, tab_width) > width:
         most = width - (_columns(line, tab_width) - len(line))
         least = len(indent) + 2 * len(tab) + 1
