@@ -225,11 +225,12 @@ def export(
     pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
     virtual time; a comment names its event, its work request and its fate. Packets of InfiniBand
     ports have link type 247; a tshark that does not know this number reads them as USER0 with the
-    dissector infiniband. tshark calls a SEND below 16 bytes malformed, because it reads the payload as RPC over RDMA:
-    start it with `--disable-protocol rpcordma`. svg, mermaid: the packets as a ladder. cast: lines
-    and events in virtual time, for asciinema. c, pyverbs: a program for two devices, which makes
-    the same calls and checks that all comes as here; a fault or a setting of the cable is no call
-    of a program, and is refused. A file of the same kind is replaced, any other file is not.
+    dissector infiniband. tshark calls a SEND below 16 bytes malformed, because it reads the payload
+    as RPC over RDMA: start it with `--disable-protocol rpcordma`. svg, mermaid: the packets as a
+    ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs: a program for two
+    devices, which makes the same calls and checks that all comes as here; a fault or a setting of
+    the cable is no call of a program, and is refused. A file of the same kind is replaced, any
+    other file is not.
 
     Example: export c run.c
     """

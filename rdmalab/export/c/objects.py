@@ -31,6 +31,8 @@ def _alloc_parent_domain(s: Scope) -> Text:
 
 
 def destroyer(function: str, parameter: str) -> Callable[[Scope], Text]:
+    """A handler for a function that takes the object of this parameter."""
+
     def handler(s: Scope) -> Text:
         return Text(function, f"{function}({s.var(s.argument(parameter))})")
 
@@ -119,6 +121,7 @@ def _bind_mw(s: Scope) -> Text:
 
 
 def bind_info(s: Scope, node: str, asked: Bound) -> list[str]:
+    """The members of an `ibv_mw_bind_info`."""
     members = [f"mr = {s.numbered(Noun.MR, node, asked.bind_mr)}"]
     if asked.bind_length or asked.bind_addr:
         members.append(f"addr = {s.addr(node, asked.bind_addr)}")
@@ -181,6 +184,7 @@ def _resize_cq(s: Scope) -> Text:
 
 
 def capacity(cap: Bound, prefix: str = ".cap") -> list[str]:
+    """The members of an `ibv_qp_cap`."""
     return [f"{prefix}.{each.name} = {number(getattr(cap, each.name))}" for each in fields(cap)]
 
 

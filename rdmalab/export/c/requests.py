@@ -7,8 +7,8 @@ from rdmalab.export.c.objects import bind_info
 from rdmalab.export.c.text import TAB, TO_COME, Scope, Text, Verb, structure
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.requests import (
-    ATOMICS,
     has_target,
+    is_atomic,
     judge_list,
     judge_pieces,
     judge_send,
@@ -113,11 +113,11 @@ def _send(s: Scope, node: str, wr: SendWR) -> list[str]:
 def _target(s: Scope, node: str, wr: SendWR) -> list[str]:
     """The union `wr`: memory of the peer, or a datagram's destination."""
     members = []
-    if wr.opcode in ATOMICS:
+    if is_atomic(wr):
         operands = ("compare_add", "swap")
         members += [f".wr.atomic.{name} = {number(getattr(wr, name))}" for name in operands]
     if has_target(wr):
-        union = "atomic" if wr.opcode in ATOMICS else "rdma"
+        union = "atomic" if is_atomic(wr) else "rdma"
         members.append(f".wr.{union}.remote_addr = {remote(s, node, wr.remote_addr)}")
         members.append(f".wr.{union}.rkey = {s.rkey(node, wr.rkey)}")
     elif wr.ah or wr.remote_qpn or wr.remote_qkey:

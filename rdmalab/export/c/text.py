@@ -69,29 +69,37 @@ class Scope(Names):
         return self.writer.keys
 
     def declare(self, name: str, noun: Noun) -> None:
+        """A pointer to the type of C."""
         self.writer.variables.setdefault(name, _TYPES[noun])
 
     def member(self, name: str, field_: str) -> str:
+        """`A_mr0->lkey`."""
         return f"{name}->{field_}"
 
     def base(self, name: str) -> str:
+        """The address as a number."""
         return f"(uintptr_t){name}->addr"
 
     def next_key(self, text: str) -> str:
+        """`ibv_inc_rkey(KEY)`."""
         return f"ibv_inc_rkey({text})"
 
     def literal(self, value: int) -> str:
+        """Decimal, or hexadecimal from 65,536 on."""
         return number(value)
 
     def srq_number(self, name: str) -> str:
+        """By the helper srq_number."""
         self.writer.needs.add("srq_number")
         return f"srq_number({name})"
 
     def gid_entry(self, node: str, index: int) -> str:
+        """By the helper gid_of."""
         self.writer.needs.add("gid_of")
         return f"gid_of({node}, {index})"
 
     def gid_bytes(self, value: int) -> str:
+        """`(union ibv_gid){ .raw = { … } }`."""
         octets = ", ".join(f"{octet:#04x}" for octet in value.to_bytes(16, "big"))
         return f"(union ibv_gid){{ .raw = {{ {octets} }} }}"
 

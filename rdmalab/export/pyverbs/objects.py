@@ -37,6 +37,8 @@ def _alloc_parent_domain(s: Scope) -> Lines:
 
 
 def closer(parameter: str) -> Callable[[Scope], Lines]:
+    """A handler that closes the object of this parameter."""
+
     def handler(s: Scope) -> Lines:
         return Lines(f"{s.var(s.argument(parameter))}.close()", refusable=False)
 
@@ -86,6 +88,7 @@ def _registered(s: Scope, lines: Lines | None) -> list[str]:
 
 
 def bind_info(s: Scope, node: str, asked: Bound) -> str:
+    """An MWBindInfo."""
     mr = s.pointer(node, Noun.MR, asked.bind_mr)
     place, rights = s.addr(node, asked.bind_addr), named(asked.bind_access)
     return called(s.use("mr", "MWBindInfo"), mr, place, number(asked.bind_length), rights)
@@ -131,6 +134,7 @@ def _resize_cq(s: Scope) -> Lines:
 
 
 def cap(s: Scope, cap: Bound) -> str:
+    """A QPCap."""
     sizes = {each.name: number(getattr(cap, each.name)) for each in fields(cap)}
     return called(s.use("qp", "QPCap"), **sizes)
 

@@ -7,8 +7,8 @@ from rdmalab.export.pyverbs.objects import bind_info
 from rdmalab.export.pyverbs.text import Lines, Scope, Verb, called, named, number
 from rdmalab.export.replay.calls import Bound, NotExportable
 from rdmalab.export.replay.requests import (
-    ATOMICS,
     has_target,
+    is_atomic,
     judge_list,
     judge_pieces,
     judge_send,
@@ -20,6 +20,7 @@ from rdmalab.spec.work import SendFlags, WROpcode
 
 
 def sge(s: Scope, node: str, each: Bound) -> str:
+    """An SGE."""
     judge_pieces([each])
     return called(
         s.use("wr", "SGE"), s.addr(node, each.addr), number(each.length), s.lkey(node, each.lkey)
@@ -120,7 +121,7 @@ def _operands(s: Scope, node: str, wr: SendWR) -> list[str]:
     if wr.opcode == WROpcode.BIND_MW:
         return [_bind_request(s, node, wr)]
     target = [s.rkey(node, wr.rkey), s.addr(peer_of(s, node), wr.remote_addr)]
-    if wr.opcode in ATOMICS:
+    if is_atomic(wr):
         operands = [number(wr.compare_add), number(wr.swap)]
         return [f"wr.set_wr_atomic({', '.join([*target, *operands])})"]
     if has_target(wr):

@@ -60,25 +60,32 @@ class Scope(Names):
         """Python declares nothing."""
 
     def member(self, name: str, field_: str) -> str:
+        """`A_mr0.lkey`."""
         return f"{name}.{field_}"
 
     def base(self, name: str) -> str:
+        """`A_mr0.buf`."""
         return f"{name}.buf"
 
     def next_key(self, text: str) -> str:
+        """`inc_rkey(KEY)`."""
         self.use("base", "inc_rkey")
         return f"inc_rkey({text})"
 
     def literal(self, value: int) -> str:
+        """Decimal, or hexadecimal from 65,536 on."""
         return number(value)
 
     def srq_number(self, name: str) -> str:
+        """`B_srq0.get_srq_num()`."""
         return f"{name}.get_srq_num()"
 
     def gid_entry(self, node: str, index: int) -> str:
+        """`B.query_gid(1, 1)`."""
         return f"{node}.query_gid(1, {index})"
 
     def gid_bytes(self, value: int) -> str:
+        """`GID("0000:…")`."""
         self.use("addr", "GID")
         words = ":".join(f"{value >> at & 0xFFFF:04x}" for at in range(112, -1, -16))
         return f'GID("{words}")'
@@ -89,6 +96,7 @@ class Scope(Names):
         return name
 
     def pointer(self, node: str, noun: Noun, number_: int | None) -> str:
+        """The variable of an object; NotExportable for NULL, which pyverbs does not take."""
         found = self.numbered(noun, node, number_)
         if found == "NULL":
             raise NotExportable(f"pyverbs takes no {noun} that is NULL")
@@ -113,6 +121,7 @@ def called(name: str, *values: str, **named_values: str | None) -> str:
 
 
 def checked(s: Scope, lines: Lines | None) -> list[str]:
+    """The lines of a call: what it raises is checked where the lab refused it."""
     if lines is None:
         return []
     if not s.call.errno:

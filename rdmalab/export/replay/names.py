@@ -69,6 +69,7 @@ class Names(ABC):
         return self.call.world
 
     def argument(self, name: str) -> Bound:
+        """A value of the command; None if it was left out."""
         return self.call.arguments.get(name)
 
     def var(self, what: Thing | New | None) -> str:
@@ -103,6 +104,7 @@ class Names(ABC):
         return self.literal(value)
 
     def lkey(self, node: str, value: int) -> str:
+        """The local key of a region on this node."""
         mr = self.world.nodes[node].lkeys.get(value)
         return (
             self.member(self.var(Thing(Noun.MR, node, mr.number)), "lkey")
@@ -144,6 +146,7 @@ class Names(ABC):
         return self.literal(value)
 
     def srqn(self, node: str, value: int) -> str:
+        """The number of a shared receive queue: of the other node first."""
         for hca in [*self._nodes(node)][::-1]:
             thing = Thing(Noun.SRQ, hca.node, value)
             if value in hca.srqs.items and thing in self.call.session.names.name_of:

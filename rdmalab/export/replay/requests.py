@@ -7,9 +7,7 @@ from rdmalab.export.replay.calls import NotExportable
 from rdmalab.export.replay.names import Names
 from rdmalab.hca.wr import SGE, RecvWR, SendWR, WildPointer
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import SendFlags, WROpcode
-
-ATOMICS = (WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD)
+from rdmalab.spec.work import WORK, SendFlags
 
 
 def judge_list(wr: RecvWR | SendWR) -> None:
@@ -42,6 +40,12 @@ def judge_send(s: Names, qp: Thing, wr: SendWR) -> None:
     has_address = bool(wr.ah or wr.remote_qpn or wr.remote_qkey)
     if has_target(wr) and (has_address or TRANSPORTS[pair.qp_type].addressed):
         raise NotExportable("wr.ud and wr.rdma are one union in C")
+
+
+def is_atomic(wr: SendWR) -> bool:
+    """Whether its opcode reads `wr.atomic`."""
+    row = WORK.get(wr.opcode)
+    return row is not None and "compare_add" in row.operands
 
 
 def has_target(wr: SendWR) -> bool:
