@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rdmalab.export.ladder_plan import WHOLE, Arrow, Plan, Remark, plan
+from rdmalab.export.ladder_plan import WHOLE, Arrow, LadderPlan, Remark, plan
 from rdmalab.session.names import Names
 from rdmalab.views import fmt
 from rdmalab.views.fates import Fate
@@ -24,7 +24,7 @@ def is_mermaid(octets: bytes) -> bool:
     return octets.startswith(HEAD.encode())
 
 
-def drawn(planned: Plan) -> Iterator[str]:
+def drawn(planned: LadderPlan) -> Iterator[str]:
     """Its lines: each packet in the row where it left, each remark beside its node."""
     yield HEAD
     yield from (f"    participant {node}" for node in planned.nodes)
@@ -44,7 +44,7 @@ def drawn(planned: Plan) -> Iterator[str]:
         yield from (_remark(planned, row.at_ns, each) for each in row.remarks)
 
 
-def _packet(planned: Plan, arrow: Arrow) -> Iterator[str]:
+def _packet(planned: LadderPlan, arrow: Arrow) -> Iterator[str]:
     """One arrow for each node that it goes to."""
     packet = arrow.packet
     others = [node for node in planned.nodes if node != packet.source]
@@ -62,7 +62,7 @@ def _label(packet: PacketRow) -> str:
     return f"{fmt.clock(packet.at_ns)} {packet.short}{size}{fate}"
 
 
-def _remark(planned: Plan, at_ns: int, remark: Remark) -> str:
+def _remark(planned: LadderPlan, at_ns: int, remark: Remark) -> str:
     node = remark.node if remark.node in planned.nodes else planned.nodes[0]
     side = {planned.nodes[0]: "left of", planned.nodes[-1]: "right of"}.get(node, "over")
     return f"    Note {side} {node}: {fmt.clock(at_ns)} {_safe(remark.text)}"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from rdmalab.export.ladder_mermaid import drawn, is_mermaid, mermaid
-from rdmalab.export.ladder_plan import WHOLE, Plan, PlannedRow, Remark, plan
+from rdmalab.export.ladder_plan import WHOLE, LadderPlan, PlannedRow, Remark, plan
 from rdmalab.lab import Lab
 from tests.export.ladder_stories import STORIES, played
 from tests.labs import RECV, SEND, lab_of
@@ -63,7 +63,7 @@ def test_its_first_line_tells_what_it_is() -> None:
 
 def test_a_text_is_no_syntax() -> None:
     row = PlannedRow(0, 0, [Remark("A", "one; two # three\nend")])
-    *_, last = drawn(Plan(["A", "B"], [row]))
+    *_, last = drawn(LadderPlan(["A", "B"], [row]))
     assert last == "    Note left of A: 0.000 us one#59; two #35; three end"
 
 

@@ -1,8 +1,5 @@
 """Each command as its call of pyverbs: looked up, and refused with the number of its entry."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from rdmalab.export.pyverbs import (
     builders,
     completions,
@@ -13,7 +10,7 @@ from rdmalab.export.pyverbs import (
     states,
 )
 from rdmalab.export.pyverbs.text import Lines, Scope, Verb, Writer
-from rdmalab.export.replay.calls import Call, NotExportable
+from rdmalab.export.replay.calls import Call, NotExportable, judged
 
 _ROOMS = (objects, states, shared_queues, requests, builders, completions, host)
 VERBS: dict[str, Verb] = {word: verb for room in _ROOMS for word, verb in room.VERBS.items()}
@@ -21,7 +18,7 @@ VERBS: dict[str, Verb] = {word: verb for room in _ROOMS for word, verb in room.V
 
 def begin(writer: Writer, call: Call) -> Lines | None:
     """The call before it is carried out; None: nothing is called. NotExportable: no program can."""
-    with _at(call):
+    with judged(call):
         if call.word not in VERBS:
             raise NotExportable(f"{call.word} is not in pyverbs, or not in its skin")
         return VERBS[call.word].begin(Scope(call, writer))
@@ -29,15 +26,5 @@ def begin(writer: Writer, call: Call) -> Lines | None:
 
 def end(writer: Writer, call: Call, text: Lines | None) -> list[str]:
     """Its lines, when its result is known; NotExportable as of `begin`."""
-    with _at(call):
+    with judged(call):
         return VERBS[call.word].end(Scope(call, writer), text)
-
-
-@contextmanager
-def _at(call: Call) -> Iterator[None]:
-    """What is refused inside is refused because of this entry of the journal."""
-    try:
-        yield
-    except NotExportable as wrong:
-        wrong.entry = call.entry
-        raise

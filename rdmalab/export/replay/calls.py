@@ -6,6 +6,7 @@ it destroys what it has made.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -80,7 +81,8 @@ class Call:
     """One command, in the world before it. outcome: what came of it; None: not carried out yet.
 
     arguments: by parameter, with objects and numbers for the names. passed_ns, events: since the
-    call before. is_late: it is not in the session, and looks or tidies up at its end.
+    call before. is_late: it is not in the session, and looks or tidies up at its end. undefined:
+    why C leaves open what it does, empty: C does not.
     """
 
     session: Session
@@ -90,6 +92,7 @@ class Call:
     passed_ns: int = 0
     events: int = 0
     outcome: CommandOutcome | None = None
+    undefined: str = ""
 
     @property
     def world(self) -> World:
@@ -114,6 +117,18 @@ class Call:
     @property
     def value(self) -> Bound:
         return self.outcome.value if self.outcome else None
+
+
+@contextmanager
+def judged(call: Call) -> Iterator[None]:
+    """A context that writes a call: NotExportable has its entry, also for what is undefined."""
+    try:
+        if call.undefined:
+            raise NotExportable(call.undefined)
+        yield
+    except NotExportable as wrong:
+        wrong.entry = call.entry
+        raise
 
 
 @dataclass(slots=True)
@@ -211,11 +226,12 @@ class Replay:
         passed = self._pass(entry.event - 1, entry.at_ns)
         invocation = entry.invocation
         command = self.again.vocabulary[invocation.name]
+        call = Call(self.again, invocation.name, {}, number, *passed)
         try:
-            bound = self.again.binder.bind(command, invocation)
+            call.arguments = self.again.binder.bind(command, invocation)
         except Refused as gone:
-            raise NotExportable(f"in C {gone.message} is undefined", number) from None
-        return Call(self.again, invocation.name, bound, number, *passed)
+            call.undefined = f"{gone.message}: undefined in C"
+        return call
 
     def _carried_out(self, call: Call) -> Iterator[Call]:
         yield call
@@ -227,7 +243,7 @@ class Replay:
         call.outcome = self.again.perform(invocation)
         refusal = call.outcome.refusal
         if refusal is not None and refusal.rule.startswith(_CRASH):
-            raise NotExportable(refusal.message, call.entry)
+            call.undefined = refusal.message
         yield call
 
     def _pass(self, event: int, at_ns: int) -> tuple[int, int]:
