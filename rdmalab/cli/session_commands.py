@@ -233,21 +233,23 @@ def _why(session: "Session") -> int:
 
 
 def _keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
-    """Write the verbs of the program as a scenario, and open it in the app if requested."""
-    from rdmalab.scenario.loader import is_scenario
-    from rdmalab.scenario.saving import Unsavable, saved
+    """Write the verbs of the program, each with its time, and open them in the app if requested."""
+    from rdmalab.scenario.keeping import kept
+    from rdmalab.scenario.saving import Unsavable
 
-    try:
-        text = saved(session, title)
-    except Unsavable as why:
-        raise click.ClickException(f"{title} cannot be kept: {why}") from None
     with tempfile.TemporaryDirectory() as folder:
-        kept = path or str(Path(folder) / "program.rdmalab.yaml")
-        write(kept, text.encode(), is_scenario, "scenario")
+        file = path or str(Path(folder) / "program.rdmalab")
+        try:
+            made = kept(session, file, title, timed=True)
+        except Unsavable as why:
+            raise click.ClickException(f"{title} cannot be kept: {why}") from None
+        write(made.file, made.octets, made.may_replace, made.kind)
+        if made.note:
+            tell(f"{made.file}: a session file, because it has {made.note}")
         if tui:
             from rdmalab.tui.launch import main as app
 
-            app(path=kept)
+            app(path=made.file)
 
 
 @program.command(name="open")
