@@ -18,7 +18,7 @@ from rdmalab.scenario.recorded_calls import late, play
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop, errno_text, ladder_text, stop_of
 from rdmalab.scenario.source import FileError
 from rdmalab.scenario.wire import Comparison, Expected, resolve, seen
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.lines import Reply, carried_out, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
@@ -123,7 +123,7 @@ class Since:
         self._stood = self._stand
 
     @property
-    def _stand(self) -> tuple[str, Place]:
+    def _stand(self) -> tuple[str, TimePoint]:
         history = self._session.history
         return history.branch.name, history.here
 

@@ -20,7 +20,7 @@ from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 from rdmalab.views.changes import change_rows, facts, further_rows
-from rdmalab.workbench.view_requests import Request, View, Which
+from rdmalab.workbench.view_requests import View, ViewRequest, Which
 from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
 
 
@@ -54,7 +54,7 @@ def show(
     chosen = which or Which()
     if direction is not None:
         chosen.source, chosen.target = direction
-    request = Request(session, where, number, chosen)
+    request = ViewRequest(session, where, number, chosen)
     if what is not None:
         return VIEWS[what](request)
     return overview(request) if where is None else OF_NOUN[where.thing.noun](request)

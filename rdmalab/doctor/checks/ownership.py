@@ -8,7 +8,13 @@ from rdmalab.doctor.evidence import messages
 from rdmalab.doctor.evidence.content import Touch, octets_then, words_for
 from rdmalab.doctor.evidence.host_reads import is_lost, unseen, was_seen, written_over
 from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
-from rdmalab.doctor.evidence.ownership import Request, Twice, filled_twice, gathered, overwrites
+from rdmalab.doctor.evidence.ownership import (
+    TrackedRequest,
+    Twice,
+    filled_twice,
+    gathered,
+    overwrites,
+)
 from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.memory_waits import concerning
 from rdmalab.doctor.fixes.reposting import posted_again
@@ -57,7 +63,7 @@ def _original(content: Content, touch: Touch, message: Message) -> int:
     return 0
 
 
-def _concerns(case: Case, piece: Piece, *sinks: Request) -> bool:
+def _concerns(case: Case, piece: Piece, *sinks: TrackedRequest) -> bool:
     """Whether bytes, or one of the requests that fill them, are what is asked about."""
     if case.content is not None:
         return bool(meet([case.content.piece], [piece]))
@@ -68,7 +74,7 @@ def _asks(case: Case) -> bool:
     return case.content is not None or case.subject.sort in (Sort.SEND, Sort.RECV)
 
 
-def _posted(case: Case, sink: Request) -> Evidence:
+def _posted(case: Case, sink: TrackedRequest) -> Evidence:
     name = name_of(case.names, sink.subject)
     return fact(f"{name} was posted, which fills these bytes", sink.posted)
 
