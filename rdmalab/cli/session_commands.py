@@ -186,7 +186,7 @@ def python(  # noqa: PLR0913  (one argument an option)
         _hand_in(opened, submit)
     session = here().session
     if save is not None or tui:
-        _keep(save, Path(script).name, session, tui=tui)
+        keep(save, Path(script).name, session, tui=tui)
     found = _why(session) if ask else Exit.WELL
     return code or found
 
@@ -232,7 +232,7 @@ def _why(session: "Session") -> int:
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
 
-def _keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
+def keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
     """Write the verbs of the program, each with its time, and open them in the app if requested."""
     from rdmalab.scenario.keeping import kept
     from rdmalab.scenario.saving import Unsavable
@@ -322,7 +322,7 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     with unguarded():
         code = execution.run(limit_s=limit, end_stuck=end_stuck)
     if save is not None or tui:
-        _keep(save, " ".join(words), lab.session, tui=tui)
+        keep(save, " ".join(words), lab.session, tui=tui)
     found = _why(lab.session) if ask else Exit.WELL
     return code or found
 

@@ -139,6 +139,14 @@ def contents(path: str) -> bytes:
         raise FileError(path, "cannot be read: no such path") from None
 
 
+def is_packed(path: str) -> bool:
+    """Whether a file is a session file, by how it begins; False if it cannot be read."""
+    try:
+        return disk.beginning(path, len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
 def text_of(octets: bytes, path: str) -> str:
     """The text of a file that is YAML; raises FileError if it cannot be."""
     if octets.startswith(MAGIC):

@@ -17,8 +17,8 @@ from rdmalab.scenario.include import Includes, Opener, opener_below
 from rdmalab.scenario.model import ACTIONS, Document
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.planner import Planner, Vocabulary
+from rdmalab.scenario.session_file import Damaged
 from rdmalab.scenario.session_steps import document_of, steps_of
-from rdmalab.scenario.share_text import Damaged
 from rdmalab.scenario.source import FileError, Source, SourcePlace, together
 
 KEY = "teaches"

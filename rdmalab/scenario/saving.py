@@ -12,8 +12,8 @@ from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
 from rdmalab.scenario import session_file
 from rdmalab.scenario.model import MAX_ASSERTIONS, MAX_STEPS
+from rdmalab.scenario.session_file import Damaged
 from rdmalab.scenario.session_steps import FILLING
-from rdmalab.scenario.share_text import Damaged
 from rdmalab.scenario.wire import SKIP, line_of, seen
 from rdmalab.scenario.yaml_tree import MAX_OCTETS
 from rdmalab.session.interruption import check

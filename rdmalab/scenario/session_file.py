@@ -12,8 +12,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
-from rdmalab.scenario.share_text import Damaged
-
 SUFFIX = ".rdmalab"
 FORMAT = 1
 MAGIC = b"\x1f\x8b"
@@ -25,6 +23,10 @@ _GZIP = 16 + zlib.MAX_WBITS
 _HEAD = 1 << 16  # bytes in which the first line ends
 _DAMAGED = "the session file is damaged or incomplete"
 Row = dict[str, object]
+
+
+class Damaged(Exception):  # noqa: N818  (it says what the text or the file is)
+    """Raised for a text or a file that is not a complete session."""
 
 
 def packed(head: Row, rows: Iterable[Row]) -> bytes:

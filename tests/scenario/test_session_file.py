@@ -12,12 +12,12 @@ from rdmalab.scenario import session_file
 from rdmalab.scenario.session_file import (
     MOST_OCTETS,
     MOST_PACKED,
+    Damaged,
     is_session,
     packed,
     rows_of,
     unpacked,
 )
-from rdmalab.scenario.share_text import Damaged
 from tests.each import chance_of, drawn_numbers
 
 HEAD: session_file.Row = {"title": "a session", "seed": "7", "nodes": {}}
