@@ -99,7 +99,8 @@ class Rdmalab(App[int]):
         self.theme = known or themes.first_theme(colours, dark=dark)
 
     def on_ground(self, event: Ground) -> None:
-        """The ground of the terminal is known."""
+        """The ground of the terminal is known; F3 may have chosen a theme since the start."""
+        self._settings = settings.read()
         self._take_theme(dark=event.dark)
 
     def _settings_changed(self) -> None:

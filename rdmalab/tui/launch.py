@@ -53,7 +53,11 @@ def application(
         model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
         if not lines:
             model.begin()
-        history = kept_history(model.keep().report) if is_kept else no_history()
+        history = no_history()
+        if is_kept:
+            log = model.keep()
+            log.listener = face.record if face is not None else None
+            history = kept_history(log.report)
         return Main(model, history, lines)
 
     return Rdmalab(make, face)
