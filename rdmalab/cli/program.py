@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FILE = "FILE"  # the command that stands for a file's name
 _ORDER = (
     "repl", "run", "why", "check", "fmt", "lessons", "sweep", "compare", "lab", "grade", "course",
-    "book", "help", "explain", "capabilities", "export", "open", "python", "exec", "cc", "schema",
+    "book", "site", "help", "explain", "capabilities", "export", "open", "python", "exec", "cc", "schema",
     "settings", "selfcheck",
 )  # fmt: skip
 _EXIT_CODES = """
