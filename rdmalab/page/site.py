@@ -42,22 +42,30 @@ _VENDOR = {
 _UNUSED = re.compile(
     r"""
     .*\.(pyi|typed|c|pyx|pxd|h|so|exe)$ | .*\.dist-info/ | _yaml/ | yaml/cyaml
-    | markdown_it/(cli/|port\.yaml) | prompt_toolkit/(contrib|win32|.*win32|.*windows)
-    | pydantic/(v1|mypy|deprecated/(?!__init__|class_validators|config|tools))
+    | annotated_types/test_cases | markdown_it/(cli/|port\.yaml|tree)
+    | platformdirs/(android|ios|macos|windows)
+    | prompt_toolkit/(contrib|win32|.*win32|.*windows)
+    | pydantic/(v1|mypy|experimental|color|deprecated/(?!__init__|class_validators|config|tools))
     | pygments/(lexers|styles|formatters)/(?!__init__|_mapping|default|python\.py|special)
-    | pygments/sphinxext | rich/(?:__main__|diagnose|_windows|_win32)
-    | textual/(demo|tree-sitter|drivers/(linux|windows|win32|_byte|_input|web)|__main__)
-    | rdmalab/(cli|compat|lessons|page/site|pytest_plugin|sweep|web)
+    | pygments/(sphinxext|cmdline) | rich/(__main__|diagnose|_windows|_win32|_inspect|logging)
+    | textual/(demo|tree-sitter|_markup_playground|__main__)
+    | textual/drivers/(linux|windows|win32|_byte|_input|web) | wcwidth/table_grapheme_overrides/_known
+    | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|sweep|web)
     """,
     re.VERBOSE,
 )
 _UNUSED_STDLIB = re.compile(
     r"""(
-    ensurepip | idlelib | lib2to3 | pydoc_data | pydoc | sqlite3 | xmlrpc | tkinter | turtledemo
-    | turtle | wsgiref | curses | dbm | venv | multiprocessing | unittest | _pyrepl | imaplib
-    | smtplib | poplib | ftplib | mailbox | pdb | doctest | pickletools | antigravity | cProfile
-    | profile | pstats | trace | tracemalloc | webbrowser | zipapp | compileall | nntplib | telnetlib
-    )([/.]|$)""",
+    antigravity | bdb | cProfile | cmd | code | compileall | configparser | csv | curses | dbm
+    | doctest | ensurepip | fileinput | filecmp | ftplib | http | idlelib | imaplib | lib2to3
+    | mailbox | modulefinder | multiprocessing | netrc | optparse | pdb | pickletools | plistlib
+    | poplib | profile | pstats | pyclbr | pydoc | pydoc_data | _pyio | _pyrepl | shelve | smtplib
+    | socketserver | sqlite3 | symtable | tabnanny | tarfile | timeit | tkinter | trace
+    | tracemalloc | turtle | turtledemo | unittest | venv | wave | webbrowser | wsgiref
+    | xml/(etree|sax) | xmlrpc | zipapp | _pydatetime
+    | asyncio/(windows_|proactor_) | email/mime | encodings/(mac_|cp[1-9]\d+(?<!437))
+    | urllib/(request|robotparser)
+    )([/.]|$|(?<=_))""",
     re.VERBOSE,
 )
 _NATIVE = ("pydantic_core/",)  # its module is native, so that it has to be a file

@@ -42,20 +42,21 @@ LEVEL = {
 }
 
 
-def compiled(name: str, source: bytes, optimize: int) -> tuple[str, bytes]:
-    """Bytecode that is loaded unchecked. optimize: 2 removes docstrings and assertions."""
+def compiled(name: str, source: bytes) -> tuple[str, bytes]:
+    """Bytecode that is loaded unchecked, without docstrings but those of commands: their help."""
+    optimize = 0 if name.startswith(("rdmalab/verbs/", "rdmalab/workbench/")) else 2
     code = compile(source, LAB + name, "exec", dont_inherit=True, optimize=optimize)
     return name + "c", _code_to_hash_pyc(code, importlib.util.source_hash(source), False)
 
 
-def folder(name: str, optimize: int) -> dict[str, bytes]:
+def folder(name: str) -> dict[str, bytes]:
     """The files of a folder, modules as bytecode."""
     found = {}
     for path in sorted((WORK / name).rglob("*")):
         if path.is_file():
             inside, octets = path.relative_to(WORK / name).as_posix(), path.read_bytes()
             if inside.endswith(".py"):
-                inside, octets = compiled(inside, octets, optimize)
+                inside, octets = compiled(inside, octets)
             found[inside] = octets
     return found
 
@@ -79,12 +80,12 @@ def is_boot(name: str) -> bool:
 
 def main() -> None:
     """Write boot.zip and lab.bin."""
-    stdlib = folder("stdlib", 2)
+    stdlib = folder("stdlib")
     boot = {name: octets for name, octets in stdlib.items() if is_boot(name)}
     rest = {name: octets for name, octets in stdlib.items() if name not in boot}
     (WORK / "boot.zip").write_bytes(archive(boot, zipfile.ZIP_DEFLATED))
-    packages = archive(rest | folder("packages", 2), zipfile.ZIP_STORED)
-    files = {"packages.zip": packages} | folder("files", 0)
+    packages = archive(rest | folder("packages"), zipfile.ZIP_STORED)
+    files = {"packages.zip": packages} | folder("files")
     index = json.dumps({name: len(octets) for name, octets in files.items()}, separators=(",", ":"))
     whole = index.encode() + b"\n" + b"".join(files.values())
     (WORK / "lab.bin").write_bytes(zstd.compress(whole, options=LEVEL))

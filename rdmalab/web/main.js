@@ -124,7 +124,10 @@ const receive = {
   },
   marks: ({ content }) => Object.assign(marks, { worker: content }),
   measured: ({ content }) => (page.measured = content),
-  end: () => over("The session has ended", "Its lines are kept in this browser: continue restores them."),
+  end({ content }) {
+    if (content === "0") over("The session has ended", "Its lines are kept in this browser: continue restores them.");
+    else receive.crash({ content: `exit code ${content}` });
+  },
   crash: ({ content }) =>
     over("The lab has stopped", "Its lines are kept in this browser. Begin again, then continue restores them.", content),
 };
