@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.page.driver import Glass, driver_of
-from rdmalab.page.state_files import StateFiles, TabIdentity
+from rdmalab.page.state_files import KeptFile, StateFiles, TabIdentity
 from rdmalab.recovery.user_paths import STATE, replace_identity
 from rdmalab.tui.driver import Ground
 from rdmalab.tui.face import Face
@@ -42,7 +42,7 @@ class PageProcess:
 
     def __init__(
         self, home: Path, page: Page, post: Post, size: Callable[[], Sequence[int]],
-        kept: Mapping[str, bytes],
+        kept: Mapping[str, KeptFile],
     ) -> None:  # fmt: skip
         self._post = post
         self._home = home
@@ -125,9 +125,9 @@ class PageProcess:
         self._files.look()
         self.say(f'load "{name}"')
 
-    def keep(self, name: str, octets: bytes) -> None:
+    def keep(self, name: str, octets: bytes, changed_ms: int) -> None:
         """Write a state file that another tab has written."""
-        self._files.fill({name: octets})
+        self._files.fill({name: KeptFile(octets, changed_ms)})
 
     # ---- what leaves the app --------------------------------------------------------------------
 

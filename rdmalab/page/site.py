@@ -49,7 +49,8 @@ _UNUSED = re.compile(
     | pygments/(lexers|styles|formatters)/(?!__init__|_mapping|default|python\.py|special)
     | pygments/(sphinxext|cmdline) | rich/(__main__|diagnose|_windows|_win32|_inspect|logging)
     | textual/(demo|tree-sitter|_markup_playground|__main__)
-    | textual/drivers/(linux|windows|win32|_byte|_input|web) | wcwidth/table_grapheme_overrides/_known
+    | textual/drivers/(linux|windows|win32|_byte|_input|web)
+    | wcwidth/table_grapheme_overrides/_known
     | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|sweep|web)
     """,
     re.VERBOSE,

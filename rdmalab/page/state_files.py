@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from rdmalab.recovery.user_paths import ProcessIdentity
 
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 STATE_DIRECTORY = ".state"
 _APPENDED = ("history", "lessons-done.txt")  # files that only grow, by all tabs together
+_NS = 1_000_000
 _MOST = 1 << 20  # bytes of a file that is kept
+
+
+class KeptFile(NamedTuple):
+    """A file that the page has. changed_ms: when it was changed last, in ms since 1970."""
+
+    octets: bytes
+    changed_ms: int
 
 
 class Post(Protocol):
@@ -51,7 +59,8 @@ class StateFiles:
     """The state directory and the scenarios beside it; the page gets each change.
 
     home: the working directory. Messages: `append` with the bytes that a file has more, `keep`
-    with the whole file, `drop` of a file that was removed; names are relative to `home`.
+    with the whole file, `amend` with one that keeps its date, `drop` of a file that was removed;
+    names are relative to `home`.
     """
 
     def __init__(self, home: Path, post: Post) -> None:
@@ -64,14 +73,15 @@ class StateFiles:
         """The state directory."""
         return self._home / STATE_DIRECTORY
 
-    def fill(self, files: Mapping[str, bytes]) -> None:
+    def fill(self, files: Mapping[str, KeptFile]) -> None:
         """Write files that the page has; a name outside the directory is left out."""
-        for name, octets in files.items():
+        for name, (octets, changed_ms) in files.items():
             path = self._home / name
             if ".." in path.parts or self._home not in path.parents:
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(octets)
+            os.utime(path, ns=(changed_ms * _NS, changed_ms * _NS))
             self._known[path] = _stamp(path)
 
     def record(self, file: Path, octets: bytes) -> None:
@@ -89,17 +99,18 @@ class StateFiles:
                 self._known[path] = stamp  # what `record` has told
             elif known != stamp:
                 self._known[path] = stamp
-                self._tell(path, known[0] if known else 0)
+                self._tell(path, known or (0, 0))
         for gone in self._known.keys() - set(there):
             del self._known[gone]
             self._post("drop", self._name(gone), "")
 
-    def _tell(self, path: Path, before: int) -> None:
-        octets = path.read_bytes()
-        if path.name in _APPENDED and len(octets) >= before:
-            self._post("append", self._name(path), octets[before:])
+    def _tell(self, path: Path, known: tuple[int, int]) -> None:
+        octets, (size, changed) = path.read_bytes(), known
+        if path.name in _APPENDED and len(octets) >= size:
+            self._post("append", self._name(path), octets[size:])
         elif len(octets) <= _MOST:
-            self._post("keep", self._name(path), octets)
+            is_older = changed == path.stat().st_mtime_ns
+            self._post("amend" if is_older else "keep", self._name(path), octets)
 
     def _files(self) -> Iterator[Path]:
         yield from (path for path in self.state.rglob("*") if path.is_file())

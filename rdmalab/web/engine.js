@@ -106,7 +106,7 @@ function receive(message) {
     case "plain": return process.plain.callKwargs({ on: message.on });
     case "say": return process.say(message.text);
     case "put": return process.put(message.name, octetsOf(message.octets));
-    case "keep": return process.keep(message.name, octetsOf(message.octets));
+    case "keep": return process.keep(message.name, octetsOf(message.octets), message.changed);
     case "measure": return send("measured", "", python.runPython(message.text));
   }
 }

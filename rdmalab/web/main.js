@@ -106,6 +106,7 @@ const receive = {
   },
   append: ({ name, content }) => store.append(name, content),
   keep: ({ name, content }) => store.keep(name, content),
+  amend: ({ name, content }) => store.amend(name, content),
   drop: ({ name }) => store.drop(name),
   file: ({ name, content }) => download(name, content),
   copy: ({ content }) => copy(content),
@@ -211,7 +212,7 @@ function press(id, name) {
 function resizeLetters(by) {
   terminal.options.fontSize = Math.min(30, Math.max(8, terminal.options.fontSize + by));
   choices.set("size", terminal.options.fontSize);
-  fit.fit();
+  requestAnimationFrame(() => fit.fit()); // xterm.js measures a letter first
 }
 
 function showPlain(isOn) {
@@ -300,7 +301,7 @@ async function main() {
   fit.fit();
   new ResizeObserver(() => fit.fit()).observe(at("terminal"));
   await opened;
-  store.onshared = (name, octets) => tell({ kind: "keep", name, octets });
+  store.onshared = (name, octets) => tell({ kind: "keep", name, octets, changed: Date.now() });
   if (store.trouble) notify(`Nothing is kept in this window: ${store.trouble}`);
   await start(linesOf(location.hash));
   setTimeout(keepForOffline, 3000);

@@ -83,9 +83,10 @@ export class Store {
     for (const [name, of] of files) {
       if (name.startsWith(SESSIONS) && isOpen(of[0].tab)) continue;
       const octets = joined(of);
-      mine.set(name, octets);
+      const changed = Math.max(...of.map((piece) => piece.changed));
+      mine.set(name, { octets, changed });
       for (const piece of of) pieces.delete(piece.key);
-      pieces.add({ name, tab: this.tab, octets });
+      pieces.add({ name, tab: this.tab, octets, changed });
     }
     return mine;
   }
@@ -95,16 +96,24 @@ export class Store {
     const writing = this.database.transaction("pieces", "readwrite", { durability: "strict" });
     writing.onabort = () => (this.trouble = String(writing.error?.message ?? "the storage is full"));
     change(writing.objectStore("pieces"));
-    writing.commit?.();
   }
 
   append(name, octets) {
-    this.write((pieces) => pieces.add({ name, tab: this.tab, octets }));
+    this.write((pieces) => {
+      pieces.add({ name, tab: this.tab, octets, changed: Date.now() });
+      pieces.transaction.commit(); // without a turn of the loop
+    });
   }
 
   keep(name, octets) {
-    this.replace(name, (pieces) => pieces.add({ name, tab: this.tab, octets }));
+    this.replace(name, (pieces) => pieces.add({ name, tab: this.tab, octets, changed: Date.now() }));
     if (!name.startsWith(SESSIONS)) this.channel?.postMessage({ name, octets });
+  }
+
+  /** Other content, and the date that the file had. */
+  amend(name, octets) {
+    this.replace(name, (pieces, before) =>
+      pieces.add({ name, tab: this.tab, octets, changed: Math.max(0, ...before.map((piece) => piece.changed)) }));
   }
 
   drop(name) {
@@ -112,12 +121,14 @@ export class Store {
   }
 
   replace(name, then) {
-    if (this.database === null) return;
-    const writing = this.database.transaction("pieces", "readwrite", { durability: "strict" });
-    const pieces = writing.objectStore("pieces");
-    pieces.index("name").getAllKeys(name).onsuccess = ({ target }) => {
-      target.result.forEach((key) => pieces.delete(key));
-      then(pieces);
-    };
+    this.write((pieces) => {
+      const before = [];
+      pieces.index("name").openCursor(name).onsuccess = ({ target: { result: at } }) => {
+        if (at === null) return then(pieces, before);
+        before.push(at.value);
+        at.delete();
+        at.continue();
+      };
+    });
   }
 }

@@ -36,6 +36,10 @@ import pathlib
 from rdmalab.page.loop import complete
 complete(asyncio.get_running_loop())
 from rdmalab.page.begin import Page, PageProcess
-kept = {name: files.get(name).to_bytes() for name in files.keys()}
+from rdmalab.page.state_files import KeptFile
+kept = {
+    name: KeptFile(files.get(name).octets.to_bytes(), int(files.get(name).changed))
+    for name in files.keys()
+}
 process = PageProcess(pathlib.Path(home), Page(address, tab), post, lambda: size().to_py(), kept)
 `;

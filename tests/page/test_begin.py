@@ -12,6 +12,7 @@ import pyte
 import pytest
 
 from rdmalab.page.begin import Page, PageProcess
+from rdmalab.page.state_files import KeptFile
 from rdmalab.recovery import user_paths
 from rdmalab.recovery.user_paths import STATE
 
@@ -27,7 +28,7 @@ _UNKNOWN = re.compile(r"\x1b\[\?[0-9;]*\$p|\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\].*?(
 class Terminal:
     """The page: what it shows, and what it was sent."""
 
-    def __init__(self, home: Path, kept: Mapping[str, bytes]) -> None:
+    def __init__(self, home: Path, kept: Mapping[str, KeptFile]) -> None:
         self.size = [120, 40]
         self.screen = pyte.Screen(*self.size)
         self._stream = pyte.Stream(self.screen)
@@ -59,7 +60,7 @@ class Terminal:
 
 
 @asynccontextmanager
-async def page(home: Path, *lines: str, **kept: bytes) -> AsyncIterator[Terminal]:
+async def page(home: Path, *lines: str, **kept: KeptFile) -> AsyncIterator[Terminal]:
     terminal = Terminal(home, kept)
     task = asyncio.ensure_future(terminal.process.run(lines, dark=True))
     try:
@@ -117,7 +118,7 @@ async def test_a_session_of_a_closed_tab_is_offered_and_continued(home: Path) ->
         b'{"typed":"alloc_pd A.pd7"}\n{"ended":[0,0],"commands":1}\n{"typed":"alloc_pd A.pd8"}\n'
     )
     name = ".state/sessions/20261126-100000-3-0.jsonl"
-    async with page(home, **{name: log}) as it:
+    async with page(home, **{name: KeptFile(log, 0)}) as it:
         await it.sees("was interrupted: continue restores it")
         await it.say("continue", "A.pd8 created")
         it.process._files.look()
@@ -155,6 +156,6 @@ async def test_the_page_chooses_dark_or_light_and_plain_answers(home: Path) -> N
         it.process.plain(on=True)
         it.process.say("show qp")
         await it.sees("A.qp0")
-        it.process.keep(".state/settings.toml", b"")
+        it.process.keep(".state/settings.toml", b"", 0)
         it.process._files.look()
         assert ".state/settings.toml" not in dict(it.of("keep")[1:])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from rdmalab.page.state_files import StateFiles, TabIdentity
+from rdmalab.page.state_files import KeptFile, StateFiles, TabIdentity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,10 +62,18 @@ def test_a_record_of_the_log_is_sent_once(files: StateFiles, sent: list[Message]
 def test_what_the_page_has_is_written_and_not_sent_back(
     files: StateFiles, sent: list[Message], tmp_path: Path
 ) -> None:
-    files.fill({".state/sessions/x.jsonl": b"one", "mine.rdmalab.yaml": b"two"})
+    log = KeptFile(b"one", 1_764_000_000_000)
+    files.fill({".state/sessions/x.jsonl": log, "mine.rdmalab.yaml": KeptFile(b"two", 5)})
     files.look()
     assert sent == []
-    assert (tmp_path / ".state/sessions/x.jsonl").read_bytes() == b"one"
+    path = tmp_path / ".state/sessions/x.jsonl"
+    assert path.read_bytes() == b"one"
+    assert path.stat().st_mtime == 1_764_000_000
+    date = path.stat().st_mtime_ns
+    path.write_bytes(b"one, offered")
+    os.utime(path, ns=(date, date))
+    files.look()
+    assert sent == [("amend", ".state/sessions/x.jsonl", b"one, offered")]
     assert (tmp_path / "mine.rdmalab.yaml").read_bytes() == b"two"
 
 
@@ -73,7 +82,7 @@ def test_a_name_outside_the_directory_is_left_out(
     name: str, files: StateFiles, tmp_path: Path
 ) -> None:
     before = sorted(tmp_path.parent.rglob("*"))
-    files.fill({name: b"x"})
+    files.fill({name: KeptFile(b"x", 0)})
     assert sorted(tmp_path.parent.rglob("*")) == before
 
 
