@@ -156,7 +156,7 @@ def test_the_transcript_is_a_live_region_and_the_terminal_no_trap(tab: LabTab) -
 
 
 def test_python_in_the_page_reaches_no_other_host(tab: LabTab, site: Site) -> None:
-    with type(site)(site.RequestHandlerClass.keywords["directory"]) as other:
+    with Site(site.folder) as other:
         tab.python(f"import js; js.fetch('{other.address}').catch(lambda why: None); 1")
         time.sleep(0.5)
         assert other.paths == []
