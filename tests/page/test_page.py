@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.page.conftest import needs_a_browser
+from tests.page.serving import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.page.lab_tab import LabTab
-    from tests.page.serving import Site
 
 pytestmark = [pytest.mark.slow, needs_a_browser]
 SEND = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
