@@ -169,7 +169,7 @@ def version_script(*, has_cm: bool) -> str:
             names = [*EXPORTED.get(node, "").split(), *_refused_at(node)]
             lines.append(f"{node} {{ {_global(names)}{hidden} }}{before};")
             before = f" {node}"
-    lines.append("RDMALAB { global: rdmalab_clock; };")  # for clock.c
+    lines.append("RDMALAB { global: rdmalab_clock; rdmalab_pass; };")  # for clock.c
     return "\n".join([*lines, f"{PRIVATE} {{ {_global(EXPORTED[PRIVATE].split())} }};", ""])
 
 

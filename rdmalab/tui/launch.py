@@ -10,8 +10,11 @@ from rdmalab.tui.filters import ascii_wanted
 from rdmalab.workbench.settings import read
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rdmalab.lab import Lab
     from rdmalab.tui.app_model import LivePrograms
+    from rdmalab.tui.face import Face
     from rdmalab.tui.screens.main import Main
 
 
@@ -29,35 +32,37 @@ def launched(
     script += [f"open {shared}{other}"] if shared is not None else []
     script += [line] if line is not None else []
 
+    return application(script, profile, seed, is_kept=is_kept)
+
+
+def application(
+    lines: Sequence[str], profile: str | None = None, seed: int = 0, *, is_kept: bool,
+    face: Face | None = None,
+) -> Rdmalab:  # fmt: skip
+    """The application that carries out these lines first; without any it has a finished SEND.
+
+    is_kept: as for `launched`. face: where the app is shown; None: in the terminal.
+    """
+
     def make() -> Main:
         """The main screen with its world; a thread makes it, because it imports the engine."""
         from rdmalab.lab import Lab
+        from rdmalab.shell.prompt_setup import kept_history, no_history
+        from rdmalab.tui.app_model import AppModel
+        from rdmalab.tui.screens.main import Main
 
         lab = Lab(profile=profile or "strict", seed=seed)
-        return _main_screen(lab, script, is_kept=is_kept, begins=not script)
+        model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
+        if not lines:
+            model.begin()
+        history = no_history()
+        if is_kept:
+            log = model.keep()
+            log.listener = face.record if face is not None else None
+            history = kept_history(log.report)
+        return Main(model, history, lines)
 
-    return Rdmalab(make)
-
-
-def _main_screen(
-    lab: Lab,
-    script: list[str],
-    *,
-    is_kept: bool,
-    begins: bool,
-    programs: LivePrograms | None = None,
-) -> Main:
-    """begins: with a finished SEND."""
-    from rdmalab.shell.prompt_setup import kept_history, no_history
-    from rdmalab.tui.app_model import AppModel
-    from rdmalab.tui.screens.main import Main
-
-    model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
-    model.programs = programs
-    if begins:
-        model.begin()
-    history = kept_history(model.keep().report) if is_kept else no_history()
-    return Main(model, history, script)
+    return Rdmalab(make, face)
 
 
 def main(
@@ -65,21 +70,31 @@ def main(
     line: str | None = None,
 ) -> int:  # fmt: skip
     """Run the application; returns the exit code."""
-    return _run(launched(profile, seed, path, shared, line, is_kept=True))
+    gc.disable()  # importing makes no garbage, and a tenth of its time went into looking for some
+    app = launched(profile, seed, path, shared, line, is_kept=True)
+    app.run(mouse=read().mouse)
+    return left(app)
 
 
 def show_programs(programs: LivePrograms, lab: Lab) -> int:
     """Run the application on the world of programs of the host; returns the exit code."""
 
     def make() -> Main:
-        return _main_screen(lab, [], is_kept=True, begins=False, programs=programs)
+        from rdmalab.shell.prompt_setup import no_history
+        from rdmalab.tui.app_model import AppModel
+        from rdmalab.tui.screens.main import Main
 
-    return _run(Rdmalab(make))
+        model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
+        model.programs = programs  # no log: without the programs their session cannot go on
+        return Main(model, no_history(), [])
 
-
-def _run(app: Rdmalab) -> int:
-    gc.disable()  # importing makes no garbage, and a tenth of its time went into looking for some
+    app = Rdmalab(make)
     app.run(mouse=read().mouse)
+    return app.return_code or 0
+
+
+def left(app: Rdmalab) -> int:
+    """Close the session log of an application that has ended; returns the exit code."""
     if app.return_code == 0 and app.model is not None:
         from rdmalab.recovery.write_ahead_log import WriteAheadLog
 

@@ -90,6 +90,7 @@ class Calls:
     """The session, and the programs that act in it; all of them one after the other."""
 
     def __init__(self, lab: Lab) -> None:
+        self.call_ns = CALL_NS
         self.lab = lab
         self.session = lab.session
         self.objects = Objects(lab.session)
@@ -140,7 +141,7 @@ class Calls:
     # ------------------------------------------------------------------ commands
     def perform(self, word: str, **arguments: object) -> Any:
         """One command; raises Refused as the lab refuses it, NotUnderstood for senseless values."""
-        self.let_pass(self.world.now_ns + CALL_NS)
+        self.let_pass(self.world.now_ns + self.call_ns)
         outcome = self.session.perform(Invocation(word, arguments))
         if self.caller is not None and outcome.event is not None:
             self.callers[outcome.event] = self.caller

@@ -8,13 +8,16 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from rdmalab.compat.c.building import clock_library, library
-from rdmalab.compat.c.server import Server
+from rdmalab.compat.c.server import CHOOSE, Server
 from rdmalab.compat.c.threads import sleeps_without_end
 from rdmalab.compat.c.trouble import Tell
 from rdmalab.lab import Lab
+
+__all__ = ["CHOOSE", "Clock", "Command", "Execution", "join", "start"]
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _NICE = 10  # programs that spin leave the lab its processor
@@ -23,6 +26,12 @@ _PATIENCE_S = 5.0  # for it to wait for somebody: the first is mostly a server
 _CALM = 3
 _END_S = 2.0  # for a program that was asked to end
 _libc = ctypes.CDLL(None)
+
+
+class Clock(Enum):
+    """The time that a program sees, as in RDMALAB_CLOCK. SLEEPS: only its sleeps are virtual."""
+
+    REAL, SLEEPS, VIRTUAL = "real", "sleeps", "virtual"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +49,17 @@ def _prepare() -> None:
 
 
 def start(
-    command: Command, preload: str, path: Path, output: int | None = None
+    command: Command, path: Path, clock: Clock = Clock.REAL, output: int | None = None
 ) -> subprocess.Popen[bytes]:
     """Start a program with the library, and with what it needs to find the lab at `path`.
 
     output: the descriptor to which it prints; None: where this process prints.
     """
-    before = os.environ.get("LD_PRELOAD")
-    found = {"LD_PRELOAD": f"{preload}:{before}" if before else preload}
-    found |= {"RDMALAB_SOCKET": str(path), "RDMALAB_NODE": command.node}
+    verbs = library()
+    parts = [str(verbs), str(clock_library(verbs)) if clock is not Clock.REAL else ""]
+    preload = ":".join(filter(None, [*parts, os.environ.get("LD_PRELOAD")]))
+    found = {"LD_PRELOAD": preload, "RDMALAB_SOCKET": str(path), "RDMALAB_NODE": command.node,
+             "RDMALAB_CLOCK": clock.value}  # fmt: skip
     return subprocess.Popen(
         command.words,
         env=os.environ | found,
@@ -61,8 +72,7 @@ def start(
 
 def join(commands: Sequence[Command], path: Path) -> int:
     """Run programs on the lab of another process; returns the largest exit code."""
-    preload = str(library())
-    started = [start(command, preload, path) for command in commands]
+    started = [start(command, path) for command in commands]
     while True:
         try:
             return max(_code(process.wait()) for process in started)
@@ -80,11 +90,11 @@ class Execution:
 
     def __init__(
         self, lab: Lab, commands: Sequence[Command], tell: Tell, open_at: Path | None = None,
-        *, is_virtual: bool = False,
+        *, has_clock: bool = False,
     ) -> None:  # fmt: skip
         """Make the socket. open_at: where programs of other terminals find it; None: private.
 
-        is_virtual: the clocks of the programs show virtual time.
+        has_clock: the clocks of the programs show virtual time.
         """
         self.lab = lab
         self.is_open = open_at is not None
@@ -94,9 +104,11 @@ class Execution:
         self.codes: dict[int, int] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="rdmalab-c-")  # mode 0700
         self.path = open_at or Path(self.folder.name) / "lab"
-        verbs = library()
-        self.preload = f"{verbs}:{clock_library(verbs)}" if is_virtual else str(verbs)
-        self.server = Server(lab, self.path, tell, expected=len(commands), is_open=self.is_open)
+        library()  # now, or CannotBuild
+        is_alone = len(commands) == 1 and not commands[0].node  # then nothing real is awaited
+        self.clock = Clock.VIRTUAL if has_clock else Clock.SLEEPS if is_alone else Clock.REAL
+        self.server = Server(lab, self.path, tell, expected=len(commands), is_open=self.is_open,
+                             is_virtual=is_alone)  # fmt: skip
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
         self.calm = 0  # so many looks in a row have found it waiting
@@ -166,7 +178,7 @@ class Execution:
                 return
         self.newest_s, self.calm = now_s, 0
         command = self.commands[number]
-        self.started.append(start(command, self.preload, self.path, self.output))
+        self.started.append(start(command, self.path, self.clock, self.output))
 
     def _is_calm(self, pid: int, now_s: float) -> bool:
         """Whether a process waits, and not for an answer of the lab."""

@@ -37,8 +37,8 @@ class LivePrograms:
 
     @property
     def is_over(self) -> bool:
-        """Whether all programs have ended."""
-        return self.execution.is_over
+        """Whether all programs have ended; to an open lab others may come."""
+        return self.execution.is_over and not self.execution.is_open
 
     @property
     def is_held(self) -> bool:

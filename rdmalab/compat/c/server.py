@@ -33,6 +33,8 @@ HOLD_S = 0.001
 """How long the answer to an empty poll is kept back for something to come."""
 STILL_S = 1.0
 """After so long without anything planned, programs that all wait are stuck."""
+SILENT_S = 1.0
+"""After so long without a call, time passes for a program whose clock is virtual and that spins."""
 CIRCLE_EVENTS = 20_000
 """So many events without a completion or asynchronous event: packets go round in circles."""
 CIRCLE_CALLS = 1_000
@@ -50,6 +52,8 @@ class Pace:
 
     It may happen when as much real time has passed as it has to wait. Calls of programs in between
     change nothing: else a program that calls often would never see a timer strike.
+    is_virtual: virtual time passes while programs wait for it, else only after a long silence since
+    heard_s, the last call.
     """
 
     head_ns: int | None = None
@@ -57,6 +61,8 @@ class Pace:
     since_ns: int = 0
     still_since_s: float | None = None
     quiet_events: int = 0
+    is_virtual: bool = False
+    heard_s: float = 0.0
 
     def begin_again(self) -> None:
         """Real time that has passed up to now does not count."""
@@ -68,14 +74,22 @@ class Pace:
             self.head_ns, self.head_s, self.since_ns = due_ns, now_s, now_ns
         if due_ns is None:
             return _IDLE_S
-        if all_wait or due_ns - now_ns <= NEAR_NS:
+        if all_wait:
             return 0.0
-        return max(0.0, min(_IDLE_S, self.head_s + (due_ns - self.since_ns) / 1e9 - now_s))
+        return max(0.0, min(_IDLE_S, self._due_s(now_s, now_ns, due_ns) - now_s))
 
     def is_due(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> bool:
         """Whether the next event may happen now."""
         wait_s = self.wait_s(now_s, now_ns, due_ns, all_wait=all_wait)
         return due_ns is not None and not wait_s
+
+    def _due_s(self, now_s: float, now_ns: int, due_ns: int) -> float:
+        """The real time at which an event happens although a program does not wait."""
+        if self.is_virtual:
+            return self.heard_s + SILENT_S
+        if due_ns - now_ns <= NEAR_NS:
+            return now_s
+        return self.head_s + (due_ns - self.since_ns) / 1e9
 
     def news(self) -> None:
         """A completion or an asynchronous event was raised."""
@@ -148,18 +162,24 @@ class Server:
     """
 
     def __init__(
-        self, lab: Lab, path: Path, tell: Tell, *, expected: int = 0, is_open: bool = False
-    ) -> None:
-        """Listen at a path. is_open: programs of other terminals come and go, which is reported."""
+        self, lab: Lab, path: Path, tell: Tell, *, expected: int = 0, is_open: bool = False,
+        is_virtual: bool = False,
+    ) -> None:  # fmt: skip
+        """Listen at a path. is_open: programs of other terminals come and go, which is reported.
+
+        is_virtual: a program is alone, so calls take no time, and its sleeps exactly theirs.
+        """
         self.calls = Calls(lab)
         self.is_open = is_open
+        if is_virtual:
+            self.calls.call_ns = 0
         self.world = lab.session.world
         self.hosts = Connections(self.calls)
         self._called_s = 0.0  # real time at which no connect request was unanswered
         self.trouble = Trouble(self.calls, tell)
         self.tell = tell
         self.expected = expected
-        self.pace = Pace()
+        self.pace = Pace(is_virtual=is_virtual)
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
         self.listener.listen(64)
@@ -284,7 +304,14 @@ class Server:
 
     def _all_wait(self) -> bool:
         programs = self.calls.programs
-        return bool(programs) and not self._is_expecting() and all(map(_waits, programs))
+        return bool(programs) and not self._is_expecting() and all(map(self._waits, programs))
+
+    def _waits(self, program: Program) -> bool:
+        """Whether time may pass for it; of one that is alone only while a call has no answer."""
+        if not self.pace.is_virtual:
+            return _waits(program)
+        held = (connection.program for connection, _ in self.held.values())
+        return _is_asleep(program) or program in held
 
     def _is_expecting(self) -> bool:
         """Whether a program is still to come: in an open lab the second one."""
@@ -389,7 +416,7 @@ class Server:
         program = connection.program
         if program is None or (program.node and program.node != node):
             raise ProtocolError
-        program.heard_s = time.monotonic()
+        program.heard_s = self.pace.heard_s = time.monotonic()
         if word.name in _POLLS:
             self._poll(connection, program, Held(word, node, ask, 0.0))
             return
@@ -530,8 +557,11 @@ def _notify(connection: Connection) -> None:
 
 def _waits(program: Program) -> bool:
     """Whether it does nothing but wait for the lab."""
-    is_asleep = program.asleep_in is not None or program.sleeps_to_ns is not None
-    return is_asleep or program.empty_polls >= EMPTY_POLLS
+    return _is_asleep(program) or program.empty_polls >= EMPTY_POLLS
+
+
+def _is_asleep(program: Program) -> bool:
+    return program.asleep_in is not None or program.sleeps_to_ns is not None
 
 
 def _called(pid: int) -> str:

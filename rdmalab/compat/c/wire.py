@@ -237,6 +237,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         own_psn, gid gid, promise promise, address source destination"""),
     "sleep": ("u32 noun number", ""),
     "clock": ("u64 until_ns", "u64 ns"),
+    "pass": ("u64 ns", "u64 until_ns"),
 }  # fmt: skip
 WORDS = {
     number: Word(name, number, Layout(asks), Layout(answers))

@@ -107,6 +107,18 @@ def _clock(call: Call) -> Answer:
     return {"ns": call.calls.world.now_ns}
 
 
+def _let_pass(call: Call) -> Answer:
+    """A sleep in virtual time. until_ns: when it is over; 0: it is, since the program is alone."""
+    until_ns = call.calls.world.now_ns + call.ask["ns"]
+    if call.calls.call_ns:
+        return {"until_ns": until_ns}
+    call.calls.let_pass(until_ns)
+    return NOTHING
+
+
+HANDLERS["pass"] = _let_pass
+
+
 # --------------------------------------------------------------------------- objects
 def _destroyer(name: str, noun: Noun) -> None:
     def handler(call: Call) -> Answer:
@@ -374,13 +386,13 @@ def _create_srq(call: Call) -> Answer:
         xrcd=(Noun.XRCD, call.ask["xrcd"]),
         cq=(Noun.CQ, call.ask["cq"]),
     )
+    if "pd" not in given:
+        raise bad_handle()
     if kind:
         init = {**given, "attr": attr, "srq_type": kind}
         srq = call.make("create_srq_ex", Noun.SRQ, init_attr=init)
-    elif "pd" in given:
-        srq = call.make("create_srq", Noun.SRQ, pd=given["pd"], attr=attr)
     else:
-        raise bad_handle()
+        srq = call.make("create_srq", Noun.SRQ, pd=given["pd"], attr=attr)
     ref = call.calls.ref(call.node, Noun.SRQ, srq.number)
     number = call.perform("get_srq_num", srq=ref) if kind else 0
     return {

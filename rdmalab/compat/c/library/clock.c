@@ -1,4 +1,5 @@
-/* Clocks and sleeps in virtual time: an object of its own, preloaded for --clock virtual alone.
+/* Clocks and sleeps in virtual time: an object of its own, preloaded where RDMALAB_CLOCK is virtual,
+ * or sleeps: of a program that is alone on both nodes, once it has opened the list of devices.
  *
  * What waits for both the lab and the host (poll, select, epoll_wait) looks at the host every
  * millisecond, and is over when as much virtual time has passed.
@@ -8,6 +9,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -20,18 +23,30 @@
 
 enum { EPOCH_S = 1600000000, LISTEN_MS = 1 };
 
-typedef uint64_t ask_clock(uint64_t until_ns);
+static int has_clock(void)
+{
+	static int known = -1;
 
-/* The virtual time; 0 and no lab: -1. until_ns: to which the program sleeps, 0: it only looks. */
+	if (known < 0) {
+		const char *clock = getenv("RDMALAB_CLOCK");
+
+		known = clock && !strcmp(clock, "virtual");
+	}
+	return known;
+}
+
+/* A function of the other object, which speaks with the lab: UINT64_MAX from it says there is none. */
+static uint64_t ask(const char *name, uint64_t ns, int connects)
+{
+	uint64_t (*function)(uint64_t, int) = (uint64_t (*)(uint64_t, int))dlsym(RTLD_DEFAULT, name);
+
+	return function ? function(ns, connects) : UINT64_MAX;
+}
+
+/* The virtual time; -1: the program's clock is real. until_ns: to which it sleeps; 0: it only looks. */
 static int virtual_ns(uint64_t until_ns, uint64_t *ns)
 {
-	static ask_clock *ask;
-
-	if (!ask)
-		ask = (ask_clock *)dlsym(RTLD_DEFAULT, "rdmalab_clock");
-	if (!ask)
-		return -1;
-	*ns = ask(until_ns);
+	*ns = has_clock() || until_ns ? ask("rdmalab_clock", until_ns, has_clock()) : UINT64_MAX;
 	return *ns == UINT64_MAX ? -1 : 0;
 }
 
@@ -102,17 +117,18 @@ static int sleep_to(uint64_t until_ns)
 
 API int clock_nanosleep(clockid_t id, int flags, const struct timespec *wish, struct timespec *rest)
 {
-	uint64_t ns, until = wish->tv_sec * NS + wish->tv_nsec;
+	uint64_t now, until, ns = wish->tv_sec * NS + wish->tv_nsec;
 
 	if (wish->tv_nsec < 0 || wish->tv_nsec >= (long)NS || wish->tv_sec < 0)
 		return EINVAL;
-	if (!is_virtual(id) || virtual_ns(0, &ns))
+	if (flags & TIMER_ABSTIME && is_virtual(id) && !virtual_ns(0, &now)) {
+		ns -= is_wall(id) ? EPOCH_S * NS : 0;
+		return ns > now && sleep_to(ns) ? EIO : 0;
+	}
+	until = flags & TIMER_ABSTIME || !is_virtual(id) ? UINT64_MAX : ask("rdmalab_pass", ns, has_clock());
+	if (until == UINT64_MAX)
 		return syscall(SYS_clock_nanosleep, id, flags, wish, rest) ? errno : 0;
-	if (!(flags & TIMER_ABSTIME))
-		until += ns;
-	else if (is_wall(id))
-		until -= EPOCH_S * NS;
-	return sleep_to(until) ? EIO : 0;
+	return until && sleep_to(until) ? EIO : 0;
 }
 
 API int nanosleep(const struct timespec *wish, struct timespec *rest)

@@ -54,10 +54,14 @@ int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, s
 /* A second connection, on which the lab writes one byte for each event; -1 and errno. */
 int lab_stream(enum word word, uint16_t node, uint32_t *number);
 
-uint64_t rdmalab_clock(uint64_t until_ns);
-
 /* Connect, in each process once. Returns how many devices the process sees; *first: of which node. */
 uint32_t lab_devices(uint16_t *first);
+
+/* Whether this process is connected; the first node whose device it sees. */
+int lab_is_open(void);
+uint16_t lab_first(void);
+uint64_t rdmalab_clock(uint64_t until_ns, int connects);
+uint64_t rdmalab_pass(uint64_t ns, int connects);
 
 /* objects.c ------------------------------------------------------------------------------------ */
 

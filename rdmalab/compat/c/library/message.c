@@ -3,6 +3,7 @@
 #include <execinfo.h>
 #include <link.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 void octets_begin(struct octets *o)
 {
@@ -163,6 +164,16 @@ static int exchange(int fd, enum word word, uint16_t node, const void *ask, size
 	return reply.error;
 }
 
+/* A program may close descriptors that it does not know, and its next socket has the number then. */
+static struct stat ours;
+
+static int is_ours(int fd)
+{
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_ino == ours.st_ino && now.st_dev == ours.st_dev;
+}
+
 int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, struct octets *asked,
 	    void *answer, size_t answer_length, struct octets *answered, uint32_t *bad)
 {
@@ -171,6 +182,10 @@ int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, s
 	if (line < 0)
 		return failed(ENODEV);
 	pthread_mutex_lock(&turn);
+	if (!is_ours(line)) {
+		pthread_mutex_unlock(&turn);
+		return failed(EIO);
+	}
 	error = exchange(line, word, node, ask, ask_length, asked, answer, answer_length, answered, bad);
 	pthread_mutex_unlock(&turn);
 	return failed(error);
@@ -228,7 +243,7 @@ static void greet(void)
 	devices_count = 0;
 	dl_iterate_phdr(is_own, (void *)(uintptr_t)greet);
 	line = dial();
-	if (line < 0)
+	if (line < 0 || fstat(line, &ours))
 		return;
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* the lab reads registered memory */
 	ask.node = node && *node ? (uint8_t)*node : 0;
@@ -239,21 +254,6 @@ static void greet(void)
 	}
 	devices_first = answer.first;
 	devices_count = answer.count;
-}
-
-/* For clock.c, which is an object of its own: the virtual time, UINT64_MAX without a lab. */
-API uint64_t rdmalab_clock(uint64_t until_ns)
-{
-	struct ask_clock ask = { .until_ns = until_ns };
-	struct answer_clock answer;
-	int before = errno;
-	uint16_t first;
-
-	if (!lab_devices(&first) || SAY(WORD_CLOCK, first, &ask, &answer)) {
-		errno = before;
-		return UINT64_MAX;
-	}
-	return answer.ns;
 }
 
 uint32_t lab_devices(uint16_t *first)
@@ -271,4 +271,48 @@ uint32_t lab_devices(uint16_t *first)
 	*first = devices_first;
 	pthread_mutex_unlock(&once);
 	return devices_count;
+}
+
+int lab_is_open(void)
+{
+	return line >= 0;
+}
+
+uint16_t lab_first(void)
+{
+	return devices_first;
+}
+
+/* For clock.c, which is an object of its own. connects: also before the program has opened the list of
+ * devices. Without a lab UINT64_MAX, and errno stays. */
+static int is_there(int connects, uint16_t *first)
+{
+	*first = lab_first();
+	return connects ? lab_devices(first) > 0 : lab_is_open();
+}
+
+API uint64_t rdmalab_clock(uint64_t until_ns, int connects)
+{
+	struct ask_clock ask = { .until_ns = until_ns };
+	struct answer_clock answer;
+	int before = errno;
+	uint16_t first;
+
+	if (is_there(connects, &first) && !SAY(WORD_CLOCK, first, &ask, &answer))
+		return answer.ns;
+	errno = before;
+	return UINT64_MAX;
+}
+
+API uint64_t rdmalab_pass(uint64_t ns, int connects)
+{
+	struct ask_pass ask = { .ns = ns };
+	struct answer_pass answer;
+	int before = errno;
+	uint16_t first;
+
+	if (is_there(connects, &first) && !SAY(WORD_PASS, first, &ask, &answer))
+		return answer.until_ns;
+	errno = before;
+	return UINT64_MAX;
 }
