@@ -54,7 +54,7 @@ class Program:
     name: str
     memory: Mirrors
     sites: Sites
-    own: list[Handle] = field(default_factory=list)
+    own: dict[Handle, None] = field(default_factory=dict)
     regions: dict[Handle, tuple[int, int]] = field(default_factory=dict)
     empty_polls: int = 0
     asleep_in: tuple[str, Ref] | None = None
@@ -157,17 +157,18 @@ class Calls:
         while (node, noun, handle) in self.names:  # open_qp: one more name of the same object
             handle += _SHARED
         self.names[node, noun, handle] = ref
-        program.own.append((node, noun, handle))
+        program.own[node, noun, handle] = None
         return made
 
     def unmake(self, program: Program, noun: Noun, node: str, number: int) -> None:
         """Perform the command that ends an object, and discard its handle."""
         handle = (node, noun, number)
+        if handle not in program.own:
+            raise bad_handle()
         ref, word = self.ref(*handle), DESTROYS[noun]
         self.perform(word, **{self.objects.subject(word): ref})
         self.names.pop(handle, None)
-        if handle in program.own:
-            program.own.remove(handle)
+        del program.own[handle]
         if handle in program.regions:
             program.memory.remove(*program.regions.pop(handle))
 
@@ -177,12 +178,6 @@ class Calls:
         if found is None:
             raise bad_handle()
         return found
-
-    def given(self, node: str, **handles: tuple[Noun, int]) -> dict[str, Ref]:
-        """The names of those handles that are not 0."""
-        return {
-            name: self.ref(node, noun, number) for name, (noun, number) in handles.items() if number
-        }
 
     def find(self, ref: Ref) -> Any:
         """The object of a name."""

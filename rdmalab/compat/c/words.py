@@ -30,8 +30,18 @@ class Call:
     tail: memoryview
 
     def ref(self, noun: Noun, field: str = "handle") -> Ref:
-        """The name of the object whose handle is in this field; OSError with EINVAL if none is."""
-        return self.calls.ref(self.node, noun, self.ask[field])
+        """The name of the object whose handle is in this field; OSError with EINVAL if none is.
+
+        A handle of another program is none, as those of two processes are apart in the kernel.
+        """
+        handle = (self.node, noun, self.ask[field])
+        if handle not in self.program.own:
+            raise bad_handle()
+        return self.calls.ref(*handle)
+
+    def given(self, **nouns: Noun) -> dict[str, Ref]:
+        """The names of those objects whose handles, in the fields of these names, are not 0."""
+        return {name: self.ref(noun, name) for name, noun in nouns.items() if self.ask[name]}
 
     def perform(self, command: str, **arguments: object) -> Any:
         """One command of the lab, as `Calls.perform`."""
@@ -149,7 +159,7 @@ def _alloc_td(call: Call) -> Answer:
 
 @word
 def _alloc_parent_domain(call: Call) -> Answer:
-    given = call.calls.given(call.node, td=(Noun.TD, call.ask["td"]))
+    given = call.given(td=Noun.TD)
     made = call.make("alloc_parent_domain", Noun.PD, pd=call.ref(Noun.PD, "pd"), **given)
     return {"handle": made.number}
 
@@ -183,7 +193,7 @@ def _reg_mr(call: Call) -> Answer:
 @word
 def _rereg_mr(call: Call) -> Answer:
     handle: Handle = (call.node, Noun.MR, call.ask["handle"])
-    given: Ask = dict(call.calls.given(call.node, pd=(Noun.PD, call.ask["pd"])))
+    given: Ask = dict(call.given(pd=Noun.PD))
     if call.ask["access"] or call.ask["flags"] & 4:  # IBV_REREG_MR_CHANGE_ACCESS
         given["access"] = call.ask["access"]
     if moves := call.ask["flags"] & 1:  # IBV_REREG_MR_CHANGE_TRANSLATION
@@ -191,7 +201,7 @@ def _rereg_mr(call: Call) -> Answer:
             "addr": _place(call.calls, call.program, call.node, call.ask),
             "length": call.ask["length"],
         }
-    ref = call.calls.ref(*handle)
+    ref = call.ref(Noun.MR)
     call.perform("rereg_mr", mr=ref, flags=call.ask["flags"], **given)
     if moves and handle in call.program.regions:
         call.program.memory.remove(*call.program.regions[handle])
@@ -222,7 +232,7 @@ def _bind_mw(call: Call) -> Answer:
 # --------------------------------------------------------------------------- completions
 @word
 def _create_cq(call: Call) -> Answer:
-    given: Ask = call.calls.given(call.node, channel=(Noun.CHANNEL, call.ask["channel"]))
+    given: Ask = call.given(channel=Noun.CHANNEL)
     verb = "create_cq_ex" if call.ask["is_extended"] else "create_cq"
     if call.ask["is_extended"]:
         given["wc_flags"] = call.ask["wc_flags"]
@@ -325,16 +335,13 @@ def _end_poll(call: Call) -> Answer:
 # --------------------------------------------------------------------------- queue pairs
 @word
 def _create_qp(call: Call) -> Answer:
-    init: Ask = dict(call.calls.given(
-        call.node, send_cq=(Noun.CQ, call.ask["send_cq"]), recv_cq=(Noun.CQ, call.ask["recv_cq"]),
-        srq=(Noun.SRQ, call.ask["srq"]), xrcd=(Noun.XRCD, call.ask["xrcd"]),
-    ))  # fmt: skip
+    init: Ask = dict(call.given(send_cq=Noun.CQ, recv_cq=Noun.CQ, srq=Noun.SRQ, xrcd=Noun.XRCD))
     init |= {
         "qp_type": call.ask["qp_type"],
         "sq_sig_all": call.ask["sq_sig_all"],
         "cap": call.ask["cap"],
     }
-    pd = call.calls.given(call.node, pd=(Noun.PD, call.ask["pd"]))
+    pd = call.given(pd=Noun.PD)
     if call.ask["max_tso_header"]:
         init["max_tso_header"] = call.ask["max_tso_header"]
     if call.ask["is_extended"]:
@@ -351,7 +358,9 @@ def _open_qp(call: Call) -> Answer:
     attr = {name: call.ask[name] for name in ("qp_num", "qp_type")}
     attr["xrcd"] = call.ref(Noun.XRCD, "xrcd")
     call.make("open_qp", Noun.QP, attr=attr)
-    return {"handle": call.program.own[-1][2]}  # not the number: another process has that handle
+    return {
+        "handle": next(reversed(call.program.own))[2]
+    }  # not the number: another process has that handle
 
 
 @word
@@ -380,12 +389,7 @@ def _query_qp(call: Call) -> Answer:
 @word
 def _create_srq(call: Call) -> Answer:
     attr, kind = call.ask["attr"], call.ask["srq_type"]
-    given = call.calls.given(
-        call.node,
-        pd=(Noun.PD, call.ask["pd"]),
-        xrcd=(Noun.XRCD, call.ask["xrcd"]),
-        cq=(Noun.CQ, call.ask["cq"]),
-    )
+    given = call.given(pd=Noun.PD, xrcd=Noun.XRCD, cq=Noun.CQ)
     if "pd" not in given:
         raise bad_handle()
     if kind:

@@ -128,7 +128,7 @@ def test_fuzzed_messages_leave_the_lab_and_other_programs_as_they_were(
         made.turn()
     assert made.calls.programs == [witness]
     assert [name for name in before if name in made.calls.session.names.all(Noun.PD)] == before
-    assert made.calls.make(witness, "create_cq", Noun.CQ, "B", cqe=4).cqe == 4
+    assert made.calls.make(witness, "create_cq", Noun.CQ, "B", cqe=4).capacity == 4
 
 
 def test_a_foreign_user_is_not_served(

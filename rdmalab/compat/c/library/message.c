@@ -216,8 +216,11 @@ int lab_stream(enum word word, uint16_t node, uint32_t *number)
 	struct answer_create_comp_channel answer = {};
 	int fd = dial();
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (line >= 0) /* the lab has ended */
+			errno = EIO;
 		return -1;
+	}
 	if (failed(exchange(fd, word, node, &ask, sizeof(ask), NULL, &answer, sizeof(answer), NULL, NULL))) {
 		close(fd);
 		return -1;
