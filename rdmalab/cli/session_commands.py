@@ -360,15 +360,19 @@ def exec_(  # noqa: PLR0913  (one argument an option)
         execution = Execution(lab, commands, tell, open_at, has_clock=clock == "virtual")
     except CannotBuild as missing:
         raise click.ClickException(str(missing)) from None
-    if open_at is not None:
-        tell(_how_to_join(open_at.name))
     with unguarded():
-        code = _shown(execution) if tui else execution.run(limit_s=limit, end_stuck=end_stuck)
+        code = _shown(execution) if tui else _served(execution, limit, end_stuck=end_stuck)
     if save is not None:
         title = " ".join(words) or f"Programs on the lab {name}"
         keep(save, title, lab.session, tui=False)
     found = _why(lab.session) if ask else Exit.WELL
     return code or found
+
+
+def _served(execution: "Execution", limit_s: float | None, *, end_stuck: bool) -> int:
+    if execution.is_open:
+        tell(_how_to_join(execution.path.name))
+    return execution.run(limit_s=limit_s, end_stuck=end_stuck)
 
 
 def _shown(execution: "Execution") -> int:
@@ -377,6 +381,8 @@ def _shown(execution: "Execution") -> int:
     from rdmalab.tui.launch import show_programs
 
     programs = LivePrograms(execution)
+    if execution.is_open:
+        execution.tell(_how_to_join(execution.path.name))
     try:
         show_programs(programs, execution.lab)
     finally:

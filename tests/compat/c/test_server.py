@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from rdmalab.command import Noun
 from rdmalab.compat.c import wire
+from rdmalab.compat.c.posts import HANDLERS
 from rdmalab.compat.c.server import Server
+from rdmalab.compat.c.words import Call
 from rdmalab.lab import Lab
 from tests.each import chance_of, drawn_numbers, each
 
@@ -195,3 +198,16 @@ def test_a_foreign_user_is_not_let_in(server: tuple[Server, Path]) -> None:
         made.turn()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert not made.connections
+
+
+def test_a_handle_of_another_program_is_no_handle(server: tuple[Server, Path]) -> None:
+    calls = server[0].calls
+    owner, other = calls.join(1, "A", "owner"), calls.join(2, "A", "other")
+    number = calls.make(owner, "alloc_pd", Noun.PD, "A").number
+    for word, ask in (("dealloc_pd", {"handle": number}),
+                      ("alloc_mw", {"pd": number, "type": 1})):  # fmt: skip
+        with pytest.raises(OSError, match="no object has this handle"):
+            HANDLERS[word](Call(calls, other, "A", ask, memoryview(b"")))
+    assert (
+        HANDLERS["dealloc_pd"](Call(calls, owner, "A", {"handle": number}, memoryview(b""))) == {}
+    )
