@@ -94,6 +94,7 @@ class Calls:
         self.lab = lab
         self.session = lab.session
         self.objects = Objects(lab.session)
+        self.find = self.objects.find
         self.world = lab.session.world
         self.nodes = list(self.world.nodes)
         self.programs: list[Program] = []
@@ -178,10 +179,6 @@ class Calls:
         if found is None:
             raise bad_handle()
         return found
-
-    def find(self, ref: Ref) -> Any:
-        """The object of a name."""
-        return self.objects.find(ref)
 
     # ------------------------------------------------------------------ memory
     def map(self, program: Program, node: str, addr: int, length: int) -> int:

@@ -36,7 +36,7 @@ STILL_S = 1.0
 SILENT_S = 1.0
 """After so long without a call, time passes for a program whose clock is virtual and that spins."""
 CIRCLE_EVENTS = 20_000
-"""So many events without a completion or asynchronous event: packets go round in circles."""
+"""So many events without a completion, an asynchronous event or a byte that arrives: a circle."""
 CIRCLE_CALLS = 1_000
 """So often in a row the same call was refused: the program tries it without limit."""
 CHOOSE = "?"
@@ -104,7 +104,7 @@ class Pace:
             self.still_since_s, self.quiet_events = None, 0
             return ""
         if self.quiet_events > CIRCLE_EVENTS:
-            return f"{CIRCLE_EVENTS:,} events have brought no completion"
+            return f"{CIRCLE_EVENTS:,} events have brought no completion and no byte"
         if due_ns is not None:
             self.still_since_s = None
             return ""
@@ -323,6 +323,8 @@ class Server:
             kind = rec.kind_of(record)
             if kind in (Kind.CQE_ADDED, Kind.ASYNC_RAISED):
                 self.pace.news()
+            if kind is Kind.MEMORY_WRITTEN:  # a long message goes on; what is sent again does not
+                self.pace.quiet_events = 0
             if kind in (Kind.CQ_EVENT_RAISED, Kind.ASYNC_RAISED):
                 self._tell_event(record, kind)
 

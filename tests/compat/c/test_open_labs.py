@@ -112,7 +112,9 @@ def test_a_program_gets_eio_when_the_lab_ends() -> None:
     (["--in", "course", "--save", "x", "--", "true"],
      "--save is for who opens the lab, not beside --in"),
 ])  # fmt: skip
-def test_what_cannot_be_is_told_in_one_sentence(words: list[str], sentence: str) -> None:
+def test_a_name_or_option_of_an_open_lab_is_refused_in_one_sentence(
+    words: list[str], sentence: str
+) -> None:
     with opened("--name", "course"):
         ended = run(*words)
     assert ended.returncode

@@ -112,7 +112,7 @@ def test_the_server_of_cmtime_which_never_ends_serves_its_client() -> None:
 
 
 @needs("fi_pingpong")
-@pytest.mark.parametrize("sizes", a_third(["64", "4096", "all"]))
+@pytest.mark.parametrize("sizes", a_third(["64", "4096", "65536"]))
 def test_libfabric_sends_over_verbs(sizes: str) -> None:
     """It makes a CQ of 262,144 completions, which strict and rxe do not have."""
     line = f"fi_pingpong -p verbs;ofi_rxm -e rdm -I 5 -S {sizes}"
