@@ -20,7 +20,7 @@ from rdmalab.scenario.source import FileError
 
 @dataclass(slots=True)
 class JudgedWork:
-    """What is judged: lines, answers, hints that were taken. log: None for a solution of a lab."""
+    """Lines, answers and hints that are judged. log: None for a solution of a lab."""
 
     lines: Sequence[str]
     answers: Mapping[str, str] = field(default_factory=dict)

@@ -89,7 +89,7 @@ with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR.
 
 
 def _setting(name: str, word: str = "") -> Callable[[click.Context, click.Parameter, object], None]:
-    """What an option does that replaces a setting. word: its value, empty: that of the option."""
+    """Callback of an option that replaces a setting. word: the value; empty: that of the option."""
 
     def chosen(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
         if not value:

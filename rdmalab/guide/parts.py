@@ -76,7 +76,7 @@ def _data_setters(opcode: WROpcode) -> list[str]:
 
 
 def _inline(opcode: WROpcode) -> str:
-    """What wr_complete returns for an inline setter that the opcode cannot have."""
+    """Result of wr_complete for an inline setter that the opcode cannot have; empty if it can."""
     if not moves_data(opcode) or WORK[opcode].inline:
         return ""
     return by_profile(

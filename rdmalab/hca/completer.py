@@ -124,7 +124,7 @@ def _owner(hca: Adapter, qp: QueuePair, packet: Packet, answer: Op) -> SendWqe |
 
 
 def _answered_before(hca: Adapter, qp: QueuePair, psn: int) -> bool:
-    """Everything before `psn` is answered. False where an answer of its own is missing before it.
+    """Complete all before `psn`; returns False where an answer of its own is missing before it.
 
     READ data, for one: then its response was lost, an implied NAK, taken once a gap.
     """
@@ -157,7 +157,7 @@ def _progress(qp: QueuePair, psn: int) -> None:
 
 
 def _scatter(hca: Adapter, qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
-    """READ data and atomic results into the local buffers; False after a local failure."""
+    """Write READ data and atomic results into the local buffers; False after a local failure."""
     if wqe.work is None or wqe.work.local is not Local.SCATTER:  # an answer that brings nothing
         return True
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be

@@ -43,7 +43,7 @@ class ModifyCall:
 
     @property
     def is_tabled(self) -> bool:
-        """Later kernels look into the table of moves only where the state is set."""
+        """True if the table of moves is asked: later kernels ask it only where the state is set."""
         return bool(Attr.STATE & self.mask) or self.hca.profile.checks_table_without_state
 
     @property

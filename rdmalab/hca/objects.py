@@ -163,7 +163,7 @@ class MemoryWindow:
 
 
 KeyTarget = MemoryRegion | Binding
-"""What a key opens. `qp`: the only QP that may use the key; None: all of the protection domain."""
+"""Object that a key names. `qp`: only this QP may use it; None: all of the protection domain."""
 
 
 class Regions(Protocol):

@@ -1,4 +1,4 @@
-"""What `ibv_post_send` checks of a request, in this order, before it is queued."""
+"""Checks of `ibv_post_send` on a request, in this order, before it is queued."""
 
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -24,7 +24,7 @@ class Spot:
     lead: int = 0
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its place in the file."""
+        """Error with its place in the file."""
         start, stop = (max(0, column - self.lead) for column in wrong.place)
         if wrong.place == Span(0, 0):
             stop = len(getattr(self.node, "value", ""))
@@ -45,7 +45,7 @@ class PiecedText:
         return "\n".join(str(node.value) for node in self.nodes)
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its place in the scalar where it begins."""
+        """Error with its place in the scalar where it begins."""
         start = wrong.place.start - self.lead
         node = self.nodes[0]
         for node in self.nodes:
@@ -91,6 +91,6 @@ class PlannedStep:
 
     @property
     def text(self) -> str:
-        """What is read before it runs: its headline, then its note or its question; or empty."""
+        """Text to show before it runs: its headline, then its note or its question; or empty."""
         parts = (self.step.name, self.step.note or self.step.predict)
         return "\n\n".join(part.strip() for part in parts if part)

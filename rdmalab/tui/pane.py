@@ -22,7 +22,7 @@ _WIDTH = 100  # columns of a pane as text
 
 
 class Pane(Widget, can_focus=True, inherit_bindings=False):
-    """What all panes share, whatever widget they are.
+    """Base of all panes, whatever widget they are.
 
     view: the world. twin: the command that prints the same rows.
     """

@@ -283,7 +283,7 @@ class Mark(_OneByOne):
 # --------------------------------------------------------------------------- timed faults
 DEREG, KILL = "dereg", "kill"
 VICTIMS = {DEREG: Noun.MR, KILL: Noun.QP}
-"""What each happens to."""
+"""Kind of object that each applies to."""
 
 
 @dataclass(slots=True)

@@ -102,7 +102,7 @@ class Execution:
         return now_s - max(heard_s, default=0.0) > _CALM * _LOOK_S and sleeps_without_end(pid)
 
     def environment(self, node: str) -> dict[str, str]:
-        """What a program needs to find the lab."""
+        """Environment variables with which a program finds the lab."""
         before = os.environ.get("LD_PRELOAD")
         preload = f"{self.preload}:{before}" if before else str(self.preload)
         return os.environ | {

@@ -24,7 +24,7 @@ from rdmalab.world.relations import peer_of
 
 @check("dereg-early")
 def dereg_early(case: Case, work: Send | Receive) -> Finding:
-    """Whether a key of it, here or at the peer, was that of a region which is gone."""
+    """Check whether an lkey or rkey of the request is that of a deregistered region."""
     if work.wqe is None or _is_inline(work.wqe):
         return NA
     status = work.ending.status if work.ending is not None else None
@@ -53,7 +53,7 @@ def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
 
 
 def _waits(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
-    """It is still to be done, and will fail."""
+    """Warning that a queued request will fail because its region is deregistered."""
     work = case.work
     if work is None or not case.asked or not work.on_queue:
         return NA

@@ -81,7 +81,7 @@ def _is_strange(case: Case, asked: ModifyCall, name: str) -> bool:
 
 # --------------------------------------------------------------------------- the right lines
 def corrected(case: Case, qp: QueuePair, asked: ModifyCall) -> list[str]:
-    """The same move, over the states between where there is no direct one; nothing if unknown."""
+    """Lines of the move, over the states between if there is no direct one; empty if unknown."""
     if asked.to not in tuple(QPState):
         return []
     lines = []

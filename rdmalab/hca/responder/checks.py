@@ -26,7 +26,7 @@ _MAX_LENGTH = 2**31
 
 
 def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
-    """Older than what is expected: executed before, so it must not be executed again."""
+    """True if the PSN is before the expected one: executed before, so not to be executed again."""
     # Half of the 2^24 PSNs lie behind the expected one, half before it: no other memory is needed.
     return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
 

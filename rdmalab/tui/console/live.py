@@ -158,7 +158,7 @@ class LivePrompt:
 
     @property
     def typed_ahead(self) -> str:
-        """What is typed while a line is evaluated, and is read after it."""
+        """Text typed while a line is evaluated; it is read after that line."""
         signs = {Keys.ControlM: "⏎ ", Keys.ControlJ: "⏎ "}
         return "".join(
             signs.get(each.key, each.data) if isinstance(each.key, Keys) else each.data
