@@ -230,10 +230,10 @@ def docstrings(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
         if isinstance(node, _DOCUMENTED):
             returns = getattr(node, "returns", None)
             for place, part in enumerate(node.body):
-                is_text = isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
-                if is_text and isinstance(part.value.value, str):
-                    own = ast.unparse(returns) if returns is not None and place == 0 else ""
-                    yield part.lineno, part.value.value, own
+                match part:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        own = ast.unparse(returns) if returns is not None and not place else ""
+                        yield part.lineno, text, own
 
 
 def vague_docstrings(source: str) -> list[int]:
