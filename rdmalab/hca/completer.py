@@ -236,6 +236,7 @@ def settle_drain(hca: Adapter, qp: QueuePair) -> None:
         hca.rewind_unacked(qp)
     if qp.comp.serial < qp.req.started:
         return
+    # rxe_req.c, req_next_wqe, raises the event without asking for en_sqd_async_notify.
     if qp.attr.en_sqd_async_notify or hca.profile.drained_event_unasked:
         qp.attr.en_sqd_async_notify = 0
         hca.raise_event(AsyncEvent.SQ_DRAINED, qp.number)
@@ -251,6 +252,7 @@ def watch(hca: Adapter, qp: QueuePair) -> None:
     comp, path = qp.comp, qp.path
     if comp.rnr_until_ns is not None:
         return  # the timer is needed for that
+    # rxe_req.c, update_state: any packet starts the timer, if it is not running.
     if hca.profile.times_unasked_packets:
         comp.watching = comp.psn != qp.req.sent
     else:
