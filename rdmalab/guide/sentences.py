@@ -62,6 +62,7 @@ class Usual(NamedTuple):
 
 def read(name: str) -> dict[str, Any]:
     """The tables of the file `data/NAME.toml`."""
+    # TOML beside the code: readable and translatable without Python, and read when needed.
     return data_of("rdmalab.guide", f"data/{name}.toml")
 
 

@@ -103,6 +103,8 @@ class Execution:
 
     def environment(self, node: str) -> dict[str, str]:
         """Environment variables with which a program finds the lab."""
+        # Preloaded beside libibverbs: perftest and rping are bound at start to private symbols of
+        # the real library, which finds no device and does no harm.
         before = os.environ.get("LD_PRELOAD")
         preload = f"{self.preload}:{before}" if before else str(self.preload)
         return os.environ | {

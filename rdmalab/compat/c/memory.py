@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from rdmalab.compat.buffers import differences
 
+# Compared before each event, because a program writes without a call and may spin on a byte;
+# long ranges in part, or ten messages of 1 MiB would cost seconds.
 LONG = 1 << 16
 """Bytes of a range that is compared as a whole before each event; of a longer one only what the
 next event reads."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
 
+# prompt_toolkit and not an Input of Textual: completion in the middle of a line, programs of
+# several lines and history search are then the same as at a terminal.
 _MENU_ROWS_MAX = 8
 _POSTPONED_S = 0.02
 
