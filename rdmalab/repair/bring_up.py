@@ -10,6 +10,7 @@ from rdmalab.repair.commands import CommandContext
 from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.world.relations import partner_of, peer_of
+from rdmalab.world.world import World
 
 _MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
 _SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}
@@ -24,7 +25,7 @@ def lines_to_rts(place: CommandContext, qp: QueuePair) -> list[str]:
         return []
     if not qp.transport.connected:
         return _alone(place, qp)
-    peer = partner(place, qp)
+    peer = partner(place.world, qp)
     if peer is None:
         return []
     name, other = place.qp_name(qp), place.qp_name(peer)
@@ -36,15 +37,13 @@ def lines_to_rts(place: CommandContext, qp: QueuePair) -> list[str]:
     return [*fresh, f"connect {name} {other}"]
 
 
-def partner(place: CommandContext, qp: QueuePair) -> QueuePair | None:
+def partner(world: World, qp: QueuePair) -> QueuePair | None:
     """Its peer, the queue pair that has it as its peer, or the only unconnected one."""
-    known = peer_of(place.world, qp)
+    known = peer_of(world, qp)
     if known is not None:
         return known
-    others = [
-        q for hca in place.world.nodes.values() for q in hca.qps.items.values() if q is not qp
-    ]
-    connected_to_it = [q for q in others if peer_of(place.world, q) is qp]
+    others = [q for hca in world.nodes.values() for q in hca.qps.items.values() if q is not qp]
+    connected_to_it = [q for q in others if peer_of(world, q) is qp]
     free = [q for q in others if q.path is None and q.node != qp.node and _fits(qp, q)]
     found = connected_to_it or free
     return found[0] if len(found) == 1 else None

@@ -227,7 +227,7 @@ def attribute(place: CommandContext, qp: QueuePair, name: str) -> str:
 
 def _value(place: CommandContext, name: str, value: Any) -> str:
     if isinstance(value, AhAttr):
-        return address_words(place, value)
+        return address_words(place.world, value)
     if name == "path_mtu":
         return str(MTU(value).octets) if value in tuple(MTU) else str(value)
     if name == "qp_access_flags":
@@ -235,9 +235,9 @@ def _value(place: CommandContext, name: str, value: Any) -> str:
     return hex(value or 0) if name == "qkey" else str(int(value or 0))
 
 
-def address_words(place: CommandContext, av: AhAttr) -> str:
+def address_words(world: World, av: AhAttr) -> str:
     """The node whose address it is, else `{is_global=1 dgid=… sgid_index=1 port_num=1}`."""
-    for node, hca in place.world.nodes.items():
+    for node, hca in world.nodes.items():
         if ah_attr_of(hca) == av:
             return node
     parts = []

@@ -259,7 +259,7 @@ def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:
     """Another one to where it leads, or led."""
     handle = _living(case, wqe)
     if handle is not None:
-        address = commands.address_words(case, handle.attr)
+        address = commands.address_words(case.world, handle.attr)
         key = "to" if address in case.world.nodes else "attr"
         return f"create_ah {name} pd={pd} {key}={address}"
     event = case.log.created(_ah(case, wqe))

@@ -8,7 +8,6 @@ from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, 
 from rdmalab.doctor.evidence.components import gone_in
 from rdmalab.doctor.facts.thread_waits import cqs_of
 from rdmalab.doctor.fixes import memory_fixes, recovery
-from rdmalab.doctor.fixes.modified import ModifyCall, asked_of, corrected, takes
 from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.doctor.fixes.refused_calls import OF_USE, arguments, call_with, clamped, values_above
 from rdmalab.doctor.moments.unreported import cq_of
@@ -17,13 +16,14 @@ from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
 from rdmalab.hca.mr import pages_bytes
 from rdmalab.hca.qp_lifecycle import QP_LIMITS
 from rdmalab.repair import commands
+from rdmalab.repair.modify import ModifyCall, legal_lines, rule_text
 from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of, noun_of, wqe_of
+from rdmalab.spec.records import Kind, event_of, new_state_of, noun_of, wqe_of
 from rdmalab.spec.rules import RULES
 from rdmalab.spec.states import QPState
 from rdmalab.views import fmt
 from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import VERBS, exists, users_of
+from rdmalab.world.relations import VERBS, exists, find_qp, users_of
 
 _OF_MODIFY = (
     "transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
@@ -34,26 +34,33 @@ _OF_MODIFY = (
 @check("bring-up-attr", verbs=("modify_qp",))
 def bring_up_attr(case: Case, call: Call) -> Finding:
     """Which attribute of which move was wrong."""
-    qp = case.qp
     if call.refusal not in _OF_MODIFY:
         return ok("its attributes are not the reason")
-    asked = asked_of(case, call)
-    if asked is None or qp is None:
+    asked = modify_call_of(case, call)
+    if asked is None:
         return fail(fact(call.message, call.event))
-    lines = corrected(case, qp, asked)
+    lines = legal_lines(case.session, asked)
+    move = f"{asked.now.name} to {fmt.member(asked.to, QPState)}"
     return fail(
-        fact(f"{case.qp_name(qp)}, {_move(asked)}: {call.message}", call.event),
-        *_law(case, asked, call.refusal), cure=Fix(lines) if lines else None,
-    )  # fmt: skip
+        fact(f"{case.qp_name(asked.qp)}, {move}: {call.message}", call.event),
+        *map(fact, rule_text(case.profile, asked, call.refusal)),
+        cure=Fix(lines) if lines else None,
+    )
 
 
-def _move(asked: ModifyCall) -> str:
-    return f"{asked.now.name} to {fmt.member(asked.to, QPState)}"
-
-
-def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
-    """The requirements of the move that was asked for, as evidence."""
-    return [fact(text) for text in takes(case, asked, rule)]
+def modify_call_of(case: Case, call: Call) -> ModifyCall | None:
+    """The transition that a modify_qp asked for; None if its arguments or the QP are gone."""
+    qp = find_qp(case.world, *call.thing)
+    if call.invocation is None or qp is None:
+        return None
+    given = dict(call.invocation.arguments.get("attr") or {})
+    moves = [new_state_of(r) for r in case.log.about(Kind.STATE_CHANGED, qp.thing)
+             if event_of(r) < call.event]  # fmt: skip
+    now = moves[-1] if moves else QPState.RESET
+    if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):
+        now = QPState(given["cur_qp_state"])
+    to = given.pop("qp_state", None)
+    return ModifyCall(qp, now, int(now if to is None else to), given)
 
 
 _LIMITS: dict[str, dict[str, str]] = {
