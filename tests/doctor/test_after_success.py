@@ -54,7 +54,7 @@ def test_reads_that_do_not_wait_and_writes_that_fill_the_link_are_not_late() -> 
 
 
 @pytest.mark.parametrize("question", ["A.qp0.wr[1]", ""])
-def test_a_send_that_waited_for_a_receive_is_late_and_told_what_to_change(question: str) -> None:
+def test_rnr_slow_of_a_send_that_completed_late(question: str) -> None:
     late = (_SEND.format(n=1), "run 10us", _RECV.format(n=2, at=0, end=16), "run", "poll_cq A.cq0")
     report = why(played("use rc_pair min_rnr_timer=20", *late), question)
     assert (report.outcome.kind, report.is_trouble) == (Status.LATE, True)
@@ -66,7 +66,7 @@ def test_a_send_that_waited_for_a_receive_is_late_and_told_what_to_change(questi
     assert "the next try is at" not in long.text
 
 
-def test_packets_far_below_the_mtu_of_the_link_are_told() -> None:
+def test_mtu_small_warns_after_success() -> None:
     read = (
         "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:40000] remote=B.mr0[0] flags=SIGNALED"
     )
@@ -148,7 +148,7 @@ _CASES = {
 
 
 @pytest.mark.parametrize("slug", _CASES)
-def test_what_was_known_at_a_poll_is_told_afterwards(slug: str) -> None:
+def test_warnings_of_a_completion_stay_after_destruction(slug: str) -> None:
     lines, questions = _CASES[slug]
     lab = played(*lines)
     for question in (*questions, ""):
@@ -168,7 +168,7 @@ def test_what_was_known_at_a_poll_is_told_afterwards(slug: str) -> None:
         (_PAIR, "post_recv B.qp0", "B.qp0", False),
     ],
 )
-def test_a_receive_with_a_dead_key_is_told_before_and_after_a_short_message(
+def test_dereg_early_of_a_receive_before_and_after_a_short_message(
     use: str, post: str, queue: str, *, taken: bool
 ) -> None:
     lab = played(

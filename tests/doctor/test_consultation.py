@@ -110,13 +110,13 @@ def test_a_wr_id_means_the_newest_attempt_of_any_life() -> None:
     assert answer(lab, "why A.qp0.wr[7]").slug == "wrong-state-post"
 
 
-def test_a_drain_that_somebody_ordered_is_well() -> None:
+def test_plain_why_is_well_after_a_drain() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
     tidying.drain(lab.session)
     assert answer(lab, "why").outcome.kind is Status.WELL
 
 
-def test_where_nothing_lives_the_lines_of_then_are_told_and_cannot_be_applied() -> None:
+def test_fix_after_teardown_is_text_and_cannot_be_applied() -> None:
     lab = played(*_STARVED)
     tidying.destroy_all(lab.session)
     remedy = answer(lab, "why A.qp0.wr[7]").remedy

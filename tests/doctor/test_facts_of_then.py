@@ -51,7 +51,7 @@ def test_a_reset_of_the_past_is_not_the_reason_for_err() -> None:
     assert answer(lab, "why B.qp0").slug == "rem-access"
 
 
-def test_a_receive_that_waits_behind_another_is_told_what_came() -> None:
+def test_a_later_receive_names_the_messages_of_earlier_ones() -> None:
     lab = played(
         "use rc_pair", "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}",
         "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "run",
@@ -60,7 +60,7 @@ def test_a_receive_that_waits_behind_another_is_told_what_came() -> None:
     assert "earlier receives took what A.qp0 sent, and it has sent nothing since" in text
 
 
-def test_the_peer_of_a_failure_is_told_the_rights_of_then() -> None:
+def test_rem_access_names_the_rights_of_a_deregistered_mr() -> None:
     lab = played(
         "use rc_pair", "reg_mr B.mr5 pd=B.pd0 length=64 access=LOCAL_WRITE|REMOTE_READ",
         "post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr5[0] flags=SIGNALED",
@@ -88,7 +88,7 @@ def test_a_thread_that_is_done_has_no_cause() -> None:
     assert (report.outcome.kind, report.causes, report.is_trouble) == (Status.WELL, [], False)
 
 
-def test_a_region_below_a_window_is_told_the_rights_of_then() -> None:
+def test_rem_access_names_the_rights_of_a_deallocated_mw() -> None:
     lab = played(
         "use rc_pair", "reg_mr B.mr2 pd=B.pd0 length=128 access=LOCAL_WRITE|REMOTE_READ|MW_BIND",
         "alloc_mw B.mw3 pd=B.pd0 type=TYPE_1",

@@ -72,7 +72,7 @@ def test_an_unsignaled_request_is_not_posted_again(many: int) -> None:
     assert f"after event {12 + many} this works: " in remedy.cure.program
 
 
-def test_a_changed_timeout_is_said() -> None:
+def test_fix_of_timeout_zero_names_the_new_timeout() -> None:
     lab = played("use rc_pair timeout=0 retry_cnt=2", "fault drop A->B nth=1", _GOOD, "run")
     report = why(lab)
     assert report.slug == "timeout-zero"

@@ -54,7 +54,7 @@ def test_a_queue_that_was_not_armed_again_stands_before_an_unsignaled_send() -> 
         assert "unsignaled" not in [cause.check.slug for cause in report.chain]
 
 
-def test_a_thread_that_waits_for_the_send_that_it_posted_last_is_told_so() -> None:
+def test_unsignaled_of_a_thread_that_waits_for_its_last_send() -> None:
     lab = played(_CHANNEL, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", "req_notify_cq B.cq0",
                  program("B.loop", _WRITE, *_TAKES_ONE), "run")  # fmt: skip
     assert why(lab, "B.loop").slug == "unsignaled"
@@ -72,7 +72,7 @@ def test_who_took_the_completion_event_is_named() -> None:
 
 
 # --------------------------------------------------------------------------- completions
-def test_a_thread_that_took_its_own_completion_is_told_so() -> None:
+def test_already_polled_by_the_thread_itself() -> None:
     read = "post_send A.qp0 wr_id=8 opcode=RDMA_READ sg=A.mr0[0:32] remote=B.mr0[0] flags=SIGNALED"
     lab = played(_PAIR, program("A.main", read, "poll A.cq0", "poll A.cq0"), "run 40us")
     for asked in ("A.main", ""):
@@ -83,7 +83,7 @@ def test_a_thread_that_took_its_own_completion_is_told_so() -> None:
         assert "line 3" in report.remedy.cure.program
 
 
-def test_a_thread_of_which_another_took_the_last_completion_is_told_so() -> None:
+def test_already_polled_by_another_thread() -> None:
     read = "post_send A.qp0 wr_id={} opcode=RDMA_READ sg=A.mr0[0:32] remote=B.mr0[0] flags=SIGNALED"
     main = program(
         "A.main", read.format(7), "poll A.cq0", read.format(8), "sleep 9us", "poll A.cq0"
@@ -111,7 +111,7 @@ def test_an_event_that_is_never_raised_is_waited_for_in_vain() -> None:
             assert "destroy_qp B.qp0" in evidence(report)  # its own destroy comes after the wait
 
 
-def test_a_thread_that_watches_for_events_for_ever_is_no_trouble() -> None:
+def test_no_trouble_of_a_thread_that_reads_async_events() -> None:
     watch = program("B.watch", "loop", "get_async_event B", "ack_async_event B", "end")
     lab = played(_PAIR, watch, "gid add B 10.0.0.31", "run")
     assert not why(lab).is_trouble
@@ -169,7 +169,7 @@ def test_a_refusal_that_a_program_tolerates_never_stands_before_a_hang() -> None
 
 
 # --------------------------------------------------------------------------- the whole
-def test_a_message_that_nobody_meant_to_send_ends_a_wait_and_is_no_fix() -> None:
+def test_silent_peer_fix_with_an_unplanned_message_does_not_work() -> None:
     recv = [f"post_recv A.qp0 wr_id={n} sg=A.mr0[0:8]" for n in (1, 2, 3)]
     source = program("B.source", send("B", 10), send("B", 11))
     sink = program("A.sink", "loop 3", "poll A.cq0", "end", send("A", 20, ""))
@@ -214,7 +214,7 @@ def test_a_fix_after_which_another_thread_still_hangs_only_ends_a_wait() -> None
     assert alone.works
 
 
-def test_a_completion_whose_event_was_read_is_not_said_to_have_raised_none() -> None:
+def test_cq_not_armed_after_the_event_was_read() -> None:
     lines = ("req_notify_cq B.cq0", "get_cq_event B.ch0", "ack_cq_events B.cq0",
              "get_cq_event B.ch0", "poll_cq B.cq0")  # fmt: skip
     lab = played(_CHANNEL, program("B.w", *lines), "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
@@ -233,7 +233,7 @@ def test_a_shared_receive_queue_without_a_limit_never_raises_its_event() -> None
     assert "B.srq0 has no limit armed" in evidence(report)
 
 
-def test_a_limit_that_was_given_to_create_srq_is_told_to_be_armed() -> None:
+def test_srq_limit_of_create_srq_is_ignored() -> None:
     srq = "create_srq B.srq0 pd=B.pd0 max_wr=8 srq_limit=2"
     qp = "create_qp {0}.qp1 pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0 "
     ends = (qp.format("A"), qp.format("B") + "srq=B.srq0", "connect A.qp1 B.qp1")

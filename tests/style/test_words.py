@@ -112,7 +112,7 @@ EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     ("rdmalab/workbench/faults.py", "behind", "the key `behind=` of fault reorder"),
 )
 
-MOST_ODD_TEST_NAMES = 445  # may be lowered, not raised
+MOST_ODD_TEST_NAMES = 268  # may be lowered, not raised
 
 
 def python_texts(source: str) -> Iterator[tuple[int, str]]:
@@ -281,7 +281,7 @@ def odd_test_names(*rooms: str) -> list[str]:
 
 def test_tests_are_named_after_what_they_test() -> None:
     """`pytest -k rnr` finds the tests of RNR: a name has the standard's term and no proverb."""
-    odd = odd_test_names("hca", "verbs", "world", "wire", "spec", "session")
+    odd = odd_test_names("hca", "verbs", "world", "wire", "spec", "session", "doctor")
     assert not odd, "rename: the term of the standard, and what must hold"
     every = odd_test_names("")
     assert len(every) <= MOST_ODD_TEST_NAMES, "rename a test, or the new one"

@@ -82,7 +82,7 @@ def test_nothing_stays_nothing(lab: Lab) -> None:
         ("recv-state", "-", "no call was refused with recv-state", "returned so far: EINVAL"),
     ],
 )
-def test_what_cannot_be_asked_is_told_where_and_what_is_legal(
+def test_an_error_in_a_question_names_the_place_and_what_is_legal(
     lab: Lab, text: str, at: str, message: str, hint: str
 ) -> None:
     with pytest.raises(NotUnderstood) as wrong:

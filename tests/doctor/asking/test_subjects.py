@@ -25,19 +25,19 @@ def sorts(lab: Lab, text: str = "") -> list[tuple[str, int]]:
 @pytest.mark.parametrize(
     "lines", [(), (RECV,), (SEND,), (RECV, SEND, "run"), (RECV, SEND, "step 3")]
 )
-def test_nobody_complains_of_what_is_well_or_only_waits(lines: tuple[str, ...]) -> None:
+def test_no_subject_for_completed_or_pending_work(lines: tuple[str, ...]) -> None:
     lab = lab_of(*lines)
     idle = lab.session.world.agenda.next_ns() is None
     assert idle or asked(lab) == []
 
 
-def test_the_first_failure_is_complained_of_and_no_flush_behind_it() -> None:
+def test_the_first_failure_is_a_subject_and_its_flushes_are_not() -> None:
     lab = lab_of(RECV, SEND, _BAD, SEND, "run")
     assert sorts(lab)[0] == ("send", 3)
     assert ("send", 1) not in sorts(lab)
 
 
-def test_a_failure_is_forgotten_when_work_succeeds_after_a_reset_and_not_before() -> None:
+def test_a_failure_is_no_subject_after_reset_and_success() -> None:
     lab = lab_of(_BAD, "run", "modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET")
     assert sorts(lab) == [("send", 3)]
     for line in ("connect A.qp0 B.qp0", RECV, SEND, "run"):
@@ -45,7 +45,7 @@ def test_a_failure_is_forgotten_when_work_succeeds_after_a_reset_and_not_before(
     assert sorts(lab) == []
 
 
-def test_a_refused_call_is_forgotten_once_it_was_accepted() -> None:
+def test_a_refused_call_is_no_subject_once_accepted() -> None:
     lab = lab_of("modify_qp A.qp0 state=RESET")
     lab.do(SEND)
     assert [subject.sort for subject in asked(lab)] == [Sort.CALL]
@@ -115,7 +115,7 @@ def test_an_errno_means_the_last_call_refused_so() -> None:
         ("1 + 1", "not a subject of why"),
     ],
 )
-def test_what_nobody_can_ask_about_is_told_so(text: str, expected: str) -> None:
+def test_a_question_without_a_subject_is_an_error_with_a_hint(text: str, expected: str) -> None:
     with pytest.raises(NotUnderstood, match=expected) as wrong:
         asked(lab_of(), text)
     assert wrong.value.hint

@@ -115,7 +115,7 @@ def test_bytes_of_a_region_are_still_asked_about_alone() -> None:
         ),
     ],
 )  # fmt: skip
-def test_both_ends_of_a_use_are_told_of_a_refused_destruction(
+def test_in_use_of_a_refused_destroy_for_both_objects(
     lines: tuple[str, ...], names: tuple[str, ...]
 ) -> None:
     lab = played(*lines)
@@ -138,7 +138,7 @@ TIDIED = (
 
 @pytest.mark.parametrize("tidy", tidying.TIDY)
 @pytest.mark.parametrize(("lines", "name", "slug"), TIDIED, ids=["srq", "mw", "mr"])
-def test_the_part_that_an_object_had_is_told_after_a_tidy_up(
+def test_the_cause_of_an_object_after_its_destruction(
     tidy: str, lines: tuple[str, ...], name: str, slug: str
 ) -> None:
     lab = played(*lines)

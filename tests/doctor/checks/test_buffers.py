@@ -32,7 +32,7 @@ OF_DATA = (
 )  # fmt: skip
 
 
-def test_nothing_is_said_of_what_came_as_it_was_meant() -> None:
+def test_no_data_check_fails_for_correct_messages() -> None:
     lab = pair(RECV, 'write A.mr0[0:5] "hello"', SENT, f"{READ} sg=A.mr0[64:128] remote=B.mr0[0]")
     for asked in ("A.qp0.wr[1]", "B.qp0.recv_wr[2]", "B.mr0[0:64]", "A.mr0[64:128]", "A.cq0"):
         answer = findings(lab, asked)
@@ -93,7 +93,7 @@ def test_elements_that_touch_do_not_overlap_and_what_is_sent_may() -> None:
     assert warning(lab, "A.qp0.wr[1]") == []
 
 
-def test_a_read_whose_elements_overlap_is_warned_of_where_somebody_asks() -> None:
+def test_overlap_sges_of_a_read_warns_only_when_asked() -> None:
     lab = pair(f"{READ} sg=A.mr0[0:32],A.mr0[16:48] remote=B.mr0[0]")
     assert warning(lab, "A.qp0.wr[1]") == ["overlap-sges"]
     assert warning(lab, "A.mr0[0:48]") == ["overlap-sges"]
@@ -147,7 +147,7 @@ def test_fields_of_good_completions_may_be_read_and_some_of_bad_ones() -> None:
     assert "error-field-read" in warning(bad, "B.qp1.recv_wr[2]")
 
 
-def test_bytes_of_one_message_and_bytes_behind_it_that_nobody_wrote() -> None:
+def test_byte_len_of_bytes_after_the_message() -> None:
     lab = pair(RECV, SENT.replace("0:64", "0:8"))
     assert warning(lab, "B.mr0[0:8]") == []
     assert warning(lab, "B.mr0[0:64]") == ["byte-len"]
@@ -167,7 +167,7 @@ def test_soft_roce_lets_an_inline_read_pass_and_it_fails_later() -> None:
     assert refusal(pair(), read).rule == "inline-opcode"
 
 
-def test_of_a_list_the_bad_one_and_those_behind_it_are_posted_once_more() -> None:
+def test_fix_of_a_refused_list_posts_bad_wr_and_the_rest() -> None:
     good = "{wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=INLINE}"
     bad = "{wr_id=2 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=INLINE}"
     lab = lab_on(STRICT, "use rc_pair", f"post_send A.qp0 wr={good} wr={bad} wr={good}")
@@ -176,7 +176,7 @@ def test_of_a_list_the_bad_one_and_those_behind_it_are_posted_once_more() -> Non
 
 
 # --------------------------------------------------------------------------- 87, 88, 89
-def test_a_swap_that_swapped_and_one_that_somebody_wrote_over() -> None:
+def test_cas_mismatch_and_a_host_write_after_it() -> None:
     assert failing(pair(SWAP), "B.mr0[0:8]") == []
     lab = pair(f"{SWAP} compare_add=5")
     assert failing(lab, "B.mr0[0:8]") == ["cas-mismatch"]
@@ -228,7 +228,7 @@ def test_a_region_that_was_given_back_when_all_was_done() -> None:
     assert verdict(lab, "A.qp0.wr[1]", "dereg-early") is Verdict.NA
 
 
-def test_what_is_denied_for_a_region_that_is_gone_stands_behind_that() -> None:
+def test_loc_prot_comes_after_dereg_early() -> None:
     lab = lab_on(STRICT, "use rc_pair", "reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE",
                  WRITE.replace("A.mr0", "A.mr1"), "dereg_mr A.mr1", "run")  # fmt: skip
     report = why(lab, "A.qp0.wr[1]")
@@ -282,7 +282,7 @@ def test_a_full_queue_without_bad_wr_gets_room() -> None:
     assert "bad_wr" not in lines[1]
 
 
-def test_the_key_of_a_window_that_was_made_void_and_not_bound_anew() -> None:
+def test_rem_access_of_an_rkey_after_local_inv() -> None:
     window = ("reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE|REMOTE_WRITE|MW_BIND",
               "alloc_mw B.mw0 pd=B.pd0 type=TYPE_2",
               "post_send B.qp0 opcode=BIND_MW mw=B.mw0 bind=B.mr1[0:64] bind_access=REMOTE_WRITE",
@@ -301,7 +301,7 @@ _EX_PAIR = (
 )  # fmt: skip
 
 
-def test_a_builder_without_its_data_is_told_to_both_ends() -> None:
+def test_sge_unfilled_of_a_builder_without_setter_at_both_ends() -> None:
     lab = pair(*_EX_PAIR, "wr_send A.qx0 wr_id=9 wr_flags=SIGNALED", "wr_complete A.qx0", "run")
     for question in ("A.qx0.wr[9]", "B.qp1.recv_wr[8]"):
         assert warning(lab, question) == ["sge-unfilled"]

@@ -29,7 +29,7 @@ OF_STATUS = (
 
 
 @pytest.mark.parametrize("profile", [STRICT, RXE, MLX5])
-def test_nothing_is_said_of_work_that_ended_well(profile: Profile) -> None:
+def test_no_status_check_fails_for_success(profile: Profile) -> None:
     lab = pair(RECV, SENT, f"{READ} sg=A.mr0[64:128] remote=B.mr0[0]", profile=profile)
     for asked in ("A.qp0.wr[1]", "B.qp0.recv_wr[2]"):
         assert not set(failing(lab, asked)) & set(OF_STATUS)
@@ -153,7 +153,7 @@ def test_the_write_beyond_the_end_is_cut_off_there() -> None:
 
 
 # --------------------------------------------------------------------------- 72, 73, 74
-def test_retries_are_told_with_the_fate_of_their_packets() -> None:
+def test_retry_exc_lists_each_transmission_and_its_fate() -> None:
     lab = pair("fault drop A->B count=9", f"{WRITE} remote=B.mr0[0]",
                use="use rc_pair timeout=1 retry_cnt=3")  # fmt: skip
     facts = findings(lab, "A.qp0.wr[1]")["retry-exc"]
@@ -170,7 +170,7 @@ def test_rnr_naks_are_counted_and_those_of_a_message_that_got_through_are_none()
     assert verdict(late, "A.qp0.wr[1]", "rnr-retry-exc") is Verdict.OK
 
 
-def test_the_error_of_the_peer_is_told_with_the_completion_that_it_has_for_it() -> None:
+def test_rem_op_names_the_error_completion_of_the_peer() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg={addr=1 length=99 lkey=1}", SENT)
     assert why(lab, "A.qp0.wr[1]").slug == "loc-prot"
     facts = evidence_of(lab, "A.qp0.wr[1]", "rem-op")

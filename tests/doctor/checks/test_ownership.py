@@ -52,7 +52,7 @@ def test_a_send_that_left_again_with_other_bytes_is_named_by_what_it_brought(opc
     assert why(lab).slug == "well"
 
 
-def test_two_messages_in_one_buffer_are_told_apart_from_one_after_the_other() -> None:
+def test_same_buffer_twice_only_before_a_poll() -> None:
     recv = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
     send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
     lab = played("use rc_pair", recv, recv, send, send, "run")

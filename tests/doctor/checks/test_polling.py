@@ -83,7 +83,7 @@ def _two_threads(*main: str, janitor: str = "3us") -> Lab:
                   program("A.main", _WRITE.format(4), *main), "run 1ms")  # fmt: skip
 
 
-def test_who_polls_for_all_is_fine_if_nobody_else_waits() -> None:
+def test_already_polled_needs_another_waiting_thread() -> None:
     assert chain(_two_threads("sleep 1us"), "A.qp0.wr[4]") == []
 
 
@@ -116,7 +116,7 @@ def test_a_sleeper_whose_event_was_for_nothing_waits_for_what_was_taken() -> Non
 
 
 # --------------------------------------------------------------------------- wr-id-ambiguous
-def test_a_wr_id_used_again_behind_the_poll_is_no_doubt() -> None:
+def test_wr_id_ambiguous_not_after_a_poll() -> None:
     lab = lab_of(_WRITE.format(4), "run", "poll_cq A.cq0", _WRITE.format(4))
     assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
@@ -127,7 +127,7 @@ def test_what_has_no_completion_cannot_be_mistaken() -> None:
     assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
 
-def test_two_completions_of_one_name_that_nobody_polled_are_ambiguous() -> None:
+def test_wr_id_ambiguous_of_two_unpolled_completions() -> None:
     lab = lab_of(_WRITE.format(4), _WRITE.format(4), "run")
     report = why(lab, "A.qp0.wr[4]")
     assert [w.check.slug for w in report.warnings] == ["wr-id-ambiguous"]
@@ -143,7 +143,7 @@ def test_receives_and_shared_receives_are_asked_too() -> None:
     assert verdict(lab, "A.qp0.recv_wr[2]", "wr-id-ambiguous") is Verdict.OK
 
 
-def test_a_send_and_a_receive_are_told_apart_by_their_opcode() -> None:
+def test_wr_id_ambiguous_not_for_a_send_and_a_receive() -> None:
     lab = lab_of("post_recv A.qp0 wr_id=4 sg=A.mr0[0:64]", _WRITE.format(4))
     assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
@@ -165,13 +165,13 @@ def test_a_sleeper_who_never_armed_is_not_woken_by_what_comes() -> None:
     assert helps(lab, "B.rx")
 
 
-def test_a_program_that_sleeps_beside_an_unarmed_queue_is_told_with_and_without_its_name() -> None:
+def test_cq_not_armed_of_a_waiting_thread() -> None:
     lab = lab_of(RECV, program("B.rx", *_SLEEP), "run", pair=_CHANNEL)
     assert chain(lab)[0] == "cq-not-armed"
     assert chain(lab, "B.rx")[0] == "cq-not-armed"
 
 
-def test_another_thread_that_arms_a_little_later_wakes_it() -> None:
+def test_cq_not_armed_not_if_another_thread_arms_later() -> None:
     late = program("B.late", "sleep 5us", "req_notify_cq B.cq0")
     send = program("A.tx", "sleep 20us", SEND)
     lab = lab_of(RECV, RECV, program("B.rx", *_SLEEP), late, SEND, send, "run 3us", pair=_CHANNEL)
@@ -189,7 +189,7 @@ def test_on_a_device_that_looks_back_an_arm_is_enough() -> None:
     assert remedy.cure.lines == ["req_notify_cq B.cq0"]
 
 
-def test_who_polled_behind_the_arm_was_not_too_late() -> None:
+def test_armed_after_cqe_not_with_a_poll_after_arming() -> None:
     once = program("B.rx", "sleep 3us", "req_notify_cq B.cq0", "poll_cq B.cq0", *_SLEEP)
     lab = lab_of(RECV, RECV, once, SEND, SEND, "run", pair=_CHANNEL)
     assert verdict(lab, "B.rx", "armed-after-cqe") is Verdict.OK
@@ -209,14 +209,14 @@ def test_armed_late_for_solicited_only_is_armed_late_all_the_same() -> None:
     assert helps(lab, "B.rx")
 
 
-def test_a_solicited_message_wakes_who_waits_for_it() -> None:
+def test_solicited_only_with_a_solicited_message() -> None:
     arm = program("B.rx", "req_notify_cq B.cq0 solicited_only=1", *_SLEEP)
     lab = lab_of(RECV, arm, "run 1us", SEND.replace("SIGNALED", "SIGNALED|SOLICITED"), "run",
                  pair=_CHANNEL)  # fmt: skip
     assert chain(lab, "B.rx") == []
 
 
-def test_a_send_is_never_solicited_and_wakes_nobody_who_waits_for_that() -> None:
+def test_solicited_only_of_a_send_completion() -> None:
     arm = program("A.tx", "req_notify_cq A.cq0 solicited_only=1", _WRITE.format(4),
                   "get_cq_event A.ch0", "ack_cq_events A.cq0", "poll_cq A.cq0")  # fmt: skip
     lab = lab_of(arm, "run", pair=_CHANNEL)
@@ -224,7 +224,7 @@ def test_a_send_is_never_solicited_and_wakes_nobody_who_waits_for_that() -> None
     assert helps(lab, "A.tx")
 
 
-def test_on_strict_devices_an_error_wakes_even_who_waits_for_solicited() -> None:
+def test_solicited_only_not_for_an_error_on_strict() -> None:
     bad = _WRITE.format(4).replace("sg=A.mr0[0:4]", "sg={addr=0x1 length=8 lkey=0xdead}")
     arm = program("A.tx", "req_notify_cq A.cq0 solicited_only=1", bad, "get_cq_event A.ch0",
                   "ack_cq_events A.cq0", "poll_cq A.cq0")  # fmt: skip
@@ -232,7 +232,7 @@ def test_on_strict_devices_an_error_wakes_even_who_waits_for_solicited() -> None
     assert "solicited-only" not in chain(lab, "A.tx")
 
 
-def test_a_queue_that_tells_another_channel_has_no_channel_here() -> None:
+def test_no_channel_of_a_cq_on_another_channel() -> None:
     lab = lab_of("create_comp_channel B.other", RECV,
                  program("B.rx", "req_notify_cq B.cq0", "get_cq_event B.other", "poll B.cq0"),
                  "run 1us", SEND, "run", pair=_CHANNEL)  # fmt: skip
@@ -240,7 +240,7 @@ def test_a_queue_that_tells_another_channel_has_no_channel_here() -> None:
     assert "channel=B.ch0" in finding(lab, "B.rx", "no-channel").evidence[0].text
 
 
-def test_a_thread_that_names_no_queue_sleeps_on_whatever_tells_its_channel() -> None:
+def test_no_channel_not_without_a_named_cq() -> None:
     lab = lab_of(RECV, program("B.rx", "get_cq_event B.ch0"), "run", pair=_CHANNEL)
     assert verdict(lab, "B.rx", "no-channel") is Verdict.OK
 
@@ -261,7 +261,7 @@ def test_a_queue_that_is_just_full_has_lost_nothing() -> None:
 
 
 @pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
-def test_a_send_whose_completion_was_lost_is_told_of_it_after_the_cure(profile: str) -> None:
+def test_cq_overrun_of_a_lost_send_completion_has_a_working_fix(profile: str) -> None:
     many = 4 if profile == "strict" else 9  # the others give more room than they were asked for
     lab = Lab(profile=profile)
     for line in ("use rc_pair cqe=3 max_send_wr=16", *map(_WRITE.format, range(many)), "run"):
@@ -302,7 +302,7 @@ def test_another_thread_that_acknowledges_later_is_waited_for() -> None:
     assert verdict(lab, "B.rx", "unacked-events") is Verdict.OK
 
 
-def test_a_person_who_destroys_too_early_is_told_the_same() -> None:
+def test_unacked_events_of_a_typed_destroy_cq() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0", "destroy_qp B.qp0",
                  pair=_CHANNEL)  # fmt: skip
     lab.do("destroy_cq B.cq0")

@@ -42,7 +42,7 @@ def test_a_request_that_goes_on_a_row_is_posted_as_the_row_goes_on() -> None:
 
 
 @pytest.mark.parametrize("asked", [11, 13, 8])
-def test_what_does_not_lie_on_the_row_only_the_program_knows(asked: int) -> None:
+def test_not_posted_has_no_line_outside_a_sequence(asked: int) -> None:
     lab = lab_of(_WRITE.format(10, "0:4", "100"), _WRITE.format(12, "8:12", "104"), "run")
     cure = finding(lab, f"A.qp0.wr[{asked}]", "not-posted").cure
     assert cure is not None
@@ -56,7 +56,7 @@ def test_two_that_differ_make_no_row() -> None:
     assert cure.program
 
 
-def test_two_that_were_said_otherwise_make_no_row() -> None:
+def test_not_posted_has_no_line_after_different_flags() -> None:
     lab = lab_of(_WRITE.format(1, "0:4", "0"), _WRITE.format(2, "4:8", "4") + "|SOLICITED", "run")
     cure = finding(lab, "A.qp0.wr[3]", "not-posted").cure
     assert cure is not None
@@ -102,7 +102,7 @@ def test_before_the_bad_one_all_is_posted() -> None:
     assert verdict(lab, "A.qp0.wr[1]", "post-failed-ignored") is Verdict.NA
 
 
-def test_behind_the_bad_one_the_call_is_the_cause_whatever_it_was_refused_for() -> None:
+def test_post_failed_ignored_of_a_request_after_bad_wr() -> None:
     lab = after(_LIST.format(_LONG_READ))
     assert chain(lab, "A.qp0.wr[3]") == ["post-failed-ignored"]
     cure = finding(lab, "A.qp0.wr[3]", "post-failed-ignored").cure
@@ -157,7 +157,7 @@ def test_a_datagram_in_reset_gets_its_key_back() -> None:
     assert any("qkey=0x11111111" in line for line in remedy.cure.lines)
 
 
-def test_without_a_peer_nobody_but_the_program_knows_the_way_up() -> None:
+def test_wrong_state_post_without_a_peer_has_no_line() -> None:
     lab = after("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
                 "post_send A.qp1 wr_id=1 opcode=SEND")  # fmt: skip
     cure = finding(lab, "EINVAL", "wrong-state-post").cure
@@ -253,7 +253,7 @@ def test_a_poll_after_the_refusal_changes_nothing_about_its_cause() -> None:
     assert chain(lab, "ENOMEM") == ["polls-missing"]
 
 
-def test_on_soft_roce_slots_come_back_by_themselves() -> None:
+def test_sq_full_of_unsignaled_not_on_rxe() -> None:
     lab = after(*_FULL, *_FULL, pair="use rc_pair max_send_wr=4", profile="rxe")
     assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.NA
     assert verdict(lab, "ENOMEM", "polls-missing") is Verdict.NA
@@ -292,7 +292,7 @@ def test_an_open_region_is_what_is_wrong_with_a_queue_pair() -> None:
     assert chain(after(*_EX, *_BUILT), "A.qp1") == ["region-not-completed"]
 
 
-def test_nobody_is_told_of_an_open_region_unasked() -> None:
+def test_region_not_completed_not_unasked() -> None:
     assert chain(after(*_EX, *_BUILT)) == []
 
 
@@ -363,7 +363,7 @@ _TWO_SRQS = (
 _ELSEWHERE = "post_srq_recv B.other wr_id=2 sg=B.mr0[64:128]"
 
 
-def test_receives_elsewhere_are_not_to_blame_while_nobody_starves() -> None:
+def test_srq_vs_rq_not_without_a_missing_receive() -> None:
     lab = after("post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", *_TWO_SRQS,
                 _ELSEWHERE, "run", pair="use srq_pair")  # fmt: skip
     assert "srq-vs-rq" not in chain(lab, "B.other.recv_wr[2]")
@@ -376,7 +376,7 @@ def test_receives_elsewhere_explain_nothing_if_the_right_queue_was_filled_later(
     assert "srq-vs-rq" not in chain(lab, "A.qp0.wr[7]")
 
 
-def test_the_sender_hears_of_receives_that_went_elsewhere_too() -> None:
+def test_srq_vs_rq_at_the_sender() -> None:
     lab = after(*_TWO_SRQS, _ELSEWHERE, "run 2ms",
                 pair="use srq_pair")  # fmt: skip
     assert chain(lab, "A.qp0.wr[7]")[0] == "srq-vs-rq"

@@ -24,7 +24,7 @@ def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
     assert finding.origin == finding.evidence[0].event
 
 
-def test_of_a_peer_that_was_reset_nobody_knows_what_it_was_told() -> None:
+def test_psn_mismatch_not_for_a_reset_peer() -> None:
     case = case_of(lab_of(*_BEGUN, "reset B.qp0"), _WR)
     assert ahead.examine(case).verdict is Verdict.NA
 

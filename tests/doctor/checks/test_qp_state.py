@@ -88,7 +88,7 @@ def test_a_program_that_waits_for_another_state_is_no_matter_of_rts() -> None:
     assert verdict(lab, "A.p", "qp-not-rts") is Verdict.OK
 
 
-def test_a_queue_pair_below_rts_is_told_the_rest_of_the_way() -> None:
+def test_qp_not_rts_has_the_remaining_transitions() -> None:
     lab = lab_of("reset A.qp0")
     finding = findings(lab, "A.qp0")["qp-not-rts"]
     assert finding.verdict is Verdict.FAIL
@@ -112,7 +112,7 @@ TO_RTR = (
 )
 
 
-def test_nobody_knows_the_peer_of_a_queue_pair_that_no_other_knows() -> None:
+def test_qp_not_rts_without_a_peer_has_no_fix() -> None:
     lab = lab_of("create_qp A.qp1 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0")
     assert findings(lab, "A.qp1")["qp-not-rts"].cure is None
 
@@ -125,7 +125,7 @@ def test_what_was_begun_before_sqd_is_finished_in_it() -> None:
     assert why(lab, _WR).outcome.good
 
 
-def test_a_device_that_wakes_up_by_itself_does_not_sleep_on() -> None:
+def test_sqd_not_on_a_device_that_resumes() -> None:
     lab = lab_of(RECV, "modify_qp A.qp0 state=SQD", SEND, "modify_qp A.qp0 state=RTS")
     assert blamed(lab, _WR) == []
 
@@ -187,7 +187,7 @@ def test_soft_roce_goes_to_err_instead() -> None:
          "it refused RDMA_WRITE_ONLY psn=0 4 B of its peer at event"),
     ],
 )  # fmt: skip
-def test_who_took_it_to_err_is_said(lines: tuple[str, ...], who: str) -> None:
+def test_qp_err_flush_names_the_call_or_error(lines: tuple[str, ...], who: str) -> None:
     lab = lab_of(*lines, SEND, "run")
     assert who in evidence(lab, _WR, "qp-err-flush")
     remedy = why(lab, _WR).remedy
@@ -227,7 +227,7 @@ def test_one_reset_before_any_message_does_no_harm() -> None:
     assert why(lab, _WR).outcome.good
 
 
-def test_the_receiver_may_be_the_one_that_began_anew() -> None:
+def test_local_recovery_one_side_at_the_receiver() -> None:
     lab = lab_of(RECV, SEND, "run", "reset B.qp0", "to_rts B.qp0 A.qp0 psn=0", RECV,
                  SEND.replace("wr_id=1", "wr_id=5"), "run",
                  pair="use rc_pair timeout=8 retry_cnt=1")  # fmt: skip
@@ -259,7 +259,7 @@ _RTR = ("modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 "
          "port_num takes 1..1"),
     ],
 )  # fmt: skip
-def test_the_law_is_told_and_the_right_lines_are_taken(
+def test_bring_up_attr_names_the_rule_and_has_a_working_fix(
     before: tuple[str, ...], line: str, text: str
 ) -> None:
     lab = lab_of("reset A.qp0", *before)
@@ -305,7 +305,7 @@ def test_what_was_done_or_flushed_before_a_reset_was_not_swallowed() -> None:
     assert verdict(flushed, _WR, "reset-swallowed") is Verdict.OK
 
 
-def test_how_many_went_and_the_connection_is_made_anew_where_it_is_gone() -> None:
+def test_reset_swallowed_counts_sends_and_reconnects() -> None:
     lab = lab_of(RECV, SEND, SEND.replace("=1 ", "=5 "), "reset A.qp0")
     assert "2 sends discarded without a completion" in evidence(lab, _WR, "reset-swallowed")
     remedy = why(lab, _WR).remedy
@@ -315,7 +315,7 @@ def test_how_many_went_and_the_connection_is_made_anew_where_it_is_gone() -> Non
 
 # --------------------------------------------------------------------------- all of them
 @pytest.mark.parametrize("pair", ["use rc_pair", "use rc_pair timeout=10 min_rnr_timer=1"])
-def test_while_all_goes_well_nobody_is_blamed_at_any_event(pair: str) -> None:
+def test_no_cause_at_any_event_of_successful_work(pair: str) -> None:
     lab = lab_of(*BUSY, pair=pair)
     asked = ("A.qp0.wr[1]", "A.qp0.wr[2]", "B.qp0.wr[3]")
     for _ in range(200):

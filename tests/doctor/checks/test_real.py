@@ -97,7 +97,7 @@ def test_each_cause_is_found_in_the_case_that_it_is_from(
     assert why(played(case, step), asked).causes[0].check.slug == slug
 
 
-def test_who_looks_at_no_status_is_warned_and_that_is_never_the_cause() -> None:
+def test_status_ignored_is_a_warning() -> None:
     report = why(played("disni-59", "no-effect"), "A.writer")
     assert "status-ignored" in [c.check.slug for c in report.warnings]
     assert "status-ignored" not in [c.check.slug for c in report.chain]
@@ -124,7 +124,7 @@ def sleeping(*text: str) -> Lab:
     return lab_of(*lines_, pair="use rc_pair channel=1")
 
 
-def test_a_poll_before_the_completion_has_left_nothing_behind() -> None:
+def test_polled_once_not_before_the_completion() -> None:
     lab = sleeping("poll_cq B.cq0", "sleep 5us", *_SLEEPER)
     assert verdict(lab, "polled-once", "B.rx") is OK
 
@@ -187,7 +187,7 @@ def test_a_message_polled_before_the_last_post_was_taken_for_nothing() -> None:
     assert verdict(lab, "sq-too-small", "ENOMEM") is FAIL
 
 
-def test_the_answer_polled_behind_the_last_post_was_taken_for_the_completion() -> None:
+def test_recv_before_send_of_a_receive_polled_as_completion() -> None:
     receive = "post_recv A.qp0 wr_id=8 sg=A.mr0[64:128]"
     late = "fault delay B->A 50us opcode=RDMA_READ_RESPONSE_ONLY"
     lab = full(receive, late, _READ, _READ, _ANSWER, "run 5us", "poll_cq A.cq0")
@@ -210,7 +210,7 @@ def test_what_does_not_get_on_is_the_cause_and_not_the_queue() -> None:
     assert verdict(full("fault drop A->B", _READ, _READ, "run 1s"), "sq-too-small", "ENOMEM") is OK
 
 
-def test_a_full_queue_is_the_cause_also_where_nobody_names_the_call() -> None:
+def test_sq_too_small_without_an_argument() -> None:
     causes = why(full(_READ, _READ).session).causes
     assert [cause.check.slug for cause in causes] == ["sq-too-small"]
 
@@ -229,7 +229,7 @@ def test_a_flag_that_came_in_time_was_waited_for() -> None:
         assert verdict(passed_on(*worker), "flag-already-set", "A.mr0[64:72]") is OK
 
 
-def test_a_flag_that_nobody_has_ever_written_was_not_waited_for() -> None:
+def test_flag_already_set_of_an_unwritten_byte() -> None:
     found = examined(passed_on("wait B.mr0[8] == 0"), "flag-already-set", "A.mr0[64:72]")
     assert found.verdict is FAIL
     assert found.evidence[0].text == "no message had ever written B.mr0[8]"
@@ -293,7 +293,7 @@ def test_a_loss_by_chance_is_no_narrow_link(fault: str) -> None:
     assert verdict(lab, "link-mtu", "A.qp0.wr[1]") is OK
 
 
-def test_what_is_still_tried_is_only_suspicious_where_nobody_asks() -> None:
+def test_link_mtu_warns_unasked_while_retrying() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 1500us", pair=_WIDE)
     log = Log(lab.session)
     (subject, *_) = subjects(lab.session, log, None)
@@ -308,7 +308,7 @@ def test_the_cure_is_the_largest_mtu_that_fits() -> None:
         assert f" path_mtu={mtu} " in "\n".join(lines(lab, "link-mtu", "A.qp0.wr[1]"))
 
 
-def test_nobody_hears_of_a_uc_message_that_the_link_lost() -> None:
+def test_link_mtu_of_a_uc_message() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run", pair="use uc_pair path_mtu=4096")
     assert verdict(lab, "link-mtu", "A.qp0.wr[1]") is FAIL
 
@@ -524,7 +524,7 @@ def test_a_region_that_is_too_long_for_the_device_is_no_matter_of_the_limit() ->
     assert verdict(lab, "unmapped", "EINVAL") is OK
 
 
-def test_nothing_at_all_may_lie_there() -> None:
+def test_unmapped_of_an_address_without_a_buffer() -> None:
     lab = refused("reg_mr A.mr1 pd=A.pd0 addr=0x10000 length=8 access=0")
     assert verdict(lab, "unmapped", "EFAULT") is FAIL
     assert advice(lab, "unmapped", "EFAULT") == "register memory that the process has"
@@ -552,7 +552,7 @@ def test_what_was_written_before_the_offer_is_what_was_offered() -> None:
     assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
 
 
-def test_what_was_written_behind_the_offer_is_not() -> None:
+def test_lent_buffer_reused_fix_writes_the_old_bytes() -> None:
     tell = "post_send A.qp0 opcode=SEND"
     lab = lent("post_recv B.qp0", tell, "run", "fill A.mr0[0:1024] 0x5a", _FETCH)
     assert lines(lab, "lent-buffer-reused", "B.mr0[0:4]")[0] == "fill A.mr0[0:1024] 65"
@@ -563,7 +563,7 @@ def test_other_bytes_of_the_owner_may_change() -> None:
     assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is OK
 
 
-def test_bytes_that_a_write_brought_were_lent_by_nobody() -> None:
+def test_lent_buffer_reused_not_for_a_write() -> None:
     lab = lab_of(_BIG, "run")
     assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
 
@@ -577,7 +577,7 @@ def test_work_that_failed_before_is_the_cause() -> None:
     assert verdict(lab, "own-err", "A.qp0.wr[1]") is OK
 
 
-def test_what_the_peer_s_refusal_broke_was_broken_by_nobody_here() -> None:
+def test_own_err_not_after_a_refusal_of_the_peer() -> None:
     lab = lab_of(RECV, _BAD, "run", "modify_qp B.qp0 state=ERR")
     assert verdict(lab, "own-err", "B.qp0.recv_wr[2]") is OK
 

@@ -32,7 +32,7 @@ def helps(lab: Lab, what: str) -> bool:
 
 
 # --------------------------------------------------------------------------- 53, 64
-def test_a_receive_that_nobody_has_sent_to_yet_is_only_said_to_wait() -> None:
+def test_no_remote_send_is_a_warning_while_waiting() -> None:
     lab = lab_of(RECV, _WAITS, "run 1us")
     assert verdict(lab, _RECV, "no-remote-send") is Verdict.WARN
     assert blamed(lab, _RECV) == []
@@ -46,7 +46,7 @@ def test_who_reads_does_not_tell_the_other_end() -> None:
     assert helps(lab, _RECV)
 
 
-def test_where_nobody_is_known_to_wait_a_message_may_still_follow() -> None:
+def test_no_remote_send_and_write_no_signal_warn_without_a_waiting_thread() -> None:
     for line, slug in ((_READ, "no-remote-send"), (_WRITE, "write-no-signal")):
         lab = lab_of(RECV, line, "run")
         assert verdict(lab, _RECV, slug) is Verdict.WARN
@@ -55,19 +55,19 @@ def test_where_nobody_is_known_to_wait_a_message_may_still_follow() -> None:
         assert verdict(lab, _RECV, slug) is Verdict.OK
 
 
-def test_a_write_that_is_followed_by_a_message_told_the_peer() -> None:
+def test_write_no_signal_not_with_a_later_send() -> None:
     lab = lab_of(RECV, "post_recv B.qp0 wr_id=3", _WRITE, SEND, "run", _WAITS, "run 50us")
     assert verdict(lab, "B.qp0.recv_wr[3]", "write-no-signal") is Verdict.OK
     assert blamed(lab, "B.rx") == []
 
 
-def test_a_write_behind_the_last_message_told_nobody() -> None:
+def test_write_no_signal_of_a_write_after_the_last_send() -> None:
     lab = lab_of("post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]", SEND, "run", RECV, _WAITS,
                  "poll_cq B.cq0", _WRITE, "run 50us")  # fmt: skip
     assert blamed(lab, _RECV) == ["write-no-signal"]
 
 
-def test_a_message_that_was_lost_behind_a_write_is_what_is_missed() -> None:
+def test_uc_loss_after_a_write() -> None:
     lab = lab_of("fault drop A->B nth=2", RECV, _WAITS, _WRITE, SEND.replace("=1 ", "=6 "),
                  "run 50us", pair="use uc_pair")  # fmt: skip
     assert verdict(lab, _RECV, "write-no-signal") is Verdict.OK
@@ -80,7 +80,7 @@ def test_who_has_armed_the_queue_waits_as_well() -> None:
     assert "the program that armed B.cq0 waits" in evidence(lab, _RECV, "write-no-signal")
 
 
-def test_unasked_nobody_complains_of_a_receive_that_waits() -> None:
+def test_write_no_signal_not_unasked() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
     assert why(lab).slug == "well"
 
@@ -94,7 +94,7 @@ def test_a_message_that_waits_for_its_receive_is_not_lost_yet() -> None:
     assert helps(lab, _WR)
 
 
-def test_a_lost_message_that_was_followed_by_another_is_forgotten() -> None:
+def test_no_rr_not_for_a_receive_after_a_later_message() -> None:
     lab = lab_of(SEND, "run", RECV, SEND.replace("=1 ", "=4 "), "run", "post_recv B.qp0 wr_id=5",
                  pair="use uc_pair")  # fmt: skip
     assert blamed(lab, _WR) == ["no-rr"]
@@ -136,7 +136,7 @@ def test_a_receive_with_room_for_both_is_well() -> None:
     assert blamed(lab, _WR) == []
 
 
-def test_a_short_receive_is_told_by_its_numbers_on_soft_roce_too() -> None:
+def test_ud_40_bytes_names_the_lengths_on_strict_and_rxe() -> None:
     for profile in ("strict", RXE):
         lab = Lab(profile=profile)
         for line in ("use ud_pair", "post_recv B.qp0 wr_id=2 sg=B.mr0[4064:4096]", _DATAGRAM,
@@ -202,7 +202,7 @@ def test_a_message_of_which_only_the_end_was_lost_is_found_from_its_receive() ->
     assert why(lab, _RECV).slug == "uc-loss"
 
 
-def test_whoever_waits_for_a_message_does_not_miss_its_completion_at_the_sender() -> None:
+def test_unsignaled_only_at_the_sender() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND.replace(" flags=SIGNALED", ""), "run",
                  pair="use uc_pair")  # fmt: skip
     assert [cause.check.slug for cause in why(lab, _RECV).causes] == ["uc-loss"]
@@ -217,7 +217,7 @@ _SRQ_RECV = "post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]"
 _SHARED = "B.srq0.recv_wr[2]"
 
 
-def test_a_shared_receive_that_nobody_missed_was_not_stolen() -> None:
+def test_srq_stolen_only_if_another_qp_lacks_a_receive() -> None:
     lab = lab_of(_SRQ_RECV, SEND, "run", pair="use srq_pair")
     assert verdict(lab, _SHARED, "srq-stolen") is Verdict.OK
     well(lab, SEND.replace("qp0", "qp1"))
@@ -244,7 +244,7 @@ def test_a_shared_queue_that_is_refilled_in_time_is_not_blamed() -> None:
     assert blamed(lab, _WR) == []
 
 
-def test_an_event_that_somebody_took_is_told_so() -> None:
+def test_srq_empty_limit_of_a_read_event() -> None:
     lines = ("modify_srq B.srq0 srq_limit=1", SEND.replace("=1 ", "=7 "), "run",
              "get_async_event B", "ack_async_event B", SEND, "run")  # fmt: skip
     lab = lab_of(_SRQ_RECV, *lines, pair="use srq_pair rnr_retry=1")
@@ -282,7 +282,7 @@ def test_a_receive_in_a_broken_queue_and_a_refused_post_name_it() -> None:
     assert verdict(lab, _SHARED, "srq-error") is Verdict.OK
 
 
-def test_a_shared_receive_outlives_its_queue_pairs_whoever_waits() -> None:
+def test_srq_qp_err_no_flush_with_and_without_a_waiting_thread() -> None:
     lab = lab_of(_SRQ_RECV, "modify_qp B.qp0 state=ERR", pair="use srq_pair")
     assert verdict(lab, _SHARED, "srq-qp-err-no-flush") is Verdict.WARN
     well(lab, _WAITS)

@@ -29,7 +29,7 @@ def test_the_fix_removes_what_reorders() -> None:
     assert lab.look("B.cq0.total(wr_id=6, status=SUCCESS)") == 1
 
 
-def test_a_message_that_was_sent_again_and_came_is_no_longer_told() -> None:
+def test_uc_loss_not_after_the_message_was_sent_again() -> None:
     lab = played(*_LINES)
     for line in ("apply", "run"):
         lab.do(line)

@@ -29,7 +29,7 @@ def test_a_fence_with_nothing_before_it_holds_up_nothing() -> None:
     assert verdict(lab_of(RECV, _FENCED), _WR, "fence-wait") is Verdict.OK
 
 
-def test_whom_a_fence_waits_for_is_told_to_all_behind_it() -> None:
+def test_fence_wait_of_later_requests() -> None:
     before = SEND.replace("=1 ", "=5 ")
     lab = lab_of(RECV, RECV, _SLOW, _READ, _FENCED, before, "run 100us")
     assert "before it, and not answered yet: wr2 RDMA_READ 8 B" in evidence(lab, _WR, "fence-wait")
@@ -110,14 +110,14 @@ def test_a_huge_timeout_is_no_trouble_while_nothing_is_lost() -> None:
     assert blamed(lab, _WR) == []
 
 
-def test_a_huge_timeout_is_long_and_not_for_ever() -> None:
+def test_timeout_huge_is_pending() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
     report = why(lab, _WR)
     assert (report.slug, report.outcome.kind) == ("timeout-huge", Status.PENDING)
     assert report.outcome.sentence == "it has no completion, and will have none for a long time"
 
 
-def test_a_huge_timeout_is_not_the_root_where_nobody_will_ever_answer() -> None:
+def test_timeout_huge_is_a_warning_with_loss() -> None:
     lab = lab_of("fault drop A->B", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
     assert verdict(lab, _WR, "timeout-huge") is Verdict.WARN
     assert blamed(lab, _WR) == ["loss"]
@@ -137,14 +137,14 @@ def test_seven_is_seven_elsewhere_and_six_is_six_on_soft_roce() -> None:
 
 
 # --------------------------------------------------------------------------- 36, 37 RNR
-def test_who_counts_rnr_naks_gives_up_and_who_has_a_receive_by_now_is_waited_for() -> None:
+def test_rnr_infinite_not_with_rnr_retry_or_a_posted_receive() -> None:
     counting = lab_of(SEND, "run 700us", pair="use rc_pair rnr_retry=3")
     assert verdict(counting, _WR, "rnr-infinite") is Verdict.OK
     met = lab_of(SEND, "run 700us", RECV)
     assert (blamed(met, _WR), why(met, _WR).slug) == ([], "too-early")
 
 
-def test_that_it_tries_for_ever_is_a_suspicion_until_somebody_asks() -> None:
+def test_rnr_infinite_warns_unasked_and_fails_asked() -> None:
     lab = lab_of(SEND, "run 2ms")
     assert verdict(lab, _WR, "rnr-infinite", asked=False) is Verdict.WARN
     assert blamed(lab, _WR) == ["rnr-infinite"]
@@ -179,7 +179,7 @@ def psns(ours: int, theirs: int) -> Lab:
         (0xFFFFFE, 2, "psn-mismatch-behind"),
     ],
 )
-def test_ahead_and_behind_are_told_apart_on_the_circle(ours: int, theirs: int, slug: str) -> None:
+def test_psn_mismatch_ahead_or_lower_modulo_2_24(ours: int, theirs: int, slug: str) -> None:
     report = why(psns(ours, theirs), _WR)
     assert [cause.check.slug for cause in report.causes] == [slug]
     assert report.remedy is not None
@@ -305,7 +305,7 @@ def test_a_connection_has_an_address_too() -> None:
 
 
 # --------------------------------------------------------------------------- long runs
-def test_what_goes_on_without_end_is_known_when_its_beginning_is_forgotten(
+def test_rnr_infinite_after_the_first_records_were_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):

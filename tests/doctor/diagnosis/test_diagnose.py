@@ -70,7 +70,7 @@ def checked(slug: str, finding: Finding, *, station: bool = False) -> Check:
     return Check(slug, row, examine)
 
 
-def test_roots_are_in_the_order_of_their_origin_and_stations_behind_them(
+def test_root_causes_in_the_order_of_their_origin_then_stations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     checks = (
@@ -144,7 +144,7 @@ def test_in_a_question_it_is_a_word() -> None:
         lab.look("why(A.qp0, B.qp0)")
 
 
-def test_what_only_a_command_can_mend_is_told_whole_though_nobody_asked_for_it() -> None:
+def test_plain_why_has_evidence_and_fix_of_rnr_infinite() -> None:
     report = why(lab_of(SEND, "run 5ms"))
     assert (report.slug, report.outcome.kind) == ("rnr-infinite", Status.NEVER)
     assert report.outcome.sentence.endswith("none will come without another call")

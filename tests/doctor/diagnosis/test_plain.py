@@ -81,7 +81,7 @@ def test_its_headline_is_the_answer_of_what_it_names() -> None:
     assert "bring-up-attr" in {c.check.slug for c in report.warnings}  # it is no cause of them
 
 
-def test_a_hang_is_found_beside_a_pair_that_works_for_ever() -> None:
+def test_peer_state_beside_a_busy_pair() -> None:
     busy = "loop; post_send A.qp1 opcode=RDMA_WRITE flags=SIGNALED; poll A.cq1; end"
     lab = played(_PAIR, "modify_qp B.qp0 state=RESET", _SEND, "run 1us", "use rc_pair",
                  f"program A.busy lines={{{busy}}}", "run 6ms")  # fmt: skip

@@ -55,7 +55,7 @@ def test_it_knows_its_end(end: str, ending: str) -> None:
     assert batch.refusal(Log(lab.session)) is None
 
 
-def test_a_mistake_is_told_where_it_was_made_and_by_wr_complete() -> None:
+def test_a_batch_error_has_the_event_of_its_setter() -> None:
     lab = lab_of(*EX, *BUILT, "wr_set_sge A.qp1 sg=A.mr0[0:6]")
     lab.do("wr_complete A.qp1")
     log = Log(lab.session)
@@ -82,7 +82,7 @@ def test_an_end_without_a_beginning_ends_nothing() -> None:
     assert batch.closed is None
 
 
-def test_a_batch_is_said_once_more_with_what_it_took_from_before() -> None:
+def test_rebuild_lines_have_wr_id_and_wr_flags() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1")
     case = case_of(lab, "A.qp1.wr[5]")
     (batch,) = posting_calls.batches(case.log, thing(lab))
@@ -97,7 +97,7 @@ def test_a_batch_is_said_once_more_with_what_it_took_from_before() -> None:
     ]
 
 
-def test_what_stands_behind_a_builder_can_be_changed() -> None:
+def test_rebuild_can_replace_the_setters_of_a_builder() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1")
     case = case_of(lab, "A.qp1.wr[5]")
     (batch,) = posting_calls.batches(case.log, thing(lab))

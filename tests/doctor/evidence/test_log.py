@@ -23,7 +23,7 @@ def test_records_of_a_kind_are_those_of_one_thing_in_their_order() -> None:
     assert log.begins == 0
 
 
-def test_a_refused_call_is_known_with_its_rule_and_what_was_said() -> None:
+def test_refused_call_has_rule_and_arguments() -> None:
     lab = lab_of()
     refusal(lab, "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
     (call,) = Log(lab.session).refused()

@@ -44,7 +44,7 @@ def test_every_packet_of_a_busy_pair_that_loses_some_is_traced_to_its_send() -> 
     assert {each[:2] for each in arrivals(lab)} == {("A", 0), ("A", 1), ("B", 0)}
 
 
-def test_packets_of_two_pairs_are_told_apart() -> None:
+def test_messages_of_two_pairs() -> None:
     writes = [
         f"post_send A.qp{n} wr_id={n} opcode=RDMA_WRITE sg=A.mr{n}[0:8] remote=B.mr{n}[0]"
         for n in (0, 1)

@@ -47,7 +47,7 @@ def test_how_it_stands(lines: tuple[str, ...], asked: str, kind: Status) -> None
     assert stands(lab_of(*lines), asked).kind is kind
 
 
-def test_who_took_a_completion_is_said() -> None:
+def test_outcome_names_the_program_that_polled() -> None:
     lab = lab_of(RECV, SEND, "run", "program A.rx lines={poll_cq A.cq0}", "run")
     assert "A.rx polled its completion" in stands(lab, "A.qp0.wr[1]").sentence
 
@@ -63,7 +63,7 @@ def test_who_took_a_completion_is_said() -> None:
         ),
     ],
 )
-def test_what_was_forgotten_is_not_denied(
+def test_outcome_is_unknown_for_dropped_records(
     asked: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_room, "ENOUGH", 0)

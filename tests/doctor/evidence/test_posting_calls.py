@@ -78,7 +78,7 @@ def test_the_queue_is_the_one_that_was_named() -> None:
     assert queue_of_call(other) is None
 
 
-def test_it_is_said_again_with_other_requests_and_a_place_for_bad_wr() -> None:
+def test_corrected_call_has_other_requests_and_bad_wr() -> None:
     lab = refused(_LIST)
     attempt = handed_over(lab, "EINVAL")
     assert attempt is not None

@@ -17,12 +17,12 @@ def unanswered(lab: Lab, *, asked: bool = True) -> Unanswered | None:
     return case_of(lab, _WR, asked=asked).unanswered
 
 
-def test_what_was_answered_was_heard() -> None:
+def test_unanswered_is_none_after_an_ack() -> None:
     assert unanswered(lab_of(RECV, SEND, "run")) is None
     assert unanswered(lab_of("fault drop A->B nth=1", RECV, SEND, "run")) is None
 
 
-def test_an_error_of_another_kind_was_heard_too() -> None:
+def test_unanswered_is_none_after_rnr_retry_exc() -> None:
     assert unanswered(lab_of(SEND, "run", pair="use rc_pair rnr_retry=1")) is None
 
 
@@ -59,13 +59,13 @@ def test_while_it_is_tried_it_is_a_warning() -> None:
     assert found.finding(fact("so"), since=3).origin == 3
 
 
-def test_who_waits_for_ever_will_not_be_tried_again() -> None:
+def test_unanswered_is_final_with_timeout_zero() -> None:
     found = unanswered(lab_of("port B ARMED", SEND, "run", pair="use rc_pair timeout=0"))
     assert found is not None
     assert found.final
 
 
-def test_of_what_is_never_answered_somebody_must_ask() -> None:
+def test_unanswered_of_uc_only_when_asked() -> None:
     lab = lab_of(SEND, "run", pair="use uc_pair")
     assert unanswered(lab, asked=False) is None
     found = unanswered(lab)

@@ -79,7 +79,7 @@ def test_each_transmission_has_its_fate_and_the_answers_are_its_own() -> None:
     assert [row.psn for row in send_of(lab, 5).answers] == [1]
 
 
-def test_two_of_one_wr_id_are_told_apart_by_their_serial() -> None:
+def test_two_sends_of_one_wr_id_differ_by_serial() -> None:
     lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0", SEND)
     send = send_of(lab)
     assert send.subject.serial == 1

@@ -43,7 +43,7 @@ def test_what_did_not_leave_yet_has_no_try_and_no_answer() -> None:
         ("modify_qp B.qp0 state=RESET", False, False),
     ],
 )
-def test_ports_faults_and_deaf_peers_are_told_apart(line: str, port: bool, fault: bool) -> None:
+def test_by_port_and_by_fault_of_a_lost_packet(line: str, port: bool, fault: bool) -> None:
     (row,) = last_try(case_of(lab_of(line, SEND, "run 10us"), _WR))
     assert (by_port(row), by_fault(row)) == (port, fault)
 

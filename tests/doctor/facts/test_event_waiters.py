@@ -69,7 +69,7 @@ def test_a_call_in_vain_that_harms_nothing_is_no_trouble(lines: tuple[str, ...])
     assert not report.is_trouble
 
 
-def test_a_destruction_that_would_block_is_told_by_plain_why() -> None:
+def test_plain_why_finds_unacked_events() -> None:
     lines = (_PAIR, _RECV, "req_notify_cq B.cq0", _SEND, "run", _GET, "destroy_qp B.qp0")
     report = typed(*lines, "destroy_cq B.cq0")
     assert report.slug == "unacked-events"
@@ -96,7 +96,7 @@ def test_who_is_woken_by_time_does_not_stay() -> None:
     assert thread_waits.stays(case_of(lab_of(RECV, rx, "run", pair=_PAIR), "B.rx"))
 
 
-def test_the_arm_and_what_lies_there_have_their_events() -> None:
+def test_events_of_req_notify_cq_and_of_unpolled_completions() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", pair=_PAIR)
     case, arm = case_of(lab, "B.cq0"), lab.session.world.event
     assert case.cq is not None

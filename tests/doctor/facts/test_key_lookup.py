@@ -50,7 +50,7 @@ def test_the_key_of_a_region_that_is_gone_and_of_one_that_lives() -> None:
     assert key_lookup.former(case_of(lab), "B", mr.lkey) is None
 
 
-def test_a_region_registered_anew_has_other_keys_and_lives() -> None:
+def test_former_key_of_a_reregistered_mr() -> None:
     lab = pair()
     mr = next(iter(lab.session.world.nodes["A"].mrs.items.values()))
     before = mr.lkey

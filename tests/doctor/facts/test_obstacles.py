@@ -44,7 +44,7 @@ def test_what_strikes_by_chance_or_by_count_is_a_loss_like_any_other(more: str) 
     assert delivery.narrow_link(case) is None
 
 
-def test_what_was_cleared_stands_in_nobody_s_way() -> None:
+def test_narrow_link_is_none_after_fault_clear() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 2us", "fault clear", pair=_WIDE)
     assert delivery.narrow_link(case_of(lab)) is None
     well(lab, "run")
@@ -72,7 +72,7 @@ def test_an_address_is_dead_as_target_and_as_source() -> None:
         assert found.match.gid is not None
 
 
-def test_a_success_that_nobody_acknowledged_is_doubted_only_where_somebody_asks() -> None:
+def test_narrow_link_of_a_uc_success_only_when_asked() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run", pair="use uc_pair path_mtu=4096")
     assert delivery.narrow_link(case_of(lab)) is not None
     assert delivery.narrow_link(case_of(lab, asked=False)) is None

@@ -51,5 +51,5 @@ def test_an_unreliable_queue_pair_falls_less_deep() -> None:
     assert (found.state, found.sentence) == (QPState.SQE, "its wr9 ended with LOC_PROT_ERR")
 
 
-def test_a_closed_device_is_told_apart_from_a_dead_one() -> None:
+def test_qp_error_cause_of_device_fatal() -> None:
     assert fall_of(SEND, "device_fatal A").sentence == "the device of A failed (DEVICE_FATAL)"

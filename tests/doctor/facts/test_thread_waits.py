@@ -50,7 +50,7 @@ def test_a_thread_that_polls_for_an_unsignaled_send(question: str) -> None:
 
 
 @EVERYWHERE
-def test_a_thread_that_polls_for_a_message_nobody_sends(question: str) -> None:
+def test_silent_peer_of_a_polling_thread(question: str) -> None:
     report = why(question, "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]", _POLL)
     assert never(report) == "silent-peer"
     assert report.remedy is not None
@@ -74,7 +74,7 @@ def test_a_thread_that_polls_for_what_a_failed_thread_was_to_send(question: str)
 
 
 @THREAD
-def test_a_thread_that_waits_for_one_that_polls_for_ever(question: str) -> None:
+def test_nothing_outstanding_of_a_thread_that_waits_for_a_polling_one(question: str) -> None:
     report = why(question, "program A.tx lines={poll A.cq0; sleep 1us}",
                  "program A.x lines={wait A.tx.state == DONE; sleep 1us}")  # fmt: skip
     assert never(report) == "nothing-outstanding"

@@ -43,7 +43,7 @@ def test_each_message_without_acknowledgement_is_named_once_and_the_first_first(
     assert misplaced_receive(lab) == [("A.qp0", 1), ("A.qp0", 5)]
 
 
-def test_a_datagram_for_nobody_may_have_been_for_who_has_its_key() -> None:
+def test_misplaced_receive_by_the_qkey_of_a_datagram() -> None:
     for key, found in (("0x11111111", [("A.qp0", 1)]), ("0x2", [])):
         lab = lab_of("post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", _DATAGRAM.format("0x99", key),
                      "run", pair="use ud_pair")  # fmt: skip
@@ -63,7 +63,7 @@ def test_a_shared_receive_waits_for_all_that_use_its_queue() -> None:
     assert len(waiting_qps(case)) == 2
 
 
-def test_what_is_done_waits_for_nobody() -> None:
+def test_waiting_qps_is_empty_after_completion() -> None:
     assert waiting_qps(case_of(lab_of(RECV, SEND, "run"), _RECV)) == []
 
 

@@ -38,7 +38,7 @@ def test_a_flag_that_does_not_fit_goes() -> None:
     assert corrected({"flags": 2}, "inline-opcode") is None
 
 
-def test_what_was_meant_by_another_mistake_nobody_knows() -> None:
+def test_corrected_is_none_for_an_unknown_opcode() -> None:
     assert corrected({"opcode": 99}, "opcode-unknown") is None
 
 

@@ -40,7 +40,7 @@ def test_datagrams_are_brought_up_alone() -> None:
     assert lab.look("B.qp0.qkey == A.qp0.qkey")
 
 
-def test_events_that_were_taken_and_completions_that_lie_there_do_not_hinder() -> None:
+def test_recreate_cq_with_unacked_events_and_unpolled_completions() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0",
                  pair="use rc_pair channel=1")  # fmt: skip
     for line in recreate(*of(lab, "B.cq0")):

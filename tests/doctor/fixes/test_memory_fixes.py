@@ -102,7 +102,7 @@ def test_names_and_commands_in_other_words() -> None:
     assert str(memory_fixes.new(Noun.AH, "B.ah7")) == "B.ah7"
 
 
-def test_a_message_is_sent_from_the_own_domain() -> None:
+def test_message_fix_uses_an_mr_of_the_pd() -> None:
     lab = pair("alloc_pd A.pd1", "reg_mr A.mr1 pd=A.pd1 length=8192 access=0")
     case = case_of(lab)
     assert case.qp is not None

@@ -39,13 +39,13 @@ def test_a_dead_queue_pair_flushes_what_it_is_given(name: str) -> None:
     assert one_more(lab_of(RECV, _BAD, "run"), name) == 1
 
 
-def test_a_message_that_shall_be_heard_is_marked() -> None:
+def test_one_more_message_is_solicited() -> None:
     lab = lab_of(RECV, SEND, "run")
     assert one_more(lab, "B.cq0", solicited=True) == 1
     assert lab.look("wire.count(opcode=SEND_ONLY, solicited=1) == 1")
 
 
-def test_where_nothing_ever_came_nobody_knows_how() -> None:
+def test_one_more_is_empty_without_an_earlier_message() -> None:
     lab = lab_of()
     case = case_of(lab, "A.cq0")
     assert case.cq is not None

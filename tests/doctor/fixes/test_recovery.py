@@ -27,13 +27,13 @@ def lines_of(lab: Lab, what: str = _WR) -> list[str]:
     return recovery.resend(case, case.qp, case.send.wqe.wr)
 
 
-def test_what_is_well_is_not_made_anew() -> None:
+def test_resend_without_reconnection_in_rts() -> None:
     assert lines_of(lab_of(RECV, SEND, "run")) == [
         "post_recv B.qp0 sg=B.mr0[0:64]", SEND,
     ]  # fmt: skip
 
 
-def test_datagrams_need_nobody_at_the_other_end() -> None:
+def test_resend_of_a_datagram() -> None:
     line = (
         "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED ah=A.ah0 "
         "remote_qpn=B.qp0 remote_qkey=0x11111111"
@@ -64,7 +64,7 @@ def test_both_ends_say_the_same_lines() -> None:
     assert mine[:3] == theirs[:3]
 
 
-def test_an_end_that_forgot_everything_is_told_what_its_peer_knows() -> None:
+def test_reconnection_after_reset_has_the_attributes_of_the_peer() -> None:
     lab = lab_of(SEND, "run 2ms", "reset B.qp0",
                  pair="use rc_pair path_mtu=1024 rnr_retry=3 retry_cnt=2")  # fmt: skip
     found = lines_of(lab)
@@ -93,7 +93,7 @@ def test_else_it_gets_any_small_one() -> None:
     ]
 
 
-def test_the_way_up_of_a_datagram_queue_pair_needs_no_peer() -> None:
+def test_steps_to_rts_of_a_ud_qp() -> None:
     line = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=5"
     lab = lab_of("reset A.qp0", line, pair="use ud_pair")
     found = steps_to_rts(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))

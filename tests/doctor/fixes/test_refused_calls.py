@@ -87,7 +87,7 @@ def test_the_first_refused_move_is_the_cause(
     assert report.remedy.works
 
 
-def test_a_refusal_that_only_its_rule_explains_stands_behind_a_failure() -> None:
+def test_a_failure_comes_before_a_refused_call() -> None:
     lab = played(
         "use rc_pair", "create_cq A.cq7 cqe=0",
         "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[4096] flags=SIGNALED",
@@ -109,7 +109,7 @@ def test_a_limit_of_objects_names_who_holds_them() -> None:
     assert "the oldest that nothing uses is A.p0" in report.remedy.cure.program
 
 
-def test_a_path_mtu_is_told_in_bytes() -> None:
+def test_path_mtu_out_of_range_in_bytes() -> None:
     move = RTR.format(depth=1, index=1).replace("path_mtu=512", "path_mtu=4096")
     text = answer(played("link mtu=1024", *UNCONNECTED, move), "why").text
     assert "path_mtu=4096 is out of range" in text
@@ -150,7 +150,7 @@ def test_the_range_of_an_address_field() -> None:
     assert "sl takes 0..15" in answer(played("use ud_pair", line), "why A.ah7").text
 
 
-def test_a_limit_that_was_reached_is_told_after_all_was_given_back() -> None:
+def test_beyond_device_after_all_pds_were_deallocated() -> None:
     lab = played(*(f"alloc_pd A.p{number}" for number in range(65)))
     tidying.destroy_all(lab.session)
     report = answer(lab, "why ENOMEM")

@@ -23,7 +23,7 @@ _WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[
         ("modify_qp A.qp0 state=RESET", "reset-swallowed"),
     ],
 )
-def test_receives_that_a_call_threw_away_are_told_plainly(act: str, slug: str) -> None:
+def test_plain_why_finds_receives_discarded_by_a_call(act: str, slug: str) -> None:
     lab = played(_PAIR, *_RECEIVES, act)
     report, pointed = why(lab), why(lab, "A.qp0.recv_wr[31]")
     assert (report.slug, report.outcome.kind) == (slug, Status.LOST)
@@ -106,7 +106,7 @@ def test_the_depth_of_the_reads_is_no_answer_by_accident() -> None:
 
 
 # --------------------------------------------------------------------------- stopped threads
-def test_a_thread_that_was_stopped_while_it_hung_is_still_told() -> None:
+def test_plain_why_finds_a_stopped_thread() -> None:
     hangs = 'program A.rx lines={poll A.cq0; write A.mr0[0:1] "\\x01"}'
     lab = played(_PAIR, hangs, "run 20us")
     slug = why(lab).slug
@@ -209,7 +209,7 @@ def test_one_end_that_moves_itself_to_err_under_a_waiting_send_is_the_cause() ->
     assert not why(played(_PAIR, *done)).is_trouble
 
 
-def test_a_thread_that_waits_for_a_receive_which_a_reset_took_is_told_so_after_a_teardown() -> None:
+def test_reset_swallowed_of_a_thread_after_teardown() -> None:
     lab = played(_PAIR, _RECEIVES[0], "program A.rx lines={poll A.cq0}", "run 2us",
                  "modify_qp A.qp0 state=RESET", "run 20us")  # fmt: skip
     for line in ("", "destroy_qp A.qp0", "destroy_qp B.qp0"):
@@ -264,7 +264,7 @@ def test_a_thread_that_is_about_to_destroy_a_queue_does_not_poll_it(
     assert chain(lab, "A.t2") == ["segfault-class"]
 
 
-def test_a_limit_that_was_reached_is_told_after_all_objects_were_destroyed() -> None:
+def test_beyond_device_after_all_objects_were_destroyed() -> None:
     lab = played(
         *(f"alloc_pd A.p{n}" for n in range(65)), *(f"dealloc_pd A.p{n}" for n in range(64))
     )
