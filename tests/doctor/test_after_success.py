@@ -19,7 +19,7 @@ _GONE = ("destroy_qp A.qp0", "destroy_qp B.qp0")
 
 # --------------------------------------------------------------------------- it took long
 @pytest.mark.parametrize("tidy", [(), _GONE])
-def test_reads_that_waited_for_each_other_are_late_by_an_unloaded_link(
+def test_rd_atomic_depth_of_late_reads(
     tidy: tuple[str, ...],
 ) -> None:
     slow = ("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=4us", *_READS)
@@ -33,7 +33,7 @@ def test_reads_that_waited_for_each_other_are_late_by_an_unloaded_link(
         assert "up to 16" in report.remedy.cure.program
 
 
-def test_a_read_that_waited_for_two_others_is_not_late_and_says_so() -> None:
+def test_rd_atomic_depth_warns_of_a_read_after_two_others() -> None:
     lab = played("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=6us",
                  *_READS[:3], "run", "poll_cq A.cq0 num_entries=3")  # fmt: skip
     for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
@@ -80,7 +80,7 @@ def test_mtu_small_warns_after_success() -> None:
     assert not why(healthy).warnings
 
 
-def test_a_send_is_late_whose_packets_were_delayed_and_what_waited_for_it() -> None:
+def test_late_send_by_fault_rate() -> None:
     lab = played(_PAIR, "fault rate A->B 1Mbps", _LONG.format("RDMA_WRITE", 4096), "run")
     for report in (why(lab, "A.qp0.wr[1]"), why(lab)):
         assert (report.outcome.kind, report.is_trouble) == (Status.LATE, True)
@@ -92,7 +92,7 @@ def test_a_send_is_late_whose_packets_were_delayed_and_what_waited_for_it() -> N
         assert (report.slug, report.is_trouble) == ("fence-wait", True)
 
 
-def test_a_failure_that_was_reported_after_seconds_says_so_beside_its_cause() -> None:
+def test_timeout_huge_warns_after_a_late_failure() -> None:
     write = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
     lab = played("use rc_pair timeout=18", "port A down", write, "run", "poll_cq A.cq0")
     for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
@@ -101,7 +101,7 @@ def test_a_failure_that_was_reported_after_seconds_says_so_beside_its_cause() ->
         assert "A.qp0.wr[2] failed 8.59" in report.text
 
 
-def test_a_fenced_write_says_that_it_waited_when_it_is_done() -> None:
+def test_fence_wait_warns_after_success() -> None:
     fenced = ("post_send A.qp0 wr_id=6 opcode=RDMA_WRITE sg=A.mr0[64:128] remote=B.mr0[512]"
               " flags=SIGNALED|FENCE")  # fmt: skip
     lab = played(_PAIR, "link latency=400us", _LONG.format("RDMA_READ", 64), fenced, "run")
@@ -232,7 +232,7 @@ _READER = (
 @pytest.mark.parametrize(
     ("ns", "byte", "wrong"), [(500, 1, True), (9000, 1, False), (500, 0, False)]
 )
-def test_bytes_that_were_read_before_they_came(ns: int, byte: int, *, wrong: bool) -> None:
+def test_read_before_write_arrived(ns: int, byte: int, *, wrong: bool) -> None:
     write = f'write A.mr0[0:1] "\\x0{byte}"'
     lab = played(_PAIR, write, _TX, _READER.format(ns=ns), "run")
     for question in ("", "B.user"):
@@ -256,7 +256,7 @@ _TO_ONE_PLACE = [
 ]  # fmt: skip
 
 
-def test_a_write_that_nothing_read_before_the_next_one() -> None:
+def test_overwritten_unread() -> None:
     lab = played(_PAIR, *_CREDITS, *_TO_ONE_PLACE, "run", "poll_cq A.cq0")
     for question in ("", "B.mr0[256:272]", "A.qp0.wr[12]"):
         report = why(lab, question)
@@ -278,7 +278,7 @@ def test_a_write_that_a_call_may_have_read_or_that_brought_the_same(between: str
     assert not why(lab).warnings
 
 
-def test_a_message_that_lands_after_the_program_has_cleared_its_bytes() -> None:
+def test_message_after_the_program_cleared_its_bytes() -> None:
     send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8]"
     clear = "sleep 1us; fill B.mr0[0:64] 0x00; sleep 9us"
     start = (_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
@@ -324,7 +324,7 @@ def test_a_message_that_lands_on_cleared_bytes_and_is_meant_to_is_no_trouble(
     assert [c.check.slug for c in why(lab, "B.mr0[8:9]").warnings] == ["sink-overwritten"]
 
 
-def test_a_program_that_looked_before_it_wrote_and_is_over_does_not_read_what_came() -> None:
+def test_sink_overwritten_by_a_finished_program() -> None:
     send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8] flags=SIGNALED"
     lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
                  f"program A.tx lines={{{send}; poll A.cq0}}",
@@ -351,7 +351,7 @@ def test_bytes_that_the_program_filled_itself_wait_for_no_message() -> None:
 
 
 # --------------------------------------------------------------------------- places
-def test_the_40_bytes_before_a_datagram_count_in_questions_about_its_payload() -> None:
+def test_ud_40_bytes_count_in_questions_about_the_payload() -> None:
     send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[{}] ah=A.ah0 remote_qpn=B.qp0"
     post = f"{send} remote_qkey=0x11111111 flags=SIGNALED"
     lab = played(
@@ -368,7 +368,7 @@ def test_the_40_bytes_before_a_datagram_count_in_questions_about_its_payload() -
     assert why(lab, "B.mr0[1020:1040]").slug == "ud-40-bytes"
 
 
-def test_a_queue_pair_without_receives_names_the_send_that_waits_for_one() -> None:
+def test_rnr_infinite_by_the_receiving_qp() -> None:
     lab = played(_PAIR, _SEND.format(n=1), "run 100us")
     report = why(lab, "B.qp0")
     assert (report.slug, report.name, report.is_trouble) == ("rnr-infinite", "A.qp0.wr[1]", True)

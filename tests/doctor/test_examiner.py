@@ -84,9 +84,7 @@ def test_a_flush_on_another_queue_is_no_cause() -> None:
     [("REMOTE_WRITE", "remote_addr=0x20000000 rkey=0xdead", "rem-access"),
      ("0", "remote=B.mr0[0]", "rem-inv-req")],
 )  # fmt: skip
-def test_uc_drops_in_silence_what_the_memory_of_the_peer_denies(
-    rights: str, remote: str, slug: str
-) -> None:
+def test_uc_write_denied_by_the_peer(rights: str, remote: str, slug: str) -> None:
     lab = pair("post_recv B.qp0 wr_id=1", "post_recv B.qp0 wr_id=2",
                use=f"use uc_pair qp_access_flags={rights}")  # fmt: skip
     posted(lab, f"post_send A.qp0 wr_id=3 sg=A.mr0[0:8] {remote} {_IMM}",

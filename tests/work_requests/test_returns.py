@@ -205,7 +205,7 @@ def test_a_device_without_atomics() -> None:
 
 # --------------------------------------------------------------------------- prefix, order
 @pytest.mark.parametrize("device", DEVICES.values())
-def test_what_stands_before_the_bad_one_is_posted(device: str) -> None:
+def test_requests_before_bad_wr_are_posted(device: str) -> None:
     lab = lab_of("RC", device)
     many = f"wr_id=2 opcode=SEND {MANY}"
     line = f"post_send A.qp0 wr={{wr_id=1 opcode=SEND}} wr={{{many}}} wr={{wr_id=3 opcode=SEND}}"

@@ -49,14 +49,14 @@ def test_a_buffer_may_be_written_before_the_post_and_after_the_completion(moment
     assert verdict(lab, "A.qp0.wr[1]", "buffer-reused-early") is Verdict.OK
 
 
-def test_only_bytes_that_were_changed_before_they_left_are_complained_of() -> None:
+def test_buffer_reused_early_only_of_the_changed_bytes() -> None:
     lab = lab_on(STRICT, "use rc_pair", "fill A.mr0[0:64] 1", WRITE, "fill A.mr0[8:16] 2", "run")
     assert failing(lab, "B.mr0[8:16]") == ["buffer-reused-early"]
     assert verdict(lab, "B.mr0[0:8]", "buffer-reused-early") is Verdict.OK
     assert cured(lab, "B.mr0[8:16]")[0] == "fill A.mr0[8:16] 0x01"
 
 
-def test_of_a_send_whose_buffer_was_written_in_between_it_is_a_warning() -> None:
+def test_buffer_reused_early_warns_of_a_write_before_the_completion() -> None:
     lab = lab_on(STRICT, "use rc_pair", WRITE, "run 500ns", "fill A.mr0[0:64] 2", "run")
     assert warning(lab, "A.qp0.wr[1]") == ["buffer-reused-early"]
     assert verdict(lab, "B.mr0[0:8]", "buffer-reused-early") is Verdict.OK
@@ -67,7 +67,7 @@ def test_inline_data_are_copied_when_posted() -> None:
     assert verdict(lab, "B.mr0[0:8]", "buffer-reused-early") is Verdict.OK
 
 
-def test_a_read_is_warned_of_while_it_is_under_way_only() -> None:
+def test_read_before_complete_while_a_read_is_under_way() -> None:
     lab = lab_on(STRICT, "use rc_pair path_mtu=256", "link rate=1Gbps",
                  f"{READ} sg=A.mr0[0:1024] remote=B.mr0[0]", "run 4us")  # fmt: skip
     assert warning(lab, "A.mr0[0:8]") == ["read-before-complete"]
@@ -85,7 +85,7 @@ def test_a_receive_in_use_is_the_same() -> None:
 
 
 # --------------------------------------------------------------------------- 80, 81, 82
-def test_elements_that_touch_do_not_overlap_and_what_is_sent_may() -> None:
+def test_overlap_sges_not_for_adjacent_or_sent_elements() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:32],B.mr0[32:64]",
                SENT.replace("A.mr0[0:64]", "A.mr0[0:32],A.mr0[0:32]"))  # fmt: skip
     assert warning(lab, "B.qp0.recv_wr[2]") == []
@@ -109,13 +109,13 @@ def test_an_element_of_length_0_means_another_thing_to_drivers() -> None:
     assert warning(driver, "A.qp0.wr[1]") == ["sge-zero", "sge-unfilled"]
 
 
-def test_an_empty_message_that_was_meant_so() -> None:
+def test_sge_unfilled_not_for_a_message_without_sges() -> None:
     lab = pair(RECV, "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED")
     assert failing(lab, "B.mr0[0:8]") == []
     assert warning(lab, "A.qp0.wr[1]") == []
 
 
-def test_a_write_whose_list_did_not_count() -> None:
+def test_sge_unfilled_of_num_sge_0() -> None:
     lab = pair(f"{WRITE} num_sge=0")
     assert failing(lab, "B.mr0[0:8]") == ["sge-unfilled"]
     assert "with 1 element, and num_sge=0" in evidence_of(lab, "B.mr0[0:8]", "sge-unfilled")
@@ -131,7 +131,7 @@ def test_immediate_data_that_look_swapped(imm: str, *, warned: bool) -> None:
         assert (warning(lab, asked) == ["imm-endian"]) is warned, (asked, imm)
 
 
-def test_fields_of_good_completions_may_be_read_and_some_of_bad_ones() -> None:
+def test_error_field_read_not_for_defined_fields() -> None:
     made = ("create_cq_ex B.cq1 cqe=16",
             "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq1 recv_cq=B.cq1",
             "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
@@ -159,7 +159,7 @@ def test_byte_len_of_bytes_after_the_message() -> None:
 
 
 # --------------------------------------------------------------------------- 86 inline-opcode
-def test_soft_roce_lets_an_inline_read_pass_and_it_fails_later() -> None:
+def test_inline_opcode_of_a_read_on_rxe() -> None:
     read = f"{READ}|INLINE sg=A.mr0[0:8] remote=B.mr0[0]"
     lab = pair(read, profile=RXE)
     assert failing(lab, "A.qp0.wr[1]") == ["inline-opcode"]
@@ -198,7 +198,9 @@ def test_a_word_may_be_set_before_the_first_atomic() -> None:
     ("between", "flags", "warned"),
     [("", "SIGNALED", True), ("", "SIGNALED|FENCE", False), ("run", "SIGNALED", False)],
 )
-def test_a_send_of_what_is_still_being_read(between: str, flags: str, *, warned: bool) -> None:
+def test_ordering_of_a_send_from_the_buffer_of_a_read(
+    between: str, flags: str, *, warned: bool
+) -> None:
     send = SENT.replace("wr_id=1", "wr_id=3").replace("SIGNALED", flags)
     lab = lab_on(STRICT, "use rc_pair", RECV, f"{READ} sg=A.mr0[0:64] remote=B.mr0[64]",
                  *filter(None, [between]), send, "run")  # fmt: skip
@@ -216,7 +218,7 @@ def test_a_send_that_has_not_left_yet(between: str, flags: str, *, warned: bool)
     assert ("ordering" in warning(lab, "A.qp0.wr[3]")) is warned
 
 
-def test_a_send_of_other_bytes_need_not_wait() -> None:
+def test_ordering_not_for_other_bytes() -> None:
     lab = pair(RECV, f"{READ} sg=A.mr0[64:128] remote=B.mr0[64]", SENT.replace("_id=1", "_id=3"))
     assert warning(lab, "A.qp0.wr[3]") == []
 
@@ -270,11 +272,11 @@ def test_calls_in_which_c_follows_a_pointer_to_nowhere(line: str, *, crashes: bo
     assert ("segfault-class" in failing(lab, asked)) is crashes
 
 
-def test_there_is_something_to_do_about_every_crash() -> None:
+def test_advice_for_every_crash_rule() -> None:
     assert set(objects.ADVICE) == objects.CRASHES
 
 
-def test_a_full_queue_without_bad_wr_gets_room() -> None:
+def test_fix_of_bad_wr_null_on_a_full_queue_polls_first() -> None:
     lab = lab_on(STRICT, "use rc_pair max_send_wr=1", f"{WRITE} flags=SIGNALED", "run",
                  f"{WRITE} bad_wr=NULL")  # fmt: skip
     lines = cured(lab, "EFAULT")

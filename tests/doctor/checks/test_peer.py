@@ -39,7 +39,7 @@ def works(lab: Lab, what: str) -> bool:
 
 # --------------------------------------------------------------------------- all of them
 @pytest.mark.parametrize("spoiled", ["fault drop A->B", "link down", "modify_qp B.qp0 rq_psn=0"])
-def test_who_is_there_is_not_blamed_for_what_is_lost_on_the_way(spoiled: str) -> None:
+def test_peer_checks_for_loss_on_the_cable(spoiled: str) -> None:
     lab = lab_of(pair=_FAST)
     lab.do(spoiled)
     for line in (RECV, SEND, "run"):
@@ -49,12 +49,12 @@ def test_who_is_there_is_not_blamed_for_what_is_lost_on_the_way(spoiled: str) ->
     assert bad == (["peer-port"] if spoiled == "link down" else [])
 
 
-def test_a_message_that_came_at_the_second_try_has_nothing_to_complain_of() -> None:
+def test_no_peer_check_fails_after_a_successful_retry() -> None:
     lab = lab_of("port B ARMED", RECV, SEND, "run 10us", "port B ACTIVE", "run", pair=_FAST)
     assert not set(blamed(lab, _WR)) & set(_PEER)
 
 
-def test_of_work_that_is_none_of_theirs_they_say_nothing() -> None:
+def test_peer_checks_do_not_apply_to_cq_and_thread() -> None:
     lab = lab_of("program B.rx lines={poll B.cq0}", RECV, pair=_FAST)
     for asked in ("B.rx", "A.cq0", "A.qp0"):
         found = findings(lab, asked)
@@ -71,7 +71,7 @@ def test_wrong_qpn_warns_while_retrying_and_fails_after() -> None:
     assert works(lab, _WR)
 
 
-def test_whose_number_was_meant_is_not_guessed_where_two_may_be() -> None:
+def test_wrong_qpn_has_no_fix_with_two_candidates() -> None:
     two = [f"create_qp B.qp{n} pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0" for n in (1, 2)]
     lab = lab_of(
         "reset B.qp0", *two, *lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST
@@ -104,7 +104,7 @@ def test_fix_of_wrong_gid_of_a_datagram_creates_another_ah() -> None:
     assert remedy.cure.lines[0] == "create_ah A.ah2 pd=A.pd0 to=B"
 
 
-def test_an_address_that_came_later_is_no_excuse_for_what_was_dropped_for_its_number() -> None:
+def test_wrong_qpn_with_another_gid_on_the_node() -> None:
     lab = lab_of(
         "gid add B 10.0.0.9", *lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST
     )
@@ -142,7 +142,7 @@ def test_a_peer_that_comes_up_in_time_is_not_blamed() -> None:
     assert verdict(lab, _WR, "peer-state") is Verdict.NA
 
 
-def test_a_peer_that_failed_of_its_own_is_not_the_root() -> None:
+def test_peer_state_is_not_the_root_after_a_failure_of_the_peer() -> None:
     bad = "post_send B.qp0 wr_id=5 opcode=RDMA_WRITE sg=B.mr0[0:8] rkey=1 flags=SIGNALED"
     lab = lab_of(bad, "run", "reset A.qp0", "to_rts A.qp0 B.qp0 timeout=8 retry_cnt=1", _WRITE,
                  "run", pair=_FAST)  # fmt: skip
@@ -157,7 +157,7 @@ def test_peer_state_of_a_peer_moved_to_err() -> None:
     assert works(lab, _WR)
 
 
-def test_a_peer_that_cannot_send_yet_is_suspicious_to_who_receives() -> None:
+def test_peer_state_warns_a_receive_of_a_peer_in_rtr() -> None:
     lab = lab_of("reset A.qp0", _INIT.format("A.qp0"), _RTR.format("A.qp0", "B.qp0", "ah=B"), RECV)
     assert verdict(lab, "B.qp0.recv_wr[2]", "peer-state") is Verdict.WARN
     assert "A.qp0 is in RTR" in evidence(lab, "B.qp0.recv_wr[2]", "peer-state")
@@ -208,7 +208,7 @@ def test_datagrams_have_partitions_too() -> None:
 
 
 # --------------------------------------------------------------------------- 50 peer-destroyed
-def test_who_waits_for_a_peer_that_is_gone_waits_in_vain() -> None:
+def test_peer_destroyed_of_a_waiting_receive() -> None:
     lab = lab_of(RECV, "destroy_qp A.qp0")
     assert verdict(lab, "B.qp0.recv_wr[2]", "peer-destroyed") is Verdict.FAIL
     assert verdict(lab, "B.qp0.recv_wr[2]", "peer-destroyed", asked=False) is Verdict.OK
@@ -221,7 +221,7 @@ def test_a_number_that_was_right_is_not_called_wrong() -> None:
     assert works(lab, _WR)
 
 
-def test_what_was_done_before_the_peer_was_destroyed_is_well() -> None:
+def test_peer_destroyed_not_after_completion() -> None:
     lab = lab_of(RECV, SEND, "run", "destroy_qp B.qp0")
     assert blamed(lab, _WR) == []
 
@@ -236,7 +236,7 @@ def test_a_port_that_came_back_is_not_blamed() -> None:
 
 
 # --------------------------------------------------------------------------- 52 one-sided
-def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
+def test_one_sided_connect_of_a_peer_with_a_third_node() -> None:
     lab = Lab({"A": "strict", "B": "strict", "C": "strict"})
     made = [
         line.format(n=n)
@@ -255,7 +255,7 @@ def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
     assert works(lab, _WR)
 
 
-def test_who_is_known_by_another_address_is_not_one_sided() -> None:
+def test_wrong_gid_of_the_other_address_of_the_peer() -> None:
     away = "ah_attr={is_global=1 dgid=fe80::200:a00:2 sgid_index=0 hop_limit=64 port_num=1}"
     lab = lab_of(*lines_with("A.qp0", "B.qp0", away), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
@@ -269,7 +269,7 @@ def test_wrong_gid_of_a_peer_with_an_unknown_address() -> None:
     assert works(lab, _WR)
 
 
-def test_a_device_that_failed_is_named_and_not_its_port() -> None:
+def test_port_not_active_names_device_fatal() -> None:
     lab = played("use rc_pair timeout=8 retry_cnt=1", "device_fatal B",
                  "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]"
                  " flags=SIGNALED", "run")  # fmt: skip

@@ -16,7 +16,7 @@ def test_only_the_side_that_was_asked_about_is_blamed() -> None:
     assert behind.examine(case).verdict is Verdict.OK
 
 
-def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
+def test_psn_mismatch_shows_sq_psn_and_rq_psn() -> None:
     case = case_of(lab_of(*_BEGUN), _WR)
     finding = ahead.examine(case)
     texts = [each.text for each in finding.evidence]

@@ -34,7 +34,7 @@ def thing(lab: Lab) -> Thing:
     return found
 
 
-def test_a_batch_has_what_was_built_and_who_filled_it() -> None:
+def test_a_batch_has_requests_and_setters() -> None:
     lab = lab_of(*EX, *BUILT)
     (batch,) = posting_calls.batches(Log(lab.session), thing(lab))
     assert [built.wr.wr_id for built in batch.built] == [5, 6]
@@ -48,7 +48,7 @@ def test_a_batch_has_what_was_built_and_who_filled_it() -> None:
 @pytest.mark.parametrize(
     ("end", "ending"), [("wr_complete A.qp1", "posted"), ("wr_abort A.qp1", "aborted")]
 )
-def test_it_knows_its_end(end: str, ending: str) -> None:
+def test_a_batch_has_its_ending(end: str, ending: str) -> None:
     lab = lab_of(*EX, *BUILT, end)
     (batch,) = posting_calls.batches(Log(lab.session), thing(lab))
     assert batch.ending == ending
@@ -66,7 +66,7 @@ def test_a_batch_error_has_the_event_of_its_setter() -> None:
     assert posting_calls.closed_by(log, refusal) == batch
 
 
-def test_the_newest_region_that_did_not_post_it_is_meant() -> None:
+def test_latest_batch_that_did_not_post() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1", *BUILT)
     log = Log(lab.session)
     found = posting_calls.latest_batch(log, newest_send(lab.session, log, thing(lab), 5))
@@ -76,7 +76,7 @@ def test_the_newest_region_that_did_not_post_it_is_meant() -> None:
     assert posting_calls.latest_batch(log, Subject(Sort.QP, thing(lab))) == found
 
 
-def test_an_end_without_a_beginning_ends_nothing() -> None:
+def test_wr_complete_without_wr_start_closes_no_batch() -> None:
     lab = lab_of(*EX, "wr_complete A.qp1", *BUILT)
     (batch,) = posting_calls.batches(Log(lab.session), thing(lab))
     assert batch.closed is None

@@ -66,7 +66,7 @@ def test_the_offset_is_that_of_the_packet_in_its_message() -> None:
     assert sent == [0, 256, 512, 768]
 
 
-def test_a_receive_knows_its_message_and_one_that_waits_has_none() -> None:
+def test_message_of_a_taken_receive() -> None:
     lab = lab_of("post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]",
                  "post_send A.qp0 wr_id=9 opcode=SEND sg=A.mr0[0:8]", "run")  # fmt: skip
     log, world = Log(lab.session), lab.session.world

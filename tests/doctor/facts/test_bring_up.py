@@ -28,7 +28,7 @@ def names(case: Case, found: Ends) -> list[str]:
     return [case.qp_name(qp) for qp in found]
 
 
-def test_a_send_goes_from_here_and_a_receive_waits_for_what_goes_from_the_peer() -> None:
+def test_ends_of_a_send_and_of_a_receive() -> None:
     lab = lab_of(RECV, SEND)
     assert names(*both(lab)) == ["A.qp0", "B.qp0"]
     assert names(*both(lab, "B.qp0.recv_wr[2]")) == ["A.qp0", "B.qp0"]
@@ -45,7 +45,7 @@ def test_an_attribute_has_the_event_of_the_last_call_that_set_it() -> None:
     assert set_at(case, sender, Attr.ALT_PATH) is None
 
 
-def test_the_last_time_it_came_into_a_state_counts() -> None:
+def test_last_entered_is_the_last_transition() -> None:
     lab = lab_of("modify_qp A.qp0 state=SQD", "modify_qp A.qp0 state=RTS", SEND)
     case, (sender, _) = both(lab)
     assert case.log.last_entered(sender.thing, QPState.RTS) == lab.session.world.event - 1

@@ -32,7 +32,7 @@ def test_goes_to_of_a_connection_and_of_a_datagram() -> None:
     assert receivers.group_of(case, case.send) == 0
 
 
-def test_each_end_of_a_pair_expects_the_other() -> None:
+def test_expecting_of_a_connected_pair() -> None:
     lab = lab_of("use rc_pair")
     world = lab.session.world
     assert receivers.expecting(world, qp(lab, "A.qp0")) is qp(lab, "B.qp0")
@@ -42,7 +42,7 @@ def test_each_end_of_a_pair_expects_the_other() -> None:
     assert receivers.expecting(world, qp(lab, "A.qp0")) is None
 
 
-def test_who_is_free_is_meant_if_there_is_only_one() -> None:
+def test_meant_is_the_only_unconnected_qp() -> None:
     lab = lab_of("use rc_pair", "use uc_pair", "reset B.qp0")
     world, ours = lab.session.world, qp(lab, "A.qp0")
     assert receivers.meant(world, ours) is qp(lab, "B.qp0")
@@ -50,7 +50,7 @@ def test_who_is_free_is_meant_if_there_is_only_one() -> None:
     assert receivers.meant(world, ours) is None
 
 
-def test_those_who_wait_are_listened_for_first() -> None:
+def test_listeners_with_receives_first() -> None:
     made = (
         "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0",
         "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x11111111",

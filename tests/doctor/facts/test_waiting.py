@@ -24,7 +24,7 @@ def test_a_receive_waits_and_a_program_waits() -> None:
     assert names(lab, _RECV) == names(lab, "B.rx") == []
 
 
-def test_a_program_is_known_by_the_queue_it_looks_at() -> None:
+def test_watcher_is_the_program_that_polls_the_cq() -> None:
     lab = lab_of(RECV, "program A.tx lines={poll A.cq0}")
     case = case_of(lab, _RECV)
     (qp,) = waiters(case)
@@ -39,7 +39,7 @@ def test_watcher_of_an_armed_cq() -> None:
     assert watcher(case, waiters(case)[0]) == "the program that armed B.cq0"
 
 
-def test_the_peer_is_quiet_when_all_of_it_is_done() -> None:
+def test_is_quiet_after_the_last_request_of_the_peer() -> None:
     lab = lab_of(RECV, _WRITE)
     case = case_of(lab, _RECV)
     (qp,) = waiters(case)

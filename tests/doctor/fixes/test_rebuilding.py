@@ -7,7 +7,7 @@ from tests.doctor.evidence.test_batches import BUILT, EX, thing
 from tests.labs import lab_of, well
 
 
-def test_what_a_program_built_can_be_built_by_hand() -> None:
+def test_rebuild_lines_of_a_program() -> None:
     lines = "; ".join((*BUILT, "wr_abort A.qp1"))
     lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run")
     case = case_of(lab, "A.qp1.wr[6]")

@@ -31,7 +31,7 @@ RTS = "modify_qp A.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn=0 max
          "access=LOCAL_WRITE|REMOTE_WRITE", "access=LOCAL_WRITE|REMOTE_WRITE"),
     ],
 )  # fmt: skip
-def test_what_is_legal_and_a_line_that_is(
+def test_refused_call_has_legal_values_and_a_working_fix(
     use: str, line: str, slug: str, legal: str, fix: str
 ) -> None:
     report = answer(played(use, line), "why")
@@ -102,7 +102,7 @@ def test_a_rule_is_explained_as_a_rule() -> None:
     assert [report.word(row) for row in report.rows if row.slug][:1] == ["rule cqe-range"]
 
 
-def test_a_limit_of_objects_names_who_holds_them() -> None:
+def test_beyond_device_names_the_objects() -> None:
     report = answer(played(*(f"alloc_pd A.p{n}" for n in range(65))), "why")
     assert "64 PDs of A exist, A.p0 to A.p63; none ended by dealloc_pd" in report.text
     assert report.remedy is not None
@@ -116,7 +116,7 @@ def test_path_mtu_out_of_range_in_bytes() -> None:
 
 
 @pytest.mark.parametrize("question", ["why", "why A.qp0", "why EINVAL", "why A.qp0.wr[1]"])
-def test_a_post_and_a_move_after_a_refused_move_are_its_effects(question: str) -> None:
+def test_bring_up_attr_is_the_cause_of_later_refusals(question: str) -> None:
     move = RTR.format(depth=1, index=1).replace("dest_qp_num=B.qp0 ", "")
     lab = played(*UNCONNECTED, move, RTS, "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED")
     report = answer(lab, question)
@@ -133,7 +133,7 @@ def test_the_first_refused_move_is_the_cause_after_a_tidy_up(tidy: str, question
 
 
 @pytest.mark.parametrize("question", ["why", "why A.qp0"])
-def test_a_call_is_made_again_after_the_step_that_it_needs(question: str) -> None:
+def test_fix_of_recv_state_brings_up_and_posts_again(question: str) -> None:
     post = "post_recv A.qp0 wr_id=1 sg=A.mr0[0:8]"
     lab = played("use rc_pair", "modify_qp A.qp0 state=RESET", post)
     report = answer(lab, question)

@@ -25,7 +25,7 @@ def test_trial_of_a_fix_leaves_the_session_unchanged() -> None:
     assert lab.session.history.live
 
 
-def test_a_cure_that_does_not_work_says_at_which_line_or_how_it_stands() -> None:
+def test_failed_trial_has_the_line_or_the_outcome() -> None:
     lab = lab_of(SEND, "run 2ms")
     refused = attempt(lab.session, ["dealloc_pd A.pd0"], subject_of(lab))
     assert not refused.works
@@ -40,7 +40,7 @@ def test_a_trial_is_stopped_by_no_breakpoint_and_keeps_those_of_the_session() ->
     assert bool(lab.session.breakpoints)
 
 
-def test_in_the_past_a_trial_begins_where_one_stands() -> None:
+def test_trial_in_the_past() -> None:
     lab = lab_of(SEND, "run 2ms", RECV, "run", "goto 1ms")
     here = lab.session.history.here
     assert attempt(lab.session, [RECV], subject_of(lab)).works
@@ -78,7 +78,7 @@ def test_for_bytes_a_message_must_come_and_none_may_fail() -> None:
     assert attempt(lab.session, ["run"], subject).failure == "no message has come"
 
 
-def test_a_send_that_is_carried_out_without_a_completion_is_good() -> None:
+def test_trial_with_an_unsignaled_send_works() -> None:
     lab = lab_of(SEND, "run 2ms")
     lines = [RECV, "run", SEND.replace(" flags=SIGNALED", ""), RECV]
     assert attempt(lab.session, lines, subject_of(lab)).works
