@@ -7,31 +7,11 @@ from rdmalab.doctor.case import Case, Log, Send, Sort, Subject
 from rdmalab.doctor.check import (  # fmt: skip
     NA,
     Finding,
-    Verdict,
     check,
-    fact,
-    fail,
     ok,
-    unknown,
-    wait,
-    warn,
 )
 from rdmalab.doctor.evidence.work_of_queues import newest_send
 from tests.labs import SEND, lab_of
-
-
-def test_origin_of_a_finding() -> None:
-    facts = (fact("now"), fact("late", 9), fact("early", 4))
-    assert fail(*facts).origin == 4
-    assert fail(*facts, since=2).origin == 2
-    assert fail(fact("only now")).origin == -1
-
-
-def test_verdict_functions() -> None:
-    found = [fail(), warn(), wait(), unknown("gone"), ok(), NA]
-    assert [each.verdict for each in found] == list(Verdict)
-    assert ok().evidence == []
-    assert ok("it is signaled", 3).evidence == [fact("it is signaled", 3)]
 
 
 @pytest.mark.parametrize(("asked", "applies"), [(True, True), (False, False)])

@@ -7,17 +7,8 @@ import pytest
 from rdmalab.cli import main
 from rdmalab.guide.capabilities import CapabilityRow, lines, rows
 from rdmalab.guide.evidence import AREAS
-from rdmalab.spec.absent import REASONS
-from rdmalab.spec.absent import VERBS as ABSENT_VERBS
 from rdmalab.spec.profiles import PROFILES, RXE, STRICT
 from rdmalab.vocabulary import VERBS, VOCABULARY
-from tests.guide.test_explain import public_enums
-
-# Parts of tables, which are no capability of a device.
-PARTS = {
-    "Op", "PacketPlace", "Side", "Local", "EventKind", "Rounding", "SlotsFreed", "Field", "Kind",
-    "Mishap", "Arm",
-}  # fmt: skip
 
 
 def found(area: str, profile: str = "strict") -> dict[str, CapabilityRow]:
@@ -30,20 +21,6 @@ def test_what_is_not_there_has_a_reason(profile: str) -> None:
     silent = [r for r in rows(PROFILES[profile], VOCABULARY) if not r.emulated and not r.text]
     wrong = [(r.area, r.name) for r in silent if r.area in (*areas, "packets", "verbs")]
     assert not wrong
-
-
-def test_no_enum_of_the_book_is_forgotten() -> None:
-    names = {cls.__name__ for _, cls, _ in AREAS}
-    assert {cls.__name__ for cls in public_enums()} - PARTS == names
-
-
-def test_no_reason_is_given_for_what_is_there() -> None:
-    """A reason is read where the lab's own device lacks the thing, and nowhere else."""
-    lacking = {(cls, r.name) for title, cls, _ in AREAS for r in found(title).values()
-               if not r.emulated}  # fmt: skip
-    given = {(cls, member.name) for cls, members in REASONS.items() for member in members}
-    assert given == lacking
-    assert not set(ABSENT_VERBS) & set(VERBS)
 
 
 def test_the_verbs_that_there_are() -> None:
