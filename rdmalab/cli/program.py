@@ -11,7 +11,7 @@ import click
 
 from rdmalab import disk
 from rdmalab.cli.exits import PIPE_CLOSED, Exit, at_terminal, is_dumb
-from rdmalab.shell.streams import forget_output
+from rdmalab.shell.streams import detach_output
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.version import VERSION
 
@@ -44,7 +44,7 @@ class _Program(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            forget_output()
+            detach_output()
             return PIPE_CLOSED
 
     def list_commands(self, _context: click.Context) -> list[str]:

@@ -35,7 +35,7 @@ def test_checksums_that_a_device_looks_at() -> None:
     assert not found("send flags", "rxe")["IP_CSUM"].emulated
 
 
-def test_tables_are_told_in_words() -> None:
+def test_tables_of_a_profile_are_printed_in_words() -> None:
     other = {r.name: r.text for r in rows(RXE, VERBS) if r.area.startswith("differences of rxe")}
     assert other["lacks_builders"] == "RC:FLUSH, UC:LOCAL_INV, UD:TSO, not none"
     assert other["batch_errnos"].startswith("queue-full ENOSPC, ")
@@ -63,7 +63,7 @@ def test_the_device_decides() -> None:
     assert other["lkey_is_rkey"].text == "yes, not no"
 
 
-def test_what_is_missing_on_infiniband_ports_is_told_by_the_rule_that_refuses_it() -> None:
+def test_infiniband_ports_lack_raw_packet_and_attach_mcast() -> None:
     missing = found("InfiniBand ports")
     assert set(missing) == {"RAW_PACKET, create_flow", "attach_mcast"}
     assert "subnet manager" in missing["attach_mcast"].text

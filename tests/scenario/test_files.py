@@ -54,7 +54,7 @@ def test_a_scenario_has_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "path", ["err/rnr", "x.rdmalab.yaml", "/no/where", "x", "a\0b", "x" * 5000]
 )
-def test_what_is_not_there_stays_as_it_was_said(path: str) -> None:
+def test_found_returns_an_unknown_path_unchanged(path: str) -> None:
     assert found(path) == path
 
 

@@ -40,7 +40,7 @@ def wrong(text: str) -> FileError:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_mistake_is_told_at_its_place(name: str) -> None:
+def test_message_and_place_of_each_mistake(name: str) -> None:
     text, answer = CASES[name]
     assert str(wrong(text)) == answer
 
@@ -72,7 +72,7 @@ def test_too_many_steps(steps: str) -> None:
     assert error.place.line == (4 if "[" in steps else 3 + steps.count("\n"))
 
 
-def test_too_many_steps_are_told_before_all_of_them_are_read() -> None:
+def test_too_many_steps_are_refused_before_reading_them() -> None:
     start = time.process_time()
     wrong(H + "  - do: step\n" * 80_000)
     assert time.process_time() - start < 1  # it took 6 s
@@ -138,7 +138,7 @@ steps:
 """
 
 
-def test_all_mistakes_of_a_file_are_told_in_its_order() -> None:
+def test_all_mistakes_of_a_file_are_in_its_order() -> None:
     found = [(e.place.line, e.place.column) for e in wrong(MANY).all if e.place]
     assert found == [
         *((3, 17), (7, 7), (7, 45), (11, 5), (13, 25), (15, 9), (16, 21), (18, 14), (19, 10)),

@@ -48,7 +48,7 @@ def test_the_setup_comes_first() -> None:
     ("question", "column", "message"),
     [("A.qp0.stat == RTS", 14, "A.qp0 has no"), ("A.qp0.state == RTT", 29, "no QPState")],
 )
-def test_a_senseless_question_is_told_before_anything_is_played(
+def test_a_wrong_question_is_refused_before_the_first_step(
     question: str, column: int, message: str
 ) -> None:
     error = wrong(f"{H}  - use rc_pair\n  - run:\n    expect: [{question}]\n")

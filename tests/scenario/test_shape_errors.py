@@ -6,7 +6,7 @@ from rdmalab.scenario.shape_errors import MOST_MISTAKES
 from tests.scenario.test_loader import H, wrong
 
 
-def test_all_mistakes_of_a_shape_are_told_and_none_that_only_follows() -> None:
+def test_all_mistakes_of_a_shape_and_no_consequences() -> None:
     text = "rdmalab: 2\ntitel: t\nsteps:\n  - do: run\n    xpect: [now == 1]\n  - note: ''\n"
     lines = [str(error).split("\n")[0].partition(": ")[2] for error in wrong(text).all]
     assert lines == [

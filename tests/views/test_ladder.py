@@ -36,7 +36,7 @@ def test_a_write_and_its_ack() -> None:
     assert write.text.endswith("A->B RDMA_WRITE_ONLY psn=5 64 B ack_req")
 
 
-def test_a_packet_is_in_flight_until_it_arrives_when_it_said() -> None:
+def test_a_packet_is_in_flight_until_its_arrival_time() -> None:
     pair = Pair()
     pair.a.issue(WROpcode.RDMA_WRITE, 64)
     pair.world.run(1)

@@ -52,7 +52,7 @@ def pair() -> Pair:
         'A.qp0.peer == "B.qp0"', "A.cq1.next.status == NULL",
     ],
 )  # fmt: skip
-def test_what_is_so(pair: Pair, question: str) -> None:
+def test_true_questions(pair: Pair, question: str) -> None:
     assert ask(pair, question)
 
 
@@ -87,7 +87,9 @@ def test_what_is_so(pair: Pair, question: str) -> None:
         ("A.cq0.total(state=1)", 'A.cq0.total has no "state"', "did you mean status?"),
     ],
 )  # fmt: skip
-def test_what_nobody_knows(pair: Pair, question: str, message: str, hint: str | None) -> None:
+def test_refused_questions_with_message_and_hint(
+    pair: Pair, question: str, message: str, hint: str | None
+) -> None:
     with pytest.raises(NotUnderstood) as caught:
         ask(pair, question)
     assert caught.value.message == message

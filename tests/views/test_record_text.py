@@ -7,13 +7,13 @@ from tests.raw import raw_pair, tcp_frame
 from tests.views.looking import names_of
 
 
-def test_each_meaning_of_a_and_b_can_be_said() -> None:
+def test_every_meaning_has_a_text() -> None:
     assert {MEANINGS[part] for row in KINDS.values() for part in (row.a, row.b)} <= set(
         record_text.SAYINGS
     )
 
 
-def test_a_frame_nobody_claims_is_dropped_by_the_node() -> None:
+def test_sentence_of_a_raw_frame_without_a_flow_rule() -> None:
     pair = raw_pair()
     pair.a.poke(0, tcp_frame())
     pair.a.issue(WROpcode.SEND, 54)
