@@ -214,7 +214,7 @@ def python(  # noqa: PLR0913  (one argument an option)
         _hand_in(opened, submit)
     session = here().session
     if save is not None or tui:
-        _keep(save, Path(script).name, session, tui=tui)
+        keep(save, Path(script).name, session, tui=tui)
     found = _why(session) if ask else Exit.WELL
     return code or found
 
@@ -260,22 +260,24 @@ def _why(session: "Session") -> int:
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
 
-def _keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
-    """Write the verbs of the program as a scenario, and open it in the app if requested."""
-    from rdmalab.scenario.loader import is_scenario
-    from rdmalab.scenario.saving import Unsavable, saved
+def keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
+    """Write the verbs of the program, each with its time, and open them in the app if requested."""
+    from rdmalab.scenario.keeping import kept
+    from rdmalab.scenario.saving import Unsavable
 
-    try:
-        text = saved(session, title)
-    except Unsavable as why:
-        raise click.ClickException(f"{title} cannot be kept: {why}") from None
     with tempfile.TemporaryDirectory() as folder:
-        kept = path or str(Path(folder) / "program.rdmalab.yaml")
-        write(kept, text.encode(), is_scenario, "scenario")
+        file = path or str(Path(folder) / "program.rdmalab")
+        try:
+            made = kept(session, file, title, timed=True)
+        except Unsavable as why:
+            raise click.ClickException(f"{title} cannot be kept: {why}") from None
+        write(made.file, made.octets, made.may_replace, made.kind)
+        if made.note:
+            tell(f"{made.file}: a session file, because it has {made.note}")
         if tui:
             from rdmalab.tui.launch import main as app
 
-            app(path=kept)
+            app(path=made.file)
 
 
 @program.command(name="open")
@@ -355,7 +357,7 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     with unguarded():
         code = execution.run(limit_s=limit, end_stuck=end_stuck)
     if save is not None or tui:
-        _keep(save, " ".join(words), lab.session, tui=tui)
+        keep(save, " ".join(words), lab.session, tui=tui)
     found = _why(lab.session) if ask else Exit.WELL
     return code or found
 

@@ -4,7 +4,6 @@ They are commands of the prompt: a scenario touches no file.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from rdmalab import disk
@@ -260,17 +259,20 @@ def _text_export(session: Session, what: str, file: str) -> Written:
 
 @dataclass(slots=True)
 class Saved:
-    """A scenario file. replaced: it existed before."""
+    """A scenario or a session file. note: why it is no scenario. replaced: it existed before."""
 
     file: str
     steps: int
+    kind: str = "scenario"
+    note: str = ""
     replaced: bool = False
 
     @property
     def text(self) -> str:
         """`x.rdmalab.yaml: 12 steps, replaced the previous scenario`."""
-        instead = ", replaced the previous scenario" if self.replaced else ""
-        return f"{self.file}: {fmt.count(self.steps, 'step')}{instead}"
+        instead = f", replaced the previous {self.kind}" if self.replaced else ""
+        packed = f", a {self.kind}, because it has {self.note}" if self.note else ""
+        return f"{self.file}: {fmt.count(self.steps, 'step')}{packed}{instead}"
 
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
@@ -287,23 +289,21 @@ def save(
 
     Example: save rnr.rdmalab.yaml
     """
-    from rdmalab.scenario.loader import is_scenario
-    from rdmalab.scenario.saving import Expect, Unsavable, saved
+    from rdmalab.scenario.keeping import kept
+    from rdmalab.scenario.saving import Expect, Unsavable
 
-    name = Path(file).name
-    named = f"{file}{SUFFIX}" if name and "." not in name else file
-    title = name.removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
     try:
-        text = saved(session, title or "this session", Expect[expect.upper()])
+        made = kept(session, file, "", Expect[expect.upper()])
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
     if file.endswith(LAB_SUFFIX):
-        return MakeLab(file, text)
-    replaced = _write(named, text.encode(), is_scenario, "scenario")
-    return Saved(named, text.count("\n  - "), replaced)
+        if made.note:
+            raise NotUnderstood(f"this session cannot be saved: {made.note}")
+        return MakeLab(file, made.octets.decode())
+    replaced = _write(made.file, made.octets, made.may_replace, made.kind)
+    return Saved(made.file, made.steps, made.kind, made.note, replaced)
 
 
-SUFFIX = ".rdmalab.yaml"
 LAB_SUFFIX = ".lab.yaml"
 _WAY_OUT = "name a file in an existing directory with write permission"
 
