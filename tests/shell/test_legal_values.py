@@ -129,7 +129,7 @@ def test_words_directions_and_scenario_files(fresh: Prompt) -> None:
     assert "A->B" in texts(fresh, "fault drop ")
     assert texts(fresh, "show q")[:2] == ["qp", "qp0"]
     assert "scenarios/rc/send.rdmalab.yaml" in texts(fresh, "load scen")
-    assert texts(fresh, "export ") == ["pcapng"]
+    assert texts(fresh, "export ") == ["pcapng", "svg", "mermaid", "cast", "c", "pyverbs"]
     assert texts(fresh, "export pcapng ") == []  # a scenario is nothing to write over
 
 

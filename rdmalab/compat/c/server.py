@@ -32,7 +32,7 @@ HOLD_S = 0.001
 """How long the answer to an empty poll is kept back for something to come."""
 STILL_S = 1.0
 """After so long without anything planned, programs that all wait are stuck."""
-SILENT_S = 1.0
+SILENT_S = 3.0
 """After so long without a call, time passes for a program whose clock is virtual and that spins."""
 CIRCLE_EVENTS = 20_000
 """Events without a completion or asynchronous event after which packets go round in circles."""

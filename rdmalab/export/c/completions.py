@@ -140,14 +140,13 @@ def _ack_cq_events(s: Scope) -> Text:
 def _get_async_event(s: Scope) -> Text:
     node = variable(s.argument("node").node)
     name = f"{node}_event"
-    s.writer.variables[name] = "*ibv_async_event"
     return Text("ibv_get_async_event", f"ibv_get_async_event({node}, &{name})", returns="-1")
 
 
 def _async_read(s: Scope, text: Text | None) -> list[str]:
     assert text is not None
     node = variable(s.argument("node").node)
-    s.writer.needs.add("async")
+    s.writer.variables[f"{node}_event"] = "*ibv_async_event"
     if not s.call.errno:
         s.writer.needs.add("await")
         text.before = [f"await({node}->async_fd);"]
