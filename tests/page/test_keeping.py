@@ -90,6 +90,7 @@ def test_a_page_of_another_host_shows_a_lesson_in_a_frame(
     with Site(site_folder) as site, Site(folder) as other:
         link = f"{site.address}#scenario=err/rnr-retry-exceeded"
         (folder / "index.html").write_text(
+            '<link rel="icon" href="data:,">'
             f'<iframe src="{link}" width="1100" height="700" allow="clipboard-write"></iframe>'
         )
         tab = LabTab(profile)
