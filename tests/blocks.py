@@ -21,7 +21,7 @@ import click
 from rdmalab import cli
 from rdmalab.cli.commands import program
 from rdmalab.grammar.line import commands_of
-from rdmalab.guide.manual import Part, Shape
+from rdmalab.guide.manual import ManualPart, Shape
 from rdmalab.shell.evaluation import LineEnd
 from tests.shell.prompts import Prompt
 
@@ -82,7 +82,7 @@ class Reader:
         self.prompt = Prompt(*(begun or self.begun), width=WIDTH)
         self.prompt.lab.session.max_events = MAX_EVENTS
 
-    def read(self, parts: Sequence[Part]) -> None:
+    def read(self, parts: Sequence[ManualPart]) -> None:
         """Do all blocks, in their order."""
         for part in parts:
             for block in part.blocks:

@@ -8,7 +8,7 @@ from rdmalab.book.words import Linker
 from rdmalab.doctor.report.brief import BUDGETS, brief
 from rdmalab.doctor.report.report import Report
 from rdmalab.doctor.report.rows import Row, RowPart
-from rdmalab.export.ladder_plan import Plan, plan
+from rdmalab.export.ladder_plan import LadderPlan, plan
 from rdmalab.export.ladder_svg import Ladder
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.reading import choices
@@ -185,7 +185,7 @@ class StepWriter:
         return tag("li", number, strong, text, event, class_=css)
 
 
-def figure(planned: Plan) -> Markup:
+def figure(planned: LadderPlan) -> Markup:
     """A drawing, with its text for those who do not see it."""
     drawing = Ladder(planned)
     scroll = tag("div", trusted(drawing.part), class_="drawing", tabindex="0", role="group",

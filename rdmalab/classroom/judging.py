@@ -19,7 +19,7 @@ from rdmalab.scenario.source import FileError
 
 
 @dataclass(slots=True)
-class Work:
+class JudgedWork:
     """What is judged: lines, answers, hints that were taken. log: None for a solution of a lab."""
 
     lines: Sequence[str]
@@ -38,7 +38,7 @@ class Work:
 
 
 def grade(
-    lab: LabFile, work: Work, reopen: Reopen, *, public: bool = False,
+    lab: LabFile, work: JudgedWork, reopen: Reopen, *, public: bool = False,
     kept: KeptWorlds | None = None,
 ) -> Grade:  # fmt: skip
     """The grade of a submission. public: only what students may see is judged.
@@ -62,7 +62,7 @@ class _Judge:
     """One submission. settled: worlds that are settled until `undo` is left, with their goals."""
 
     def __init__(
-        self, lab: LabFile, work: Work, kept: KeptWorlds, undo: ExitStack, *, public: bool
+        self, lab: LabFile, work: JudgedWork, kept: KeptWorlds, undo: ExitStack, *, public: bool
     ) -> None:
         self.lab = lab
         self.work = work

@@ -9,7 +9,7 @@ from rdmalab.classroom.answers import NOTED
 from rdmalab.classroom.feedback import cause_of
 from rdmalab.classroom.goals import judge, parsed, truth
 from rdmalab.classroom.grade_document import Grade, Result
-from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.kept_worlds import KeptWorlds
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
 from rdmalab.classroom.model import GRADER, Hint, Task
@@ -426,7 +426,7 @@ class LabSession:
 
         replayed: the lines run again from the setup, as at the grader's.
         """
-        work = Work(self.lines, self.answers, self.hints, self.log.entries)
+        work = JudgedWork(self.lines, self.answers, self.hints, self.log.entries)
         begun_s = time.process_time()  # of this process: a busy machine does not make it slow
         # Before the end of the setup the world is not that of the lines, which begin there.
         is_own = self._called is None and self.session.history.here >= self.played.start

@@ -72,7 +72,7 @@ class Arrow:
 
 
 @dataclass(slots=True)
-class Plan:
+class LadderPlan:
     """What is drawn. in_flight: the records of packets that are on the cable at its end."""
 
     nodes: list[str]
@@ -114,14 +114,14 @@ def _words(packet: PacketRow) -> str:
 
 def plan(
     world: World, names: Names, first: int, in_flight: Iterable[int] = (), most: int = 0
-) -> Plan:
+) -> LadderPlan:
     """The plan of all that happened since record `first`.
 
     in_flight: records before it that sent packets which were on the cable then. most: records
     that are drawn before some in the middle are left out; at least MOST_FIRST + MOST_LAST.
     """
     records = world.trace.records
-    found = Plan(sorted(world.nodes))
+    found = LadderPlan(sorted(world.nodes))
     chosen = _chosen(records, first, in_flight)
     begun = max(MOST_FIRST, most - MOST_LAST)
     numbers, left_out = _shortened(chosen.numbers, begun)
@@ -189,7 +189,7 @@ class _Builder:
     """Puts records into rows, one after the other."""
 
     def __init__(
-        self, world: World, names: Names, found: Plan, packets: dict[int, PacketRow]
+        self, world: World, names: Names, found: LadderPlan, packets: dict[int, PacketRow]
     ) -> None:
         self.world = world
         self.names = names

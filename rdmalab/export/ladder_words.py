@@ -13,7 +13,7 @@ from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import PacketRow
-from rdmalab.views.planned import Plan
+from rdmalab.views.planned import PlannedKind
 from rdmalab.views.transit_effects import Origin
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def timer(row: MarkerRow, *, resent: bool) -> list[str]:
     return [f"↺ {row.sentence}", f"↺ back to {psn}"]
 
 
-_SIGNS = {Plan.ACK_TIMER: "◷", Plan.RNR_TIMER: "◷", Plan.ACCIDENT: "!"}
+_SIGNS = {PlannedKind.ACK_TIMER: "◷", PlannedKind.RNR_TIMER: "◷", PlannedKind.ACCIDENT: "!"}
 
 
 def planned(row: PlannedRow) -> list[str]:

@@ -79,7 +79,7 @@ class _End(NamedTuple):
 Lines = Callable[[Pair, int], list[tuple[str, str]]]
 
 
-class Plan:
+class MachineLayout:
     """lines(pair, letters): the words beside a move and their class, a line each."""
 
     def __init__(self, asked: list[Pair], by_itself: list[Pair], lines: Lines) -> None:
@@ -248,7 +248,7 @@ class _Machine:
         self.ever = _reachable([*self.asked, *self.by_itself])
         met = {mishap for mishaps in self.by_itself.values() for mishap in mishaps}
         self.letters = dict(zip([m for m in Mishap if m in met], _LETTERS, strict=False))
-        self.plan = Plan(list(self.asked), list(self.by_itself), self._lines)
+        self.plan = MachineLayout(list(self.asked), list(self.by_itself), self._lines)
 
     def _lines(self, pair: Pair, letters: int) -> list[tuple[str, str]]:
         """(words, class) of each line beside a move; nothing where the state alone is given."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from rdmalab.guide.article import Article, Row, Section, article
+from rdmalab.guide.article import Article, ArticleSection, Row, article
 from rdmalab.guide.entry import About, Entry, Sort, full_name, normal
 from rdmalab.guide.phrases import errno_of, sentence_of
 from rdmalab.guide.sentences import Errno
@@ -60,10 +60,10 @@ def _listed() -> Iterator[tuple[str, list[str]]]:
             yield name, [qp_type.name for qp_type in types]
 
 
-def differing(entry: Entry) -> list[Section]:
+def differing(entry: Entry) -> list[ArticleSection]:
     """The section `differs`, if a document and devices disagree about this word."""
     parts = [*_differences_of(entry), *_of_the_guide(entry)]
-    return [Section("differs", parts)] if parts else []
+    return [ArticleSection("differs", parts)] if parts else []
 
 
 def _differences_of(entry: Entry) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from rdmalab.guide.article import Article, Section
+from rdmalab.guide.article import Article, ArticleSection
 from rdmalab.guide.entry import Entry, Sort
 from rdmalab.guide.phrases import ranked
 from rdmalab.guide.sentences import NOTHING, Usual, usual
@@ -41,9 +41,9 @@ def complete(entry: Entry, article: Article) -> Article:
     front = [("who", who(entry, known)), ("wire", wire(entry, known))]
     headings = [section.heading for section in article.sections]
     at = next((n for n, name in enumerate(headings) if name not in _LEADING), len(headings))
-    article.sections[at:at] = [Section(h, [t]) for h, t in front if t and h not in there]
+    article.sections[at:at] = [ArticleSection(h, [t]) for h, t in front if t and h not in there]
     if "look at" not in there and (lines := command_lines(entry, known)):
-        article.sections.append(Section("look at", lines))
+        article.sections.append(ArticleSection("look at", lines))
     return article
 
 

@@ -32,7 +32,7 @@ class Gone(RuntimeError):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
-class Request(Generic[I, V]):
+class JobRequest(Generic[I, V]):
     """Items for one worker process with these limits."""
 
     work: Work[I, V]
@@ -50,7 +50,7 @@ class ServedPool:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
 
-    def outcomes(self, request: Request[I, V]) -> list[Outcome[V]]:
+    def outcomes(self, request: JobRequest[I, V]) -> list[Outcome[V]]:
         """The outcome of each item, in order; raises Gone if the process has ended."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
@@ -82,7 +82,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
             request = pickle.load(requests)
         except EOFError:
             return
-        assert isinstance(request, Request)
+        assert isinstance(request, JobRequest)
         results = LocalPool(request.limits, jobs=1).results(request.work, request.items)
         pickle.dump(sorted(results, key=lambda outcome: outcome.number), replies)
         replies.flush()
@@ -243,7 +243,7 @@ def done_there(
     with _lock:
         pool = _idle.pop() if _idle else ServedPool()
     try:
-        found = pool.outcomes(Request(work, [item for _, item in batch], limits))
+        found = pool.outcomes(JobRequest(work, [item for _, item in batch], limits))
     except BaseException:
         pool.end()
         raise

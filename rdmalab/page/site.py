@@ -112,11 +112,11 @@ def _with_list(files: dict[str, bytes]) -> dict[str, bytes]:
     """The files with site.json, which lists them, and the worker that keeps this version."""
     sums = {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)}
     worker = (WEB / _WORKER).read_text("utf-8")
-    whole = hashlib.sha256((json.dumps(sums) + worker).encode()).hexdigest()
-    site = {"version": whole[:16], "files": sums}
+    version = hashlib.sha256((json.dumps(sums) + worker).encode()).hexdigest()[:16]
+    site = {"version": version, "files": sums}
     return files | {
         "site.json": (json.dumps(site, indent=1) + "\n").encode(),
-        _WORKER: worker.replace("VERSION", site["version"]).encode(),
+        _WORKER: worker.replace("VERSION", version).encode(),
     }
 
 

@@ -24,7 +24,7 @@ from rdmalab.shell.output_format import OutputFormat
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
     from rdmalab.shell.lesson import Lesson
     from rdmalab.workbench.screen_words import ScreenRequest
@@ -47,7 +47,7 @@ class Conversation:
     exercise: "LabSession | None" = None  # the lab that is open
     lesson: "Lesson | None" = None
     diagnosis: "Report | None" = None  # the last answer of `why` in this world
-    checklist: "Walk | None" = None  # the last answer of `checklist`
+    checklist: "ChecklistReport | None" = None  # the last answer of `checklist`
     copy: Callable[[str], str] | None = None  # to the clipboard; returns a message about it
     hand_out: Callable[[str], str] | None = None  # a file that was written; returns a message
     screen: "Callable[[ScreenRequest], str] | None" = None  # returns the app's message
@@ -148,12 +148,12 @@ class Conversation:
     def keep_answer(self, value: object) -> None:
         """Keep the answer of `why` or `checklist`."""
         if isinstance(value, Answer):
-            from rdmalab.doctor.checklist_report import Walk
+            from rdmalab.doctor.checklist_report import ChecklistReport
             from rdmalab.doctor.report.report import Report
 
             if isinstance(value, Report):
                 self.diagnosis = value
-            elif isinstance(value, Walk):
+            elif isinstance(value, ChecklistReport):
                 self.checklist = value
 
     def safe_state(self) -> SafeState:

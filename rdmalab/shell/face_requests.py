@@ -178,8 +178,11 @@ async def _load(evaluation: "Evaluation", request: Load) -> None:
         evaluation.report_error(wrong)
         return
     lesson = _opened(evaluation, scenario, request.profile)
-    evaluation.conversation.lesson = lesson
-    await lesson.begin(evaluation)
+    if scenario.is_session:
+        await lesson.through(evaluation)
+    else:
+        evaluation.conversation.lesson = lesson
+        await lesson.begin(evaluation)
     evaluation.judge(ok=lesson.runner.ok)
 
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.shell.output_format import NOTE_PAGE, OutputFormat
@@ -26,7 +26,7 @@ class BranchMoment(NamedTuple):
     """A moment of a branch. live: it is the end of the branch."""
 
     branch: str
-    place: Place
+    place: TimePoint
     live: bool
 
 

@@ -267,7 +267,7 @@ def _wrong(output: OutputFormat, reply: Reply) -> list[Line]:
 
 def _diagnosed(output: OutputFormat, found: Answer) -> list[Line]:
     """The rows of `why`; a fix is not cut, because it is for copying."""
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
     from rdmalab.shell import show_why
 
@@ -275,7 +275,7 @@ def _diagnosed(output: OutputFormat, found: Answer) -> list[Line]:
     if isinstance(found, Report):
         lines = show_why.answer_lines(found, width, plain=output.plain)
     else:
-        assert isinstance(found, Walk)
+        assert isinstance(found, ChecklistReport)
         lines = show_why.lines_of(found.rows, width, plain=output.plain)
     return [in_ascii(line) for line in lines] if output.ascii else lines
 

@@ -16,7 +16,7 @@ from rdmalab.world.relations import exists, peer_thing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
     from rdmalab.session.session import Session
     from rdmalab.tui.app_model import AppModel
@@ -71,7 +71,7 @@ class WorldView:
         except NotUnderstood as error:
             return error.message
 
-    def checklist(self, title: str, question: str) -> Walk:
+    def checklist(self, title: str, question: str) -> ChecklistReport:
         """The checklist of this title, about what was asked; empty: about what is wrong."""
         from rdmalab.doctor.checklist_report import walk
 

@@ -8,7 +8,7 @@ from rdmalab.command import Command, NotUnderstood, Noun, Thing, UnknownVerb
 from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.guide import manual, usage
-from rdmalab.guide.article import Article, Row, Section, article
+from rdmalab.guide.article import Article, ArticleSection, Row, article
 from rdmalab.guide.entry import About, Sort
 from rdmalab.guide.explain import answer, lookup
 from rdmalab.guide.questions import asked
@@ -68,7 +68,7 @@ def with_session(session: Session, article: Article, about: About | None) -> Art
     while at and article.sections[at - 1].heading in _AT_THE_END:
         at -= 1
     article.sections.insert(
-        at, Section("now", [*_lines_of(search, rows), *_state_of_peer(search, cast, about)])
+        at, ArticleSection("now", [*_lines_of(search, rows), *_state_of_peer(search, cast, about)])
     )
     for section in article.sections:
         if section.heading == "look at":

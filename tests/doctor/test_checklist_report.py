@@ -2,8 +2,8 @@
 
 import pytest
 
-from rdmalab.doctor.check import NA, Section, fact, fail, ok
-from rdmalab.doctor.checklist_report import VERDICTS, Walk, walk
+from rdmalab.doctor.check import NA, ChecklistSection, fact, fail, ok
+from rdmalab.doctor.checklist_report import VERDICTS, ChecklistReport, walk
 from rdmalab.doctor.diagnosis.diagnose import LISTS
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
@@ -11,8 +11,8 @@ from tests.doctor.saying import NAME, check
 
 
 def test_its_lines() -> None:
-    posted = Section.POSTED
-    walked = Walk(
+    posted = ChecklistSection.POSTED
+    walked = ChecklistReport(
         "no-completion",
         NAME,
         [

@@ -3,14 +3,14 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmalab.export.ladder_plan import MOST_FIRST, MOST_LAST, Plan, plan
+from rdmalab.export.ladder_plan import MOST_FIRST, MOST_LAST, LadderPlan, plan
 from rdmalab.lab import Lab
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import PacketRow, rows
 from tests.labs import RECV, SEND, lab_of
 
 
-def planned(lab: Lab, first: int = 0, in_flight: tuple[int, ...] = ()) -> Plan:
+def planned(lab: Lab, first: int = 0, in_flight: tuple[int, ...] = ()) -> LadderPlan:
     return plan(lab.session.world, lab.session.names, first, in_flight)
 
 

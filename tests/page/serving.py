@@ -30,6 +30,7 @@ class Site(ThreadingHTTPServer):
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         self.paths: list[str] = []
+        self.folder = folder
         super().__init__(("127.0.0.1", port), partial(_Quiet, directory=str(folder)))
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05})
         self._thread.start()

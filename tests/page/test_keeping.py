@@ -14,7 +14,6 @@ from tests.page.lab_tab import LabTab
 from tests.page.serving import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.slow, needs_a_browser]
@@ -23,8 +22,8 @@ KILLED_AFTER_S = 0.3
 
 
 @pytest.fixture
-def profile(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path / "profile"
+def profile(tmp_path: Path) -> Path:
+    return tmp_path / "profile"
 
 
 def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.page.conftest import needs_a_browser
+from tests.page.serving import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.page.lab_tab import LabTab
-    from tests.page.serving import Site
 
 pytestmark = [pytest.mark.slow, needs_a_browser]
 SEND = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
@@ -156,7 +156,7 @@ def test_the_transcript_is_a_live_region_and_the_terminal_no_trap(tab: LabTab) -
 
 
 def test_python_in_the_page_reaches_no_other_host(tab: LabTab, site: Site) -> None:
-    with type(site)(site.RequestHandlerClass.keywords["directory"]) as other:
+    with Site(site.folder) as other:
         tab.python(f"import js; js.fetch('{other.address}').catch(lambda why: None); 1")
         time.sleep(0.5)
         assert other.paths == []

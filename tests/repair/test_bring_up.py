@@ -66,21 +66,26 @@ def test_who_can_send_already_needs_nothing() -> None:
     assert lines_to_rts(*qp_of(lab_of())) == []
 
 
+def partner_in(lab: Lab, name: str) -> QueuePair | None:
+    case, qp = qp_of(lab, name)
+    return partner(case.world, qp)
+
+
 def test_a_new_queue_pair_belongs_to_the_only_one_that_is_left() -> None:
     made = [
         f"create_qp {n}.new pd={n}.pd0 qp_type=RC send_cq={n}.cq0 recv_cq={n}.cq0" for n in "AB"
     ]
     lab = lab_of(*made)
-    found = partner(*qp_of(lab, "A.new"))
+    found = partner_in(lab, "A.new")
     assert found is qp_of(lab, "B.new")[1]
     well(lab, made[1].replace("B.new", "B.third"))
-    assert partner(*qp_of(lab, "A.new")) is None
+    assert partner_in(lab, "A.new") is None
 
 
 def test_another_service_is_no_partner() -> None:
     lab = lab_of("create_qp A.new pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
                  "create_qp B.new pd=B.pd0 qp_type=UC send_cq=B.cq0 recv_cq=B.cq0")  # fmt: skip
-    assert partner(*qp_of(lab, "A.new")) is None
+    assert partner_in(lab, "A.new") is None
 
 
 def test_datagrams_need_nobody_but_a_key() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.checklist_report import Walk
+from rdmalab.doctor.checklist_report import ChecklistReport
 from rdmalab.doctor.diagnosis.diagnose import LISTS
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.report.report import Report
@@ -82,7 +82,7 @@ def test_nothing_to_apply(lab: Lab) -> None:
 def test_checklists(lab: Lab, title: str) -> None:
     lab.do(_SEND)
     reply = lab.do(f"checklist {title} A.qp0.wr[7]")[0]
-    assert isinstance(reply.value, Walk)
+    assert isinstance(reply.value, ChecklistReport)
     assert reply.value.title == title
 
 

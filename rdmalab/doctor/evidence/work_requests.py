@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.evidence.log import Log, Work
+from rdmalab.doctor.evidence.log import Log, WorkKey
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.hca.qp import QueuePair, RecvQueue, SharedReceiveQueue
 from rdmalab.hca.wr import Cqe, RecvWqe, SendWqe
@@ -112,7 +112,7 @@ class WorkRequest:
         """The newest record of this kind about its completion."""
         (_, node, number), log = self.subject.thing, self.log
         srq, qpn = (number, 0) if self.shared else (0, number)
-        work = Work(node, self._is_send, srq, qpn, self.subject.serial)
+        work = WorkKey(node, self._is_send, srq, qpn, self.subject.serial)
         record = log.completion(kind, work)
         if record is None:
             return None

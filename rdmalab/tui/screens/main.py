@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
     from rdmalab.tui.app import Rdmalab
 
-    News = tuple[object, Report | None, Walk | None]  # the lesson or lab, answers of why, checklist
+    News = tuple[
+        object, Report | None, ChecklistReport | None
+    ]  # the lesson or lab, answers of why, checklist
 
 _NARROW, _MEDIUM, _WIDE = 60, 110, 170  # as the breakpoints of the App
 _LOW, _TALL, _HIGH = 18, 34, 50

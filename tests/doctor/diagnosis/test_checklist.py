@@ -8,7 +8,7 @@ from typing import get_args
 
 from rdmalab.doctor import answers
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.check import Check, Section
+from rdmalab.doctor.check import Check, ChecklistSection
 from rdmalab.doctor.diagnosis.diagnose import BY_SLUG, CHECKS, LISTS
 
 FOLDER = Path(__file__).parents[3] / "rdmalab" / "doctor" / "checks"
@@ -27,13 +27,13 @@ def test_the_92_items_are_there_each_once_and_in_their_order() -> None:
     of_the_documents = [number for number in numbers if number <= 92]
     assert of_the_documents == sorted(of_the_documents)
     assert [check.section for check in CHECKS] == sorted(
-        (check.section for check in CHECKS), key=list(Section).index
+        (check.section for check in CHECKS), key=list(ChecklistSection).index
     )
 
 
 def test_the_lists_name_sections_that_exist() -> None:
     named = {section for sections in answers.LISTS.values() for section in sections}
-    assert named < {section.name for section in Section}
+    assert named < {section.name for section in ChecklistSection}
     assert {name: {check.section.name for check in checks} for name, checks in LISTS.items()} == {
         name: set(sections) for name, sections in answers.LISTS.items()
     }
@@ -55,7 +55,7 @@ def test_each_says_what_it_asks_what_law_it_stands_on_and_whence() -> None:
 
 def test_every_suspicion_is_on_some_list_of_the_faq_or_about_data() -> None:
     listed = {check.slug for checks in LISTS.values() for check in checks}
-    wrong = {check.slug for check in CHECKS if check.section is Section.WRONG}
+    wrong = {check.slug for check in CHECKS if check.section is ChecklistSection.WRONG}
     assert listed | wrong == set(BY_SLUG)
     assert all(_in_order(checks) for checks in LISTS.values())
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.command import NotUnderstood
-from rdmalab.doctor.check import NA, Check, Finding, Fix, Section, fact, fail
+from rdmalab.doctor.check import NA, Check, ChecklistSection, Finding, Fix, fact, fail
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.diagnosis import diagnose as rooms
 from rdmalab.doctor.evidence.outcome import Status
@@ -66,7 +66,7 @@ def checked(slug: str, finding: Finding, *, station: bool = False) -> Check:
         is_send = case.subject.sort is Sort.SEND  # type: ignore[attr-defined]
         return finding if is_send else NA
 
-    row = CauseRow(0, Section.ERROR.name, "?", "rule", "source", station=station)
+    row = CauseRow(0, ChecklistSection.ERROR.name, "?", "rule", "source", station=station)
     return Check(slug, row, examine)
 
 

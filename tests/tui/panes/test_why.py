@@ -152,4 +152,5 @@ async def test_keys_that_do_nothing_are_not_offered() -> None:
         await it.pilot.press("a", "g")
         assert it.asked == []
         await it.do(BAD, "run")
+        await it.sees("rem-access")  # a slow machine asks once the world is at rest
         assert the(it).check_action("use", ("a",)) is True
