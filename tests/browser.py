@@ -34,6 +34,18 @@ def _descendants(number: int) -> list[int]:
     return found
 
 
+def _errors(method: str, params: dict[str, Any]) -> list[str]:
+    """What an event says is wrong on the page."""
+    match method:
+        case "Runtime.exceptionThrown":
+            return [str(params["exceptionDetails"])]
+        case "Runtime.consoleAPICalled" if params["type"] == "error":
+            return [" ".join(str(each.get("value")) for each in params["args"])]
+        case "Log.entryAdded":
+            return [f"{params['entry']['text']} {params['entry'].get('url')}"]
+    return []
+
+
 class Browser:
     """One page. requests: the address of each request that it made; dialogs: what popped up."""
 
@@ -140,17 +152,13 @@ class Browser:
                 self.requests.append(params["request"]["url"])
             case "Page.javascriptDialogOpening":
                 self.dialogs.append(params["message"])
-            case "Runtime.exceptionThrown":
-                self.errors.append(str(params["exceptionDetails"]))
-            case "Runtime.consoleAPICalled" if params["type"] == "error":
-                self.errors.append(" ".join(str(each.get("value")) for each in params["args"]))
-            case "Target.attachedToTarget" if self._session:  # a worker of the page
+            case "Target.attachedToTarget" if self._session:  # a worker or a frame of the page
                 if params["targetInfo"]["type"] == "iframe":
                     self._frames.append(params["sessionId"])
                 for method in ("Network.enable", "Runtime.enable"):
                     self._send(method, {}, params["sessionId"])
-            case "Log.entryAdded":
-                self.errors.append(f"{params['entry']['text']} {params['entry'].get('url')}")
+            case str(method):
+                self.errors += _errors(method, params)
 
     # ------------------------------------------------------------------ what a reader does
     def open(self, address: str) -> None:

@@ -48,7 +48,9 @@ class PageProcess:
         self._post = post
         self._home = home
         self._address = page.address
-        self._glass = Glass(lambda text: post("out", "", text.translate(_GLYPHS)), lambda: _pair(size()))
+        self._glass = Glass(
+            lambda text: post("out", "", text.translate(_GLYPHS)), lambda: _pair(size())
+        )
         self._app: Rdmalab | None = None
         self._files = StateFiles(home, post)
         self._files.fill(kept)
@@ -131,6 +133,9 @@ class PageProcess:
         self._files.fill({name: KeptFile(octets, changed_ms)})
 
     # ---- what leaves the app --------------------------------------------------------------------
+
+    def _draw(self, text: str) -> None:
+        self._post("out", "", text.translate(_GLYPHS))
 
     def _copy(self, text: str) -> str:
         """Send a text to the page, which has the clipboard."""
