@@ -61,12 +61,12 @@ _UNUSED = re.compile(
 _UNUSED_STDLIB = re.compile(
     r"""(
     antigravity | argparse | bdb | cProfile | cmd | code | compileall | configparser | csv
-    | curses | dbm | doctest | ensurepip | fileinput | filecmp | ftplib | http | idlelib | imaplib | lib2to3
-    | mailbox | modulefinder | multiprocessing | netrc | optparse | pdb | pickletools | plistlib
-    | poplib | profile | pstats | pyclbr | pydoc | pydoc_data | _pyio | _pyrepl | shelve | smtplib
-    | socketserver | sqlite3 | symtable | tabnanny | tarfile | timeit | tkinter | trace
-    | tracemalloc | turtle | turtledemo | unittest | venv | wave | webbrowser | wsgiref
-    | xml/(etree|sax) | xmlrpc | zipapp | _pydatetime
+    | curses | dbm | doctest | ensurepip | fileinput | filecmp | ftplib | http | idlelib
+    | imaplib | lib2to3 | mailbox | modulefinder | multiprocessing | netrc | optparse | pdb
+    | pickletools | plistlib | poplib | profile | pstats | pyclbr | pydoc | pydoc_data | _pyio
+    | _pyrepl | shelve | smtplib | socketserver | sqlite3 | symtable | tabnanny | tarfile
+    | timeit | tkinter | trace | tracemalloc | turtle | turtledemo | unittest | venv | wave
+    | webbrowser | wsgiref | xml/(etree|sax) | xmlrpc | zipapp | _pydatetime
     | asyncio/(windows_|proactor_) | email/(?!__init__) | encodings/(mac_|cp[1-9]\d+(?<!437))
     | getopt | gettext | pprint
     | urllib/(request|robotparser)
