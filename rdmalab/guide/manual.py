@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 PAGES = (
     "screen", "keys", "prompt", "time", "why", "programs", "faults", "scenarios", "sweeps",
-    "teaching", "courses", "python", "pyverbs", "c_programs", "files", "environment", "plain",
+    "teaching", "courses", "python", "pyverbs", "c_programs", "files", "web", "environment",
+    "plain",
 )  # fmt: skip
 """The names of all pages, in the order of the manual."""
 
