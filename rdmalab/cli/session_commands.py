@@ -321,9 +321,9 @@ def open_(*, text: str, profile: str | None) -> int:
 @click.option("--name", metavar="NAME",
               help="Without programs: the name of the lab that is opened, else lab.")  # fmt: skip
 @click.option("--in", "joined", metavar="NAME", help="Run the programs on a lab that is open.")
-@click.option("--clock", type=click.Choice(["real", "virtual"]), default="real",
-              help="virtual: clocks, sleeps and timeouts of the programs. The sleeps of a program "
-              "that is alone on both nodes are always virtual.")  # fmt: skip
+@click.option("--clock", type=click.Choice(["real", "virtual"]),
+              help="Time that clocks, sleeps and timeouts of the programs take; default: real, but "
+              "the sleeps of a program that is alone on both nodes are virtual.")  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
 @click.option("--tui", is_flag=True, help="Show their world in the app while they run.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
@@ -334,7 +334,7 @@ def open_(*, text: str, profile: str | None) -> int:
 )
 def exec_(  # noqa: PLR0913  (one argument an option)
     *, words: tuple[str, ...], profile: str, lines: tuple[str, ...], placed: tuple[str, ...],
-    clock: str, save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
+    clock: str | None, save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
     name: str | None, joined: str | None,
 ) -> int:  # fmt: skip
     """Run compiled programs that use libibverbs on a lab instead of RDMA hardware.
@@ -344,7 +344,7 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     Without programs: opens a lab, to which others come with --in from other terminals, until ^C.
     """
     from rdmalab.compat.c.building import CannotBuild
-    from rdmalab.compat.c.execute import Execution
+    from rdmalab.compat.c.execute import Clock, Execution
     from rdmalab.lab import Lab
 
     if joined is not None:
@@ -357,7 +357,8 @@ def exec_(  # noqa: PLR0913  (one argument an option)
                 raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
     try:
         commands = _commands(words, placed) if words else []
-        execution = Execution(lab, commands, tell, open_at, has_clock=clock == "virtual")
+        kind = Clock(clock) if clock is not None else None
+        execution = Execution(lab, commands, tell, open_at, clock=kind)
     except CannotBuild as missing:
         raise click.ClickException(str(missing)) from None
     with unguarded():

@@ -67,7 +67,7 @@ class Program:
     looks: int = 0
 
     def active(self) -> None:
-        """It does something else than to look for completions."""
+        """Note a call other than a poll for completions."""
         self.empty_polls, self.asleep_in, self.sleeps_to_ns, self.looks = 0, None, None, 0
         self.polled.clear()
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 from rdmalab.compat.c.building import clock_library, library
@@ -20,7 +21,7 @@ from rdmalab.lab import Lab
 __all__ = ["CHOOSE", "Clock", "Command", "Execution", "join", "start"]
 
 _ADDR_NO_RANDOMIZE = 0x0040000
-_NICE = 10  # programs that spin leave the lab its processor
+_NICE = 10  # programs that spin leave the lab its processor; on a virtual clock none spins
 _LOOK_S = 0.05  # between two looks at the program that was started last
 _PATIENCE_S = 5.0  # for it to wait for somebody: the first is mostly a server
 _CALM = 3
@@ -42,9 +43,9 @@ class Command:
     node: str
 
 
-def _prepare() -> None:
+def _prepare(nice: int) -> None:
     """In the new process, before the program: the same addresses in each run, and less priority."""
-    os.nice(_NICE)
+    os.nice(nice)
     _libc.personality(_ADDR_NO_RANDOMIZE)
 
 
@@ -55,6 +56,8 @@ def start(
 
     output: the descriptor to which it prints; None: where this process prints.
     """
+    # Preloaded beside libibverbs: perftest and rping are bound at start to private symbols of the
+    # real library, which finds no device and does no harm.
     verbs = library()
     parts = [str(verbs), str(clock_library(verbs)) if clock is not Clock.REAL else ""]
     preload = ":".join(filter(None, [*parts, os.environ.get("LD_PRELOAD")]))
@@ -66,7 +69,7 @@ def start(
         stdin=None if output is None else subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        preexec_fn=_prepare,  # noqa: PLW1509
+        preexec_fn=partial(_prepare, 0 if clock is Clock.SLEEPS else _NICE),  # noqa: PLW1509
     )
 
 
@@ -90,11 +93,11 @@ class Execution:
 
     def __init__(
         self, lab: Lab, commands: Sequence[Command], tell: Tell, open_at: Path | None = None,
-        *, has_clock: bool = False,
+        *, clock: Clock | None = None,
     ) -> None:  # fmt: skip
         """Make the socket. open_at: where programs of other terminals find it; None: private.
 
-        has_clock: the clocks of the programs show virtual time.
+        clock: of the programs; None: SLEEPS for a program that is alone on both nodes, else REAL.
         """
         self.lab = lab
         self.is_open = open_at is not None
@@ -106,9 +109,9 @@ class Execution:
         self.path = open_at or Path(self.folder.name) / "lab"
         library()  # now, or CannotBuild
         is_alone = len(commands) == 1 and not commands[0].node  # then nothing real is awaited
-        self.clock = Clock.VIRTUAL if has_clock else Clock.SLEEPS if is_alone else Clock.REAL
+        self.clock = clock or (Clock.SLEEPS if is_alone else Clock.REAL)
         self.server = Server(lab, self.path, tell, expected=len(commands), is_open=self.is_open,
-                             is_virtual=is_alone)  # fmt: skip
+                             is_virtual=is_alone and self.clock is not Clock.REAL)  # fmt: skip
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
         self.calm = 0  # so many looks in a row have found it waiting
