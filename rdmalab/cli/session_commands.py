@@ -258,14 +258,16 @@ def keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None
 def open_(*, text: str, profile: str | None) -> int:
     """Open a shared session. TEXT is the output of `share`; - reads it from standard input.
 
-    At a terminal: the app, at the shared moment. Else: prints its scenario, to be run, loaded or
-    read.
+    Or the name of a file: a scenario, or a session file. At a terminal: the app, at the shared
+    moment. Else: prints its scenario, to be run, loaded or read.
     """
+    from rdmalab.scenario.files import is_packed
     from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of
 
+    is_file = text.endswith((".rdmalab", ".yaml")) or is_packed(text)
     word = sys.stdin.read(LONGEST + 1) if text == _STANDARD_OUTPUT else text
     try:
-        scenario = scenario_of(word)
+        scenario = _scenario_in(text) if is_file else scenario_of(word)
     except Damaged as why:
         raise click.UsageError(f"this cannot be opened: {why}") from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -275,7 +277,30 @@ def open_(*, text: str, profile: str | None) -> int:
         return Exit.WELL
     from rdmalab.tui.launch import main as app
 
+    if is_file:
+        return app(profile=profile, path=text)
     return app(profile=profile, shared="".join(word.split()))
+
+
+def _scenario_in(path: str) -> str:
+    """The text of a scenario, or of what a session file holds; raises UsageError for neither."""
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.files import read
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.scenario.saving import Unsavable, saved
+    from rdmalab.scenario.source import FileError
+
+    scenario, wrong = opened(path)
+    if scenario is None:
+        raise click.UsageError(str(required_error(wrong)))
+    try:
+        if not scenario.is_session:
+            return read(path)
+        runner = Runner(scenario, open_session)
+        runner.run()
+        return saved(runner.session, scenario.title, timed=True)
+    except (FileError, Unsavable) as why:
+        raise click.UsageError(f"{path} cannot be printed: {why}") from None
 
 
 @program.command(

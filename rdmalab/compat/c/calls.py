@@ -51,6 +51,7 @@ class Program:
     memory: Mirrors
     sites: Sites
     own: list[Handle] = field(default_factory=list)
+    handles: set[Handle] = field(default_factory=set)  # the same, to be looked up with each call
     regions: dict[Handle, tuple[int, int]] = field(default_factory=dict)
     empty_polls: int = 0
     asleep_in: tuple[str, Ref] | None = None
@@ -59,6 +60,17 @@ class Program:
     refused: tuple[str, int] = ("", 0)  # the last refused call, and its errno
     looked_at: Ref | None = None
     polled: set[str] = field(default_factory=set)
+
+    def keep(self, handle: Handle) -> None:
+        """It has made this object."""
+        self.own.append(handle)
+        self.handles.add(handle)
+
+    def lose(self, handle: Handle) -> None:
+        """It has ended this object."""
+        if handle in self.handles:
+            self.handles.remove(handle)
+            self.own.remove(handle)
 
     def active(self) -> None:
         """It does something else than to look for completions."""
@@ -155,7 +167,7 @@ class Calls:
         ref = Ref(node, name)
         made = self.find(ref)
         self.names[node, noun, made.number] = ref
-        program.own.append((node, noun, made.number))
+        program.keep((node, noun, made.number))
         return made
 
     def unmake(self, program: Program, noun: Noun, node: str, number: int) -> None:
@@ -164,15 +176,18 @@ class Calls:
         ref, word = self.ref(*handle), DESTROYS[noun]
         self.perform(word, **{self.session.vocabulary[word].parameters[0].name: ref})
         self.names.pop(handle, None)
-        if handle in program.own:
-            program.own.remove(handle)
+        program.lose(handle)
         if handle in program.regions:
             program.memory.remove(*program.regions.pop(handle))
 
     def ref(self, node: str, noun: Noun, number: int) -> Ref:
-        """The name of a handle's object; OSError with EINVAL if there is none."""
-        found = self.names.get((node, noun, number))
-        if found is None:
+        """The name of a handle's object; OSError with EINVAL if there is none.
+
+        A program that acts has none of another program's handles, as in the kernel.
+        """
+        handle = (node, noun, number)
+        found = self.names.get(handle)
+        if found is None or any(handle not in program.handles for program in self.acting):
             raise bad_handle()
         return found
 

@@ -415,11 +415,11 @@ class Server:
     # ------------------------------------------------------------------ polls
     def _poll(self, connection: Connection, program: Program, held: Held) -> None:
         """Answer with completions; an empty one after EMPTY_POLLS in a row is answered later."""
-        try:
-            queue = self.calls.ref(held.node, Noun.CQ, held.ask["handle"])
-        except OSError as wrong:
-            self._reply(connection, wrong.errno or errno.EINVAL)
+        handle = (held.node, Noun.CQ, held.ask["handle"])
+        if handle not in program.handles:
+            self._reply(connection, errno.EINVAL)
             return
+        queue = self.calls.ref(*handle)
         if self.calls.find(queue).cqes:
             program.active()
             program.looked_at = None
