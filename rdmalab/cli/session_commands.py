@@ -149,7 +149,7 @@ def _drawn(runner: "Runner", form: str, output: str) -> int:
     "--poll-warning", type=click.FloatRange(min=0), default=1, show_default=True, metavar="SECONDS",
     help="Report a queue that is polled in vain for so long, in virtual time; 0: never.",
 )  # fmt: skip
-@click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
+@click.option("--save", metavar="FILE", help="Write its verbs as a scenario; FILE.rdmalab: packed.")
 @click.option("--tui", is_flag=True, help="Open the app on its session.")
 @click.option("--why", "ask", is_flag=True, help="Run why at its end; exit code 1 for an error.")
 @click.option(
@@ -314,7 +314,8 @@ def _scenario_in(path: str) -> str:
               help="A line before they start, as 'fault drop A->B nth=3'; repeatable.")  # fmt: skip
 @click.option("--node", "placed", multiple=True, type=click.Choice(["A", "B", "both"]),
               help="Where a program runs, in their order; default: A, B, A, ... ")  # fmt: skip
-@click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
+@click.option("--save", metavar="FILE",
+              help="Write what they did as a scenario; FILE.rdmalab: packed.")  # fmt: skip
 @click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
 @click.option("--limit", type=click.FloatRange(min=0), metavar="SECONDS",
