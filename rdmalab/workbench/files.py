@@ -18,6 +18,8 @@ from rdmalab.command import (
     command,
 )
 from rdmalab.export import FORMATS, format_called
+from rdmalab.export.texts import TEXTS
+from rdmalab.grammar.format import render
 from rdmalab.session.history import read_only_visit
 from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
@@ -211,23 +213,62 @@ def open_(session: Session, text: str, *, profile: Profile | None = None) -> Ope
         raise NotUnderstood(f"this cannot be opened: {why}", hint=hint, argument="text") from None
 
 
+@dataclass(slots=True)
+class Written:
+    """A text that was exported. kind: drawing, recording, …; replaced: it existed before."""
+
+    file: str
+    kind: str
+    lines: int
+    replaced: bool = False
+
+    @property
+    def text(self) -> str:
+        """`x.c: exported program of 300 lines, replaced the previous one`."""
+        instead = ", replaced the previous one" if self.replaced else ""
+        return f"{self.file}: {self.kind} of {fmt.count(self.lines, 'line')}{instead}"
+
+
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
-def export(session: Session, what: Annotated[str, OneOf(FORMATS)], file: str) -> Exported:
-    """Write the frames sent so far to a file for another program.
+def export(
+    session: Session, what: Annotated[str, OneOf((*FORMATS, *TEXTS))], file: str
+) -> Exported | Written:
+    """Write this session to a file: its frames, a drawing, a recording or a program.
 
     pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
-    virtual time; a comment names its event, its work request and its fate. An existing capture
-    is replaced, any other file is not. Packets of InfiniBand ports have link type
-    247; a tshark that does not know this number reads them as USER0 with the dissector infiniband.
-    tshark calls a SEND below 16 bytes malformed, because it reads the payload as RPC over RDMA:
-    start it with `--disable-protocol rpcordma`.
+    virtual time; a comment names its event, its work request and its fate. Packets of InfiniBand
+    ports have link type 247; a tshark that does not know this number reads them as USER0 with the
+    dissector infiniband. tshark calls a SEND below 16 bytes malformed, because it reads the payload
+    as RPC over RDMA: start it with `--disable-protocol rpcordma`. svg, mermaid: the packets as a
+    ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs: a program for two
+    devices, which makes the same calls and checks that all comes as here; a fault or a setting of
+    the cable is no call of a program, and is refused. A file of the same kind is replaced, any
+    other file is not.
 
-    Example: export pcapng run.pcapng
+    Example: export c run.c
     """
+    if what in TEXTS:
+        return _text_export(session, what, file)
     form = format_called(what)
     capture = form.capture(session.world, session.names)
     replaced = _write(file, capture.octets, form.is_capture, "capture")
     return Exported(file, capture.frames, capture.never_left, replaced)
+
+
+def _text_export(session: Session, what: str, file: str) -> Written:
+    from rdmalab.export.replay.calls import NotExportable
+
+    form = TEXTS[what]
+    try:
+        text = form.write(session, "A session of rdmalab", 0)
+    except NotExportable as wrong:
+        place = ""
+        if wrong.entry is not None:
+            entry = session.journal[wrong.entry].invocation
+            place = f"{render(entry, session.vocabulary[entry.name])}: "
+        raise NotUnderstood(f"no program does the same: {place}{wrong.reason}") from None
+    replaced = _write(file, text.encode(), form.is_one, form.kind)
+    return Written(file, form.kind, text.count("\n"), replaced)
 
 
 @dataclass(slots=True)

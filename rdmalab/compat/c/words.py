@@ -99,6 +99,15 @@ def _clock(call: Call) -> Answer:
     return {"ns": call.calls.world.now_ns}
 
 
+def _let_pass(call: Call) -> Answer:
+    """A sleep of a program whose clock is virtual."""
+    call.calls.let_pass(call.calls.world.now_ns + call.ask["ns"])
+    return NOTHING
+
+
+HANDLERS["pass"] = _let_pass
+
+
 # --------------------------------------------------------------------------- objects
 def _destroyer(name: str, noun: Noun) -> None:
     def handler(call: Call) -> Answer:

@@ -271,3 +271,13 @@ uint32_t lab_devices(uint16_t *first)
 	pthread_mutex_unlock(&once);
 	return devices_count;
 }
+
+int lab_is_open(void)
+{
+	return line >= 0;
+}
+
+uint16_t lab_first(void)
+{
+	return devices_first;
+}
