@@ -108,7 +108,7 @@ class Mirror:
         Memory that is unmapped has not changed: an adapter keeps the pages that were pinned.
         """
         first, last = max(start - self.start, 0), min(stop - self.start, self.length)
-        if first >= last or (last - first == self.length <= LONG and self._is_same()):
+        if first >= last:
             return
         try:
             now = read(self.pid, self.start + first, last - first)
@@ -120,7 +120,7 @@ class Mirror:
             for at, octets in differences(before, now):
                 yield self.start + first + at, octets
 
-    def _is_same(self) -> bool:
+    def is_same(self) -> bool:
         """Whether the whole range is as it was; the usual answer, so no byte is copied for it."""
         if self._room is None:
             self._room = ctypes.create_string_buffer(max(self.length, 1))
@@ -169,7 +169,7 @@ class Mirrors:
     def changes(self) -> Iterator[tuple[int, bytes]]:
         """What the program has written into the short ranges."""
         for mirror in self.ranges:
-            if not mirror.is_long:
+            if not (mirror.is_long or mirror.is_same()):
                 for addr, octets in mirror.changes(mirror.start, mirror.start + mirror.length):
                     self._agree(mirror, addr, octets)
                     yield addr, octets

@@ -303,6 +303,7 @@ class Server:
         self.selector.unregister(connection.sock)
         self.held.pop(id(connection), None)
         connection.sock.close()
+        connection.received.clear()  # what it has sent after this is not served
         if connection.program is not None:
             self.hosts.leave(connection.program)
             self.calls.leave(connection.program, keeps_objects=self.keeps_objects)
@@ -317,7 +318,7 @@ class Server:
             octets = b""
         connection.received += octets
         try:
-            while connection in self.connections and (message := self._message(connection)):
+            while connection.received and (message := self._message(connection)):
                 self._serve(connection, *message)
         except ProtocolError:
             octets = b""

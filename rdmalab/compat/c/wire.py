@@ -50,6 +50,9 @@ class Layout:
                 self._add(kind, name, member or name)
         self._struct = struct.Struct("<" + "".join(_CODES[field.type] for field in self.fields))
         self._ways = [tuple(field.name.split(".")) for field in self.fields]
+        self._names = [field.name for field in self.fields]
+        kinds = {field.type for field in self.fields}
+        self._is_flat = "gid" not in kinds and not any("." in name for name in self._names)
         self.size = self._struct.size
 
     def _add(self, kind: str, name: str, member: str) -> None:
@@ -62,8 +65,10 @@ class Layout:
 
     def unpack(self, octets: bytes | memoryview, at: int = 0) -> Ask:
         """The values by name; `cap.max_send_wr` is a value of the dict at `cap`."""
-        found: Ask = {}
         values = self._struct.unpack_from(octets, at)
+        if self._is_flat:
+            return dict(zip(self._names, values, strict=True))
+        found: Ask = {}
         for field, way, value in zip(self.fields, self._ways, values, strict=True):
             *outer, name = way
             into = found
