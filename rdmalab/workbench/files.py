@@ -4,6 +4,7 @@ They are commands of the prompt: a scenario touches no file.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from rdmalab import disk
@@ -314,8 +315,10 @@ def save(
     if before is not None and last is not None and before > last:
         raise NotUnderstood("until is before since", argument="until")
     cut = Cut(None if before is None else before + 1, last)
+    name = Path(file).name
+    named = f"{file}.rdmalab.yaml" if name and "." not in name else file
     try:
-        made = kept(session, file, "", Expect[expect.upper()], cut=cut)
+        made = kept(session, named, "", Expect[expect.upper()], cut=cut)
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
     if file.endswith(LAB_SUFFIX):
