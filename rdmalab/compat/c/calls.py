@@ -73,7 +73,7 @@ class Program:
             self.own.remove(handle)
 
     def active(self) -> None:
-        """It does something else than to look for completions."""
+        """Note a call other than a poll for completions."""
         self.empty_polls, self.asleep_in = 0, None
         self.polled.clear()
 
