@@ -30,7 +30,7 @@ _BETWEEN = "  "  # columns of a table that is printed
 
 
 class Shape(enum.Enum):
-    """What a block is: it decides how a face draws it."""
+    """Kind of a block, which decides how a face draws it."""
 
     TEXT = enum.auto()
     CODE = enum.auto()
