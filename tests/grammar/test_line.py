@@ -240,7 +240,7 @@ MISTAKES = [
     'a verb is wanted here, not ""step"" | help all lists them',
     "step ; modify_qp qp0 state=RTSS",
     "                           ^^^^",
-    'no QPState is called "RTSS" | did you mean RTS?',
+    '"RTSS" is no QP state | did you mean RTS?',
     "post_send A.qp0 opcode=SEND wr_id=7 flag=SIGNALED",
     "                                    ^^^^",
     'no key "flag" | did you mean flags?',
@@ -318,7 +318,7 @@ MISTAKES = [
     'this "{" is never closed | end it with }',
     "post_send qp0 {opcode=SENT}",
     "                      ^^^^",
-    'no WROpcode is called "SENT" | did you mean SEND?',
+    '"SENT" is no opcode of a work request | did you mean SEND?',
 ]
 
 

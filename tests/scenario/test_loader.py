@@ -219,7 +219,7 @@ def test_the_lessons_go_with_the_package(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("question", "column", "message"),
-    [("A.qp0.stat == RTS", 14, "A.qp0 has no"), ("A.qp0.state == RTT", 29, "no QPState")],
+    [("A.qp0.stat == RTS", 14, "A.qp0 has no"), ("A.qp0.state == RTT", 29, '"RTT" is no QP state')],
 )
 def test_a_senseless_question_is_told_before_anything_is_played(
     question: str, column: int, message: str

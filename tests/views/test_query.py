@@ -77,7 +77,7 @@ def test_what_is_so(pair: Pair, question: str) -> None:
         ("wire", "wire is not a value", None),
         ("C.qp0.state", 'nothing is called "C"', None),
         ("wire.count(opcod=SEND_ONLY)", 'wire has no "opcod"', "did you mean opcode?"),
-        ("wire.count(opcode=SEND_ONYL)", 'no opcode is called "SEND_ONYL"', None),
+        ("wire.count(opcode=SEND_ONYL)", '"SEND_ONYL" is no opcode', None),
         ("wire.count(from=C)", 'no from is called "C"', "legal here: A, B"),
         ("wire.count(A)", "wire.count() takes key=value only", "write wire.count(key=value)"),
         ("wire.counts(psn=1)", "wire.counts cannot be called", "did you mean wire.count?"),
