@@ -25,6 +25,7 @@ from rdmalab.world.relations import find_qp, peer_thing
 _SHOWN = 3
 _POSTER, _PEER = "A", "B"  # as the guide calls the two sides
 _NAME = re.compile(rf"\b({_POSTER}|{_PEER})\.({'|'.join(Noun)})0\b")
+_SHOW = re.compile(rf"\b(show (?:{'|'.join(Noun)})) (\w+\.\w+)")
 _NODE = re.compile(r"\b(get_async_event|query_device|query_port|show port|show device) ([AB])\b")
 _AT_THE_END = (
     "look at",
@@ -112,8 +113,11 @@ class _Sides:
         return [f"or ask: why {self.names.of(thing)}.{queue}[{self.wr_id}]"]
 
     def fill(self, line: str) -> str:
-        """`query_qp B.qp0` → `query_qp B.qp3`."""
-        return _NODE.sub(self._node, _NAME.sub(self._name, line))
+        """`query_qp B.qp0` → `query_qp B.qp3`; `show mw B.mw0` → `show mw` where B has none."""
+        return _SHOW.sub(self._shown, _NODE.sub(self._node, _NAME.sub(self._name, line)))
+
+    def _shown(self, match: re.Match[str]) -> str:
+        return match[0] if self.names.find(match[2]) is not None else match[1]
 
     def _node(self, match: re.Match[str]) -> str:
         side = self.sides.get(match[2])
