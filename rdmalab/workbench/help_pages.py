@@ -7,6 +7,7 @@ from itertools import islice
 from rdmalab.command import Command, NotUnderstood, Noun, Thing, UnknownVerb
 from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.line import from_c
 from rdmalab.guide import manual, usage
 from rdmalab.guide.article import Article, Row, Section, article
 from rdmalab.guide.entry import About, Sort
@@ -241,7 +242,9 @@ def _of_c(session: Session, wrong: NotUnderstood) -> str:
         verb = session.vocabulary[struct.verbs[0]] if struct is not None else None
         if struct is None or verb is None or not verb.examples:
             return "C needs no declaration here: objects are made by verbs, such as create_qp"
-        return f"{struct.name} is an argument of {verb.name}; write {verb.examples[0]}"
+        thing = verb.examples[0].split()[1]
+        line = from_c(wrong.line, verb, thing, session.vocabulary) or verb.examples[0]
+        return f"{struct.name} is an argument of {verb.name}; write {line}"
     if _OF_C.match(wrong.line):
         return "this is C; a field is a key of a verb here: write modify_qp A.qp0 state=INIT …"
     return ""

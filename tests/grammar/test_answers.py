@@ -120,7 +120,7 @@ def test_a_question_has_an_answer(text: str, answer: Any) -> None:
         (
             'A.qp0.state == "ERR"',
             (15, 20),
-            "a QPState is never compared with a text",
+            "a QP state is never compared with a text",
             "write ERR",
         ),
         (

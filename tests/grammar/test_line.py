@@ -368,6 +368,25 @@ def test_a_pasted_call_of_c_gets_the_form_of_the_lab(line: str, wrong: str, hint
     assert parse(caught.value.hint.removeprefix("write "), LAB, "A")
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "ibv_modify_qp(A.qp0, {.qp_state=IBV_QPS_RESET}, IBV_QP_STATE)",
+            "write modify_qp A.qp0 qp_state=IBV_QPS_RESET",
+        ),
+        (
+            "ibv_post_send(A.qp0, {.opcode = IBV_WR_RDMA_WRITE, .wr_id = 3}, &bad_wr);",
+            "write post_send A.qp0 opcode=IBV_WR_RDMA_WRITE wr_id=3",
+        ),
+    ],
+)
+def test_what_a_pasted_call_sets_is_in_the_line_that_is_offered(line: str, hint: str) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        parse(line, LAB, "A")
+    assert caught.value.hint == hint
+
+
 @each("verb", [name for name, command in LAB.items() if command.changes_world])
 def test_a_pasted_call_of_c_is_never_answered_with_a_line_that_tears_down(verb: str) -> None:
     with pytest.raises(NotUnderstood) as caught:
