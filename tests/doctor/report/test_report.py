@@ -34,6 +34,11 @@ def test_the_chain_does_not_say_its_end_twice() -> None:
     assert not [row for row in report.rows if row.part is RowPart.SYMPTOM]
 
 
+def test_what_never_happened_is_said_once() -> None:
+    report = failed(outcome=SubjectOutcome(Status.NEVER, "it was never posted"))
+    assert sum("was never posted" in row.text for row in report.rows) == 1
+
+
 def test_a_sentence_about_something_else_stays_as_it_is() -> None:
     report = failed(
         outcome=SubjectOutcome(Status.LOST, "A.cq0 was full when its completion came", 33)
