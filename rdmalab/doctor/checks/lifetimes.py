@@ -6,6 +6,7 @@ from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, Recv
 from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.evidence.content import Touch
 from rdmalab.doctor.evidence.messages import Piece, arrived, meet, piece_of
+from rdmalab.doctor.evidence.ownership import torn_reads
 from rdmalab.doctor.facts import key_lookup
 from rdmalab.doctor.facts.key_lookup import Gone
 from rdmalab.doctor.fixes import memory_fixes
@@ -156,12 +157,17 @@ class _Loan(NamedTuple):
     left: int
 
 
-@check("lent-buffer-reused", asked=True)
+@check("lent-buffer-reused")
 def lent_buffer_reused(case: Case, content: Content) -> Finding:
-    """Of bytes that a READ fetched, whether their owner changed them between offer and answer."""
+    """Of bytes that a READ fetched, whether their owner changed them between offer and answer.
+
+    If nobody asks about them, only where one READ brought old and new ones: a value that is read
+    again and again is meant to change.
+    """
     loans = [loan for each in content.brought if (loan := _loan(case, *each)) is not None]
     found = next(((loan, _writes(case, loan)) for loan in loans if _writes(case, loan)), None)
-    if found is None:
+    halves = [each.read.subject for each in torn_reads(case.log, case.node)]
+    if found is None or not (case.asked or found[0].read.subject in halves):
         return ok("no READ fetched bytes that their owner had changed meanwhile")
     loan, (first, *_) = found
     assert loan.read.wqe is not None

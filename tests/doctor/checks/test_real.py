@@ -563,6 +563,17 @@ def test_other_bytes_of_the_owner_may_change() -> None:
     assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is OK
 
 
+def test_a_read_that_brought_old_and_new_bytes_is_told_plainly() -> None:
+    report = why(lent(_FETCH, "run 6us", "fill A.mr0[0:1024] 0x5a").session)
+    assert (report.slug, report.is_trouble) == ("lent-buffer-reused", True)
+
+
+def test_a_read_of_a_value_that_its_owner_keeps_changing_is_no_trouble() -> None:
+    lab = lent(_FETCH.replace("0:1024", "0:8"), "run 1us", "fill A.mr0[0:8] 0x5a")
+    assert not why(lab.session).is_trouble
+    assert verdict(lab, "lent-buffer-reused", "B.mr0[0:8]") is FAIL
+
+
 def test_bytes_that_a_write_brought_were_lent_by_nobody() -> None:
     lab = lab_of(_BIG, "run")
     assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
