@@ -181,7 +181,7 @@ def _sent_to_itself(reply: _Reply) -> Finding:
     gid = receivers.gid_words(av.dgid) if av is not None else "its GID"
     name, to, through = case.qp_name(qp), case.qp_name(reply.peer), case.names.of(handle)
     return fail(
-        fact(f"{name} sent its reply through {through}, whose dgid {gid} is an address of {qp.node}:"
+        fact(f"{name} sent its reply through {through}, whose dgid {gid} is that of {qp.node}:"
              " in the GRH of a datagram sgid is the sender, dgid the receiver", send.posted),
         fact(f"the request of {to} came to {name}", reply.came),
         cure=_wrong_gid_cure(case, send, qp, reply.peer), since=case.log.created(handle),
