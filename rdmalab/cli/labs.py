@@ -43,8 +43,9 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
     FILE|DIR: a folder stands for the labs below it. Solutions that create objects are graded again
     with other names for them. Then: a copy of another student's work, apply alone, memory writes
     alone, the file for students, and every choice tried. Exit code 1: a solution has another grade
-    than the lab declares, a way gets more than the key bars of the lab allows, a name of vary is
-    used nowhere, or the file for students holds a hidden text or is no lab.
+    than the lab declares, a way gets more than the key bars of the lab allows (where that sets
+    none: than an honest guess gets), a name of vary is used nowhere, or the file for students holds
+    a hidden text or is no lab.
     """
     from rdmalab.jobs.progress import Progress
     from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
@@ -114,11 +115,12 @@ def beside_solutions(path: str, count: int) -> tuple[list[str], list[str]]:
     if bad:
         return [], bad
     ids = checking.students(count)
-    figures = trust.figures(text, path, VOCABULARY, ids)
+    guess = trust.guessed(text, path, VOCABULARY, ids)
+    figures = trust.figures(text, path, VOCABULARY, ids, guess)
     if not figures:
         return [], []
-    guess = f"an honest guess gets {trust.guessed(text, path, VOCABULARY, ids):.0%}"
-    parts = [f"{path}: {'; '.join([*(each.text for each in figures), guess])}"]
+    texts = [*(each.text for each in figures), f"an honest guess gets {guess:.0%}"]
+    parts = [f"{path}: {'; '.join(texts)}"]
     return parts, [f"{path}: {each.wrong}" for each in figures if each.wrong]
 
 
