@@ -21,7 +21,7 @@ import click
 from rdmalab import cli
 from rdmalab.cli.commands import program
 from rdmalab.grammar.line import commands_of
-from rdmalab.guide.manual import Part, Shape
+from rdmalab.guide.manual import ManualPart, Shape
 from rdmalab.shell.evaluation import LineEnd
 from tests.shell.prompts import Prompt
 
@@ -33,6 +33,7 @@ MAX_EVENTS = 2_000  # what ^C is for in a session of a person
 # Lines of a shell that are not carried out here, and why; their options are read.
 ONLY_READ = {
     "rdmalab book public": "all lessons take a minute",
+    "rdmalab site public": "node may not be installed; tests/page carries it out",
     "rdmalab run --watch": "it waits for changes of the file",
     "rdmalab lab try": "it opens the app",
     "rdmalab lessons --coverage": "it runs all bound tests",
@@ -81,7 +82,7 @@ class Reader:
         self.prompt = Prompt(*(begun or self.begun), width=WIDTH)
         self.prompt.lab.session.max_events = MAX_EVENTS
 
-    def read(self, parts: Sequence[Part]) -> None:
+    def read(self, parts: Sequence[ManualPart]) -> None:
         """Do all blocks, in their order."""
         for part in parts:
             for block in part.blocks:

@@ -9,11 +9,11 @@ from rdmalab.book.catalogue import GUIDE
 from rdmalab.book.html import Markup, escaped, joined, slug, tag, trusted
 from rdmalab.book.page import GUIDE_HOME, MANUAL_HOME, Found, Page, neighbours
 from rdmalab.book.words import GuideChapter, Linker, manual_page, verb_address
-from rdmalab.guide.article import Article, Section
+from rdmalab.guide.article import Article, ArticleSection
 from rdmalab.guide.entry import Entry
 from rdmalab.guide.explain import written
 from rdmalab.guide.machine import state_machine
-from rdmalab.guide.manual import PAGES, Block, Part, Piece, Shape, page, titles
+from rdmalab.guide.manual import PAGES, Block, ManualPart, Piece, Shape, page, titles
 from rdmalab.spec.states import QPType
 from rdmalab.vocabulary import VOCABULARY
 
@@ -59,14 +59,14 @@ def _neighbour(name: str) -> tuple[str, str]:
     return f"{name}.html", titles()[name]
 
 
-def _found(name: str, part: Part) -> Found:
+def _found(name: str, part: ManualPart) -> Found:
     text = " ".join([part.heading, *part.words, *(t for b in part.blocks for t in b.texts)])
     is_first = part is page(name).parts[0]
     address = manual_page(name) + ("" if is_first else f"#{slug(part.heading)}")
     return Found(address, part.heading, "manual", text[:MOST_FOUND])
 
 
-def _part(part: Part, linker: Linker, seen: set[str]) -> Markup:
+def _part(part: ManualPart, linker: Linker, seen: set[str]) -> Markup:
     anchor = slug(part.heading)
     link = tag("a", "#", href=f"#{anchor}", class_="anchor", aria_label=f"Link to {part.heading}")
     return tag("section", tag("h2", part.heading, link), *_blocks(part.blocks, linker, seen),
@@ -226,7 +226,7 @@ def _article(article: Article, entry: Entry, anchor: str, linker: Linker) -> Mar
     return tag("article", joined(parts), id=anchor)
 
 
-def _lines(section: Section, linker: Linker, entry: Entry) -> Markup:
+def _lines(section: ArticleSection, linker: Linker, entry: Entry) -> Markup:
     if section.heading in ("example", "usage"):
         return joined(tag("pre", tag("code", line)) for line in section.lines)
     if section.heading == "shown by":

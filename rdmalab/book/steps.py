@@ -8,7 +8,7 @@ from rdmalab.book.words import Linker
 from rdmalab.doctor.report.brief import BUDGETS, brief
 from rdmalab.doctor.report.report import Report
 from rdmalab.doctor.report.rows import Row, RowPart
-from rdmalab.export.ladder_plan import Plan, plan
+from rdmalab.export.ladder_plan import LadderPlan, plan
 from rdmalab.export.ladder_svg import Ladder
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.reading import choices
@@ -56,7 +56,7 @@ class StepWriter:
         return joined([*parts, *self._part(stop, inside)])
 
     def _part(self, stop: PlannedStep | None, inside: list[Markup]) -> list[Markup]:
-        """What a person reads, and the steps after it; those that answer a question are folded."""
+        """Section with the text of a note or question, and the steps after it; answers fold."""
         inside = [each for each in inside if each]
         if stop is None and not inside:
             return []
@@ -163,7 +163,7 @@ class StepWriter:
                    role="alert")  # fmt: skip
 
     def _answer(self, report: Report) -> Markup:
-        """What `why` answers: shortened where it is long, then all of it on a click."""
+        """Answer of `why` as HTML: shortened where it is long, with the whole answer folded."""
         rows = report.rows
         if len(rows) <= _ENOUGH:
             return tag("div", self._rows(rows), class_="why")
@@ -185,7 +185,7 @@ class StepWriter:
         return tag("li", number, strong, text, event, class_=css)
 
 
-def figure(planned: Plan) -> Markup:
+def figure(planned: LadderPlan) -> Markup:
     """A drawing, with its text for those who do not see it."""
     drawing = Ladder(planned)
     scroll = tag("div", trusted(drawing.part), class_="drawing", tabindex="0", role="group",
@@ -200,7 +200,7 @@ _READ = {"met": "met: ", "unmet": "not met: ", "open": "not judged: "}
 
 
 def _mark(result: StepResult, what: str) -> str:
-    """Whether an expectation of this name is met, not met, or was not judged."""
+    """`met`, `unmet` or `open`: an expectation of this name holds, fails, or was not judged."""
     if result.ok:
         return "met"
     if result.failure is None:

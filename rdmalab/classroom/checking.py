@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from rdmalab.classroom.answers import right_answers
 from rdmalab.classroom.grade_document import Grade
-from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import SEED, LabFile, loads, questions
 from rdmalab.classroom.model import Task
 from rdmalab.classroom.public import published
@@ -107,7 +107,7 @@ def _tried(
     def reopen(world: Mapping[str, str]) -> LabFile:
         return loads(text, lab.source.path, vocabulary, params=lab.params, world=world)
 
-    found = grade(lab, Work(solution.lines, right.answers(solution)), reopen)
+    found = grade(lab, JudgedWork(solution.lines, right.answers(solution)), reopen)
     judge = _rejected if isinstance(solution, Rejected) else _accepted
     return Trial(solution.name, student, renamed, found, judge(solution, found))
 

@@ -10,7 +10,7 @@ from rdmalab.command import NotUnderstood
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.scenario.expect import Expectation, Failure, unmet, value_text
 from rdmalab.scenario.parameters import fill
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
@@ -34,9 +34,9 @@ class _Watch:
     goal: Goal
     question: Expectation
     limit: Expectation | None
-    first: Place | None = None
-    before: Place | None = None
-    failed: Place | None = None  # `never`: the first event with it; `always`: without it
+    first: TimePoint | None = None
+    before: TimePoint | None = None
+    failed: TimePoint | None = None  # `never`: the first event with it; `always`: without it
     holds: bool | None = None  # after the newest event; None: it was not asked yet
 
     @property
@@ -48,7 +48,7 @@ class _Watch:
 
 
 def judge(
-    session: Session, goals: Sequence[Goal], start: Place, names: Mapping[str, str]
+    session: Session, goals: Sequence[Goal], start: TimePoint, names: Mapping[str, str]
 ) -> list[Judged]:
     """Each goal in the world of the session. start: after the setup. names: of `%{NAME}`."""
     return Watches(session, start).judged(goals, names)
@@ -61,13 +61,13 @@ class Watches:
     same branch costs its own events only.
     """
 
-    def __init__(self, session: Session, start: Place) -> None:
+    def __init__(self, session: Session, start: TimePoint) -> None:
         self.session = session
         self.start = self.at = start
         self.known: dict[str, _Watch] = {}
 
     def further(self) -> "Watches":
-        """What was seen so far, to be carried on without a change of this one."""
+        """Copy with everything observed so far; observing more does not change this one."""
         made = Watches(self.session, self.start)
         made.at = self.at
         made.known = {text: replace(watch) for text, watch in self.known.items()}
@@ -146,7 +146,7 @@ def _watch(goal: Goal, names: Mapping[str, str]) -> _Watch:
     return _Watch(goal, parsed(goal.question, names), limit)
 
 
-def _replay(session: Session, start: Place, end: Place, watches: Sequence[_Watch]) -> None:
+def _replay(session: Session, start: TimePoint, end: TimePoint, watches: Sequence[_Watch]) -> None:
     """Go through the branch again between two moments, and ask after each event.
 
     It ends where all is decided: most goals are reached early, and a branch may be long.
@@ -165,7 +165,7 @@ def _replay(session: Session, start: Place, end: Place, watches: Sequence[_Watch
                 left = [watch for watch in left if not watch.is_decided]
 
 
-def _next_event(history: History, end: Place) -> int:
+def _next_event(history: History, end: TimePoint) -> int:
     """Replay one event; 0 if none is left.
 
     With the last event a replay reaches the time of the end. The event itself was earlier if it is
@@ -174,7 +174,7 @@ def _next_event(history: History, end: Place) -> int:
     return history.run(1, end.at_ns - 1) or history.run(1)
 
 
-def _observe(session: Session, watch: _Watch, here: Place) -> None:
+def _observe(session: Session, watch: _Watch, here: TimePoint) -> None:
     if watch.limit is not None and watch.before is None and truth(session, watch.limit):
         watch.before = here
     if watch.holds is None or session.touches(watch.question.expression.node):
@@ -186,7 +186,7 @@ def _observe(session: Session, watch: _Watch, here: Place) -> None:
         watch.failed = here
 
 
-def _verdict(watch: _Watch, start: Place) -> Judged:
+def _verdict(watch: _Watch, start: TimePoint) -> Judged:
     text = _text(watch)
     kind, by_ns = watch.goal.kind, watch.goal.by
     if kind != "ever":
@@ -204,7 +204,7 @@ def _verdict(watch: _Watch, start: Place) -> Judged:
     return Judged(text, met=True)
 
 
-def _at(place: Place, start: Place) -> str:
+def _at(place: TimePoint, start: TimePoint) -> str:
     return f"{fmt.event(place.event)}, {fmt.duration(place.at_ns - start.at_ns)} after the setup"
 
 

@@ -9,7 +9,7 @@ from rdmalab.classroom import submission
 from rdmalab.classroom.attempts import handed_in
 from rdmalab.classroom.grade_document import Grade
 from rdmalab.classroom.inbox import HandedIn
-from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.owner import Owner
 from rdmalab.classroom.playing import GradeVerdict
@@ -41,7 +41,7 @@ class Item:
 
     @property
     def key(self) -> str:
-        """The same for the same work: the lab, the engine and what was handed in."""
+        """SHA-256 of the lab, the engine and the submission: equal for equal work."""
         owner = self.owner
         whose = (owner.id, owner.label, owner.folder, owner.why, *sorted(owner.words))
         parts = (VERSION, self.lab, self.salt, *whose, str(self.public), self.text)
@@ -80,7 +80,7 @@ def grade_submission(item: Item) -> Grade:
         values = tuple(sorted(world.items()))
         return _lab(item.lab, item.lab_path, student, item.salt, values)
 
-    work_done = Work(given.lines, given.answers, given.hints, given.log)
+    work_done = JudgedWork(given.lines, given.answers, given.hints, given.log)
     found = grade(lab, work_done, reopen, public=item.public)
     found.student = item.owner.id or student
     found.record = record(given.log, len(given.lines))

@@ -17,7 +17,7 @@ from rdmalab.command import NewKind, NotUnderstood, Noun, Span
 from rdmalab.grammar.hints import suggest
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.mistakes import without_mistakes
-from rdmalab.scenario.planned_step import Spot
+from rdmalab.scenario.planned_step import Placing
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Path, Repair, mentioned, scalar
@@ -33,7 +33,7 @@ _STEPS = ("at", "try")
 _ANYTHING = "include"  # as in `scenario/repair.py`
 _NOUNS = frozenset(noun.value for noun in Noun)
 _HARMLESS = {"goal": "now >= 0", "answer": "now"}
-"""What stands in the place of a question that is wrong."""
+"""Replacements for a question that is wrong."""
 
 
 @dataclass  # no slots: super() would mean another class
@@ -43,7 +43,7 @@ class _LabRepair(Repair):
     changed: set[str] = field(default_factory=set)
 
     def _may_follow(self, path: Path) -> bool:
-        """An error of a task or of the lists of the lab, after something in them was left out."""
+        """Whether an error at this path may follow from something that was left out before."""
         if not path:
             return True
         is_question = len(path) > 2 and path[2] in (*_STEPS, *_HARMLESS, "bind", "why")
@@ -64,7 +64,7 @@ class _LabRepair(Repair):
     def _in_task(
         self, path: Path, before: frozenset[tuple[int, int]]
     ) -> tuple[Path | None, Node | None]:
-        """What to leave out of a task, and what stands there instead."""
+        """Path to leave out of a task, and the node to put there instead."""
         key, rest = path[2], path[3:]
         if key in _STEPS and rest:
             unit = self._unit_of_step(path[:4], path[4:], before)
@@ -219,7 +219,9 @@ def _in_questions(lab: LabFile, lost: list[str], existed: set[str]) -> Iterator[
     lines += [step.line for step in lab.scenario.steps]  # one that fails may make an object
     known = {*existed, *lab.document.programs, *mentioned(lines)}
     for index, task in enumerate(lab.document.tasks):
-        texts = [(lab.spot(_TASKS, index, *path), text) for path, text in questions(task)]
+        texts: list[tuple[Placing, str]] = [
+            (lab.spot(_TASKS, index, *path), text) for path, text in questions(task)
+        ]
         steps = [*lab.steps[index].at, *lab.steps[index].tried]
         made = {name for step in steps for name in mentioned(_first_of(step.line))}
         texts += [(step.spot, step.line) for step in steps if step.spot.source is lab.source]
@@ -248,7 +250,7 @@ def _is_object(lab: LabFile, name: str) -> bool:
     return node in lab.document.nodes and own not in PARTS and own not in _NOUNS
 
 
-def _nothing(spot: Spot, text: str, name: str, known: Collection[str]) -> FileError:
+def _nothing(spot: Placing, text: str, name: str, known: Collection[str]) -> FileError:
     start = text.index(name)
     place = Span(start, start + len(name))
     return spot.error(NotUnderstood(f"nothing is called {name}", place, suggest(name, known)))

@@ -9,7 +9,7 @@ from rdmalab.classroom.answers import NOTED
 from rdmalab.classroom.feedback import cause_of
 from rdmalab.classroom.goals import judge, parsed, truth
 from rdmalab.classroom.grade_document import Grade, Result
-from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.kept_worlds import KeptWorlds
 from rdmalab.classroom.lab_file import NAMED, LabFile, loads
 from rdmalab.classroom.model import GRADER, Hint, Task
@@ -321,9 +321,9 @@ class LabSession:
         return f"{named}{found[0].when_wrong[found[1]]}"
 
     def _text_without_cause(self) -> str:
-        """What the open task says if no cause fits: `hello: The bytes have to arrive …`.
+        """Text that the open task shows if no cause fits: `hello: The bytes have to arrive …`.
 
-        After a line in which time ran to its end, and by a grade that has this line; empty before,
+        Only after a line in which time ran to its end, and a grade that has this line; else empty,
         or if the doctor is shut.
         """
         ran = any(each.shows and not each.undoes and each.end.event > each.start.event
@@ -426,7 +426,7 @@ class LabSession:
 
         replayed: the lines run again from the setup, as at the grader's.
         """
-        work = Work(self.lines, self.answers, self.hints, self.log.entries)
+        work = JudgedWork(self.lines, self.answers, self.hints, self.log.entries)
         begun_s = time.process_time()  # of this process: a busy machine does not make it slow
         # Before the end of the setup the world is not that of the lines, which begin there.
         is_own = self._called is None and self.session.history.here >= self.played.start
@@ -449,7 +449,7 @@ class LabSession:
             self.grade()
 
     def submission(self) -> Submission:
-        """What is handed in, as the log has it from now on."""
+        """Submission of the work so far; the log gets an entry for it."""
         self.log.add(f"{SUBMITTED} {self.latest.score}")
         return self.so_far()
 

@@ -12,18 +12,18 @@ from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.lab import open_session
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.runner import Runner
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.lines import Reply, replies
 from rdmalab.session.run_control import RunControl
 from rdmalab.session.session import RunBounds, Session
 from rdmalab.views import fmt
 
 WAY_BACK = "back and goto undo lines"
-"""What can be done at a limit."""
+"""Advice at a limit."""
 
 
 class GradeVerdict(Enum):
-    """What came of a submission."""
+    """Outcome of playing and judging a submission."""
 
     GRADED = "graded"
     CUT = "cut"
@@ -51,7 +51,7 @@ class Played:
 
     lab: LabFile
     session: Session
-    start: Place
+    start: TimePoint
     fouls: list[Foul] = field(default_factory=list)
     cut: str = ""
     moves: int = 0  # commands that went to another moment
@@ -73,7 +73,7 @@ def begun(lab: LabFile) -> Played:
     return played
 
 
-def _bounds(lab: LabFile, start: Place) -> RunBounds:
+def _bounds(lab: LabFile, start: TimePoint) -> RunBounds:
     limit = lab.document.rules.limits
     limits = (f"{limit.events:,} events", f"{fmt.duration(limit.time)} of virtual time")
     events, time = (

@@ -1,4 +1,4 @@
-"""What a submission may do: which commands, on which objects, and whether the past may change."""
+"""Rules of a lab: which commands, on which objects, and whether the past may change."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from rdmalab.classroom.model import Rules
 from rdmalab.classroom.parameter_model import SHUT
 from rdmalab.command import Invocation, Lines, New, NotUnderstood, Ref, TimeMove
 from rdmalab.grammar.line import parse
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 
@@ -37,7 +37,7 @@ def prices(rules: Rules) -> list[str]:
     ]
 
 
-class Part(NamedTuple):
+class RuledCommand(NamedTuple):
     """A command of a line. foul: why it is skipped, empty if it is run. moves: to the past."""
 
     text: str
@@ -51,7 +51,7 @@ class Rulebook:
     Before that moment nothing may be changed: else one could make a world without its difficulty.
     """
 
-    def __init__(self, rules: Rules, session: Session, start: Place) -> None:
+    def __init__(self, rules: Rules, session: Session, start: TimePoint) -> None:
         self.rules = rules
         self.session = session
         self.start = start
@@ -60,7 +60,7 @@ class Rulebook:
         shut |= {APPLY} if rules.apply == SHUT else set()
         self.shut = (shut | set(rules.forbid)) - set(_ALWAYS)
 
-    def parts(self, line: str, *, ahead: bool = False) -> Iterator[Part]:
+    def parts(self, line: str, *, ahead: bool = False) -> Iterator[RuledCommand]:
         """The commands of a line, each judged; what changes nothing is left out.
 
         ahead: before any of them has run. Else each has run when the next one is asked for.
@@ -69,14 +69,14 @@ class Rulebook:
         try:
             found = parse(line, session.vocabulary, session.default_node, aliases=session.aliases)
         except NotUnderstood as wrong:
-            yield Part(line, f"{NO_LINE}: {wrong.message}")
+            yield RuledCommand(line, f"{NO_LINE}: {wrong.message}")
             return
         moved = False
         for invocation in found:
             if foul := self.foul(invocation, moved=moved):
-                yield Part(invocation.line, foul)
+                yield RuledCommand(invocation.line, foul)
             elif self.counts(invocation):
-                yield Part(invocation.line, moves=self.moves(invocation))
+                yield RuledCommand(invocation.line, moves=self.moves(invocation))
             moved = moved or (ahead and self.moves(invocation))
 
     def counts(self, invocation: Invocation) -> bool:

@@ -1,4 +1,4 @@
-"""What points of a lab cost no work: a copied submission, `apply`, memory writes, the handout."""
+"""Points of a lab that cost no work: a copied submission, `apply`, memory writes, the handout."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rdmalab.classroom.answers import right_answers
 from rdmalab.classroom.goals import parsed
-from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_session import LabSession, WrongTask
 from rdmalab.classroom.model import LabDocument
@@ -38,7 +38,7 @@ _NEW = "max_send_wr=8 max_recv_wr=8"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What a way gets. way: key of WAYS. share: of all points, 0 to 1. bar: in percent, or None.
+    """Points by one way. way: key of WAYS. share: of all points, 0 to 1. bar: in percent, or None.
 
     is_guess: the lab sets no bar, and this one is what an honest guess gets.
     """
@@ -98,7 +98,7 @@ class Ways:
     ) -> None:
         self.text, self.path, self.vocabulary, self.labs = text, path, vocabulary, labs
 
-    def share(self, lab: LabFile, work: Work) -> float:
+    def share(self, lab: LabFile, work: JudgedWork) -> float:
         """The share of all points that the work is worth for the student of a lab."""
 
         def reopen(world: Mapping[str, str]) -> LabFile:
@@ -108,7 +108,7 @@ class Ways:
 
     def alone(self, lines: Sequence[str]) -> float:
         """These lines and no answer."""
-        return self.share(self.labs[0], Work(lines))
+        return self.share(self.labs[0], JudgedWork(lines))
 
     def copied(self) -> float:
         """The best of the accepted solutions of the first student, as the mean of all others.
@@ -124,7 +124,7 @@ class Ways:
         for solution in solutions.accept if others else ():
             given = {**answers, **solution.answers}
             unshuffled = {name: text for name, text in given.items() if name not in donor.orders}
-            shares = [self.share(lab, Work(solution.lines, unshuffled)) for lab in others]
+            shares = [self.share(lab, JudgedWork(solution.lines, unshuffled)) for lab in others]
             best = max(best, sum(shares) / len(shares))
         return best + luck / donor.document.points
 
@@ -148,7 +148,7 @@ class Ways:
                     break
             if task.choice and not result.passed:
                 work.answers.pop(task.id)
-        return self.share(lab, Work((), work.answers, (), work.submission().log))
+        return self.share(lab, JudgedWork((), work.answers, (), work.submission().log))
 
 
 def guessed(text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str]) -> float:

@@ -14,7 +14,7 @@ from rdmalab.command import Invocation, NotUnderstood, TimeMove, Unit
 from rdmalab.grammar.format import render
 from rdmalab.grammar.line import parse
 from rdmalab.grammar.quantities import spelled
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import read_only_visit
 from rdmalab.session.lines import Reply
 from rdmalab.session.run_control import STOPPED
@@ -35,8 +35,8 @@ class Typed(NamedTuple):
     text: str
     name: str
     branch: str
-    start: Place
-    end: Place
+    start: TimePoint
+    end: TimePoint
     undoes: bool
     shows: bool
     refused: bool
@@ -123,11 +123,11 @@ class WorkLines:
             elif each.start < limit:
                 yield each.line, f"{each.text}; back {each.end.event - limit.event}"
 
-    def _up_to(self, limit: Place, start: Place) -> str:
+    def _up_to(self, limit: TimePoint, start: TimePoint) -> str:
         """The commands that run from a moment to a later one."""
         history = self.session.history
         with read_only_visit(history):
-            history.seek(Place(limit.event, 0))
+            history.seek(TimePoint(limit.event, 0))
             event_ns = max(history.here.at_ns, start.at_ns)
         events, wait_ns = limit.event - start.event, limit.at_ns - event_ns
         wait = f"run {spelled(wait_ns, Unit.NS)}" if wait_ns > 0 else ""
@@ -145,7 +145,7 @@ def added(before: Sequence[str], now: Sequence[str]) -> list[str] | None:
     return [f"step {more}", *rest[1:]] if rest and more > 0 else None
 
 
-def _as_it_ended(reply: Reply, invocation: Invocation, start: Place, session: Session) -> str:
+def _as_it_ended(reply: Reply, invocation: Invocation, start: TimePoint, session: Session) -> str:
     """The text of a command; of a run that ^C or a limit ended, one that ends there, too."""
     travel = reply.travel
     if travel is None or not (travel.over == STOPPED or travel.at_limit):
@@ -169,7 +169,7 @@ def _with_full_names(text: str, invocation: Invocation, session: Session) -> str
     return render(invocation, session.vocabulary[invocation.name])
 
 
-def _way_here(session: Session) -> dict[str, Place]:
+def _way_here(session: Session) -> dict[str, TimePoint]:
     """The branches that lead to this moment, and up to which moment each of them does."""
     history = session.history
     branch, limit = history.branch, history.here

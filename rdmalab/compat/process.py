@@ -122,6 +122,7 @@ class Process:
         self._empty = 0  # polls that found nothing, since the last of `_FIRST_AGAIN`
         self._idle = 0  # of these, since the last look at a clock, those of an idle lab
         self._vain: dict[str, int] = {}  # polls of an idle lab since the last of `_FIRST_AGAIN`
+        self.call_ns = CALL_NS
         self.poll_warning_ns: int | None = POLL_WARNING_NS  # None: never
         self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
         self._warned: list[str] = []  # about writes, until the call that finds them ends
@@ -142,7 +143,7 @@ class Process:
         The adapters work on while the program gets around to it.
         """
         with self.turns:
-            self._let_pass(CALL_NS)
+            self._let_pass(self.call_ns)
             if word in _FIRST_AGAIN:
                 self._empty = 0
                 self._vain.clear()
@@ -220,7 +221,7 @@ class Process:
             self._read_news(_NEWS)
 
     def poll_in_vain(self, cq: Ref) -> bool:
-        """A poll has found nothing: time passes. Whether another look belongs to the same poll.
+        """Let time pass after an empty poll; returns whether another look belongs to that poll.
 
         The first in a row takes CALL_NS and is over: a program that polls too early gets 0. A
         program that polls again waits, so time runs to the next thing it can see, at most
@@ -231,7 +232,7 @@ class Process:
         with self.turns:
             self._empty += 1
             if self._empty == 1:
-                self._let_pass(CALL_NS)
+                self._let_pass(self.call_ns)
                 self.fetch()
                 return False
             if self.world.agenda.next_ns() is None:
@@ -278,7 +279,7 @@ class Process:
             self.fetch()
 
     def _let_pass(self, duration_ns: int) -> None:
-        """The same; the program does not see yet what the adapters have written meanwhile."""
+        """Let virtual time pass; the program does not see yet what the adapters have written."""
         self._idle = 0
         self.publish()
         events, until_ns = self._room(self.world.now_ns + duration_ns)
@@ -303,7 +304,7 @@ class Process:
                 raise SystemExit(bounds.sentences[is_late])
 
     def is_idle(self) -> bool:
-        """No event is pending, and no other thread of the program exists that could cause one."""
+        """Whether no event is pending and no other thread of the program could cause one."""
         if self.world.agenda.next_ns() is not None:
             return False
         if not self.turns.is_alone():
@@ -313,7 +314,7 @@ class Process:
 
     def clock_ns(self) -> int:
         """A look at the clock; even that takes time, or a loop that waits for it never ends."""
-        self.sleep(CALL_NS)
+        self.sleep(self.call_ns)
         return self.world.now_ns
 
 
@@ -324,7 +325,7 @@ class _Here:
 
 
 def _cause(session: Session) -> str:
-    """What `why` says: the verdict, and the first root."""
+    """Verdict of `why` and the rule of its first root cause."""
     from rdmalab.doctor.consultation import consult
 
     report = consult(session)

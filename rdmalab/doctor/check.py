@@ -37,7 +37,7 @@ def blocking(
     return Finding(verdict, list(evidence), cure, since)
 
 
-class Section(Enum):
+class ChecklistSection(Enum):
     """The parts of the checklist, in their order."""
 
     POSTED = "Was it posted, and can it have a completion?"
@@ -59,9 +59,9 @@ class Check:
     examine: Callable[[Case], Finding]
 
     @property
-    def section(self) -> Section:
+    def section(self) -> ChecklistSection:
         """The part of the checklist in which it stands."""
-        return Section[self.row.section]
+        return ChecklistSection[self.row.section]
 
     @property
     def is_rule(self) -> bool:

@@ -28,7 +28,7 @@ _FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.WAIT, Verdict.UNKNOWN)
 
 
 @dataclass(slots=True)
-class Walk(AnswerInRows):
+class ChecklistReport(AnswerInRows):
     """One list, about one thing; name: which, empty if nothing is wrong anywhere."""
 
     title: str
@@ -84,15 +84,15 @@ def _of_section(items: list[tuple[Check, Finding]], name: str) -> list[Row]:
     return rows + ([Row(RowPart.REST, ", ".join(rest), "-    not applicable: ")] if rest else [])
 
 
-def walk(session: Session, title: str, question: Node | None) -> Walk:
+def walk(session: Session, title: str, question: Node | None) -> ChecklistReport:
     """Every item asked of what is asked about; without a question, of what is wrong first."""
     log = Log(session)
     found = subjects(session, log, normalised(session, log, question))
     if not found:
         nothing = [(check, Finding(_NA)) for check in LISTS[title]]
-        return Walk(title, "", nothing, examples(session, log))
+        return ChecklistReport(title, "", nothing, examples(session, log))
     seen = diagnose(session, found[0], log, asked=True)
     by_slug = {check.slug: finding for check, finding in seen.findings}
-    return Walk(
+    return ChecklistReport(
         title, name_of(session.names, found[0]), [(c, by_slug[c.slug]) for c in LISTS[title]]
     )

@@ -19,7 +19,7 @@ from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import MarkerRow, PacketRow
-from rdmalab.views.planned import Plan, PlannedRow
+from rdmalab.views.planned import PlannedKind, PlannedRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -245,7 +245,7 @@ class Pen(Columns):
     def _planned(self, canvas: Canvas, y: int, row: PlannedRow) -> None:
         self._stamp(canvas, y, row.at_ns, None, -1)
         self._name(canvas, row.qp, row.node, y)
-        if row.plan in (Plan.SEND, Plan.ARRIVAL):
+        if row.plan in (PlannedKind.SEND, PlannedKind.ARRIVAL):
             self._expected(canvas, y, row)
         else:
             self._beside(canvas, y, row.node, words.planned(row), _DIM)
@@ -253,7 +253,7 @@ class Pen(Columns):
 
     def _expected(self, canvas: Canvas, y: int, row: PlannedRow) -> None:
         """A packet that is not on its way yet, or whose departure is out of sight: dashed."""
-        right = (self.place(row.node) == self.left) is (row.plan is Plan.SEND)
+        right = (self.place(row.node) == self.left) is (row.plan is PlannedKind.SEND)
         span = self.right - self.left - 1
         forms = [row.sentence, row.sentence.replace("a packet of ", "")]
         text = f" {fitting(forms, span - 5, self.glyphs)} "

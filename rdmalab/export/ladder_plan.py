@@ -72,8 +72,8 @@ class Arrow:
 
 
 @dataclass(slots=True)
-class Plan:
-    """What is drawn. in_flight: the records of packets that are on the cable at its end."""
+class LadderPlan:
+    """Rows and arrows to draw. in_flight: the records of packets on the cable at its end."""
 
     nodes: list[str]
     rows: list[PlannedRow] = field(default_factory=list)
@@ -114,14 +114,14 @@ def _words(packet: PacketRow) -> str:
 
 def plan(
     world: World, names: Names, first: int, in_flight: Iterable[int] = (), most: int = 0
-) -> Plan:
+) -> LadderPlan:
     """The plan of all that happened since record `first`.
 
     in_flight: records before it that sent packets which were on the cable then. most: records
     that are drawn before some in the middle are left out; at least MOST_FIRST + MOST_LAST.
     """
     records = world.trace.records
-    found = Plan(sorted(world.nodes))
+    found = LadderPlan(sorted(world.nodes))
     chosen = _chosen(records, first, in_flight)
     begun = max(MOST_FIRST, most - MOST_LAST)
     numbers, left_out = _shortened(chosen.numbers, begun)
@@ -148,7 +148,7 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(records: Records, first: int, in_flight: Iterable[int]) -> _Chosen:
-    """What is drawn of the records from `first` on; a line that a program repeats only once."""
+    """Records from `first` on that are drawn; a line that a program repeats only once."""
     found = _Chosen([], set(in_flight), set(in_flight))
     lines: dict[tuple[str, int], int] = {}
     for number in range(first, len(records)):
@@ -189,7 +189,7 @@ class _Builder:
     """Puts records into rows, one after the other."""
 
     def __init__(
-        self, world: World, names: Names, found: Plan, packets: dict[int, PacketRow]
+        self, world: World, names: Names, found: LadderPlan, packets: dict[int, PacketRow]
     ) -> None:
         self.world = world
         self.names = names

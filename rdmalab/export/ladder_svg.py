@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from rdmalab.export.ladder_plan import Arrow, Plan, plan
+from rdmalab.export.ladder_plan import Arrow, LadderPlan, plan
 from rdmalab.export.ladder_style import NAME, paper_rules, style
 from rdmalab.export.ladder_words import meaning, moment
 from rdmalab.guide.svg import INKS, Words, element, text, tooltip
@@ -38,7 +38,7 @@ _SHORT, _LONG = 0.62, 0.85  # of the way: where a lost packet ends, and one in f
 class Ladder:
     """A drawing of packets; Jupyter shows it as SVG, and a terminal as its lines."""
 
-    plan: Plan
+    plan: LadderPlan
 
     @cached_property
     def part(self) -> str:
@@ -67,7 +67,7 @@ def ladder(world: World, names: Names, first: int = 0, most: int = 0) -> Ladder:
     return Ladder(plan(world, names, first, most=most))
 
 
-def _drawn(planned: Plan, rules: str) -> str:
+def _drawn(planned: LadderPlan, rules: str) -> str:
     canvas = _Canvas(planned)
     frame: dict[str, object] = {
         "xmlns": "http://www.w3.org/2000/svg", "class": NAME, "role": "img",
@@ -84,7 +84,7 @@ def _drawn(planned: Plan, rules: str) -> str:
 class _Canvas:
     """Where everything stands. y: of each row; the arrows use the first line of a row."""
 
-    def __init__(self, planned: Plan) -> None:
+    def __init__(self, planned: LadderPlan) -> None:
         self.plan = planned
         self.has_labels_outside = any(map(_is_steep, planned.arrows))
         outside = planned.arrows if self.has_labels_outside else ()

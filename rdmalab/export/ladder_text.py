@@ -15,7 +15,7 @@ from rdmalab.export.ladder_pen import Pen
 from rdmalab.spec.records import Kind
 from rdmalab.views.fates import Fate
 from rdmalab.views.ladder import LONG_NS, MarkerRow, PacketRow
-from rdmalab.views.planned import Plan, PlannedRow
+from rdmalab.views.planned import PlannedKind, PlannedRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class TextLadder:
         return self._drawn[band][row]
 
     def item(self, y: int) -> LadderRow | None:
-        """What stands in a row; None for a wait."""
+        """Item in a row of the drawing; None for a wait."""
         here = [p for p in self.placed if p.y <= y < p.bottom] if 0 <= y < self.height else []
         nearest = min(here, key=lambda p: (y != p.y, y != p.end, y - p.y), default=None)
         return None if nearest is None or isinstance(nearest.item, Gap) else nearest.item
@@ -197,12 +197,14 @@ def _is_future(item: LadderRow | Gap) -> bool:
 def _ends_timer(item: MarkerRow | PlannedRow) -> bool:
     if isinstance(item, MarkerRow):
         return item.kind is Kind.TIMER_FIRED
-    return item.plan in (Plan.ACK_TIMER, Plan.RNR_TIMER)
+    return item.plan in (PlannedKind.ACK_TIMER, PlannedKind.RNR_TIMER)
 
 
 def _starts(item: LadderRow | Gap, end: MarkerRow | PlannedRow) -> bool:
     """Whether the timer that ends there began with this item: an RNR NAK, or a packet sent."""
-    is_ack = end.plan is Plan.ACK_TIMER if isinstance(end, PlannedRow) else end.reason == "ack"
+    is_ack = (
+        end.plan is PlannedKind.ACK_TIMER if isinstance(end, PlannedRow) else end.reason == "ack"
+    )
     if is_ack:
         return isinstance(item, PacketRow) and item.qp == end.qp and item.syndrome is None
     return isinstance(item, MarkerRow) and item.kind is Kind.TIMER_ARMED and item.qp == end.qp

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rdmalab.command import Command, Invocation, Lines, New, NotUnderstood, UnknownVerb
+from rdmalab.grammar.c_call import line_of
 from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest, verb_of
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
@@ -94,7 +95,7 @@ _TEARS_DOWN = re.compile(r"^(?:destroy|dealloc|dereg|close|detach)_|state=(?:ERR
 
 def _refuse_call(line: str, tokens: list[Token], vocabulary: Mapping[str, Command]) -> None:
     """NotUnderstood where a line of C was pasted: `ibv_post_send(qp, &wr, &bad_wr)`."""
-    for name, following in pairwise(tokens):
+    for at, (name, following) in enumerate(pairwise(tokens)):
         if not following.is_("(") or name.place.stop != following.place.start:
             continue
         called = vocabulary.get(name.text.removeprefix("ibv_"))
@@ -105,12 +106,10 @@ def _refuse_call(line: str, tokens: list[Token], vocabulary: Mapping[str, Comman
             message = f"{name.text}(…) is a call in C, not a line of the lab"
             first = _FIRST.match(line, following.place.stop)
             example = next(iter(called.examples), called.name)
-            if typed := first and from_c(line, called, first[1], vocabulary):
-                hint = f"write {typed}"
-            elif _TEARS_DOWN.search(example) is None:
-                hint = f"write {example}"
-            else:  # the object of the example may be a good one
-                hint = f"help {called.name} shows how to write it"
+            typed = from_c(line, called, first[1], vocabulary) if first else ""
+            is_safe = typed or _TEARS_DOWN.search(example) is None  # its object may be a good one
+            text = typed or line_of(called.name, tokens[at + 2 :], example)
+            hint = f"write {text}" if is_safe else f"help {called.name} shows how to write it"
             raise NotUnderstood(message, name.place, hint)
 
 

@@ -10,7 +10,7 @@ _GAP = 2
 
 
 @dataclass(slots=True)
-class Section:
+class ArticleSection:
     """A heading, empty for text that needs none, and lines of any length.
 
     is_apart: printed after a blank row, the heading at the margin on a row of its own.
@@ -23,17 +23,20 @@ class Section:
 
 @dataclass(slots=True)
 class Article:
-    """What the lab says about one word. kind: what sort of thing the title is."""
+    """Sections of the article about one word. kind: what sort of thing the title is."""
 
     title: str
     kind: str
-    sections: list[Section]
+    sections: list[ArticleSection]
     see_also: list[str] = field(default_factory=list)
 
     def lines(self, width: int = 80) -> list[str]:
         """Wrapped to `width` columns: headings on the left, what they say beside them."""
         width = max(width, _NARROWEST)
-        shown = [*self.sections, Section("see", [" · ".join(self.see_also)] * bool(self.see_also))]
+        shown = [
+            *self.sections,
+            ArticleSection("see", [" · ".join(self.see_also)] * bool(self.see_also)),
+        ]
         beside = [len(s.heading) for s in shown if _is_short(s.heading) and not s.is_apart]
         indent = _GAP + max(beside, default=0)
         title = f"{self.title}  ({self.kind})" if self.kind else self.title
@@ -59,7 +62,7 @@ def article(title: str, kind: str, rows: Iterable[Row], see_also: Iterable[str] 
     for heading, text in rows:
         lines = [line for line in ([text] if isinstance(text, str) else text) if line]
         if lines:
-            sections.append(Section(heading, lines))
+            sections.append(ArticleSection(heading, lines))
     return Article(title, kind, sections, list(see_also))
 
 
@@ -67,7 +70,7 @@ def _is_short(heading: str) -> bool:
     return len(heading) <= _WIDEST_HEADING
 
 
-def _section_lines(section: Section, indent: int, width: int) -> list[str]:
+def _section_lines(section: ArticleSection, indent: int, width: int) -> list[str]:
     if section.is_apart:
         head = [section.heading] if section.heading else []
         apart = [_wrapped(line, "  ", "  ", width) or [""] for line in section.lines]

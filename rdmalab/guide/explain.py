@@ -20,7 +20,7 @@ from rdmalab.guide import (
     usage,
     work,
 )
-from rdmalab.guide.article import Article, Section, article
+from rdmalab.guide.article import Article, ArticleSection, article
 from rdmalab.guide.entry import Entry, normal
 from rdmalab.guide.sentences import concepts, shown
 from rdmalab.guide.usual import complete
@@ -59,9 +59,9 @@ def answer(text: str, vocabulary: Mapping[str, Command], more: Iterable[Entry] =
     first, *others = found
     page = written(first)
     if read is not None:
-        page.sections.insert(0, Section("read", list(read.facts)))
+        page.sections.insert(0, ArticleSection("read", list(read.facts)))
     elif others:
-        page.sections.append(Section("also", [_others(others)]))
+        page.sections.append(ArticleSection("also", [_others(others)]))
     return Answer(page, first)
 
 
@@ -70,7 +70,7 @@ def written(entry: Entry) -> Article:
     page = complete(entry, entry.write())
     page.sections += reasons.differing(entry)
     if scenario := shown().get(entry.name):
-        page.sections.append(Section("shown by", [f"load {scenario}"]))
+        page.sections.append(ArticleSection("shown by", [f"load {scenario}"]))
     return page
 
 
@@ -201,7 +201,7 @@ VERSION = 1
 
 
 def document(found: Answer) -> dict[str, Any]:
-    """What `rdmalab explain --json` prints."""
+    """Document that `rdmalab explain --json` prints."""
     article, entry = found
     return {
         "version": VERSION,

@@ -79,7 +79,7 @@ class _End(NamedTuple):
 Lines = Callable[[Pair, int], list[tuple[str, str]]]
 
 
-class Plan:
+class MachineLayout:
     """lines(pair, letters): the words beside a move and their class, a line each."""
 
     def __init__(self, asked: list[Pair], by_itself: list[Pair], lines: Lines) -> None:
@@ -139,7 +139,7 @@ class Plan:
         return self.lines(pair, _LOOP_LETTERS if pair[0] is pair[1] else _STEP_LETTERS)
 
     def label(self, pair: Pair) -> list[Words]:
-        """What is written beside a move."""
+        """Words beside a move, with their places."""
         rows = self._pair_rows(pair)
         x, y, anchor = self._beside(pair, len(rows))
         return [
@@ -239,7 +239,7 @@ def state_machine(qp_type: QPType) -> str:
 
 
 class _Machine:
-    """What there is to draw of one type; `plan` says where."""
+    """States and moves to draw of one QP type; `plan` has their places."""
 
     def __init__(self, qp_type: QPType) -> None:
         self.qp_type = qp_type
@@ -248,7 +248,7 @@ class _Machine:
         self.ever = _reachable([*self.asked, *self.by_itself])
         met = {mishap for mishaps in self.by_itself.values() for mishap in mishaps}
         self.letters = dict(zip([m for m in Mishap if m in met], _LETTERS, strict=False))
-        self.plan = Plan(list(self.asked), list(self.by_itself), self._lines)
+        self.plan = MachineLayout(list(self.asked), list(self.by_itself), self._lines)
 
     def _lines(self, pair: Pair, letters: int) -> list[tuple[str, str]]:
         """(words, class) of each line beside a move; nothing where the state alone is given."""
@@ -358,7 +358,7 @@ def _badge(place: Point, letter: str) -> str:
 
 
 def _automatic(qp_type: QPType) -> dict[Pair, list[Mishap]]:
-    """What leads from one state to another without being asked for."""
+    """Mishaps that lead from one state to another without a call."""
     found: dict[Pair, list[Mishap]] = {}
     for row in AUTOMATIC:
         for now in row.origins:

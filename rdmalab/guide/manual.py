@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdmalab.guide.article import Article, Section
+from rdmalab.guide.article import Article, ArticleSection
 from rdmalab.guide.entry import normal
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 PAGES = (
     "screen", "keys", "prompt", "time", "why", "programs", "faults", "scenarios", "sweeps",
-    "teaching", "courses", "python", "pyverbs", "c_programs", "files", "environment", "plain",
+    "teaching", "courses", "python", "pyverbs", "c_programs", "files", "web", "environment",
+    "plain",
 )  # fmt: skip
 """The names of all pages, in the order of the manual."""
 
@@ -29,7 +30,7 @@ _BETWEEN = "  "  # columns of a table that is printed
 
 
 class Shape(enum.Enum):
-    """What a block is: it decides how a face draws it."""
+    """Kind of a block, which decides how a face draws it."""
 
     TEXT = enum.auto()
     CODE = enum.auto()
@@ -69,7 +70,7 @@ def _text(pieces: Sequence[Piece], *, bare: bool) -> str:
 
 
 @dataclass(slots=True)
-class Part:
+class ManualPart:
     """A heading, the words under which it is found, and what stands below it."""
 
     heading: str
@@ -82,7 +83,7 @@ class ManualPage:
     """A page. The first part is the introduction; its heading is the title of the page."""
 
     name: str
-    parts: list[Part]
+    parts: list[ManualPart]
 
     @property
     def title(self) -> str:
@@ -106,7 +107,7 @@ def page(name: str) -> ManualPage:
     return ManualPage(name, parts_of(source(name)))
 
 
-class Place(NamedTuple):
+class ManualPlace(NamedTuple):
     """A part of the manual. number: in its page; 0: the whole page."""
 
     page: str
@@ -114,14 +115,14 @@ class Place(NamedTuple):
 
 
 @cache
-def _index() -> dict[str, list[Place]]:
+def _index() -> dict[str, list[ManualPlace]]:
     """Word → the parts that have it; a part with that heading goes before parts with that word."""
     parts = [
-        (Place(name, number), part)
+        (ManualPlace(name, number), part)
         for name in PAGES
         for number, part in enumerate(page(name).parts[1:], 1)
     ]
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[ManualPlace]] = {}
     for place, part in parts:
         found.setdefault(normal(part.heading), []).append(place)
     for place, part in parts:
@@ -131,15 +132,15 @@ def _index() -> dict[str, list[Place]]:
     return found
 
 
-def find(word: str) -> list[Place]:
+def find(word: str) -> list[ManualPlace]:
     """Where the manual answers a word, the best place first; empty: nowhere."""
     if word.casefold() in PAGES:
-        return [Place(word.casefold())]
+        return [ManualPlace(word.casefold())]
     index, name = _index(), normal(word)
     return index.get(name) or index.get(name.removesuffix("s")) or []
 
 
-def parts_of(text: str) -> list[Part]:
+def parts_of(text: str) -> list[ManualPart]:
     """The parts of a Markdown text."""
     from markdown_it import MarkdownIt
 
@@ -151,7 +152,7 @@ def words() -> list[str]:
     return [*PAGES, *_index()]
 
 
-def article(places: Sequence[Place]) -> Article:
+def article(places: Sequence[ManualPlace]) -> Article:
     """These places of the manual, to be printed."""
     parts = [part for place in places for part in _parts(place)]
     sections = [section for part in parts for section in _sections(part)]
@@ -163,23 +164,23 @@ def article(places: Sequence[Place]) -> Article:
     return Article(parts[0].heading, kind, sections, see)
 
 
-def _parts(place: Place) -> list[Part]:
+def _parts(place: ManualPlace) -> list[ManualPart]:
     parts = page(place.page).parts
     return [parts[place.number]] if place.number else parts
 
 
-def _sections(part: Part) -> Iterator[Section]:
+def _sections(part: ManualPart) -> Iterator[ArticleSection]:
     """The blocks of a part as sections of an article; rows of a table as headings with lines."""
     heading, before = part.heading, None
     for block in part.blocks:
         is_apart = block.shape is not before or block.shape is Shape.TEXT
         if block.shape is Shape.HEAD:
-            yield Section(heading, [], is_apart=True)
+            yield ArticleSection(heading, [], is_apart=True)
         elif block.shape is Shape.ROW:
             first, *others = block.texts
-            yield Section(first, [_BETWEEN.join(filter(None, others))])
+            yield ArticleSection(first, [_BETWEEN.join(filter(None, others))])
         else:
-            yield Section(heading, list(_lines(block)), is_apart=is_apart)
+            yield ArticleSection(heading, list(_lines(block)), is_apart=is_apart)
         heading, before = "", block.shape
 
 
@@ -196,7 +197,7 @@ class _Reader:
     """Puts the tokens of markdown-it into parts and blocks."""
 
     def __init__(self, tokens: Sequence["Token"]) -> None:
-        self.parts: list[Part] = []
+        self.parts: list[ManualPart] = []
         self._items = 0  # lists that are open
         self._row: list[Sequence[Piece]] | None = None
         self._shape_of_row = Shape.ROW
@@ -224,7 +225,7 @@ class _Reader:
     def _inline(self, token: "Token") -> None:
         pieces = list(_pieces(token.children or []))
         if self._is_heading:
-            self.parts.append(Part(_text(pieces, bare=True)))
+            self.parts.append(ManualPart(_text(pieces, bare=True)))
         elif self._row is not None:
             self._row.append(pieces)
         else:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from rdmalab.guide.article import Article, Row, Section, article
+from rdmalab.guide.article import Article, ArticleSection, Row, article
 from rdmalab.guide.entry import About, Entry, Sort, full_name, normal
 from rdmalab.guide.phrases import errno_of, sentence_of
 from rdmalab.guide.sentences import Errno
@@ -60,10 +60,10 @@ def _listed() -> Iterator[tuple[str, list[str]]]:
             yield name, [qp_type.name for qp_type in types]
 
 
-def differing(entry: Entry) -> list[Section]:
+def differing(entry: Entry) -> list[ArticleSection]:
     """The section `differs`, if a document and devices disagree about this word."""
     parts = [*_differences_of(entry), *_of_the_guide(entry)]
-    return [Section("differs", parts)] if parts else []
+    return [ArticleSection("differs", parts)] if parts else []
 
 
 def _differences_of(entry: Entry) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _answer(row: Refusal) -> str:
 
 
 def _here(row: Refusal) -> str:
-    """What happens to the responder."""
+    """Effects of a refusal on the responder."""
     lines = ["its QP goes to ERR" if row.fatal else "its QP stays in its state"]
     if row.status is not None:
         lines.append(f"a receive it had taken completes with {row.status.name}")
@@ -227,7 +227,7 @@ def _here(row: Refusal) -> str:
 
 
 def _sender(row: Refusal) -> str:
-    """What happens to the requester."""
+    """Effect of a refusal on the requester."""
     if (status := made_by(row)) is not None:
         return f"its request ends with {status.name}"
     if row.syndrome is Syndrome.RNR_NAK:

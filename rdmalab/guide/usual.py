@@ -1,4 +1,4 @@
-"""What every article says besides: who does it, what the wire shows of it, what to look at.
+"""Lines that every article adds: who does it, what the wire shows of it, what to look at.
 
 In the commands A posted the work, B is its peer, and objects have the names of `use rc_pair`. A
 session that knows its objects replaces these names.
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from rdmalab.guide.article import Article, Section
+from rdmalab.guide.article import Article, ArticleSection
 from rdmalab.guide.entry import Entry, Sort
 from rdmalab.guide.phrases import ranked
 from rdmalab.guide.sentences import NOTHING, Usual, usual
@@ -41,9 +41,9 @@ def complete(entry: Entry, article: Article) -> Article:
     front = [("who", who(entry, known)), ("wire", wire(entry, known))]
     headings = [section.heading for section in article.sections]
     at = next((n for n, name in enumerate(headings) if name not in _LEADING), len(headings))
-    article.sections[at:at] = [Section(h, [t]) for h, t in front if t and h not in there]
+    article.sections[at:at] = [ArticleSection(h, [t]) for h, t in front if t and h not in there]
     if "look at" not in there and (lines := command_lines(entry, known)):
-        article.sections.append(Section("look at", lines))
+        article.sections.append(ArticleSection("look at", lines))
     return article
 
 
@@ -74,7 +74,7 @@ _LOOK: dict[Sort, Callable[[Any], str]] = {
 
 # --------------------------------------------------------------------------- who
 def who(entry: Entry, known: Usual) -> str:
-    """Who raises, sets or sends it."""
+    """Sentence that says who raises, sets or sends the word of an entry."""
     if entry.about is not None and entry.about.sort in _WHO:
         return _WHO[entry.about.sort](entry.about.key)
     return known.who
@@ -113,7 +113,7 @@ _WHO: dict[Sort, Callable[[Any], str]] = {
 
 # --------------------------------------------------------------------------- the wire
 def wire(entry: Entry, known: Usual) -> str:
-    """What packets show of it."""
+    """Sentence on how packets show the word of an entry."""
     if entry.about is not None and entry.about.sort in _WIRE:
         return _WIRE[entry.about.sort](entry.about.key) or known.wire
     return known.wire

@@ -32,7 +32,7 @@ class Gone(RuntimeError):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
-class Request(Generic[I, V]):
+class JobRequest(Generic[I, V]):
     """Items for one worker process with these limits."""
 
     work: Work[I, V]
@@ -50,7 +50,7 @@ class ServedPool:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
 
-    def outcomes(self, request: Request[I, V]) -> list[Outcome[V]]:
+    def outcomes(self, request: JobRequest[I, V]) -> list[Outcome[V]]:
         """The outcome of each item, in order; raises Gone if the process has ended."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
@@ -82,7 +82,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
             request = pickle.load(requests)
         except EOFError:
             return
-        assert isinstance(request, Request)
+        assert isinstance(request, JobRequest)
         results = LocalPool(request.limits, jobs=1).results(request.work, request.items)
         pickle.dump(sorted(results, key=lambda outcome: outcome.number), replies)
         replies.flush()
@@ -102,7 +102,7 @@ _Batch = Sequence[tuple[int, I]]
 
 
 class _Future(Protocol):
-    """What is used of a future of dask."""
+    """Methods that are used of a future of dask."""
 
     key: str
     status: str
@@ -113,7 +113,7 @@ class _Future(Protocol):
 
 
 class _Coming(Protocol):
-    """What is used of `as_completed`."""
+    """Methods that are used of `as_completed`."""
 
     def __iter__(self) -> Iterator[_Future]: ...
     def add(self, future: _Future) -> None: ...
@@ -121,7 +121,7 @@ class _Coming(Protocol):
 
 
 class _Client(Protocol):
-    """What is used of a client of dask."""
+    """Methods that are used of a client of dask."""
 
     loop: object
 
@@ -243,7 +243,7 @@ def done_there(
     with _lock:
         pool = _idle.pop() if _idle else ServedPool()
     try:
-        found = pool.outcomes(Request(work, [item for _, item in batch], limits))
+        found = pool.outcomes(JobRequest(work, [item for _, item in batch], limits))
     except BaseException:
         pool.end()
         raise

@@ -6,16 +6,17 @@ from rdmalab.command import RecordKind
 from rdmalab.grammar.format import value_text
 from rdmalab.hca.qp import QueuePair
 from rdmalab.repair import commands
-from rdmalab.repair.commands import Place
+from rdmalab.repair.commands import CommandContext
 from rdmalab.spec.states import BRING_UP, MOVES, QPState, fields_of
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.world.relations import partner_of, peer_of
+from rdmalab.world.world import World
 
 _MIRRORED = ("retry_cnt", "rnr_retry", "timeout", "min_rnr_timer")
 _SWAPPED = {"max_rd_atomic": "max_dest_rd_atomic", "max_dest_rd_atomic": "max_rd_atomic"}
 
 
-def lines_to_rts(place: Place, qp: QueuePair) -> list[str]:
+def lines_to_rts(place: CommandContext, qp: QueuePair) -> list[str]:
     """The lines that bring it to RTS, and its peer too if that is not up.
 
     [] if its peer is not known.
@@ -24,7 +25,7 @@ def lines_to_rts(place: Place, qp: QueuePair) -> list[str]:
         return []
     if not qp.transport.connected:
         return _alone(place, qp)
-    peer = partner(place, qp)
+    peer = partner(place.world, qp)
     if peer is None:
         return []
     name, other = place.qp_name(qp), place.qp_name(peer)
@@ -36,22 +37,20 @@ def lines_to_rts(place: Place, qp: QueuePair) -> list[str]:
     return [*fresh, f"connect {name} {other}"]
 
 
-def partner(place: Place, qp: QueuePair) -> QueuePair | None:
+def partner(world: World, qp: QueuePair) -> QueuePair | None:
     """Its peer, the queue pair that has it as its peer, or the only unconnected one."""
-    known = peer_of(place.world, qp)
+    known = peer_of(world, qp)
     if known is not None:
         return known
-    others = [
-        q for hca in place.world.nodes.values() for q in hca.qps.items.values() if q is not qp
-    ]
-    connected_to_it = [q for q in others if peer_of(place.world, q) is qp]
+    others = [q for hca in world.nodes.values() for q in hca.qps.items.values() if q is not qp]
+    connected_to_it = [q for q in others if peer_of(world, q) is qp]
     free = [q for q in others if q.path is None and q.node != qp.node and _fits(qp, q)]
     found = connected_to_it or free
     return found[0] if len(found) == 1 else None
 
 
 def _fits(qp: QueuePair, other: QueuePair) -> bool:
-    """The same service, and one of the two can send what the other takes."""
+    """Whether both have the same service, and `other` takes all that `qp` sends."""
     own, theirs = TRANSPORTS[qp.qp_type], TRANSPORTS[other.qp_type]
     return own.service is theirs.service and own.sends <= theirs.receives
 
@@ -70,7 +69,7 @@ def _as_peer_has_it(qp: QueuePair, peer: QueuePair) -> dict[str, int] | None:
     return by_name
 
 
-def _options_text(place: Place, options: dict[str, int]) -> str:
+def _options_text(place: CommandContext, options: dict[str, int]) -> str:
     """The options that differ from the defaults of to_rts."""
     kind = next(
         p.kind for p in place.session.vocabulary["to_rts"].parameters if p.name == "options"
@@ -84,7 +83,7 @@ def _options_text(place: Place, options: dict[str, int]) -> str:
     )
 
 
-def _alone(place: Place, qp: QueuePair) -> list[str]:
+def _alone(place: CommandContext, qp: QueuePair) -> list[str]:
     """UD and RAW_PACKET, which have no peer. A missing Q_Key is that of the other queue pairs."""
     keys = [q.attr.qkey for hca in place.world.nodes.values() for q in hca.qps.items.values()
             if q.qp_type is qp.qp_type and q.attr.qkey]  # fmt: skip
@@ -97,7 +96,7 @@ def _alone(place: Place, qp: QueuePair) -> list[str]:
     return [commands.move(place, qp, now, to, plain) for now, to in steps]
 
 
-def steps_to_rts(place: Place, qp: QueuePair) -> list[str]:
+def steps_to_rts(place: CommandContext, qp: QueuePair) -> list[str]:
     """The moves that are missing up to RTS, and nothing of its peer; [] if that is not known."""
     peer = partner_of(place.world, qp)
     if peer is not None:

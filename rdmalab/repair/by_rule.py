@@ -10,9 +10,10 @@ from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
 from rdmalab.hca.qp import QueuePair
 from rdmalab.hca.send_checks import is_stuck
+from rdmalab.repair.modify import usual_value
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of, legal_next
+from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.world.relations import exists, users_of
 
@@ -256,13 +257,7 @@ _MASK = re.compile(r"\battr_mask=\S+")
 _WORD = re.compile(r"\w+=[\w|]+")  # one legal argument
 _CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
 _UP = dict(BRING_UP_MOVES)
-USUAL: dict[str, str] = {
-    "pkey_index": "0", "port_num": "1", "qp_access_flags": "0", "path_mtu": "512", "rq_psn": "0",
-    "sq_psn": "0", "max_dest_rd_atomic": "1", "min_rnr_timer": "12", "timeout": "14",
-    "retry_cnt": "7", "rnr_retry": "7", "max_rd_atomic": "1",
-}  # fmt: skip
-"""The values that the bring-up document recommends for attributes that were not given."""
-_GIVEN = {"qp_access_flags": "REMOTE_WRITE", "qkey": "0x11111111"}
+_EXAMPLES = {"qkey": "0x11111111"}  # of what only the program can choose
 
 
 def suggestion(session: Session, reply: Reply) -> str:
@@ -277,31 +272,25 @@ def suggestion(session: Session, reply: Reply) -> str:
 
 
 def _next_move(session: Session, invocation: Invocation) -> str:
-    """The next transition towards RTS, with its required attributes."""
+    """The first transition on the way to the state that was asked for, else to RTS."""
     qp = qp_of(session, invocation)
     if qp is None:
         return ""
-    nexts = legal_next(qp.qp_type, qp.state)
     to = _UP.get(qp.state, QPState.RESET)
-    if to not in nexts:
-        return ""
+    move = MOVES.get((qp.qp_type, qp.state, to))
     words = [f"modify_qp {object_name(session, invocation)} state={to.name}"]
-    return " ".join(
-        words + _given(session, qp, fields_of(MOVES[qp.qp_type, qp.state, to].required))
-    )
+    return " ".join(words + _usual(session, qp, fields_of(move.required))) if move else ""
 
 
-def _given(session: Session, qp: QueuePair, names: tuple[str, ...]) -> list[str]:
-    peer = next((node for node in session.world.nodes if node != qp.node), qp.node)
-    peers = [name for name in session.names.all(Noun.QP) if name.startswith(f"{peer}.")]
+def _usual(session: Session, qp: QueuePair, names: tuple[str, ...]) -> list[str]:
+    """The usual values of these attributes, `…` for one that only the program can choose."""
     words = []
     for name in names:
+        value = usual_value(session, qp, name)
         if name == "ah_attr":
-            words.append(f"ah={peer}")
-        elif name == "dest_qp_num":
-            words.append(f"dest_qp_num={peers[0] if peers else '…'}")
+            words.append(f"ah={value or _other(session, qp.node)}")
         else:
-            words.append(f"{name}={(USUAL | _GIVEN).get(name, '…')}")
+            words.append(f"{name}={value or _EXAMPLES.get(name, '…')}")
     return words
 
 
@@ -329,7 +318,7 @@ def _with_the_missing(session: Session, invocation: Invocation) -> str:
     if mask is not None:
         whole = "|".join(bit.name or "" for bit in mask | move.required)
         line = _MASK.sub(f"attr_mask={whole}", line)
-    return " ".join([line, *_given(session, qp, lacking)])
+    return " ".join([line, *_usual(session, qp, lacking)])
 
 
 def _without_surplus(session: Session, invocation: Invocation) -> str:

@@ -28,7 +28,7 @@ from rdmalab.world.world import World
 Attributes = CallArguments
 
 
-class Place(Protocol):
+class CommandContext(Protocol):
     """The world and the names that lines are made in; a Case of the doctor is one."""
 
     session: Session
@@ -50,7 +50,7 @@ class Place(Protocol):
 
 
 # --------------------------------------------------------------------------- work requests
-def sge_words(place: Place, node: str, sge: SGE) -> str:
+def sge_words(place: CommandContext, node: str, sge: SGE) -> str:
     """`A.mr0[0:64]` where its key is that of a region, else `{addr=… length=… lkey=…}`."""
     for number, mr in place.world.nodes[node].mrs.items.items():
         if mr.lkey == sge.lkey and mr.iova <= sge.addr:
@@ -59,7 +59,7 @@ def sge_words(place: Place, node: str, sge: SGE) -> str:
     return f"{{addr={sge.addr:#x} length={sge.length} lkey={sge.lkey:#x}}}"
 
 
-def post_recv(place: Place, qp: QueuePair, wr: RecvWR, **changed: object) -> str:
+def post_recv(place: CommandContext, qp: QueuePair, wr: RecvWR, **changed: object) -> str:
     """Post this receive (once more) on a queue pair, or on the SRQ that it takes them from."""
     if (srq := place.shared_by(qp)) is not None:
         return post_srq_recv(place, qp.node, srq.number, wr, **changed)
@@ -67,13 +67,13 @@ def post_recv(place: Place, qp: QueuePair, wr: RecvWR, **changed: object) -> str
     return line("post_recv", place.qp_name(qp), {**given, **changed})
 
 
-def post_srq_recv(place: Place, node: str, srq: int, wr: RecvWR, **changed: object) -> str:
+def post_srq_recv(place: CommandContext, node: str, srq: int, wr: RecvWR, **changed: object) -> str:
     """Post this receive on a shared receive queue."""
     given = {"wr_id": wr.wr_id, "sg": ",".join(sge_words(place, node, s) for s in wr.sg)}
     return line("post_srq_recv", place.name(Noun.SRQ, node, srq), {**given, **changed})
 
 
-def post_send(place: Place, qp: QueuePair, wr: SendWR, **changed: object) -> str:
+def post_send(place: CommandContext, qp: QueuePair, wr: SendWR, **changed: object) -> str:
     """Post this send once more; `changed`: keys with another value, None: left out."""
     sg = ",".join(sge_words(place, qp.node, s) for s in wr.sg)
     given: CallArguments = {
@@ -92,7 +92,7 @@ _OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
 
 
 def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
-    """A field that this opcode, or this type of queue pair, does not read."""
+    """Whether this opcode, or this type of queue pair, does not read the field."""
     if name in _OF_DATAGRAMS:
         return qp.transport.connected
     if name == "remote_srqn":
@@ -101,7 +101,7 @@ def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
     return row is not None and name in READ_BY_SOME - row.reads
 
 
-def _remote_fields(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
+def _remote_fields(place: CommandContext, qp: QueuePair, wr: SendWR) -> CallArguments:
     """The other fields that were set in a work request."""
     remote = _remote_words(place, qp, wr)
     for field in dataclasses.fields(wr):
@@ -121,7 +121,7 @@ def _remote_fields(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
     return remote
 
 
-def _remote_words(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
+def _remote_words(place: CommandContext, qp: QueuePair, wr: SendWR) -> CallArguments:
     """`remote=B.mr0[100]`, where the key is that of a region of the peer."""
     peer = peer_of(place.world, qp)
     mrs = place.world.nodes[peer.node].mrs.items if peer is not None and wr.rkey else {}
@@ -132,7 +132,7 @@ def _remote_words(place: Place, qp: QueuePair, wr: SendWR) -> CallArguments:
     return {}
 
 
-def free_name(place: Place, noun: Noun, node: str) -> str:
+def free_name(place: CommandContext, noun: Noun, node: str) -> str:
     """A name that nothing has: `A.ah1`."""
     return place.names.first_free(f"{node}.{noun}")
 
@@ -144,7 +144,7 @@ def line(verb: str, name: str, given: CallArguments) -> str:
 
 
 # --------------------------------------------------------------------------- connections
-def bring_up_again(place: Place, qp: QueuePair, ours: Attributes | None = None,
+def bring_up_again(place: CommandContext, qp: QueuePair, ours: Attributes | None = None,
            theirs: Attributes | None = None) -> list[str]:  # fmt: skip
     """Reset a queue pair and its peer and bring both up again, with the same attributes.
 
@@ -171,7 +171,9 @@ _OPTIONS = (
 _PLAIN = {"pkey_index": "0", "port_num": "1"}
 
 
-def _in_common(place: Place, ends: list[tuple[QueuePair, Attributes]]) -> Attributes | None:
+def _in_common(
+    place: CommandContext, ends: list[tuple[QueuePair, Attributes]]
+) -> Attributes | None:
     """The options of `connect`; None if it cannot set them: the ends differ, or a rare value."""
     options: Attributes = {}
     for qp, changed in ends:
@@ -188,7 +190,9 @@ def _in_common(place: Place, ends: list[tuple[QueuePair, Attributes]]) -> Attrib
     return options
 
 
-def move(place: Place, qp: QueuePair, now: QPState, to: QPState, changed: Attributes) -> str:
+def move(
+    place: CommandContext, qp: QueuePair, now: QPState, to: QPState, changed: Attributes
+) -> str:
     """One `modify_qp` with all that it requires, with the values that the queue pair had before."""
     required = MOVES[qp.qp_type, now, to].required
     given = {
@@ -206,7 +210,7 @@ _ALTERNATE = ("alt_ah_attr", "alt_pkey_index", "alt_port_num", "alt_timeout", "q
 _ALL_SAID = tuple(name for name in ATTRIBUTES if name not in _ALTERNATE)
 
 
-def attribute(place: Place, qp: QueuePair, name: str) -> str:
+def attribute(place: CommandContext, qp: QueuePair, name: str) -> str:
     """One attribute of the queue pair, in the syntax of `modify_qp`.
 
     A queue pair in RESET gets the value of its peer.
@@ -221,9 +225,9 @@ def attribute(place: Place, qp: QueuePair, name: str) -> str:
     return "0" if name in ("rq_psn", "sq_psn") else _value(place, name, getattr(qp.attr, name))
 
 
-def _value(place: Place, name: str, value: Any) -> str:
+def _value(place: CommandContext, name: str, value: Any) -> str:
     if isinstance(value, AhAttr):
-        return address_words(place, value)
+        return address_words(place.world, value)
     if name == "path_mtu":
         return str(MTU(value).octets) if value in tuple(MTU) else str(value)
     if name == "qp_access_flags":
@@ -231,9 +235,9 @@ def _value(place: Place, name: str, value: Any) -> str:
     return hex(value or 0) if name == "qkey" else str(int(value or 0))
 
 
-def address_words(place: Place, av: AhAttr) -> str:
+def address_words(world: World, av: AhAttr) -> str:
     """The node whose address it is, else `{is_global=1 dgid=… sgid_index=1 port_num=1}`."""
-    for node, hca in place.world.nodes.items():
+    for node, hca in world.nodes.items():
         if ah_attr_of(hca) == av:
             return node
     parts = []
@@ -251,9 +255,14 @@ def needs_receive(wr: SendWR) -> bool:
 
 
 def again(
-    place: Place, qp: QueuePair, wr: SendWR, *, after_reset: bool = False, **changed: object
+    place: CommandContext,
+    qp: QueuePair,
+    wr: SendWR,
+    *,
+    after_reset: bool = False,
+    **changed: object,
 ) -> list[str]:
-    """The same message once more, with a receive for it where it needs one and none waits.
+    """Lines that send the message again, with a receive for it where it needs one.
 
     after_reset: the peer's own receives were lost by a reset before.
     """
@@ -271,7 +280,7 @@ def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
     return needs_receive(wr) and not waits
 
 
-def room(place: Place, qp: QueuePair, length: int) -> str:
+def room(place: CommandContext, qp: QueuePair, length: int) -> str:
     """Post a receive of so many bytes, in the first region of its queue's domain that takes it."""
     found = piece(place, qp.node, (place.shared_by(qp) or qp).pd, length)
     return post_recv(place, qp, RecvWR(sg=found), **({"wr_id": None} if found else {}))
@@ -279,7 +288,7 @@ def room(place: Place, qp: QueuePair, length: int) -> str:
 
 # --------------------------------------------------------------------------- two ends
 def reconnect(
-    place: Place,
+    place: CommandContext,
     qp: QueuePair,
     peer: QueuePair,
     ours: Attributes | None = None,
@@ -302,11 +311,11 @@ def reconnect(
     return lines + moves
 
 
-def _down(place: Place, qp: QueuePair) -> str:
+def _down(place: CommandContext, qp: QueuePair) -> str:
     return f"modify_qp {place.qp_name(qp)} state=RESET"
 
 
-def options(place: Place, *ends: QueuePair) -> Attributes:
+def options(place: CommandContext, *ends: QueuePair) -> Attributes:
     """Attributes for both ends, as the first connected one has them, with the rights of all."""
     model = next((qp for qp in ends if qp.path is not None), None)
     if model is None:
@@ -322,13 +331,13 @@ def options(place: Place, *ends: QueuePair) -> Attributes:
     return given
 
 
-def join(place: Place, qp: QueuePair, peer: str) -> list[str]:
+def join(place: CommandContext, qp: QueuePair, peer: str) -> list[str]:
     """Connect a queue pair to one that was just made, with all that it had agreed before."""
     lines = [] if qp.state is QPState.RESET else [_down(place, qp)]
     return [*lines, line("connect", f"{place.qp_name(qp)} {peer}", options(place, qp))]
 
 
-def create_like(place: Place, qp: QueuePair, name: str, **changed: object) -> str:
+def create_like(place: CommandContext, qp: QueuePair, name: str, **changed: object) -> str:
     """Make a queue pair with the parts and sizes of another."""
     parts = {"pd": (Noun.PD, qp.pd), "send_cq": (Noun.CQ, qp.send_cq),
              "recv_cq": (Noun.CQ, qp.recv_cq), "srq": (Noun.SRQ, qp.srq)}  # fmt: skip
@@ -340,9 +349,9 @@ def create_like(place: Place, qp: QueuePair, name: str, **changed: object) -> st
 
 
 # --------------------------------------------------------------------------- messages
-def resend_to(place: Place, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
+def resend_to(place: CommandContext, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
               after_reset: bool = False, **changed: object) -> list[str]:  # fmt: skip
-    """The same message to this peer, with a receive where it takes one and none waits.
+    """Lines that send the message to this peer, with a receive where it needs one.
 
     after_reset: a reset took the receives of the peer; the first of them is posted again.
     """
@@ -355,7 +364,7 @@ def resend_to(place: Place, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *
     return [receive, line]
 
 
-def _named(place: Place, wr: SendWR, peer: QueuePair | None) -> Attributes:
+def _named(place: CommandContext, wr: SendWR, peer: QueuePair | None) -> Attributes:
     """The fields of a work request that name the other end, by name instead of number."""
     if peer is None:
         return {}
@@ -374,21 +383,21 @@ def overhead(qp: QueuePair) -> int:
     return 0 if qp.transport.connected else GRH.LENGTH
 
 
-def room_for(place: Place, qp: QueuePair, wr: SendWR, length: int) -> str:
+def room_for(place: CommandContext, qp: QueuePair, wr: SendWR, length: int) -> str:
     """Post a receive for this message, with its number."""
     found = piece(place, qp.node, qp.pd, length + overhead(qp))
     return post_recv(place, qp, RecvWR(wr.wr_id, found))
 
 
-def piece(place: Place, node: str, pd: int, length: int) -> list[SGE]:
-    """So many bytes of the first region of a domain that takes them; none if there is none."""
+def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
+    """SGE for `length` bytes of the first region of a domain that fits; empty if there is none."""
     for mr in place.world.nodes[node].mrs.items.values():
         if mr.pd == pd and mr.access & Access.LOCAL_WRITE and mr.length >= length:
             return [SGE(mr.iova, length or 1, mr.lkey)]
     return []
 
 
-def receive_at(place: Place, name: str, pd: Thing, length: int, wr_id: int) -> str:
+def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: int) -> str:
     """Post a receive on an SRQ, or on a queue pair that was just made, of this domain."""
     found = piece(place, pd.node, pd.number, length)
     sg = ",".join(sge_words(place, pd.node, each) for each in found)
@@ -398,7 +407,7 @@ def receive_at(place: Place, name: str, pd: Thing, length: int, wr_id: int) -> s
     return line(verb, name, {"wr_id": wr_id, "sg": sg})
 
 
-def some_message(place: Place, qp: QueuePair, length: int) -> str:
+def some_message(place: CommandContext, qp: QueuePair, length: int) -> str:
     """A SEND of so many bytes at most, of whatever region there is, with a number of its own."""
     regions = place.world.nodes[qp.node].mrs.items.values()
     found = [SGE(mr.iova, min(length, mr.length), mr.lkey) for mr in regions if mr.pd == qp.pd]

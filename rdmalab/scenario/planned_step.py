@@ -1,15 +1,26 @@
 """A step of a scenario that is ready to run, and the places of its texts in the file."""
 
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from yaml.nodes import Node
 
-from rdmalab.command import NotUnderstood, Span
+from rdmalab.command import Invocation, NotUnderstood, Span
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import Expectation
 from rdmalab.scenario.model import Step
-from rdmalab.scenario.source import FileError, Source, SourcePlace
+from rdmalab.scenario.source import FileError, Source, SourcePlace, visible
 from rdmalab.scenario.wire import Lines
+
+
+class Placing(Protocol):
+    """A text of a file. source: the file."""
+
+    @property
+    def source(self) -> Source: ...
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """Error with the message of `wrong` and its place in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +35,39 @@ class Spot:
     lead: int = 0
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its place in the file."""
+        """Error with its place in the file."""
         start, stop = (max(0, column - self.lead) for column in wrong.place)
         if wrong.place == Span(0, 0):
             stop = len(getattr(self.node, "value", ""))
         place = yaml_tree.place_in(self.source, self.node, start, max(stop, start + 1))
         return self.source.error(wrong.message, wrong.hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpot:
+    """A line of a file of lines."""
+
+    source: Source
+    number: int
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """Error with its line; other line breaks of Unicode may be in the lines above."""
+        line = self.source.text.split("\n", self.number)[self.number - 1]
+        text = "\n" * (self.number - 1) + visible(line)
+        place = SourcePlace(self.number, 1)
+        return FileError(self.source.path, wrong.message, wrong.hint, place, text)
+
+
+class Call(NamedTuple):
+    """A call that was recorded. number: of its line. errno: that it returned, 0: none.
+
+    at_ns: its time; None: nothing happened before it, and no time passed.
+    """
+
+    number: int
+    at_ns: int | None
+    errno: int
+    invocation: Invocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +83,7 @@ class PiecedText:
         return "\n".join(str(node.value) for node in self.nodes)
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its place in the scalar where it begins."""
+        """Error with its place in the scalar where it begins."""
         start = wrong.place.start - self.lead
         node = self.nodes[0]
         for node in self.nodes:
@@ -71,18 +109,23 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step, ready to run. line: its command, empty for a note."""
+    """A step, ready to run. line: its commands as text, empty for a note; invocations: parsed.
+
+    calls: of a session file instead, each with its time.
+    """
 
     step: Step
     place: SourcePlace
     is_setup: bool
     line: str
-    spot: Spot
+    spot: Placing
     errno: int
     expect: tuple[Placed, ...]
     wire: Lines | None
     wire_spots: tuple[Spot, ...]
     goal: tuple[Placed, ...] = ()
+    invocations: tuple[Invocation, ...] = ()
+    calls: tuple[Call, ...] = ()
 
     @property
     def is_stop(self) -> bool:
@@ -91,6 +134,6 @@ class PlannedStep:
 
     @property
     def text(self) -> str:
-        """What is read before it runs: its headline, then its note or its question; or empty."""
+        """Text to show before it runs: its headline, then its note or its question; or empty."""
         parts = (self.step.name, self.step.note or self.step.predict)
         return "\n\n".join(part.strip() for part in parts if part)

@@ -10,14 +10,14 @@ from rdmalab.world.snapshots import ObjectState, SavedStates
 from rdmalab.world.trace import Numbered
 
 
-class Place(NamedTuple):
+class TimePoint(NamedTuple):
     """A moment: after this event, at this time (ns); 0 means directly after the event."""
 
     event: int
     at_ns: int
 
 
-BEGINNING = Place(-1, 0)
+BEGINNING = TimePoint(-1, 0)
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Snapshot:
     because they were not rare then.
     """
 
-    place: Place
+    place: TimePoint
     records: int
     entries: int
     images: SavedStates
@@ -45,8 +45,8 @@ class SafePoint(NamedTuple):
     """
 
     branch: "Branch"
-    place: Place
-    end: Place
+    place: TimePoint
+    end: TimePoint
     live: bool
     entries: int
     branches: frozenset[str]
@@ -63,14 +63,14 @@ class Branch:
 
     name: str
     parent: str = ""
-    forked: Place = BEGINNING
+    forked: TimePoint = BEGINNING
     shared: int = 0
-    end: Place = BEGINNING
+    end: TimePoint = BEGINNING
     journal: Journal = field(default_factory=Journal)
     snapshots: list[Snapshot] = field(default_factory=list)
     stood: dict[int, int] = field(default_factory=dict)
 
-    def before(self, event: int) -> list[Place]:
+    def before(self, event: int) -> list[TimePoint]:
         """Moments from which the time up to an event can be replayed, oldest first."""
         kept = [snapshot.place for snapshot in self.snapshots]
         return [place for place in kept if place.event <= event]

@@ -11,7 +11,7 @@ from typing import Protocol
 from rdmalab.command import Expression, NotUnderstood, Refused
 from rdmalab.grammar.nodes import Node, Path
 from rdmalab.grammar.trees import paths
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.spec.records import Kind, Record, kind_of, node_of, object_of
@@ -65,7 +65,7 @@ class Breakpoints:
     by_number: dict[int, Breakpoint] = field(default_factory=dict)
     next_number: int = 1
     reason: str = ""
-    halted: tuple[str, Place] | None = None
+    halted: tuple[str, TimePoint] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.by_number)

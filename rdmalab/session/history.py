@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rdmalab.command import Ref
-from rdmalab.session.branch import Branch, Place, SafePoint, Snapshot, both_ends, thin_out
+from rdmalab.session.branch import Branch, SafePoint, Snapshot, TimePoint, both_ends, thin_out
 from rdmalab.session.interruption import stoppable
 from rdmalab.session.journal import Entry
 from rdmalab.session.names import Names
@@ -62,16 +62,16 @@ class History:
 
     # ------------------------------------------------------------------ where we are
     @property
-    def here(self) -> Place:
-        return Place(self.world.event, self.world.now_ns)
+    def here(self) -> TimePoint:
+        return TimePoint(self.world.event, self.world.now_ns)
 
     @property
-    def end(self) -> Place:
+    def end(self) -> TimePoint:
         """The end of the branch: here, if it is live."""
         return self.here if self.live else self.branch.end
 
     @property
-    def start(self) -> Place:
+    def start(self) -> TimePoint:
         return self.branch.snapshots[0].place
 
     @property
@@ -95,11 +95,11 @@ class History:
         number = next(n for n in range(1, 10**6) if f"branch-{n}" not in self.branches)
         with stoppable():  # the entry was carried out already
             shared = self.world.trace.records.span(entry.event).start
-        self.part(f"branch-{number}", Place(entry.event - 1, entry.at_ns), shared)
+        self.part(f"branch-{number}", TimePoint(entry.event - 1, entry.at_ns), shared)
         self.branches[self.branch.name] = self.branch
         return left
 
-    def part(self, name: str, place: Place, shared: int) -> None:
+    def part(self, name: str, place: TimePoint, shared: int) -> None:
         """Make another branch the current one; shared: number of common records."""
         parent = self.branch
         self.branch = Branch(
@@ -173,21 +173,23 @@ class History:
         return self.branch.end.at_ns
 
     # ------------------------------------------------------------------ going anywhere
-    def place_after(self, event: int) -> Place:
+    def place_after(self, event: int) -> TimePoint:
         """The time of the world after an event and before the next one."""
         index = self.branch.journal.before(event + 1)
         if index < len(self.branch.journal):
             entry = self.branch.journal[index]
             if entry.event == event + 1:
-                return Place(event, entry.at_ns)
+                return TimePoint(event, entry.at_ns)
         if event == self.end.event:
             return self.end
         kept = self.branch.snapshots
         known = kept[bisect_right(kept, event, key=lambda each: each.place.event) - 1].place
         stood = self.branch.stood.get(event, 0)
-        return max(known, Place(event, stood)) if known.event == event else Place(event, stood)
+        return (
+            max(known, TimePoint(event, stood)) if known.event == event else TimePoint(event, stood)
+        )
 
-    def seek(self, place: Place) -> None:
+    def seek(self, place: TimePoint) -> None:
         """Restore the world at this moment of the branch.
 
         Raises Stopped on ^C; then the moment is unchanged.
@@ -244,7 +246,7 @@ class History:
             branch = self.branches[branch.parent]
         return shared
 
-    def replay_to(self, place: Place) -> None:
+    def replay_to(self, place: TimePoint) -> None:
         """Replay the journal from here to a later moment of the branch."""
         while self.world.event < place.event:
             if not self._next(place.event):
@@ -286,7 +288,7 @@ class History:
         with read_only_visit(self):
             self.moments.restore(start)
             trace.tail, trace.first = [], start.records
-            self.replay_to(Place(event, 0))
+            self.replay_to(TimePoint(event, 0))
             return Stretch(start.records, trace.tail), self.moments.capture()
 
     def dispose(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
-from rdmalab.session.branch import Branch, Place, Snapshot
+from rdmalab.session.branch import Branch, Snapshot, TimePoint
 from rdmalab.session.interruption import check, stoppable
 from rdmalab.spec.records import Kind, kind_of
 from rdmalab.world.trace import Numbered, Stretch
@@ -19,9 +19,9 @@ from rdmalab.world.world import World
 
 STRETCHES = 8  # parts of the trace
 GAPS = 2  # between two kept snapshots: so many have their marks kept
-_Key = TypeVar("_Key", int, Place)  # of what a moment is looked up by
+_Key = TypeVar("_Key", int, TimePoint)  # of what a moment is looked up by
 _Part = tuple[str, int, int]  # branch, number of the first record, last event
-_Gap = tuple[str, Place]  # branch, the snapshot before it
+_Gap = tuple[str, TimePoint]  # branch, the snapshot before it
 
 
 class Timeline(Protocol):
@@ -31,11 +31,11 @@ class Timeline(Protocol):
     world: World
 
     @property
-    def here(self) -> Place:
+    def here(self) -> TimePoint:
         """The current moment."""
 
     @property
-    def end(self) -> Place:
+    def end(self) -> TimePoint:
         """The last moment of the branch."""
 
     @property

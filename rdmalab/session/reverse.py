@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rdmalab.command import Expression, Moment, NotUnderstood
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import answer
 from rdmalab.session.run_control import SLICE, Idle, RunControl
 from rdmalab.session.session import Session
@@ -20,7 +20,7 @@ class Jump(RunControl):
 
     __slots__ = ("beyond", "from_event", "place")
 
-    def __init__(self, session: Session, place: Place, beyond: str = "") -> None:
+    def __init__(self, session: Session, place: TimePoint, beyond: str = "") -> None:
         super().__init__(session, Idle())
         self.place = place
         self.beyond = beyond
@@ -33,7 +33,7 @@ class Jump(RunControl):
             self._arrive(self.place, self.beyond)
         return True
 
-    def _arrive(self, place: Place, wall: str = "") -> None:
+    def _arrive(self, place: TimePoint, wall: str = "") -> None:
         history = self.session.history
         history.seek(place)
         self.events = abs(history.here.event - self.from_event)
@@ -108,7 +108,7 @@ class Rewind(Jump):
         self._limit = self.from_event + (not session.breakpoints.has_halted_at(session.history))
         self._stretch = len(session.history.branch.before(self.from_event)) - 1
         self._searched_ns = self.place.at_ns
-        self._first: Place | None = None  # of the stretch that is being looked through
+        self._first: TimePoint | None = None  # of the stretch that is being looked through
         self._hit: int | None = None  # the latest event in it at which one would have halted
 
     def go(self, events: int = SLICE) -> bool:
@@ -118,7 +118,7 @@ class Rewind(Jump):
         if self._first is None and not self._enter():
             self._give_way()
         elif self._read_past(events) and self._hit is not None:
-            self._arrive(Place(self._hit, 0))
+            self._arrive(TimePoint(self._hit, 0))
             self.over = self.session.breakpoints.halt(self.session.history)
         return bool(self.over)
 

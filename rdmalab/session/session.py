@@ -20,7 +20,7 @@ from rdmalab.command import (
     aliases,
 )
 from rdmalab.grammar.nodes import Node
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import Breakpoints
 from rdmalab.session.history import History
 from rdmalab.session.journal import Entry, Journal
@@ -87,7 +87,7 @@ class Session:
     names: Names = field(init=False)
     binder: Binder = field(init=False)
     history: History = field(init=False)
-    checkpoints: dict[str, tuple[str, Place]] = field(default_factory=dict)
+    checkpoints: dict[str, tuple[str, TimePoint]] = field(default_factory=dict)
     breakpoints: Breakpoints = field(default_factory=Breakpoints)
 
     def __post_init__(self) -> None:

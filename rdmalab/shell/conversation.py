@@ -24,7 +24,7 @@ from rdmalab.shell.output_format import OutputFormat
 
 if TYPE_CHECKING:
     from rdmalab.classroom.lab_session import LabSession
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
     from rdmalab.shell.lesson import Lesson
     from rdmalab.workbench.screen_words import ScreenRequest
@@ -33,7 +33,7 @@ _TYPED = 20  # lines that a bug report has
 
 
 class SafeState(NamedTuple):
-    """What is restored when a command ends with an exception."""
+    """State that is restored when a command ends with an exception."""
 
     session: Session
     point: SafePoint
@@ -47,8 +47,9 @@ class Conversation:
     exercise: "LabSession | None" = None  # the lab that is open
     lesson: "Lesson | None" = None
     diagnosis: "Report | None" = None  # the last answer of `why` in this world
-    checklist: "Walk | None" = None  # the last answer of `checklist`
+    checklist: "ChecklistReport | None" = None  # the last answer of `checklist`
     copy: Callable[[str], str] | None = None  # to the clipboard; returns a message about it
+    hand_out: Callable[[str], str] | None = None  # a file that was written; returns a message
     screen: "Callable[[ScreenRequest], str] | None" = None  # returns the app's message
     settings_changed: Callable[[], None] | None = None  # called after a setting was set
     repeated = ""  # what an empty line stands for
@@ -147,12 +148,12 @@ class Conversation:
     def keep_answer(self, value: object) -> None:
         """Keep the answer of `why` or `checklist`."""
         if isinstance(value, Answer):
-            from rdmalab.doctor.checklist_report import Walk
+            from rdmalab.doctor.checklist_report import ChecklistReport
             from rdmalab.doctor.report.report import Report
 
             if isinstance(value, Report):
                 self.diagnosis = value
-            elif isinstance(value, Walk):
+            elif isinstance(value, ChecklistReport):
                 self.checklist = value
 
     def safe_state(self) -> SafeState:

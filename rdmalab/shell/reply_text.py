@@ -267,7 +267,7 @@ def _wrong(output: OutputFormat, reply: Reply) -> list[Line]:
 
 def _diagnosed(output: OutputFormat, found: Answer) -> list[Line]:
     """The rows of `why`; a fix is not cut, because it is for copying."""
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
     from rdmalab.shell import show_why
 
@@ -275,7 +275,7 @@ def _diagnosed(output: OutputFormat, found: Answer) -> list[Line]:
     if isinstance(found, Report):
         lines = show_why.answer_lines(found, width, plain=output.plain)
     else:
-        assert isinstance(found, Walk)
+        assert isinstance(found, ChecklistReport)
         lines = show_why.lines_of(found.rows, width, plain=output.plain)
     return [in_ascii(line) for line in lines] if output.ascii else lines
 
@@ -315,7 +315,7 @@ def _done(output: OutputFormat, reply: Reply) -> list[Line]:
 
 
 def _result(value: object) -> list[str]:
-    """What a verb returned, if that is one sentence."""
+    """Result of a verb as lines, if it is one sentence or an empty list; else nothing."""
     if isinstance(value, str):
         return [value]
     return ["The completion queue is empty."] if value == [] else []

@@ -1,4 +1,4 @@
-"""What is measured at the end of a point: built-in measures, and expressions of the prompt.
+"""Measures at the end of a point: built-in ones, and expressions of the prompt.
 
 Built-in measures count requests that completed with SUCCESS after the setup, in virtual time from
 the end of the setup to the end of the last step.
@@ -23,7 +23,7 @@ from rdmalab.world.relations import find_qp, peer_node
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MeasuredRequest:
     """One completed request of the queue pair `number` of `node`.
 
     octets: of its payload. local: whether its node read or wrote them. latency_ns: from its post
@@ -37,7 +37,7 @@ class Request:
     latency_ns: int | None
 
 
-def requests(session: Session, first_record: int) -> Iterator[Request]:
+def requests(session: Session, first_record: int) -> Iterator[MeasuredRequest]:
     """Those that completed since a record, in order."""
     posted: dict[tuple[str, int, int], int] = {}
     for record in islice(session.world.trace.records, first_record, None):
@@ -50,7 +50,7 @@ def requests(session: Session, first_record: int) -> Iterator[Request]:
             if rec.status_of(record) is WCStatus.SUCCESS:
                 latency_ns = None if at_ns is None else rec.at_ns_of(record) - at_ns
                 local = Local.NONE if wqe.work is None else wqe.work.local
-                yield Request(node, number, wqe.length, local, latency_ns)
+                yield MeasuredRequest(node, number, wqe.length, local, latency_ns)
 
 
 def peer(session: Session, node: str, number: int) -> str:
@@ -240,7 +240,7 @@ class Counted:
         self.start_ns = setup[-1].now_ns if setup else 0
         rest = runner.results[len(setup) :]
         self.first_record = rest[0].first_record if rest else 0
-        self._requests: list[Request] | None = None
+        self._requests: list[MeasuredRequest] | None = None
 
     @property
     def time_ns(self) -> int:
@@ -288,14 +288,14 @@ class Counted:
             r.octets for r in self._moved() if (r.node, peers[r.node, r.number]) == ends[r.local]
         )
 
-    def _moved(self) -> list[Request]:
+    def _moved(self) -> list[MeasuredRequest]:
         """The requests that have payload."""
         return [r for r in self._all() if r.local is not Local.NONE and r.octets]
 
-    def _of(self, node: str | None) -> list[Request]:
+    def _of(self, node: str | None) -> list[MeasuredRequest]:
         return [r for r in self._all() if node is None or r.node == node]
 
-    def _all(self) -> list[Request]:
+    def _all(self) -> list[MeasuredRequest]:
         if self._requests is None:
             self._requests = list(requests(self.runner.session, self.first_record))
         return self._requests

@@ -17,7 +17,7 @@ from rdmalab.tui.pane import Card
 from rdmalab.views import fmt, timeline
 from rdmalab.views.caption import caption
 from rdmalab.views.columns import Meaning
-from rdmalab.views.planned import Plan
+from rdmalab.views.planned import PlannedKind
 from rdmalab.views.ports import LinkRow
 from rdmalab.views.programs import stuck_rows
 from rdmalab.views.stalled import stalled_rows
@@ -78,7 +78,7 @@ class Head(Bar):
         return piece(f"{word} in {states}", Meaning.FAILED, about) if found else Content()
 
     def _coming(self) -> Content:
-        """What runs, what is next, or what waits although nothing is."""
+        """Text for what runs, what is scheduled next, or what waits with nothing scheduled."""
         if self.view.model.conversation.running:
             doing = "SEARCHING" if self.view.model.conversation.searching else "RUNNING"
             return Content.styled(f" {doing}: F9 stops ", "bold $on on $busy")
@@ -118,10 +118,14 @@ class Head(Bar):
 
 _ERRORS, _NAMED = (QPState.ERR, QPState.SQE), 2
 _PLANS = {
-    Plan.ARRIVAL: "packet arrives", Plan.SEND: "sends", Plan.LOCAL: "executes",
-    Plan.RNR_TIMER: "RNR timer", Plan.ACK_TIMER: "ack timer", Plan.LINE: "program",
-    Plan.ACCIDENT: "fault",
-}  # fmt: skip
+    PlannedKind.ARRIVAL: "packet arrives",
+    PlannedKind.SEND: "sends",
+    PlannedKind.LOCAL: "executes",
+    PlannedKind.RNR_TIMER: "RNR timer",
+    PlannedKind.ACK_TIMER: "ack timer",
+    PlannedKind.LINE: "program",
+    PlannedKind.ACCIDENT: "fault",
+}
 _ROOMY = 100  # columns; from here on the usual is shown as well
 
 

@@ -16,7 +16,7 @@ from rdmalab.world.relations import exists, peer_thing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
     from rdmalab.session.session import Session
     from rdmalab.tui.app_model import AppModel
@@ -71,7 +71,7 @@ class WorldView:
         except NotUnderstood as error:
             return error.message
 
-    def checklist(self, title: str, question: str) -> Walk:
+    def checklist(self, title: str, question: str) -> ChecklistReport:
         """The checklist of this title, about what was asked; empty: about what is wrong."""
         from rdmalab.doctor.checklist_report import walk
 
@@ -93,7 +93,7 @@ class WorldView:
         return self._once(sentence, lambda: self._evaluate(sentence))
 
     def ask(self, question: Callable[..., T], *arguments: object) -> T:
-        """What a question of the views returns now. question: takes a world, names, and more."""
+        """Answer of a function of `views/` now. question: takes a world, names, and more."""
         world, names = self.session.world, self.session.names
         return self._once((question, *arguments), lambda: question(world, names, *arguments))
 

@@ -16,7 +16,7 @@ from rdmalab.world.programs import Program
 from rdmalab.world.world import World
 
 
-class Plan(IntEnum):
+class PlannedKind(IntEnum):
     """The kind of a scheduled event."""
 
     ARRIVAL = auto()
@@ -35,7 +35,7 @@ class PlannedRow:
     at_ns: int
     node: str
     qp: str
-    plan: Plan
+    plan: PlannedKind
     sentence: str
     number: int | None = None  # the record of the packet that arrives
 
@@ -73,7 +73,7 @@ def planned_rows(world: World, names: Names) -> list[PlannedRow]:
 
 def _order(row: PlannedRow) -> tuple[int, int, str, str]:
     """Lines of programs stay in the order in which they were filed."""
-    if row.plan is Plan.LINE:
+    if row.plan is PlannedKind.LINE:
         return row.at_ns, row.plan, "", ""
     return row.at_ns, row.plan, row.node, row.qp
 
@@ -81,40 +81,42 @@ def _order(row: PlannedRow) -> tuple[int, int, str, str]:
 def _arrival(names: Names, at_ns: int, node: str, argument: Arrival, cause: int) -> PlannedRow:
     packet = argument[0] if isinstance(argument, tuple) else argument
     qp = fmt.qp_name(names, node, packet.dest_qp) if packet.dest_qp else ""
-    return PlannedRow(at_ns, node, qp, Plan.ARRIVAL, f"receives {fmt.packet_words(packet)}", cause)
+    return PlannedRow(
+        at_ns, node, qp, PlannedKind.ARRIVAL, f"receives {fmt.packet_words(packet)}", cause
+    )
 
 
 def _accident(world: World, names: Names, number: int, due: tuple[int, str]) -> PlannedRow:
     fault = next(fault for fault in world.network.cable.faults if fault.number == number)
     text = record_text.fault_words(names, fault)
-    return PlannedRow(*due, "", Plan.ACCIDENT, f"fault {number} is applied: {text}")
+    return PlannedRow(*due, "", PlannedKind.ACCIDENT, f"fault {number} is applied: {text}")
 
 
 def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:
     hca = world.nodes[node]
     qp = next((qp for qp in hca.ready if qp.number in hca.qps.items), None)
     if qp is None:
-        return PlannedRow(at_ns, node, "", Plan.SEND, "has nothing to send")
+        return PlannedRow(at_ns, node, "", PlannedKind.SEND, "has nothing to send")
     name = fmt.qp_name(names, node, qp.number)
     return PlannedRow(at_ns, node, name, *_turn_of(qp))
 
 
-def _turn_of(qp: QueuePair) -> tuple[Plan, str]:
-    """What a QP does when it is its turn; a bind and the like put nothing on the wire."""
+def _turn_of(qp: QueuePair) -> tuple[PlannedKind, str]:
+    """Next action of a QP at its turn; a bind and the like put nothing on the wire."""
     wqe = None if qp.resp.answers else requester.next_wqe(qp)
     if wqe is None:
-        return Plan.SEND, "sends an answer"
+        return PlannedKind.SEND, "sends an answer"
     what = fmt.send_wqe(wqe)
     if is_local(wqe.wr.opcode):
-        return Plan.LOCAL, f"executes {what}"
+        return PlannedKind.LOCAL, f"executes {what}"
     unit = "frame" if qp.transport.service is None else "packet"
-    return Plan.SEND, f"sends a {unit} of {what}"
+    return PlannedKind.SEND, f"sends a {unit} of {what}"
 
 
 def _line(names: Names, at_ns: int, program: Program) -> PlannedRow:
     name = names.of(Thing(Noun.PROGRAM, program.node, program.number))
     sentence = f"runs line {program.line.number}: {program.line.text}"
-    return PlannedRow(at_ns, program.node, name, Plan.LINE, sentence)
+    return PlannedRow(at_ns, program.node, name, PlannedKind.LINE, sentence)
 
 
 def _timer(world: World, names: Names, node: str, qpn: int, at_ns: int) -> PlannedRow:
@@ -122,7 +124,7 @@ def _timer(world: World, names: Names, node: str, qpn: int, at_ns: int) -> Plann
     name = fmt.qp_name(names, node, qpn)
     if qp is not None and qp.comp.rnr_until_ns is not None:
         sentence = f"RNR timer expires, retransmits from psn={qp.comp.psn}"
-        return PlannedRow(at_ns, node, name, Plan.RNR_TIMER, sentence)
+        return PlannedRow(at_ns, node, name, PlannedKind.RNR_TIMER, sentence)
     psn = f"psn={qp.comp.psn}" if qp is not None else "anything"
     sentence = f"ack timer expires, no answer to {psn}"
-    return PlannedRow(at_ns, node, name, Plan.ACK_TIMER, sentence)
+    return PlannedRow(at_ns, node, name, PlannedKind.ACK_TIMER, sentence)

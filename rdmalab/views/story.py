@@ -104,7 +104,7 @@ def _is_quiet(world: World, row: StoryRow) -> bool:
 
 
 def _shortened(world: World, rows: list[StoryRow], row: StoryRow) -> StoryRow:
-    """What became of a packet just received: `refused it: …`, `a duplicate: …`."""
+    """Row with the fate of a packet just received: `refused it: …`, `a duplicate: …`."""
     met = rows[0].kind is Kind.PACKET_RECEIVED
     if met and row is rows[0]:
         records = [world.trace.records[each.number] for each in rows]

@@ -9,7 +9,7 @@ from enum import IntEnum, auto
 from itertools import pairwise
 from typing import Annotated
 
-from rdmalab.session.branch import Branch, Place
+from rdmalab.session.branch import Branch, TimePoint
 from rdmalab.session.history import History
 from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
@@ -19,7 +19,7 @@ from rdmalab.views import fmt, planned
 from rdmalab.views.columns import Meaning
 from rdmalab.world.world import World
 
-Checkpoints = Mapping[str, tuple[str, Place]]
+Checkpoints = Mapping[str, tuple[str, TimePoint]]
 
 
 class Mark(IntEnum):
@@ -151,7 +151,7 @@ _TROUBLES = {
 }
 
 
-def _line(history: History) -> list[tuple[str, Place]]:
+def _line(history: History) -> list[tuple[str, TimePoint]]:
     """The branches on the way to the first, each with the last moment that is ours as well."""
     branch, limit = history.branch, history.end
     found = [(branch.name, limit)]
@@ -175,7 +175,7 @@ def _fork(history: History, branch: Branch) -> MarkRow | None:
 
 
 def _soon(history: History, names: Names) -> str:
-    """What comes next: in the past, a command that was given then; else what is planned."""
+    """Next entry: in the past, the command that was given then; else the first planned action."""
     world, journal = history.world, history.branch.journal
     if not history.live and history.entries < len(journal):
         entry = journal[history.entries]

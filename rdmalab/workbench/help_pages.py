@@ -9,7 +9,7 @@ from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.grammar.hints import quoted, suggest
 from rdmalab.grammar.line import from_c
 from rdmalab.guide import manual, usage
-from rdmalab.guide.article import Article, Row, Section, article
+from rdmalab.guide.article import Article, ArticleSection, Row, article
 from rdmalab.guide.entry import About, Sort
 from rdmalab.guide.explain import answer, lookup
 from rdmalab.guide.questions import asked
@@ -70,7 +70,7 @@ def with_session(session: Session, article: Article, about: About | None) -> Art
     while at and article.sections[at - 1].heading in _AT_THE_END:
         at -= 1
     article.sections.insert(
-        at, Section("now", [*_lines_of(search, rows), *_state_of_peer(search, cast, about)])
+        at, ArticleSection("now", [*_lines_of(search, rows), *_state_of_peer(search, cast, about)])
     )
     for section in article.sections:
         if section.heading == "look at":
@@ -153,7 +153,7 @@ _NEAR = "did you mean"
 
 
 def page(session: Session, text: str) -> Article:
-    """What help answers about these words; raises NotUnderstood if nothing is known."""
+    """Article of `help` about these words; raises NotUnderstood if nothing is known."""
     name = " ".join(asked(text).words)
     if not name:
         return _contents(session)
@@ -170,13 +170,13 @@ def page(session: Session, text: str) -> Article:
 
 
 def explained(session: Session, text: str) -> Article:
-    """What explain answers, with the values in this session; raises NotUnderstood."""
+    """Article of `explain`, with the values in this session; raises NotUnderstood."""
     found = answer(text, session.vocabulary, SUSPICIONS)
     return with_session(session, found.article, found.entry.about)
 
 
 def _or_explained(session: Session, name: str) -> Article:
-    """What explain has about a word without help; NotUnderstood, with a hint, if nothing."""
+    """Article of `explain` about a word without help; NotUnderstood, with a hint, if none."""
     try:
         return answer(name, session.vocabulary, SUSPICIONS).article
     except NotUnderstood as unknown:

@@ -6,7 +6,7 @@ from rdmalab.command import SCRIPTABLE, Facts, Lines, Nanoseconds, Noun, Range, 
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import PACE_NS
 from rdmalab.verbs.nouns import NewProgram, Program
-from rdmalab.workbench.view_requests import Request, View
+from rdmalab.workbench.view_requests import View, ViewRequest
 from rdmalab.workbench.view_rows import program_view
 from rdmalab.world.programs import Program as Thread
 from rdmalab.world.programs import end, start
@@ -53,4 +53,4 @@ def programs(session: Session) -> View:
 
     Example: programs
     """
-    return program_view(Request(session))
+    return program_view(ViewRequest(session))

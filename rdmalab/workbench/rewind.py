@@ -14,7 +14,7 @@ from rdmalab.command import (
     TimeMove,
     command,
 )
-from rdmalab.session.branch import Branch, Place
+from rdmalab.session.branch import Branch, TimePoint
 from rdmalab.session.history import History, read_only_visit
 from rdmalab.session.reverse import ReverseRun, Rewind, go_to_moment, jump_to
 from rdmalab.session.run_control import UNITS, RunControl
@@ -114,7 +114,7 @@ def checkpoint(session: Session, name: str) -> str:
     return f"@{name} is {event} at {now}{_no_longer(before, place)}"
 
 
-def _no_longer(before: tuple[str, Place], now: tuple[str, Place]) -> str:
+def _no_longer(before: tuple[str, TimePoint], now: tuple[str, TimePoint]) -> str:
     """`, no longer event 12 of main`: the previous moment of a moved name."""
     if before == now:
         return ""

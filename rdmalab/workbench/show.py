@@ -20,7 +20,7 @@ from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.views import fmt
 from rdmalab.views.changes import change_rows, facts, further_rows
-from rdmalab.workbench.view_requests import Request, View, Which
+from rdmalab.workbench.view_requests import View, ViewRequest, Which
 from rdmalab.workbench.view_rows import OF_NOUN, VIEWS, overview
 
 
@@ -46,15 +46,16 @@ def show(
 
     A name shows that object; qp, cq, mr and so on: all of a kind. sq, rq: one queue. wire: the
     packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N: the
-    packet of event N byte by byte. log: every record; story: one sentence an event. time: the
-    place on this branch of time. expr: the expressions of `until` and `expect`.
+    packet of event N byte by byte. c: the last verb as a call of C; c 7: that of event 7; c A.qp0
+    7: the post of its wr7. log: every record; story: one sentence an event. time: the place on this
+    branch of time. expr: the expressions of `until` and `expect`.
 
     Example: show wire last=5
     """
     chosen = which or Which()
     if direction is not None:
         chosen.source, chosen.target = direction
-    request = Request(session, where, number, chosen)
+    request = ViewRequest(session, where, number, chosen)
     if what is not None:
         return VIEWS[what](request)
     return overview(request) if where is None else OF_NOUN[where.thing.noun](request)

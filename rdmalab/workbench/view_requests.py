@@ -77,7 +77,7 @@ class Which:
 
 
 @dataclass(slots=True)
-class Request:
+class ViewRequest:
     """A request for a view."""
 
     session: Session

@@ -28,18 +28,19 @@ from rdmalab.views import (
     wqes,
 )
 from rdmalab.views.receive_need import NeedRow, need_row
+from rdmalab.workbench.c_view import c_view
 from rdmalab.workbench.view_requests import (
     BEGIN,
     PANE_LINES,
     AsyncRow,
     JournalRow,
-    Request,
     View,
+    ViewRequest,
     if_empty,
 )
 
 
-def log_view(request: Request) -> View:
+def log_view(request: ViewRequest) -> View:
     """The newest records, or those of one event."""
     world, names = request.session.world, request.session.names
     if request.number is not None:
@@ -50,7 +51,7 @@ def log_view(request: Request) -> View:
     return View("log", rows, if_empty(rows, "no events yet"))
 
 
-def story_view(request: Request) -> View:
+def story_view(request: ViewRequest) -> View:
     """One sentence for each of the newest events."""
     world, names = request.session.world, request.session.names
     first = max(0, world.event + 1 - (request.which.last or PANE_LINES))
@@ -58,14 +59,14 @@ def story_view(request: Request) -> View:
     return View("story", rows, if_empty(rows, "no events yet"))
 
 
-def time_view(request: Request) -> View:
+def time_view(request: ViewRequest) -> View:
     """The place on this branch of time, and its marks."""
     session = request.session
     row = timeline.tape_row(session.history, session.names, session.checkpoints)
     return View("time", [row, *row.marks], "checkpoint NAME marks a moment; goto leads to any")
 
 
-def events_view(request: Request) -> View:
+def events_view(request: ViewRequest) -> View:
     """Asynchronous events that are pending, or were read and not acknowledged."""
     session = request.session
     nodes = [request.thing.node] if request.thing else list(session.world.nodes)
@@ -90,7 +91,7 @@ def _subject(session: Session, name: str, event: AsyncEvent, number: int) -> str
     return session.names.of(Thing(Noun(noun), name, number)) if noun in tuple(Noun) else name
 
 
-def journal_view(request: Request) -> View:
+def journal_view(request: ViewRequest) -> View:
     """The newest commands, as they were typed."""
     session = request.session
     entries = session.journal[-(request.which.last or len(session.journal) or 1) :]
@@ -105,7 +106,7 @@ _HEX_BYTES = 128
 
 
 # --------------------------------------------------------------------------- everything in brief
-def overview(request: Request) -> View:
+def overview(request: ViewRequest) -> View:
     """The view of `show` without a topic: objects, the link, and three planned events."""
     session = request.session
     world, names = session.world, session.names
@@ -119,7 +120,7 @@ def overview(request: Request) -> View:
     return View(title, [*qps, *cqs, *mrs, *others, ports.link_row(world, names), *soon], hint)
 
 
-def _node(request: Request) -> View:
+def _node(request: ViewRequest) -> View:
     view = overview(request)
     name = request.thing.node if request.thing else ""
     port = ports.port_row(request.session.world, name)
@@ -127,7 +128,7 @@ def _node(request: Request) -> View:
 
 
 # --------------------------------------------------------------------------- one kind of thing
-def _qp(request: Request) -> View:
+def _qp(request: ViewRequest) -> View:
     session = request.session
     if request.thing is None or request.thing.noun is not Noun.QP:
         found = request.things(Noun.QP)
@@ -144,13 +145,13 @@ def _qp(request: Request) -> View:
     return View(row.name, [diagram, row, *work, *_needs(request, [thing])])
 
 
-def _needs(request: Request, found: Sequence[Thing]) -> list[NeedRow]:
+def _needs(request: ViewRequest, found: Sequence[Thing]) -> list[NeedRow]:
     """The queue pairs that a message has met, or will meet, without a receive."""
     needs = (need_row(request.session.world, request.session.names, thing) for thing in found)
     return [need for need in needs if need is not None]
 
 
-def _sq(request: Request) -> View:
+def _sq(request: ViewRequest) -> View:
     thing = request.one(Noun.QP)
     row = queues.qp_row(request.session.world, request.session.names, thing)
     title = f"{row.name} send queue {row.sq.used}/{row.sq.capacity}"
@@ -160,7 +161,7 @@ def _sq(request: Request) -> View:
     )
 
 
-def _rq(request: Request) -> View:
+def _rq(request: ViewRequest) -> View:
     thing = request.one(Noun.QP)
     row = queues.qp_row(request.session.world, request.session.names, thing)
     title = f"{row.name} receive queue {row.rq.used}/{row.rq.capacity}"
@@ -169,7 +170,7 @@ def _rq(request: Request) -> View:
     return View(title, [row.rq, *rows], if_empty(rows, hint))
 
 
-def _cq(request: Request) -> View:
+def _cq(request: ViewRequest) -> View:
     world, names = request.session.world, request.session.names
     rows: list[object] = []
     for thing in request.things(Noun.CQ):
@@ -177,7 +178,7 @@ def _cq(request: Request) -> View:
     return View("completion queues", rows, if_empty(rows, f"no completion queue: {BEGIN}"))
 
 
-def _mr(request: Request) -> View:
+def _mr(request: ViewRequest) -> View:
     world, names = request.session.world, request.session.names
     if request.thing is None or request.thing.noun is not Noun.MR:
         rows = [memory.mr_row(world, names, thing) for thing in request.things(Noun.MR)]
@@ -191,7 +192,7 @@ def _mr(request: Request) -> View:
     return View(f"{row.name}[{start}:{stop}]", [row, *octets, *owners, *windows_on])
 
 
-def _window(request: Request, length: int) -> tuple[int, int]:
+def _window(request: ViewRequest, length: int) -> tuple[int, int]:
     where = request.where
     start = where.start or 0 if where else 0
     stop = where.stop if where and where.stop is not None else min(start + _HEX_BYTES, length)
@@ -215,23 +216,23 @@ _PLAIN: dict[Noun, tuple[str, str]] = {
 }
 
 
-def _rows_of(request: Request, noun: Noun) -> list[object]:
+def _rows_of(request: ViewRequest, noun: Noun) -> list[object]:
     world, names = request.session.world, request.session.names
     row_of = query_fields.OBJECTS[noun].row_of
     return [row_of(world, names, thing) for thing in request.things(noun)]
 
 
-def _plain(noun: Noun) -> Callable[[Request], View]:
+def _plain(noun: Noun) -> Callable[[ViewRequest], View]:
     plural, how = _PLAIN[noun]
 
-    def view(request: Request) -> View:
+    def view(request: ViewRequest) -> View:
         rows = _rows_of(request, noun)
         return View(plural, rows, if_empty(rows, f"no {plural}: {how}"))
 
     return view
 
 
-def _srq(request: Request) -> View:
+def _srq(request: ViewRequest) -> View:
     """SRQs; for one SRQ also its receives, and the QP that uses each."""
     thing = request.thing
     if thing is None or thing.noun is not Noun.SRQ:
@@ -248,7 +249,7 @@ def _srq(request: Request) -> View:
     return View(row.name, [row, *rows, *_needs(request, users)], if_empty(rows, hint))
 
 
-def program_view(request: Request) -> View:
+def program_view(request: ViewRequest) -> View:
     """Programs; for one program also its lines."""
     thing = request.thing
     if thing is None or thing.noun is not Noun.PROGRAM:
@@ -259,7 +260,7 @@ def program_view(request: Request) -> View:
 
 
 # --------------------------------------------------------------------------- the wire
-def _wire(request: Request) -> View:
+def _wire(request: ViewRequest) -> View:
     which = request.which
     wanted = {
         name: value
@@ -278,7 +279,7 @@ def _wire(request: Request) -> View:
     return View("wire", rows, if_empty(rows, hint), world.event)
 
 
-def _packet(request: Request) -> View:
+def _packet(request: ViewRequest) -> View:
     world = request.session.world
     number = request.number
     if number is None:
@@ -292,30 +293,30 @@ def _packet(request: Request) -> View:
     return View(f"packet of event {row.event}", [row])
 
 
-def _counters(request: Request) -> View:
+def _counters(request: ViewRequest) -> View:
     world = request.session.world
     nodes = [request.thing.node] if request.thing else list(world.nodes)
     rows: list[object] = [counters.counters_row(world, name) for name in nodes]
     return View("counters", rows + [row for n in nodes for row in counters.drop_rows(world, n)])
 
 
-def _link(request: Request) -> View:
+def _link(request: ViewRequest) -> View:
     world = request.session.world
     rows = [ports.port_row(world, name) for name in world.nodes]
     return View("link", [ports.link_row(world, request.session.names), *rows])
 
 
-def _nodes(request: Request) -> list[str]:
+def _nodes(request: ViewRequest) -> list[str]:
     return [request.thing.node] if request.thing else list(request.session.world.nodes)
 
 
-def _port(request: Request) -> View:
+def _port(request: ViewRequest) -> View:
     world, nodes = request.session.world, _nodes(request)
     rows: list[object] = [ports.port_row(world, name) for name in nodes]
     return View("ports", rows + [row for name in nodes for row in ports.table_rows(world, name)])
 
 
-def _device(request: Request) -> View:
+def _device(request: ViewRequest) -> View:
     world, nodes = request.session.world, _nodes(request)
     rows: list[object] = []
     for name in nodes:
@@ -323,7 +324,7 @@ def _device(request: Request) -> View:
     return View("devices", rows, f"all its limits: query_device {nodes[0]}")
 
 
-def _agenda(request: Request) -> View:
+def _agenda(request: ViewRequest) -> View:
     rows = planned.planned_rows(request.session.world, request.session.names)
     return View("planned", rows, if_empty(rows, "idle: no packet, timer or program is pending"))
 
@@ -331,12 +332,12 @@ def _agenda(request: Request) -> View:
 # --------------------------------------------------------------------------- past and words
 
 
-def _expr(request: Request) -> View:
+def _expr(request: ViewRequest) -> View:
     del request
     return View("what can be asked", list(query_fields.fields()))
 
 
-VIEWS: dict[str, Callable[[Request], View]] = {
+VIEWS: dict[str, Callable[[ViewRequest], View]] = {
     "qp": _qp,
     "cq": _cq,
     "sq": _sq,
@@ -358,8 +359,9 @@ VIEWS: dict[str, Callable[[Request], View]] = {
     "expr": _expr,
     "events": events_view,
     "journal": journal_view,
+    "c": c_view,
 }
-OF_NOUN: dict[Noun, Callable[[Request], View]] = {
+OF_NOUN: dict[Noun, Callable[[ViewRequest], View]] = {
     Noun.NODE: _node,
     **{noun: VIEWS[noun] for noun in (Noun.QP, Noun.CQ, Noun.MR, *_PLAIN)},
 }

@@ -19,7 +19,7 @@ from rdmalab.session.lines import Script
 from rdmalab.session.session import Session
 
 if TYPE_CHECKING:
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
     from rdmalab.doctor.report.report import Report
 
 Topic = Annotated[Expression, TOPIC]
@@ -79,7 +79,7 @@ def apply(session: Session, what: Topic | None = None) -> Script:
 @command(SCRIPTABLE)
 def checklist(
     session: Session, which: Annotated[str, OneOf(LISTS)], what: Topic | None = None
-) -> "Walk":
+) -> "ChecklistReport":
     """Print a checklist: each item with pass, fail, wait, unknown or not applicable.
 
     Lists: no-completion, no-receive, bring-up, slow; about one subject, or about all errors.

@@ -18,7 +18,7 @@ import yaml
 from rdmalab.classroom import submission
 from rdmalab.classroom.answers import verdict
 from rdmalab.classroom.grading import Item, grade_submission
-from rdmalab.classroom.judging import Work
+from rdmalab.classroom.judging import JudgedWork
 from rdmalab.classroom.lab_file import LabFile, loads
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.owner import given
@@ -256,7 +256,7 @@ def _every_value(cheat: Cheat) -> float:
     labs = [loads(cheat.text, cheat.name, VOCABULARY, student=f"c{n}") for n in range(_CLASS)]
     # Whose values come first has, for these lines, honest work before the rest.
     others = [lab for lab in labs if all(lab.params[name] != drawn[name][0] for name in used)]
-    return sum(cheat.ways.share(lab, Work(lines)) for lab in others) / max(1, len(others))
+    return sum(cheat.ways.share(lab, JudgedWork(lines)) for lab in others) / max(1, len(others))
 
 
 def _times(raw: object, params: Mapping[str, object]) -> int:

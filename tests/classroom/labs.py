@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rdmalab.classroom import lab_file
 from rdmalab.classroom.grade_document import Grade
-from rdmalab.classroom.judging import Work, grade
+from rdmalab.classroom.judging import JudgedWork, grade
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.solution_model import Submission
 from rdmalab.classroom.work_log import WorkLog
@@ -32,10 +32,10 @@ def loaded(text: str, student: str = "1", world: Mapping[str, str] = lab_file.NO
 
 def graded(text: str, *lines: str, **answers: str) -> Grade:
     """The grade of these lines and answers."""
-    return judged(text, Work(lines, answers))
+    return judged(text, JudgedWork(lines, answers))
 
 
-def judged(text: str, work: Work, *, public: bool = False) -> Grade:
+def judged(text: str, work: JudgedWork, *, public: bool = False) -> Grade:
     def reopen(world: Mapping[str, str]) -> LabFile:
         return loaded(text, world=world)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rdmalab.classroom.grade_document import Grade
-from rdmalab.classroom.judging import Work
+from rdmalab.classroom.judging import JudgedWork
 from rdmalab.classroom.work_log import WorkLog
 from tests.classroom.labs import RECV, SEND, graded, judged, passed, text_of
 
@@ -34,7 +34,7 @@ def test_feedback_is_that_of_the_cause_which_why_names() -> None:
 
 
 def hinted(*hints: str) -> Grade:
-    return judged(text_of(FIX), Work([RECV, SEND], hints=hints))
+    return judged(text_of(FIX), JudgedWork([RECV, SEND], hints=hints))
 
 
 def test_hints_cost_points_once_and_never_more_than_there_are() -> None:
@@ -54,21 +54,21 @@ def logged(*whats: str) -> list[str]:
 def test_a_hint_that_only_the_log_shows_is_paid() -> None:
     """Who deletes `hints:` from the submission does not win back their cost."""
     log = logged("hint fix.1", "hint fix.2", "line 1 event 3", "line 2 event 4")
-    grade = judged(text_of(FIX), Work([RECV, SEND], log=log))
+    grade = judged(text_of(FIX), JudgedWork([RECV, SEND], log=log))
     assert (grade.score, grade.hints) == (1, ["fix.2"])
 
 
 def test_without_a_whole_log_all_hints_are_paid() -> None:
     """Who removes `hints:` and `log:` pays the most that hints can cost."""
     log = logged("hint fix.1", "line 1 event 3", "line 2 event 4")
-    assert judged(text_of(FIX), Work([RECV, SEND], log=log)).score == 3
+    assert judged(text_of(FIX), JudgedWork([RECV, SEND], log=log)).score == 3
     for other in ([], log[1:], log[:2]):
-        assert judged(text_of(FIX), Work([RECV, SEND], log=other)).score == 1, other
+        assert judged(text_of(FIX), JudgedWork([RECV, SEND], log=other)).score == 1, other
 
 
 def test_why_and_apply_have_the_price_that_the_lab_sets() -> None:
     log = logged("why event 3", "why event 5", "line 4 event 9")
-    stuck = Work([SEND, "run 2ms", "apply", "run 1ms"], log=log)
+    stuck = JudgedWork([SEND, "run 2ms", "apply", "run 1ms"], log=log)
     for rules, doctor, score in (
         ("{doctor: 1, apply: 0}", 2, 1), ("{doctor: open, apply: 1}", 1, 2),
         ("{doctor: 2, apply: 2}", 6, 0), ("{apply: open}", 0, 3),
@@ -127,7 +127,7 @@ def test_a_submission_is_played_again_in_every_world() -> None:
 def test_what_is_hidden_is_not_judged_in_public() -> None:
     tasks = FIX + "  - {id: h, points: 2, hidden: true, announce: x, goal: [A.qp0.state == RTS]}\n"
     assert graded(text_of(tasks), RECV, SEND).score == 5
-    public = judged(text_of(tasks), Work([RECV, SEND]), public=True)
+    public = judged(text_of(tasks), JudgedWork([RECV, SEND]), public=True)
     assert (public.score, public.of, public.results[1].passed) == (3, 5, None)
 
 

@@ -8,7 +8,7 @@ import yaml
 from rdmalab.classroom import lab_file
 from rdmalab.classroom.answers import NOTED, verdict
 from rdmalab.classroom.checking import leaks
-from rdmalab.classroom.judging import Work
+from rdmalab.classroom.judging import JudgedWork
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.lab_session import LabSession
 from rdmalab.classroom.public import digest, other_lab, published
@@ -115,11 +115,11 @@ def test_with_too_many_draws_the_grader_judges_a_value() -> None:
 def test_what_the_grader_alone_judges_is_noted_and_blocks_nothing() -> None:
     tasks = ASKED + "  - {id: z, points: 1, needs: [c, g], goal: [A.qp0.state == RTS]}\n"
     handout = published(loaded(text_of(tasks, PARAMS)))
-    grade = judged(handout, Work([], {"c": "1", "n": "7", "g": "3"}), public=True)
+    grade = judged(handout, JudgedWork([], {"c": "1", "n": "7", "g": "3"}), public=True)
     lines = [(each.passed, each.reason) for each in grade.results]
     assert lines[:2] == [(None, NOTED)] * 2
     assert lines[2:] == [(False, ""), (None, NOTED), (True, "")]
-    whole = judged(text_of(tasks, PARAMS), Work([], {"g": "3"}), public=True)
+    whole = judged(text_of(tasks, PARAMS), JudgedWork([], {"g": "3"}), public=True)
     assert whole.results[3].reason == NOTED
 
 

@@ -1,7 +1,7 @@
 """A report and a checklist made by hand: what is said of them does not hang on the checks."""
 
 from rdmalab.command import Noun, Thing
-from rdmalab.doctor.check import Check, Finding, Fix, Section, fact, fail, wait, warn
+from rdmalab.doctor.check import Check, ChecklistSection, Finding, Fix, fact, fail, wait, warn
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.report.report import Cause, Report, TriedFix
@@ -12,7 +12,11 @@ NAME = "A.qp0.wr[7]"
 
 
 def check(
-    number: int, slug: str, *, station: bool = False, section: Section = Section.ERROR
+    number: int,
+    slug: str,
+    *,
+    station: bool = False,
+    section: ChecklistSection = ChecklistSection.ERROR,
 ) -> Check:
     """A suspicion that never looks."""
     rule, asks = f"the rule of {slug}", f"Is it {slug}?"

@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rdmalab.export.ladder_plan import Arrow, Plan, PlannedRow, Remark
+from rdmalab.export.ladder_plan import Arrow, LadderPlan, PlannedRow, Remark
 from rdmalab.export.ladder_style import NAME, style
 from rdmalab.export.ladder_svg import Ladder, ladder
 from rdmalab.guide.svg import INKS
@@ -122,7 +122,7 @@ def test_the_same_bytes_each_time_and_a_part_without_rules(busy: Lab) -> None:
 def test_hostile_text_stays_text(busy: Lab) -> None:
     packet = drawn(busy).plan.arrows[0].packet
     packet.summary, packet.psn = '</svg><script>"&', None
-    found = Plan(["<A>", "B"], [PlannedRow(0, 0, [Remark("B", "</text><script>")])])
+    found = LadderPlan(["<A>", "B"], [PlannedRow(0, 0, [Remark("B", "</text><script>")])])
     found.arrows = [Arrow(packet, 0)]
     svg = Ladder(found).svg
     assert "<script" not in svg

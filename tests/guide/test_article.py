@@ -3,9 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdmalab.guide.article import Article, Section, article
+from rdmalab.guide.article import Article, ArticleSection, article
 
-SHORT = Article("psn", "word", [Section("", ["A number."]), Section("range", ["0..7"])], ["why"])
+SHORT = Article(
+    "psn", "word", [ArticleSection("", ["A number."]), ArticleSection("range", ["0..7"])], ["why"]
+)
 
 
 def test_headings_stand_on_the_left() -> None:
@@ -34,7 +36,7 @@ def test_what_is_set_in_goes_on_deeper() -> None:
 
 def test_rows_that_say_nothing_are_left_out() -> None:
     assert article("x", "kind", [("a", ""), ("b", []), ("c", ["", "d"])]).sections == [
-        Section("c", ["d"])
+        ArticleSection("c", ["d"])
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 from rdmalab.guide import manual
 from rdmalab.guide.entry import normal
 from rdmalab.guide.explain import lookup
-from rdmalab.guide.manual import PAGES, Place, Shape, article, find, page, parts_of, titles
+from rdmalab.guide.manual import PAGES, ManualPlace, Shape, article, find, page, parts_of, titles
 from tests.guide.saying import WORDS
 
 TEXT = """\
@@ -52,7 +52,7 @@ def test_a_page_is_printed_with_its_headings_at_the_margin(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(manual, "page", lambda name: manual.ManualPage(name, parts_of(TEXT)))
-    assert article([Place("x")]).lines(60) == [
+    assert article([ManualPlace("x")]).lines(60) == [
         "Title: of a page  (manual)",
         "  One `code` and two words, a link.",
         "",
@@ -66,7 +66,7 @@ def test_a_page_is_printed_with_its_headings_at_the_margin(
         "",
         "    run",
     ]
-    assert article([Place("x", 1)]).lines(60)[:2] == [
+    assert article([ManualPlace("x", 1)]).lines(60)[:2] == [
         "A heading  (manual: x)", "    - first",
     ]  # fmt: skip
 
@@ -84,7 +84,7 @@ def test_a_page_begins_with_its_title_and_an_introduction(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_no_row_of_a_page_is_wider_than_the_screen(name: str, width: int) -> None:
-    assert max(map(len, article([Place(name)]).lines(width))) <= width
+    assert max(map(len, article([ManualPlace(name)]).lines(width))) <= width
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,20 @@
 """Where boxes and lines go; that nothing overlaps is asked of whole drawings in test_machine."""
 
-from rdmalab.guide.machine import LINE, Pair, Plan, is_bracket
+from rdmalab.guide.machine import LINE, MachineLayout, Pair, is_bracket
 from rdmalab.spec.states import QPState
 
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = QPState
 ASKED: list[Pair] = [(RESET, INIT), (INIT, RTR), (RTS, SQD), (SQD, RTS), (SQE, RTS), (SQE, ERR)]
 
 
-def plan_of(written: dict[Pair, int] | None = None, asked: list[Pair] = ASKED) -> Plan:
+def plan_of(written: dict[Pair, int] | None = None, asked: list[Pair] = ASKED) -> MachineLayout:
     lines = written or {}
-    return Plan(asked, [(RTS, SQE)], lambda pair, _letters: [("word", "css")] * lines.get(pair, 0))
+    return MachineLayout(
+        asked, [(RTS, SQE)], lambda pair, _letters: [("word", "css")] * lines.get(pair, 0)
+    )
 
 
-def gap(plan: Plan, above: QPState, below: QPState) -> float:
+def gap(plan: MachineLayout, above: QPState, below: QPState) -> float:
     return plan.boxes[below].y - plan.boxes[above].bottom
 
 

@@ -3,7 +3,7 @@
 from rdmalab.scenario.files import found
 from rdmalab.scenario.reading import about, reading
 from rdmalab.scenario.runner import Runner
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from tests.scenario.playing import runner
 
 ASKED = """\
@@ -58,7 +58,7 @@ def test_what_is_read_goes_back_with_the_session() -> None:
     history = walk.session.history
     seen = []
     for event in range(history.here.event - 1, -2, -1):
-        history.seek(Place(event, 0))
+        history.seek(TimePoint(event, 0))
         seen.append(read(walk))
     assert seen[0] == ("a) The first one that is free.", "The end")
     assert ("", "Which name comes next?") in seen

@@ -17,7 +17,7 @@ def test_all_steps_pass() -> None:
     assert walk.coming is None
 
 
-def test_nothing_is_done_behind_a_failure() -> None:
+def test_no_step_runs_after_a_failure() -> None:
     walk = runner(PAIR + "  - do: alloc_pd A.pd1\n    expect: [now == 1]\n  - alloc_pd A.pd2\n")
     walk.run()
     assert walk.position == 2
@@ -69,7 +69,7 @@ def test_repeat_with_errno_wants_it_every_time() -> None:
         (f"{PAIR}  - fault: drop A->C\n", "x.yaml:5:"),
     ],
 )
-def test_an_unknown_name_is_told_at_its_place(steps: str, message: str) -> None:
+def test_error_of_an_unknown_name_has_its_place(steps: str, message: str) -> None:
     result = last(steps)
     assert result.outcome is StepOutcome.ERROR
     assert result.text("x.yaml").startswith(f"ERROR {message}")
@@ -105,7 +105,7 @@ def test_within_bounds_a_run_until_idle_and_does_not_prolong_it() -> None:
     assert "time is up" in failure_text(f"{PAIR}{SEND}  - run:\n    within: 1ms\n")
 
 
-def test_a_lesson_that_repeats_for_ever_fails() -> None:
+def test_an_endless_lesson_stops_at_max_events() -> None:
     walk = runner(f"{PAIR}{SEND}  - run: until now == 1\n")
     limit = walk.session.max_events
     walk.run()
@@ -216,7 +216,7 @@ def test_a_walk_halts_before_notes_and_headlines() -> None:
     assert walk.next_stop() == []
 
 
-def test_whoever_walks_may_drive_the_journeys() -> None:
+def test_the_caller_of_a_walk_may_step_its_runs() -> None:
     walk = runner(PAIR + WRITE + "  - run: until idle\n")
     walk.next_step()
     walk.next_step()
@@ -266,7 +266,7 @@ def test_the_next_step_counts_from_there() -> None:
     assert failure_text(before + FIRST + SECOND) == ""
 
 
-def test_what_a_step_does_behind_its_jump_is_its_own() -> None:
+def test_packets_after_goto_belong_to_the_step() -> None:
     steps = f"{DELIVERED}  - do: goto @before; step packet\n    wire:\n"
     assert failure_text(steps + FIRST) == ""
     assert "expected  no more packets" in failure_text(steps.replace("step packet", "run") + FIRST)
@@ -346,10 +346,46 @@ def test_an_errno_in_the_past() -> None:
     assert runner(f"{gone}EINVAL\n").run()[-1].branch == "branch-1"
 
 
-def test_what_is_not_there_to_go_to_is_told_at_its_place() -> None:
+def test_unknown_checkpoint_or_branch_has_its_place() -> None:
     assert failure_text(f"{PAIR}  - run: goto @x\n").startswith(
         "ERROR x.yaml:5:15: no checkpoint is"
     )
     assert failure_text(f"{PAIR}  - do: switch b\n").startswith(
         "ERROR x.yaml:5:16: no branch is called b"
     )
+
+
+# --------------------------------------------------------------------------- the time of a call
+def test_before_a_call_time_runs_on_to_its_time_with_what_is_due() -> None:
+    walk = runner(f"{PAIR}{WRITE}  - do: poll_cq A.cq0\n    at: 1ms\n    expect: [now == 1ms]\n")
+    assert walk.run()[-1].ok
+    world = walk.session.world
+    assert (world.now_ns, world.agenda.next_ns()) == (1_000_000, None)
+    assert walk.session.journal[-1].event == world.event
+
+
+def test_events_of_that_instant_are_before_the_call() -> None:
+    posted = runner(PAIR + WRITE)
+    posted.run()
+    event, due_ns = posted.session.world.event, posted.session.world.agenda.next_ns()
+    assert due_ns is not None
+    for at_ns, before in ((due_ns - 1, 0), (due_ns, 1)):
+        walk = runner(f"{PAIR}{WRITE}  - do: alloc_pd A.pd5\n    at: {at_ns}ns\n")
+        walk.run()
+        assert walk.session.journal[-1].event == event + before + 1
+
+
+def test_a_time_that_is_over_fails_with_both_times() -> None:
+    text = failure_text("  - run: 9us\n  - do: alloc_pd A.pd0\n    at: 3us\n")
+    assert text.startswith("FAIL x.yaml:5  at\n  expected  3.000 us\n")
+    assert "  actual    the steps above end at 9.000 us" in text
+
+
+def test_a_time_that_events_do_not_reach_fails() -> None:
+    endless = scenario(
+        "  - use rc_pair rnr_retry=7 min_rnr_timer=1\n"
+        "  - post_send A.qp0 opcode=SEND sg=A.mr0[0:8]\n  - do: alloc_pd A.pd9\n    at: 10s\n"
+    )
+    walk = Runner(endless, open_session, max_events=500)
+    walk.run()
+    assert "stopped at the limit of 500 events" in walk.results[-1].text("x.yaml")

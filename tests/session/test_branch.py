@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from rdmalab.session.branch import ENDS, Place, Snapshot, both_ends, thin_out
+from rdmalab.session.branch import ENDS, Snapshot, TimePoint, both_ends, thin_out
 from rdmalab.spec.records import Kind
 from rdmalab.world.trace import Numbered
 
@@ -13,7 +13,7 @@ def _numbered(number: int, kind: Kind = Kind.WENT_BACK, thing: int = 17, b: Any 
 
 
 def _snapshot(event: int, rare: list[Numbered] | None = None) -> Snapshot:
-    return Snapshot(Place(event, 0), event, 0, {}, {}, (0, 0, 0), rare or [])
+    return Snapshot(TimePoint(event, 0), event, 0, {}, {}, (0, 0, 0), rare or [])
 
 
 def test_what_is_rare_is_kept_as_it_is() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from rdmalab import Lab
 from rdmalab.session import history
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import History
 from rdmalab.session.replayed_records import ReplayedRecords
 from rdmalab.spec.records import RARE, Kind
@@ -36,7 +36,7 @@ def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(history, name, value)
 
 
-def visited(lab: Lab, lines: tuple[str, ...] = LINES) -> dict[Place, Any]:
+def visited(lab: Lab, lines: tuple[str, ...] = LINES) -> dict[TimePoint, Any]:
     """Play the lines event by event; everything there was at each place on the way."""
     been = {}
     for line in lines:
@@ -89,7 +89,7 @@ def test_the_present_is_where_it_was() -> None:
     lab = Lab()
     visited(lab)
     before, end = everything(lab), lab.session.history.here
-    lab.session.history.seek(Place(20, 0))
+    lab.session.history.seek(TimePoint(20, 0))
     assert not lab.session.history.live
     lab.session.history.seek(end)
     assert lab.session.history.live
@@ -139,7 +139,7 @@ def test_in_the_past_the_same_happens_again_up_to_the_present() -> None:
     lab = Lab()
     been = visited(lab)
     end, whole = lab.session.history.here, everything(lab)
-    lab.session.history.seek(Place(-1, 0))
+    lab.session.history.seek(TimePoint(-1, 0))
     while not lab.session.history.live:
         lab.session.history.run(1)
         if (here := lab.session.history.here) in been:

@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab import Lab
 from rdmalab.session import history
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.history import read_only_visit, undone_afterwards
 from tests.labs import RECV, SEND, everything, lab_of, well
 from tests.session.test_history import moment, visited
@@ -24,7 +24,7 @@ def test_jumps_are_counted_and_looking_is_none() -> None:
     lab.do("run 1us")
     assert history_.jumps == 0
     with read_only_visit(history_):
-        history_.seek(Place(3, 0))
+        history_.seek(TimePoint(3, 0))
     assert history_.jumps == 0
     lab.do("goto 3")
     lab.do("goto 1us")
@@ -72,7 +72,7 @@ def test_a_total_that_was_read_in_a_trial_within_a_trial_is_read_again() -> None
     assert lab.look(question) == 0
     well(lab, "step")
     with read_only_visit(past):
-        past.seek(Place(past.here.event - 1, 0))
+        past.seek(TimePoint(past.here.event - 1, 0))
         assert lab.look(question) == 0
     well(lab, "run")
     assert lab.look(question) == 1

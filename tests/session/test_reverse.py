@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
 from rdmalab.session import history
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.session.breakpoints import UNKNOWN
 from rdmalab.session.reverse import BEGINNING, ENDING, HistoryQuery
 from rdmalab.session.run_control import PRESENT, UNITS
@@ -28,7 +28,7 @@ def _close_together(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(history, name, value)
 
 
-def here(lab: Lab) -> Place:
+def here(lab: Lab) -> TimePoint:
     return lab.session.history.here
 
 
@@ -81,7 +81,7 @@ def test_back_counts_in_events_and_returns_their_number() -> None:
     travel = trip(lab, "back 5")
     assert (travel.over, travel.met, travel.events) == ("there", True, 5)
     assert lab.session.world.event == event - 5
-    assert (trip(lab, "back 500").over, here(lab)) == (BEGINNING, Place(-1, 0))
+    assert (trip(lab, "back 500").over, here(lab)) == (BEGINNING, TimePoint(-1, 0))
     travel = trip(lab, "back")
     assert (travel.over, travel.met, travel.events) == (BEGINNING, False, 0)
 
@@ -120,7 +120,7 @@ def test_where_time_stood_on_one_branch_says_nothing_about_another() -> None:
 def test_rewind_without_a_breakpoint_goes_to_the_beginning() -> None:
     lab = busy()
     travel = trip(lab, "rewind")
-    assert (travel.over, travel.met, here(lab)) == (BEGINNING, True, Place(-1, 0))
+    assert (travel.over, travel.met, here(lab)) == (BEGINNING, True, TimePoint(-1, 0))
 
 
 def test_rewind_for_a_while_is_to_that_time() -> None:
@@ -138,7 +138,7 @@ def test_rewinding_over_the_beginning_never_goes_on() -> None:
     lab = busy()
     trip(lab, "goto 3")  # all commands were given at time zero
     travel = trip(lab, "rewind 1us")
-    assert (travel.over, here(lab)) == (BEGINNING, Place(-1, 0))
+    assert (travel.over, here(lab)) == (BEGINNING, TimePoint(-1, 0))
     assert misread(lab, "rewind 0ns").hint == "write 1ns or more"
 
 
@@ -175,7 +175,7 @@ def test_a_time_between_two_events_and_exactly_at_one() -> None:
     at_the_first = lab.session.world.event
     assert max(r[1] for r in lab.session.world.trace.records) == first
     trip(lab, f"goto {second - 1}ns")
-    assert here(lab) == Place(at_the_first, second - 1)
+    assert here(lab) == TimePoint(at_the_first, second - 1)
     trip(lab, f"goto {second}ns")
     assert lab.session.world.event > at_the_first
 

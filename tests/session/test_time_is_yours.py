@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rdmalab import Lab
 from rdmalab.session import history
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from tests.each import examples
 from tests.labs import everything, fingerprint, still
 from tests.machine.sessions import random_lab, say_something
@@ -101,7 +101,7 @@ def test_branches_are_independent(seed: int, other: int) -> None:
         assert everything(lab) == whole
 
 
-def visited(lab: Lab, events: int, every: int) -> Iterator[tuple[Place, Any]]:
+def visited(lab: Lab, events: int, every: int) -> Iterator[tuple[TimePoint, Any]]:
     while lab.session.world.event < events:
         lab.do(f"step {every}")
         yield lab.session.history.here, moment_of_world(lab)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.doctor.checklist_report import Walk
+from rdmalab.doctor.checklist_report import ChecklistReport
 from rdmalab.doctor.evidence.finding import NA, Fix, fact, fail, ok
 from rdmalab.doctor.report.report import TriedFix
 from rdmalab.doctor.report.rows import Row, RowPart
@@ -54,7 +54,7 @@ def test_the_kind_and_the_verdicts_are_words_first_and_colours_second() -> None:
         (_, word), *_ = row_lines(report.rows[0], 80)[0]
         styles[word.strip()] = row_lines(report.rows[0], 80)[0][0][0]
     assert styles == {"FAILED": "class:error", "PENDING": "class:warn"}
-    walked = Walk(
+    walked = ChecklistReport(
         "slow", NAME, [(check(1, "a"), ok()), (check(2, "b"), fail()), (check(3, "c"), NA)]
     )
     leads = [

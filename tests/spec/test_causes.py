@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import rdmalab
-from rdmalab.doctor.check import Section
+from rdmalab.doctor.check import ChecklistSection
 from rdmalab.doctor.diagnosis.diagnose import BY_SLUG
 from rdmalab.grammar.line import parse
 from rdmalab.spec import absent
@@ -77,7 +77,7 @@ def test_every_cause_has_a_check_and_every_check_a_cause() -> None:
 @each("slug", list(cause_rows()))
 def test_a_cause_stands_in_a_part_of_the_checklist(slug: str) -> None:
     row = cause_rows()[slug]
-    assert row.section in Section.__members__
+    assert row.section in ChecklistSection.__members__
     assert not row.fallback or row.station
     assert not row.look or parse(row.look, WORDS, file=True)
 

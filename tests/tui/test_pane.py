@@ -15,7 +15,7 @@ async def test_a_pane_that_fails_is_reported_once_and_the_session_goes_on() -> N
         def fails() -> None:
             raise RuntimeError("of a pane")
 
-        it.app.main.query_one("#node-0").look = fails  # type: ignore[attr-defined]
+        it.app.main.query_one("#node-0").read_rows = fails  # type: ignore[attr-defined]
         await it.say("alloc_pd A.p1", "alloc_pd A.p2")
         await it.until(lambda: "of a pane" in it.said)
         assert it.said.count("of a pane") == 1

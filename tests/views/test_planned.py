@@ -3,7 +3,7 @@
 from rdmalab.spec.records import Kind
 from rdmalab.spec.work import WROpcode
 from rdmalab.views import planned
-from rdmalab.views.planned import Plan
+from rdmalab.views.planned import PlannedKind
 from tests.labs import lab_of
 from tests.pairs import Pair
 from tests.views.looking import names_of
@@ -21,14 +21,14 @@ def test_a_posted_request_will_be_sent_then_arrive_while_a_timer_runs() -> None:
     pair = Pair()
     pair.a.issue(WROpcode.RDMA_WRITE, 8, wr_id=7)
     (send,) = plans_of(pair)
-    assert (send.plan, send.qp) == (Plan.SEND, "A.qp0")
+    assert (send.plan, send.qp) == (PlannedKind.SEND, "A.qp0")
     assert send.sentence == "sends a packet of wr7 RDMA_WRITE 8 B"
     pair.world.run(1)
     arrival, timer = plans_of(pair)
-    assert (arrival.plan, arrival.node, arrival.qp) == (Plan.ARRIVAL, "B", "B.qp0")
+    assert (arrival.plan, arrival.node, arrival.qp) == (PlannedKind.ARRIVAL, "B", "B.qp0")
     assert arrival.number is not None
     assert pair.world.trace.records[arrival.number][3] is Kind.PACKET_SENT
-    assert (timer.plan, timer.qp) == (Plan.ACK_TIMER, "A.qp0")
+    assert (timer.plan, timer.qp) == (PlannedKind.ACK_TIMER, "A.qp0")
     pair.world.run(1)
     assert plans_of(pair)[0].sentence == "sends an answer"
 
@@ -39,7 +39,7 @@ def test_an_rnr_wait_plans_the_next_try() -> None:
     while pair.a.qp.comp.rnr_until_ns is None:
         assert pair.world.step()
     (plan,) = plans_of(pair)
-    assert (plan.plan, plan.at_ns) == (Plan.RNR_TIMER, pair.a.qp.comp.rnr_until_ns)
+    assert (plan.plan, plan.at_ns) == (PlannedKind.RNR_TIMER, pair.a.qp.comp.rnr_until_ns)
     assert plan.text.endswith("A.qp0 RNR timer expires, retransmits from psn=0 (planned)")
 
 
@@ -54,9 +54,9 @@ def test_the_soonest_plan_is_when_the_agenda_moves_next() -> None:
         assert pair.world.now_ns == plans[0].at_ns
 
 
-def test_of_two_lines_due_at_once_that_one_is_told_first_which_comes_first() -> None:
+def test_planned_rows_at_one_time_are_in_order_of_execution() -> None:
     lab = lab_of("program B.first lines={poll_cq B.cq0}", "program A.second lines={stop}")
     rows = planned.planned_rows(lab.session.world, lab.session.names)
     assert [row.qp for row in rows] == ["B.first", "A.second"]
     assert rows[0].sentence == "runs line 1: poll_cq B.cq0"
-    assert rows[0].plan is Plan.LINE
+    assert rows[0].plan is PlannedKind.LINE

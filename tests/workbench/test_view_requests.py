@@ -4,7 +4,7 @@ import pytest
 
 from rdmalab.command import NotUnderstood, Noun, Region, Thing
 from rdmalab.lab import Lab
-from rdmalab.workbench.view_requests import BEGIN, Request, living
+from rdmalab.workbench.view_requests import BEGIN, ViewRequest, living
 from tests.labs import lab_of
 
 A, B = (Region(Thing(Noun.NODE, node, 0), None, None) for node in "AB")
@@ -13,32 +13,32 @@ QP = Thing(Noun.QP, "A", 17)
 
 def test_a_thing_a_nodes_things_or_all() -> None:
     session = lab_of().session
-    assert Request(session, Region(QP, None, None)).things(Noun.QP) == [QP]
-    assert [thing.node for thing in Request(session, B).things(Noun.CQ)] == ["B"]
-    assert len(Request(session).things(Noun.MR)) == 2
+    assert ViewRequest(session, Region(QP, None, None)).things(Noun.QP) == [QP]
+    assert [thing.node for thing in ViewRequest(session, B).things(Noun.CQ)] == ["B"]
+    assert len(ViewRequest(session).things(Noun.MR)) == 2
 
 
 def test_of_another_noun_the_node_is_meant() -> None:
     session = lab_of().session
-    assert [thing.node for thing in Request(session, Region(QP, None, None)).things(Noun.CQ)] == [
-        "A"
-    ]
+    assert [
+        thing.node for thing in ViewRequest(session, Region(QP, None, None)).things(Noun.CQ)
+    ] == ["A"]
 
 
 def test_the_only_one_need_not_be_named() -> None:
     session = lab_of().session
-    assert Request(session, A).one(Noun.QP) == QP
+    assert ViewRequest(session, A).one(Noun.QP) == QP
 
 
 def test_one_of_several_must_be() -> None:
     with pytest.raises(NotUnderstood) as caught:
-        Request(lab_of().session).one(Noun.QP)
+        ViewRequest(lab_of().session).one(Noun.QP)
     assert caught.value.hint == "there is: A.qp0 B.qp0"
 
 
-def test_where_there_is_none_is_said_how_to_begin() -> None:
+def test_hint_without_a_qp_is_how_to_begin() -> None:
     with pytest.raises(NotUnderstood) as caught:
-        Request(Lab().session).one(Noun.QP)
+        ViewRequest(Lab().session).one(Noun.QP)
     assert caught.value.hint == BEGIN
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rdmalab.lab import Lab
 from rdmalab.session import history, replayed_records
-from rdmalab.session.branch import Place
+from rdmalab.session.branch import TimePoint
 from rdmalab.spec.programs import PACE_NS, ProgramState
 from rdmalab.spec.records import A, Field, Kind, kind_of
 from rdmalab.world.programs import Program, programs_of, running
@@ -392,7 +392,7 @@ LONG = (
 )
 
 
-def _lived() -> tuple[Lab, dict[Place, Any]]:
+def _lived() -> tuple[Lab, dict[TimePoint, Any]]:
     """A life with programs, and how all was at some moments of it."""
     lab, been = lab_with(*LONG), {}
     for _ in range(8):

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -78,11 +79,13 @@ def sources() -> dict[str, bytes]:
     """The files of the library by name, with the header that is made of `wire`."""
     folder = resources.files("rdmalab.compat.c") / "library"
     found = {each.name: each.read_bytes() for each in folder.iterdir()}
+    if platform.machine() != "x86_64":  # where the C library began with another version
+        found["library.map"] = found["library.map"].replace(b"GLIBC_2.2.5", b"GLIBC_2.17")
     return found | {"wire.h": wire.header().encode()}
 
 
 def _header(words: list[str], name: str) -> bytes:
-    """What the compiler sees of a header; empty if it does not find it."""
+    """Text of a header after the C preprocessor; empty if the compiler does not find the header."""
     done = _run([*words, "-E", "-xc", "-"], given=f"#include <{name}>\n".encode())
     return b"" if done.returncode else done.stdout
 

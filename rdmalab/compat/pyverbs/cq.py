@@ -9,7 +9,7 @@ from rdmalab.compat.pyverbs.c_types import INT, U32, U64, converted
 from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
-from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect, not_so, table
+from rdmalab.compat.pyverbs.struct import Number, ObjectField, Struct, expect, not_so, table
 from rdmalab.compat.pyverbs.wc import *
 from rdmalab.hca import objects
 from rdmalab.hca.cq import CompletionQueue
@@ -47,7 +47,7 @@ class CompChannel(LabObject[objects.CompChannel]):
 
 
 class _Queue(LabObject[CompletionQueue]):
-    """What plain and extended CQs have in common."""
+    """Common part of plain and extended CQs."""
 
     __slots__ = ()
     RANK = 6
@@ -140,8 +140,8 @@ class CqInitAttrEx(Struct):
     wc_flags = Number(U64, "WC flags", create_wc_flags_to_str)
     comp_mask = Number(U32, "comp mask")
     flags = Number(U32, "flags")
-    comp_channel = Part(CompChannel)
-    parent_domain = Part(PD)
+    comp_channel = ObjectField(CompChannel)
+    parent_domain = ObjectField(PD)
 
     def __init__(
         self, cqe: int = 100, channel: CompChannel | None = None, comp_vector: int = 0,

@@ -1,10 +1,10 @@
-"""What query_device and query_device_ex return."""
+"""Structs that query_device and query_device_ex return."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from rdmalab.compat.pyverbs.c_types import INT, U8, U16, U32, U64, converted, enum
-from rdmalab.compat.pyverbs.struct import Number, Part, Struct, members, table
+from rdmalab.compat.pyverbs.struct import Number, ObjectField, Struct, members, table
 from rdmalab.compat.pyverbs.utils import be64toh
 from rdmalab.hca.device import Hca
 
@@ -146,7 +146,7 @@ class ODPCaps(_Absent):
     rc_odp_caps = Number(U32, fixed=True)
     uc_odp_caps = Number(U32, fixed=True)
     ud_odp_caps = Number(U32, fixed=True)
-    xrc_odp_caps = Part[int]()
+    xrc_odp_caps = ObjectField[int]()
 
     def __str__(self) -> str:
         bits = members("ibv_odp_transport_cap_bits")

@@ -1,4 +1,4 @@
-"""What create_qp and create_qp_ex take."""
+"""Structs that create_qp and create_qp_ex take."""
 
 from rdmalab.compat.pyverbs import wq
 from rdmalab.compat.pyverbs.base import PyverbsObject
@@ -8,7 +8,7 @@ from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsUserError
 from rdmalab.compat.pyverbs.qp_cap import CAPS, Cap, Capped, QPCap, cap_rows
 from rdmalab.compat.pyverbs.srq import SRQ
-from rdmalab.compat.pyverbs.struct import NARROW, Number, Part, expect, table
+from rdmalab.compat.pyverbs.struct import NARROW, Number, ObjectField, expect, table
 from rdmalab.compat.pyverbs.unsupported import Absent
 from rdmalab.compat.pyverbs.utils import qp_type_to_str
 from rdmalab.compat.pyverbs.wc import flags_to_str
@@ -47,9 +47,9 @@ class _InitAttr(Capped):
     qp_type = Number(enum("ibv_qp_type"), "QP type", qp_type_to_str)
     sq_sig_all = Number(INT, "SQ sig. all")
     cap = Cap()
-    send_cq = Part[CQ | CQEX]()
-    recv_cq = Part[CQ | CQEX]()
-    srq = Part(SRQ)
+    send_cq = ObjectField[CQ | CQEX]()
+    recv_cq = ObjectField[CQ | CQEX]()
+    srq = ObjectField(SRQ)
 
     def _take(
         self, scq: CQ | CQEX | None, rcq: CQ | CQEX | None, srq: SRQ | None, cap: QPCap | None
@@ -97,9 +97,9 @@ class QPInitAttrEx(_InitAttr):
     create_flags = Number(U32, "create flags", _create_flags_to_str)
     max_tso_header = Number(U16, "max TSO header")
     source_qpn = Number(U32, "Source QPN")
-    pd = Part(PD)
-    xrcd = Part(XRCD)
-    ind_table = Part(wq.RwqIndTable)
+    pd = ObjectField(PD)
+    xrcd = ObjectField(XRCD)
+    ind_table = ObjectField(wq.RwqIndTable)
 
     def __init__(
         self, qp_type: int = _UD, qp_context: object = None, scq: CQ | CQEX | None = None,
@@ -119,7 +119,7 @@ class QPInitAttrEx(_InitAttr):
         self._send_ops_flags = converted(send_ops_flags, U64)
 
     def as_arguments(self) -> dict[str, object]:
-        """The same; without the fields that comp_mask does not name."""
+        """Arguments of create_qp without the fields that comp_mask does not name."""
         found, mask = super().as_arguments(), self.comp_mask
         for name, bit in (("pd", InitMask.PD), ("xrcd", InitMask.XRCD)):
             if not mask & bit:

@@ -12,7 +12,7 @@ from rdmalab.compat.pyverbs.cq import CQ, CQEX
 from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.pd import PD
 from rdmalab.compat.pyverbs.pyverbs_error import PyverbsRDMAError
-from rdmalab.compat.pyverbs.struct import Number, Part, Struct, expect
+from rdmalab.compat.pyverbs.struct import Number, ObjectField, Struct, expect
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR, post
 from rdmalab.compat.pyverbs.xrcd import XRCD
 from rdmalab.hca.qp import SharedReceiveQueue
@@ -35,7 +35,7 @@ class SrqAttr(Struct):
 
 
 class _InitAttr(Struct):
-    """The same fields, read-only, in the attributes of both ways of creation."""
+    """Read-only fields that the attributes of both ways of creation share."""
 
     __slots__ = ()
     max_wr = Number(U32, fixed=True)
@@ -61,9 +61,9 @@ class SrqInitAttrEx(_InitAttr):
     srq_type = Number(enum("ibv_srq_type"))
     max_num_tags = Number(UINT32)
     max_ops = Number(UINT32)
-    pd = Part(PD)
-    xrcd = Part(XRCD)
-    cq = Part[CQ | CQEX]()
+    pd = ObjectField(PD)
+    xrcd = ObjectField(XRCD)
+    cq = ObjectField[CQ | CQEX]()
 
     def __init__(self, max_wr: int = 100, max_sge: int = 1, srq_limit: int = 0) -> None:
         self._set(locals())

@@ -59,7 +59,7 @@ def not_so(struct: object, name: str, what: str) -> AttributeError:
     return AttributeError(f"attribute '{name}' of '{kind}' objects is not {what}")
 
 
-class Part(Generic[T]):
+class ObjectField(Generic[T]):
     """A field of a struct that is an object of one class, or None. kind None: not checked."""
 
     def __init__(self, kind: type[T] | None = None) -> None:

@@ -2,29 +2,18 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import CallArguments, Noun, Ref, Thing
-from rdmalab.doctor.case import Call, Case, QueuePair, Send, SendWqe, Unanswered
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok
 from rdmalab.doctor.evidence.messages import arrived
 from rdmalab.doctor.evidence.subject import Subject
-from rdmalab.doctor.facts import delivery, receivers
-from rdmalab.doctor.facts.delivery import Obstacle
+from rdmalab.doctor.kit import *
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
-from rdmalab.repair import commands
-from rdmalab.repair.commands import reconnect, resend_to
-from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind, event_of, object_of, packet_of, reason_of, send_wqe_of
-from rdmalab.spec.states import MTU, QPState
-from rdmalab.views import fmt
-from rdmalab.wire.packet import Packet
 from rdmalab.world.network import NO_ADDRESS
-from rdmalab.world.relations import find_qp, node_of_address, peer_node
+from rdmalab.world.relations import find_qp, node_of_address
 
 
 @check("wrong-qpn")
 def wrong_qpn(case: Case) -> Finding:
-    """Whether its packets were dropped because no queue pair has that number."""
+    """Check whether the request's packets were dropped because no queue pair has that number."""
     misled = receivers.misled(case)
     if misled is not None and misled[0].node == misled[1].node:
         return _wrong_qpn_of_another(case, *misled)
@@ -245,7 +234,7 @@ def _address_words(case: Case, address: int) -> str:
 
 
 def _partner(case: Case, unanswered: Unanswered, qp: QueuePair, node: str) -> QueuePair | None:
-    """Who should have got it: who expects it, or who has the number."""
+    """Queue pair that should have received it: the one that expects it, or has its number."""
     if qp.transport.connected:
         return receivers.meant(case.world, qp, node)
     number = unanswered.wqe.wr.remote_qpn
@@ -275,7 +264,7 @@ def _disowned(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
 
 
 def _no_way_back(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding | None:
-    """It arrives, and the answers go to an address that this node has no more."""
+    """Finding if requests arrive and replies go to an address that this node no longer has."""
     lost = _lost_answers(case, unanswered, qp)
     if not lost or qp.path is None:
         return None
@@ -316,7 +305,7 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
 
 @check("no-grh", verbs=("modify_qp", "create_ah"))
 def no_grh(case: Case, call: Call) -> Finding:
-    """Whether a call was refused because its address has is_global=0."""
+    """Check whether a call was refused because its address has is_global=0."""
     if call.refusal != "ah-global":
         return ok("is_global is not the reason")
     given: CallArguments = call.invocation.arguments.get("attr", {}) if call.invocation else {}
@@ -329,7 +318,7 @@ def no_grh(case: Case, call: Call) -> Finding:
 
 
 def _no_grh_cure(case: Case, call: Call, given: CallArguments) -> Fix | None:
-    """The same call, with the address of the node that must have been meant."""
+    """Fix: the call again, with the address of the node that must have been meant."""
     node = _meant(case, call.thing[0], given)
     if not node or call.invocation is None:
         return None
@@ -409,7 +398,7 @@ def _words(gid: int) -> str:
     return f"{receivers.gid_words(gid)}{' (link-local)' if local else ''}"
 
 
-def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
+def _other(case: Case, found: delivery.Obstacle, node: str) -> list[Evidence]:
     """Another address of the same port."""
     if not node or not _is_reached(case, node, found):
         return []
@@ -417,14 +406,14 @@ def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
     return [fact(f"{node} has {receivers.gid_words(dgid)} as well")]
 
 
-def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
+def _is_reached(case: Case, node: str, found: delivery.Obstacle) -> bool:
     """Whether its other address, the one that routers know, is not the dead one."""
     gid = ah_attr_of(case.world.nodes[node]).dgid
     return gid not in (0, found.match.gid)
 
 
-def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
-    """The same by the addresses that routers know."""
+def _no_route_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
+    """Fix: connect and send again by the addresses that routers know."""
     send, there = case.send, found.lost[-1]
     wqe = send.wqe if send is not None else None
     other = there.target if there.source == case.node else there.source
@@ -441,7 +430,7 @@ def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
 
 @check("pkey")
 def pkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    """Whether the other port dropped it for its P_Key."""
+    """Check whether the peer's port dropped packets for their P_Key."""
     if qp.path is None:
         return NA
     peer, misses = receivers.target(case), unanswered.because("pkey")

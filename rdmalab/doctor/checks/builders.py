@@ -2,28 +2,19 @@
 
 from collections.abc import Iterator
 
-from rdmalab.command import Invocation, Noun, Ref
-from rdmalab.doctor.case import Call, Case, QueuePair
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
-from rdmalab.doctor.evidence import posting_calls
+from rdmalab.command import Invocation
 from rdmalab.doctor.evidence.posting_calls import Batch, Building
-from rdmalab.doctor.fixes import reposting
+from rdmalab.doctor.kit import *
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
-from rdmalab.repair import commands
 from rdmalab.spec.builders import UD_SETTER, qp_setter
-from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import BUILDERS, WROpcode
-from rdmalab.views import fmt
-from rdmalab.world.relations import node_at, peer_of
+from rdmalab.spec.work import BUILDERS
 
 RULE = "setter-missing"
 
 
 @check("missing-setter")
 def missing_setter(case: Case, qp: QueuePair) -> Finding:
-    """Whether a batch was dropped, or a message failed, for want of an address."""
+    """Check whether a batch was discarded, or a message failed, because an address is missing."""
     if not qp_setter(qp.qp_type):
         return NA
     if case.call is not None and case.call.verb == "wr_complete":
@@ -128,7 +119,7 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
 
 @check("region-not-completed")
 def region_not_completed(case: Case) -> Finding:
-    """Whether its critical region is still open."""
+    """Check whether the critical region of the request is still open."""
     batch = posting_calls.latest_batch(case.log, case.subject)
     if batch is None:
         return NA
@@ -153,7 +144,7 @@ _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr
 
 @check("region-aborted")
 def region_aborted(case: Case) -> Finding:
-    """Whether its critical region ended without posting it."""
+    """Check whether the critical region of the request ended without posting it."""
     log, call = case.log, case.call
     batch = (
         posting_calls.latest_batch(log, case.subject)

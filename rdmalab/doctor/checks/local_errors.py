@@ -2,28 +2,17 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes
+from rdmalab.doctor.kit import *
 from rdmalab.hca import srq
 from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import AddressHandle
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.repair import commands
-from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, WROpcode
-from rdmalab.views import fmt
-from rdmalab.world.relations import find_qp
+from rdmalab.spec.opcodes import WORD_OPS
 
 
 @check("loc-len")
 def loc_len(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether the receive is shorter than its message, or a send has a length that cannot be."""
+    """Check whether the receive is shorter than its message, or a send has an illegal length."""
     if work.wqe is None:
         return NA
     if not qp.transport.connected:
@@ -88,7 +77,7 @@ def _loc_len_cure(
 
 
 def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
-    """The same list with a longer last element, or one element somewhere else."""
+    """SGE list with a longer last element, or one element somewhere else."""
     last = sg[-1] if sg else SGE()
     wanted = length - sum(sge.length for sge in sg[:-1])
     mr = case.hca.lkeys.get(last.lkey)
@@ -259,7 +248,7 @@ def _create(case: Case, wqe: SendWqe, name: str, pd: str) -> str | None:
     """Another one to where it leads, or led."""
     handle = _living(case, wqe)
     if handle is not None:
-        address = commands.address_words(case, handle.attr)
+        address = commands.address_words(case.world, handle.attr)
         key = "to" if address in case.world.nodes else "attr"
         return f"create_ah {name} pd={pd} {key}={address}"
     event = case.log.created(_ah(case, wqe))

@@ -2,28 +2,17 @@
 
 import re
 
-from rdmalab.command import CallArguments, Noun, Ref, Thing
-from rdmalab.doctor.case import Call, Case, QueuePair, Receive, Send
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.evidence.components import gone_in
-from rdmalab.doctor.facts.thread_waits import cqs_of
-from rdmalab.doctor.fixes import memory_fixes, recovery
-from rdmalab.doctor.fixes.modified import ModifyCall, asked_of, corrected, takes
-from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.doctor.fixes.refused_calls import OF_USE, arguments, call_with, clamped, values_above
+from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.unreported import cq_of
 from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
 from rdmalab.hca.mr import pages_bytes
 from rdmalab.hca.qp_lifecycle import QP_LIMITS
-from rdmalab.repair import commands
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of, noun_of, wqe_of
+from rdmalab.repair.modify import ModifyCall, legal_lines, rule_text
 from rdmalab.spec.rules import RULES
-from rdmalab.spec.states import QPState
-from rdmalab.views import fmt
-from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import VERBS, exists, users_of
+from rdmalab.world.relations import VERBS, users_of
 
 _OF_MODIFY = (
     "transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
@@ -34,26 +23,33 @@ _OF_MODIFY = (
 @check("bring-up-attr", verbs=("modify_qp",))
 def bring_up_attr(case: Case, call: Call) -> Finding:
     """Which attribute of which move was wrong."""
-    qp = case.qp
     if call.refusal not in _OF_MODIFY:
         return ok("its attributes are not the reason")
-    asked = asked_of(case, call)
-    if asked is None or qp is None:
+    asked = modify_call_of(case, call)
+    if asked is None:
         return fail(fact(call.message, call.event))
-    lines = corrected(case, qp, asked)
+    lines = legal_lines(case.session, asked)
+    move = f"{asked.now.name} to {fmt.member(asked.to, QPState)}"
     return fail(
-        fact(f"{case.qp_name(qp)}, {_move(asked)}: {call.message}", call.event),
-        *_law(case, asked, call.refusal), cure=Fix(lines) if lines else None,
-    )  # fmt: skip
+        fact(f"{case.qp_name(asked.qp)}, {move}: {call.message}", call.event),
+        *map(fact, rule_text(case.profile, asked, call.refusal)),
+        cure=Fix(lines) if lines else None,
+    )
 
 
-def _move(asked: ModifyCall) -> str:
-    return f"{asked.now.name} to {fmt.member(asked.to, QPState)}"
-
-
-def _law(case: Case, asked: ModifyCall, rule: str) -> list[Evidence]:
-    """The requirements of the move that was asked for, as evidence."""
-    return [fact(text) for text in takes(case, asked, rule)]
+def modify_call_of(case: Case, call: Call) -> ModifyCall | None:
+    """The transition that a modify_qp asked for; None if its arguments or the QP are gone."""
+    qp = find_qp(case.world, *call.thing)
+    if call.invocation is None or qp is None:
+        return None
+    given = dict(call.invocation.arguments.get("attr") or {})
+    moves = [rec.new_state_of(r) for r in case.log.about(Kind.STATE_CHANGED, qp.thing)
+             if event_of(r) < call.event]  # fmt: skip
+    now = moves[-1] if moves else QPState.RESET
+    if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):
+        now = QPState(given["cur_qp_state"])
+    to = given.pop("qp_state", None)
+    return ModifyCall(qp, now, int(now if to is None else to), given)
 
 
 _LIMITS: dict[str, dict[str, str]] = {
@@ -96,7 +92,7 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
     things = [Thing(noun, case.node, number) for number in case.hca.tables[noun].items]
     if not things:
         return ok(f"no {noun.upper()} of {case.node} exists any more")
-    gone = sum(noun_of(r) == noun for r in case.log.of(Kind.DESTROYED, case.node))
+    gone = sum(rec.noun_of(r) == noun for r in case.log.of(Kind.DESTROYED, case.node))
     idle = [case.names.of(it) for it in things if not any(users_of(case.world, it))]
     verb, made = VERBS[noun], case.log.created(things[0])
     maker = case.log.asked(made)[1] if made is not None else ""
@@ -113,7 +109,7 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
 
 
 def _beyond_device_cure(case: Case, given: CallArguments, most: dict[str, int]) -> Fix:
-    """The same with what the device has."""
+    """Fix: the call again, with no value above the limits of the device."""
     changed = clamped(given, most) if most else _smaller(case, given)
     if not changed or changed == given:
         return Fix(program="ask for no more than query_device reports")
@@ -149,7 +145,7 @@ def memlock(case: Case, call: Call) -> Finding:
     ]  # fmt: skip
     if held:
         made = [event_of(r) for r in case.log.of(Kind.CREATED, case.node)
-                if noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
+                if rec.noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
         total = f"{sum(held.values()):,} bytes are locked for {names}"
         evidence.append(fact(total, made[-1] if made else None))
     return fail(*evidence, cure=_memlock_cure(case, limit - sum(held.values())), since=call.event)
@@ -270,7 +266,7 @@ def _waiter(case: Case, event: int) -> str:
     cq = cq_of(case.session, case.log, case.subject.thing, "recv_cq")
     waiting = [case.name(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)
                if p.state not in (ProgramState.DONE, ProgramState.FAILED)
-               and cq in cqs_of(case, p)]  # fmt: skip
+               and cq in thread_waits.cqs_of(case, p)]  # fmt: skip
     return next((name for name in waiting if name != case.log.who(event)), "")
 
 
@@ -310,7 +306,7 @@ def _evidence(call: Call) -> list[Evidence]:
 
 
 def _used_after(case: Case, call: Call) -> Finding | None:
-    """Who destroyed the object, and who used it then; between threads the cure is an order."""
+    """Finding on who destroyed and who used the object; between threads the fix is an order."""
     gone = gone_in(case.session, call.invocation) if call.refusal == "use-after-destroy" else []
     event = case.log.destroyed(gone[0]) if gone else None
     if event is None:
@@ -351,14 +347,14 @@ def _requests(call: Call) -> list[CallArguments]:
 
 
 def _with_memory(case: Case, call: Call) -> list[str]:
-    """The same with the buffers of the last request that was good, or with some."""
+    """Lines to post it with the buffers of the last accepted request, or with some."""
     requests, qp = _requests(call), case.qp
     if qp is None or len(requests) != 1 or call.invocation is None:
         return []
     wr = {key: value for key, value in requests[0].items() if key != "num_sge"}
     sends = call.verb == "post_send"
     kind = Kind.SEND_POSTED if sends else Kind.RECV_POSTED
-    wqes = [wqe_of(r) for r in case.log.of(kind, qp.node, qp.number)]
+    wqes = [rec.wqe_of(r) for r in case.log.of(kind, qp.node, qp.number)]
     posted = [wqe for wqe in wqes if wqe.wr.sg]
     if posted:
         wr["sg"] = [memory_fixes.region_ref(text) for text in

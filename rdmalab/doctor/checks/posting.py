@@ -3,29 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
-from rdmalab.command import CallArguments, Noun
-from rdmalab.doctor.case import Call, Case, QueuePair, Sort
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
-from rdmalab.doctor.evidence import posting_calls
-from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.evidence.work_requests import post_kind
-from rdmalab.doctor.fixes import memory_fixes, reposting
 from rdmalab.doctor.fixes.refused_calls import corrected
+from rdmalab.doctor.kit import *
 from rdmalab.hca.send_checks import supported_work
-from rdmalab.hca.wr import RecvWR, SendWR
-from rdmalab.repair import commands
 from rdmalab.repair.bring_up import lines_to_rts
-from rdmalab.spec.records import Kind, Record, event_of, new_state_of, wqe_of
-from rdmalab.spec.rules import errno_name
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WORK, SendFlags, WROpcode
-from rdmalab.views import fmt
-from rdmalab.world.relations import find_qp
+from rdmalab.spec.work import WORK
 
 
 @check("not-posted")
 def not_posted(case: Case) -> Finding:
-    """Whether no call, good or bad, ever had it."""
+    """Check whether no call, accepted or refused, ever posted the work request."""
     subject = case.subject
     if subject.sort not in (Sort.SEND, Sort.RECV) or subject.serial >= 0:
         return NA
@@ -47,7 +35,7 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
         event = case.log.created(case.subject.thing)
         return [fact(f"nothing was ever posted on {name}, which was made here", event)]
     last = event_of(posts[-1])
-    together = " ".join(fmt.wr(wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
+    together = " ".join(fmt.wr(rec.wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
     many = fmt.count(len(posts), "work request")
     return [
         fact(f"the last call that posted on {name} had {together}", last),
@@ -58,7 +46,7 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
 def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
     """Post it: how it looks, those before it tell, if they follow a rule."""
     asked = fmt.wr(case.subject.wr_id)
-    wrs = [wqe_of(record).wr for record in posts[-2:]]
+    wrs = [rec.wqe_of(record).wr for record in posts[-2:]]
     wr = continued(wrs[0], wrs[1], case.subject.wr_id) if len(wrs) == 2 else None
     node, number = case.subject.thing[1:]
     qp = find_qp(case.world, node, number)
@@ -98,7 +86,7 @@ _OWN_ITEM = (*posting_calls.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 @check("post-failed-ignored")
 def post_failed_ignored(case: Case) -> Finding:
-    """Whether it was the bad_wr of a refused call, or came after it in the list."""
+    """Check whether the request was the bad_wr of a refused call, or came after it in the list."""
     attempt = posting_calls.latest_attempt(case.log, case.subject)
     if attempt is None:
         return NA
@@ -117,7 +105,7 @@ def post_failed_ignored(case: Case) -> Finding:
     return fail(*evidence, cure=_post_failed_ignored_cure(case, attempt), since=call.event)
 
 
-def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
+def _post_failed_ignored_cure(case: Case, attempt: posting_calls.Attempt) -> Fix:
     """Correct the bad_wr, and post it and all that follow it once more."""
     bad, *rest = attempt.left
     better = corrected(bad, attempt.call.refusal)
@@ -163,7 +151,7 @@ def _refusal_evidence(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     """Where it stood, and the answer."""
     name, thing = case.qp_name(qp), qp.thing
     moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
-    found = [fact(f"{name} went to {fmt.member(new_state_of(r), type(qp.state))}", event_of(r))
+    found = [fact(f"{name} went to {fmt.member(rec.new_state_of(r), type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
         found = [fact(f"{name} was made, and is in RESET", case.log.created(thing))]
@@ -279,7 +267,7 @@ def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
 
 
 def _registered(case: Case, attempt: posting_calls.Attempt) -> bool:
-    """Every piece has the key of a region."""
+    """Whether every SGE has the key of a region."""
     found = posting_calls.bound(case.session, attempt, attempt.left[:1])
     return bool(found) and all(sge.lkey in case.hca.lkeys for wr in found for sge in wr.sg)
 
@@ -289,7 +277,7 @@ _RULE = "inline-opcode"
 
 @check("inline-opcode")
 def inline_opcode(case: Case) -> Finding:
-    """Whether a READ or an atomic was posted INLINE; some devices find that out late."""
+    """Check whether a READ or an atomic was posted INLINE; some devices find that out late."""
     if case.call is not None:
         return _refused(case)
     send, qp = case.send, case.qp

@@ -1,44 +1,20 @@
 """The state of a queue pair: not ready, drained, in ERR or SQE, reset; and the flush after it."""
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, Send, SendWqe, Sort, Subject
-from rdmalab.doctor.check import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    blocking,
-    check,
-    fact,
-    fail,
-    ok,
-    wait,
-    warn,
-)
 from rdmalab.doctor.evidence.components import things_in
 from rdmalab.doctor.evidence.work_of_queues import first_failed
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, set_at, stays_unanswered
-from rdmalab.doctor.facts.delivery import carried_out
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends
 from rdmalab.doctor.facts.line import held, worst
 from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
-from rdmalab.doctor.fixes import recovery
-from rdmalab.doctor.fixes.recovery import ordered
+from rdmalab.doctor.kit import *
 from rdmalab.hca import requester
-from rdmalab.repair import commands
 from rdmalab.repair.bring_up import steps_to_rts
-from rdmalab.spec import records as rec
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, Record, event_of, queue_of, slots_of
-from rdmalab.spec.states import BRING_UP, Attr, QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
+from rdmalab.spec.states import BRING_UP
 from rdmalab.views.planned import PlannedRow, planned_rows
-from rdmalab.world.relations import find_qp
 
 
 @check("too-early")
 def too_early(case: Case, work: Send | Receive) -> Finding:
-    """Whether it comes to a good end if time goes on: that is tried."""
+    """Check, by running a copy, whether the request completes with SUCCESS without a new call."""
     if work.ending is not None or work.posted is None:
         return NA
     if case.at_rest:
@@ -73,7 +49,7 @@ def _cause(case: Case, row: PlannedRow) -> int | None:
 
 @check("qp-not-rts")
 def qp_not_rts(case: Case) -> Finding:
-    """Whether the queue pair asked about, or one that a program waits for, is below RTS."""
+    """Check whether the queue pair asked about, or one that a program waits for, is below RTS."""
     found = _awaited(case) if case.program is not None else _asked(case)
     if found is None:
         return NA
@@ -111,7 +87,7 @@ def _awaited(case: Case) -> QueuePair | None:
 
 @check("sqd")
 def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
+    """Check whether the request waits in SQD, or on a device that does not resume after SQD."""
     if not send.on_queue or send.begun:
         return NA
     drained = case.log.last_entered(qp.thing, QPState.SQD)
@@ -134,7 +110,7 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
 
 
 def _is_stalled(case: Case, qp: QueuePair) -> bool:
-    """It could send, and does not stand in line for the port."""
+    """Whether the QP could send, and is not queued for the port."""
     return (
         not case.profile.resumes_after_sqd
         and not qp.queued
@@ -145,7 +121,7 @@ def _is_stalled(case: Case, qp: QueuePair) -> bool:
 
 @check("sqe")
 def sqe(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether it was flushed in SQE."""
+    """Check whether the request was flushed in SQE."""
     if not send.flushed:
         return ok("it was not flushed")
     error_cause = qp_error_cause(case)
@@ -164,7 +140,7 @@ def sqe(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> 
 
 @check("cached-state", asked=True)
 def cached_state(case: Case, qp: QueuePair) -> Finding:
-    """Whether the device changed the state, so that the program's copy of it is stale."""
+    """Check whether the device changed the state, so that the program's copy of it is stale."""
     work = case.work
     if work is None and case.subject.sort is not Sort.QP:
         return NA
@@ -190,7 +166,7 @@ _NOUNS = {"sq": "send", "rq": "receive"}
 
 @check("reset-swallowed")
 def reset_swallowed(case: Case, work: Send | Receive, qp: QueuePair) -> Finding:
-    """Whether it was neither done nor flushed when its queue pair went to RESET."""
+    """Check whether the request was discarded without a completion when its QP went to RESET."""
     if work.posted is None:
         return NA
     if work.discarded is None:
@@ -207,7 +183,7 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     assert case.qp is not None
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, case.qp.thing)
-    counts = [slots_of(r) for r in found if event_of(r) == event and queue_of(r) == queue]
+    counts = [rec.slots_of(r) for r in found if event_of(r) == event and rec.queue_of(r) == queue]
     return [fact(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
             for n in counts]  # fmt: skip
 
@@ -229,7 +205,7 @@ def _cure(case: Case) -> Fix | None:
 
 @check("qp-err-flush")
 def qp_err_flush(case: Case, qp: QueuePair) -> Finding:
-    """Whether the work was flushed, since when its queue pair is dead, and who did it."""
+    """Check whether the request was flushed: since when its QP is in ERR, and why."""
     work = case.work
     if work is None and case.subject.sort is not Sort.QP:
         return NA
@@ -269,7 +245,7 @@ def _qp_err_flush_flushed(case: Case) -> bool:
 
 
 def _stuck(case: Case) -> bool:
-    """Not even flushed: on a dead device; on Soft-RoCE, where a receive is posted in ERR."""
+    """Whether it is not even flushed: on a dead device, or a receive posted in ERR on Soft-RoCE."""
     work, qp = case.work, case.qp
     if work is None or qp is None or not work.on_queue or not case.asked:
         return False
@@ -315,30 +291,30 @@ def own_err(case: Case, work: Send | Receive, qp: QueuePair, ending: Ending) -> 
     if ending.status is not WCStatus.WR_FLUSH_ERR:
         return ok("it was not flushed")
     move = _error_transition(case, qp.thing, ending.event)
-    if move is not None and (work.posted or 0) > rec.event_of(move):
+    if move is not None and (work.posted or 0) > event_of(move):
         return ok("it was posted when its queue pair was in ERR already")
-    if move is None or not _by_hand(case, qp.thing, rec.event_of(move)):
+    if move is None or not _by_hand(case, qp.thing, event_of(move)):
         return ok("no call on its own node moved its queue pair to ERR")
-    _, who = case.log.asked(rec.event_of(move))
+    _, who = case.log.asked(event_of(move))
     old = rec.old_state_of(move).name
     return fail(
-        fact(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", rec.event_of(move)),
+        fact(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", event_of(move)),
         fact(f"no work of {case.qp_name(qp)} had failed before"),
         fact(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              ending.event),
-        cure=ordered(case.log, rec.event_of(move), work.posted, case.qp_name(qp))
+        cure=ordered(case.log, event_of(move), work.posted, case.qp_name(qp))
         or _own_err_cure(case, qp),
     )  # fmt: skip
 
 
 def _error_transition(case: Case, thing: Thing, event: int) -> Record | None:
     """Its last step to ERR before that event."""
-    moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= event]
+    moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= event]
     return moves[-1] if moves and rec.new_state_of(moves[-1]) is QPState.ERR else None
 
 
 def _by_hand(case: Case, thing: Thing, event: int) -> bool:
-    """By a modify_qp, before which nothing had failed; SQE is such a failure."""
+    """Whether a modify_qp moved the QP to ERR before any request failed (SQE is a failure)."""
     invocation, _ = case.log.asked(event)
     if invocation is None or invocation.name != "modify_qp":
         return False
@@ -368,7 +344,7 @@ def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
 
 @check("local-recovery-one-side", both=ends)
 def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
-    """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
+    """Check whether one end was reset after the bring-up, so that the PSNs differ."""
     if not both.sender.transport.acknowledged:
         return NA
     alone = began_alone(case, both)
@@ -396,7 +372,7 @@ def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
 
 @check("flush-only")
 def flush_only(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether another work request of the queue pair failed first, and this one was flushed."""
+    """Check whether another request of the QP failed first, and this one was flushed."""
     if ending.status is not WCStatus.WR_FLUSH_ERR:
         return ok("it is no flush")
     found = first_failed(case.log, qp.thing)
@@ -426,12 +402,10 @@ def _flush_only_flushed(case: Case, qp: QueuePair) -> int:
     """Of both its queues."""
     where = (qp.node, qp.number)
     sends = [
-        (rec.node_of(r), rec.object_of(r))
-        for r in case.log.failed_sends
-        if rec.status_of(r) == _FLUSH
+        (node_of(r), object_of(r)) for r in case.log.failed_sends if rec.status_of(r) == _FLUSH
     ]
-    failed = [r for r in case.log.failed_receives if rec.cqe_of(r).status == _FLUSH]
-    receives = [(rec.node_of(r), rec.cqe_of(r).qp_num) for r in failed]
+    failed = [r for r in case.log.failed_receives if cqe_of(r).status == _FLUSH]
+    receives = [(node_of(r), cqe_of(r).qp_num) for r in failed]
     return (sends + receives).count(where)
 
 

@@ -1,29 +1,15 @@
 """READs, atomics and what waits for them."""
 
-from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence.content import octets_then
 from rdmalab.doctor.evidence.ownership import Overtake, overtakes
-from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.time_spent import TimeSpent
-from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.line import held, held_text, posted
-from rdmalab.doctor.fixes import memory_fixes, recovery
-from rdmalab.hca.wr import SendWR
-from rdmalab.repair import commands
-from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, send_wqe_of
-from rdmalab.spec.states import Attr
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags
-from rdmalab.views import fmt
+from rdmalab.doctor.kit import *
 from rdmalab.views.transit_effects import ORIGINS, Origin
-from rdmalab.wire.packet import Packet
-from rdmalab.world.relations import find_qp
 
 
 @check("fence-wait")
 def fence_wait(case: Case, send: Send) -> Finding:
-    """Whether it, or one before it in line, waits for answers because of FENCE, or did so."""
+    """Check whether the request, or one before it, waits or waited for replies because of FENCE."""
     if not send.on_queue:
         return _held_before(case, fenced=True)
     hold = held(case)
@@ -40,7 +26,7 @@ def fence_wait(case: Case, send: Send) -> Finding:
 
 @check("rd-atomic-zero")
 def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
+    """Check whether a READ or an atomic is the next to start, and max_rd_atomic is 0."""
     if not send.on_queue:
         return NA
     hold = held(case)
@@ -71,7 +57,7 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
 
 @check("rd-atomic-depth")
 def rd_atomic_depth(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether a READ or an atomic is next in line, and waits for those before it, or did so."""
+    """Check whether a READ or an atomic is next, and waits or waited for those before it."""
     if not send.on_queue:
         return _held_before(case, fenced=False)
     hold = held(case)
@@ -104,7 +90,7 @@ def _held_before(case: Case, *, fenced: bool) -> Finding:
 
 @check("ordering")
 def ordering(case: Case) -> Finding:
-    """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
+    """Check whether a READ or atomic into the same buffer was still incomplete at the send."""
     if case.content is None and (case.send is None or not case.asked):
         return NA
     brought = [message for _, message in case.content.brought] if case.content is not None else []
@@ -119,7 +105,7 @@ def ordering(case: Case) -> Finding:
 
 
 def _overtaken(case: Case, each: Overtake) -> Finding:
-    """It is the cause if other bytes left than those that the READ brought."""
+    """Finding on a send before a READ ended: the cause if other bytes left than those it read."""
     read, name = each.read.subject, name_of(case.names, each.send.subject)
     same = read.thing == each.send.subject.thing
     how = ", without FENCE," if same else ""

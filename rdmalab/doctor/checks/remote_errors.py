@@ -2,18 +2,9 @@
 
 from collections.abc import Callable
 
-from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes
+from rdmalab.doctor.kit import *
 from rdmalab.hca.objects import region_number
-from rdmalab.repair import commands
-from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import ATOMIC_BYTES
-from rdmalab.spec.records import Kind, Record, cqe_of, event_of, node_of, reason_of, roce_packet_of
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt, key_denials
+from rdmalab.views import key_denials
 
 
 @check("rem-inv-req")
@@ -236,7 +227,7 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
 
 @check("rem-op")
 def rem_op(case: Case, send: Send, ending: Ending) -> Finding:
-    """Whether it ended with REM_OP_ERR, whose cause only the completions of the peer tell."""
+    """Check whether the request ended with REM_OP_ERR; the peer's completions have its cause."""
     peer = case.peer
     if ending.status is not WCStatus.REM_OP_ERR:
         return ok("the peer carried out what it had accepted")

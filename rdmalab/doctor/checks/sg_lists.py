@@ -2,24 +2,11 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Thing
-from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence import messages, posting_calls
-from rdmalab.doctor.evidence.messages import meet
-from rdmalab.doctor.fixes import memory_fixes
-from rdmalab.doctor.fixes.reposting import posted_again
+from rdmalab.doctor.kit import *
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.repair import commands
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.records import Kind, event_of, node_of, object_of, packet_of
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import BUILDERS, WROpcode
-from rdmalab.views import fmt
+from rdmalab.spec.work import BUILDERS
 from rdmalab.views.memory import scatters
-from rdmalab.wire.packet import Packet
-from rdmalab.world.relations import find_qp
 
 
 class Scattered(NamedTuple):
@@ -33,7 +20,7 @@ class Scattered(NamedTuple):
 
 @check("overlap-sges")
 def overlap_sges(case: Case) -> Finding:
-    """Whether a receive or READ that is asked about, or filled these bytes, names some twice."""
+    """Check whether two SGEs of a receive or READ name the same bytes."""
     if not case.asked:
         return NA
     found = _of_bytes(case) if case.content is not None else _of_work(case)
@@ -75,7 +62,7 @@ def _of_bytes(case: Case) -> list[Scattered]:
 
 
 def _overlap_sges_cure(case: Case, each: Scattered) -> Fix | None:
-    """The same list, each element up to where the next begins; and the message once more."""
+    """Fix: the SGEs, each up to where the next begins; and the message once more."""
     wr, qp = each.wqe.wr, each.qp
     if qp is None:
         return None
@@ -101,7 +88,7 @@ def _apart(sg: list[SGE]) -> list[SGE]:
 
 @check("sge-zero")
 def sge_zero(case: Case, work: Send | Receive) -> Finding:
-    """Whether an element has length 0, and for how many bytes that stands here."""
+    """Check whether an SGE has length 0, and how many bytes this device takes that for."""
     if work.wqe is None:
         return NA
     failed = work.ending is not None and work.ending.status is not WCStatus.SUCCESS
@@ -123,7 +110,7 @@ def sge_zero(case: Case, work: Send | Receive) -> Finding:
 
 
 def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
-    """The same without the empty elements."""
+    """Fix: the request without its empty SGEs."""
     qp = case.qp
     if qp is None:
         return None
@@ -142,7 +129,7 @@ _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before yo
 
 @check("sge-unfilled")
 def sge_unfilled(case: Case) -> Finding:
-    """Whether the message for these bytes had a list, and nothing of it counted."""
+    """Check whether the message for these bytes left empty: no SGE, or SGEs of length 0."""
     if case.content is None:
         return _asked(case)
     meant = _for(case, case.content)

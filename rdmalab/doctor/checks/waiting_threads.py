@@ -1,29 +1,17 @@
 """Threads that wait, or poll in vain, for what no other thread and no work request will bring."""
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, wait
-from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
-from rdmalab.doctor.evidence.messages import meet, piece_of
-from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait, unread_events
 from rdmalab.doctor.facts.undelivered import is_quiet
+from rdmalab.doctor.kit import *
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
-from rdmalab.repair.commands import some_message
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of
-from rdmalab.spec.states import QPState
-from rdmalab.views import fmt
-from rdmalab.world.relations import peer_of
 
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED)
 
 
 @check("thread-stopped", waits=thread_wait)
 def thread_stopped(case: Case, waits: ThreadWait) -> Finding:
-    """Whether a thread that was to provide what it waits for has failed, or ended without it."""
+    """Check whether a thread that was to provide the awaited data has failed or ended."""
     gone = [other for other in waits.providers if other.state is ProgramState.FAILED]
     gone += [other for other in waits.providers if other.state is ProgramState.DONE]
     if not gone:
@@ -47,7 +35,7 @@ def _restart(case: Case, other: Program) -> Fix:
 
 @check("mutual-wait", waits=thread_wait)
 def mutual_wait(waits: ThreadWait) -> Finding:
-    """Whether the threads that it waits for wait, in a circle, for it."""
+    """Check whether threads wait for each other in a circle."""
     circle = _circle(waits, [])
     if len(circle) < 2:
         return ok("no other thread waits for it in a circle")
@@ -67,7 +55,7 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
         if other is path[0].program:
             return path
         known = any(other is each.program for each in path)
-        following = None if known else of_program(waits.case, other)
+        following = None if known else thread_waits.of_program(waits.case, other)
         if following is not None and (found := _circle(following, path)):
             return found
     return []
@@ -75,7 +63,7 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
 
 @check("nothing-outstanding", waits=thread_wait)
 def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
-    """Whether no work request is left that could complete on the queues that a thread looks at."""
+    """Check whether no outstanding request could complete on the CQs of a thread."""
     if not waits.cqs:
         return NA
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
@@ -90,7 +78,7 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
         evidence, advice = [*waits.own_poll(), *evidence], waits.one_poll_each()
     return (wait if waits.serves else fail)(
         *(evidence or [fact(f"no queue pair completes on {names}")]), waits.words(),
-        *unread_events(case),
+        *thread_waits.unread_events(case),
         cure=Fix(program=advice), since=waits.since(),
     )  # fmt: skip
 
@@ -130,7 +118,7 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
     return (wait if waits.serves else fail)(
         fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
-        _last_post(case, peer), waits.words(), *unread_events(case),
+        _last_post(case, peer), waits.words(), *thread_waits.unread_events(case),
         cure=Fix(lines) if lines else None, since=waits.since(),
     )  # fmt: skip
 
@@ -148,13 +136,13 @@ def condition_false(case: Case) -> Finding:
     ]
     change = f"let a message, a call or a thread make {render(question)} true"
     return fail(
-        *values, *_written_by(case, question), *unread_events(case), waits.words(),
+        *values, *_written_by(case, question), *thread_waits.unread_events(case), waits.words(),
         cure=Fix(program=f"{change}, or do not wait for it in {waits.name}"), since=waits.since(),
     )  # fmt: skip
 
 
 def _written_by(case: Case, question: Node) -> list[Evidence]:
-    """Who wrote the bytes that a condition reads: a message, and threads or calls around it."""
+    """Evidence on the bytes that a condition reads: the message, threads and calls that wrote."""
     piece, node, log = watched(case.session, question), case.node, case.log
     if piece is None:
         return []

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 
 from rdmalab.doctor import answers, checks
 from rdmalab.doctor.case import Case, Log, Session, Sort, Subject
-from rdmalab.doctor.check import Check, Finding, Section, Verdict
+from rdmalab.doctor.check import Check, ChecklistSection, Finding, Verdict
 from rdmalab.doctor.diagnosis.related_subjects import sources_of
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
 from rdmalab.doctor.evidence.subject import name_of
@@ -18,7 +18,7 @@ from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.report.report import SLOW, TOO_EARLY, Cause, Report
 from rdmalab.views import fmt
 
-_SECTIONS = tuple(Section)
+_SECTIONS = tuple(ChecklistSection)
 
 
 def _of_family(name: str) -> list[Check]:
@@ -182,7 +182,10 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
 
 def _is_about(first: Diagnosis, cause: Cause) -> bool:
     """Whether a cause has to do with what was asked: of a message other bytes may be wrong."""
-    if first.case.subject.sort is not Sort.BYTES or cause.check.section is not Section.WRONG:
+    if (
+        first.case.subject.sort is not Sort.BYTES
+        or cause.check.section is not ChecklistSection.WRONG
+    ):
         return True
     return cause.check.slug not in first.ruled_out
 

@@ -7,7 +7,7 @@ from rdmalab.command import Noun, Thing
 from rdmalab.doctor.asking.questions import examples
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.asking.suspects import suspects, unreported
-from rdmalab.doctor.check import Section
+from rdmalab.doctor.check import ChecklistSection
 from rdmalab.doctor.diagnosis.diagnose import origin, unique
 from rdmalab.doctor.diagnosis.examination import Examination, best_of, looks_at, report_of_now
 from rdmalab.doctor.diagnosis.healthy_checks import looked_at
@@ -249,7 +249,7 @@ def best_looks(log: Log, chains: Mapping[Subject, Sequence[Moment]]) -> list[Exa
 
 def _is_idle_receive(cause: Cause) -> bool:
     """Whether it says why a receive waits: no failure unless the user asks about it."""
-    return cause.subject.sort is Sort.RECV and cause.check.section is Section.RECEIVE
+    return cause.subject.sort is Sort.RECV and cause.check.section is ChecklistSection.RECEIVE
 
 
 def well(session: Session, log: Log, question: Node | None) -> Report:

@@ -22,10 +22,10 @@ from rdmalab.world.trace import Trace
 
 _T = TypeVar("_T")
 ENOUGH = 16_384
-"""So many of the newest records are read, at least."""
+"""Number of newest records that are read, at least."""
 
 
-class Work(NamedTuple):
+class WorkKey(NamedTuple):
     """Whose completion it is: of a queue pair's own queue, or of an SRQ (then qpn is 0)."""
 
     node: str
@@ -35,9 +35,9 @@ class Work(NamedTuple):
     serial: int
 
 
-def work_of(node: str, cqe: Cqe) -> Work:
+def work_of(node: str, cqe: Cqe) -> WorkKey:
     """Whose completion this is."""
-    return Work(node, cqe.is_send, cqe.srq, 0 if cqe.srq else cqe.qp_num, cqe.serial)
+    return WorkKey(node, cqe.is_send, cqe.srq, 0 if cqe.srq else cqe.qp_num, cqe.serial)
 
 
 def _read(trace: Trace, since: int | None) -> tuple[int, list[Record]]:
@@ -142,7 +142,7 @@ class Log:
         self._of_kind: dict[Kind, list[Record]] = {}
         self._of_node: dict[tuple[Kind, str], list[Record]] = {}
         self._of_thing: dict[Kind, dict[tuple[str, int], list[Record]]] = {}
-        self._of_work: dict[Kind, dict[Work, Record]] = {}
+        self._of_work: dict[Kind, dict[WorkKey, Record]] = {}
         self._component_of: dict[Thing, Component] = {}
         self._rests: dict[Component, bool] = {}
         self.known: dict[tuple[str, str], list[object]] = {}
@@ -259,7 +259,7 @@ class Log:
         found = [r for r in self.about(kind, thing) if rec.noun_of(r) == thing.noun]
         return rec.event_of(found[-1]) if found else None
 
-    def completion(self, kind: Kind, work: Work) -> Record | None:
+    def completion(self, kind: Kind, work: WorkKey) -> Record | None:
         """The newest record of this kind about the completion of a work request."""
         if self.whole is not None:
             found = self.whole.completion(kind, work)

@@ -31,7 +31,7 @@ _POSTS = {
 }  # fmt: skip
 
 
-class Request(NamedTuple):
+class TrackedRequest(NamedTuple):
     """A work request.
 
     ended, polled: the events of its end and in which its completion was polled; None if not yet.
@@ -52,7 +52,7 @@ class Request(NamedTuple):
 class Overwrite(NamedTuple):
     """The program wrote bytes that a request under way was to fill."""
 
-    sink: Request
+    sink: TrackedRequest
     event: int
     piece: Piece
 
@@ -74,8 +74,8 @@ class Overtake(NamedTuple):
     message: the packet that left before the READ had ended; None: nothing has left yet.
     """
 
-    read: Request
-    send: Request
+    read: TrackedRequest
+    send: TrackedRequest
     message: Message | None
     piece: Piece
 
@@ -83,26 +83,26 @@ class Overtake(NamedTuple):
 class Twice(NamedTuple):
     """Two requests filled the same bytes, and the first was not polled in between."""
 
-    first: Request
-    second: Request
+    first: TrackedRequest
+    second: TrackedRequest
     piece: Piece
 
 
 class Torn(NamedTuple):
     """A READ brought old and new bytes of one write of their owner. piece: new ones, as read."""
 
-    read: Request
+    read: TrackedRequest
     event: int
     piece: Piece
 
 
-def sinks(log: Log, node: str) -> list[Request]:
+def sinks(log: Log, node: str) -> list[TrackedRequest]:
     """The newest READs, atomics and receives of a node: between which events they own bytes."""
     return [each for each in requests(log, node) if each.pieces]
 
 
 @once_a_log
-def requests(log: Log, node: str) -> Iterator[Request]:
+def requests(log: Log, node: str) -> Iterator[TrackedRequest]:
     """The newest work requests of a node, of each kind of post in their order."""
     hca = log.session.world.nodes.get(node)
     if hca is None:  # of a call without an object
@@ -118,7 +118,7 @@ def requests(log: Log, node: str) -> Iterator[Request]:
             subject = Subject(sort, thing, wqe.serial, wqe.wr.wr_id)
             ends = ended.get(key), polled.get(key), key in ended and key not in failed
             filled = pieces(hca, wqe.sg) if scatters(wqe) else []
-            yield Request(subject, rec.event_of(record), *ends, wqe, cqs.get(key, 0), filled)
+            yield TrackedRequest(subject, rec.event_of(record), *ends, wqe, cqs.get(key, 0), filled)
 
 
 _Key = tuple[bool, int, int]  # is a send, number of its queue, serial
@@ -246,7 +246,7 @@ def overtakes(log: Log, node: str) -> list[Overtake]:
     return sorted(found, key=lambda overtake: overtake.send.posted)
 
 
-def _is_not_awaited(read: Request, send: Request, wqe: SendWqe) -> bool:
+def _is_not_awaited(read: TrackedRequest, send: TrackedRequest, wqe: SendWqe) -> bool:
     """Whether a READ was posted before a send that waits neither for its answer nor its end."""
     order = (send.posted, send.subject.serial) > (read.posted, read.subject.serial)
     same = read.subject.thing == send.subject.thing
@@ -256,7 +256,7 @@ def _is_not_awaited(read: Request, send: Request, wqe: SendWqe) -> bool:
 
 
 def _overtaking(
-    log: Log, read: Request, send: Request, wqe: SendWqe, piece: Piece
+    log: Log, read: TrackedRequest, send: TrackedRequest, wqe: SendWqe, piece: Piece
 ) -> Iterator[Overtake]:
     source = gathered(log.session.world.nodes[send.subject.thing.node], wqe)
     sent = _carrying(log, (send.subject, send.posted, wqe), source, piece, send.posted)
@@ -282,7 +282,7 @@ def torn_reads(log: Log, node: str) -> Iterator[Torn]:
             yield from _torn(log, read, owner.thing, start)
 
 
-def _torn(log: Log, read: Request, owner: Thing, start: int) -> Iterator[Torn]:
+def _torn(log: Log, read: TrackedRequest, owner: Thing, start: int) -> Iterator[Torn]:
     """start: of the bytes that it fetched, in the memory of their owner."""
     wqe = read.wqe
     assert isinstance(wqe, SendWqe)
@@ -316,8 +316,8 @@ def filled_twice(log: Log, node: str) -> list[Twice]:
 class Pair(NamedTuple):
     """Two requests of a node, in the order of their posts."""
 
-    first: Request
-    second: Request
+    first: TrackedRequest
+    second: TrackedRequest
 
     @property
     def subject(self) -> Subject:
@@ -349,7 +349,7 @@ def alike(log: Log, node: str) -> list[Pair]:
 
     A request that is posted again after its error differs from it in the status.
     """
-    same: dict[tuple[Sort, Thing, int], list[Request]] = {}
+    same: dict[tuple[Sort, Thing, int], list[TrackedRequest]] = {}
     for each in requests(log, node):
         silent = isinstance(each.wqe, SendWqe) and not each.wqe.signaled
         if not silent or (each.ended is not None and not each.filled):
@@ -361,7 +361,7 @@ def alike(log: Log, node: str) -> list[Pair]:
             and not (_has_failed(p.first) and (p.first.ended or 0) < p.second.posted)]  # fmt: skip
 
 
-def _has_failed(request: Request) -> bool:
+def _has_failed(request: TrackedRequest) -> bool:
     return request.ended is not None and not request.filled
 
 
@@ -369,7 +369,9 @@ def _has_failed(request: Request) -> bool:
 def crossed(log: Log, node: str) -> Iterator[Pair]:
     """Sends of two queue pairs that completed on one queue against the order of their posts."""
     sends = (r for r in requests(log, node) if r.subject.sort is Sort.SEND and r.cq and r.filled)
-    last: dict[int, Request] = {}  # of each queue the send that completed last of those before
+    last: dict[
+        int, TrackedRequest
+    ] = {}  # of each queue the send that completed last of those before
     for each in sorted(sends, key=lambda request: request.posted):
         other = last.setdefault(each.cq, each)
         if (other.ended or 0) > (each.ended or 0) and other.subject.thing != each.subject.thing:

@@ -37,7 +37,7 @@ _QUIET = (
 )  # fields that say nothing while they are 0
 
 
-class Part(NamedTuple):
+class PacketPart(NamedTuple):
     """A layer, or a field of it. start, stop: its bytes."""
 
     layer: str
@@ -49,7 +49,7 @@ class Part(NamedTuple):
     is_quiet: bool = False
 
 
-class Layers(Tree[Part], inherit_bindings=True):
+class Layers(Tree[PacketPart], inherit_bindings=True):
     """The labels are Rich's Text, because a Tree takes no Content."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"layers--layer", "layers--value", "layers--quiet"}
@@ -60,7 +60,7 @@ class Layers(Tree[Part], inherit_bindings=True):
     Layers > .layers--quiet { color: $dim; }
     """
 
-    def render_label(self, node: TreeNode[Part], base_style: Style, style: Style) -> Text:
+    def render_label(self, node: TreeNode[PacketPart], base_style: Style, style: Style) -> Text:
         """`▾ BTH  12 B`, `psn  1`."""
         part = node.data
         if part is None:
@@ -77,7 +77,7 @@ class Layers(Tree[Part], inherit_bindings=True):
         return Text.assemble((field, name), (f"  {part.text}", style + value))
 
 
-def _widest(node: TreeNode[Part]) -> int:
+def _widest(node: TreeNode[PacketPart]) -> int:
     """Columns of the names in a layer."""
     siblings = node.parent.children if node.parent is not None else ()
     return max((len(each.data.field) for each in siblings if each.data is not None), default=0)
@@ -116,7 +116,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         super().__init__(id=id)
         self.view = view
         self.packet: DecodedRow | None = None
-        self.part: Part | None = None
+        self.part: PacketPart | None = None
         self.border_title = "Packet"
 
     def compose(self) -> ComposeResult:
@@ -168,7 +168,7 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         if len(outer) > 1:
             names = ", ".join(layer.name for layer in outer)
             stop = outer[-1].offset + outer[-1].length
-            whole = Part(names, "", f"{stop - outer[0].offset} B", outer[0].offset, stop)
+            whole = PacketPart(names, "", f"{stop - outer[0].offset} B", outer[0].offset, stop)
             group = tree.root.add(names, whole)
             for layer in outer:
                 self._add(group, layer, opened=False)
@@ -180,10 +180,10 @@ class PacketPane(Pane, Horizontal, can_focus=False):
             self._add(tree.root, layer, opened=layer.name in open_names)
         self.call_after_refresh(tree.scroll_home, animate=False)
 
-    def _add(self, parent: TreeNode[Part], layer: LayerRow, *, opened: bool) -> None:
+    def _add(self, parent: TreeNode[PacketPart], layer: LayerRow, *, opened: bool) -> None:
         """A layer with its fields; those that are reserved and 0 are one row, which opens."""
         stop = layer.offset + layer.length
-        whole = Part(layer.name, "", f"{layer.length} B", layer.offset, stop)
+        whole = PacketPart(layer.name, "", f"{layer.length} B", layer.offset, stop)
         node, parts = parent.add(layer.name, whole, expand=opened), list(_parts(layer))
         for part in parts:
             if not part.is_quiet:
@@ -191,25 +191,25 @@ class PacketPane(Pane, Horizontal, can_focus=False):
         if quiet := [part for part in parts if part.is_quiet]:
             first, last = min(part.start for part in quiet), max(part.stop for part in quiet)
             named = f"{fmt.count(len(quiet), 'field')} of 0"
-            zeros = node.add(named, Part(named, "", "", first, last, is_quiet=True))
+            zeros = node.add(named, PacketPart(named, "", "", first, last, is_quiet=True))
             for part in quiet:
                 zeros.add_leaf(part.field, part)
 
     # ---- choosing -------------------------------------------------------------------------------
-    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Part]) -> None:
+    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[PacketPart]) -> None:
         """Mark the bytes of the field under the cursor."""
         event.stop()
         self.part = event.node.data
         self._draw_bytes()
 
-    def on_tree_node_selected(self, event: Tree.NodeSelected[Part]) -> None:
+    def on_tree_node_selected(self, event: Tree.NodeSelected[PacketPart]) -> None:
         """Enter, or a click: what the guide says about the field."""
         event.stop()
         part = event.node.data
         if part is not None and part.field and (word := self._word(part)):
             self.act("explain", word)
 
-    def _word(self, part: Part) -> str:
+    def _word(self, part: PacketPart) -> str:
         """The first word for a field that the guide explains; empty if there is none."""
         from rdmalab.guide.explain import lookup  # here, because the first frame needs no guide
 
@@ -257,19 +257,21 @@ class PacketPane(Pane, Horizontal, can_focus=False):
             yield Content.assemble(*pieces)
 
 
-def _leaves(node: TreeNode[Part]) -> Iterator[TreeNode[Part]]:
+def _leaves(node: TreeNode[PacketPart]) -> Iterator[TreeNode[PacketPart]]:
     """The fields below a node."""
     for each in node.children:
         yield from _leaves(each) if each.children else (each,)
 
 
-def _parts(layer: LayerRow) -> Iterator[Part]:
+def _parts(layer: LayerRow) -> Iterator[PacketPart]:
     """The fields of a layer with their bytes."""
     for field in layer.fields:
         start = layer.offset + field.offset_bits // 8
         stop = layer.offset + -(-(field.offset_bits + field.bits) // 8)
         text = field.text if not isinstance(field.value, bytes) else f"{len(field.value)} B"
-        yield Part(layer.name, field.name, text, start, stop, _bits(layer, field), _is_quiet(field))
+        yield PacketPart(
+            layer.name, field.name, text, start, stop, _bits(layer, field), _is_quiet(field)
+        )
 
 
 def _is_quiet(field: FieldRow) -> bool:

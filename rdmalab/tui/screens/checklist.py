@@ -16,7 +16,7 @@ from rdmalab.tui.screens.page import TextScreen
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from rdmalab.doctor.checklist_report import Walk
+    from rdmalab.doctor.checklist_report import ChecklistReport
 
 
 class Checklist(TextScreen):
@@ -27,7 +27,7 @@ class Checklist(TextScreen):
         Binding("1", "explain", "Explain the check"),
     ]
 
-    def __init__(self, walk: Walk) -> None:
+    def __init__(self, walk: ChecklistReport) -> None:
         super().__init__()
         self._rows = walk.rows
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual.widgets import Tree
     from textual.widgets.tree import TreeNode
 
-    from rdmalab.tui.panes.packet import Part
+    from rdmalab.tui.panes.packet import PacketPart
 
 
 def packet(view):  # type: ignore[no-untyped-def]
@@ -25,9 +25,9 @@ def pane_of(bench: Bench) -> PacketPane:
     return bench.pane
 
 
-def nodes(bench: Bench) -> dict[str, TreeNode[Part]]:
-    tree: Tree[Part] = bench.app.query_one(Layers)
-    found: dict[str, TreeNode[Part]] = {}
+def nodes(bench: Bench) -> dict[str, TreeNode[PacketPart]]:
+    tree: Tree[PacketPart] = bench.app.query_one(Layers)
+    found: dict[str, TreeNode[PacketPart]] = {}
     waiting = [*tree.root.children]
     while waiting:
         node = waiting.pop()

@@ -2,8 +2,9 @@
 
 import pytest
 
-from rdmalab.doctor.fixes.modified import asked_of, corrected, takes
+from rdmalab.doctor.checks.objects import modify_call_of
 from rdmalab.lab import Lab
+from rdmalab.repair.modify import ModifyCall, legal_lines, rule_text
 from rdmalab.spec.states import QPState
 from tests.doctor.asking import case_of
 from tests.labs import lab_of
@@ -19,22 +20,22 @@ def refused(line: str, *before: str) -> Lab:
     return lab
 
 
-def lines(lab: Lab) -> list[str]:
+def call_of(lab: Lab) -> ModifyCall:
     case = case_of(lab, "EINVAL")
     assert case.call is not None
-    assert case.qp is not None
-    asked = asked_of(case, case.call)
-    assert asked is not None
-    return corrected(case, case.qp, asked)
+    call = modify_call_of(case, case.call)
+    assert call is not None
+    return call
+
+
+def lines(lab: Lab) -> list[str]:
+    return legal_lines(lab.session, call_of(lab))
 
 
 def test_the_state_that_it_was_in_is_found() -> None:
     lab = refused("modify_qp A.qp0 state=SQD", _INIT)
     lab.do("reset A.qp0")
-    case = case_of(lab, "EINVAL")
-    assert case.call is not None
-    asked = asked_of(case, case.call)
-    assert asked is not None
+    asked = call_of(lab)
     assert (asked.now, asked.to, asked.given) == (QPState.INIT, QPState.SQD, {})
 
 
@@ -62,7 +63,7 @@ def test_where_there_is_no_direct_way_the_states_between_are_walked() -> None:
     assert "dest_qp_num=B.qp0" in found[0]
 
 
-def test_nobody_makes_up_a_peer_or_a_state() -> None:
+def test_no_modify_lines_for_an_unknown_peer_or_state() -> None:
     lab = lab_of("create_qp A.qp1 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0")
     lab.do("modify_qp A.qp1 state=RTS")
     assert lines(lab) == []
@@ -70,9 +71,8 @@ def test_nobody_makes_up_a_peer_or_a_state() -> None:
 
 
 def test_the_law_is_that_of_the_rule() -> None:
-    case = case_of(refused(_RTR.replace("timer=12", "timer=99"), _INIT), "EINVAL")
-    assert case.call is not None
-    asked = asked_of(case, case.call)
-    assert asked is not None
-    assert takes(case, asked, "attr-range") == ["min_rnr_timer takes 0..31"]
-    assert takes(case, asked, "transition") == ["from INIT there is a way to RESET, INIT, RTR, ERR"]
+    lab = refused(_RTR.replace("timer=12", "timer=99"), _INIT)
+    call, profile = call_of(lab), lab.session.world.nodes["A"].profile
+    assert rule_text(profile, call, "attr-range") == ["min_rnr_timer takes 0..31"]
+    ways = "from INIT there is a way to RESET, INIT, RTR, ERR"
+    assert rule_text(profile, call, "transition") == [ways]
