@@ -207,7 +207,7 @@ def _needed(need: NeedRow | None) -> list[Content]:
         return []
     word, about = f"{need.due.partition(' ')[0]} needs a receive", click("explain", "RNR")
     if need.missed is not None:
-        word, about = "a message found none", click("event", need.missed)
+        word, about = "no receive is posted", click("event", need.missed)
     return [piece(word, Meaning.ATTENTION, about)]
 
 

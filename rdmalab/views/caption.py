@@ -13,7 +13,7 @@ from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 from rdmalab.views.fates import key_refusal
-from rdmalab.views.record_text import RecordContext, sentence, subject, thing_of
+from rdmalab.views.record_text import RecordContext, duplicate, sentence, subject, thing_of
 from rdmalab.world.world import World
 
 
@@ -235,7 +235,8 @@ def _is_endless(chief: RecordContext, found: _Event) -> bool:
 def _received(chief: RecordContext, found: _Event) -> str:
     """The packet, and the bytes that it wrote."""
     wrote, text = _first(found, Kind.MEMORY_WRITTEN), _plain(chief, [chief])
-    return f"{text}, {sentence(*wrote)}" if wrote else text
+    more = f", {sentence(*wrote)}" if wrote else duplicate([each.record for each in found])
+    return text + more
 
 
 _TELLERS: dict[Kind, Callable[[RecordContext, _Event], str]] = {
