@@ -17,7 +17,7 @@ from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import Local, WROpcode
-from rdmalab.views import fmt
+from rdmalab.views import fmt, key_denials
 from rdmalab.world.relations import find_qp
 
 
@@ -119,7 +119,7 @@ def loc_prot(case: Case) -> Finding:
         return NA
     if memory is None or work.ending.status not in _statuses(case):
         return ok("the local adapter was denied no memory access")
-    denials = key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights)
+    denials = key_denials.denials(case.hca, memory.user, memory.wr, memory.rights)
     if any(not listed(memory.wr)[denial.element].length for denial in denials):
         return ok("an element of length 0 is what was denied")
     if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
@@ -141,7 +141,7 @@ def _beyond(case: Case, memory: Memory) -> Finding | None:
     receive = case.receive
     if receive is None or not case.asked or (receive.ending and receive.ending.status):
         return None
-    for denial in key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights):
+    for denial in key_denials.denials(case.hca, memory.user, memory.wr, memory.rights):
         gone = key_lookup.former(case, denial.node, denial.key)
         is_open = denial.opened(case.hca) is not None
         dead = not is_open and (gone is None or gone.event < (receive.posted or 0))
