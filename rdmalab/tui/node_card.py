@@ -9,6 +9,7 @@ from textual.content import Content
 
 from rdmalab.spec.completions import Arm
 from rdmalab.spec.states import QPState
+from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WROpcode, is_local
 from rdmalab.tui.content import (
@@ -48,7 +49,6 @@ ROOMY = 48  # columns; from here on queues are named in words and drawn before t
 _CELLS = (32, 16, 8)  # of a drawn queue, as many as fit
 ITEMS = 8  # of a list, at most
 _OCTETS = 8  # in a line
-_UNLIMITED = 7  # rnr_retry
 
 CHIPS = {QPState.ERR: "bad", QPState.SQE: "bad", QPState.SQD: "odd",
          QPState.RTR: "good", QPState.RTS: "good"}  # fmt: skip
@@ -307,7 +307,7 @@ def numbers(qp: QpRow, width: int) -> Ranked:
                      f"  expected {qp.rq_psn}  MSN {qp.msn}")  # fmt: skip
     if transport.acknowledged and transport.sends and qp.peer:
         left = f"{qp.rnr_retries_left} of {qp.rnr_retry} left"
-        left = "unlimited" if qp.rnr_retry == _UNLIMITED else left
+        left = "unlimited" if qp.rnr_retry == INFINITE_RETRIES else left
         timeout = fmt.duration(qp.timeout_ns) if qp.timeout_ns is not None else "off"
         lines += [f"retries {qp.retries_left} of {qp.retry_cnt} left  RNR retries {left}",
                   f"ack timeout {timeout}  RNR NAK asks for {fmt.duration(qp.min_rnr_timer_ns)}",
