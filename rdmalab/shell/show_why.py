@@ -15,8 +15,8 @@ _GAP = 2
 _USUAL = 80  # the width at which an answer is to have its lines
 _WIDEST = 100  # beyond that an event stands too far from what it belongs to
 
-_TEXTS = {RowPart.TITLE: "class:title", RowPart.SECTION: NAME, RowPart.REST: DIM, RowPart.RULED_OUT: DIM,
-          RowPart.LOOKED: DIM}  # fmt: skip
+_TEXTS = {RowPart.TITLE: "class:title", RowPart.SECTION: NAME,
+          **dict.fromkeys((RowPart.REST, RowPart.RULED_OUT, RowPart.LOOKED), DIM)}  # fmt: skip
 _HANGING = (
     RowPart.RULED_OUT,
     RowPart.STANDING,

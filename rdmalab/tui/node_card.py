@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ERROR_STATES, QPState
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WROpcode, is_local
@@ -50,10 +50,11 @@ _CELLS = (32, 16, 8)  # of a drawn queue, as many as fit
 ITEMS = 8  # of a list, at most
 _OCTETS = 8  # in a line
 
-CHIPS = {QPState.ERR: "bad", QPState.SQE: "bad", QPState.SQD: "odd",
-         QPState.RTR: "good", QPState.RTS: "good"}  # fmt: skip
+CHIPS = dict.fromkeys(ERROR_STATES, "bad") | {
+    QPState.SQD: "odd", QPState.RTR: "good", QPState.RTS: "good"
+}  # fmt: skip
 _LEFT = {Meaning.FAILED: "failed", Meaning.UNDER_WAY: "under way", Meaning.WAITING: "waiting"}
-_ARROWS = {QPState.SQD: " ⇄ ", QPState.SQE: "   ", QPState.ERR: "   "}
+_ARROWS = dict.fromkeys(ERROR_STATES, "   ") | {QPState.SQD: " ⇄ "}
 
 
 def own(name: str) -> str:
@@ -92,7 +93,7 @@ def pairs_line(states: Sequence[tuple[str, QPState]], width: int) -> Content:
     parts = [Content.styled(f"{len(states)} QPs:", f"bold {click('open', 'show qp')}")]
     counts.sort(key=lambda each: (each[0] is not most, CHIPS.get(each[0], "z")))
     for state, count in counts:
-        failed = CHIPS.get(state) == "bad"
+        failed = state in ERROR_STATES
         tone = style(Meaning.FAILED) if failed else ""
         parts.append(Content.styled(f"{'✗ ' * failed}{count} {state.name}", tone))
         named = [Content.styled(own(name), f"{tone} @click=choose({name!r})")
@@ -105,7 +106,7 @@ def pair_lines(rows: Iterable[QpRow], width: int) -> Ranked:
     """The other queue pairs, one a line: state, requests, peer. A click on one chooses it."""
     found: Ranked = []
     for at, row in enumerate(rows):
-        about, is_bad = f"@click=choose({row.name!r})", CHIPS.get(row.state) == "bad"
+        about, is_bad = f"@click=choose({row.name!r})", row.state in ERROR_STATES
         name = Content.styled(f"{own(row.name):<5}", f"bold {about}")
         state = piece(row.state.name, Meaning.FAILED if is_bad else Meaning.PLAIN, about)
         counts = zip(_LEFT, (row.sq.failed, row.sq.on_wire, row.sq.waiting), strict=True)
