@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rdmalab import disk
 from rdmalab.grammar.hints import suggest
-from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.source import FileError
+from rdmalab.scenario.source import MAX_OCTETS, FileError
 
 SUFFIX = ".rdmalab.yaml"
 LAB_SUFFIX = ".lab.yaml"
@@ -121,7 +120,7 @@ def is_folder(path: str) -> bool:
 def read(path: str) -> str:
     """The text of a file, if it is not too large and is UTF-8."""
     try:
-        octets = disk.beginning(path, yaml_tree.MAX_OCTETS + 1)
+        octets = disk.beginning(path, MAX_OCTETS + 1)
     except OSError as wrong:
         hint = (
             "" if Path(path).suffix or not isinstance(wrong, FileNotFoundError) else _similar(path)
@@ -129,8 +128,8 @@ def read(path: str) -> str:
         raise FileError(path, f"cannot be read: {wrong.strerror or wrong}", hint) from None
     except ValueError:
         raise FileError(path, "cannot be read: no such path") from None
-    if len(octets) > yaml_tree.MAX_OCTETS:
-        raise FileError(path, "the file is too large", f"at most {yaml_tree.MAX_OCTETS} bytes")
+    if len(octets) > MAX_OCTETS:
+        raise FileError(path, "the file is too large", f"at most {MAX_OCTETS} bytes")
     try:
         return octets.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as wrong:

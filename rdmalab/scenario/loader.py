@@ -17,7 +17,7 @@ from rdmalab.scenario.include import Includes, Opener, opener_below
 from rdmalab.scenario.model import ACTIONS, Document
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.planner import Planner, Vocabulary
-from rdmalab.scenario.source import FileError, Source, SourcePlace, together
+from rdmalab.scenario.source import MAX_OCTETS, FileError, Source, SourcePlace, together
 
 KEY = "teaches"
 
@@ -103,7 +103,7 @@ def load(path: str, vocabulary: Vocabulary, values: Mapping[str, str] = NO_VALUE
 
 def is_scenario(octets: bytes) -> bool:
     """Whether these bytes are a scenario; its commands are not checked."""
-    if len(octets) > yaml_tree.MAX_OCTETS:
+    if len(octets) > MAX_OCTETS:
         return False
     try:
         source = Source("", octets.decode("utf-8-sig"))

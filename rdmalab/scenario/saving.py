@@ -11,8 +11,8 @@ from rdmalab.grammar.format import render
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
 from rdmalab.scenario.model import MAX_ASSERTIONS, MAX_STEPS
+from rdmalab.scenario.source import MAX_OCTETS
 from rdmalab.scenario.wire import SKIP, line_of, seen
-from rdmalab.scenario.yaml_tree import MAX_OCTETS
 from rdmalab.session.interruption import check
 from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE

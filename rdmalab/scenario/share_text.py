@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from rdmalab.scenario.yaml_tree import MAX_OCTETS
+from rdmalab.scenario.source import MAX_OCTETS
 
 FORMAT = 2
 LONGEST = 2 * MAX_OCTETS

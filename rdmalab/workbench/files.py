@@ -246,6 +246,7 @@ def save(
 
     Example: save rnr.rdmalab.yaml
     """
+    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
     from rdmalab.scenario.loader import is_scenario
     from rdmalab.scenario.saving import Expect, Unsavable, saved
 
@@ -262,8 +263,6 @@ def save(
     return Saved(named, text.count("\n  - "), replaced)
 
 
-SUFFIX = ".rdmalab.yaml"
-LAB_SUFFIX = ".lab.yaml"
 _WAY_OUT = "name a file in an existing directory with write permission"
 
 
