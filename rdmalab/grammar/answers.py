@@ -5,20 +5,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from rdmalab.command import NOWHERE, Moment, NotUnderstood, Span
+from rdmalab.grammar import nodes
 from rdmalab.grammar.comparisons import Other, comparable, never, noun_of
 from rdmalab.grammar.functions import FUNCTIONS, kind_of_call
-from rdmalab.grammar.nodes import (
-    COMPARISONS,
-    SINCE,
-    Bare,
-    Binary,
-    Call,
-    Literal,
-    Node,
-    Path,
-    Unary,
-    Word,
-)
 from rdmalab.grammar.trees import is_function
 
 
@@ -38,10 +27,12 @@ class Ask(Protocol):
     `fits`. The argument `since` is a Moment.
     """
 
-    def field(self, path: Path) -> object:
+    def field(self, path: nodes.Path) -> object:
         """The value of a path; raises Unknown if it does not exist."""
 
-    def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
+    def call(
+        self, path: nodes.Path, positional: list[object], keywords: dict[str, object]
+    ) -> object:
         """The result of a call with evaluated arguments; raises Unknown if it does not exist."""
 
     def members(self, node: str, noun: str) -> list[str]:
@@ -64,21 +55,21 @@ _COMPUTE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def evaluate(node: Node, ask: Ask) -> object:
+def evaluate(node: nodes.Node, ask: Ask) -> object:
     """The value of an expression; NotUnderstood where it makes no sense in this world."""
     match node:
-        case Binary():
+        case nodes.Binary():
             return _binary(node, ask)
-        case Path():
+        case nodes.Path():
             try:
                 return ask.field(node)
             except (Unknown, NotUnderstood) as wrong:
                 raise _placed(wrong, node.place) from None
-        case Literal():
+        case nodes.Literal():
             return node.value
-        case Word():
-            return Bare(node.text)
-        case Unary():
+        case nodes.Word():
+            return nodes.Bare(node.text)
+        case nodes.Unary():
             return _unary(node, ask)
         case _:
             return _called(node, ask)
@@ -92,17 +83,17 @@ def _placed(wrong: Unknown | NotUnderstood, place: Span) -> NotUnderstood:
     return wrong
 
 
-def _called(node: Call, ask: Ask) -> object:
+def _called(node: nodes.Call, ask: Ask) -> object:
     if is_function(node):
         name = str(node.path)
         return _computed(node, name, ask) if name in FUNCTIONS else _quantified(node, name, ask)
     positional = [
         # an argument such as A.qp0.wr[7] is the thing itself, not a fact about it
-        argument if isinstance(argument, Path) else evaluate(argument, ask)
+        argument if isinstance(argument, nodes.Path) else evaluate(argument, ask)
         for argument in node.positional
     ]
     keywords = {
-        key: _moment(value) if key == SINCE else evaluate(value, ask)
+        key: _moment(value) if key == nodes.SINCE else evaluate(value, ask)
         for key, value in node.keywords.items()
     }
     try:
@@ -111,21 +102,21 @@ def _called(node: Call, ask: Ask) -> object:
         raise _placed(wrong, node.place) from None
 
 
-def _moment(node: Node) -> object:
+def _moment(node: nodes.Node) -> object:
     """The moment of `since=`: a checkpoint, an event, a time with its unit."""
-    if isinstance(node, Literal) and isinstance(node.value, int):
+    if isinstance(node, nodes.Literal) and isinstance(node.value, int):
         is_event = node.text.isdecimal()
         return Moment(event=node.value) if is_event else Moment(at_ns=node.value)
-    assert isinstance(node, Word)
+    assert isinstance(node, nodes.Word)
     return Moment(mark=node.text)
 
 
-def _computed(node: Call, name: str, ask: Ask) -> int:
+def _computed(node: nodes.Call, name: str, ask: Ask) -> int:
     numbers = [_number(evaluate(each, ask), each.place) for each in node.positional]
     return FUNCTIONS[name].of(numbers, node.place)
 
 
-def _quantified(node: Call, name: str, ask: Ask) -> object:
+def _quantified(node: nodes.Call, name: str, ask: Ask) -> object:
     """any, all, count: of the objects of a kind, each in its turn."""
     (inner,) = node.positional
     kind = kind_of_call(node)
@@ -134,7 +125,7 @@ def _quantified(node: Call, name: str, ask: Ask) -> object:
         members = ask.members(owner, noun)
     except Unknown as unknown:
         raise _placed(unknown, kind.place) from None
-    if name == "count" and isinstance(inner, Path) and len(inner.steps) == 2:
+    if name == "count" and isinstance(inner, nodes.Path) and len(inner.steps) == 2:
         return len(members)
     held = (bool(evaluate(inner, _OfOne(ask, owner, noun, each))) for each in members)
     return any(held) if name == "any" else all(held) if name == "all" else sum(held)
@@ -148,24 +139,26 @@ class _OfOne:
         self.kind = (owner, noun)
         self.name = name.partition(".")[2]
 
-    def own(self, path: Path) -> Path:
+    def own(self, path: nodes.Path) -> nodes.Path:
         """The path of this object, where a path is about its kind."""
         if path.steps[:2] != self.kind:
             return path
-        return Path((path.steps[0], self.name, *path.steps[2:]), path.place)
+        return nodes.Path((path.steps[0], self.name, *path.steps[2:]), path.place)
 
-    def field(self, path: Path) -> object:
+    def field(self, path: nodes.Path) -> object:
         return self.ask.field(self.own(path))
 
-    def call(self, path: Path, positional: list[object], keywords: dict[str, object]) -> object:
-        things = [self.own(each) if isinstance(each, Path) else each for each in positional]
+    def call(
+        self, path: nodes.Path, positional: list[object], keywords: dict[str, object]
+    ) -> object:
+        things = [self.own(each) if isinstance(each, nodes.Path) else each for each in positional]
         return self.ask.call(self.own(path), things, keywords)
 
     def members(self, node: str, noun: str) -> list[str]:
         return self.ask.members(node, noun)
 
 
-def _unary(node: Unary, ask: Ask) -> object:
+def _unary(node: nodes.Unary, ask: Ask) -> object:
     value = evaluate(node.operand, ask)
     if node.operator == "not":
         return not value
@@ -174,14 +167,14 @@ def _unary(node: Unary, ask: Ask) -> object:
     return -_number(value, node.place)
 
 
-def _binary(node: Binary, ask: Ask) -> object:
+def _binary(node: nodes.Binary, ask: Ask) -> object:
     left = evaluate(node.left, ask)
     if node.operator == "and":
         return bool(left and evaluate(node.right, ask))
     if node.operator == "or":
         return bool(left or evaluate(node.right, ask))
     right = evaluate(node.right, ask)
-    if node.operator in COMPARISONS:
+    if node.operator in nodes.COMPARISONS:
         return _compared(node, left, right)
     numbers = _number(left, node.place), _number(right, node.place)
     if node.operator == "//" and not numbers[1]:
@@ -195,7 +188,7 @@ def _number(value: object, place: Span) -> int:
     raise NotUnderstood(f"{noun_of(value)} cannot be computed with", place, "compute with numbers")
 
 
-def _compared(node: Binary, left: object, right: object) -> bool:
+def _compared(node: nodes.Binary, left: object, right: object) -> bool:
     if type(left) is not int or type(right) is not int:
         left, right = comparable(left, right, node.right.place)
     try:

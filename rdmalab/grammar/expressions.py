@@ -6,25 +6,9 @@ have none.
 """
 
 from rdmalab.command import Expression, NotUnderstood, Span
+from rdmalab.grammar import nodes
 from rdmalab.grammar.functions import check_call
 from rdmalab.grammar.hints import listed, quoted
-from rdmalab.grammar.nodes import (
-    COMPARED,
-    COMPARISONS,
-    KEYWORDS,
-    OR,
-    SINCE,
-    STRENGTH,
-    WORLD,
-    Binary,
-    Call,
-    Index,
-    Literal,
-    Node,
-    Path,
-    Unary,
-    Word,
-)
 from rdmalab.grammar.quantities import any_quantity
 from rdmalab.grammar.text import unquoted
 from rdmalab.grammar.tokens import Lexeme, Token, scan_expression
@@ -50,11 +34,11 @@ class _Parser:
         self.at = 0
         self.depth = 0
 
-    def whole(self) -> Node:
+    def whole(self) -> nodes.Node:
         if len(self.tokens) > _MAX_TOKENS:
             place = Span(self.tokens[0].place.start, self.end)
             raise NotUnderstood("this question is too long", place, "ask in two steps")
-        node = self.binary(OR)
+        node = self.binary(nodes.OR)
         if (token := self.peek()) is not None:
             word, place = self.rest_of(token)
             raise NotUnderstood(f"unexpected {quoted(word)}", place, _continued(node, word))
@@ -93,62 +77,64 @@ class _Parser:
         token = self.peek()
         return NotUnderstood(message, token.place if token else Span(self.end, self.end), hint)
 
-    def binary(self, weakest: int) -> Node:
+    def binary(self, weakest: int) -> nodes.Node:
         """Operators at least as strong as `weakest`, the stronger ones deeper in the tree."""
         left = self.unary()
         while (token := self.peek()) and _strength(token) >= weakest:
             self.take()
             strength = _strength(token)
             right = self.binary(strength + 1)
-            if strength == COMPARED:
-                left = Binary(
+            if strength == nodes.COMPARED:
+                left = nodes.Binary(
                     token.text, left, _as_word(right, self.tokens[self.at - 1]), token.place
                 )
                 self.refuse_chain()
             else:
-                left = Binary(token.text, left, right, token.place)
+                left = nodes.Binary(token.text, left, right, token.place)
         return left
 
     def refuse_chain(self) -> None:
-        if self.meets(*COMPARISONS):
+        if self.meets(*nodes.COMPARISONS):
             raise self.wrong("comparisons do not chain", "write a < b and b < c")
 
-    def unary(self) -> Node:
+    def unary(self) -> nodes.Node:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise self.wrong("nested too deep", f"at most {_MAX_DEPTH} levels")
         if (token := self.accept("not")) is not None:
-            node: Node = Unary("not", self.binary(COMPARED), token.place)
+            node: nodes.Node = nodes.Unary("not", self.binary(nodes.COMPARED), token.place)
         elif (token := self.accept("-")) is not None:
-            node = Unary("-", self.unary(), token.place)
+            node = nodes.Unary("-", self.unary(), token.place)
         else:
             node = self.primary()
         self.depth -= 1
         return node
 
-    def primary(self) -> Node:
+    def primary(self) -> nodes.Node:
         token = self.peek()
         if token is not None and token.lexeme is Lexeme.NUMBER:
             self.take()
             text = "".join(token.text.split())  # `10 us` is written 10us
-            return Literal(any_quantity(text, token.place), text, token.place)
+            return nodes.Literal(any_quantity(text, token.place), text, token.place)
         if token is not None and token.lexeme is Lexeme.STRING:
             self.take()
-            return Literal(unquoted(token.text, token.place), token.text, token.place)
+            return nodes.Literal(unquoted(token.text, token.place), token.text, token.place)
         if self.accept("("):
-            node = self.binary(OR)
+            node = self.binary(nodes.OR)
             self.expect(")")
             return node
         return self.path()
 
-    def path(self) -> Node:
+    def path(self) -> nodes.Node:
         first = self.name()
-        steps: list[str | Index] = [first.text]
+        steps: list[str | nodes.Index] = [first.text]
         while self.meets(".", "["):
             steps.append(self.index() if self.accept("[") else self.step())
         place = Span(first.place.start, self.tokens[self.at - 1].place.stop)
         whole = self.qualified(tuple(steps), place)
-        path = Path((*whole[:2], *(_RENAMED.get(str(step), step) for step in whole[2:])), place)
+        path = nodes.Path(
+            (*whole[:2], *(_RENAMED.get(str(step), step) for step in whole[2:])), place
+        )
         return self.call(path) if self.accept("(") else path
 
     def step(self) -> str:
@@ -157,28 +143,30 @@ class _Parser:
 
     def name(self) -> Token:
         token = self.peek()
-        if token is None or token.lexeme is not Lexeme.WORD or token.text in KEYWORDS:
+        if token is None or token.lexeme is not Lexeme.WORD or token.text in nodes.KEYWORDS:
             raise self.wrong("a name or a value is missing here", "write A.qp0.state or 12")
         return self.take()
 
-    def qualified(self, steps: tuple[str | Index, ...], place: Span) -> tuple[str | Index, ...]:
+    def qualified(
+        self, steps: tuple[str | nodes.Index, ...], place: Span
+    ) -> tuple[str | nodes.Index, ...]:
         first = str(steps[0])
         is_node = len(first) == 1 and first.isupper()
-        if len(steps) == 1 or is_node or first in WORLD:
+        if len(steps) == 1 or is_node or first in nodes.WORLD:
             return steps
         if self.default_node is None:
             raise NotUnderstood(f"whose {quoted(first)}?", place, f"write A.{first} or B.{first}")
         return (self.default_node, *steps)
 
-    def index(self) -> Index:
+    def index(self) -> nodes.Index:
         """`[7]`, `[0:5]`, `[:5]`."""
         start = 0 if self.meets(":") else self.number()
         if self.accept(":") is None:
             self.expect("]")
-            return Index(start)
+            return nodes.Index(start)
         stop = self.number()
         self.expect("]")
-        return Index(start, stop)
+        return nodes.Index(start, stop)
 
     def number(self) -> int:
         token = self.peek()
@@ -187,8 +175,8 @@ class _Parser:
         self.take()
         return any_quantity(token.text, token.place)
 
-    def call(self, path: Path) -> Call:
-        call = Call(path, [], {})
+    def call(self, path: nodes.Path) -> nodes.Call:
+        call = nodes.Call(path, [], {})
         while not self.meets(")"):
             self.argument(call)
             if self.accept(",") is None:
@@ -198,28 +186,28 @@ class _Parser:
         check_call(call)
         return call
 
-    def argument(self, call: Call) -> None:
+    def argument(self, call: nodes.Call) -> None:
         token = self.peek()
         sign = next(iter(self.tokens[self.at + 1 : self.at + 2]), None)
         if token is None or token.lexeme is not Lexeme.WORD or sign is None:
-            call.positional.append(self.binary(OR))
+            call.positional.append(self.binary(nodes.OR))
         elif sign.is_("=") or (sign.is_("!=") and not is_function(call)):
             self.filter(call, token, sign)
         else:
-            call.positional.append(self.binary(OR))
+            call.positional.append(self.binary(nodes.OR))
 
-    def filter(self, call: Call, key: Token, sign: Token) -> None:
+    def filter(self, call: nodes.Call, key: Token, sign: Token) -> None:
         """`status=SUCCESS`, `status!=SUCCESS`, `since=@ready`."""
         if key.text in call.keywords:
             raise self.wrong(f"{key.text} is given twice", "leave one out")
         self.at += 2
-        if key.text == SINCE:
-            call.keywords[SINCE] = self.moment(sign)
+        if key.text == nodes.SINCE:
+            call.keywords[nodes.SINCE] = self.moment(sign)
             return
-        value = _as_word(self.binary(OR), self.tokens[self.at - 1])
-        call.keywords[key.text] = Unary("!=", value, sign.place) if sign.is_("!=") else value
+        value = _as_word(self.binary(nodes.OR), self.tokens[self.at - 1])
+        call.keywords[key.text] = nodes.Unary("!=", value, sign.place) if sign.is_("!=") else value
 
-    def moment(self, sign: Token) -> Node:
+    def moment(self, sign: Token) -> nodes.Node:
         """The node of what follows `since=`: a checkpoint, an event, a time."""
         token = self.peek()
         if sign.is_("!=") or token is None or token.lexeme not in (Lexeme.MARK, Lexeme.NUMBER):
@@ -229,26 +217,29 @@ class _Parser:
         if token.lexeme is Lexeme.NUMBER:
             return self.primary()
         self.take()
-        return Word(token.text, token.place)
+        return nodes.Word(token.text, token.place)
 
 
-def _continued(node: Node, word: str) -> str:
+def _continued(node: nodes.Node, word: str) -> str:
     """A hint: the operators that may stand in the place of this word."""
     if word == "=":
         return "did you mean ==?"
     if word.startswith("/"):
         return "numbers are whole: write //"
-    is_compared = isinstance(node, Binary) and node.operator in (*COMPARISONS, *KEYWORDS)
-    legal = KEYWORDS[:2] if is_compared else (*COMPARISONS[:4], *KEYWORDS[:2])
+    is_compared = isinstance(node, nodes.Binary) and node.operator in (
+        *nodes.COMPARISONS,
+        *nodes.KEYWORDS,
+    )
+    legal = nodes.KEYWORDS[:2] if is_compared else (*nodes.COMPARISONS[:4], *nodes.KEYWORDS[:2])
     return listed(list(legal))
 
 
 def _strength(token: Token) -> int:
-    return 0 if token.lexeme is Lexeme.STRING else STRENGTH.get(token.text, 0)
+    return 0 if token.lexeme is Lexeme.STRING else nodes.STRENGTH.get(token.text, 0)
 
 
-def _as_word(node: Node, last: Token) -> Node:
+def _as_word(node: nodes.Node, last: Token) -> nodes.Node:
     """A single name in the place of a value is a word, unless it stands in parentheses."""
-    if isinstance(node, Path) and node.is_single and last.place.stop == node.place.stop:
-        return Word(str(node), node.place)
+    if isinstance(node, nodes.Path) and node.is_single and last.place.stop == node.place.stop:
+        return nodes.Word(str(node), node.place)
     return node

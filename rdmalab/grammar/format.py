@@ -3,23 +3,15 @@
 import re
 
 from rdmalab.command import (
-    ArgumentKind,
-    BooleanKind,
     Command,
     Direction,
-    EnumKind,
     Expression,
-    ExpressionKind,
-    IntegerKind,
     Invocation,
     Lines,
-    ListKind,
     Moment,
     NotUnderstood,
-    ProseKind,
-    RecordKind,
-    TextKind,
     Unit,
+    kinds,
 )
 from rdmalab.grammar.arguments import meaning
 from rdmalab.grammar.enum_words import word_for
@@ -42,7 +34,7 @@ def render(invocation: Invocation, command: Command) -> str:
     spoken = {p.name for p in command.parameters if p.spoken}
     words = [invocation.name]
     waiting: list[
-        ArgumentKind
+        kinds.ArgumentKind
     ] = []  # positional parameters that would take the next word if they could
     for parameter in command.parameters:
         name, kind = parameter.name, parameter.kind
@@ -54,13 +46,13 @@ def render(invocation: Invocation, command: Command) -> str:
             words.append(_shielded(value, kind, spoken))
         else:
             words += _texts(keys.at((name,)), value, keys, spoken)
-        if isinstance(kind, ExpressionKind):
+        if isinstance(kind, kinds.ExpressionKind):
             waiting.append(kind)  # it takes every word after it
     return " ".join(words)
 
 
 def _is_word(
-    value: object, kind: ArgumentKind, waiting: list[ArgumentKind], spoken: set[str]
+    value: object, kind: kinds.ArgumentKind, waiting: list[kinds.ArgumentKind], spoken: set[str]
 ) -> bool:
     """True if the parser would give this word to the right parameter."""
     if flat_record(kind, lists=True) is not None:
@@ -72,8 +64,8 @@ def _is_word(
     return not is_spoken and not any(_accepts(other, words[:1]) for other in waiting)
 
 
-def _accepts(kind: ArgumentKind, word: list[Value]) -> bool:
-    if isinstance(kind, ExpressionKind):
+def _accepts(kind: kinds.ArgumentKind, word: list[Value]) -> bool:
+    if isinstance(kind, kinds.ExpressionKind):
         return True
     try:
         meaning(word, kind, "A")
@@ -86,7 +78,7 @@ def _texts(slot: Slot, value: object, keys: Keys, spoken: set[str]) -> list[str]
     """`key=value`, or several where a record is flattened or a list of records repeated."""
     key, kind = keys.written(slot), slot.kind
     record = keys.record_in(slot)
-    is_records = isinstance(kind, ListKind) and record is not None
+    is_records = isinstance(kind, kinds.ListKind) and record is not None
     items = value if is_records and isinstance(value, list) else []
     flat = items[0] if len(items) == 1 else value
     if record is not None and isinstance(flat, dict):
@@ -101,7 +93,7 @@ def _texts(slot: Slot, value: object, keys: Keys, spoken: set[str]) -> list[str]
     return [f"{key}{equals}{_shielded(value, kind, spoken)}"]
 
 
-def _shielded(value: object, kind: ArgumentKind, spoken: set[str]) -> str:
+def _shielded(value: object, kind: kinds.ArgumentKind, spoken: set[str]) -> str:
     """The text of a value; a spoken keyword in a question would end it, unless in parentheses."""
     text = value_text(value, kind)
     if isinstance(value, Expression) and spoken.intersection(t.text for t in scan(text)):
@@ -109,7 +101,7 @@ def _shielded(value: object, kind: ArgumentKind, spoken: set[str]) -> str:
     return text
 
 
-def value_text(value: object, kind: ArgumentKind) -> str:
+def value_text(value: object, kind: kinds.ArgumentKind) -> str:
     """The canonical text of one value."""
     if value is None:
         return "NULL"
@@ -118,9 +110,9 @@ def value_text(value: object, kind: ArgumentKind) -> str:
     if isinstance(value, Lines):
         return f"{{{value.text}}}"
     if isinstance(value, list):
-        item = kind.item if isinstance(kind, ListKind) else kind
+        item = kind.item if isinstance(kind, kinds.ListKind) else kind
         return ",".join(value_text(v, item) for v in value) or "[]"
-    if isinstance(value, dict) and isinstance(kind, RecordKind):
+    if isinstance(value, dict) and isinstance(kind, kinds.RecordKind):
         keys = keys_of_record(kind)
         texts = [t for name, v in value.items() for t in _texts(keys.at((name,)), v, keys, set())]
         return "{" + " ".join(texts) + "}"
@@ -133,22 +125,22 @@ def _moment_text(moment: Moment) -> str:
     return moment.mark if moment.at_ns is None else spelled(moment.at_ns, Unit.NS)
 
 
-def _scalar_text(value: object, kind: ArgumentKind) -> str:
+def _scalar_text(value: object, kind: kinds.ArgumentKind) -> str:
     match kind:
-        case EnumKind() if isinstance(value, int):
+        case kinds.EnumKind() if isinstance(value, int):
             return word_for(int(value), kind)
-        case BooleanKind() if isinstance(value, int):
+        case kinds.BooleanKind() if isinstance(value, int):
             return str(int(value))
-        case IntegerKind() if isinstance(value, int):
+        case kinds.IntegerKind() if isinstance(value, int):
             return spelled(value, kind.unit)
-        case TextKind() | ProseKind() if isinstance(value, str):
+        case kinds.TextKind() | kinds.ProseKind() if isinstance(value, str):
             return _text(value, kind)
     if isinstance(value, Direction):
         return "->".join(value)
     return _moment_text(value) if isinstance(value, Moment) else str(value)
 
 
-def _text(value: str, kind: TextKind | ProseKind) -> str:
+def _text(value: str, kind: kinds.TextKind | kinds.ProseKind) -> str:
     is_name = kind.short is not None and _COULD_BE_A_NAME.fullmatch(value)
     if _PLAIN.fullmatch(value) and value not in NULLS and not is_name:
         return value

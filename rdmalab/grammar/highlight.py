@@ -4,24 +4,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from itertools import groupby
 
-from rdmalab.command import (
-    ArgumentKind,
-    BooleanKind,
-    Command,
-    DirectionKind,
-    EnumKind,
-    ExpressionKind,
-    IntegerKind,
-    ListKind,
-    MomentKind,
-    NewKind,
-    NotUnderstood,
-    RecordKind,
-    Ref,
-    Span,
-    ThingKind,
-    WordKind,
-)
+from rdmalab.command import Command, NotUnderstood, Ref, Span, kinds
 from rdmalab.grammar.arguments import ArgumentPart, Gathering
 from rdmalab.grammar.keys import keys_of_record
 from rdmalab.grammar.line import NO_ALIASES
@@ -61,15 +44,15 @@ _PLAIN = {
     Lexeme.MARK: Role.NAME,
     Lexeme.ERROR: Role.ERROR,
 }
-_OF_KIND: dict[type[ArgumentKind], Role] = {
-    BooleanKind: Role.NUMBER,
-    DirectionKind: Role.NAME,
-    MomentKind: Role.NUMBER,
-    EnumKind: Role.ENUM,
-    IntegerKind: Role.NUMBER,
-    NewKind: Role.NAME,
-    ThingKind: Role.NAME,
-    WordKind: Role.KEYWORD,
+_OF_KIND: dict[type[kinds.ArgumentKind], Role] = {
+    kinds.BooleanKind: Role.NUMBER,
+    kinds.DirectionKind: Role.NAME,
+    kinds.MomentKind: Role.NUMBER,
+    kinds.EnumKind: Role.ENUM,
+    kinds.IntegerKind: Role.NUMBER,
+    kinds.NewKind: Role.NAME,
+    kinds.ThingKind: Role.NAME,
+    kinds.WordKind: Role.KEYWORD,
 }
 
 Stroke = tuple[Span, Role]
@@ -168,22 +151,22 @@ def _error(wrong: NotUnderstood, values: list[Value]) -> Iterator[Stroke]:
         yield wrong.place, Role.ERROR
 
 
-def _value(value: Value, kind: ArgumentKind, default_node: str | None) -> Iterator[Stroke]:
-    item = kind.item if isinstance(kind, ListKind) else kind
+def _value(value: Value, kind: kinds.ArgumentKind, default_node: str | None) -> Iterator[Stroke]:
+    item = kind.item if isinstance(kind, kinds.ListKind) else kind
     if isinstance(value, Atom):
         yield from (
             _question(value)
-            if isinstance(item, ExpressionKind)
+            if isinstance(item, kinds.ExpressionKind)
             else _atom(value, kind, item, default_node)
         )
-    elif isinstance(item, RecordKind):
+    elif isinstance(item, kinds.RecordKind):
         gathering = Gathering(keys_of_record(item), default_node)
         for argument in value.arguments:
             yield from _part(gathering.read(argument), default_node)
 
 
 def _atom(
-    atom: Atom, kind: ArgumentKind, item: ArgumentKind, default_node: str | None
+    atom: Atom, kind: kinds.ArgumentKind, item: kinds.ArgumentKind, default_node: str | None
 ) -> Iterator[Stroke]:
     role = _OF_KIND.get(type(item), Role.WORD)
     if atom.text in NULLS and (kind.nullable or item.nullable):
@@ -196,7 +179,7 @@ def _atom(
             yield token.place, Role.NUMBER if is_number else role
 
 
-def _is_reference(atom: Atom, kind: ArgumentKind, default_node: str | None) -> bool:
+def _is_reference(atom: Atom, kind: kinds.ArgumentKind, default_node: str | None) -> bool:
     try:
         return isinstance(scalar(atom, kind, default_node), Ref)
     except NotUnderstood:

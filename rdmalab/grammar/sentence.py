@@ -8,18 +8,7 @@ with a part stands in the part.
 from collections.abc import Mapping
 from typing import Any
 
-from rdmalab.command import (
-    Command,
-    EnumKind,
-    ExpressionKind,
-    ListKind,
-    NotUnderstood,
-    ProseKind,
-    Span,
-    TextKind,
-    ThingKind,
-    WordKind,
-)
+from rdmalab.command import Command, NotUnderstood, Span, kinds
 from rdmalab.grammar.arguments import ArgumentPart, Gathering, meaning
 from rdmalab.grammar.enum_words import value_of
 from rdmalab.grammar.expressions import parse_expression
@@ -30,7 +19,7 @@ from rdmalab.grammar.syntax import Argument, Atom, Braces, Reader
 from rdmalab.grammar.tokens import Lexeme, Token, scan
 from rdmalab.grammar.values import NULLS
 
-_ANY = TextKind | ThingKind | ExpressionKind  # what takes nearly every word
+_ANY = kinds.TextKind | kinds.ThingKind | kinds.ExpressionKind  # what takes nearly every word
 
 
 def find_verb(
@@ -76,7 +65,7 @@ class Sentence:
         self.gathering.demand(self.command.parameters, verb.place, self.command.name)
         values = self.gathering.values
         for parameter in self.command.parameters:
-            if isinstance(parameter.kind, ListKind) and isinstance(
+            if isinstance(parameter.kind, kinds.ListKind) and isinstance(
                 values.get(parameter.name), dict
             ):
                 values[parameter.name] = [values[parameter.name]]
@@ -87,7 +76,7 @@ class Sentence:
 
     def _part(self) -> ArgumentPart:
         first = next(iter(self.free_positionals()), None)
-        if first is not None and isinstance(first.kind, ProseKind):
+        if first is not None and isinstance(first.kind, kinds.ProseKind):
             return self._prose(first)
         if self._reader.is_key_next:
             return self._keyed()
@@ -99,7 +88,7 @@ class Sentence:
     def _keyed(self) -> ArgumentPart:
         token, equals = self._reader.peek(), self._reader.peek(1)
         slot = self.gathering.keys.by_key.get(token.text) if token else None
-        if slot is not None and isinstance(slot.kind, ExpressionKind):
+        if slot is not None and isinstance(slot.kind, kinds.ExpressionKind):
             key = self._reader.key()
             return self._kept(self._question(slot, key))
         argument = self._reader.argument()
@@ -109,7 +98,7 @@ class Sentence:
         return self.gathering.read(argument)
 
     def _awaits_question(self) -> bool:
-        return any(isinstance(slot.kind, ExpressionKind) for slot in self.free_positionals())
+        return any(isinstance(slot.kind, kinds.ExpressionKind) for slot in self.free_positionals())
 
     def _argument(self) -> ArgumentPart:
         """`within 2ms`, `-v`."""
@@ -129,7 +118,7 @@ class Sentence:
         for slot in self.free_positionals():
             if isinstance(slot.kind, _ANY) and _was_a_word(complaints):
                 break
-            if isinstance(slot.kind, ExpressionKind):
+            if isinstance(slot.kind, kinds.ExpressionKind):
                 behind, self._reader.at = self._reader.at, start
                 part = self._question(slot, None)
                 if not _is_mistaken(part, complaints):
@@ -190,7 +179,7 @@ class Sentence:
 
     def _several_topics(self, slot: Slot, atom: Atom) -> NotUnderstood | None:
         """The mistake of `why no completion`, several words for one object; else None."""
-        assert isinstance(slot.kind, ExpressionKind)
+        assert isinstance(slot.kind, kinds.ExpressionKind)
         plain = all(t.lexeme is Lexeme.WORD or t.is_("[", "]") for t in atom.tokens)
         is_row = plain and " " in atom.text
         if not slot.kind.is_topic or not is_row:
@@ -229,8 +218,10 @@ class Sentence:
 
 def _names_a_member(word: str, slot: Slot) -> bool:
     """True if a bare word is a value of this key, as INIT is one of qp_state."""
-    is_word = isinstance(slot.kind, EnumKind) and word[:1].isalpha()
-    return is_word and isinstance(slot.kind, EnumKind) and value_of(word, slot.kind) is not None
+    is_word = isinstance(slot.kind, kinds.EnumKind) and word[:1].isalpha()
+    return (
+        is_word and isinstance(slot.kind, kinds.EnumKind) and value_of(word, slot.kind) is not None
+    )
 
 
 def _shortest(keys: Keys, slot: Slot) -> str:
@@ -257,7 +248,7 @@ def _is_mistaken(question: ArgumentPart, complaints: list[tuple[Slot, NotUnderst
 def _was_a_word(complaints: list[tuple[Slot, NotUnderstood]]) -> bool:
     """One of a few words has to come first: what takes any word, or name, is not for this one."""
     return any(
-        isinstance(slot.kind, WordKind) and slot.parameter.required for slot, _ in complaints
+        isinstance(slot.kind, kinds.WordKind) and slot.parameter.required for slot, _ in complaints
     )
 
 
@@ -273,5 +264,5 @@ def _helpfulness(slot: Slot, wrong: NotUnderstood, argument: Argument) -> tuple[
     is_record = flat_record(slot.kind, lists=True) is not None
     is_braces = isinstance(argument.values[0], Braces)
     is_letters = isinstance(first := argument.values[0], Atom) and first.text[:1].isalpha()
-    is_wordy = is_letters and isinstance(slot.kind, WordKind)
+    is_wordy = is_letters and isinstance(slot.kind, kinds.WordKind)
     return is_record != is_braces, not slot.parameter.required, not _is_near(wrong), not is_wordy

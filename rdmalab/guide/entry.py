@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rdmalab.guide.article import Article
+from rdmalab.spec import work
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
@@ -14,15 +15,6 @@ from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import (
-    Placement,
-    Selectivity,
-    SendFlags,
-    SendOps,
-    WCFlags,
-    WCOpcode,
-    WROpcode,
-)
 
 
 class Sort(enum.Enum):
@@ -76,23 +68,23 @@ PREFIX: dict[type[enum.IntEnum] | type[enum.IntFlag], str] = {
     MTU: "IBV_MTU_",
     MigState: "IBV_MIG_",
     WCStatus: "IBV_WC_",
-    WCOpcode: "IBV_WC_",
-    WCFlags: "IBV_WC_",
+    work.WCOpcode: "IBV_WC_",
+    work.WCFlags: "IBV_WC_",
     WcEx: "IBV_WC_EX_WITH_",
-    WROpcode: "IBV_WR_",
-    SendFlags: "IBV_SEND_",
+    work.WROpcode: "IBV_WR_",
+    work.SendFlags: "IBV_SEND_",
     Access: "IBV_ACCESS_",
     MWType: "IBV_MW_",
     Rereg: "IBV_REREG_MR_",
-    Placement: "IBV_FLUSH_",
-    Selectivity: "IBV_FLUSH_",
+    work.Placement: "IBV_FLUSH_",
+    work.Selectivity: "IBV_FLUSH_",
     AsyncEvent: "IBV_EVENT_",
     PortState: "IBV_PORT_",
     AtomicCap: "IBV_ATOMIC_",
     DeviceCap: "IBV_DEVICE_",
     SrqType: "IBV_SRQT_",
     SrqAttrMask: "IBV_SRQ_",
-    SendOps: "IBV_QP_EX_WITH_",
+    work.SendOps: "IBV_QP_EX_WITH_",
     InitMask: "IBV_QP_INIT_ATTR_",
 }
 

@@ -14,6 +14,7 @@ from rdmalab import spec as book
 from rdmalab.hca import admission, extended, requester, send_checks
 from rdmalab.hca.qp import Capacity, QueuePair
 from rdmalab.hca.wr import SendWR
+from rdmalab.spec import work
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
@@ -26,17 +27,6 @@ from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, STATES, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import (
-    BUILDERS,
-    WORK,
-    Placement,
-    Selectivity,
-    SendFlags,
-    SendOps,
-    WCFlags,
-    WCOpcode,
-    WROpcode,
-)
 from rdmalab.wire.packet import Flow, Packet
 from rdmalab.world.world import World
 
@@ -140,12 +130,12 @@ def _service(device: Device, service: Service) -> bool:
     return any(is_admitted(device, code) for code, row in OPCODES.items() if row.service is service)
 
 
-def _work(device: Device, opcode: WROpcode) -> bool:
-    row = WORK.get(opcode)
+def _work(device: Device, opcode: work.WROpcode) -> bool:
+    row = work.WORK.get(opcode)
     return row is not None and any(_posted(device, t, opcode) for t in row.types)
 
 
-def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
+def _posted(device: Device, qp_type: QPType, opcode: work.WROpcode) -> bool:
     """Some queue pair takes it, and its requester has a way to carry it out."""
     if not _qp_type(device, qp_type):
         return False
@@ -153,17 +143,17 @@ def _posted(device: Device, qp_type: QPType, opcode: WROpcode) -> bool:
     qp = QueuePair(_NODE, 0x11, qp_type, Capacity())
     if send_checks.check_opcode(hca, qp, SendWR(opcode=opcode), 0) is not None:
         return False
-    message = WORK[opcode].message
+    message = work.WORK[opcode].message
     builders = requester.BUILD[TRANSPORTS[qp_type].service]
     sends = message is not None and message in builders
-    if opcode is WROpcode.TSO:  # more than the SEND it looks like on the wire
+    if opcode is work.WROpcode.TSO:  # more than the SEND it looks like on the wire
         sends = False
-    return sends or (WROpcode, opcode.name) in named_members()
+    return sends or (work.WROpcode, opcode.name) in named_members()
 
 
-def _completes(device: Device, opcode: WCOpcode) -> bool:
-    does = {WORK[wr].wc_opcode for wr in WROpcode if _work(device, wr)}
-    return opcode in does or (opcode >= WCOpcode.RECV and _named(device, opcode))
+def _completes(device: Device, opcode: work.WCOpcode) -> bool:
+    does = {work.WORK[wr].wc_opcode for wr in work.WROpcode if _work(device, wr)}
+    return opcode in does or (opcode >= work.WCOpcode.RECV and _named(device, opcode))
 
 
 def _status(device: Device, status: WCStatus) -> bool:
@@ -186,23 +176,25 @@ def _syndrome(device: Device, syndrome: Syndrome) -> bool:
     return syndrome is Syndrome.ACK or any(row.syndrome is syndrome for row in refusals)
 
 
-def _flag(device: Device, flag: WCFlags) -> bool:
-    if flag is WCFlags.GRH:  # before every datagram
+def _flag(device: Device, flag: work.WCFlags) -> bool:
+    if flag is work.WCFlags.GRH:  # before every datagram
         return _qp_type(device, QPType.UD)
-    if flag is WCFlags.IP_CSUM_OK and device.profile.caps.device_cap_flags & _CHECKSUMS:
+    if flag is work.WCFlags.IP_CSUM_OK and device.profile.caps.device_cap_flags & _CHECKSUMS:
         return True
-    invalidates = flag is device.profile.with_inv_flag and _work(device, WROpcode.SEND_WITH_INV)
-    return invalidates or (flag is not WCFlags.WITH_INV and _named(device, flag))
+    invalidates = flag is device.profile.with_inv_flag and _work(
+        device, work.WROpcode.SEND_WITH_INV
+    )
+    return invalidates or (flag is not work.WCFlags.WITH_INV and _named(device, flag))
 
 
-def _send_flag(device: Device, flag: SendFlags) -> bool:
-    if flag is SendFlags.IP_CSUM:
+def _send_flag(device: Device, flag: work.SendFlags) -> bool:
+    if flag is work.SendFlags.IP_CSUM:
         return bool(device.profile.caps.device_cap_flags & _CHECKSUMS)
     return flag.name in member_names()
 
 
 def _right(device: Device, right: Access) -> bool:
-    wanted = any(WORK[wr].remote & right for wr in WROpcode if _work(device, wr))
+    wanted = any(work.WORK[wr].remote & right for wr in work.WROpcode if _work(device, wr))
     return wanted or _named(device, right)
 
 
@@ -230,14 +222,14 @@ def _open(device: Device, _flag: OpenFlag) -> bool:
     return "open_xrcd" in device.words and _cap(device, DeviceCap.XRC)
 
 
-def _flushes(device: Device, _part: Placement | Selectivity) -> bool:
-    return _work(device, WROpcode.FLUSH)
+def _flushes(device: Device, _part: work.Placement | work.Selectivity) -> bool:
+    return _work(device, work.WROpcode.FLUSH)
 
 
-def _builds(device: Device, flag: SendOps) -> bool:
+def _builds(device: Device, flag: work.SendOps) -> bool:
     """There is the function, and a type that may ask for it."""
     hca = World({_NODE: device.profile}).nodes[_NODE]
-    verb = next(verb for opcode, verb in BUILDERS.items() if opcode.name == flag.name)
+    verb = next(verb for opcode, verb in work.BUILDERS.items() if opcode.name == flag.name)
     types = device.profile.qp_types
     return verb in device.words and any(extended.supported(hca, t) & flag for t in types)
 
@@ -268,11 +260,11 @@ AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
     ("queue pair attributes", Attr, lambda _d, a: any(r.mask & a for r in ATTRIBUTES.values())),
     ("path MTUs", MTU, lambda device, mtu: mtu.octets <= device.profile.caps.max_mtu),
     ("path migration states", MigState, _migrates),
-    ("work requests", WROpcode, _work),
-    ("send flags", SendFlags, _send_flag),
-    ("completion opcodes", WCOpcode, _completes),
+    ("work requests", work.WROpcode, _work),
+    ("send flags", work.SendFlags, _send_flag),
+    ("completion opcodes", work.WCOpcode, _completes),
     ("completion statuses", WCStatus, _status),
-    ("completion flags", WCFlags, _flag),
+    ("completion flags", work.WCFlags, _flag),
     ("acknowledge syndromes", Syndrome, _syndrome),
     ("access rights", Access, _right),
     ("asynchronous events", AsyncEvent, _event),
@@ -290,9 +282,9 @@ AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
     ("shared receive queue types", SrqType, _srq),
     ("changes of modify_srq", SrqAttrMask, _srq_change),
     ("flags of open_xrcd", OpenFlag, _open),
-    ("placements of FLUSH", Placement, _flushes),
-    ("selections of FLUSH", Selectivity, _flushes),
-    ("builders of wr_*", SendOps, _builds),
+    ("placements of FLUSH", work.Placement, _flushes),
+    ("selections of FLUSH", work.Selectivity, _flushes),
+    ("builders of wr_*", work.SendOps, _builds),
     ("masks of create_qp_ex", InitMask, lambda _d, bit: bool(extended.KNOWN_MASK & bit)),
     ("fields of create_cq_ex", WcEx, lambda d, f: bool(d.profile.extended_fields & f)),
 )

@@ -10,7 +10,7 @@ from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import Entry, full_name
 from rdmalab.guide.phrases import by_profile, right_words, type_names
 from rdmalab.guide.sentences import note
-from rdmalab.spec import absent
+from rdmalab.spec import absent, work
 from rdmalab.spec.access import MWType, Rereg
 from rdmalab.spec.async_events import EVENTS, EventKind
 from rdmalab.spec.builders import DATA_SETTERS, INLINE_SETTERS, InitMask, moves_data, qp_setter
@@ -23,30 +23,20 @@ from rdmalab.spec.programs import ProgramState
 from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
 from rdmalab.spec.states import AUTOMATIC, MigState, Mishap, QPType
 from rdmalab.spec.transports import TRANSPORTS
-from rdmalab.spec.work import (
-    BUILDERS,
-    PLACEMENT_RIGHTS,
-    WORK,
-    Local,
-    Placement,
-    Selectivity,
-    SendOps,
-    WROpcode,
-)
 
 
 def builder_entries() -> Iterator[Entry]:
     """Flags of `send_ops_flags`."""
-    for opcode in BUILDERS:
-        flag = SendOps[opcode.name]
+    for opcode in work.BUILDERS:
+        flag = work.SendOps[opcode.name]
         words = (f"builder {opcode.name}", f"EX_WITH_{opcode.name}")
         yield Entry(full_name(flag), "builder flag", words, partial(flag_article, opcode))
 
 
-def flag_article(opcode: WROpcode) -> Article:
+def flag_article(opcode: work.WROpcode) -> Article:
     """One builder that create_qp_ex can be asked for."""
-    flag = SendOps[opcode.name]
-    types = WORK[opcode].types
+    flag = work.SendOps[opcode.name]
+    types = work.WORK[opcode].types
     lacking = [
         f"{p.name}: {name.partition(':')[0]}"
         for p in PROFILES.values()
@@ -55,7 +45,7 @@ def flag_article(opcode: WROpcode) -> Article:
     ]
     addressed = [f"{t.name} {qp_setter(t, opcode)}" for t in QPType if t in types]
     rows: list[Row] = [
-        ("", f"The queue pair can build {opcode.name} with {BUILDERS[opcode]}"),
+        ("", f"The queue pair can build {opcode.name} with {work.BUILDERS[opcode]}"),
         ("types", type_names(types)),
         ("not on", "; ".join(lacking)),
         ("data", " or ".join(_data_setters(opcode)) or "takes no setter for data"),
@@ -67,17 +57,17 @@ def flag_article(opcode: WROpcode) -> Article:
     return article(full_name(flag), f"builder flag {int(flag)}", rows, see)
 
 
-def _data_setters(opcode: WROpcode) -> list[str]:
+def _data_setters(opcode: work.WROpcode) -> list[str]:
     """The setters of the bytes of the request; those of inline data for some opcodes."""
     if not moves_data(opcode):
         return []
-    row = WORK[opcode]
+    row = work.WORK[opcode]
     return [name for name in DATA_SETTERS if row.inline or name not in INLINE_SETTERS]
 
 
-def _inline(opcode: WROpcode) -> str:
+def _inline(opcode: work.WROpcode) -> str:
     """What wr_complete returns for an inline setter that the opcode cannot have."""
-    if not moves_data(opcode) or WORK[opcode].inline:
+    if not moves_data(opcode) or work.WORK[opcode].inline:
         return ""
     return by_profile(
         lambda p: (
@@ -95,8 +85,8 @@ _KINDS: dict[type[_Member], tuple[str, tuple[str, ...]]] = {
     MigState: ("migration state", ("explain path_mig_state",)),
     MWType: ("type of memory window", ("ibv_alloc_mw(3)",)),
     Rereg: ("flag of rereg_mr", ("ibv_rereg_mr(3)",)),
-    Placement: ("flush_type of FLUSH", ("explain FLUSH",)),
-    Selectivity: ("flush_level of FLUSH", ("explain FLUSH",)),
+    work.Placement: ("flush_type of FLUSH", ("explain FLUSH",)),
+    work.Selectivity: ("flush_level of FLUSH", ("explain FLUSH",)),
     SrqType: ("SRQ type", ("explain srq",)),
     SrqAttrMask: ("SRQ attribute", ("explain srq",)),
     InitMask: ("creation mask", ("help create_qp_ex", "ibv_create_qp_ex(3)")),
@@ -116,8 +106,8 @@ def word_article(member: _Member) -> Article:
     """One member of one of these enums."""
     kind, see = _KINDS[type(member)]
     rows: list[Row] = [("", note(member))]
-    if isinstance(member, Placement):
-        rows.append(("peer allows", f"{right_words(PLACEMENT_RIGHTS[member])}, on key and QP"))
+    if isinstance(member, work.Placement):
+        rows.append(("peer allows", f"{right_words(work.PLACEMENT_RIGHTS[member])}, on key and QP"))
     return article(full_name(member), f"{kind} = {int(member)}", rows, see)
 
 
@@ -133,7 +123,7 @@ KINDS: dict[type[Enum], PartTable] = {
     Service: PartTable("service", "the top three bits of an opcode", "explain BTH"),
     Op: PartTable("operation", "the operation of a packet", "help show"),
     PacketPlace: PartTable("place", "the position of a packet in its message", "explain message"),
-    Local: PartTable("buffers", "what a work request does with its sg_list", "explain sge"),
+    work.Local: PartTable("buffers", "what a work request does with its sg_list", "explain sge"),
     EventKind: PartTable("event kind", "the sort of an asynchronous event", "explain async event"),
     Mishap: PartTable("mishap", "what moves a queue pair without modify_qp", "explain ERR"),
     Rounding: PartTable(
@@ -203,8 +193,8 @@ def _place(place: PacketPlace) -> list[Row]:
     return [("wire", _labels(lambda opcode: opcode.place is place))]
 
 
-def _local(local: Local) -> list[Row]:
-    return [("opcodes", " ".join(o.name for o, row in WORK.items() if row.local is local))]
+def _local(local: work.Local) -> list[Row]:
+    return [("opcodes", " ".join(o.name for o, row in work.WORK.items() if row.local is local))]
 
 
 def _event_kind(kind: EventKind) -> list[Row]:
@@ -244,7 +234,7 @@ _ROWS: dict[type[Enum], Any] = {
     Service: _service,
     Op: _op,
     PacketPlace: _place,
-    Local: _local,
+    work.Local: _local,
     EventKind: _event_kind,
     Mishap: _mishap,
     Rounding: _rounding,

@@ -14,6 +14,7 @@ from rdmalab.guide.article import Article, Row, article
 from rdmalab.guide.entry import PREFIX, Entry, full_name
 from rdmalab.guide.fields import one_type
 from rdmalab.guide.sentences import sentence as sentence_of
+from rdmalab.spec import work
 from rdmalab.spec.access import Access, MWType, Rereg
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.builders import InitMask
@@ -22,15 +23,6 @@ from rdmalab.spec.limits import AtomicCap, DeviceCap, PortState
 from rdmalab.spec.srq import SrqAttrMask, SrqType
 from rdmalab.spec.states import ATTRIBUTES, MTU, Attr, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import (
-    Placement,
-    Selectivity,
-    SendFlags,
-    SendOps,
-    WCFlags,
-    WCOpcode,
-    WROpcode,
-)
 
 AnyEnum = type[enum.IntEnum] | type[enum.IntFlag]
 
@@ -39,14 +31,14 @@ STRUCT, ENUM, ANSWERED = "struct of libibverbs", "enum of libibverbs", "field of
 # fmt: off
 ENUMS: dict[AnyEnum, str] = {
     QPState: "ibv_qp_state", QPType: "ibv_qp_type", Attr: "ibv_qp_attr_mask", MTU: "ibv_mtu",
-    MigState: "ibv_mig_state", WCStatus: "ibv_wc_status", WCOpcode: "ibv_wc_opcode",
-    WCFlags: "ibv_wc_flags", WcEx: "ibv_create_cq_wc_flags", WROpcode: "ibv_wr_opcode",
-    SendFlags: "ibv_send_flags", Access: "ibv_access_flags", MWType: "ibv_mw_type",
-    Rereg: "ibv_rereg_mr_flags", Placement: "ibv_placement_type",
-    Selectivity: "ibv_selectivity_level", AsyncEvent: "ibv_event_type",
+    MigState: "ibv_mig_state", WCStatus: "ibv_wc_status", work.WCOpcode: "ibv_wc_opcode",
+    work.WCFlags: "ibv_wc_flags", WcEx: "ibv_create_cq_wc_flags", work.WROpcode: "ibv_wr_opcode",
+    work.SendFlags: "ibv_send_flags", Access: "ibv_access_flags", MWType: "ibv_mw_type",
+    Rereg: "ibv_rereg_mr_flags", work.Placement: "ibv_placement_type",
+    work.Selectivity: "ibv_selectivity_level", AsyncEvent: "ibv_event_type",
     PortState: "ibv_port_state", AtomicCap: "ibv_atomic_cap", DeviceCap: "ibv_device_cap_flags",
     SrqType: "ibv_srq_type", SrqAttrMask: "ibv_srq_attr_mask",
-    SendOps: "ibv_qp_create_send_ops_flags", InitMask: "ibv_qp_init_attr_mask",
+    work.SendOps: "ibv_qp_create_send_ops_flags", InitMask: "ibv_qp_init_attr_mask",
 }
 # fmt: on
 

@@ -5,27 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from rdmalab.command import (
-    EXAMPLE,
-    ArgumentKind,
-    BooleanKind,
-    Command,
-    DirectionKind,
-    EnumKind,
-    ExpressionKind,
-    IntegerKind,
-    LinesKind,
-    ListKind,
-    MomentKind,
-    NewKind,
-    Parameter,
-    ProseKind,
-    RecordKind,
-    TextKind,
-    ThingKind,
-    Unit,
-    WordKind,
-)
+from rdmalab.command import EXAMPLE, Command, Unit, kinds
 from rdmalab.grammar.enum_words import legal_words
 from rdmalab.grammar.format import value_text
 from rdmalab.grammar.keys import Keys, Slot, keys_of_command
@@ -143,7 +123,7 @@ def usage(command: Command) -> str:
     return " ".join([*words, *(["[key=value]…"] if many else optional)])
 
 
-def _positional(parameter: Parameter) -> str:
+def _positional(parameter: kinds.Parameter) -> str:
     word = value_word(parameter.kind)
     word = parameter.name.upper() if word in ("", "TEXT", "N") else word
     return word if parameter.required else f"[{word}]"
@@ -183,9 +163,9 @@ def _is_needed(slot: Slot, command: Command) -> bool:
     return is_sure and len(slot.path) <= 2
 
 
-def _may_be_absent(kind: ArgumentKind) -> bool:
+def _may_be_absent(kind: kinds.ArgumentKind) -> bool:
     """A list that may be NULL has its fields all the same where it is not."""
-    return kind.nullable and not isinstance(kind, ListKind)
+    return kind.nullable and not isinstance(kind, kinds.ListKind)
 
 
 _UNIT_WORDS = {
@@ -198,25 +178,27 @@ _UNIT_WORDS = {
     Unit.MAC: "MAC",
     Unit.PPM: "P",
 }
-_WORDS: dict[type[ArgumentKind], Callable[[Any], str]] = {
-    ListKind: lambda kind: f"{value_word(kind.item)},…",
-    IntegerKind: lambda kind: _UNIT_WORDS[kind.unit],
-    EnumKind: lambda kind: "A|B|…" if kind.is_flags else "",
-    WordKind: lambda kind: "" if len(kind.words) > _WIDEST_ENUM else "|".join(kind.words),
-    ThingKind: lambda kind: (kind.noun or "name").upper() + ("[from:to]" if kind.ranged else ""),
-    NewKind: lambda kind: f"NEW_{kind.noun.upper()}",
-    RecordKind: lambda kind: f"{kind.short.noun.upper()}[from:to]" if kind.short else "{…}",
-    TextKind: lambda _kind: "TEXT",
-    ProseKind: lambda _kind: "WORDS",
-    ExpressionKind: lambda kind: "THING" if kind.is_topic else "QUESTION",
-    LinesKind: lambda _kind: "{LINE; LINE}",
-    DirectionKind: lambda _kind: "A->B",
-    MomentKind: lambda _kind: "EVENT|TIME|@NAME|start|end",
-    BooleanKind: lambda _kind: "0|1",
+_WORDS: dict[type[kinds.ArgumentKind], Callable[[Any], str]] = {
+    kinds.ListKind: lambda kind: f"{value_word(kind.item)},…",
+    kinds.IntegerKind: lambda kind: _UNIT_WORDS[kind.unit],
+    kinds.EnumKind: lambda kind: "A|B|…" if kind.is_flags else "",
+    kinds.WordKind: lambda kind: "" if len(kind.words) > _WIDEST_ENUM else "|".join(kind.words),
+    kinds.ThingKind: lambda kind: (
+        (kind.noun or "name").upper() + ("[from:to]" if kind.ranged else "")
+    ),
+    kinds.NewKind: lambda kind: f"NEW_{kind.noun.upper()}",
+    kinds.RecordKind: lambda kind: f"{kind.short.noun.upper()}[from:to]" if kind.short else "{…}",
+    kinds.TextKind: lambda _kind: "TEXT",
+    kinds.ProseKind: lambda _kind: "WORDS",
+    kinds.ExpressionKind: lambda kind: "THING" if kind.is_topic else "QUESTION",
+    kinds.LinesKind: lambda _kind: "{LINE; LINE}",
+    kinds.DirectionKind: lambda _kind: "A->B",
+    kinds.MomentKind: lambda _kind: "EVENT|TIME|@NAME|start|end",
+    kinds.BooleanKind: lambda _kind: "0|1",
 }
 
 
-def value_word(kind: ArgumentKind) -> str:
+def value_word(kind: kinds.ArgumentKind) -> str:
     """What stands for a value in a usage line; nothing: the key itself."""
     return _WORDS[type(kind)](kind)
 
@@ -238,7 +220,7 @@ def _about(slot: Slot, *, needed: bool) -> str:
     if slot.spread is not None:
         return f"{slot.spread.noun.upper()}: short for the fields that describe it"
     attribute = ATTRIBUTES.get(slot.path[-1]) if len(slot.path) <= 2 else None
-    has_range = attribute is not None and not isinstance(slot.kind, RecordKind)
+    has_range = attribute is not None and not isinstance(slot.kind, kinds.RecordKind)
     parts = [attributes.range_words(slot.path[-1]) if has_range else _type(slot.kind)]
     parts += ["required"] if needed else _default(parameter)
     parts += [f"also {alias}" for alias in parameter.aliases]
@@ -247,25 +229,25 @@ def _about(slot: Slot, *, needed: bool) -> str:
     return "; ".join(parts)
 
 
-def _type(kind: ArgumentKind) -> str:
-    if isinstance(kind, ListKind):
+def _type(kind: kinds.ArgumentKind) -> str:
+    if isinstance(kind, kinds.ListKind):
         return f"list of {_type(kind.item)}"
     short = f" or {kind.short.noun.upper()}" if kind.short else ""
     return _plain_type(kind) + short
 
 
-def _plain_type(kind: ArgumentKind) -> str:
-    if isinstance(kind, EnumKind):
+def _plain_type(kind: kinds.ArgumentKind) -> str:
+    if isinstance(kind, kinds.EnumKind):
         words = legal_words(kind)
         return " ".join(words[:_WIDEST_ENUM]) + "…" * (len(words) > _WIDEST_ENUM)
-    if isinstance(kind, WordKind):
+    if isinstance(kind, kinds.WordKind):
         return " ".join(kind.words)
-    if isinstance(kind, RecordKind):
+    if isinstance(kind, kinds.RecordKind):
         return f"{{{' '.join(field.name for field in kind.fields)}}}"
     return value_word(kind)
 
 
-def _default(parameter: Parameter) -> list[str]:
+def _default(parameter: kinds.Parameter) -> list[str]:
     value: object = parameter.default
     if parameter.required or value is None or value == "":
         return []

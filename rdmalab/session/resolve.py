@@ -8,28 +8,20 @@ from difflib import get_close_matches
 from typing import Any
 
 from rdmalab.command import (
-    ArgumentKind,
-    BooleanKind,
     Command,
     Direction,
-    DirectionKind,
-    EnumKind,
     FieldGroup,
     Fresh,
-    IntegerKind,
     Invocation,
-    ListKind,
     New,
-    NewKind,
     NotUnderstood,
     Noun,
-    RecordKind,
     Ref,
     RefShorthand,
     Refused,
     Region,
     Thing,
-    ThingKind,
+    kinds,
 )
 from rdmalab.grammar.hints import world_hint
 from rdmalab.session.names import Names
@@ -75,7 +67,7 @@ class Binder:
             raise
         return bound
 
-    def value(self, kind: ArgumentKind, value: object) -> Any:
+    def value(self, kind: kinds.ArgumentKind, value: object) -> Any:
         """One argument, converted by its kind."""
         return binding_of(kind)(self, value)
 
@@ -104,7 +96,7 @@ class Binder:
             return f"there is: {' '.join(living)}"
         return f"there is not yet {_NOUNS[noun]}" if noun else "nothing exists yet"
 
-    def field(self, kind: ArgumentKind, short: RefShorthand, ref: Ref) -> int:
+    def field(self, kind: kinds.ArgumentKind, short: RefShorthand, ref: Ref) -> int:
         """`mr->lkey`, `mr->addr + 8`: a field of a region or window, as a C program reads it."""
         thing = self.thing(ref, short.noun, (Noun.MR, Noun.MW))
         found: int | None = getattr(self.world.find(thing, object), ref.part, None)
@@ -112,7 +104,7 @@ class Binder:
             message = f"{self.names.of(thing)} has no {ref.part}"
             raise NotUnderstood(message, ref.place, f"write {self.names.of(thing)}.rkey")
         value = found + (ref.start or 0)
-        if isinstance(kind, IntegerKind) and kind.bits and value >> kind.bits.width:
+        if isinstance(kind, kinds.IntegerKind) and kind.bits and value >> kind.bits.width:
             message = f"{ref} is {value:#x}, which does not fit in {kind.bits.width} bits"
             raise NotUnderstood(message, ref.place, f"write {ref.node}.{ref.name}.rkey")
         return value
@@ -128,7 +120,7 @@ class Binder:
             raise
 
     # ------------------------------------------------------------------ what is rarely bound
-    def new_argument(self, kind: NewKind, new: New) -> New:
+    def new_argument(self, kind: kinds.NewKind, new: New) -> New:
         """The name of an object to create; raises NotUnderstood if it is in use."""
         name = str(new)
         if new.node not in self.world.nodes:
@@ -139,14 +131,14 @@ class Binder:
             raise NotUnderstood(f"{name} exists already", new.place, f"free: {other}")
         return new
 
-    def enum_argument(self, kind: EnumKind, value: int) -> int:
+    def enum_argument(self, kind: kinds.EnumKind, value: int) -> int:
         """A number without a member stays a number; the device checks it."""
         try:
             return kind.enum(value)
         except ValueError:
             return value
 
-    def direction_argument(self, _kind: DirectionKind, direction: Direction) -> Direction:
+    def direction_argument(self, _kind: kinds.DirectionKind, direction: Direction) -> Direction:
         """Both nodes of a direction, unchanged; raises NotUnderstood if one is missing."""
         for node in direction:
             if node not in self.world.nodes:
@@ -154,7 +146,7 @@ class Binder:
                 raise NotUnderstood(f"there is no node {node}", hint=offer)
         return direction
 
-    def boolean_argument(self, _kind: BooleanKind, value: object) -> bool:
+    def boolean_argument(self, _kind: kinds.BooleanKind, value: object) -> bool:
         """True or False; a number is True unless it is 0."""
         return bool(value)
 
@@ -164,12 +156,12 @@ Binding = Callable[[Binder, Any], Any]
 """How values of one kind are bound. It is made once, so that binding looks up no kinds."""
 
 
-def binding_of(kind: ArgumentKind) -> Binding:
+def binding_of(kind: kinds.ArgumentKind) -> Binding:
     """The binding of a kind."""
     return _BINDINGS.get(type(kind), _plain_binding)(kind)
 
 
-def _special_binding(kind: ArgumentKind) -> Binding:
+def _special_binding(kind: kinds.ArgumentKind) -> Binding:
     """The binding of NULL, of a pointer that is 0, or of a short form."""
     short, pointer = kind.short, kind.pointer
 
@@ -187,7 +179,7 @@ def _special_binding(kind: ArgumentKind) -> Binding:
     return bind
 
 
-def _plain_binding(kind: ArgumentKind) -> Binding:
+def _plain_binding(kind: kinds.ArgumentKind) -> Binding:
     """Values that stay as they are, or that a method of the binder takes."""
     special, pointer, convert = _special_binding(kind), kind.pointer, _METHODS.get(type(kind))
 
@@ -199,7 +191,7 @@ def _plain_binding(kind: ArgumentKind) -> Binding:
     return bind
 
 
-def _thing_binding(kind: ThingKind) -> Binding:
+def _thing_binding(kind: kinds.ThingKind) -> Binding:
     """The object of a name, or a Region of its bytes; raises NotUnderstood if unknown."""
     noun, ranged, special = kind.noun, kind.ranged, _special_binding(kind)
 
@@ -212,7 +204,7 @@ def _thing_binding(kind: ThingKind) -> Binding:
     return bind
 
 
-def _list_binding(kind: ListKind) -> Binding:
+def _list_binding(kind: kinds.ListKind) -> Binding:
     """Each item of a list, converted by the kind of its items."""
     item, special = binding_of(kind.item), _special_binding(kind)
 
@@ -224,7 +216,7 @@ def _list_binding(kind: ListKind) -> Binding:
     return bind
 
 
-def _record_binding(kind: RecordKind) -> Binding:
+def _record_binding(kind: kinds.RecordKind) -> Binding:
     """The record made of the given fields."""
     spreads, special = {spread.key: spread for spread in kind.spreads}, _special_binding(kind)
     bindings = {field.name: binding_of(field.kind) for field in kind.fields}
@@ -248,11 +240,11 @@ def _record_binding(kind: RecordKind) -> Binding:
     return bind
 
 
-def _unchanged(kind: ArgumentKind) -> type | None:
+def _unchanged(kind: kinds.ArgumentKind) -> type | None:
     """The type whose values need no binding: to ask an enum takes as long as all the rest."""
-    if isinstance(kind, EnumKind):
+    if isinstance(kind, kinds.EnumKind):
         return kind.enum
-    return int if isinstance(kind, IntegerKind) and not kind.pointer else None
+    return int if isinstance(kind, kinds.IntegerKind) and not kind.pointer else None
 
 
 def _bindings_of(command: Command) -> tuple[tuple[str, Binding], ...]:
@@ -263,14 +255,14 @@ def _bindings_of(command: Command) -> tuple[tuple[str, Binding], ...]:
 
 
 _COMMANDS: dict[Callable[..., Any], tuple[tuple[str, Binding], ...]] = {}
-_BINDINGS: dict[type[ArgumentKind], Callable[[Any], Binding]] = {
-    ThingKind: _thing_binding,
-    ListKind: _list_binding,
-    RecordKind: _record_binding,
+_BINDINGS: dict[type[kinds.ArgumentKind], Callable[[Any], Binding]] = {
+    kinds.ThingKind: _thing_binding,
+    kinds.ListKind: _list_binding,
+    kinds.RecordKind: _record_binding,
 }
-_METHODS: dict[type[ArgumentKind], Callable[[Binder, Any, Any], object]] = {
-    NewKind: Binder.new_argument,
-    EnumKind: Binder.enum_argument,
-    DirectionKind: Binder.direction_argument,
-    BooleanKind: Binder.boolean_argument,
+_METHODS: dict[type[kinds.ArgumentKind], Callable[[Binder, Any, Any], object]] = {
+    kinds.NewKind: Binder.new_argument,
+    kinds.EnumKind: Binder.enum_argument,
+    kinds.DirectionKind: Binder.direction_argument,
+    kinds.BooleanKind: Binder.boolean_argument,
 }

@@ -5,17 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdmalab import disk
-from rdmalab.shell.lab_text import (
-    TITLE,
-    after_line,
-    answer_lines,
-    current_lines,
-    hint_lines,
-    progress,
-    prose,
-    task_lines,
-    task_page,
-)
+from rdmalab.shell import lab_text
 from rdmalab.shell.output_format import NOTE_PAGE
 from rdmalab.shell.styled_text import Line, plain, shown
 from rdmalab.shell.tables import DIM, GOOD, WARN
@@ -72,14 +62,14 @@ def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str
     evaluation.conversation.exercise = lab
     document = lab.lab.document
     student = f"  ({lab.student})" if lab.student != ANYONE else ""
-    evaluation.tell([plain(f"{document.title}{student}", TITLE)])
-    evaluation.tell([] if _on_page(evaluation) else list(prose(document.about or "")))
+    evaluation.tell([plain(f"{document.title}{student}", lab_text.TITLE)])
+    evaluation.tell([] if _on_page(evaluation) else list(lab_text.prose(document.about or "")))
     work = files[-1][0]
     evaluation.tell([plain(f"{work}, line {foul}", WARN) for foul in lab.skipped])
     now = (
-        current_lines(lab, brief=_on_page(evaluation))
+        lab_text.current_lines(lab, brief=_on_page(evaluation))
         if document.guided
-        else task_lines(lab, lab.grade())
+        else lab_text.task_lines(lab, lab.grade())
     )
     evaluation.tell(list(now))
     words = "task · hint" if document.guided else "task · hint TASK · answer TASK TEXT · submit"
@@ -110,16 +100,16 @@ async def _task(evaluation: "Evaluation", request: TaskList) -> None:
 
         runner = evaluation.lesson.runner
         place = f"  {runner.position} of {len(runner.scenario.steps)}"
-        title: Line = [(TITLE, shown(runner.scenario.title)), (DIM, place)]
+        title: Line = [(lab_text.TITLE, shown(runner.scenario.title)), (DIM, place)]
         evaluation.tell([title, *read_so_far(runner)[0]])
         return
     if (lab := _opened(evaluation)) is None:
         return
     grade = lab.grade()
     if not request.name:
-        evaluation.tell(list(task_lines(lab, grade)))
+        evaluation.tell(list(lab_text.task_lines(lab, grade)))
     elif (task := _named(evaluation, lab, request.name)) is not None:
-        evaluation.tell(list(task_page(lab, task)))
+        evaluation.tell(list(lab_text.task_page(lab, task)))
 
 
 def _opened(evaluation: "Evaluation") -> "LabSession | None":
@@ -137,7 +127,7 @@ async def _hint(evaluation: "Evaluation", request: TakeHint) -> None:
         return
     task = _named(evaluation, lab, request.task) if request.task else lab.open_task
     if task is not None:
-        evaluation.tell(list(hint_lines(lab, task, sure=request.sure)))
+        evaluation.tell(list(lab_text.hint_lines(lab, task, sure=request.sure)))
 
 
 def _named(evaluation: "Evaluation", lab: "LabSession", name: str) -> "Task | None":
@@ -170,7 +160,7 @@ async def _answer(evaluation: "Evaluation", request: GiveAnswer) -> None:
     except WrongTask as wrong:
         evaluation.report_error(str(wrong))
         return
-    evaluation.tell(list(answer_lines(lab, name)))
+    evaluation.tell(list(lab_text.answer_lines(lab, name)))
 
 
 async def _submit(evaluation: "Evaluation", request: Submit) -> None:
@@ -178,7 +168,7 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
 
     if (lab := _opened(evaluation)) is None:
         return
-    evaluation.tell(list(task_lines(lab, lab.grade(replayed=True))))
+    evaluation.tell(list(lab_text.task_lines(lab, lab.grade(replayed=True))))
     work = lab.submission()
     if not request.file:
         word = submission.word_of(work)
@@ -193,6 +183,7 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
         if not _written(evaluation, named, text, "submission", submission.is_one):
             return
         evaluation.tell([plain(f"{named}: hand in this file", GOOD)])
+        handed_out(evaluation, named)
 
 
 def _written(
@@ -211,6 +202,12 @@ def _written(
     return True
 
 
+def handed_out(evaluation: "Evaluation", file: str) -> None:
+    """Hand a written file to the user, if the face has to; say what became of it."""
+    if evaluation.conversation.hand_out is not None:
+        evaluation.tell([plain(evaluation.conversation.hand_out(file), DIM)])
+
+
 async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
     from rdmalab.classroom.session_lab import NoLab, lab_of
     from rdmalab.scenario.files import LAB_SUFFIX
@@ -226,6 +223,7 @@ async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
         evaluation.tell(
             [plain(f"{request.file}: edit it, then: rdmalab lab check {request.file}", GOOD)]
         )
+        handed_out(evaluation, request.file)
 
 
 LAB_HANDLERS: dict[type, LabHandler] = {
@@ -258,8 +256,8 @@ async def in_lab(
         lab.keep(session, line)
         if evaluation.lab.session is lab.session:
             if lab.lab.document.guided:
-                evaluation.tell(list(progress(lab, before, brief=_on_page(evaluation))))
-            evaluation.tell(list(after_line(lab)))
+                evaluation.tell(list(lab_text.progress(lab, before, brief=_on_page(evaluation))))
+            evaluation.tell(list(lab_text.after_line(lab)))
         if lab.is_done:
             from rdmalab.classroom.progress import mark_done
             from rdmalab.scenario.files import short_name

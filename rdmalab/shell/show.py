@@ -10,24 +10,10 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from rdmalab.shell import show_qp, show_timeline, show_wire
+from rdmalab.shell import show_qp, show_timeline, show_wire, tables
 from rdmalab.shell.described import rows_table
 from rdmalab.shell.styled_text import Fragment, Line, in_ascii, laid, plain, shown
 from rdmalab.shell.styled_text import rows as folded
-from rdmalab.shell.tables import (
-    CURRENT,
-    DIM,
-    EVENT,
-    GOOD,
-    NAME,
-    NOTE,
-    NUMBER,
-    PROSE,
-    WARN,
-    bracketed,
-    header,
-    table,
-)
 from rdmalab.views import fmt
 from rdmalab.views.calls import CallRow
 from rdmalab.views.changes import ChangeRow
@@ -52,16 +38,16 @@ from rdmalab.workbench.view_requests import JournalRow, View
 def hexdump(row: HexRow) -> list[Line]:
     """16 bytes, bytes that the event touched in `[ ]`."""
     cells, bar_, text = row.text.partition(" |")
-    return [[*bracketed(cells), (DIM, bar_ + text)]]
+    return [[*tables.bracketed(cells), (tables.DIM, bar_ + text)]]
 
 
 def link(row: LinkRow) -> list[Line]:
     """The link and its faults."""
-    up: Fragment = (GOOD, "UP") if row.up else (WARN, "! DOWN")
+    up: Fragment = (tables.GOOD, "UP") if row.up else (tables.WARN, "! DOWN")
     speed = fmt.rate(row.rate_bps)
     rest = f"  {fmt.duration(row.latency_ns)} one way  {speed}  mtu {row.mtu}"
     lines: list[Line] = [[("", "link "), up, ("", rest)]]
-    return lines + [plain(f"! fault {fault}", WARN) for fault in row.faults]
+    return lines + [plain(f"! fault {fault}", tables.WARN) for fault in row.faults]
 
 
 _HANG, _LETTER = 7, "a) "
@@ -72,7 +58,7 @@ def render(view: View, width: int, *, ascii: bool = False) -> list[Line]:  # noq
     """The lines of a view, without its title."""
     lines = render_rows(view.rows, width, event=view.event)
     if view.hint:
-        lines += folded(plain(view.hint, DIM), width)
+        lines += folded(plain(view.hint, tables.DIM), width)
     return [in_ascii(line) for line in lines] if ascii else lines
 
 
@@ -97,18 +83,21 @@ def hanging_indent(line: Line) -> int:
 
     Prose has none, but an answer to choose begins after its letter.
     """
-    if line and line[0][0] in (NOTE, PROSE):
+    if line and line[0][0] in (tables.NOTE, tables.PROSE):
         return len(_LETTER) if re.match(r" *[a-z]\) ", line[0][1]) else 0
-    dated = [text for style, text in line[:2] if style in (EVENT, DIM)]
-    return len("".join(dated)) if line and line[0][0] == EVENT else _HANG
+    dated = [text for style, text in line[:2] if style in (tables.EVENT, tables.DIM)]
+    return len("".join(dated)) if line and line[0][0] == tables.EVENT else _HANG
 
 
 def _program_lines(rows: Sequence[LineRow]) -> list[Line]:
     """`> 3    get_cq_event A.ch0`: the lines of a program, with the next one marked."""
     return [
         [
-            (CURRENT if row.comes else DIM, f"{'>' if row.comes else ' '} {row.number:>3}  "),
-            (CURRENT if row.comes else "", shown(row.text)),
+            (
+                tables.CURRENT if row.comes else tables.DIM,
+                f"{'>' if row.comes else ' '} {row.number:>3}  ",
+            ),
+            (tables.CURRENT if row.comes else "", shown(row.text)),
         ]
         for row in rows
     ]
@@ -149,7 +138,7 @@ def _unknown(row: object) -> list[Line]:
 def _story(row: StoryRow) -> list[Line]:
     number = f"{row.event}.{row.position}".rjust(6)
     who = f"{row.subject}  " if row.subject else ""
-    return [_dated(number, row.at_ns, [(NAME, who), ("", shown(row.sentence))])]
+    return [_dated(number, row.at_ns, [(tables.NAME, who), ("", shown(row.sentence))])]
 
 
 def event_line(row: EventRow) -> Line:
@@ -159,25 +148,25 @@ def event_line(row: EventRow) -> Line:
 
 def _dated(number: str, at_ns: int | None, rest: Line) -> Line:
     moment = fmt.clock(at_ns) if at_ns is not None else ""
-    return [(EVENT, number), (DIM, f" {moment:>11}  "), *rest]
+    return [(tables.EVENT, number), (tables.DIM, f" {moment:>11}  "), *rest]
 
 
 def _call(row: CallRow) -> list[Line]:
     failed = row.errno != 0
-    return [_dated(f"ev {row.event:<3}", row.at_ns, [(WARN if failed else "", row.text)])]
+    return [_dated(f"ev {row.event:<3}", row.at_ns, [(tables.WARN if failed else "", row.text)])]
 
 
 def _change(rows: Sequence[ChangeRow]) -> list[Line]:
     return [
-        [(NAME, row.name), ("", f".{row.field}" if row.name else row.field), *_became(row)]
+        [(tables.NAME, row.name), ("", f".{row.field}" if row.name else row.field), *_became(row)]
         for row in rows
     ]
 
 
 def _became(row: ChangeRow) -> Line:
     if not row.old:
-        return [(DIM, " = "), (NUMBER, shown(row.new))]
-    return [("", f" {shown(row.old)}"), (DIM, " → "), (NUMBER, shown(row.new))]
+        return [(tables.DIM, " = "), (tables.NUMBER, shown(row.new))]
+    return [("", f" {shown(row.old)}"), (tables.DIM, " → "), (tables.NUMBER, shown(row.new))]
 
 
 def _journal(row: JournalRow) -> list[Line]:
@@ -187,13 +176,13 @@ def _journal(row: JournalRow) -> list[Line]:
 # --------------------------------------------------------------------------- numbers
 def _counters(rows: Sequence[CountersRow]) -> list[Line]:
     """Counters: one line a counter, one column a node."""
-    cells = [header("", *(row.node for row in rows))]
+    cells = [tables.header("", *(row.node for row in rows))]
     cells += [[("", name), *(_count(getattr(row, name)) for row in rows)] for name in COUNTERS]
-    return table(cells, "<" + ">" * len(rows))
+    return tables.table(cells, "<" + ">" * len(rows))
 
 
 def _count(value: int) -> Fragment:
-    return (NUMBER if value else DIM, str(value))
+    return (tables.NUMBER if value else tables.DIM, str(value))
 
 
 _TABLES: dict[type, Callable[[list[Any]], list[Line]]] = {

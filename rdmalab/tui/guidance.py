@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.classroom.next_line import next_line
 from rdmalab.scenario.reading import last_sentence, open_letters, question, reading
-from rdmalab.shell.lab_text import (
-    ALL_DONE,
-    asked_lines,
-    goal_lines,
-    how_to_answer,
-    overview,
-    points_text,
-    task_lines,
-    wrong_answer,
-)
+from rdmalab.shell import lab_text
 from rdmalab.shell.lesson import answered, coming_text, following_lesson, read_so_far
 from rdmalab.shell.output_format import NOTE_MARGIN
 from rdmalab.shell.styled_text import Line, fold, paragraphs, plain, shown, text_of
@@ -77,15 +68,15 @@ def _rows(label: str, style: str, text: str, width: int, most: int = 2) -> list[
 def _task_strip(lab: LabSession, width: int) -> list[Line]:
     task = lab.open_task
     if task is None:
-        last = (paragraphs(lab.lab.document.after or "") or [ALL_DONE])[-1]
-        title = f"{points_text(lab)}.  {shown(lab.lab.document.title)}"
+        last = (paragraphs(lab.lab.document.after or "") or [lab_text.ALL_DONE])[-1]
+        title = f"{lab_text.points_text(lab)}.  {shown(lab.lab.document.title)}"
         return [*_rows("done", _GOOD, title, width, 1), *_rows("next", _GOOD, last, width, 1)]
     line = next_line(lab)
     first = next(iter(paragraphs(task.ask or "")), "")
     if task.is_asked:
-        first = f"{last_sentence(first)}  {how_to_answer(task)}"
+        first = f"{last_sentence(first)}  {lab_text.how_to_answer(task)}"
     below = ("Tab", _VERB, line) if line else ("asked", _VERB, first)
-    done = [(_VERB, "task".ljust(NOTE_MARGIN)), *overview(lab, width - NOTE_MARGIN)]
+    done = [(_VERB, "task".ljust(NOTE_MARGIN)), *lab_text.overview(lab, width - NOTE_MARGIN)]
     return [done, *_rows(*below, width, 1)]
 
 
@@ -160,9 +151,9 @@ def _tasks(lab: LabSession) -> Iterator[Line]:
         yield _bar(done, len(results), f"{done} of {len(results)} tasks")
         yield from [[], *_guided(lab)]
     else:
-        first, *rest = task_lines(lab, lab.latest)
+        first, *rest = lab_text.task_lines(lab, lab.latest)
         yield _bar(lab.latest.score, lab.latest.of, text_of(first))
-        yield from [[], *rest, [], *goal_lines(lab)]
+        yield from [[], *rest, [], *lab_text.goal_lines(lab)]
 
 
 def _guided(lab: LabSession) -> Iterator[Line]:
@@ -173,9 +164,9 @@ def _guided(lab: LabSession) -> Iterator[Line]:
     for task, result in zip(document.tasks, lab.latest.results, strict=True):
         if task is current:
             if task.id in lab.answers:
-                yield from wrong_answer(result)
+                yield from lab_text.wrong_answer(result)
             yield [(_STRONG, shown(task.title or task.id))]
-            yield from asked_lines(task)
+            yield from lab_text.asked_lines(task)
             if line := next_line(lab):
                 yield [(_VERB, "  Tab writes  "), ("", shown(line))]
     yield []

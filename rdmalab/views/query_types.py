@@ -10,23 +10,11 @@ import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from rdmalab.command import NOWHERE, NotUnderstood, Noun, Span
+from rdmalab.grammar import nodes
 from rdmalab.grammar.answers import Unknown
 from rdmalab.grammar.comparisons import comparable, plain
 from rdmalab.grammar.functions import QUANTIFIERS
 from rdmalab.grammar.hints import quoted, suggest
-from rdmalab.grammar.nodes import (
-    COMPARISONS,
-    SINCE,
-    Bare,
-    Binary,
-    Call,
-    Index,
-    Literal,
-    Node,
-    Path,
-    Unary,
-    Word,
-)
 from rdmalab.grammar.trees import is_function
 from rdmalab.views import calls, completions, ladder, query_fields
 from rdmalab.views.packet_facts import SHORT
@@ -43,18 +31,18 @@ _ROWS: Mapping[str, tuple[type, tuple[str, ...]]] = {
 """What counts are made of: the row, and the filters that they take besides `since`."""
 
 
-def check_types(node: Node, nouns: Nouns) -> None:
+def check_types(node: nodes.Node, nouns: Nouns) -> None:
     """NotUnderstood at a field that nothing has, or a word that its field never is."""
     match node:
-        case Path():
+        case nodes.Path():
             _types(node, nouns)
-        case Call():
+        case nodes.Call():
             _check_call(node, nouns)
-        case Unary():
+        case nodes.Unary():
             check_types(node.operand, nouns)
-        case Binary() if node.operator in COMPARISONS:
+        case nodes.Binary() if node.operator in nodes.COMPARISONS:
             _check_comparison(node, nouns)
-        case Binary():
+        case nodes.Binary():
             check_types(node.left, nouns)
             check_types(node.right, nouns)
 
@@ -65,11 +53,11 @@ def nouns_by_prefix(name: str) -> Collection[Noun]:
     return [noun for noun in query_fields.OBJECTS if noun == bare]
 
 
-def _check_comparison(node: Binary, nouns: Nouns) -> None:
+def _check_comparison(node: nodes.Binary, nouns: Nouns) -> None:
     for side in (node.left, node.right):
         check_types(side, nouns)
     for fact, value in ((node.left, node.right), (node.right, node.left)):
-        if isinstance(fact, Path) and isinstance(value, Word | Literal):
+        if isinstance(fact, nodes.Path) and isinstance(value, nodes.Word | nodes.Literal):
             _check_value(_types(fact, nouns), value)
 
 
@@ -83,11 +71,13 @@ def check_filters(of: str, name: str, wanted: Mapping[str, object]) -> None:
 
 def _check_key(name: str, key: str, keys: Collection[str], place: Span) -> None:
     if key not in keys:
-        raise NotUnderstood(f"{name} has no {quoted(key)}", place, suggest(key, [*keys, SINCE]))
+        raise NotUnderstood(
+            f"{name} has no {quoted(key)}", place, suggest(key, [*keys, nodes.SINCE])
+        )
 
 
-def _check_value(hints: list[object], value: Word | Literal) -> None:
-    wanted = Bare(value.text) if isinstance(value, Word) else value.value
+def _check_value(hints: list[object], value: nodes.Word | nodes.Literal) -> None:
+    wanted = nodes.Bare(value.text) if isinstance(value, nodes.Word) else value.value
     _check_worth(hints, wanted, value.place)
 
 
@@ -129,7 +119,7 @@ def filters_of(path: str) -> dict[str, object]:
     return {key: hints[SHORT.get(key, key)] for key in keys}
 
 
-def _check_call(node: Call, nouns: Nouns) -> None:
+def _check_call(node: nodes.Call, nouns: Nouns) -> None:
     match node.path.steps:
         case ("wire" | "log" as root, "count" | "any"):
             row, keys = _ROWS[root]
@@ -140,27 +130,31 @@ def _check_call(node: Call, nouns: Nouns) -> None:
                 _check_function(node, nouns)
             return  # why(A.qp0.wr[7]): judged when it is answered
     for key, given in node.keywords.items():
-        if key == SINCE:
+        if key == nodes.SINCE:
             continue
-        value = given.operand if isinstance(given, Unary) and given.operator == "!=" else given
+        value = (
+            given.operand if isinstance(given, nodes.Unary) and given.operator == "!=" else given
+        )
         _check_key(str(node.path), key, keys, value.place)
-        if isinstance(value, Word | Literal):
+        if isinstance(value, nodes.Word | nodes.Literal):
             _check_value([typing.get_type_hints(row)[SHORT.get(key, key)]], value)
         else:
             check_types(value, nouns)
 
 
-def _check_function(node: Call, nouns: Nouns) -> None:
+def _check_function(node: nodes.Call, nouns: Nouns) -> None:
     """`count(A.mr)` names a kind and no field of it."""
     for inner in node.positional:
         if not (
-            str(node.path) in QUANTIFIERS and isinstance(inner, Path) and len(inner.steps) == 2
+            str(node.path) in QUANTIFIERS
+            and isinstance(inner, nodes.Path)
+            and len(inner.steps) == 2
         ):
             check_types(inner, nouns)
 
 
 # --------------------------------------------------------------------------- types of paths
-def _types(path: Path, nouns: Nouns) -> list[object]:
+def _types(path: nodes.Path, nouns: Nouns) -> list[object]:
     """The types that the fact at a path may have."""
     try:
         return list(_hints(path, nouns))
@@ -168,7 +162,7 @@ def _types(path: Path, nouns: Nouns) -> list[object]:
         raise NotUnderstood(unknown.message, path.place, unknown.hint) from None
 
 
-def _hints(path: Path, nouns: Nouns) -> Iterator[object]:
+def _hints(path: nodes.Path, nouns: Nouns) -> Iterator[object]:
     first, *rest = path.steps
     if first in query_fields.FACTS and not rest:
         yield query_fields.FACTS[str(first)][0]
@@ -197,10 +191,10 @@ def _of_node(name: str, rest: list[PathStep], nouns: Nouns) -> Iterator[object]:
 
 
 def _of_thing(noun: Noun, rest: list[PathStep], name: str) -> object:
-    if noun is Noun.MR and rest and isinstance(rest[0], Index):
+    if noun is Noun.MR and rest and isinstance(rest[0], nodes.Index):
         return int if rest[0].stop is None else bytes
     if rest and (listing := query_fields.LISTS.get((noun, str(rest[0])))) is not None:
-        if len(rest) < 2 or not isinstance(rest[1], Index):
+        if len(rest) < 2 or not isinstance(rest[1], nodes.Index):
             raise Unknown(f"which {rest[0]} of {name}?", f"write {name}.{rest[0]}[0]")
         if rest[2:] and rest[2] in listing.also:
             return int | None

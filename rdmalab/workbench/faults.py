@@ -7,20 +7,13 @@ from typing import Annotated, Literal, NamedTuple
 
 from rdmalab.command import (
     SCRIPTABLE,
-    BitRate,
-    Bits,
-    Bytes,
     CallArguments,
     Direction,
     Facts,
-    Nanoseconds,
     NotUnderstood,
-    OneOf,
-    Probability,
-    Range,
-    ReadOnlyWhen,
     Thing,
     command,
+    metadata,
 )
 from rdmalab.hca.attributes import Gid
 from rdmalab.hca.qp import SharedReceiveQueue
@@ -50,7 +43,7 @@ from rdmalab.world.faults import (
 )
 from rdmalab.world.world import World
 
-WireOpcode = Annotated[str, OneOf([name for name in PACKETS if name != FRAME])]
+WireOpcode = Annotated[str, metadata.OneOf([name for name in PACKETS if name != FRAME])]
 
 
 @dataclass(slots=True)
@@ -58,22 +51,22 @@ class Which:
     """The packets that a fault applies to: all given fields must match; nth counts the matches."""
 
     opcode: WireOpcode = ""
-    psn: Annotated[int, Bits(24)] | None = None
+    psn: Annotated[int, metadata.Bits(24)] | None = None
     qp: Qp | None = None
-    qpn: Annotated[int, Bits(24)] | None = None
-    nth: Annotated[int, Range(1)] | None = None
-    every: Annotated[int, Range(1)] | None = None
-    p: Annotated[Probability, Range(0, MILLION)] | None = None
-    count: Annotated[int, Range(1)] | None = None
-    longer: Annotated[int, Range(0)] | None = None
+    qpn: Annotated[int, metadata.Bits(24)] | None = None
+    nth: Annotated[int, metadata.Range(1)] | None = None
+    every: Annotated[int, metadata.Range(1)] | None = None
+    p: Annotated[metadata.Probability, metadata.Range(0, MILLION)] | None = None
+    count: Annotated[int, metadata.Range(1)] | None = None
+    longer: Annotated[int, metadata.Range(0)] | None = None
     gid: Gid | None = None
-    dlid: Annotated[int, Range(1, MULTICAST_LID - 1)] | None = None
-    byte: Annotated[int, Range(0)] | None = None
-    bit: Annotated[int, Range(0, 7)] | None = None
-    after: Annotated[Nanoseconds, Range(0)] | None = None
-    behind: Annotated[int, Range(1)] | None = None
-    limit: Annotated[Nanoseconds, Range(1)] | None = None
-    at: Annotated[Nanoseconds, Range(0)] | None = None
+    dlid: Annotated[int, metadata.Range(1, MULTICAST_LID - 1)] | None = None
+    byte: Annotated[int, metadata.Range(0)] | None = None
+    bit: Annotated[int, metadata.Range(0, 7)] | None = None
+    after: Annotated[metadata.Nanoseconds, metadata.Range(0)] | None = None
+    behind: Annotated[int, metadata.Range(1)] | None = None
+    limit: Annotated[metadata.Nanoseconds, metadata.Range(1)] | None = None
+    at: Annotated[metadata.Nanoseconds, metadata.Range(0)] | None = None
     srq: Srq | None = None
 
 
@@ -170,12 +163,12 @@ _ROWS = textwrap.fill(" ".join(f"{name}: {row.help}" for name, row in FAULTS.ite
 @command(Facts(in_scenarios=True, help_rows=_ROWS))
 def fault(  # noqa: PLR0913, PLR0917  (one sentence has these parts)
     world: World,
-    what: Annotated[str, OneOf(FAULTS), ReadOnlyWhen("list")],
+    what: Annotated[str, metadata.OneOf(FAULTS), metadata.ReadOnlyWhen("list")],
     direction: Direction | None = None,
     victim: Thing | None = None,
-    number: Annotated[int, Range(1)] | None = None,
-    by: Annotated[Nanoseconds, Range(1)] | None = None,
-    rate: Annotated[BitRate, Range(1)] | None = None,
+    number: Annotated[int, metadata.Range(1)] | None = None,
+    by: Annotated[metadata.Nanoseconds, metadata.Range(1)] | None = None,
+    rate: Annotated[metadata.BitRate, metadata.Range(1)] | None = None,
     *,
     which: Which | None = None,
 ) -> str | list[Fault]:
@@ -331,9 +324,9 @@ def faults(session: Session, what: Literal["clear", "list"] = "list") -> list[Fa
 class LinkSettings:
     """The cable's settings."""
 
-    latency: Annotated[Nanoseconds, Range(0)] | None = None
-    rate: Annotated[BitRate, Range(1)] | None = None
-    mtu: Bytes | None = None
+    latency: Annotated[metadata.Nanoseconds, metadata.Range(0)] | None = None
+    rate: Annotated[metadata.BitRate, metadata.Range(1)] | None = None
+    mtu: metadata.Bytes | None = None
 
 
 @command(SCRIPTABLE)

@@ -1,1 +1,1 @@
-"""Suspicions, by family; `checklist.py` puts them in order."""
+"""The checks, by family; `spec/causes.toml` has their order."""

@@ -1,21 +1,10 @@
 """Addresses and paths: who a packet goes to, and whether its addresses, key and GRH are right."""
 
-from rdmalab.command import CallArguments, Noun, Ref, Thing
-from rdmalab.doctor.case import Call, Case, QueuePair, Send, SendWqe, Unanswered
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok
-from rdmalab.doctor.facts import delivery, receivers
-from rdmalab.doctor.facts.delivery import Obstacle
+from rdmalab.doctor.kit import *
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
-from rdmalab.repair import commands
-from rdmalab.repair.commands import reconnect, resend_to
-from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind, event_of, packet_of, reason_of
-from rdmalab.spec.states import MTU, QPState
-from rdmalab.views import fmt
-from rdmalab.wire.packet import Packet
 from rdmalab.world.network import NO_ADDRESS
-from rdmalab.world.relations import node_of_address, peer_node
+from rdmalab.world.relations import node_of_address
 
 
 @check("wrong-qpn")
@@ -339,7 +328,7 @@ def _words(gid: int) -> str:
     return f"{receivers.gid_words(gid)}{' (link-local)' if local else ''}"
 
 
-def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
+def _other(case: Case, found: delivery.Obstacle, node: str) -> list[Evidence]:
     """Another address of the same port."""
     if not node or not _is_reached(case, node, found):
         return []
@@ -347,13 +336,13 @@ def _other(case: Case, found: Obstacle, node: str) -> list[Evidence]:
     return [fact(f"{node} has {receivers.gid_words(dgid)} as well")]
 
 
-def _is_reached(case: Case, node: str, found: Obstacle) -> bool:
+def _is_reached(case: Case, node: str, found: delivery.Obstacle) -> bool:
     """Whether its other address, the one that routers know, is not the dead one."""
     gid = ah_attr_of(case.world.nodes[node]).dgid
     return gid not in (0, found.match.gid)
 
 
-def _no_route_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
+def _no_route_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
     """The same by the addresses that routers know."""
     send, there = case.send, found.lost[-1]
     wqe = send.wqe if send is not None else None

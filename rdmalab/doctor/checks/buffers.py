@@ -2,26 +2,12 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Content, Message, Send
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence import messages
-from rdmalab.doctor.evidence.content import octets_then, words_for, written_back
+from rdmalab.doctor.evidence.content import written_back
 from rdmalab.doctor.evidence.host_reads import early_reads, watched
-from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
 from rdmalab.doctor.evidence.ownership import gathered, refills
-from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
 from rdmalab.doctor.facts.undelivered import for_bytes
-from rdmalab.doctor.fixes.reposting import posted_again
-from rdmalab.repair import commands
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local
-from rdmalab.views import fmt
-from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import find_qp
+from rdmalab.doctor.kit import *
 
 _ADVICE = "wait for the completion before you write into the buffer again, or post it INLINE"
 

@@ -2,21 +2,12 @@
 
 from collections.abc import Iterator
 
-from rdmalab.command import Invocation, Noun, Ref
-from rdmalab.doctor.case import Call, Case, QueuePair
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
-from rdmalab.doctor.evidence import posting_calls
+from rdmalab.command import Invocation
 from rdmalab.doctor.evidence.posting_calls import Batch, Building
-from rdmalab.doctor.fixes import reposting
+from rdmalab.doctor.kit import *
 from rdmalab.hca.extended import ABORTED, OVERWRITTEN
-from rdmalab.repair import commands
 from rdmalab.spec.builders import UD_SETTER, qp_setter
-from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import BUILDERS, WROpcode
-from rdmalab.views import fmt
-from rdmalab.world.relations import node_at, peer_of
+from rdmalab.spec.work import BUILDERS
 
 RULE = "setter-missing"
 

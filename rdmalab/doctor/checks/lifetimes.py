@@ -2,24 +2,11 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
 from rdmalab.doctor.evidence.content import Touch
-from rdmalab.doctor.evidence.messages import Piece, arrived, meet, piece_of
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.facts.key_lookup import Gone
-from rdmalab.doctor.fixes import memory_fixes
-from rdmalab.doctor.fixes.recovery import ordered
+from rdmalab.doctor.kit import *
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
-from rdmalab.repair import commands
-from rdmalab.spec.access import Access
-from rdmalab.spec.records import Kind, Record, address_of, event_of, length_of
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, WROpcode
-from rdmalab.views import fmt
 from rdmalab.views.key_denials import Denial
-from rdmalab.world.relations import peer_of
 
 
 @check("dereg-early")
@@ -40,7 +27,7 @@ def dereg_early(case: Case, work: Send | Receive) -> Finding:
     return _failed(case, gone) if status is not None else _waits(case, gone)
 
 
-def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
+def _failed(case: Case, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
     work = case.work
     assert work is not None
     assert work.ending is not None
@@ -52,7 +39,7 @@ def _failed(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
     )  # fmt: skip
 
 
-def _waits(case: Case, gone: list[tuple[int, Gone]]) -> Finding:
+def _waits(case: Case, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
     """It is still to be done, and will fail."""
     work = case.work
     if work is None or not case.asked or not work.on_queue:
@@ -69,11 +56,11 @@ def _is_inline(wqe: SendWqe | RecvWqe) -> bool:
     return isinstance(wqe, SendWqe) and wqe.inline is not None
 
 
-def _gone(case: Case, lost: list[tuple[int, Gone]]) -> list[Evidence]:
+def _gone(case: Case, lost: list[tuple[int, key_lookup.Gone]]) -> list[Evidence]:
     return [_fact_of(case, gone, f", and sge[{index}] names it") for index, gone in lost[:2]]
 
 
-def _fact_of(case: Case, gone: Gone, rest: str) -> Evidence:
+def _fact_of(case: Case, gone: key_lookup.Gone, rest: str) -> Evidence:
     how = "deregistered {}" if gone.dead else "registered {} again, which has other keys now"
     text = how.format(case.names.of(gone.thing))
     return fact(f"{case.log.who(gone.event)} {text}{rest}", gone.event)
@@ -101,7 +88,7 @@ def _lent(case: Case, wqe: SendWqe) -> Finding:
     )  # fmt: skip
 
 
-def _order(case: Case, gone: Gone) -> Fix | None:
+def _order(case: Case, gone: key_lookup.Gone) -> Fix | None:
     """The order of two threads, of which one posted the work and the other took the region."""
     work = case.work
     posted = work.posted if work is not None else None
@@ -167,12 +154,12 @@ def lent_buffer_reused(case: Case, content: Content) -> Finding:
     assert loan.read.wqe is not None
     _, who = case.log.asked(event_of(first))
     node, wr_id = loan.owner.node, loan.read.wqe.wr.wr_id
-    name = fmt.thing_at(case.world, case.names, node, address_of(first))
+    name = fmt.thing_at(case.world, case.names, node, rec.address_of(first))
     by = "with a message" if loan.by_message else f"at the latest when {fmt.wr(wr_id)} was posted"
     return fail(
         fact(f"{node} had offered them to {case.qp_name(loan.read.qp or loan.owner)}, {by}",
              loan.offered),
-        fact(f"{who or 'the program of ' + node} wrote {length_of(first)} bytes at {name}",
+        fact(f"{who or 'the program of ' + node} wrote {rec.length_of(first)} bytes at {name}",
              event_of(first)),
         fact(f"the answer to READ {fmt.wr(wr_id)} read them after that", loan.left),
         cure=_lent_buffer_reused_cure(case, loan), since=event_of(first),
@@ -201,7 +188,7 @@ def _offered_at(case: Case, read: Send, posted: int) -> int | None:
              if event_of(r) < posted]  # fmt: skip
     if not taken:
         return None
-    message = arrived(case.world, case.log, event_of(taken[-1]), read.node, read.number)
+    message = messages.arrived(case.world, case.log, event_of(taken[-1]), read.node, read.number)
     return message.posted if message is not None else None
 
 

@@ -2,23 +2,13 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes
+from rdmalab.doctor.kit import *
 from rdmalab.hca import srq
 from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import AddressHandle
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.repair import commands
-from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import ATOMIC_BYTES, WORD_OPS
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import Local, WROpcode
-from rdmalab.views import fmt, key_denials
-from rdmalab.world.relations import find_qp
+from rdmalab.spec.opcodes import WORD_OPS
+from rdmalab.views import key_denials
 
 
 @check("loc-len")

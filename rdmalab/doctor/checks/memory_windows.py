@@ -2,21 +2,10 @@
 
 from collections.abc import Callable
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes
+from rdmalab.doctor.kit import *
 from rdmalab.hca.mw import BindRefusal
 from rdmalab.hca.objects import MemoryRegion, MemoryWindow
-from rdmalab.hca.wr import SendWR
-from rdmalab.repair import commands
-from rdmalab.spec.access import FOR_WINDOW, Access, MWType, needs_local_write
-from rdmalab.spec.records import Kind, event_of, reason_of
-from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags, WROpcode
-from rdmalab.views import fmt
+from rdmalab.spec.access import FOR_WINDOW, MWType, needs_local_write
 
 
 @check("mw-bind")

@@ -2,22 +2,12 @@
 
 from collections.abc import Callable
 
-from rdmalab.doctor.case import Case, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok, warn
-from rdmalab.doctor.facts import delivery
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, set_at, stays_unanswered
-from rdmalab.doctor.facts.delivery import Obstacle
-from rdmalab.doctor.facts.receivers import mistaken
-from rdmalab.doctor.fixes import recovery
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap
+from rdmalab.doctor.kit import *
 from rdmalab.hca import requester
 from rdmalab.hca.psn import diff
-from rdmalab.repair import commands
-from rdmalab.spec.records import Kind, event_of, packet_of, reason_of, roce_packet_of
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.states import MTU, Attr, QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
-from rdmalab.wire.packet import Packet, wire_length
+from rdmalab.wire.packet import wire_length
 
 _REFUSED = {WCStatus.REM_INV_REQ_ERR, WCStatus.BAD_RESP_ERR}
 
@@ -133,7 +123,7 @@ def _is_stuck(case: Case, qp: QueuePair, wqe: SendWqe) -> bool:
     return stalls and requester.is_stuck(case.hca, qp, wqe)
 
 
-def _link_mtu_cure(case: Case, qp: QueuePair, found: Obstacle) -> Fix:
+def _link_mtu_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
     """The largest path_mtu whose packets get through, on both ends."""
     room = delivery.longest_payload(case, found)
     wqe = case.wqe
@@ -220,7 +210,7 @@ def _mismatch(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]
         return NA
     if both.receiver.path is None:
         return NA  # it was reset: its attributes are gone
-    if mistaken(case.world, both.sender) is not None:
+    if receivers.mistaken(case.world, both.sender) is not None:
         return ok("they were not connected to each other")
     gap = psn_gap(both) * sign
     if gap <= 0 or began_alone(case, both) is not None:

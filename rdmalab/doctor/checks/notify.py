@@ -2,29 +2,11 @@
 
 from collections.abc import Iterator
 
-from rdmalab.command import Noun, Ref, Thing
-from rdmalab.doctor.case import Case, CompletionQueue
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
-from rdmalab.doctor.facts import thread_waits
-from rdmalab.doctor.facts.thread_waits import EventWaiter, ThreadWait, thread_wait
 from rdmalab.doctor.fixes import completion_queues
-from rdmalab.hca.wr import Cqe
+from rdmalab.doctor.kit import *
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.records import (
-    Kind,
-    async_event_of,
-    event_of,
-    kind_of,
-    node_of,
-    packet_of,
-    reason_of,
-)
 from rdmalab.spec.refusals import REFUSALS
-from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
-from rdmalab.world.relations import exists
 
 
 @check("cq-not-armed", waiter=thread_waits.event_waiter)
@@ -245,7 +227,7 @@ def event_taken(case: Case, waits: ThreadWait) -> Finding:
         return ok("no other thread read an event since it was started")
     record, by = others[0]
     return fail(
-        fact(f"{by or 'a call'} read {async_event_of(record).name}", event_of(record)),
+        fact(f"{by or 'a call'} read {rec.async_event_of(record).name}", event_of(record)),
         waits.words(),
         cure=Fix(program="read asynchronous events in one thread, and notify the others"),
     )  # fmt: skip
@@ -258,7 +240,7 @@ def sqd_notify_missing(case: Case, waits: ThreadWait) -> Finding:
     for qp in (qp for qp in qps if qp.comp.serial == qp.req.started):
         moved = event_of(case.log.about(Kind.STATE_CHANGED, qp.thing)[-1])
         raised = case.log.about(Kind.ASYNC_RAISED, qp.thing)
-        since = [async_event_of(r) for r in raised if event_of(r) >= moved]
+        since = [rec.async_event_of(r) for r in raised if event_of(r) >= moved]
         if AsyncEvent.SQ_DRAINED not in since:
             name = case.names.of(qp.thing)
             return fail(
@@ -328,7 +310,7 @@ def _last_raised(case: Case, waits: ThreadWait) -> Evidence:
     raised = [r for r in case.log.of(Kind.ASYNC_RAISED, case.node) if event_of(r) > begun]
     if not raised:
         return fact(f"no event was raised on {case.node} since {waits.name} was started", begun)
-    name = async_event_of(raised[-1]).name
+    name = rec.async_event_of(raised[-1]).name
     reads = [event_of(r) for r in case.log.of(Kind.ASYNC_TAKEN, case.node)][-1:]
     by = case.log.who(reads[0]) if reads else "a call"
     return fact(f"{by} read {name}, the last event raised on {case.node}", max(reads, default=None))

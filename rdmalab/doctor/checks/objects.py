@@ -2,28 +2,17 @@
 
 import re
 
-from rdmalab.command import CallArguments, Noun, Ref, Thing
-from rdmalab.doctor.case import Call, Case, QueuePair, Receive, Send
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
 from rdmalab.doctor.evidence.components import gone_in
-from rdmalab.doctor.facts.thread_waits import cqs_of
-from rdmalab.doctor.fixes import memory_fixes, recovery
-from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.doctor.fixes.refused_calls import OF_USE, arguments, call_with, clamped, values_above
+from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.unreported import cq_of
 from rdmalab.hca.attributes import Capacity
 from rdmalab.hca.memory import PAGE, READ_ONLY, Buffer
 from rdmalab.hca.mr import pages_bytes
 from rdmalab.hca.qp_lifecycle import QP_LIMITS
-from rdmalab.repair import commands
 from rdmalab.repair.modify import ModifyCall, legal_lines, rule_text
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of, new_state_of, noun_of, wqe_of
 from rdmalab.spec.rules import RULES
-from rdmalab.spec.states import QPState
-from rdmalab.views import fmt
-from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import VERBS, exists, find_qp, users_of
+from rdmalab.world.relations import VERBS, users_of
 
 _OF_MODIFY = (
     "transition", "attr-missing", "attr-surplus", "attr-range", "attr-support", "cur-state",
@@ -54,7 +43,7 @@ def modify_call_of(case: Case, call: Call) -> ModifyCall | None:
     if call.invocation is None or qp is None:
         return None
     given = dict(call.invocation.arguments.get("attr") or {})
-    moves = [new_state_of(r) for r in case.log.about(Kind.STATE_CHANGED, qp.thing)
+    moves = [rec.new_state_of(r) for r in case.log.about(Kind.STATE_CHANGED, qp.thing)
              if event_of(r) < call.event]  # fmt: skip
     now = moves[-1] if moves else QPState.RESET
     if case.profile.believes_cur_state and given.get("cur_qp_state") in tuple(QPState):
@@ -103,7 +92,7 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
     things = [Thing(noun, case.node, number) for number in case.hca.tables[noun].items]
     if not things:
         return ok(f"no {noun.upper()} of {case.node} exists any more")
-    gone = sum(noun_of(r) == noun for r in case.log.of(Kind.DESTROYED, case.node))
+    gone = sum(rec.noun_of(r) == noun for r in case.log.of(Kind.DESTROYED, case.node))
     idle = [case.names.of(it) for it in things if not any(users_of(case.world, it))]
     verb, made = VERBS[noun], case.log.created(things[0])
     maker = case.log.asked(made)[1] if made is not None else ""
@@ -156,7 +145,7 @@ def memlock(case: Case, call: Call) -> Finding:
     ]  # fmt: skip
     if held:
         made = [event_of(r) for r in case.log.of(Kind.CREATED, case.node)
-                if noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
+                if rec.noun_of(r) == Noun.MR.value and event_of(r) <= call.event]  # fmt: skip
         total = f"{sum(held.values()):,} bytes are locked for {names}"
         evidence.append(fact(total, made[-1] if made else None))
     return fail(*evidence, cure=_memlock_cure(case, limit - sum(held.values())), since=call.event)
@@ -277,7 +266,7 @@ def _waiter(case: Case, event: int) -> str:
     cq = cq_of(case.session, case.log, case.subject.thing, "recv_cq")
     waiting = [case.name(Noun.PROGRAM, p.node, p.number) for p in programs_of(case.world)
                if p.state not in (ProgramState.DONE, ProgramState.FAILED)
-               and cq in cqs_of(case, p)]  # fmt: skip
+               and cq in thread_waits.cqs_of(case, p)]  # fmt: skip
     return next((name for name in waiting if name != case.log.who(event)), "")
 
 
@@ -365,7 +354,7 @@ def _with_memory(case: Case, call: Call) -> list[str]:
     wr = {key: value for key, value in requests[0].items() if key != "num_sge"}
     sends = call.verb == "post_send"
     kind = Kind.SEND_POSTED if sends else Kind.RECV_POSTED
-    wqes = [wqe_of(r) for r in case.log.of(kind, qp.node, qp.number)]
+    wqes = [rec.wqe_of(r) for r in case.log.of(kind, qp.node, qp.number)]
     posted = [wqe for wqe in wqes if wqe.wr.sg]
     if posted:
         wr["sg"] = [memory_fixes.region_ref(text) for text in

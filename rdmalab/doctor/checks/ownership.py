@@ -2,12 +2,8 @@
 
 from typing import NamedTuple
 
-from rdmalab.doctor.case import Case, Content, Message, SendWqe, Sort
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence import messages
-from rdmalab.doctor.evidence.content import Touch, octets_then, words_for
+from rdmalab.doctor.evidence.content import Touch
 from rdmalab.doctor.evidence.host_reads import is_lost, unseen, was_seen, written_over
-from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
 from rdmalab.doctor.evidence.ownership import (
     TrackedRequest,
     Twice,
@@ -15,19 +11,10 @@ from rdmalab.doctor.evidence.ownership import (
     gathered,
     overwrites,
 )
-from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.facts.memory_waits import concerning
-from rdmalab.doctor.fixes.reposting import posted_again
+from rdmalab.doctor.kit import *
 from rdmalab.hca.objects import MemoryRegion
-from rdmalab.repair import commands
-from rdmalab.spec import records as rec
-from rdmalab.spec.opcodes import ATOMIC_BYTES, FETCHING_OPS, Op
-from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WROpcode
-from rdmalab.views import fmt
-from rdmalab.wire.packet import Packet
-from rdmalab.world.relations import find_qp
+from rdmalab.spec.opcodes import FETCHING_OPS, Op
 
 
 class Atomic(NamedTuple):
@@ -45,9 +32,7 @@ def atomics(content: Content) -> list[Atomic]:
     for touch in content.touches(Kind.MEMORY_READ)[-MOST:]:
         message = content.message(touch) if touch.piece[1] == ATOMIC_BYTES else None
         if message is not None and message.wqe.op in FETCHING_OPS:
-            wrote = any(
-                rec.kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event)
-            )
+            wrote = any(kind_of(r) is Kind.MEMORY_WRITTEN for r in content.log.within(touch.event))
             found.append(Atomic(touch, message, _original(content, touch, message), wrote))
     return found
 
@@ -55,10 +40,10 @@ def atomics(content: Content) -> list[Atomic]:
 def _original(content: Content, touch: Touch, message: Message) -> int:
     """The original value in the atomic response; 0 while none was sent."""
     for record in content.log.of(Kind.PACKET_SENT, content.node, touch.qp):
-        packet = rec.packet_of(record)
+        packet = packet_of(record)
         answer = packet.atomicacketh if isinstance(packet, Packet) else None
         same = answer is not None and packet.psn == message.packet.psn
-        if answer is not None and same and rec.event_of(record) >= touch.event:
+        if answer is not None and same and event_of(record) >= touch.event:
             return answer.original
     return 0
 
@@ -135,8 +120,8 @@ def _replaced(case: Case, each: Twice) -> bool:
     first, second = each.first.ended or 0, each.second.ended or 0
     if was_seen(case.log, case.node, each.piece, first, second):
         return False
-    wrote = [(rec.event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
-             if rec.node_of(r) == case.node and rec.event_of(r) <= second
+    wrote = [(event_of(r), cut) for r in case.log.since(first + 1, Kind.MEMORY_WRITTEN)
+             if node_of(r) == case.node and event_of(r) <= second
              for cut in meet([each.piece], [piece_of(r)])]  # fmt: skip
     start = min((at for _, (at, _) in wrote), default=0)
     stop = max((at + size for _, (at, size) in wrote), default=0)
@@ -206,15 +191,13 @@ def _of_send(case: Case) -> Finding:
         return NA
     wr = send.wqe.wr
     for record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
-        answer = getattr(rec.packet_of(record), "atomicacketh", None)
-        if answer is None or rec.packet_of(record).psn != send.wqe.first_psn:
+        answer = getattr(packet_of(record), "atomicacketh", None)
+        if answer is None or packet_of(record).psn != send.wqe.first_psn:
             continue
         if answer.original == wr.compare_add:
-            return ok(
-                "the old value that came back is the one to compare with", rec.event_of(record)
-            )
+            return ok("the old value that came back is the one to compare with", event_of(record))
         text = f"{answer.original} came back, not {wr.compare_add}: nothing was swapped"
-        return warn(fact(text, rec.event_of(record)), cure=Fix(program=_ADVICE))
+        return warn(fact(text, event_of(record)), cure=Fix(program=_ADVICE))
     return NA
 
 
@@ -268,7 +251,7 @@ def _landed_beside(case: Case, content: Content) -> Finding:
     where = words_for(case.session, case.node, piece_of(newest))
     return warn(
         fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
-        fact(f"this message wrote {where}, not these bytes", rec.event_of(newest)),
+        fact(f"this message wrote {where}, not these bytes", event_of(newest)),
         cure=_moved(case, message) or Fix(program=_NAME_THE_BYTES),
     )  # fmt: skip
 
@@ -285,8 +268,8 @@ def _meant(case: Case, content: Content, beside: list[Record]) -> Record | None:
 
 
 def _message(case: Case, record: Record) -> Message | None:
-    where = rec.node_of(record), rec.object_of(record)
-    return messages.arrived(case.world, case.log, rec.event_of(record), *where)
+    where = node_of(record), object_of(record)
+    return messages.arrived(case.world, case.log, event_of(record), *where)
 
 
 def _moved(case: Case, message: Message) -> Fix | None:
@@ -310,7 +293,7 @@ def _left_beside(case: Case, content: Content) -> Finding:
     twin = _twin(case, message, source)
     if twin is None and any(meet(cut, [piece_of(record)]) for record in filled):
         return ok("what was sent had been filled")
-    sends = [rec.send_wqe_of(r) for r in case.log.of(Kind.SEND_POSTED, node)] if twin else []
+    sends = [send_wqe_of(r) for r in case.log.of(Kind.SEND_POSTED, node)] if twin else []
     pieces = [piece for wqe in sends for piece in gathered(case.world.nodes[node], wqe)]
     other = [r for r in filled if _is_beside(case, node, source, r)
              and not meet(pieces, [piece_of(r)])]  # fmt: skip
@@ -323,7 +306,7 @@ def _left_beside(case: Case, content: Content) -> Finding:
         how = fact(f"{fmt.wr(twin.wr.wr_id)} and {name} of one list both send {sent}; no request "
                    f"sends {place}", message.posted)  # fmt: skip
     return warn(
-        fact(f"the program filled {place}", rec.event_of(last)), how,
+        fact(f"the program filled {place}", event_of(last)), how,
         cure=_sent_from(case, message, f"{place}"),
     )  # fmt: skip
 
@@ -331,8 +314,8 @@ def _left_beside(case: Case, content: Content) -> Finding:
 def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
     """A request before a message in its list that sends the same bytes; None if there is none."""
     posts = (r for r in case.log.about(Kind.SEND_POSTED, message.thing)
-             if rec.event_of(r) == message.posted)  # fmt: skip
-    wqes = (rec.send_wqe_of(r) for r in posts)
+             if event_of(r) == message.posted)  # fmt: skip
+    wqes = (send_wqe_of(r) for r in posts)
     hca = case.world.nodes[message.thing.node]
     return next((wqe for wqe in wqes if wqe.serial < message.wqe.serial
                  and gathered(hca, wqe) == source), None)  # fmt: skip
@@ -342,7 +325,7 @@ def _filled(case: Case, message: Message) -> list[Record]:
     """Writes at the sender before the packet left, oldest first."""
     node = message.thing.node
     wrote = case.log.of(Kind.HOST_WROTE, node) + case.log.of(Kind.MEMORY_WRITTEN, node)
-    return sorted((each for each in wrote if rec.event_of(each) < message.sent), key=rec.event_of)
+    return sorted((each for each in wrote if event_of(each) < message.sent), key=event_of)
 
 
 def _is_beside(case: Case, node: str, source: list[Piece], record: Record) -> bool:

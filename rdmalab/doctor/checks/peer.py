@@ -1,51 +1,10 @@
 """The peer and the path to it: its state and type, lost packets, ports, hop limit."""
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, QueuePair, Send, SendWqe, Unanswered
-from rdmalab.doctor.check import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    blocking,
-    check,
-    fact,
-    fail,
-    ok,
-    wait,
-    warn,
-)
 from rdmalab.doctor.evidence.work_of_queues import failed_before_flush
-from rdmalab.doctor.facts import delivery, receivers
-from rdmalab.doctor.facts.bring_up import set_at, stays_unanswered
-from rdmalab.doctor.facts.delivery import (
-    answers,
-    by_fault,
-    by_port,
-    carried_out,
-    faults_of,
-    last_try,
-)
-from rdmalab.doctor.fixes import recovery
+from rdmalab.doctor.kit import *
 from rdmalab.hca.attributes import AhAttr
-from rdmalab.hca.wr import SendWR
-from rdmalab.repair import commands
-from rdmalab.repair.commands import create_like, join, receive_at, reconnect, resend_to
 from rdmalab.spec.limits import PortState
-from rdmalab.spec.records import (
-    Kind,
-    event_of,
-    kind_of,
-    node_of,
-    object_of,
-    packet_of,
-    port_state_of,
-)
-from rdmalab.spec.states import Attr, QPState
-from rdmalab.views import fmt
-from rdmalab.views.ladder import PacketRow
 from rdmalab.wire.packet import gid_text
-from rdmalab.world.relations import peer_node
 
 
 @check("peer-state")
@@ -115,8 +74,8 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
     name = case.qp_name(peer)
     lines = [
         f"destroy_qp {name}",
-        create_like(case, peer, name, qp_type=qp.qp_type.name),
-        *join(case, qp, name),
+        commands.create_like(case, peer, name, qp_type=qp.qp_type.name),
+        *commands.join(case, qp, name),
         *resend_to(case, qp, wr, peer, after_reset=True),
     ]
     return Fix(lines)
@@ -164,9 +123,9 @@ def _peer_destroyed_cure(
     if not case.names.is_free(name):
         return Fix(program=_PROGRAM)
     wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
-    lines = [invocation.line, *join(case, qp, name)]
+    lines = [invocation.line, *commands.join(case, qp, name)]
     if commands.needs_receive(wr) and pd is not None:
-        lines.append(receive_at(case, name, pd, unanswered.wqe.length, wr.wr_id))
+        lines.append(commands.receive_at(case, name, pd, unanswered.wqe.length, wr.wr_id))
     return Fix([*lines, commands.post_send(case, qp, wr)])
 
 
@@ -190,9 +149,9 @@ def peer_port(case: Case, unanswered: Unanswered) -> Finding:
 def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
     """The state of the port at that event if it was not ACTIVE, and since when."""
     changes = [r for r in case.log.of(Kind.PORT_CHANGED, node) if event_of(r) <= event]
-    if not changes or port_state_of(changes[-1]) is PortState.ACTIVE:
+    if not changes or rec.port_state_of(changes[-1]) is PortState.ACTIVE:
         return None
-    return port_state_of(changes[-1]), event_of(changes[-1])
+    return rec.port_state_of(changes[-1]), event_of(changes[-1])
 
 
 @check("one-sided-connect")
@@ -241,7 +200,8 @@ def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Find
     """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
     if not qp.transport.acknowledged:
         return NA
-    taken = [row for row in (*last_try(case), *answers(case)) if by_port(row)]
+    rows = (*delivery.last_try(case), *delivery.answers(case))
+    taken = [row for row in rows if delivery.by_port(row)]
     if not taken or not (send.retries_exhausted or send.on_queue):
         return ok("no port or link dropped its packets")
     if not stays_unanswered(case):
@@ -272,8 +232,9 @@ def _went_down(case: Case, event: int) -> list[Evidence]:
     for record in case.log.of(Kind.PORT_CHANGED):
         if event_of(record) <= event:
             last.pop(node_of(record), None)
-            if port_state_of(record) is not PortState.ACTIVE:
-                text = f"the port of {node_of(record)} went {PortState(port_state_of(record)).name}"
+            state = PortState(rec.port_state_of(record))
+            if state is not PortState.ACTIVE:
+                text = f"the port of {node_of(record)} went {state.name}"
                 if any(kind_of(r) is Kind.DEVICE_DIED for r in case.log.within(event_of(record))):
                     text = f"the device of {node_of(record)} failed: DEVICE_FATAL"
                 last[node_of(record)] = fact(text, event_of(record))
@@ -310,8 +271,8 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
         return NA
     if not (send.retries_exhausted or send.on_queue):
         return ok("it does not wait for a missing answer")
-    asked = [row for row in last_try(case) if by_fault(row)]
-    harmed = [row for row in answers(case) if by_fault(row)]
+    asked = [row for row in delivery.last_try(case) if delivery.by_fault(row)]
+    harmed = [row for row in delivery.answers(case) if delivery.by_fault(row)]
     again = (
         not (case.has_ended or case.at_rest) and case.future.repeats
     )  # then retransmissions arrive
@@ -321,7 +282,7 @@ def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
         return ok("no random loss: every packet of its kind is lost on the way")
     if not asked and not stays_unanswered(case) and carried_out(case) is not None:
         return ok("the peer has done it; only the ACK is missing")
-    lost = [row for row in (*send.transmissions, *answers(case)) if by_fault(row)]
+    lost = [row for row in (*send.transmissions, *delivery.answers(case)) if delivery.by_fault(row)]
     more = fmt.count(len(lost) - 1, "packet")
     return blocking(
         case, fact(_loss_fate(lost[0]), lost[0].event),
@@ -347,7 +308,7 @@ def _loss_fate(row: PacketRow) -> str:
 
 def _since(case: Case, lost: list[PacketRow]) -> int | None:
     """When the first of these faults was set."""
-    numbers = faults_of(case, lost)
+    numbers = delivery.faults_of(case, lost)
     set_ = [event_of(r) for r in case.log.of(Kind.FAULT_SET) if object_of(r) in numbers]
     return min(set_, default=None)
 
@@ -358,7 +319,7 @@ def _cure(case: Case, lost: list[PacketRow]) -> Fix | None:
     if send is None or send.wqe is None or qp is None:
         return None
     there = {fault.number for fault in case.world.network.cable.faults}
-    lines = [f"fault clear {n}" for n in faults_of(case, lost) if n in there]
+    lines = [f"fault clear {n}" for n in delivery.faults_of(case, lost) if n in there]
     if send.ending is not None:
         return Fix([*lines, *recovery.resend(case, qp, send.wqe.wr)])
     return Fix(lines or ["run"])

@@ -3,44 +3,15 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import (
-    Call,
-    Case,
-    CompletionQueue,
-    Program,
-    QueuePair,
-    Receive,
-    Send,
-    Sort,
-    Subject,
-)
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown, warn
 from rdmalab.doctor.evidence.ownership import Orphan, Pair, alike, crossed, orphans
-from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
-from rdmalab.doctor.facts import thread_waits
-from rdmalab.doctor.facts.thread_waits import (
-    EventWaiter,
-    ThreadWait,
-    looked_at,
-    of_program,
-    thread_wait,
-)
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
+from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import goes_on
 from rdmalab.doctor.moments.unreported import done_unsignaled
 from rdmalab.hca import async_events
-from rdmalab.hca.wr import Cqe
-from rdmalab.repair import commands
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, cqe_of, event_of, kind_of, send_wqe_of
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
-from rdmalab.world.programs import programs_of
-from rdmalab.world.relations import exists, find_qp
 
 
 @check("wrong-cq", asked=True)
@@ -88,7 +59,7 @@ def _blocked_threads(case: Case, place: CqePlace) -> list[ThreadWait]:
     """The threads that wait for another completion queue, and can only mean this work."""
     others = {Thing(Noun.CQ, case.node, number) for number in case.hca.cqs.items
               if number != place.cq and _is_meant(case, place, number)}  # fmt: skip
-    waiting = (of_program(case, program) for program in programs_of(case.world))
+    waiting = (thread_waits.of_program(case, program) for program in programs_of(case.world))
     return [waits for waits in waiting if waits is not None and others.intersection(waits.cqs)]
 
 
@@ -188,7 +159,8 @@ def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
         return None
     asked = Case(case.session, Subject(Sort.PROGRAM, thing), case.log, asked=case.asked)
     looks = program.line.word == "poll" or program.state is ProgramState.WAITING
-    return program if looks and Thing(Noun.CQ, thing.node, cq) in looked_at(asked) else None
+    looked_at = thread_waits.looked_at(asked) if looks else []
+    return program if Thing(Noun.CQ, thing.node, cq) in looked_at else None
 
 
 def _already_polled_cure(case: Case) -> Fix:

@@ -3,24 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from rdmalab.command import CallArguments, Noun
-from rdmalab.doctor.case import Call, Case, QueuePair, Sort
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, unknown
-from rdmalab.doctor.evidence import posting_calls
-from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.evidence.work_requests import post_kind
-from rdmalab.doctor.fixes import memory_fixes, reposting
 from rdmalab.doctor.fixes.refused_calls import corrected
+from rdmalab.doctor.kit import *
 from rdmalab.hca.send_checks import supported_work
-from rdmalab.hca.wr import RecvWR, SendWR
-from rdmalab.repair import commands
 from rdmalab.repair.bring_up import lines_to_rts
-from rdmalab.spec.records import Kind, Record, event_of, new_state_of, wqe_of
-from rdmalab.spec.rules import errno_name
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import WORK, SendFlags, WROpcode
-from rdmalab.views import fmt
-from rdmalab.world.relations import find_qp
+from rdmalab.spec.work import WORK
 
 
 @check("not-posted")
@@ -47,7 +35,7 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
         event = case.log.created(case.subject.thing)
         return [fact(f"nothing was ever posted on {name}, which was made here", event)]
     last = event_of(posts[-1])
-    together = " ".join(fmt.wr(wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
+    together = " ".join(fmt.wr(rec.wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
     many = fmt.count(len(posts), "work request")
     return [
         fact(f"the last call that posted on {name} had {together}", last),
@@ -58,7 +46,7 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
 def _not_posted_cure(case: Case, posts: list[Record]) -> Fix:
     """Post it: how it looks, those before it tell, if they follow a rule."""
     asked = fmt.wr(case.subject.wr_id)
-    wrs = [wqe_of(record).wr for record in posts[-2:]]
+    wrs = [rec.wqe_of(record).wr for record in posts[-2:]]
     wr = continued(wrs[0], wrs[1], case.subject.wr_id) if len(wrs) == 2 else None
     node, number = case.subject.thing[1:]
     qp = find_qp(case.world, node, number)
@@ -117,7 +105,7 @@ def post_failed_ignored(case: Case) -> Finding:
     return fail(*evidence, cure=_post_failed_ignored_cure(case, attempt), since=call.event)
 
 
-def _post_failed_ignored_cure(case: Case, attempt: Attempt) -> Fix:
+def _post_failed_ignored_cure(case: Case, attempt: posting_calls.Attempt) -> Fix:
     """Correct the bad_wr, and post it and all that follow it once more."""
     bad, *rest = attempt.left
     better = corrected(bad, attempt.call.refusal)
@@ -163,7 +151,7 @@ def _refusal_evidence(case: Case, call: Call, qp: QueuePair) -> list[Evidence]:
     """Where it stood, and the answer."""
     name, thing = case.qp_name(qp), qp.thing
     moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) < call.event]
-    found = [fact(f"{name} went to {fmt.member(new_state_of(r), type(qp.state))}", event_of(r))
+    found = [fact(f"{name} went to {fmt.member(rec.new_state_of(r), type(qp.state))}", event_of(r))
              for r in moves[-1:]]  # fmt: skip
     if not moves:
         found = [fact(f"{name} was made, and is in RESET", case.log.created(thing))]

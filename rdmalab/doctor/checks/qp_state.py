@@ -1,39 +1,15 @@
 """The state of a queue pair: not ready, drained, in ERR or SQE, reset; and the flush after it."""
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, Ending, QueuePair, Receive, Send, SendWqe, Sort, Subject
-from rdmalab.doctor.check import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    blocking,
-    check,
-    fact,
-    fail,
-    ok,
-    wait,
-    warn,
-)
 from rdmalab.doctor.evidence.components import things_in
 from rdmalab.doctor.evidence.work_of_queues import first_failed
-from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, set_at, stays_unanswered
-from rdmalab.doctor.facts.delivery import carried_out
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends
 from rdmalab.doctor.facts.line import held, worst
 from rdmalab.doctor.facts.qp_error_cause import posted_in_error, qp_error_cause
-from rdmalab.doctor.fixes import recovery
-from rdmalab.doctor.fixes.recovery import ordered
+from rdmalab.doctor.kit import *
 from rdmalab.hca import requester
-from rdmalab.repair import commands
 from rdmalab.repair.bring_up import steps_to_rts
-from rdmalab.spec import records as rec
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, Record, event_of, queue_of, slots_of
-from rdmalab.spec.states import BRING_UP, Attr, QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
+from rdmalab.spec.states import BRING_UP
 from rdmalab.views.planned import PlannedRow, planned_rows
-from rdmalab.world.relations import find_qp
 
 
 @check("too-early")
@@ -207,7 +183,7 @@ def _thrown(case: Case, event: int) -> list[Evidence]:
     assert case.qp is not None
     queue = "sq" if case.send is not None else "rq"
     found = case.log.about(Kind.QUEUE_DISCARDED, case.qp.thing)
-    counts = [slots_of(r) for r in found if event_of(r) == event and queue_of(r) == queue]
+    counts = [rec.slots_of(r) for r in found if event_of(r) == event and rec.queue_of(r) == queue]
     return [fact(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
             for n in counts]  # fmt: skip
 
@@ -315,25 +291,25 @@ def own_err(case: Case, work: Send | Receive, qp: QueuePair, ending: Ending) -> 
     if ending.status is not WCStatus.WR_FLUSH_ERR:
         return ok("it was not flushed")
     move = _error_transition(case, qp.thing, ending.event)
-    if move is not None and (work.posted or 0) > rec.event_of(move):
+    if move is not None and (work.posted or 0) > event_of(move):
         return ok("it was posted when its queue pair was in ERR already")
-    if move is None or not _by_hand(case, qp.thing, rec.event_of(move)):
+    if move is None or not _by_hand(case, qp.thing, event_of(move)):
         return ok("no call on its own node moved its queue pair to ERR")
-    _, who = case.log.asked(rec.event_of(move))
+    _, who = case.log.asked(event_of(move))
     old = rec.old_state_of(move).name
     return fail(
-        fact(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", rec.event_of(move)),
+        fact(f"{who or 'a call'} moved {case.qp_name(qp)} from {old} to ERR", event_of(move)),
         fact(f"no work of {case.qp_name(qp)} had failed before"),
         fact(f"{fmt.wr(case.subject.wr_id)} was given back, flushed: its buffer is yours again",
              ending.event),
-        cure=ordered(case.log, rec.event_of(move), work.posted, case.qp_name(qp))
+        cure=ordered(case.log, event_of(move), work.posted, case.qp_name(qp))
         or _own_err_cure(case, qp),
     )  # fmt: skip
 
 
 def _error_transition(case: Case, thing: Thing, event: int) -> Record | None:
     """Its last step to ERR before that event."""
-    moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if rec.event_of(r) <= event]
+    moves = [r for r in case.log.about(Kind.STATE_CHANGED, thing) if event_of(r) <= event]
     return moves[-1] if moves and rec.new_state_of(moves[-1]) is QPState.ERR else None
 
 
@@ -426,12 +402,10 @@ def _flush_only_flushed(case: Case, qp: QueuePair) -> int:
     """Of both its queues."""
     where = (qp.node, qp.number)
     sends = [
-        (rec.node_of(r), rec.object_of(r))
-        for r in case.log.failed_sends
-        if rec.status_of(r) == _FLUSH
+        (node_of(r), object_of(r)) for r in case.log.failed_sends if rec.status_of(r) == _FLUSH
     ]
-    failed = [r for r in case.log.failed_receives if rec.cqe_of(r).status == _FLUSH]
-    receives = [(rec.node_of(r), rec.cqe_of(r).qp_num) for r in failed]
+    failed = [r for r in case.log.failed_receives if cqe_of(r).status == _FLUSH]
+    receives = [(node_of(r), cqe_of(r).qp_num) for r in failed]
     return (sends + receives).count(where)
 
 

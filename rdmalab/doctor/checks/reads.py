@@ -1,24 +1,10 @@
 """READs, atomics and what waits for them."""
 
-from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence.content import octets_then
 from rdmalab.doctor.evidence.ownership import Overtake, overtakes
-from rdmalab.doctor.evidence.subject import name_of
 from rdmalab.doctor.evidence.time_spent import TimeSpent
-from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.line import held, held_text, posted
-from rdmalab.doctor.fixes import memory_fixes, recovery
-from rdmalab.hca.wr import SendWR
-from rdmalab.repair import commands
-from rdmalab.spec.records import Kind, event_of, kind_of, node_of, object_of, packet_of, send_wqe_of
-from rdmalab.spec.states import Attr
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags
-from rdmalab.views import fmt
+from rdmalab.doctor.kit import *
 from rdmalab.views.transit_effects import ORIGINS, Origin
-from rdmalab.wire.packet import Packet
-from rdmalab.world.relations import find_qp
 
 
 @check("fence-wait")

@@ -1,11 +1,6 @@
 """A receive that waits, and a message that does not use it."""
 
-from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive
-from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence.content import Posted, without, words_for
-from rdmalab.doctor.evidence.messages import meet, pieces, taking
-from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.facts import receivers
+from rdmalab.doctor.evidence.content import Posted, without
 from rdmalab.doctor.facts.undelivered import (
     Done,
     done_by_peer,
@@ -14,14 +9,7 @@ from rdmalab.doctor.facts.undelivered import (
     waiting_qps,
     watcher,
 )
-from rdmalab.hca.wr import RecvWR, SendWR
-from rdmalab.repair import commands
-from rdmalab.repair.commands import reconnect, resend_to, some_message
-from rdmalab.spec.records import Kind, event_of
-from rdmalab.spec.states import QPState
-from rdmalab.spec.work import WROpcode
-from rdmalab.views import fmt
-from rdmalab.world.relations import peer_of
+from rdmalab.doctor.kit import *
 
 _SHOWN = 2
 
@@ -168,7 +156,7 @@ def byte_len(case: Case) -> Finding:
     newest = content.receives[0] if content is not None and content.receives else None
     if content is None or newest is None:
         return NA
-    message = taking(case.world, case.log, case.node, newest.qp, newest.wqe)
+    message = messages.taking(case.world, case.log, case.node, newest.qp, newest.wqe)
     if message is None or not _covers(content, newest) or message.wqe.length >= newest.wqe.length:
         return ok("the newest message filled its buffer")
     own = [touch for touch, other in content.brought if other.subject == message.subject]
@@ -195,6 +183,6 @@ def _message_text(case: Case, message: Message) -> str:
 def _covers(content: Content, newest: Posted) -> bool:
     """The receive is for all bytes that are asked about."""
     left = [content.piece]
-    for piece in pieces(content.hca, newest.wqe.sg):
+    for piece in messages.pieces(content.hca, newest.wqe.sg):
         left = without(left, piece)
     return not left

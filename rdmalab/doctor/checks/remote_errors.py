@@ -2,18 +2,9 @@
 
 from collections.abc import Callable
 
-from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
-from rdmalab.doctor.facts import key_lookup
-from rdmalab.doctor.fixes import memory_fixes
+from rdmalab.doctor.kit import *
 from rdmalab.hca.objects import region_number
-from rdmalab.repair import commands
-from rdmalab.spec.access import Access
-from rdmalab.spec.opcodes import ATOMIC_BYTES
-from rdmalab.spec.records import Kind, Record, cqe_of, event_of, node_of, reason_of, roce_packet_of
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt, key_denials
+from rdmalab.views import key_denials
 
 
 @check("rem-inv-req")

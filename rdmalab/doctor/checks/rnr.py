@@ -1,28 +1,10 @@
 """Receiver not ready, and receive queues: empty, full, or filled in the wrong place."""
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Call, Case, Ending, QueuePair, Send, SendWqe, SharedReceiveQueue
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, blocking, check, fact, fail, ok
-from rdmalab.doctor.evidence import posting_calls
 from rdmalab.doctor.evidence.work_requests import MOST_PACKETS, post_kind
-from rdmalab.doctor.facts import receivers
-from rdmalab.doctor.facts.bring_up import set_at
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog
-from rdmalab.doctor.facts.receivers import source
-from rdmalab.doctor.fixes.reposting import after_polling
-from rdmalab.hca.wr import SendWR
-from rdmalab.repair import commands
-from rdmalab.repair.commands import receive_at, reconnect, resend_to
-from rdmalab.spec.records import Kind, cqe_of, event_of, object_of, recv_wqe_of
+from rdmalab.doctor.kit import *
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import Attr, QPState, QPType
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS
-from rdmalab.spec.work import SendFlags, WROpcode
-from rdmalab.views import fmt
-from rdmalab.views.ladder import PacketRow
-from rdmalab.world.relations import node_at, peer_of
 
 
 @check("rnr-infinite")
@@ -59,7 +41,7 @@ def _unready(case: Case, first: Evidence) -> Finding:
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     if not naks:
         return ok("no RNR NAK has come for it")
-    if peer is None or source(case, peer).wqes:
+    if peer is None or receivers.source(case, peer).wqes:
         return ok("a receive waits for it now")
     srq, name = case.shared_by(peer), case.qp_name(peer)
     empty = f"{name} had no receive for it"
@@ -109,7 +91,7 @@ def rnr_slow(case: Case, send: Send, qp: QueuePair, peer: QueuePair) -> Finding:
     if until_ns is None or not naks or naks[-1].timer is None:
         return ok("it does not wait for the receiver")
     code, wait_ns = naks[-1].timer, RNR_NS[naks[-1].timer]
-    if wait_ns < LONG_NS or not source(case, peer).wqes:
+    if wait_ns < LONG_NS or not receivers.source(case, peer).wqes:
         return ok(f"the receiver asked for {fmt.duration(wait_ns)} only")
     rows = set_at(case, peer, Attr.MIN_RNR_TIMER)
     return blocking(
@@ -233,7 +215,7 @@ def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
     if srq is not None:
         pd = Thing(Noun.PD, srq.node, srq.pd)
         name = case.name(Noun.SRQ, srq.node, srq.number)
-        lines = [receive_at(case, name, pd, wqe.length, srq.posted + 1)]
+        lines = [commands.receive_at(case, name, pd, wqe.length, srq.posted + 1)]
     qp = case.qp
     if qp is None or case.send is None or case.send.ending is None:
         return Fix(lines)
@@ -273,7 +255,7 @@ def recv_before_send(case: Case, found: Backlog, call: Call) -> Finding:
     if message is None:
         return ok("no message was taken for their completion")
     last, cqe = found.sends[-1], cqe_of(message)
-    lines = after_polling(case, found)
+    lines = reposting.after_polling(case, found)
     return fail(
         _state(last, call.event),
         fact(f"the peer's message was polled ({fmt.wr(cqe.wr_id)} of the receives), "
@@ -332,7 +314,7 @@ def _waiting(case: Case, queue: Queue, thing: Thing, event: int) -> int:
     shared = thing.number if thing.noun is Noun.SRQ else 0
     taken = sum(
         event_of(r) > event
-        and recv_wqe_of(r).srq == shared
+        and rec.recv_wqe_of(r).srq == shared
         and (shared > 0 or object_of(r) == thing.number)
         for r in case.log.of(Kind.RECV_TAKEN, thing.node)
     )

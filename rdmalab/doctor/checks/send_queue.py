@@ -2,22 +2,9 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Call, Case, CompletionQueue, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence import posting_calls
-from rdmalab.doctor.evidence.posting_calls import Attempt
 from rdmalab.doctor.facts import full_queues
 from rdmalab.doctor.facts.full_queues import Backlog, answer, backlog, gets_on
-from rdmalab.doctor.fixes import reposting
-from rdmalab.doctor.fixes.reposting import after_polling
-from rdmalab.repair import commands
-from rdmalab.spec.records import Kind, cqe_of, event_of
-from rdmalab.spec.rules import errno_name
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import SendFlags, WROpcode
-from rdmalab.views import fmt
-from rdmalab.world.relations import peer_of
+from rdmalab.doctor.kit import *
 
 
 @check("unsignaled", asked=True)
@@ -101,7 +88,7 @@ def sq_too_small(case: Case, found: Backlog, call: Call) -> Finding:
         return ok("a message was polled in between, and taken for their completion")
     if not gets_on(case, found.sends[0]):
         return ok("the oldest request in its slots makes no progress")
-    lines = after_polling(case, found)
+    lines = reposting.after_polling(case, found)
     many = fmt.count(len(found.sends), "slot")
     return fail(
         fact(f"{many} of {case.qp_name(found.qp)}, all held by what was under way: "
@@ -171,7 +158,7 @@ class _Again(NamedTuple):
     """A call that was refused after a part of its list, and one that posted that part again."""
 
     qp: QueuePair
-    first: Attempt
+    first: posting_calls.Attempt
     later: Call
 
 
@@ -222,7 +209,7 @@ def _repeated(case: Case, qp: QueuePair) -> list[_Again]:
     return found
 
 
-def _begins_with(case: Case, call: Call, first: Attempt) -> bool:
+def _begins_with(case: Case, call: Call, first: posting_calls.Attempt) -> bool:
     """Whether it posted the head of that list again."""
     wrs = call.invocation.arguments.get("wr") if call.invocation is not None else None
     again = posting_calls.attempt(case.log, call) if call.errno else None

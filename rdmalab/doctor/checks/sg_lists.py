@@ -2,24 +2,11 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Thing
-from rdmalab.doctor.case import Case, Content, Message, QueuePair, Receive, RecvWqe, Send, SendWqe
-from rdmalab.doctor.check import NA, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.evidence import messages, posting_calls
-from rdmalab.doctor.evidence.messages import meet
-from rdmalab.doctor.fixes import memory_fixes
-from rdmalab.doctor.fixes.reposting import posted_again
+from rdmalab.doctor.kit import *
 from rdmalab.hca.invalid_pointers import listed
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.repair import commands
 from rdmalab.spec.opcodes import Op
-from rdmalab.spec.records import Kind, event_of, node_of, object_of, packet_of
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.spec.work import BUILDERS, WROpcode
-from rdmalab.views import fmt
+from rdmalab.spec.work import BUILDERS
 from rdmalab.views.memory import scatters
-from rdmalab.wire.packet import Packet
-from rdmalab.world.relations import find_qp
 
 
 class Scattered(NamedTuple):

@@ -2,22 +2,11 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun
-from rdmalab.doctor.case import Case, QueuePair, Receive, RecvWqe, Send, SendWqe, SharedReceiveQueue
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, warn
-from rdmalab.doctor.facts.receivers import Refused, misplaced_receive, refused
+from rdmalab.doctor.facts.receivers import Refused
 from rdmalab.doctor.facts.undelivered import users_of, watcher
+from rdmalab.doctor.kit import *
 from rdmalab.hca.srq import named_srq
-from rdmalab.hca.wr import SGE
-from rdmalab.repair import commands
-from rdmalab.repair.commands import create_like, join, piece, reconnect, room_for, some_message
-from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
-from rdmalab.spec.records import Kind, async_event_of, event_of
-from rdmalab.spec.states import QPState
-from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import fmt
-from rdmalab.world.relations import peer_of
 
 
 @check("srq-stolen", asked=True)
@@ -26,7 +15,7 @@ def srq_stolen(case: Case, receive: Receive) -> Finding:
     taker = case.qp
     if not receive.shared or receive.taking is None:
         return NA
-    event = rec.event_of(receive.taking)
+    event = event_of(receive.taking)
     left_out = [
         (qp, since)
         for qp in users_of(case, case.subject.thing)
@@ -47,13 +36,13 @@ def srq_stolen(case: Case, receive: Receive) -> Finding:
 def _refused(case: Case, qp: QueuePair, since: int) -> int | None:
     """The event in which it had no receive for a message that still waits."""
     found = [
-        rec.event_of(r)
+        event_of(r)
         for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
         for r in case.log.about(kind, qp.thing)
-        if rec.reason_of(r) == "no-receive" and rec.event_of(r) > since
+        if reason_of(r) == "no-receive" and event_of(r) > since
     ]
     taken = case.log.about(Kind.RECV_TAKEN, qp.thing)
-    return found[0] if found and not any(rec.event_of(r) > found[-1] for r in taken) else None
+    return found[0] if found and not any(event_of(r) > found[-1] for r in taken) else None
 
 
 def _srq_stolen_cure(case: Case, receive: Receive, qp: QueuePair) -> Fix | None:
@@ -75,12 +64,12 @@ class Limit(NamedTuple):
 @check("srq-empty-limit")
 def srq_empty_limit(case: Case) -> Finding:
     """Of a send that found no receive on an SRQ: since when, and whether its event was heeded."""
-    found = refused(case)
+    found = receivers.refused(case)
     if found is None:
         return NA
     if found.srq.dead:
         return ok("the SRQ was broken, not empty")
-    if misplaced_receive(case, found.target):
+    if receivers.misplaced_receive(case, found.target):
         return ok("a receive for it was posted to another queue")
     limit = _limit(case, found)
     name = case.name(Noun.SRQ, found.srq.node, found.srq.number)
@@ -96,7 +85,7 @@ def srq_empty_limit(case: Case) -> Finding:
 def _limit(case: Case, found: Refused) -> Limit | None:
     """The last time that SRQ_LIMIT_REACHED was raised."""
     raised = [
-        rec.event_of(r)
+        event_of(r)
         for r in case.log.about(Kind.ASYNC_RAISED, found.thing)
         if rec.async_event_of(r) is AsyncEvent.SRQ_LIMIT_REACHED
     ]
@@ -121,12 +110,12 @@ def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
     taken = [
         r
         for r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
-        if rec.recv_wqe_of(r).srq == found.srq.number and rec.event_of(r) < found.events[0]
+        if rec.recv_wqe_of(r).srq == found.srq.number and event_of(r) < found.events[0]
     ]
     if not taken:
         return []
-    taker = case.name(Noun.QP, rec.node_of(taken[-1]), rec.object_of(taken[-1]))
-    return [fact(f"{taker} consumed the last receive of {name}", rec.event_of(taken[-1]))]
+    taker = case.name(Noun.QP, node_of(taken[-1]), object_of(taken[-1]))
+    return [fact(f"{taker} consumed the last receive of {name}", event_of(taken[-1]))]
 
 
 def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | None) -> Fix | None:
@@ -146,9 +135,9 @@ def _srq_empty_limit_cure(case: Case, found: Refused, name: str, limit: Limit | 
 def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> str:
     """That many receives of the size of the message, in consecutive bytes if there is room."""
     pd, node = found.srq.pd, found.srq.node
-    long = piece(case, node, pd, many * length)
+    long = commands.piece(case, node, pd, many * length)
     pieces = [SGE(long[0].addr + n * length, length, long[0].lkey) for n in range(many)] if long \
-        else piece(case, node, pd, length) * many  # fmt: skip
+        else commands.piece(case, node, pd, length) * many  # fmt: skip
     text = [f"wr={{wr_id={n} sg={commands.sge_words(case, node, sge)}}}"
              for n, sge in enumerate(pieces, found.srq.posted + 1)]  # fmt: skip
     return " ".join(["post_srq_recv", name, *text])
@@ -162,17 +151,16 @@ def xrc_srqn(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
         return NA
     if send.ending is None or send.ending.status is not WCStatus.REM_INV_REQ_ERR or peer is None:
         return ok("the peer knows the SRQ that it names")
-    refused = [
-        rec.event_of(r)
+    naks = [
+        event_of(r)
         for r in case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
-        if rec.reason_of(r) == "wrong-srq"
-        and (send.posted or 0) < rec.event_of(r) <= send.ending.event
+        if reason_of(r) == "wrong-srq" and (send.posted or 0) < event_of(r) <= send.ending.event
     ]
-    if not refused:
+    if not naks:
         return ok("it was refused for another reason")
     return fail(
         fact(f"it names remote_srqn={wqe.wr.remote_srqn:#x}", send.posted),
-        fact(f"{case.qp_name(peer)} refused it: its domain has no such SRQ", refused[-1]),
+        fact(f"{case.qp_name(peer)} refused it: its domain has no such SRQ", naks[-1]),
         *_known(case, peer),
         cure=_xrc_srqn_cure(case, qp, peer, wqe),
     )
@@ -198,8 +186,8 @@ def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> 
         return Fix(program="make an XRC SRQ in the peer's domain, and send its srq_num")
     name, receives = case.name(Noun.SRQ, peer.node, srqs[0].number), []
     if not srqs[0].wqes and commands.needs_receive(wqe.wr):
-        sg = ",".join(commands.sge_words(case, peer.node, each)
-                      for each in piece(case, peer.node, srqs[0].pd, wqe.length))  # fmt: skip
+        pieces = commands.piece(case, peer.node, srqs[0].pd, wqe.length)
+        sg = ",".join(commands.sge_words(case, peer.node, each) for each in pieces)
         receives = [commands.line("post_srq_recv", name, {"wr_id": wqe.wr.wr_id, "sg": sg})]
     again = commands.post_send(case, qp, wqe.wr, remote_srqn=name)
     return Fix([*reconnect(case, qp, peer), *receives, again])
@@ -240,7 +228,7 @@ def _asked_about(case: Case) -> SharedReceiveQueue | None:
 
 
 def _of_send(case: Case) -> Finding:
-    found = refused(case)
+    found = receivers.refused(case)
     if found is None:
         return NA
     if not found.srq.dead:
@@ -274,10 +262,10 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
     stuck = list(found.srq.lost)[:_MOST]
     return Fix([
         commands.line("create_srq", queue, sizes),
-        create_like(case, target, name, srq=queue),
-        *join(case, qp, name),
+        commands.create_like(case, target, name, srq=queue),
+        *commands.join(case, qp, name),
         _restocked(case, queue, target.node, stuck) if stuck
-        else room_for(case, target, send.wqe.wr, send.wqe.length),
+        else commands.room_for(case, target, send.wqe.wr, send.wqe.length),
         commands.post_send(case, qp, send.wqe.wr),
     ])  # fmt: skip
 
@@ -329,7 +317,7 @@ def _last_event(case: Case, qp: QueuePair) -> Evidence:
     raised = [
         event_of(r)
         for r in case.log.about(Kind.ASYNC_RAISED, qp.thing)
-        if async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED
+        if rec.async_event_of(r) is AsyncEvent.QP_LAST_WQE_REACHED
     ]
     if raised:
         return fact("QP_LAST_WQE_REACHED reports that it consumes no more", raised[-1])

@@ -1,32 +1,11 @@
 """The ACK timeout and the retries after it."""
 
-from rdmalab.doctor.case import Case, Ending, QueuePair, Send, SendWqe
-from rdmalab.doctor.check import (
-    NA,
-    Evidence,
-    Finding,
-    Fix,
-    blocking,
-    check,
-    fact,
-    fail,
-    ok,
-    wait,
-    warn,
-)
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.evidence.time_spent import TimeSpent
-from rdmalab.doctor.facts.bring_up import set_at
-from rdmalab.doctor.facts.delivery import answers, carried_out, last_try
-from rdmalab.doctor.fixes import recovery
+from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.future import LONG_WAIT_NS, look_ahead
-from rdmalab.spec.records import at_ns_of
-from rdmalab.spec.states import Attr
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES
-from rdmalab.views import fmt
 from rdmalab.views.fates import Fate
-from rdmalab.views.ladder import PacketRow
 
 _GONE = (Fate.LOST, Fate.DROPPED)
 _TIMEOUT_ZERO_CURE = {"timeout": "14"}
@@ -39,7 +18,7 @@ def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding
         return NA
     if not send.on_queue or not send.begun or qp.attr.timeout or qp.comp.rnr_until_ns is not None:
         return ok("it does not wait without a timer")
-    gone = [row for row in (*last_try(case), *answers(case)) if row.fate in _GONE]
+    gone = [row for row in (*delivery.last_try(case), *delivery.answers(case)) if row.fate in _GONE]
     if not gone or case.will_succeed:
         return _careless(case)
     since = set_at(case, qp, Attr.TIMEOUT)
@@ -118,7 +97,7 @@ def _took_long(case: Case, send: Send) -> Finding:
 
 def _waited_ns(case: Case) -> int:
     posting = case.send.posting if case.send is not None else None
-    return case.world.now_ns - (at_ns_of(posting) if posting is not None else 0)
+    return case.world.now_ns - (rec.at_ns_of(posting) if posting is not None else 0)
 
 
 @check("timeout-short")
@@ -159,7 +138,7 @@ def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     if not endless or len(tries) <= INFINITE_RETRIES or case.future.settled:
         return ok("it is not sent again without end")
     since = set_at(case, qp, Attr.RETRY_CNT)
-    last = last_try(case)[-1]
+    last = delivery.last_try(case)[-1]
     lines = recovery.reconnected(case, qp, wqe.wr, _RETRY7_RXE_CURE, _RETRY7_RXE_CURE)
     return blocking(
         case, fact(f"{case.qp_name(qp)} was given retry_cnt=7, which has no limit "
@@ -197,7 +176,7 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
         return NA
     if not _is_acknowledged_only(send):
         return NA
-    late = [row for row in answers(case) if row.fate is Fate.LOST or row.troubles]
+    late = [row for row in delivery.answers(case) if row.fate is Fate.LOST or row.troubles]
     done = carried_out(case) if late else None
     if not late or done is None or not case.will_succeed:
         return ok("no ACK for it is late or lost")

@@ -2,21 +2,9 @@
 
 from itertools import pairwise
 
-from rdmalab.doctor.case import Call, Case, Content, QueuePair, RecvWqe, Send, SendWqe, Unanswered
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok
-from rdmalab.doctor.evidence import messages
-from rdmalab.doctor.evidence.messages import Miss, is_request, meet, sent_as
-from rdmalab.doctor.facts import receivers
+from rdmalab.doctor.kit import *
 from rdmalab.hca.groups import groups_of
 from rdmalab.hca.psn import diff
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
-from rdmalab.repair import commands
-from rdmalab.repair.commands import piece, resend_to, room_for
-from rdmalab.spec import records as rec
-from rdmalab.spec.records import Kind, Record, event_of, roce_packet_of
-from rdmalab.spec.rules import errno_name
-from rdmalab.spec.states import Attr, QPState, QPType
-from rdmalab.views import fmt
 from rdmalab.wire.headers import GRH
 from rdmalab.wire.packet import is_multicast
 from rdmalab.world.faults import Corrupt, Drop, Reorder
@@ -52,21 +40,21 @@ def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> F
     return Fix(program=f"send with remote_qkey={key}, and post {room} {GRH.LENGTH})")
 
 
-def _met(case: Case, miss: Miss) -> QueuePair | None:
+def _met(case: Case, miss: messages.Miss) -> QueuePair | None:
     """Who dropped it."""
     return case.world.nodes[miss.node].qps.items.get(miss.number)
 
 
-def _key(miss: Miss) -> int:
+def _key(miss: messages.Miss) -> int:
     return miss.packet.deth.qkey if miss.packet.deth is not None else 0
 
 
 def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     """When the target got the key that it has."""
     found = [
-        rec.event_of(r)
+        event_of(r)
         for r in case.log.about(Kind.ATTRIBUTES_SET, target.thing)
-        if int(rec.attr_mask_of(r)) & Attr.QKEY and rec.event_of(r) < event
+        if int(rec.attr_mask_of(r)) & Attr.QKEY and event_of(r) < event
     ]
     return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
@@ -111,8 +99,8 @@ def _no_room(
     case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record, receive: Evidence
 ) -> Finding:
     """The finding about a receive, and the record of the datagram that did not fit into it."""
-    length, event = len(rec.packet_of(refused).payload), rec.event_of(refused)
-    drops = rec.kind_of(refused) is Kind.PACKET_DROPPED
+    length, event = len(packet_of(refused).payload), event_of(refused)
+    drops = kind_of(refused) is Kind.PACKET_DROPPED
     rest = [fact("this device drops such a datagram, and the receive waits on; another one "
                  "completes the receive with LOC_LEN_ERR")]  # fmt: skip
     return fail(
@@ -154,7 +142,7 @@ def _refusal(case: Case, qp: QueuePair) -> Record | None:
     if oldest is None or oldest.serial != receive.wqe.serial:
         return None
     taken = case.log.about(Kind.RECV_TAKEN, qp.thing)[-1:]
-    since = max(receive.posted or 0, *(rec.event_of(r) for r in taken), 0)
+    since = max(receive.posted or 0, *(event_of(r) for r in taken), 0)
     return _short(case, qp, since, case.log.event)
 
 
@@ -163,16 +151,16 @@ def _short(case: Case, qp: QueuePair, first: int, last: int | None = None) -> Re
     found = (
         r for kind in (Kind.REQUEST_REFUSED, Kind.PACKET_DROPPED)
         for r in reversed(case.log.about(kind, qp.thing))
-        if rec.reason_of(r) == "receive-short"
-        and first <= rec.event_of(r) <= (first if last is None else last)
+        if reason_of(r) == "receive-short"
+        and first <= event_of(r) <= (first if last is None else last)
     )  # fmt: skip
     return next(found, None)
 
 
 def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
     """The QP reset, the same receive with room for both, and the datagram once more."""
-    needed = len(rec.packet_of(refused).payload) + GRH.LENGTH
-    wider = _widened(case, qp, wqe, needed) or piece(case, qp.node, qp.pd, needed)
+    needed = len(packet_of(refused).payload) + GRH.LENGTH
+    wider = _widened(case, qp, wqe, needed) or commands.piece(case, qp.node, qp.pd, needed)
     lines = commands.bring_up_again(case, qp)
     lines.append(commands.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
     rest = [] if qp.shares_receives else [w.wr for w in qp.rq.wqes if w.serial != wqe.serial]
@@ -194,7 +182,7 @@ def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
 
 
 def _again(case: Case, refused: Record) -> list[str]:
-    sent = sent_as(case.log, refused)
+    sent = messages.sent_as(case.log, refused)
     if sent is None or not case.exists(sent[0]):
         return []
     return [commands.post_send(case, case.world.find(sent[0], QueuePair), sent[1].wr)]
@@ -227,7 +215,7 @@ def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
     target = receivers.target(case)
     if target is not None:
         missing = len(spans) - len(target.source.wqes)
-        lines += [room_for(case, target, wqe.wr, mtu)] * max(0, missing)
+        lines += [commands.room_for(case, target, wqe.wr, mtu)] * max(0, missing)
     for span in spans:
         pieces = ",".join(commands.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
         lines.append(commands.post_send(case, qp, wqe.wr, sg=pieces))
@@ -290,7 +278,7 @@ def _dropped(case: Case, unanswered: Unanswered, target: QueuePair | None) -> li
     return [fact(f"{case.qp_name(target)} dropped the {many} after the gap", rest[0].event)]
 
 
-def _faults(case: Case, lost: list[Miss]) -> list[str]:
+def _faults(case: Case, lost: list[messages.Miss]) -> list[str]:
     """The faults that would lose or reorder it once more."""
     named = {miss.reason.split(":")[0] for miss in lost}
     return [
@@ -432,7 +420,7 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
         packet = roce_packet_of(record)
         if event_of(record) < since:
             return None
-        if not is_request(packet) or packet.deth is None or not is_multicast(packet.flow.dst):
+        if not (messages.is_request(packet) and packet.deth and is_multicast(packet.flow.dst)):
             continue
         member = qp.number in hca.groups.get(packet.flow.dst, [])
         if packet.deth.qkey == qp.attr.qkey and not member:
@@ -441,7 +429,7 @@ def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:
 
 
 def _joined(case: Case, qp: QueuePair, record: Record, group: int) -> Fix | None:
-    sent = sent_as(case.log, record)
+    sent = messages.sent_as(case.log, record)
     if sent is None or not case.exists(sent[0]):
         return None
     return _cure(case, case.world.find(sent[0], QueuePair), sent[1], qp, group)

@@ -1,22 +1,10 @@
 """Threads that wait, or poll in vain, for what no other thread and no work request will bring."""
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Case, CompletionQueue, Program, QueuePair
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, fail, ok, wait
-from rdmalab.doctor.evidence.content import words_for
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
-from rdmalab.doctor.evidence.messages import meet, piece_of
-from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.facts.thread_waits import ThreadWait, of_program, thread_wait, unread_events
 from rdmalab.doctor.facts.undelivered import is_quiet
+from rdmalab.doctor.kit import *
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
-from rdmalab.repair.commands import some_message
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, event_of
-from rdmalab.spec.states import QPState
-from rdmalab.views import fmt
-from rdmalab.world.relations import peer_of
 
 _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED)
 
@@ -67,7 +55,7 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
         if other is path[0].program:
             return path
         known = any(other is each.program for each in path)
-        following = None if known else of_program(waits.case, other)
+        following = None if known else thread_waits.of_program(waits.case, other)
         if following is not None and (found := _circle(following, path)):
             return found
     return []
@@ -90,7 +78,7 @@ def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
         evidence, advice = [*waits.own_poll(), *evidence], waits.one_poll_each()
     return (wait if waits.serves else fail)(
         *(evidence or [fact(f"no queue pair completes on {names}")]), waits.words(),
-        *unread_events(case),
+        *thread_waits.unread_events(case),
         cure=Fix(program=advice), since=waits.since(),
     )  # fmt: skip
 
@@ -130,7 +118,7 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     lines = [some_message(case, peer, length)] if peer.state is QPState.RTS else []
     return (wait if waits.serves else fail)(
         fact(f"{receives} posted on {case.qp_name(qp)}, and no message has come for it"),
-        _last_post(case, peer), waits.words(), *unread_events(case),
+        _last_post(case, peer), waits.words(), *thread_waits.unread_events(case),
         cure=Fix(lines) if lines else None, since=waits.since(),
     )  # fmt: skip
 
@@ -148,7 +136,7 @@ def condition_false(case: Case) -> Finding:
     ]
     change = f"let a message, a call or a thread make {render(question)} true"
     return fail(
-        *values, *_written_by(case, question), *unread_events(case), waits.words(),
+        *values, *_written_by(case, question), *thread_waits.unread_events(case), waits.words(),
         cure=Fix(program=f"{change}, or do not wait for it in {waits.name}"), since=waits.since(),
     )  # fmt: skip
 

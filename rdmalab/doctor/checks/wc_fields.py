@@ -2,21 +2,11 @@
 
 from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing
-from rdmalab.doctor.case import Call, Case, Message, Program, Sort, Subject
-from rdmalab.doctor.check import NA, Evidence, Finding, Fix, check, fact, ok, warn
-from rdmalab.doctor.evidence.messages import taking
-from rdmalab.doctor.fixes import reposting
+from rdmalab.doctor.kit import *
 from rdmalab.doctor.moments.what_if import attempt
-from rdmalab.hca.wr import Cqe, SendWR, swap_octets
-from rdmalab.repair import commands
+from rdmalab.hca.wr import swap_octets
 from rdmalab.spec.completions import READS
-from rdmalab.spec.programs import ProgramState
-from rdmalab.spec.records import Kind, Record, cqe_of, event_of, recv_wqe_of, send_wqe_of, status_of
-from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WCFlags
-from rdmalab.views import fmt
-from rdmalab.world.relations import find_qp
 
 _LOOK = "look at wc.status of every completion; the other fields mean something only after SUCCESS"
 
@@ -40,7 +30,7 @@ def status_ignored(case: Case, program: Program) -> Finding:
     return warn(
         fact(f"{name} polled {fmt.wr(cqe.wr_id)} with "
              f"{cqe.status.name}", event_of(bad[0])),
-_next_call(case, later),
+        _next_call(case, later),
         *_flushes(bad, flushed),
         fact("none of its lines asks for a status"),
         cure=_status_ignored_cure(case, cqe),
@@ -78,7 +68,8 @@ def _status_ignored_cure(case: Case, cqe: Cqe) -> Fix:
     qp = find_qp(case.world, case.node, cqe.qp_num)
     if qp is None or not cqe.is_send or not qp.transport.connected:
         return Fix(program=_LOOK)
-    lost = [send_wqe_of(r) for r in case.log.about(Kind.WQE_COMPLETED, qp.thing) if status_of(r)]
+    ended = case.log.about(Kind.WQE_COMPLETED, qp.thing)
+    lost = [send_wqe_of(r) for r in ended if rec.status_of(r)]
     lines = commands.bring_up_again(case, qp)
     for wqe in lost:
         lines += commands.again(case, qp, wqe.wr, after_reset=True)
@@ -211,9 +202,9 @@ def _has_imm(cqe: Cqe) -> bool:
 
 def _message(case: Case, cqe: Cqe) -> Message | None:
     for record in reversed(case.log.of(Kind.RECV_TAKEN, case.node)):
-        if (recv_wqe_of(record).serial, recv_wqe_of(record).srq) == (cqe.serial, cqe.srq):
+        if (rec.recv_wqe_of(record).serial, rec.recv_wqe_of(record).srq) == (cqe.serial, cqe.srq):
             number = 0 if cqe.srq else cqe.qp_num
-            return taking(case.world, case.log, case.node, number, recv_wqe_of(record))
+            return messages.taking(case.world, case.log, case.node, number, rec.recv_wqe_of(record))
     return None
 
 
