@@ -1,5 +1,7 @@
 """Addresses and paths: who a packet goes to, and whether its addresses, key and GRH are right."""
 
+from ipaddress import IPv6Address
+
 from rdmalab.doctor.kit import *
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
@@ -285,10 +287,6 @@ def _word(name: str, value: int) -> str:
     return f"{name}={value}"
 
 
-_LINK_LOCAL = 0xFE80 << 112
-_PREFIX = 0xFFC0 << 112
-
-
 @check("no-route")
 def no_route(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Of a send, whether all that goes to or from one of its two addresses is lost."""
@@ -324,8 +322,8 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
 
 def _words(gid: int) -> str:
     """An address, and what is to be known of it."""
-    local = gid & _PREFIX == _LINK_LOCAL
-    return f"{receivers.gid_words(gid)}{' (link-local)' if local else ''}"
+    local = " (link-local)" if IPv6Address(gid).is_link_local else ""
+    return f"{receivers.gid_words(gid)}{local}"
 
 
 def _other(case: Case, found: delivery.Obstacle, node: str) -> list[Evidence]:
