@@ -187,7 +187,7 @@ def receives(
         rows[-ITEMS:] if isinstance(queue, QpRow) else rows[: -ITEMS - 1 : -1]
     ):
         meaning, word = _received(row)
-        about = click("ask", f"{queue.name}.recv_wr[{row.wr_id}]")
+        about = click("ask", fmt.work_name(queue.name, row.wr_id, is_send=False))
         text = f" {fmt.wr(row.wr_id)} {row.length} B {word}", about
         ranked.append((MORE + 1 + at, Content.assemble(" ", _slot(meaning, about), text)))
     return ranked if slots[1] else []
@@ -247,7 +247,7 @@ def ended(row: WcRow | WqeRow) -> Meaning:
 
 def completion(row: WcRow, qp: str, width: int, *, polled: bool = False) -> Content:
     """`✗ wr8 WR_FLUSH_ERR`, `✓ wr1 RECV SUCCESS 64 B polled`."""
-    about = click("ask", f"{row.qp}.{'wr' if row.is_send else 'recv_wr'}[{row.wr_id}]")
+    about = click("ask", fmt.work_name(row.qp, row.wr_id, is_send=row.is_send))
     tail = f"{f' {own(row.qp)}' if row.qp != qp else ''}{' polled' if polled else ''}"
     brief = words(row)
     brief_words = brief.split()
@@ -405,7 +405,7 @@ def _work(
     qp: QpRow, row: WqeRow | FailureRow, lines: tuple[Meaning, str], more: list[Content], width: int
 ) -> Content:
     """`✗ wr7 WRITE 5 B REM_ACCESS_ERR`: size and opcode go first where there is no room."""
-    (meaning, word), about = lines, click("ask", f"{qp.name}.wr[{row.wr_id}]")
+    (meaning, word), about = lines, click("ask", fmt.work_name(qp.name, row.wr_id, is_send=True))
     opcode = f" {fmt.member(row.opcode, WROpcode).replace('RDMA_', '')}"
     size = "" if is_local(row.opcode) else f" {row.length} B"
     sign, text = sign_of(meaning, about), (f" {word}", f"{style(meaning)} {about}")
