@@ -92,7 +92,7 @@ _OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
 
 
 def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
-    """A field that this opcode, or this type of queue pair, does not read."""
+    """Whether this opcode, or this type of queue pair, does not read the field."""
     if name in _OF_DATAGRAMS:
         return qp.transport.connected
     if name == "remote_srqn":
@@ -262,7 +262,7 @@ def again(
     after_reset: bool = False,
     **changed: object,
 ) -> list[str]:
-    """The same message once more, with a receive for it where it needs one and none waits.
+    """Lines that send the message again, with a receive for it where it needs one.
 
     after_reset: the peer's own receives were lost by a reset before.
     """
@@ -351,7 +351,7 @@ def create_like(place: CommandContext, qp: QueuePair, name: str, **changed: obje
 # --------------------------------------------------------------------------- messages
 def resend_to(place: CommandContext, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
               after_reset: bool = False, **changed: object) -> list[str]:  # fmt: skip
-    """The same message to this peer, with a receive where it takes one and none waits.
+    """Lines that send the message to this peer, with a receive where it needs one.
 
     after_reset: a reset took the receives of the peer; the first of them is posted again.
     """
@@ -390,7 +390,7 @@ def room_for(place: CommandContext, qp: QueuePair, wr: SendWR, length: int) -> s
 
 
 def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
-    """So many bytes of the first region of a domain that takes them; none if there is none."""
+    """SGE for `length` bytes of the first region of a domain that fits; empty if there is none."""
     for mr in place.world.nodes[node].mrs.items.values():
         if mr.pd == pd and mr.access & Access.LOCAL_WRITE and mr.length >= length:
             return [SGE(mr.iova, length or 1, mr.lkey)]

@@ -95,7 +95,7 @@ class MigState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class StateRow(Row):
-    """What a QP does in a state.
+    """Behaviour of a QP in one state.
 
     posts_recv, posts_send: posting is accepted. flushes_sends, flushes_recvs: queued work requests
     complete with WR_FLUSH_ERR. receives: packets are processed, not dropped. starts_sends: the next
@@ -142,7 +142,7 @@ ERROR_STATES = frozenset(state for state, row in STATES.items() if row.flushes_s
 
 
 class Move(NamedTuple):
-    """What a transition must and may set besides STATE."""
+    """Attributes that a transition requires and allows besides STATE."""
 
     required: Attr
     optional: Attr

@@ -21,7 +21,7 @@ class Write(NamedTuple):
 
 @check("buffer-reused-early")
 def buffer_reused_early(case: Case) -> Finding:
-    """Whether bytes were changed between the post and the moment in which they left."""
+    """Check whether bytes were changed between the post and the moment in which they left."""
     if case.content is not None:
         for touch, message in case.content.brought:
             source = _source(case, message)
@@ -101,7 +101,7 @@ _READ_LATER = "read a buffer only after the completion of what fills it"
 
 @check("read-before-complete")
 def read_before_complete(case: Case) -> Finding:
-    """Whether a READ, or a receive in use, is to fill these bytes and has not completed."""
+    """Check whether a READ, or a receive in use, is to fill these bytes and has not completed."""
     content = case.content
     if (early := _read_early(case)) is not None:
         return early
@@ -210,7 +210,7 @@ def _of_past_waits(case: Case) -> Finding:
 
 
 def _of_bytes(case: Case, brought: list[Message]) -> Finding:
-    """They were sent by a program that should have waited for what it was to send."""
+    """Finding if the sender of the bytes did not wait for the bytes that it was to send."""
     for message in brought:
         _, sender = case.log.asked(message.posted)
         thing = case.names.find(sender) if sender else None
@@ -224,7 +224,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
 
 
 def _of_program(case: Case) -> Finding:
-    """It, or the one it talks to, is a round ahead."""
+    """Finding if a wait of this program, or of one on another node, ended a round too early."""
     own = case.subject.thing
     others = [p.thing for p in programs_of(case.world)]
     for thing in sorted(others, key=lambda each: each != own):
@@ -256,7 +256,7 @@ def _found(case: Case, early: Early, evidence: list[Evidence], cure: Fix) -> Fin
 
 
 def _after_wait(case: Case, early: Early, message: Message) -> Fix:
-    """The same message again: the bytes that it had to wait for are there now."""
+    """Fix: the message again, since the bytes that it had to wait for are there now."""
     qp = find_qp(case.world, message.thing.node, message.thing.number)
     if early.came is None or qp is None:
         return Fix(program=_PROGRAM)

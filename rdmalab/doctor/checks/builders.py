@@ -14,7 +14,7 @@ RULE = "setter-missing"
 
 @check("missing-setter")
 def missing_setter(case: Case, qp: QueuePair) -> Finding:
-    """Whether a batch was dropped, or a message failed, for want of an address."""
+    """Check whether a batch was discarded, or a message failed, because an address is missing."""
     if not qp_setter(qp.qp_type):
         return NA
     if case.call is not None and case.call.verb == "wr_complete":
@@ -119,7 +119,7 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
 
 @check("region-not-completed")
 def region_not_completed(case: Case) -> Finding:
-    """Whether its critical region is still open."""
+    """Check whether the critical region of the request is still open."""
     batch = posting_calls.latest_batch(case.log, case.subject)
     if batch is None:
         return NA
@@ -144,7 +144,7 @@ _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr
 
 @check("region-aborted")
 def region_aborted(case: Case) -> Finding:
-    """Whether its critical region ended without posting it."""
+    """Check whether the critical region of the request ended without posting it."""
     log, call = case.log, case.call
     batch = (
         posting_calls.latest_batch(log, case.subject)

@@ -11,7 +11,7 @@ from rdmalab.views.key_denials import Denial
 
 @check("dereg-early")
 def dereg_early(case: Case, work: Send | Receive) -> Finding:
-    """Whether a key of it, here or at the peer, was that of a region which is gone."""
+    """Check whether an lkey or rkey of the request is that of a deregistered region."""
     if work.wqe is None or _is_inline(work.wqe):
         return NA
     status = work.ending.status if work.ending is not None else None
@@ -40,7 +40,7 @@ def _failed(case: Case, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
 
 
 def _waits(case: Case, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
-    """It is still to be done, and will fail."""
+    """Warning that a queued request will fail because its region is deregistered."""
     work = case.work
     if work is None or not case.asked or not work.on_queue:
         return NA

@@ -13,7 +13,7 @@ from rdmalab.views import key_denials
 
 @check("loc-len")
 def loc_len(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether the receive is shorter than its message, or a send has a length that cannot be."""
+    """Check whether the receive is shorter than its message, or a send has an illegal length."""
     if work.wqe is None:
         return NA
     if not qp.transport.connected:
@@ -78,7 +78,7 @@ def _loc_len_cure(
 
 
 def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
-    """The same list with a longer last element, or one element somewhere else."""
+    """SGE list with a longer last element, or one element somewhere else."""
     last = sg[-1] if sg else SGE()
     wanted = length - sum(sge.length for sge in sg[:-1])
     mr = case.hca.lkeys.get(last.lkey)

@@ -66,7 +66,7 @@ def _posted(case: Case, sink: TrackedRequest) -> Evidence:
 
 @check("sink-overwritten")
 def sink_overwritten(case: Case) -> Finding:
-    """Whether the program wrote there between the post and the end of what fills it."""
+    """Check whether the program wrote into a buffer between the post and the completion."""
     if not _asks(case):
         return NA
     for each in reversed(overwrites(case.log, case.node)):
@@ -132,7 +132,7 @@ def _replaced(case: Case, each: Twice) -> bool:
 
 @check("same-buffer-twice")
 def same_buffer_twice(case: Case) -> Finding:
-    """Whether one request overwrote what another brought, unpolled; the cause if that differed."""
+    """Check whether one request overwrote bytes of another that was not polled yet."""
     if not _asks(case):
         return NA
     for each in reversed(filled_twice(case.log, case.node)):
@@ -150,7 +150,7 @@ _ADVICE = "compare the returned old value with the expected one: they are equal 
 
 @check("cas-mismatch")
 def cas_mismatch(case: Case) -> Finding:
-    """Whether the newest swap of this word found another value than it was to compare with."""
+    """Check whether the newest compare-and-swap of this word found another value than compare."""
     if case.content is not None:
         return _of_bytes(case, case.content)
     return _of_send(case) if case.asked else NA
@@ -175,7 +175,7 @@ def _of_bytes(case: Case, content: Content) -> Finding:
 
 
 def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
-    """The same compare-and-swap, with the value that the word has now."""
+    """Fix: the compare-and-swap again, with the value that the word has now."""
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or message.wqe.wr.swap == found:
         return Fix(program=_ADVICE)
@@ -203,7 +203,7 @@ def _of_send(case: Case) -> Finding:
 
 @check("atomic-mixed")
 def atomic_mixed(case: Case, content: Content) -> Finding:
-    """Whether the program wrote the word after an atomic had changed it."""
+    """Check whether the program wrote the word after an atomic had changed it."""
     changes = [atomic for atomic in atomics(content) if atomic.wrote]
     if not changes:
         return NA
@@ -231,7 +231,7 @@ _NAME_THE_BYTES = "name the intended bytes in the receive, or in remote_addr and
 
 @check("wrong-place", asked=True)
 def wrong_place(case: Case, content: Content) -> Finding:
-    """Whether bytes that never came, or came empty, have filled neighbors."""
+    """Check whether the message for the bytes asked about wrote other bytes beside them."""
     if content.receives and (not content.brought):
         return NA
     return _left_beside(case, content) if content.brought else _landed_beside(case, content)
@@ -273,7 +273,7 @@ def _message(case: Case, record: Record) -> Message | None:
 
 
 def _moved(case: Case, message: Message) -> Fix | None:
-    """The same WRITE to the bytes that are asked about."""
+    """Fix: the WRITE again, to the bytes that are asked about."""
     sender = find_qp(case.world, *message.thing[1:])
     if sender is None or message.wqe.wr.opcode != WROpcode.RDMA_WRITE:
         return None

@@ -52,7 +52,7 @@ def _peer_state_cure(
 
 @check("peer-type")
 def peer_type(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    """Whether the peer dropped it because its opcode is of another type."""
+    """Check whether the peer dropped packets because their opcode is of another QP type."""
     peer, misses = receivers.target(case), unanswered.because("wrong-type")
     if not misses or peer is None or receivers.mistaken(case.world, qp) is not None:
         return ok("the other end has the same transport")
@@ -83,7 +83,7 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
 
 @check("peer-destroyed")
 def peer_destroyed(case: Case, qp: QueuePair) -> Finding:
-    """Whether the queue pair at the other end was destroyed while this end was connected."""
+    """Check whether the queue pair at the other end was destroyed while this end was connected."""
     if not qp.transport.connected or qp.path is None:
         return NA
     node, number = peer_node(case.world, qp), qp.path.dest_qpn
@@ -131,7 +131,7 @@ def _peer_destroyed_cure(
 
 @check("peer-port")
 def peer_port(case: Case, unanswered: Unanswered) -> Finding:
-    """Whether its packets, or the answers to them, met a port of the peer that was not ACTIVE."""
+    """Check whether packets or replies were dropped at a port of the peer that was not ACTIVE."""
     if case.send is None:
         return NA
     node, _ = receivers.goes_to(case, case.send)
@@ -156,7 +156,7 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
 
 @check("one-sided-connect")
 def one_sided_connect(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    """Whether the requests arrive, and the answers go elsewhere."""
+    """Check whether the requests arrive, and the replies go to another queue pair."""
     peer = case.peer
     if not qp.transport.acknowledged:
         return NA
@@ -197,7 +197,7 @@ def _answers(case: Case, unanswered: Unanswered, peer: QueuePair, other: str) ->
 
 @check("port-not-active")
 def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
+    """Check whether the last packets or replies of the request met a port that was not ACTIVE."""
     if not qp.transport.acknowledged:
         return NA
     rows = (*delivery.last_try(case), *delivery.answers(case))
@@ -266,7 +266,7 @@ def _up(case: Case) -> list[str]:
 
 @check("loss")
 def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether its last try, or the answer to it, was lost on the cable."""
+    """Check whether the last transmission, or its reply, was lost on the cable."""
     if not qp.transport.acknowledged:
         return NA
     if not (send.retries_exhausted or send.on_queue):
@@ -331,7 +331,7 @@ _LEAVES = "its packets arrive here; the first router would drop them"
 
 @check("hop-limit", asked=True)
 def hop_limit(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether packets of the asked request, or their answers, leave with hop limit 0."""
+    """Check whether packets of the request, or their replies, leave with hop limit 0."""
     if qp.transport.connected:
         return _connection(case, qp)
     return _handle(case, qp, wqe.wr)

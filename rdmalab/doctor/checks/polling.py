@@ -16,7 +16,7 @@ from rdmalab.spec.completions import Arm
 
 @check("wrong-cq", asked=True)
 def wrong_cq(case: Case, work: Send | Receive) -> Finding:
-    """Whether others were polled since the completion came, in vain, and this one never was."""
+    """Check whether other CQs were polled since the completion was added, and its CQ never was."""
     if work.added is None:
         return NA
     if work.polled is not None:
@@ -82,7 +82,7 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
 
 @check("already-polled")
 def already_polled(case: Case) -> Finding:
-    """Whether the program that posted it still waits where another one has polled it away."""
+    """Check whether another program polled the completion that the posting program waits for."""
     work = case.work
     if case.program is not None:
         return _taken_before(case)
@@ -164,7 +164,7 @@ def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
 
 
 def _already_polled_cure(case: Case) -> Fix:
-    """The same work once more, for its thread to poll. The program must keep only one poller."""
+    """Fix: the request again, for its thread to poll. The program must keep only one poller."""
     program = "let one thread poll the queue, and notify the others by wr_id"
     if case.send is not None and case.send.wqe is not None and case.qp is not None:
         return Fix(commands.again(case, case.qp, case.send.wqe.wr))
@@ -263,7 +263,7 @@ def polled_after_destroy(case: Case) -> Finding:
 
 @check("cq-overrun")
 def cq_overrun(case: Case) -> Finding:
-    """Whether its completion, or any on the queue, was lost because the queue was full."""
+    """Check whether a completion was lost because the CQ was full."""
     number, lost = _lost(case)
     if number is None:
         return NA

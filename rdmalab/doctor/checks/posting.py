@@ -13,7 +13,7 @@ from rdmalab.spec.work import WORK
 
 @check("not-posted")
 def not_posted(case: Case) -> Finding:
-    """Whether no call, good or bad, ever had it."""
+    """Check whether no call, accepted or refused, ever posted the work request."""
     subject = case.subject
     if subject.sort not in (Sort.SEND, Sort.RECV) or subject.serial >= 0:
         return NA
@@ -86,7 +86,7 @@ _OWN_ITEM = (*posting_calls.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 @check("post-failed-ignored")
 def post_failed_ignored(case: Case) -> Finding:
-    """Whether it was the bad_wr of a refused call, or came after it in the list."""
+    """Check whether the request was the bad_wr of a refused call, or came after it in the list."""
     attempt = posting_calls.latest_attempt(case.log, case.subject)
     if attempt is None:
         return NA
@@ -267,7 +267,7 @@ def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
 
 
 def _registered(case: Case, attempt: posting_calls.Attempt) -> bool:
-    """Every piece has the key of a region."""
+    """Whether every SGE has the key of a region."""
     found = posting_calls.bound(case.session, attempt, attempt.left[:1])
     return bool(found) and all(sge.lkey in case.hca.lkeys for wr in found for sge in wr.sg)
 
@@ -277,7 +277,7 @@ _RULE = "inline-opcode"
 
 @check("inline-opcode")
 def inline_opcode(case: Case) -> Finding:
-    """Whether a READ or an atomic was posted INLINE; some devices find that out late."""
+    """Check whether a READ or an atomic was posted INLINE; some devices find that out late."""
     if case.call is not None:
         return _refused(case)
     send, qp = case.send, case.qp

@@ -9,7 +9,7 @@ from rdmalab.views.transit_effects import ORIGINS, Origin
 
 @check("fence-wait")
 def fence_wait(case: Case, send: Send) -> Finding:
-    """Whether it, or one before it in line, waits for answers because of FENCE, or did so."""
+    """Check whether the request, or one before it, waits or waited for replies because of FENCE."""
     if not send.on_queue:
         return _held_before(case, fenced=True)
     hold = held(case)
@@ -26,7 +26,7 @@ def fence_wait(case: Case, send: Send) -> Finding:
 
 @check("rd-atomic-zero")
 def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
+    """Check whether a READ or an atomic is the next to start, and max_rd_atomic is 0."""
     if not send.on_queue:
         return NA
     hold = held(case)
@@ -57,7 +57,7 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
 
 @check("rd-atomic-depth")
 def rd_atomic_depth(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether a READ or an atomic is next in line, and waits for those before it, or did so."""
+    """Check whether a READ or an atomic is next, and waits or waited for those before it."""
     if not send.on_queue:
         return _held_before(case, fenced=False)
     hold = held(case)
@@ -90,7 +90,7 @@ def _held_before(case: Case, *, fenced: bool) -> Finding:
 
 @check("ordering")
 def ordering(case: Case) -> Finding:
-    """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
+    """Check whether a READ or atomic into the same buffer was still incomplete at the send."""
     if case.content is None and (case.send is None or not case.asked):
         return NA
     brought = [message for _, message in case.content.brought] if case.content is not None else []
@@ -105,7 +105,7 @@ def ordering(case: Case) -> Finding:
 
 
 def _overtaken(case: Case, each: Overtake) -> Finding:
-    """It is the cause if other bytes left than those that the READ brought."""
+    """Finding on a send before a READ ended: the cause if other bytes left than those it read."""
     read, name = each.read.subject, name_of(case.names, each.send.subject)
     same = read.thing == each.send.subject.thing
     how = ", without FENCE," if same else ""

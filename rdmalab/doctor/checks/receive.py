@@ -56,7 +56,7 @@ _EARLY = (QPState.RESET, QPState.INIT)
 
 @check("recv-state")
 def recv_state(case: Case) -> Finding:
-    """Whether a message came while its queue pair was not in RTR or later."""
+    """Check whether a message arrived while its queue pair was not yet in RTR."""
     if case.receive is not None:
         return _of_receive(case)
     unanswered, qp = case.unanswered, case.qp
@@ -100,7 +100,7 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
 
 @check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
-    """Whether the last that the peer did for those who wait was one-sided."""
+    """Check whether the last request of the peer was one-sided while a program waits for it."""
     waiting = waiters(case)
     for qp in waiting:
         done = done_by_peer(case, qp)
@@ -151,7 +151,7 @@ _ADVICE = "take byte_len bytes of the buffer, and no more"
 
 @check("byte-len")
 def byte_len(case: Case) -> Finding:
-    """Whether the newest message filled only a part of these bytes."""
+    """Check whether the newest message filled only a part of these bytes."""
     content = case.content
     newest = content.receives[0] if content is not None and content.receives else None
     if content is None or newest is None:
@@ -181,7 +181,7 @@ def _message_text(case: Case, message: Message) -> str:
 
 
 def _covers(content: Content, newest: Posted) -> bool:
-    """The receive is for all bytes that are asked about."""
+    """Whether the receive has all bytes that are asked about."""
     left = [content.piece]
     for piece in messages.pieces(content.hca, newest.wqe.sg):
         left = without(left, piece)

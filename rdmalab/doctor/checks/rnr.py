@@ -9,7 +9,7 @@ from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS
 
 @check("rnr-infinite")
 def rnr_infinite(case: Case) -> Finding:
-    """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
+    """Check whether RNR NAKs keep coming, and rnr_retry=7 sets no limit."""
     qp = case.qp
     if qp is None or qp.attr.rnr_retry != INFINITE_RETRIES:
         return (
@@ -23,7 +23,7 @@ def rnr_infinite(case: Case) -> Finding:
 
 @check("rnr-wait")
 def rnr_wait(case: Case) -> Finding:
-    """Whether it waits for a receive of the peer, with a limited number of retries."""
+    """Check whether the request waits for a receive of the peer, with a limited rnr_retry."""
     qp = case.qp
     if qp is None or qp.attr.rnr_retry == INFINITE_RETRIES:
         return NA if qp is None else ok("rnr_retry is 7 (no limit): see rnr-infinite")
@@ -83,7 +83,7 @@ _USUAL = 12
 
 @check("rnr-slow")
 def rnr_slow(case: Case, send: Send, qp: QueuePair, peer: QueuePair) -> Finding:
-    """Whether it waits out a long min_rnr_timer, and a receive is there by now."""
+    """Check whether the request waits for a long min_rnr_timer with a receive posted by now."""
     if not send.on_queue or not send.begun:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
@@ -124,7 +124,7 @@ def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
 
 @check("no-rr")
 def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether it found the receive queue of its target empty, and is lost or was given up."""
+    """Check whether the request met an empty receive queue, and was dropped or ended in error."""
     target = receivers.target(case) if send.wqe is not None else case.peer
     if target is None or target.shares_receives:
         return NA

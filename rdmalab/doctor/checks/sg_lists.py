@@ -20,7 +20,7 @@ class Scattered(NamedTuple):
 
 @check("overlap-sges")
 def overlap_sges(case: Case) -> Finding:
-    """Whether a receive or READ that is asked about, or filled these bytes, names some twice."""
+    """Check whether two SGEs of a receive or READ name the same bytes."""
     if not case.asked:
         return NA
     found = _of_bytes(case) if case.content is not None else _of_work(case)
@@ -62,7 +62,7 @@ def _of_bytes(case: Case) -> list[Scattered]:
 
 
 def _overlap_sges_cure(case: Case, each: Scattered) -> Fix | None:
-    """The same list, each element up to where the next begins; and the message once more."""
+    """Fix: the SGEs, each up to where the next begins; and the message once more."""
     wr, qp = each.wqe.wr, each.qp
     if qp is None:
         return None
@@ -88,7 +88,7 @@ def _apart(sg: list[SGE]) -> list[SGE]:
 
 @check("sge-zero")
 def sge_zero(case: Case, work: Send | Receive) -> Finding:
-    """Whether an element has length 0, and for how many bytes that stands here."""
+    """Check whether an SGE has length 0, and how many bytes this device takes that for."""
     if work.wqe is None:
         return NA
     failed = work.ending is not None and work.ending.status is not WCStatus.SUCCESS
@@ -110,7 +110,7 @@ def sge_zero(case: Case, work: Send | Receive) -> Finding:
 
 
 def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
-    """The same without the empty elements."""
+    """Fix: the request without its empty SGEs."""
     qp = case.qp
     if qp is None:
         return None
@@ -129,7 +129,7 @@ _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before yo
 
 @check("sge-unfilled")
 def sge_unfilled(case: Case) -> Finding:
-    """Whether the message for these bytes had a list, and nothing of it counted."""
+    """Check whether the message for these bytes left empty: no SGE, or SGEs of length 0."""
     if case.content is None:
         return _asked(case)
     meant = _for(case, case.content)

@@ -13,7 +13,7 @@ _TIMEOUT_ZERO_CURE = {"timeout": "14"}
 
 @check("timeout-zero")
 def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether it waits for an answer, without a timer, that cannot come any more."""
+    """Check whether the request waits, with timeout=0, for a reply that was lost."""
     if not qp.transport.acknowledged:
         return NA
     if not send.on_queue or not send.begun or qp.attr.timeout or qp.comp.rnr_until_ns is not None:
@@ -30,7 +30,7 @@ def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding
 
 
 def _careless(case: Case) -> Finding:
-    """It goes well as long as nothing is lost."""
+    """Warning that timeout=0 is harmless only as long as nothing is lost."""
     assert case.qp is not None
     if not case.asked:
         return ok("timeout is 0, and nothing was lost")
@@ -102,7 +102,7 @@ def _waited_ns(case: Case) -> int:
 
 @check("timeout-short")
 def timeout_short(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether it was given up although nothing was lost, and the link is slower than the timer."""
+    """Check whether retries ran out with no loss: the timeout is shorter than the round trip."""
     if qp.path is None:
         return NA
     if ending.status is not WCStatus.RETRY_EXC_ERR:
@@ -128,7 +128,7 @@ _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 @check("retry7-rxe")
 def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether it is retransmitted without limit, with no answer, as the device does not count."""
+    """Check whether the request is retransmitted without limit, as rxe does for retry_cnt=7."""
     if not send.on_queue:
         return NA
     if not case.profile.retry_cnt_7_is_infinite:
@@ -171,7 +171,7 @@ def _retry_exc_evidence(row: PacketRow) -> Evidence:
 
 @check("ack-delayed")
 def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether it was carried out, and its ACK is late or lost."""
+    """Check whether the request was executed, and its ACK is late or lost."""
     if not send.on_queue or not qp.transport.acknowledged:
         return NA
     if not _is_acknowledged_only(send):
@@ -189,7 +189,7 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
 
 
 def _is_acknowledged_only(send: Send) -> bool:
-    """A READ, or an atomic, has its data in the answer."""
+    """Whether only an ACK answers it: the response of a READ or an atomic also has its data."""
     work = send.wqe.work if send.wqe is not None else None
     return work is not None and not work.outstanding
 

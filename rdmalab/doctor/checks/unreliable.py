@@ -12,7 +12,7 @@ from rdmalab.world.faults import Corrupt, Drop, Reorder
 
 @check("ud-qkey")
 def ud_qkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    """Whether it was dropped for its Q_Key."""
+    """Check whether the datagram was dropped for its Q_Key."""
     if qp.transport.connected:
         return NA
     misses = unanswered.because("qkey")
@@ -41,7 +41,7 @@ def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> F
 
 
 def _met(case: Case, miss: messages.Miss) -> QueuePair | None:
-    """Who dropped it."""
+    """Queue pair that dropped the packet; None if it no longer exists."""
     return case.world.nodes[miss.node].qps.items.get(miss.number)
 
 
@@ -61,9 +61,9 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 
 @check("ud-40-bytes")
 def ud_40_bytes(case: Case) -> Finding:
-    """Whether a datagram and the header before it did not fit into a receive.
+    """Check whether a datagram and the 40 bytes before it did not fit into a receive.
 
-    Of bytes that one has filled, whether they are the room for that header.
+    For bytes that a datagram has filled: whether they are those 40 bytes.
     """
     if case.content is not None:
         return _in_header(case, case.content)
@@ -112,7 +112,7 @@ def _no_room(
 
 
 def _in_header(case: Case, content: Content) -> Finding:
-    """Whether these bytes lie before the datagram that took their receive."""
+    """Finding if these bytes are the 40 bytes before the datagram that took their receive."""
     for receive in content.receives[:1] if case.asked else ():
         message = messages.taking(case.world, case.log, case.node, receive.qp, receive.wqe)
         if message is None or message.packet.deth is None:
@@ -190,7 +190,7 @@ def _again(case: Case, refused: Record) -> list[str]:
 
 @check("ud-too-long")
 def ud_too_long(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether a datagram never left because it is longer than the port's MTU."""
+    """Check whether a datagram never left because it is longer than the port's MTU."""
     if qp.qp_type is not QPType.UD:
         return NA
     if send.ending is None or not case.asked or wqe.header is not None:
@@ -298,7 +298,7 @@ def _name(fault: Drop | Corrupt | Reorder) -> str:
 
 
 def _is_over(fault: Drop | Corrupt | Reorder) -> bool:
-    """It has met all the packets that it will ever meet."""
+    """Whether the fault has applied to its last packet."""
     match = fault.match
     counted = match.count is not None and match.met >= match.count
     return counted or (match.every is None and match.nth is not None and match.seen >= match.nth)
@@ -358,7 +358,7 @@ def _of_send(case: Case) -> Finding:
 
 
 def _meant(case: Case, wqe: SendWqe) -> QueuePair | None:
-    """Who may have been meant: the Q_Key fits; first those that are in another group, and wait."""
+    """Queue pair that may have been meant: the Q_Key fits; preferably in another group."""
     found = [
         qp
         for node in case.world.nodes

@@ -91,7 +91,7 @@ class Reading(NamedTuple):
 
 @check("error-field-read")
 def error_field_read(case: Case) -> Finding:
-    """Whether a program read such a field of this completion, or of one of this queue."""
+    """Check whether a program read an undefined field of a completion with an error."""
     thing = _queue(case)
     if thing is None or not case.asked:
         return NA
@@ -140,7 +140,7 @@ SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 @check("imm-endian")
 def imm_endian(case: Case) -> Finding:
-    """Whether the newest immediate data are small as stored, and large once converted."""
+    """Check whether immediate data look byte-swapped: small as stored, large once converted."""
     if not case.asked:
         return NA
     if case.send is not None:

@@ -21,13 +21,13 @@ from rdmalab.spec.work import SendFlags
 
 
 def corrected(wr: CallArguments, rule: str) -> CallArguments | None:
-    """The same request without the mistake; None where only its author can know what was meant."""
+    """Request without the mistake; None where only its author can know what was meant."""
     correction = _CORRECTIONS.get(rule)
     return correction(wr) if correction is not None else None
 
 
 def with_flags(wr: CallArguments, flags: SendFlags) -> CallArguments:
-    """The same request with these flags as well."""
+    """Request with these flags as well."""
     return wr | {"flags": int(wr.get("flags") or 0) | int(flags)}
 
 
@@ -92,7 +92,7 @@ def call_with(case: Case, given: CallArguments) -> list[str]:
 
 
 def clamped(call: CallArguments, most: dict[str, int]) -> CallArguments:
-    """The same arguments, none of these beyond its limit; those in records, too."""
+    """Arguments with no value above its limit; those in records, too."""
     return {
         name: clamped(value, most) if isinstance(value, dict)
         else min(value, most[name]) if name in most and isinstance(value, int)
