@@ -7,7 +7,7 @@ from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ERROR_STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views import fmt
@@ -67,7 +67,7 @@ def _of_packet(record: Record) -> Meaning:
 
 
 def _of_state(record: Record) -> Meaning:
-    bad = rec.new_state_of(record) in (QPState.ERR, QPState.SQE)
+    bad = rec.new_state_of(record) in ERROR_STATES
     return Meaning.FAILED if bad else Meaning.CURRENT
 
 

@@ -308,6 +308,7 @@ def save(
     Example: save rnr.rdmalab.yaml
     Example: save cut.rdmalab.yaml since 5 until 12
     """
+    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
     from rdmalab.scenario.keeping import kept
     from rdmalab.scenario.saving import Cut, Expect, Unsavable
 
@@ -316,7 +317,7 @@ def save(
         raise NotUnderstood("until is before since", argument="until")
     cut = Cut(None if before is None else before + 1, last)
     name = Path(file).name
-    named = f"{file}.rdmalab.yaml" if name and "." not in name else file
+    named = f"{file}{SUFFIX}" if name and "." not in name else file
     try:
         made = kept(session, named, "", Expect[expect.upper()], cut=cut)
     except Unsavable as why:
@@ -341,7 +342,6 @@ def _event_at(session: Session, moment: Moment | None, argument: str) -> int | N
         return session.world.event
 
 
-LAB_SUFFIX = ".lab.yaml"
 _WAY_OUT = "name a file in an existing directory with write permission"
 
 

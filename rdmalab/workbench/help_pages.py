@@ -18,7 +18,7 @@ from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import FREE, WORDS
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import occurrences
+from rdmalab.views import fmt, occurrences
 from rdmalab.views.occurrences import Finder, OccurrenceRow, OccurrenceSearch
 from rdmalab.views.query import fields
 from rdmalab.world.relations import find_qp, peer_thing
@@ -110,8 +110,8 @@ class _Sides:
         thing = self.sides.get(_PEER if self.is_receive else _POSTER)
         if self.wr_id is None or thing is None or "why" not in session.vocabulary:
             return []
-        queue = "recv_wr" if self.is_receive else "wr"
-        return [f"or ask: why {self.names.of(thing)}.{queue}[{self.wr_id}]"]
+        name = self.names.of(thing)
+        return [f"or ask: why {fmt.work_name(name, self.wr_id, is_send=not self.is_receive)}"]
 
     def fill(self, line: str) -> str:
         """`query_qp B.qp0` → `query_qp B.qp3`; `show mw B.mw0` → `show mw` where B has none."""

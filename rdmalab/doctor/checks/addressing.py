@@ -1,5 +1,6 @@
 """Addresses and paths: who a packet goes to, and whether its addresses, key and GRH are right."""
 
+from ipaddress import IPv6Address
 from typing import NamedTuple
 
 from rdmalab.doctor.evidence.messages import arrived
@@ -355,10 +356,6 @@ def _word(name: str, value: int) -> str:
     return f"{name}={value}"
 
 
-_LINK_LOCAL = 0xFE80 << 112
-_PREFIX = 0xFFC0 << 112
-
-
 @check("no-route")
 def no_route(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Of a send, whether all that goes to or from one of its two addresses is lost."""
@@ -394,8 +391,8 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
 
 def _words(gid: int) -> str:
     """An address, and what is to be known of it."""
-    local = gid & _PREFIX == _LINK_LOCAL
-    return f"{receivers.gid_words(gid)}{' (link-local)' if local else ''}"
+    local = " (link-local)" if IPv6Address(gid).is_link_local else ""
+    return f"{receivers.gid_words(gid)}{local}"
 
 
 def _other(case: Case, found: delivery.Obstacle, node: str) -> list[Evidence]:
