@@ -83,7 +83,7 @@ class Rejected(Solution):
 
 
 WANTED = 3
-"""So many solutions of each kind a lab has when it is done."""
+"""Solutions of each kind that a finished lab has."""
 
 
 class Solutions(Section, BaseModel):

@@ -184,7 +184,7 @@ class Pen(Columns):
             self._label(canvas, placed, row, tip)
 
     def _label(self, canvas: Canvas, placed: Placed, row: PacketRow, tip: int) -> None:
-        """What is written on the line, and beside it."""
+        """Write the label on the line, and the facts beside it."""
         x0, slant = self.place(row.source), self.slant(placed, row)
         right = self.goes_right(row)
         text, ink = self.label(row, slant), ink_of(words.meaning(row))._replace(bold=True)

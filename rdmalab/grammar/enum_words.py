@@ -30,7 +30,7 @@ NOUNS = {
     "WROpcode": "opcode of a work request", "WcEx": "field of wc_flags",
     "WindowState": "state of a memory window",
 }  # fmt: skip
-"""What an error calls a value of an enum."""
+"""Nouns for the values of an enum in errors."""
 
 AnyEnum = type[enum.IntEnum] | type[enum.IntFlag]
 

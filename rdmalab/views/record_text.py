@@ -77,7 +77,7 @@ def sentence(world: World, names: Names, record: Record) -> str:
 
 
 def duplicate(records: Sequence[Record]) -> str:
-    """What an event whose records these are does besides, if it is an atomic that came again.
+    """Words for an event with these records that is an atomic request received again, or nothing.
 
     One that is executed reads memory in this event, one that is refused or dropped says so.
     """

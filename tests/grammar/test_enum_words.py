@@ -97,7 +97,7 @@ def test_an_error_has_the_words_of_the_field_and_no_name_of_a_python_type() -> N
         ("create_qp A.q pd=A.pd0 init_attr={}", "ibv_qp_init_attr also needs qp_type"),
     ],
 )
-def test_a_refused_word_is_told_in_the_words_of_the_field(line: str, message: str) -> None:
+def test_refused_words_are_named_by_the_field(line: str, message: str) -> None:
     assert misread(lab_of(), line.replace("'", '"')).message == message
 
 

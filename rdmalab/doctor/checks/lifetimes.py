@@ -148,7 +148,7 @@ class _Loan(NamedTuple):
 def lent_buffer_reused(case: Case, content: Content) -> Finding:
     """Of bytes that a READ fetched, whether their owner changed them between offer and answer.
 
-    If nobody asks about them, only where one READ brought old and new ones: a value that is read
+    Without a question about them only where one READ brought old and new ones: a value that is read
     again and again is meant to change.
     """
     loans = [loan for each in content.brought if (loan := _loan(case, *each)) is not None]

@@ -242,7 +242,7 @@ def _remedy(
 def _for_what_lives(session: Session, remedy: TriedFix | None) -> TriedFix | None:
     """A fix that does not help, unless its lines need what was destroyed: then the call to change.
 
-    None if they make nothing anew whose values would be the fix.
+    None if none of them creates a queue with other values.
     """
     if remedy is None or remedy.helps or not destroyed_names(session, remedy.cure.lines):
         return remedy

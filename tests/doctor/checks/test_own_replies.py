@@ -25,7 +25,7 @@ def served(*more: str, to: str = "B") -> Lab:
 
 @pytest.mark.parametrize("asked", ["A.qp0.recv_wr[5]", "B.qp0.wr[2]"])
 @pytest.mark.parametrize("more", [(), ("post_recv B.qp0 wr_id=7 sg=B.mr0[200:400]",)])
-def test_a_reply_to_the_own_gid_is_named_to_both_ends(more: tuple[str, ...], asked: str) -> None:
+def test_wrong_gid_of_a_reply_to_its_own_node(more: tuple[str, ...], asked: str) -> None:
     report = why(served(*more), asked)
     assert report.slug == "wrong-gid"
     first = report.causes[0].finding.evidence[0].text

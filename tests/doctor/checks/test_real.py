@@ -561,7 +561,7 @@ def test_lent_buffer_reused_not_for_other_bytes() -> None:
     assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is OK
 
 
-def test_a_read_that_brought_old_and_new_bytes_is_told_plainly() -> None:
+def test_plain_lent_buffer_reused_of_old_and_new_bytes() -> None:
     report = why(lent(_FETCH, "run 6us", "fill A.mr0[0:1024] 0x5a").session)
     assert (report.slug, report.is_trouble) == ("lent-buffer-reused", True)
 

@@ -34,7 +34,7 @@ def test_no_symptom_row_for_the_end_of_the_chain() -> None:
     assert not [row for row in report.rows if row.part is RowPart.SYMPTOM]
 
 
-def test_what_never_happened_is_said_once() -> None:
+def test_no_symptom_row_for_never() -> None:
     report = failed(outcome=SubjectOutcome(Status.NEVER, "it was never posted"))
     assert sum("was never posted" in row.text for row in report.rows) == 1
 
