@@ -25,6 +25,7 @@ _NICE = 10  # programs that spin leave the lab its processor; on a virtual clock
 _LOOK_S = 0.05  # between two looks at the program that was started last
 _PATIENCE_S = 5.0  # for it to wait for somebody: the first is mostly a server
 _CALM = 3
+_COLLECT_S = 0.01
 _END_S = 2.0  # for a program that was asked to end
 _libc = ctypes.CDLL(None)
 
@@ -114,6 +115,7 @@ class Execution:
                              is_virtual=is_alone and self.clock is not Clock.REAL)  # fmt: skip
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
+        self.collect_s = 0.0  # real time of the next look at who has ended
         self.calm = 0  # so many looks in a row have found it waiting
 
     def run(self, *, limit_s: float | None = None, end_stuck: bool = False) -> int:
@@ -188,7 +190,27 @@ class Execution:
         heard_s = [each.heard_s for each in self.server.calls.programs if each.pid == pid]
         return now_s - max(heard_s, default=0.0) > _CALM * _LOOK_S and sleeps_without_end(pid)
 
+<<<<<<< HEAD
     def _collect(self) -> None:
+=======
+    def environment(self, node: str) -> dict[str, str]:
+        """Environment variables with which a program finds the lab."""
+        # Preloaded beside libibverbs: perftest and rping are bound at start to private symbols of
+        # the real library, which finds no device and does no harm.
+        before = os.environ.get("LD_PRELOAD")
+        preload = f"{self.preload}:{before}" if before else str(self.preload)
+        return os.environ | {
+            "LD_PRELOAD": preload, "RDMALAB_SOCKET": str(self.path), "RDMALAB_NODE": node,
+            "RDMALAB_CLOCK": "virtual" if self.is_virtual else "real",
+        }  # fmt: skip
+
+    def _collect(self, *, at_once: bool = False) -> None:
+        """Note who has ended; often enough, since each look is a system call for each program."""
+        now_s = time.monotonic()
+        if now_s < self.collect_s and not at_once:
+            return
+        self.collect_s = now_s + _COLLECT_S
+>>>>>>> main
         for number, process in enumerate(self.started):
             if number in self.codes or (code := process.poll()) is None:
                 continue
@@ -216,4 +238,4 @@ class Execution:
                 process.wait()
         for number in range(len(self.started), len(self.commands)):
             self.codes[number] = 1
-        self._collect()
+        self._collect(at_once=True)

@@ -1,6 +1,7 @@
 """Programs of rdma-core, perftest, qperf and libfabric, as they come from the distribution."""
 
 import os
+import re
 
 import pytest
 
@@ -31,6 +32,7 @@ ELSEWHERE = [  # the devices differ in queue sizes, keys, atomics and INLINE
         "ib_write_bw", "ib_read_bw", "ib_atomic_bw", "ib_send_bw -c UD",
     )
 ]  # fmt: skip
+_SHORT = {"64": "64", "4096": "4k", "65536": "64k"}  # as fi_pingpong prints them
 CONNECTED = [
     "rping -s -C 3 -v -a 10.0.0.1 : rping -c -C 3 -v -a 10.0.0.1",
     "ucmatose : ucmatose -s 10.0.0.1",
@@ -114,10 +116,15 @@ def test_the_server_of_cmtime_which_never_ends_serves_its_client() -> None:
 @needs("fi_pingpong")
 @pytest.mark.parametrize("sizes", a_third(["64", "4096", "65536"]))
 def test_libfabric_sends_over_verbs(sizes: str) -> None:
-    """It makes a CQ of 262,144 completions, which strict and rxe do not have."""
+    """It makes a CQ of 262,144 completions, which strict and rxe do not have.
+
+    Its ends do not wait for each other: whoever leaves first flushes the receives of the other,
+    which may see that before it ends. So the tables count, not the exit codes.
+    """
     line = f"fi_pingpong -p verbs;ofi_rxm -e rdm -I 5 -S {sizes}"
-    out = ends_well("--profile", "mlx5", "--", *line.split(), ":", *line.split(), "127.0.0.1")
-    assert out.count("usec/xfer") == 2
+    ended = execute("--profile", "mlx5", "--", *line.split(), ":", *line.split(), "127.0.0.1")
+    assert ended.out.count("usec/xfer") == 2, ended.err
+    assert len(re.findall(rf"^{_SHORT[sizes]} +5 +=5", ended.out, re.MULTILINE)) == 2
 
 
 @needs("rdma_xserver")
