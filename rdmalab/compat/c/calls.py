@@ -72,12 +72,12 @@ class Program:
     looks: int = 0
 
     def keep(self, handle: Handle) -> None:
-        """It has made this object."""
+        """Add an object that it has made."""
         self.own.append(handle)
         self.handles.add(handle)
 
     def lose(self, handle: Handle) -> None:
-        """It has ended this object."""
+        """Remove an object that it has ended."""
         if handle in self.handles:
             self.handles.remove(handle)
             self.own.remove(handle)
