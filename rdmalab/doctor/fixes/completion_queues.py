@@ -12,6 +12,7 @@ from rdmalab.spec.records import Kind, send_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, SendOps, WROpcode
 from rdmalab.views import fmt
+from rdmalab.wire.headers import GRH
 from rdmalab.world.relations import find_qp, peer_of
 
 
@@ -80,9 +81,6 @@ def create_qp(case: Case, qp: QueuePair) -> str:
     return " ".join([verb, case.qp_name(qp), f"qp_type={qp.qp_type.name}", *given])
 
 
-_GRH_BYTES = 40  # what a datagram's receive holds before the message
-
-
 def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> list[str]:
     """The lines for another completion like the newest one on the CQ; [] without a known sender.
 
@@ -117,7 +115,7 @@ def message_again(
     changed = {"flags": _flags(sent, SendFlags.SOLICITED)} if solicited else {}
     if qp.transport.connected:
         return commands.again(case, sender, sent, after_reset=after_reset, **changed)
-    length = sum(sge.length for sge in sent.sg) + _GRH_BYTES
+    length = sum(sge.length for sge in sent.sg) + GRH.LENGTH
     rooms = [] if qp.source.wqes and not after_reset else [commands.room(case, qp, length)]
     name = case.qp_name(qp)
     return [*rooms, commands.post_send(case, sender, sent, remote_qpn=name, **changed)]
