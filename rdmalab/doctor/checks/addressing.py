@@ -8,14 +8,8 @@ from rdmalab.world.relations import node_of_address
 
 
 @check("wrong-qpn")
-def wrong_qpn(case: Case) -> Finding:
+def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Whether its packets were dropped because no queue pair has that number."""
-    misled = receivers.misled(case)
-    if misled is not None and misled[0].node == misled[1].node:
-        return _wrong_qpn_of_another(case, *misled)
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None:
-        return NA
     misses = unanswered.because("wrong-qpn")
     if not misses:
         return ok("each of its packets named a QP number that exists")
@@ -35,11 +29,12 @@ def wrong_qpn(case: Case) -> Finding:
     return unanswered.finding(*evidence, cure=cure, since=set_at or unanswered.send.posted)
 
 
-def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> Finding:
+@wrong_qpn.instead
+def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | None:
     """The number is that of a queue pair which has another peer."""
-    qp, wqe = case.qp, case.wqe
-    if qp is None or wqe is None:
-        return NA
+    reached, wanted = receivers.misled(case) or (qp, qp)
+    if reached is wanted or reached.node != wanted.node:
+        return None
     set_at, right = receivers.peer_set_at(case, qp), case.qp_name(wanted)
     lines = reconnect(case, qp, wanted) + resend_to(case, qp, wqe.wr, wanted, after_reset=True)
     return blocking(
@@ -90,14 +85,8 @@ _LOST = (NO_ADDRESS, "wrong-address")
 
 
 @check("wrong-gid")
-def wrong_gid(case: Case) -> Finding:
+def wrong_gid(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Which address is wrong: that of the peer, or the one it is known by there."""
-    misled = receivers.misled(case)
-    if misled is not None and misled[0].node != misled[1].node:
-        return _wrong_gid_of_another(case, misled[1])
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None:
-        return NA
     if unanswered.because(*_LOST):
         return _no_owner(case, unanswered, qp)
     if unanswered.because("wrong-source"):
@@ -107,11 +96,12 @@ def wrong_gid(case: Case) -> Finding:
     return ok("the addresses of its packets are those of the two nodes")
 
 
-def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
+@wrong_gid.instead
+def _wrong_gid_of_another(case: Case, send: Send, qp: QueuePair) -> Finding | None:
     """The GID is that of a node on which another QP has the number."""
-    send, qp = case.send, case.qp
-    if send is None or qp is None:
-        return NA
+    reached, wanted = receivers.misled(case) or (qp, qp)
+    if reached.node == wanted.node:
+        return None
     since, node = receivers.peer_set_at(case, qp), peer_node(case.world, qp)
     whose = f"its own node, {node}" if node == qp.node else node
     gid = qp.path.flow.dst if qp.path is not None else 0
@@ -359,10 +349,8 @@ def _no_route_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
 
 
 @check("pkey")
-def pkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
+def pkey(case: Case, qp: QueuePair, path: Path, unanswered: Unanswered) -> Finding:
     """Whether the other port dropped it for its P_Key."""
-    if qp.path is None:
-        return NA
     peer, misses = receivers.target(case), unanswered.because("pkey")
     if not misses or peer is None or peer.path is None:
         return ok("no packet was dropped for its P_Key")

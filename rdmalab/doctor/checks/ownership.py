@@ -97,10 +97,10 @@ def sink_overwritten(case: Case) -> Finding:
     return ok("the program wrote nothing into what a request was to fill")
 
 
-@check("overwritten-unread")
+@check("overwritten-unread", asked=True)
 def overwritten_unread(case: Case) -> Finding:
     """The cause if a WRITE replaced what another had brought before anything read that."""
-    if not case.asked or not (case.content or case.send):
+    if not (case.content or case.send):
         return NA
     if (found := concerning(case, unseen)) is None:
         return ok("no WRITE replaced bytes that nothing had read")
@@ -149,14 +149,8 @@ _ADVICE = "compare the returned old value with the expected one: they are equal 
 
 
 @check("cas-mismatch")
-def cas_mismatch(case: Case) -> Finding:
+def cas_mismatch(case: Case, content: Content) -> Finding:
     """Whether the newest swap of this word found another value than it was to compare with."""
-    if case.content is not None:
-        return _of_bytes(case, case.content)
-    return _of_send(case) if case.asked else NA
-
-
-def _of_bytes(case: Case, content: Content) -> Finding:
     swaps = [a for a in atomics(content) if a.message.wqe.op is Op.COMPARE_SWAP]
     if not swaps:
         return NA
@@ -182,17 +176,16 @@ def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
     return Fix([commands.post_send(case, qp, message.wqe.wr, compare_add=found)])
 
 
-def _of_send(case: Case) -> Finding:
+@cas_mismatch.instead
+def _of_send(case: Case, wqe: SendWqe, ending: Ending) -> Finding:
     """The finding for a compare-and-swap, from the value that came back."""
-    send = case.send
-    if send is None or send.wqe is None or send.wqe.op is not Op.COMPARE_SWAP:
+    swapped = wqe.op is Op.COMPARE_SWAP and ending.status is WCStatus.SUCCESS
+    if not swapped or not case.asked:
         return NA
-    if send.ending is None or send.ending.status is not WCStatus.SUCCESS:
-        return NA
-    wr = send.wqe.wr
+    wr = wqe.wr
     for record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
         answer = getattr(packet_of(record), "atomicacketh", None)
-        if answer is None or packet_of(record).psn != send.wqe.first_psn:
+        if answer is None or packet_of(record).psn != wqe.first_psn:
             continue
         if answer.original == wr.compare_add:
             return ok("the old value that came back is the one to compare with", event_of(record))

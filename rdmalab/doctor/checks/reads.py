@@ -24,11 +24,9 @@ def fence_wait(case: Case, send: Send) -> Finding:
     )  # fmt: skip
 
 
-@check("rd-atomic-zero")
+@check("rd-atomic-zero", send=waiting)
 def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
-    if not send.on_queue:
-        return NA
     hold = held(case)
     if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
         return ok("max_rd_atomic is not 0")
@@ -50,9 +48,8 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
         )
     lines = [f"modify_qp {name} state=SQD", f"modify_qp {name} state=SQD max_rd_atomic=1",
              f"modify_qp {name} state=RTS"]  # fmt: skip
-    return (
-        lines if case.profile.resumes_after_sqd else [*lines, recovery.ring_doorbell(case, qp, wr)]
-    )
+    lines += [] if case.profile.resumes_after_sqd else [recovery.ring_doorbell(case, qp, wr)]
+    return lines
 
 
 @check("rd-atomic-depth")
@@ -116,14 +113,10 @@ def _overtaken(case: Case, each: Overtake) -> Finding:
         fact("the message left before that had completed", each.message.sent)
         if each.message is not None else fact("nothing of it has left yet"),
     ]  # fmt: skip
-    stale = (
-        each.message is not None
-        and each.read.ended is not None
-        and (
-            octets_then(case.session, each.message.sent, read.thing.node, each.piece)
-            != octets_then(case.session, each.read.ended, read.thing.node, each.piece)
-        )
-    )
+    at = (each.message.sent if each.message is not None else None, each.read.ended)
+    then = [octets_then(case.session, event, read.thing.node, each.piece)
+            for event in at if event is not None]  # fmt: skip
+    stale = len(then) == len(at) and then[0] != then[1]
     cure = _fenced(case, each) if same else Fix(program=f"post {name} after the completion of "
                                                 f"{name_of(case.names, read)}")  # fmt: skip
     return (fail if stale else warn)(*facts, cure=cure)

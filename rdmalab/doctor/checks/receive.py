@@ -55,12 +55,9 @@ _EARLY = (QPState.RESET, QPState.INIT)
 
 
 @check("recv-state")
-def recv_state(case: Case) -> Finding:
+def recv_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Whether a message came while its queue pair was not in RTR or later."""
-    if case.receive is not None:
-        return _of_receive(case)
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None or qp.transport.acknowledged:
+    if qp.transport.acknowledged:
         return NA
     misses, target = unanswered.because("not-ready"), receivers.target(case)
     if not misses or target is None:
@@ -74,11 +71,12 @@ def recv_state(case: Case) -> Finding:
     )  # fmt: skip
 
 
-def _of_receive(case: Case) -> Finding:
+@recv_state.instead
+def _of_receive(case: Case, receive: Receive) -> Finding:
     """Receives may be posted in INIT; reported is only that no message can arrive yet."""
     not_ready = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
     if not not_ready or not case.asked:
-        return ok("its queue pair receives") if case.receive is not None else NA
+        return ok("its queue pair receives")
     qp = not_ready[0]
     since = case.log.last_entered(qp.thing, qp.state)
     return warn(fact(f"{case.qp_name(qp)} is in {qp.state.name}: it accepts no message", since))
@@ -101,14 +99,14 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
 @check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
     """Whether the last that the peer did for those who wait was one-sided."""
-    waiting = waiters(case)
-    for qp in waiting:
-        done = done_by_peer(case, qp)
+    listening = waiters(case)
+    for qp in listening:
+        done, peer = done_by_peer(case, qp), peer_of(case.world, qp)
         writes = [each for each in done if _is_write(each) or _reaches_idle(case, qp, each)]
         sent = [each for each in done if each.takes_receive]
-        if writes and not sent and is_quiet(case, qp):
-            return _waits_for_completion(case, qp, writes)
-    return ok("no program waits for a plain WRITE of the peer") if waiting else NA
+        if writes and not sent and peer is not None and is_quiet(case, qp):
+            return _waits_for_completion(case, qp, peer, writes[-1])
+    return ok("no program waits for a plain WRITE of the peer") if listening else NA
 
 
 def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:
@@ -117,9 +115,7 @@ def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:
     return case.program is not None and idle and not done.takes_receive
 
 
-def _waits_for_completion(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
-    peer, last = peer_of(case.world, qp), writes[-1]
-    assert peer is not None
+def _waits_for_completion(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Finding:
     name = case.qp_name(peer)
     there = f": the bytes are in the memory of {qp.node}" if _is_write(last) else ""
     facts = [
@@ -136,9 +132,8 @@ def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done
     """The last WRITE once more, with immediate data, and a receive for it."""
     wr = last.wqe.wr
     if not _is_write(last):
-        return Fix(
-            program="let the peer send a message when it is done: SEND, or WRITE with immediate"
-        )
+        program = "let the peer send a message when it is done: SEND, or WRITE with immediate"
+        return Fix(program=program)
     again = commands.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
                             opcode=WROpcode.RDMA_WRITE_WITH_IMM.name)  # fmt: skip
     if qp.source.wqes:
@@ -150,12 +145,11 @@ _ADVICE = "take byte_len bytes of the buffer, and no more"
 
 
 @check("byte-len")
-def byte_len(case: Case) -> Finding:
+def byte_len(case: Case, content: Content) -> Finding:
     """Whether the newest message filled only a part of these bytes."""
-    content = case.content
-    newest = content.receives[0] if content is not None and content.receives else None
-    if content is None or newest is None:
+    if not content.receives:
         return NA
+    newest = content.receives[0]
     message = messages.taking(case.world, case.log, case.node, newest.qp, newest.wqe)
     if message is None or not _covers(content, newest) or message.wqe.length >= newest.wqe.length:
         return ok("the newest message filled its buffer")
