@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 _PATIENT_S = 60.0
 _SWITCHES = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-extensions", "--remote-debugging-pipe",
+    "--disable-extensions", "--disable-quic", "--remote-debugging-pipe",
 )  # fmt: skip
+
+
+def _descendants(number: int) -> list[int]:
+    """The processes below one, from the table of the kernel."""
+    found: list[int] = []
+    for file in Path("/proc").glob(f"{number}/task/*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, file.read_text().split()):
+                found += [child, *_descendants(child)]
+    return found
 
 
 class Browser:
@@ -30,6 +40,7 @@ class Browser:
         self.requests: list[str] = []
         self.dialogs: list[str] = []
         self.errors: list[str] = []
+        self._frames: list[tuple[str, str]] = []  # address and session of workers and frames
         self._rest = b""
         self._number = 0
         self._session = ""
@@ -43,15 +54,49 @@ class Browser:
         )  # fmt: skip
         os.close(reads)
         os.close(writes)
+        self.tab()
+
+    def tab(self) -> str:
+        """Open a tab and go on in it; returns the name of the one before, for `turn_to`."""
+        before, self._session = self._session, ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        self.call(
+            "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True
+        )
+        return before
+
+    def turn_into_frame(self, address: str) -> None:
+        """Go on in a frame of another site, which is a process of its own."""
+        until = time.monotonic() + _PATIENT_S
+        while not (found := [each for each in self._frames if each[0].startswith(address)]):
+            self.call("Page.enable")  # reads what has happened
+            assert time.monotonic() < until, address
+        self._session = found[0][1]
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.call(f"{domain}.enable")
+
+    def turn_to(self, tab: str) -> str:
+        """Go on in another tab; returns the name of this one."""
+        before, self._session = self._session, tab
+        return before
 
     def close(self) -> None:
         """End the browser."""
         self._process.terminate()
+        self._closed()
+
+    def kill(self) -> None:
+        """End the browser and all its processes at once, as a machine does that loses its power."""
+        for number in (self._process.pid, *_descendants(self._process.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        self._closed()
+
+    def _closed(self) -> None:
         self._process.wait(_PATIENT_S)
         os.close(self._commands)
         os.close(self._answers)
@@ -59,16 +104,20 @@ class Browser:
     # ------------------------------------------------------------------ the protocol
     def call(self, method: str, **params: object) -> dict[str, Any]:
         """The answer to one command; what happens meanwhile is kept."""
-        self._number += 1
-        by_name: dict[str, object] = {"id": self._number, "method": method, "params": params}
-        if self._session:
-            by_name["sessionId"] = self._session
-        os.write(self._commands, json.dumps(by_name).encode() + b"\0")
+        number = self._send(method, params, self._session)
         while True:
             message = self._next()
-            if message.get("id") == self._number:
+            if message.get("id") == number:
                 assert "error" not in message, message
                 return dict(message["result"])
+
+    def _send(self, method: str, params: dict[str, object], session: str) -> int:
+        self._number += 1
+        by_name: dict[str, object] = {"id": self._number, "method": method, "params": params}
+        if session:
+            by_name["sessionId"] = session
+        os.write(self._commands, json.dumps(by_name).encode() + b"\0")
+        return self._number
 
     def _next(self) -> dict[str, Any]:
         until = time.monotonic() + _PATIENT_S
@@ -92,6 +141,12 @@ class Browser:
                 self.dialogs.append(params["message"])
             case "Runtime.exceptionThrown":
                 self.errors.append(str(params["exceptionDetails"]))
+            case "Runtime.consoleAPICalled" if params["type"] == "error":
+                self.errors.append(" ".join(str(each.get("value")) for each in params["args"]))
+            case "Target.attachedToTarget" if self._session:  # a worker of the page
+                self._frames.append((params["targetInfo"]["url"], params["sessionId"]))
+                for method in ("Network.enable", "Runtime.enable"):
+                    self._send(method, {}, params["sessionId"])
             case "Log.entryAdded":
                 self.errors.append(f"{params['entry']['text']} {params['entry'].get('url')}")
 

@@ -17,7 +17,7 @@ from rdmalab.command import NewKind, NotUnderstood, Noun, Span
 from rdmalab.grammar.hints import suggest
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.mistakes import without_mistakes
-from rdmalab.scenario.planned_step import Spot
+from rdmalab.scenario.planned_step import Placing
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Path, Repair, mentioned, scalar
@@ -219,7 +219,9 @@ def _in_questions(lab: LabFile, lost: list[str], existed: set[str]) -> Iterator[
     lines += [step.line for step in lab.scenario.steps]  # one that fails may make an object
     known = {*existed, *lab.document.programs, *mentioned(lines)}
     for index, task in enumerate(lab.document.tasks):
-        texts = [(lab.spot(_TASKS, index, *path), text) for path, text in questions(task)]
+        texts: list[tuple[Placing, str]] = [
+            (lab.spot(_TASKS, index, *path), text) for path, text in questions(task)
+        ]
         steps = [*lab.steps[index].at, *lab.steps[index].tried]
         made = {name for step in steps for name in mentioned(_first_of(step.line))}
         texts += [(step.spot, step.line) for step in steps if step.spot.source is lab.source]
@@ -248,7 +250,7 @@ def _is_object(lab: LabFile, name: str) -> bool:
     return node in lab.document.nodes and own not in PARTS and own not in _NOUNS
 
 
-def _nothing(spot: Spot, text: str, name: str, known: Collection[str]) -> FileError:
+def _nothing(spot: Placing, text: str, name: str, known: Collection[str]) -> FileError:
     start = text.index(name)
     place = Span(start, start + len(name))
     return spot.error(NotUnderstood(f"nothing is called {name}", place, suggest(name, known)))

@@ -111,6 +111,9 @@ def _played(scenario: Scenario) -> _Session:
     marked = any(step.step.checkpoint == _START for step in scenario.steps)
     while (step := runner.coming) is not None:
         before_ns = runner.session.world.now_ns
+        if step.step.at is not None:
+            wait_ns += step.step.at - before_ns
+            before_ns = step.step.at
         is_first = _is_start(step) if marked else _is_act(step)
         if lines is found.setup and is_first:
             found.begun, lines = _facts(runner.session), found.lines

@@ -62,7 +62,7 @@ def files(paths: tuple[str, ...]) -> Iterator[str]:
 def mistakes(checker: "Checker", path: str) -> "Iterator[FileError]":
     """The errors of a scenario or a lab."""
     from rdmalab.classroom.lab_mistakes import LabChecker
-    from rdmalab.scenario.files import LAB_SUFFIX, read
+    from rdmalab.scenario.files import LAB_SUFFIX, is_packed, read
     from rdmalab.scenario.include import opener_below
     from rdmalab.scenario.source import FileError
 
@@ -71,6 +71,8 @@ def mistakes(checker: "Checker", path: str) -> "Iterator[FileError]":
             yield from LabChecker(checker.vocabulary, checker.open_session).mistakes(
                 read(path), path
             )
+        elif is_packed(path):
+            yield from checker.mistakes_of_session(path)
         else:
             yield from checker.mistakes(read(path), path, opener_below(path))
     except FileError as wrong:

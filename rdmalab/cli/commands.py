@@ -15,6 +15,7 @@ from rdmalab.cli import (
     reference_commands,
     scenarios,
     session_commands,
+    site,
     sweep,
 )
 from rdmalab.cli.exits import Exit
@@ -32,6 +33,7 @@ __all__ = [
     "run",
     "scenarios",
     "session_commands",
+    "site",
     "sweep",
 ]
 

@@ -11,7 +11,8 @@ import click
 from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write, writing
 from rdmalab.cli.scenarios import answer, opened, played, required_error, verdict
-from rdmalab.export import FORMATS, format_called
+from rdmalab.export import FORMATS, PROGRAMS, format_called
+from rdmalab.export.texts import TEXTS
 from rdmalab.shell.streams import print_octets, unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES, STRICT
@@ -19,6 +20,7 @@ from rdmalab.spec.profiles import PROFILES, STRICT
 if TYPE_CHECKING:
     from rdmalab.classroom.exercise import Exercise
     from rdmalab.compat.c.execute import Command
+    from rdmalab.scenario.loader import Scenario
     from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
 
@@ -56,8 +58,8 @@ def settings(*, name: str, value: str) -> int:
 
 
 _STANDARD_OUTPUT = "-"
-_DRAWINGS = ("svg", "text")
-_FORMS = (*FORMATS, *_DRAWINGS)
+_AS_TEXT = "text"
+_FORMS = (*FORMATS, _AS_TEXT, *TEXTS)
 _DRAWN_WIDTH = 100  # columns
 
 
@@ -73,22 +75,26 @@ _DRAWN_WIDTH = 100  # columns
 )
 @with_own_profile
 def export(*, form: str, path: str, output: str, profile: str | None) -> int:
-    """Run a scenario, and write its frames for another program, or its ladder as a drawing.
+    """Run a scenario, and write its frames, its ladder, a recording of it or a program.
 
-    pcapng: every frame that left a port, for Wireshark and tshark. svg, text: the packets after
-    the setup as a ladder. An existing capture or SVG is replaced, any other file is not. If the
-    scenario fails, what was sent up to there is written.
+    pcapng: every frame that left a port, for Wireshark and tshark. svg, text, mermaid: the packets
+    after the setup as a ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs:
+    a program that makes the same calls, and checks that what comes of them is the same. A file of
+    the same kind is replaced, any other file is not; text is never replaced. If the scenario fails,
+    what happened up to there is written.
     """
     from rdmalab.workbench.files import Exported
 
-    if output == _STANDARD_OUTPUT and form not in _DRAWINGS and sys.stdout.isatty():
+    if output == _STANDARD_OUTPUT and form in FORMATS and sys.stdout.isatty():
         raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
     scenario, wrong = opened(path)
     if scenario is None:
         tell(f"ERROR {required_error(wrong)}")
         return Exit.USAGE
+    if form in PROGRAMS:
+        return _programmed(scenario, profile, form, output)
     runner = played(scenario, profile, verbose=False)
-    if form in _DRAWINGS:
+    if form not in FORMATS:
         return _drawn(runner, form, output)
     kind = format_called(form)
     capture = kind.capture(runner.session.world, runner.session.names)
@@ -103,6 +109,20 @@ def export(*, form: str, path: str, output: str, profile: str | None) -> int:
     return status
 
 
+def _programmed(scenario: "Scenario", profile: str | None, language: str, output: str) -> int:
+    """Write the scenario as a program."""
+    from rdmalab.cli.exported_programs import PlayedScenario
+    from rdmalab.export.replay.calls import NotExportable
+
+    try:
+        played_scenario = PlayedScenario(scenario, profile)
+        octets = played_scenario.text(language).encode()
+    except NotExportable as wrong:
+        raise click.ClickException(f"{scenario.path}, {wrong}") from None
+    _to(output, octets, language)
+    return _judged(played_scenario.runner)
+
+
 def _judged(runner: "Runner") -> int:
     """The exit status of a scenario that was played; a failure is reported."""
     from rdmalab.scenario.report import RunModel, of_runner
@@ -115,24 +135,28 @@ def _judged(runner: "Runner") -> int:
 
 
 def _drawn(runner: "Runner", form: str, output: str) -> int:
-    """Write the ladder of the packets after the setup."""
-    from rdmalab.export.ladder_plan import WHOLE
-    from rdmalab.export.ladder_svg import ladder
+    """Write the ladder of the packets after the setup, or a recording of all."""
     from rdmalab.shell.show_wire import drawing
 
-    world, names = runner.session.world, runner.session.names
+    session = runner.session
     steps = [result for result in runner.results if not result.step.is_setup]
     first = steps[0].first_record if steps else 0
-    if form == "svg":
-        drawn = ladder(world, names, first, WHOLE).svg
+    if form == _AS_TEXT:
+        drawn = f"{drawing(session.world, session.names, _DRAWN_WIDTH, first)}\n"
     else:
-        drawn = drawing(world, names, _DRAWN_WIDTH, first)
-    octets = f"{drawn}\n".encode()
+        drawn = TEXTS[form].write(session, runner.scenario.title, first)
+    _to(output, drawn.encode(), form)
+    return _judged(runner)
+
+
+def _to(output: str, octets: bytes, form: str) -> None:
+    """Write the text of a form to a file or to standard output."""
     if output == _STANDARD_OUTPUT:
         print_octets(octets)
+    elif form == _AS_TEXT:
+        write(output, octets, lambda _: False, "drawing")
     else:
-        write(output, octets, lambda old: form == "svg" and b"<svg" in old[:200], "drawing")
-    return _judged(runner)
+        write(output, octets, TEXTS[form].is_one, TEXTS[form].kind)
 
 
 @program.command(
@@ -149,6 +173,10 @@ def _drawn(runner: "Runner", form: str, output: str) -> int:
     "--poll-warning", type=click.FloatRange(min=0), default=1, show_default=True, metavar="SECONDS",
     help="Report a queue that is polled in vain for so long, in virtual time; 0: never.",
 )  # fmt: skip
+@click.option(
+    "--call-time", type=click.IntRange(min=0), default=1000, show_default=True, metavar="NS",
+    help="Virtual time that a call takes, in ns; 0 for exported programs.",
+)  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on its session.")
 @click.option("--why", "ask", is_flag=True, help="Run why at its end; exit code 1 for an error.")
@@ -159,7 +187,7 @@ def _drawn(runner: "Runner", form: str, output: str) -> int:
 @click.option("--submit", metavar="FILE", help="With --lab: write the submission.")
 def python(  # noqa: PLR0913  (one argument an option)
     *, script: str, arguments: tuple[str, ...], profile: str, link_layer: str, poll_warning: float,
-    save: str | None, tui: bool, ask: bool, exercise: str | None, student: str,
+    call_time: int, save: str | None, tui: bool, ask: bool, exercise: str | None, student: str,
     submit: str | None,
 ) -> int:  # fmt: skip
     """Run a pyverbs program on a lab instead of RDMA hardware.
@@ -181,12 +209,12 @@ def python(  # noqa: PLR0913  (one argument an option)
         raise click.UsageError(f"{script} cannot be read: {wrong.strerror}") from None
     with unguarded():
         warned = round(poll_warning * 1e9) or None
-        code = play(script, arguments, profile, layer, warned, opened)
+        code = play(script, arguments, profile, layer, warned, opened, call_time)
     if opened is not None:
         _hand_in(opened, submit)
     session = here().session
     if save is not None or tui:
-        _keep(save, Path(script).name, session, tui=tui)
+        keep(save, Path(script).name, session, tui=tui)
     found = _why(session) if ask else Exit.WELL
     return code or found
 
@@ -232,22 +260,24 @@ def _why(session: "Session") -> int:
     return Exit.FAILED if report.is_trouble else Exit.WELL
 
 
-def _keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
-    """Write the verbs of the program as a scenario, and open it in the app if requested."""
-    from rdmalab.scenario.loader import is_scenario
-    from rdmalab.scenario.saving import Unsavable, saved
+def keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None:
+    """Write the verbs of the program, each with its time, and open them in the app if requested."""
+    from rdmalab.scenario.keeping import kept
+    from rdmalab.scenario.saving import Unsavable
 
-    try:
-        text = saved(session, title)
-    except Unsavable as why:
-        raise click.ClickException(f"{title} cannot be kept: {why}") from None
     with tempfile.TemporaryDirectory() as folder:
-        kept = path or str(Path(folder) / "program.rdmalab.yaml")
-        write(kept, text.encode(), is_scenario, "scenario")
+        file = path or str(Path(folder) / "program.rdmalab")
+        try:
+            made = kept(session, file, title, timed=True)
+        except Unsavable as why:
+            raise click.ClickException(f"{title} cannot be kept: {why}") from None
+        write(made.file, made.octets, made.may_replace, made.kind)
+        if made.note:
+            tell(f"{made.file}: a session file, because it has {made.note}")
         if tui:
             from rdmalab.tui.launch import main as app
 
-            app(path=kept)
+            app(path=made.file)
 
 
 @program.command(name="open")
@@ -286,7 +316,11 @@ def open_(*, text: str, profile: str | None) -> int:
 @click.option("--world", "lines", multiple=True, metavar="LINE",
               help="A line before they start, as 'fault drop A->B nth=3'; repeatable.")  # fmt: skip
 @click.option("--node", "placed", multiple=True, type=click.Choice(["A", "B", "both"]),
-              help="Where a program runs, in their order; default: A, B, A, ... ")  # fmt: skip
+              help="Where a program runs, in their order; default: A, B, A, ...; for a program "
+              "that is alone: both.")  # fmt: skip
+@click.option("--clock", type=click.Choice(["real", "virtual"]),
+              help="Time in which the programs sleep; default: virtual for a program that is alone "
+              "on both nodes, else real.")  # fmt: skip
 @click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
 @click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
@@ -297,7 +331,7 @@ def open_(*, text: str, profile: str | None) -> int:
 )
 def exec_(  # noqa: PLR0913  (one argument an option)
     *, words: tuple[str, ...], profile: str, lines: tuple[str, ...], placed: tuple[str, ...],
-    save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
+    clock: str | None, save: str | None, tui: bool, ask: bool, limit: float | None, end_stuck: bool,
 ) -> int:  # fmt: skip
     """Run compiled programs that use libibverbs on a lab instead of RDMA hardware.
 
@@ -314,13 +348,16 @@ def exec_(  # noqa: PLR0913  (one argument an option)
             if reply.failed:
                 raise click.UsageError(f"--world: {line}: {reply.error or reply.refusal}")
     try:
-        execution = Execution(lab, _commands(words, placed), tell)
+        commands = _commands(words, placed)
+        is_alone = len(commands) == 1 and not commands[0].node
+        is_virtual = is_alone if clock is None else clock == "virtual"
+        execution = Execution(lab, commands, tell, is_virtual=is_virtual)
     except CannotBuild as missing:
         raise click.ClickException(str(missing)) from None
     with unguarded():
         code = execution.run(limit_s=limit, end_stuck=end_stuck)
     if save is not None or tui:
-        _keep(save, " ".join(words), lab.session, tui=tui)
+        keep(save, " ".join(words), lab.session, tui=tui)
     found = _why(lab.session) if ask else Exit.WELL
     return code or found
 
@@ -336,6 +373,8 @@ def _commands(words: tuple[str, ...], placed: tuple[str, ...]) -> "list[Command]
             parts[-1].append(word)
     if not all(parts):
         raise click.UsageError("a program is missing beside a colon")
+    if len(parts) == 1 and not placed:
+        placed = ("both",)
     nodes = [*placed[: len(parts)], *("AB"[n % 2] for n in range(len(placed), len(parts)))]
     for part in parts:
         if shutil.which(part[0]) is None:

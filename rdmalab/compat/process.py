@@ -122,6 +122,7 @@ class Process:
         self._empty = 0  # polls that found nothing, since the last of `_FIRST_AGAIN`
         self._idle = 0  # of these, since the last look at a clock, those of an idle lab
         self._vain: dict[str, int] = {}  # polls of an idle lab since the last of `_FIRST_AGAIN`
+        self.call_ns = CALL_NS
         self.poll_warning_ns: int | None = POLL_WARNING_NS  # None: never
         self.lent: list[object] = []  # what a skin has made for itself, and must not be lost
         self._warned: list[str] = []  # about writes, until the call that finds them ends
@@ -142,7 +143,7 @@ class Process:
         The adapters work on while the program gets around to it.
         """
         with self.turns:
-            self._let_pass(CALL_NS)
+            self._let_pass(self.call_ns)
             if word in _FIRST_AGAIN:
                 self._empty = 0
                 self._vain.clear()
@@ -231,7 +232,7 @@ class Process:
         with self.turns:
             self._empty += 1
             if self._empty == 1:
-                self._let_pass(CALL_NS)
+                self._let_pass(self.call_ns)
                 self.fetch()
                 return False
             if self.world.agenda.next_ns() is None:
@@ -313,7 +314,7 @@ class Process:
 
     def clock_ns(self) -> int:
         """A look at the clock; even that takes time, or a loop that waits for it never ends."""
-        self.sleep(CALL_NS)
+        self.sleep(self.call_ns)
         return self.world.now_ns
 
 

@@ -139,18 +139,20 @@ _FAILED = 1
 _INTERRUPTED = 130  # as a shell says of a program that ^C ended
 
 
-def run(
+def run(  # noqa: PLR0913, PLR0917  (one for each option)
     script: str, arguments: Sequence[str], profile: str | Profile,
     link_layer: LinkLayer = LinkLayer.ETHERNET,
     poll_warning_ns: int | None = process.POLL_WARNING_NS, lab: Lab | None = None,
+    call_ns: int = process.CALL_NS,
 ) -> int:  # fmt: skip
     """Run it as `python SCRIPT ARG…` does and return its exit code; 130 after ^C.
 
     link_layer: of the ports of both nodes. poll_warning_ns: virtual time after which a queue that
     is polled in vain is reported; None: never. lab: the world in which it runs; None: a fresh one.
+    call_ns: virtual time that a call takes; of 0, a loop that waits for the clock never ends.
     """
     begun = process.begin(profile, link_layer=link_layer, lab=lab)
-    begun.poll_warning_ns = poll_warning_ns
+    begun.poll_warning_ns, begun.call_ns = poll_warning_ns, call_ns
     before = signal.signal(signal.SIGINT, begun.turns.interrupt)
     install()
     sys.argv = [script, *arguments]

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rdmalab.world.world import World
 
 FORMATS = ("pcapng",)
+PROGRAMS = ("c", "pyverbs")
+"""Languages in which a session is written as a program: modules NAME.program."""
 
 
 class Capture(Protocol):
@@ -34,3 +36,16 @@ def format_called(name: str) -> Format:
     """The format of this name in FORMATS."""
     module = import_module(f"{__name__}.{name}")
     return Format(module.capture, module.is_capture)
+
+
+class ProgramForm(NamedTuple):
+    """write: the text of the program, of a session, a title and its chapters."""
+
+    write: Callable[..., str]
+    is_program: Callable[[bytes], bool]
+
+
+def program_in(language: str) -> ProgramForm:
+    """The writer of programs in a language of PROGRAMS."""
+    module = import_module(f"{__name__}.{language}.program")
+    return ProgramForm(module.program, module.is_program)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rdmalab.command import Command, Invocation, Lines, New, NotUnderstood, UnknownVerb
+from rdmalab.grammar.c_call import line_of
 from rdmalab.grammar.hints import ELSEWHERE, quoted, suggest, verb_of
 from rdmalab.grammar.program import Reading, read_program, text_of
 from rdmalab.grammar.sentence import Sentence, find_verb
@@ -92,7 +93,7 @@ _TEARS_DOWN = re.compile(r"^(?:destroy|dealloc|dereg|close|detach)_|state=(?:ERR
 
 def _refuse_call(tokens: list[Token], vocabulary: Mapping[str, Command]) -> None:
     """NotUnderstood where a line of C was pasted: `ibv_post_send(qp, &wr, &bad_wr)`."""
-    for name, following in pairwise(tokens):
+    for at, (name, following) in enumerate(pairwise(tokens)):
         if not following.is_("(") or name.place.stop != following.place.start:
             continue
         called = vocabulary.get(name.text.removeprefix("ibv_"))
@@ -103,7 +104,8 @@ def _refuse_call(tokens: list[Token], vocabulary: Mapping[str, Command]) -> None
             message = f"{name.text}(…) is a call in C, not a line of the lab"
             example = next(iter(called.examples), called.name)
             is_safe = _TEARS_DOWN.search(example) is None  # its object may be a good one
-            hint = f"write {example}" if is_safe else f"help {called.name} shows how to write it"
+            line = line_of(called.name, tokens[at + 2 :], example)
+            hint = f"write {line}" if is_safe else f"help {called.name} shows how to write it"
             raise NotUnderstood(message, name.place, hint)
 
 

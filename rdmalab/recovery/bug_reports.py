@@ -1,13 +1,12 @@
 """Unexpected exceptions: one sentence for the user, and a report file."""
 
-import os
 import platform
 import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from rdmalab.recovery.user_paths import state_path
+from rdmalab.recovery.user_paths import process_name, state_path
 from rdmalab.version import VERSION
 
 FOLDER = "bugs"
@@ -43,7 +42,7 @@ def _written(text: str) -> Path:
     folder = state_path() / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    path = folder / f"{moment}-{time.time_ns() % 10**9:09}-{os.getpid()}.txt"
+    path = folder / f"{moment}-{time.time_ns() % 10**9:09}-{process_name()}.txt"
     with path.open("x", encoding="utf-8", errors="backslashreplace") as stream:
         stream.write(text)
     for old in sorted(folder.glob("*.txt"))[:-KEPT]:

@@ -32,23 +32,50 @@ def _usual_path() -> Path:
     return user_state_path("rdmalab", appauthor=False)
 
 
-def is_locked_now(stream: BinaryIO) -> bool:
-    """Lock an open file until it is closed; returns False if another process has locked it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows locks bytes, here one behind everything that is ever written
-        import msvcrt
+class ProcessIdentity:
+    """What distinguishes this process from others that use the same directory."""
 
-        stream.seek(1 << 40)
+    def name(self) -> str:
+        """A part of the names of files that only this process writes."""
+        return str(os.getpid())
+
+    def lock(self, stream: BinaryIO) -> bool:
+        """Lock an open file until it is closed; False if another process has locked it."""
         try:
-            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            import fcntl
+        except ImportError:  # Windows locks bytes, here one behind everything that is ever written
+            import msvcrt
+
+            stream.seek(1 << 40)
+            try:
+                msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            except OSError:
+                return False
+            finally:
+                stream.seek(0)
+            return True
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
-        finally:
-            stream.seek(0)
         return True
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+
+
+_identity = ProcessIdentity()
+
+
+def replace_identity(identity: ProcessIdentity) -> ProcessIdentity:
+    """Use another identity, where the system has no process ids and locks; returns the old one."""
+    global _identity
+    before, _identity = _identity, identity
+    return before
+
+
+def process_name() -> str:
+    """The name of this process in the names of its files."""
+    return _identity.name()
+
+
+def is_locked_now(stream: BinaryIO) -> bool:
+    """Lock an open file until it is closed; returns False if another process has locked it."""
+    return _identity.lock(stream)

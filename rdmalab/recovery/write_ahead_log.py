@@ -10,17 +10,21 @@ import errno
 import json
 import os
 import time
+from collections.abc import Callable
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from rdmalab.recovery.user_paths import is_locked_now, state_path
+from rdmalab.recovery.user_paths import is_locked_now, process_name, state_path
 from rdmalab.session.session import Session
 from rdmalab.version import VERSION
 
 LogRecord = dict[str, Any]
 """A line of the log file: a JSON object."""
+
+Listener = Callable[[Path, bytes], None]
+"""Called with the file and each line that was written to it, before what it announces happens."""
 
 FORMAT = 1
 SUFFIX = ".jsonl"
@@ -102,6 +106,7 @@ class WriteAheadLog(NullLog):
     def __init__(self, head: LogHeader, folder: Path | None = None) -> None:
         self.head = head
         self.folder = folder
+        self.listener: Listener | None = None
         self.file: Path | None = None
         self._stream: BinaryIO | None = None
         self._trouble = ""
@@ -183,7 +188,7 @@ class WriteAheadLog(NullLog):
             stream = self._stream or self._made()
             if sync:
                 self._find()
-            stream.write(_line(record))
+            self._append(stream, record)
             stream.flush()
             if sync and not self._is_draft:
                 os.fsync(stream.fileno())
@@ -204,7 +209,7 @@ class WriteAheadLog(NullLog):
         folder.mkdir(parents=True, exist_ok=True)
         moment = time.strftime(MOMENT, time.gmtime())
         for number in count():
-            self.file = folder / f"{moment}-{os.getpid()}-{number}{SUFFIX}"
+            self.file = folder / f"{moment}-{process_name()}-{number}{SUFFIX}"
             with contextlib.suppress(FileExistsError):
                 self._stream = self.file.open("xb")
                 break
@@ -212,8 +217,14 @@ class WriteAheadLog(NullLog):
         is_locked_now(self._stream)
         draft = {"draft": True} if self._is_draft else {}
         about = {"rdmalab": FORMAT, "version": VERSION, **self.head._asdict(), **draft}
-        self._stream.write(_line(about))
+        self._append(self._stream, about)
         return self._stream
+
+    def _append(self, stream: BinaryIO, record: LogRecord) -> None:
+        octets = _line(record)
+        stream.write(octets)
+        if self.listener is not None and self.file is not None:
+            self.listener(self.file, octets)
 
 
 def sessions_path() -> Path:

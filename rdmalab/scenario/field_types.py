@@ -145,6 +145,10 @@ Time = Annotated[
     int, _number(Unit.NS, 0, _DAY_NS, "write 10us or 2ms"),
     _typed(type="string", pattern=r"^[0-9.]+ ?(ns|us|µs|ms|s)$", examples=["10us", "2ms"]),
 ]  # fmt: skip
+Instant = Annotated[
+    int, _number(Unit.NS, 0, 2**63 - 1, "write 12.3us, as the clock of the lab shows it"),
+    _typed(type="string", pattern=r"^[0-9.]+ ?(ns|us|µs|ms|s)$", examples=["12.3us"]),
+]  # fmt: skip
 Rate = Annotated[
     int, _number(Unit.BITS_PER_S, 1, 10**15, "write 100Gbps"),
     _schema(type=["string", "integer"], examples=["100Gbps"]),

@@ -7,6 +7,7 @@ from pathlib import Path
 from rdmalab import disk
 from rdmalab.grammar.hints import suggest
 from rdmalab.scenario import yaml_tree
+from rdmalab.scenario.session_file import MAGIC, MOST_PACKED
 from rdmalab.scenario.source import FileError
 
 SUFFIX = ".rdmalab.yaml"
@@ -120,8 +121,15 @@ def is_folder(path: str) -> bool:
 
 def read(path: str) -> str:
     """The text of a file, if it is not too large and is UTF-8."""
+    return text_of(contents(path), path)
+
+
+def contents(path: str) -> bytes:
+    """The bytes of a scenario or of a session file, more than it may have if there are more."""
     try:
         octets = disk.beginning(path, yaml_tree.MAX_OCTETS + 1)
+        is_longer = len(octets) > yaml_tree.MAX_OCTETS and octets.startswith(MAGIC)
+        return disk.beginning(path, MOST_PACKED + 1) if is_longer else octets
     except OSError as wrong:
         hint = (
             "" if Path(path).suffix or not isinstance(wrong, FileNotFoundError) else _similar(path)
@@ -129,6 +137,20 @@ def read(path: str) -> str:
         raise FileError(path, f"cannot be read: {wrong.strerror or wrong}", hint) from None
     except ValueError:
         raise FileError(path, "cannot be read: no such path") from None
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file is a session file, by how it begins; False if it cannot be read."""
+    try:
+        return disk.beginning(path, len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def text_of(octets: bytes, path: str) -> str:
+    """The text of a file that is YAML; raises FileError if it cannot be."""
+    if octets.startswith(MAGIC):
+        raise FileError(path, "is a session file, not YAML", "run, why and load read it")
     if len(octets) > yaml_tree.MAX_OCTETS:
         raise FileError(path, "the file is too large", f"at most {yaml_tree.MAX_OCTETS} bytes")
     try:

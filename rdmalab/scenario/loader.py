@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from rdmalab.guide.sentences import MOST_PER_ITEM
-from rdmalab.scenario import yaml_tree
+from rdmalab.scenario import session_file, yaml_tree
 from rdmalab.scenario.document import NO_VALUES, declared, filled, shaped
-from rdmalab.scenario.files import SUFFIX, found, read
+from rdmalab.scenario.files import SUFFIX, contents, found, read, text_of
 from rdmalab.scenario.include import Includes, Opener, opener_below
 from rdmalab.scenario.model import ACTIONS, Document
 from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.planner import Planner, Vocabulary
+from rdmalab.scenario.session_file import Damaged
+from rdmalab.scenario.session_steps import document_of, steps_of
 from rdmalab.scenario.source import FileError, Source, SourcePlace, together
 
 KEY = "teaches"
@@ -76,13 +78,17 @@ def _items(node: Node) -> list[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A loaded scenario. included: the texts of the files that it includes, by name."""
+    """A loaded scenario. included: the texts of the files that it includes, by name.
+
+    is_session: it was packed, and has nothing to be read between its steps.
+    """
 
     source: Source
     document: Document
     steps: tuple[PlannedStep, ...]
     teaches: tuple[Taught, ...]
     included: Mapping[str, str] = field(default_factory=dict)
+    is_session: bool = False
 
     @property
     def path(self) -> str:
@@ -96,9 +102,27 @@ class Scenario:
 def load(path: str, vocabulary: Vocabulary, values: Mapping[str, str] = NO_VALUES) -> Scenario:
     """The scenario in a file; raises FileError with the errors and their places.
 
-    values: of parameters; for others the defaults of the file.
+    Or the session in a session file. values: of parameters; for others the defaults of the file.
     """
-    return loads(read(path), path, vocabulary, values, opener=opener_below(path))
+    octets = contents(path)
+    if octets.startswith(session_file.MAGIC):
+        return _session(octets, path, vocabulary, values)
+    return loads(text_of(octets, path), path, vocabulary, values, opener=opener_below(path))
+
+
+def _session(
+    octets: bytes, path: str, vocabulary: Vocabulary, values: Mapping[str, str]
+) -> Scenario:
+    """The session in a session file; raises FileError."""
+    if values:
+        raise FileError(path, "a session file has no parameters", "leave out --set")
+    try:
+        source = Source(path, session_file.unpacked(octets))
+        return Scenario(
+            source, document_of(source), steps_of(source, vocabulary), (), is_session=True
+        )
+    except Damaged as why:
+        raise FileError(path, str(why)) from None
 
 
 def is_scenario(octets: bytes) -> bool:

@@ -13,13 +13,13 @@ from yaml.nodes import MappingNode, Node
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.document import NO_VALUES
 from rdmalab.scenario.include import Opener
-from rdmalab.scenario.loader import built
+from rdmalab.scenario.loader import built, load
 from rdmalab.scenario.model import Document
 from rdmalab.scenario.parameters import PARAMS
 from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.rehearsal import rehearsed
 from rdmalab.scenario.repair import Repair
-from rdmalab.scenario.runner import OpenSession
+from rdmalab.scenario.runner import OpenSession, Runner
 from rdmalab.scenario.shape_errors import MOST_MISTAKES, unknown_key
 from rdmalab.scenario.source import FileError, Source, together
 
@@ -42,6 +42,16 @@ class Checker:
         self.open_session = open_session
         self.profile = profile
         self.values = values
+
+    def mistakes_of_session(self, path: str) -> list[FileError]:
+        """The first error of a session file, in a list; [] if none."""
+        try:
+            runner = Runner(load(path, self.vocabulary), self.open_session, profile=self.profile)
+        except FileError as wrong:
+            return wrong.all[:MOST_MISTAKES]
+        found = [result.error for result in runner.run() if result.error is not None]
+        runner.session.dispose()
+        return found
 
     def mistakes(self, text: str, path: str, opener: Opener | None = None) -> list[FileError]:
         """The errors of a text in the order of the file, at most MOST_MISTAKES; [] if none.

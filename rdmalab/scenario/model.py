@@ -54,7 +54,8 @@ ACTIONS = (
     "do", "run", "fault", "checkpoint", "note", "predict", "reveal", "why", "steps", "include",
 )  # fmt: skip
 _ONLY_WITH = {
-    "within": ("run",), "choices": ("predict",), "errno": ("do", "fault"),
+    "within": ("run",), "at": ("do", "fault", "checkpoint"), "choices": ("predict",),
+    "errno": ("do", "fault"),
     "repeat": ("do", "fault", "run", "steps"),
     **dict.fromkeys(("expect", "wire", "teaches", "id", "name"), ACTIONS[:-2]),
     **dict.fromkeys(("cause", "plain", "station", "verdict", "cure", "goal"), ("why",)),
@@ -110,6 +111,12 @@ class Step(Section):
     """A headline; stepping through the scenario stops here."""
     within: field_types.Time | None = None
     """The limit of virtual time for `run`."""
+    at: field_types.Instant | None = None
+    """The virtual time of this call: before it, time runs on to there, with all events due by then.
+
+    It is a point of the clock that panes, captures and `why` show, not a distance from the step
+    above: a call keeps its time when a step is added or removed, and no error adds up. A scenario
+    that is there later already fails."""
     errno: field_types.ErrnoName | None = None
     """The errno that the verb must return; without it a failing verb fails the scenario."""
     repeat: field_types.Repeat | None = None
@@ -176,6 +183,9 @@ def _agree(given: dict[str, object], action: str) -> None:
             raise field_types.wrong(
                 f"{key} goes with {' or '.join(with_)} only", "leave it out", key
             )
+    if "at" in given and "repeat" in given:
+        message = "at and repeat exclude each other: a time comes once"
+        raise field_types.wrong(message, "leave out at or repeat", "at")
     if action == "steps" and "repeat" not in given:
         raise field_types.wrong("a block of steps needs repeat", "add repeat: 8", "steps")
     if "why" in given:

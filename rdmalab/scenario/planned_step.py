@@ -1,15 +1,26 @@
 """A step of a scenario that is ready to run, and the places of its texts in the file."""
 
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from yaml.nodes import Node
 
-from rdmalab.command import NotUnderstood, Span
+from rdmalab.command import Invocation, NotUnderstood, Span
 from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import Expectation
 from rdmalab.scenario.model import Step
-from rdmalab.scenario.source import FileError, Source, SourcePlace
+from rdmalab.scenario.source import FileError, Source, SourcePlace, visible
 from rdmalab.scenario.wire import Lines
+
+
+class Placing(Protocol):
+    """A text of a file. source: the file."""
+
+    @property
+    def source(self) -> Source: ...
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """The same error, with its place in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +41,33 @@ class Spot:
             stop = len(getattr(self.node, "value", ""))
         place = yaml_tree.place_in(self.source, self.node, start, max(stop, start + 1))
         return self.source.error(wrong.message, wrong.hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpot:
+    """A line of a file of lines."""
+
+    source: Source
+    number: int
+
+    def error(self, wrong: NotUnderstood) -> FileError:
+        """The same error, with its line; other line breaks of Unicode may stand in lines above."""
+        line = self.source.text.split("\n", self.number)[self.number - 1]
+        text = "\n" * (self.number - 1) + visible(line)
+        place = SourcePlace(self.number, 1)
+        return FileError(self.source.path, wrong.message, wrong.hint, place, text)
+
+
+class Call(NamedTuple):
+    """A call that was recorded. number: of its line. errno: that it returned, 0: none.
+
+    at_ns: its time; None: nothing happened before it, and no time passed.
+    """
+
+    number: int
+    at_ns: int | None
+    errno: int
+    invocation: Invocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +109,23 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step, ready to run. line: its command, empty for a note."""
+    """A step, ready to run. line: its commands as text, empty for a note; invocations: parsed.
+
+    calls: of a session file instead, each with its time.
+    """
 
     step: Step
     place: SourcePlace
     is_setup: bool
     line: str
-    spot: Spot
+    spot: Placing
     errno: int
     expect: tuple[Placed, ...]
     wire: Lines | None
     wire_spots: tuple[Spot, ...]
     goal: tuple[Placed, ...] = ()
+    invocations: tuple[Invocation, ...] = ()
+    calls: tuple[Call, ...] = ()
 
     @property
     def is_stop(self) -> bool:

@@ -18,7 +18,7 @@ from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.expect import Expectation
 from rdmalab.scenario.include import Includes
 from rdmalab.scenario.model import MAX_STEPS, Document, Step
-from rdmalab.scenario.planned_step import PiecedText, Placed, PlannedStep, Spot
+from rdmalab.scenario.planned_step import PiecedText, Placed, Placing, PlannedStep, Spot
 from rdmalab.scenario.reading import unanswered
 from rdmalab.scenario.shape_errors import MOST_MISTAKES
 from rdmalab.scenario.source import FileError, Source
@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 
 Vocabulary = Mapping[str, Command]
+_READ = ("note", "predict", "reveal")  # by a person
 
 
 class Planner:
@@ -45,7 +46,7 @@ class Planner:
         self.vocabulary = vocabulary
         self.includes = includes
         self.chain = chain
-        self.read: list[tuple[Spot | PiecedText, Invocation]] = []
+        self.read: list[tuple[Placing, Invocation]] = []
         self.wrong: list[FileError] = []  # in the order in which they are found
 
     @contextmanager
@@ -83,7 +84,7 @@ class Planner:
         """Store an error if a question cannot have a value."""
         self._sensible(spot, question, self._nouns())
 
-    def _sensible(self, spot: Spot | PiecedText, question: Question, nouns: Nouns) -> None:
+    def _sensible(self, spot: Placing, question: Question, nouns: Nouns) -> None:
         try:
             check_types(question, nouns)
         except NotUnderstood as wrong:
@@ -178,8 +179,9 @@ class Planner:
         line = render(started, self.vocabulary[started.name])
         spot = Spot(self.source, key, lead.index(name))
         return PlannedStep(
-            Step(do=line), yaml_tree.place_of(key), True, line, spot, 0, (), None, ()
-        )
+            Step(do=line), yaml_tree.place_of(key), True, line, spot, 0, (), None, (),
+            invocations=(started,),
+        )  # fmt: skip
 
     def _texts_of(self, name: str) -> list[Node]:
         """The scalars that hold the lines of a program."""
@@ -191,10 +193,11 @@ class Planner:
     def planned(self, step: Step, node: Node, *, is_setup: bool = False) -> PlannedStep:
         """One step; its mistakes are in `wrong`."""
         action = yaml_tree.find(node, (step.action,)) if isinstance(node, MappingNode) else node
-        line, spot = self._line(step, action)
+        line, spot = self.line_of(step), Spot(self.source, action, len(self._verb_of(step)))
+        invocations: tuple[Invocation, ...] = ()
         if line:
             with self.kept():
-                self._check(step, line, spot)
+                invocations = self.commands_of(step, line, spot)
         expect, goal = self._questions(step, node, "expect"), self._questions(step, node, "goal")
         wire_spots = tuple(Spot(self.source, item) for item in _items(node, "wire"))
         wire = None
@@ -205,7 +208,9 @@ class Planner:
                     wire.append(self._at(spot_of_line, lambda text=text: parse_wire(text)))  # type: ignore[misc]
         code = getattr(errno, step.errno) if step.errno else 0
         place = yaml_tree.place_of(node)
-        return PlannedStep(step, place, is_setup, line, spot, code, expect, wire, wire_spots, goal)
+        return PlannedStep(
+            step, place, is_setup, line, spot, code, expect, wire, wire_spots, goal, invocations
+        )
 
     def _questions(self, step: Step, node: Node, key: str) -> tuple[Placed, ...]:
         """The lines of `expect`, or of `goal`, each with its place."""
@@ -216,17 +221,15 @@ class Planner:
                 found.append(Placed(self._expectation(text, item), Spot(self.source, item)))
         return tuple(found)
 
-    def _line(self, step: Step, action: Node) -> tuple[str, Spot]:
-        """The command that an action stands for."""
-        text = getattr(step, step.action)
-        verb = ""
+    def line_of(self, step: Step) -> str:
+        """The command that the action of a step stands for; empty for what is only read."""
+        return "" if step.action in _READ else self._verb_of(step) + getattr(step, step.action)
+
+    def _verb_of(self, step: Step) -> str:
+        """What the file leaves out before the text of an action."""
         if step.action == "run":
-            verb = self._verb_of_run(text, bounded=step.within is not None)
-        elif step.action in ("fault", "checkpoint", "why"):
-            verb = f"{step.action} "
-        elif step.action in ("note", "predict", "reveal"):
-            return "", Spot(self.source, action)
-        return verb + text, Spot(self.source, action, len(verb))
+            return self._verb_of_run(step.run or "", bounded=step.within is not None)
+        return f"{step.action} " if step.action in ("fault", "checkpoint", "why") else ""
 
     def _verb_of_run(self, text: str, *, bounded: bool) -> str:
         words = text.split()
@@ -236,8 +239,8 @@ class Planner:
             return "until idle" if bounded else "run"
         return "run "
 
-    def _check(self, step: Step, line: str, spot: Spot) -> None:
-        """Check a step: it parses, it touches no file, and its keys fit its action."""
+    def commands_of(self, step: Step, line: str, spot: Placing) -> tuple[Invocation, ...]:
+        """The commands of a step; raises FileError if they or its keys do not fit its action."""
         if "\n" in line.strip() and step.action != "do":
             raise self._complaint(spot, f"{step.action} is one line", "leave the others out")
         invocations = self._understood(line, spot)
@@ -259,12 +262,13 @@ class Planner:
         if step.errno and len(verbs) > 1:
             message = "errno needs exactly one command in the step"
             raise self._complaint(spot, message, "write another step")
+        return tuple(invocations)
 
     def _moves_time(self, name: str) -> bool:
         command = self.vocabulary.get(name)
         return command is not None and command.facts.moves_time is not None
 
-    def _understood(self, line: str, spot: Spot) -> list[Invocation]:
+    def _understood(self, line: str, spot: Placing) -> list[Invocation]:
         """The commands of a line; raises FileError for the last wrong one and stores the others."""
         try:
             return parse(line, self.vocabulary, None, file=True)
@@ -274,7 +278,7 @@ class Planner:
             self.wrong += others
             raise last from None
 
-    def _complaint(self, spot: Spot, message: str, hint: str) -> FileError:
+    def _complaint(self, spot: Placing, message: str, hint: str) -> FileError:
         return spot.error(NotUnderstood(message, Span(0, 0), hint))
 
     def _expectation(self, text: str, node: Node) -> Expectation:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from rdmalab.command import NotUnderstood, Noun, Refused, Region
+from rdmalab.command import Invocation, NotUnderstood, Noun, Refused, Region
 from rdmalab.doctor.consultation import consult
 from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.moments.what_if import makes_true
@@ -14,11 +14,12 @@ from rdmalab.scenario.expect import Failure, unmet
 from rdmalab.scenario.fabric import NodeOptions, link_line, port_lines
 from rdmalab.scenario.loader import Scenario
 from rdmalab.scenario.planned_step import Placed, PlannedStep
+from rdmalab.scenario.recorded_calls import late, play
 from rdmalab.scenario.result import StepOutcome, StepResult, Stop, errno_text, ladder_text, stop_of
 from rdmalab.scenario.source import FileError
 from rdmalab.scenario.wire import Comparison, Expected, resolve, seen
 from rdmalab.session.branch import TimePoint
-from rdmalab.session.lines import Reply, replies
+from rdmalab.session.lines import Reply, carried_out, replies
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES, Profile
 from rdmalab.spec.records import kind_of
@@ -267,9 +268,13 @@ class Runner:
 
     def _act(self, step: PlannedStep, since: Since) -> Iterator[Reply]:
         """Run the action, `repeat` times; raises Stop at the first failure."""
+        if step.calls:
+            play(self.session, step.calls, step.spot.source)
+        if step.step.at is not None:
+            yield from self._wait(step, step.step.at, since)
         for _ in range(step.step.repeat or 1) if step.line else ():
             refusal: Refused | None = None
-            for reply in replies(self.session, step.line, file=True):
+            for reply in carried_out(self.session, step.invocations):
                 self._bound(step, reply)
                 yield reply
                 self._arrive(step, reply, since)
@@ -281,6 +286,20 @@ class Runner:
             if step.errno and (refusal is None or refusal.errno != step.errno):
                 actual = errno_text(refusal) if refusal else "it succeeded"
                 raise Stop(Failure("errno", errno_name(step.errno), [actual]))
+
+    def _wait(self, step: PlannedStep, at_ns: int, since: Since) -> Iterator[Reply]:
+        """Run to a time, with all events due by then."""
+        world = self.session.world
+        if at_ns < world.now_ns:
+            raise late(at_ns, world.now_ns)
+        due_ns = world.agenda.next_ns()
+        if due_ns is None or due_ns > at_ns:
+            self.session.history.advance(at_ns)  # before most calls nothing happens
+            return
+        wait = Invocation("run", {"duration": at_ns - world.now_ns})
+        for reply in carried_out(self.session, [wait]):
+            yield reply
+            self._arrive(step, reply, since)
 
     def _bound(self, step: PlannedStep, reply: Reply) -> None:
         """The end of `within` in ns."""

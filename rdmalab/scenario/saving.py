@@ -1,16 +1,19 @@
 """Write a session as a scenario file: its journal, with the runs between the commands."""
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
+from typing import NamedTuple
 
-from rdmalab.command import Noun, Thing, Unit
+from rdmalab.command import Invocation, Noun, Thing, Unit
 from rdmalab.grammar.format import render
 from rdmalab.grammar.quantities import spelled
 from rdmalab.grammar.text import in_quotes
+from rdmalab.scenario import session_file
 from rdmalab.scenario.model import MAX_ASSERTIONS, MAX_STEPS
+from rdmalab.scenario.session_file import Damaged
+from rdmalab.scenario.session_steps import FILLING
 from rdmalab.scenario.wire import SKIP, line_of, seen
 from rdmalab.scenario.yaml_tree import MAX_OCTETS
 from rdmalab.session.interruption import check
@@ -91,12 +94,31 @@ LONGEST = 10_000  # events of one step: a runner gives up a journey that goes on
 # What YAML reads as nothing but text, at any place of a line.
 _PLAIN = re.compile(r"[A-Za-z][^#]*[^:#\s]|[A-Za-z]")
 _MISREAD = re.compile(r": | #")
+_EMPTY = '""'
+_SHORT = 32  # characters of a text that stands in its line
 _HAPPENED = "packets and device events"
 _NOTE = "The commands of {}, in order. Write a note before each run."
 
 
 class Unsavable(Exception):  # noqa: N818  (it says what the session is)
-    """Raised if no scenario can represent the session: too long, or unknown devices."""
+    """Raised if no file can represent the session: too long, or unknown devices."""
+
+
+class TooLong(Unsavable):
+    """Raised for a session that is too long for a scenario; a session file may hold it."""
+
+
+class Cut(NamedTuple):
+    """A part of a session, from event to event; None: from its beginning, or to its end.
+
+    What is before `first` is done in the setup of the scenario; what is after `last` is left out.
+    """
+
+    first: int | None = None
+    last: int | None = None
+
+
+WHOLE = Cut()
 
 
 class Expect(Enum):
@@ -106,63 +128,128 @@ class Expect(Enum):
     ALL = auto()
 
 
-def saved(session: Session, title: str, expect: Expect = Expect.NONE) -> str:
-    """The text of a scenario that repeats this session, event by event.
+@dataclass(slots=True)
+class SavedSession:
+    """A session as a scenario: its head and its steps, to be written in either form.
 
-    Its head has the devices before the first command: `link mtu=256` is a step. Raises Stopped
-    on ^C; it takes as long as the session itself.
+    begun: the steps of `setup`. devices: of each node its profile, and the limits that differ.
     """
-    retelling = _Retelling(session, expect)
+
+    title: str
+    seed: int
+    devices: dict[str, dict[str, str]]
+    begun: list["SavedStep"]
+    steps: list["SavedStep"]
+
+    def as_yaml(self) -> str:
+        """The text of a scenario file; raises Unsavable if it is too long."""
+        if (count := len(self.begun) + len(self.steps)) > MAX_STEPS:
+            raise TooLong(f"{count:,} steps; a scenario has at most {MAX_STEPS:,}")
+        title, note = text_of(self.title), text_of(_NOTE.format(self.title))
+        head = ["rdmalab: 1", f"title: {title}", f"seed: {self.seed}", "nodes:"]
+        head += [f"  {name}: {_mapping(keys)}" for name, keys in self.devices.items()]
+        setup = ["setup:", *(step.text for step in self.begun), ""] if self.begun else []
+        walk = ["steps:", f"  - note: {note}", *(step.text for step in self.steps), ""]
+        text = "\n".join([*head, "", *setup, *walk])
+        if (octets := len(text.encode())) > MAX_OCTETS:
+            raise TooLong(f"{octets:,} bytes; a scenario has at most {MAX_OCTETS:,}")
+        return text
+
+    def packed(self) -> bytes:
+        """The bytes of a session file; raises Unsavable if it is too long."""
+        head: session_file.Row = {
+            "title": self.title, "seed": str(self.seed), "nodes": self.devices,
+        }  # fmt: skip
+        try:
+            return session_file.packed(head, (step.row for step in [*self.begun, *self.steps]))
+        except Damaged as why:
+            raise Unsavable(str(why)) from None
+
+
+def saved_session(
+    session: Session, title: str, expect: Expect = Expect.NONE, *, timed: bool = False,
+    cut: Cut = WHOLE,
+) -> SavedSession:  # fmt: skip
+    """The steps that repeat this session, event by event.
+
+    timed: each call has its time (`at:`), instead of a run before it: a program has no runs, and
+    half as many steps. Raises Stopped on ^C; it takes as long as the session itself.
+    """
+    retelling = _Retelling(session, expect, timed=timed, cut=cut)
     try:
         begun = {name: hca.profile for name, hca in retelling.again.world.nodes.items()}
-        nodes = [f"  {name}: {_device(profile)}" for name, profile in begun.items()]
-        steps = retelling.steps()
+        devices = {name: _device(profile) for name, profile in begun.items()}
+        return SavedSession(title, session.seed, devices, *retelling.steps())
     finally:
         retelling.again.dispose()
-    if len(steps) > MAX_STEPS:
-        raise Unsavable(f"{len(steps):,} steps; a scenario has at most {MAX_STEPS:,}")
-    head = ["rdmalab: 1", f"title: {text_of(title)}", f"seed: {session.seed}", "nodes:", *nodes]
-    walk = f"  - note: {text_of(_NOTE.format(title))}"
-    text = "\n".join([*head, "", "steps:", walk, *(step.text for step in steps), ""])
-    if (octets := len(text.encode())) > MAX_OCTETS:
-        raise Unsavable(f"{octets:,} bytes; a scenario has at most {MAX_OCTETS:,}")
-    return text
 
 
-def _device(profile: Profile) -> str:
-    """`{profile: strict, max_qp_wr: 16}`: the name, and the limits that differ from it."""
+def saved(
+    session: Session, title: str, expect: Expect = Expect.NONE, *, timed: bool = False
+) -> str:
+    """The text of a scenario that repeats this session; the arguments are those of `saved_session`.
+
+    Its head has the devices before the first command: `link mtu=256` is a step.
+    """
+    return saved_session(session, title, expect, timed=timed).as_yaml()
+
+
+def _mapping(keys: dict[str, str]) -> str:
+    """`{profile: strict, max_qp_wr: 16}`."""
+    return f"{{{', '.join(f'{key}: {value}' for key, value in keys.items())}}}"
+
+
+def _device(profile: Profile) -> dict[str, str]:
+    """The name of the profile, and the limits that differ from it."""
     named = PROFILES.get(profile.name)
-    if named is None or dataclasses.replace(named, caps=profile.caps) != profile:
+    if named is None or replace(named, caps=profile.caps) != profile:
         raise Unsavable(f"a scenario cannot name its device {profile.name}")
-    own = [
-        f", {cap.name}: {int(value)}"
-        for cap in dataclasses.fields(profile.caps)
+    own = {
+        cap.name: str(int(value))
+        for cap in fields(profile.caps)
         if (value := getattr(profile.caps, cap.name)) != getattr(named.caps, cap.name)
-    ]
-    return f"{{profile: {profile.name}{''.join(own)}}}"
+    }
+    return {"profile": profile.name, **own}
 
 
 @dataclass(slots=True)
-class _Step:
-    """One step: its action and name, and what must be true after it."""
+class SavedStep:
+    """One step: its action and name, and what must be true after it.
+
+    octets: what a command writes into memory, where `words` has an empty text for it.
+    """
 
     action: str
     words: str
     name: str = ""
+    at_ns: int | None = None
     errno: str = ""
+    octets: str = ""
     expect: list[str] = field(default_factory=list)
     wire: list[str] | None = None
 
     @property
+    def row(self) -> session_file.Row:
+        """The step of a session file."""
+        found: session_file.Row = {self.action: self.words}
+        found |= {"at": self.at_ns} if self.at_ns is not None else {}
+        found |= {"errno": self.errno} if self.errno else {}
+        return found | ({"bytes": self.octets} if self.octets else {})
+
+    @property
     def text(self) -> str:
         """Its lines in YAML; a `do` without other keys is a plain text."""
+        words = self.words
+        if self.octets:
+            words = f"{words.removesuffix(_EMPTY)}{in_quotes(self.octets)}"
         more = [f"name: {self.name}"] if self.name else []
+        more += [f"at: {spelled(self.at_ns, Unit.NS)}"] if self.at_ns is not None else []
         more += [f"errno: {self.errno}"] if self.errno else []
         more += _listed("expect", self.expect) if self.expect else []
         more += _listed("wire", self.wire) if self.wire is not None else []
         if self.action == "do" and not more:
-            return f"  - {text_of(self.words)}"
-        return "\n    ".join([f"  - {self.action}: {text_of(self.words)}", *more])
+            return f"  - {text_of(words)}"
+        return "\n    ".join([f"  - {self.action}: {text_of(words)}", *more])
 
 
 def _listed(key: str, lines: list[str]) -> list[str]:
@@ -172,30 +259,67 @@ def _listed(key: str, lines: list[str]) -> list[str]:
 class _Retelling:
     """A replay of the journal, to find the runs between commands and their effects."""
 
-    def __init__(self, session: Session, expect: Expect) -> None:
+    def __init__(self, session: Session, expect: Expect, *, timed: bool, cut: Cut) -> None:
         self.session = session
-        self.again = session.restarted()
         self.observes = expect is Expect.ALL
+        self.timed = timed and not self.observes
+        self.first, self.last = cut
+        self.again = session.restarted()
+        self.is_all_done = True  # all that was due before the last command had happened then
         self.facts: Facts = {}
 
-    def steps(self) -> list[_Step]:
-        """Each command, after the run before it, with the expectations."""
-        found = [step for entry in self.session.journal for step in self._steps(entry)]
-        found += self._between(*self.session.history.end)  # of the branch, though we stand before
+    def steps(self) -> tuple[list[SavedStep], list[SavedStep]]:
+        """Each command, after the run before it, with the expectations, in two parts."""
+        history = self.session.history
+        begun, found = list[SavedStep](), list[SavedStep]()
+        begins = self.first is None
+        for entry in self.session.journal:
+            if self.last is not None and entry.event > self.last:
+                break
+            begins = begins or self._begins(entry.event, begun)
+            (found if begins else begun).extend(self._steps(entry))
+        end = history.end  # of the branch, though we stand before
+        if self.last is not None:
+            end = min(end, history.place_after(self.last))
+        begins = begins or self._begins(end.event, begun)
+        found += self._between(*end)
         if self.observes and found:
             found[-1].expect += self._news()
-        return found
+        for step in begun:
+            step.name, step.expect, step.wire = "", [], None
+        return begun, found
 
-    def _steps(self, entry: Entry) -> Iterator[_Step]:
+    def _begins(self, event: int, begun: list[SavedStep]) -> bool:
+        """Whether the cut begins before this event; then all that is before it is in `begun`."""
+        if self.first is None or event < self.first:
+            return False
+        begun += self._between(self.first - 1, 0)
+        return True
+
+    def _steps(self, entry: Entry) -> Iterator[SavedStep]:
         check()
-        yield from self._between(entry.event - 1, entry.at_ns)
+        before = list(self._between(entry.event - 1, entry.at_ns))
+        step = self._command_step(entry.invocation)
         outcome = self.again.perform(entry.invocation)
-        step = _Step("do", render(entry.invocation, self.session.vocabulary[entry.invocation.name]))
+        if self.timed and before and self.is_all_done and sum(bool(e.name) for e in before) < 2:
+            step.at_ns, step.name = entry.at_ns, before[0].name
+        else:
+            yield from before
         if outcome.refusal is not None:
             step.errno = errno_name(outcome.refusal.errno)
         yield step
 
-    def _between(self, event: int, at_ns: int) -> Iterator[_Step]:
+    def _command_step(self, invocation: Invocation) -> SavedStep:
+        """The step of a command; long texts that it writes into memory stand beside it."""
+        text = invocation.arguments.get("text", "") if invocation.name in FILLING else ""
+        if len(text) <= _SHORT or max(text) > "\xff":
+            text = ""
+        else:
+            invocation = replace(invocation, arguments={**invocation.arguments, "text": ""})
+        words = render(invocation, self.session.vocabulary[invocation.name])
+        return SavedStep("do", words, octets=text)
+
+    def _between(self, event: int, at_ns: int) -> Iterator[SavedStep]:
         """This many events, then a time without events."""
         world = self.again.world
         while events := min(LONGEST, event - world.event):
@@ -203,10 +327,12 @@ class _Retelling:
             self._run(events)
             ends = world.event == event and world.agenda.next_ns() is None
             text = "until idle" if ends else f"step {events}"
-            yield self._observed(_Step("run", text, name=_HAPPENED), first)
-        if wait_ns := at_ns - world.now_ns:
+            yield self._observed(SavedStep("run", text, name=_HAPPENED), first)
+        if (wait_ns := at_ns - world.now_ns) > 0:
             world.advance(at_ns)
-            yield _Step("run", spelled(wait_ns, Unit.NS))
+            yield SavedStep("run", spelled(wait_ns, Unit.NS))
+        due_ns = world.agenda.next_ns()
+        self.is_all_done = due_ns is None or due_ns > at_ns
 
     def _run(self, events: int) -> None:
         last = self.again.world.event + events
@@ -214,7 +340,7 @@ class _Retelling:
             check()
             self.again.history.run(min(left, SLICE))
 
-    def _observed(self, step: _Step, first_record: int) -> _Step:
+    def _observed(self, step: SavedStep, first_record: int) -> SavedStep:
         if self.observes:
             step.expect = self._news()
             step.wire = wire_lines(self.again, first_record)

@@ -12,16 +12,16 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rdmalab.scenario.session_file import Damaged
 from rdmalab.scenario.yaml_tree import MAX_OCTETS
+
+__all__ = ["FORMAT", "HEAD", "LONGEST", "SESSION", "WORK", "Damaged", "packed", "scenario_of",
+           "shared", "unpacked"]  # fmt: skip
 
 FORMAT = 2
 LONGEST = 2 * MAX_OCTETS
 """Characters: a text that cannot be compressed is still shorter."""
 HEAD = "rdmalab"
-
-
-class Damaged(Exception):  # noqa: N818  (it says what the text is)
-    """Raised for a text that is not a complete shared session."""
 
 
 class WordKind(NamedTuple):

@@ -1,6 +1,6 @@
 """Run the commands of a line, and those of short forms: one reply each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,14 @@ def replies(
         error.line = error.line or line
         yield Reply(line, error=error)
         return
+    yield from carried_out(session, invocations, file=file, now=now)
+
+
+def carried_out(
+    session: Session, invocations: Iterable[Invocation], *, file: bool = True,
+    now: Callable[[], Session] | None = None,
+) -> Iterator[Reply]:  # fmt: skip
+    """Run commands that were parsed already; the other arguments are those of `replies`."""
     for invocation in invocations:
         current = now() if now is not None else session
         # Asked at each command: one before it on this line may have gone to another moment.

@@ -49,6 +49,7 @@ class Conversation:
     diagnosis: "Report | None" = None  # the last answer of `why` in this world
     checklist: "ChecklistReport | None" = None  # the last answer of `checklist`
     copy: Callable[[str], str] | None = None  # to the clipboard; returns a message about it
+    hand_out: Callable[[str], str] | None = None  # a file that was written; returns a message
     screen: "Callable[[ScreenRequest], str] | None" = None  # returns the app's message
     settings_changed: Callable[[], None] | None = None  # called after a setting was set
     repeated = ""  # what an empty line stands for

@@ -15,13 +15,23 @@ from rdmalab.recovery.recovered_sessions import (
 )
 from rdmalab.recovery.write_ahead_log import WriteAheadLog, head_of, place_of
 from rdmalab.shell.kept_labs import open_kept, return_to_lab, tour
-from rdmalab.shell.lab_requests import LAB_HANDLERS, in_lab, left_lab, open_lab
+from rdmalab.shell.lab_requests import LAB_HANDLERS, handed_out, in_lab, left_lab, open_lab
 from rdmalab.shell.lesson import Lesson
 from rdmalab.shell.styled_text import Line, plain, text_of
 from rdmalab.shell.tables import DIM, GOOD, WARN
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
-from rdmalab.workbench.files import Continue, Empty, ListLessons, Load, Next, Open, Shared
+from rdmalab.workbench.files import (
+    Continue,
+    Empty,
+    Exported,
+    ListLessons,
+    Load,
+    Next,
+    Open,
+    Saved,
+    Shared,
+)
 from rdmalab.workbench.help import SettingChange
 from rdmalab.workbench.lab_words import GiveAnswer, ReturnToLab, Tour
 from rdmalab.workbench.screen_words import ScreenRequest
@@ -168,8 +178,11 @@ async def _load(evaluation: "Evaluation", request: Load) -> None:
         evaluation.report_error(wrong)
         return
     lesson = _opened(evaluation, scenario, request.profile)
-    evaluation.conversation.lesson = lesson
-    await lesson.begin(evaluation)
+    if scenario.is_session:
+        await lesson.through(evaluation)
+    else:
+        evaluation.conversation.lesson = lesson
+        await lesson.begin(evaluation)
     evaluation.judge(ok=lesson.runner.ok)
 
 
@@ -294,6 +307,11 @@ async def _share(evaluation: "Evaluation", word: Shared) -> None:
         evaluation.tell([plain(evaluation.conversation.copy(word.text), DIM)])
 
 
+async def _written(evaluation: "Evaluation", value: Exported | Saved) -> None:
+    """Hand out a file that was written, where the user has no access to the directory."""
+    handed_out(evaluation, value.file)
+
+
 async def _screen(evaluation: "Evaluation", request: ScreenRequest) -> None:
     """Hand a request to the app; the other faces have no screen."""
     if evaluation.conversation.screen is None:
@@ -309,6 +327,6 @@ async def _set(evaluation: "Evaluation", _request: SettingChange) -> None:
 
 REQUEST_HANDLERS: dict[type, FaceHandler] = {
     Load: _load, Next: _next, Open: _open, Continue: _continue, Shared: _share, Empty: _new,
-    SettingChange: _set, ListLessons: _lessons, Tour: tour, ReturnToLab: return_to_lab,
-    ScreenRequest: _screen, **LAB_HANDLERS, GiveAnswer: _answer,
+    Exported: _written, Saved: _written, SettingChange: _set, ListLessons: _lessons, Tour: tour,
+    ReturnToLab: return_to_lab, ScreenRequest: _screen, **LAB_HANDLERS, GiveAnswer: _answer,
 }  # fmt: skip

@@ -183,6 +183,7 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
         if not _written(evaluation, named, text, "submission", submission.is_one):
             return
         evaluation.tell([plain(f"{named}: hand in this file", GOOD)])
+        handed_out(evaluation, named)
 
 
 def _written(
@@ -201,6 +202,12 @@ def _written(
     return True
 
 
+def handed_out(evaluation: "Evaluation", file: str) -> None:
+    """Hand a written file to the user, if the face has to; say what became of it."""
+    if evaluation.conversation.hand_out is not None:
+        evaluation.tell([plain(evaluation.conversation.hand_out(file), DIM)])
+
+
 async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
     from rdmalab.classroom.session_lab import NoLab, lab_of
     from rdmalab.scenario.files import LAB_SUFFIX
@@ -216,6 +223,7 @@ async def _make(evaluation: "Evaluation", request: MakeLab) -> None:
         evaluation.tell(
             [plain(f"{request.file}: edit it, then: rdmalab lab check {request.file}", GOOD)]
         )
+        handed_out(evaluation, request.file)
 
 
 LAB_HANDLERS: dict[type, LabHandler] = {

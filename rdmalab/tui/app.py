@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from rdmalab.tui import themes
 from rdmalab.tui.driver import Ground, driver_class, handle_signals, interrupting
+from rdmalab.tui.face import Face
 from rdmalab.tui.filters import Ascii, Colourless, ascii_wanted
 from rdmalab.tui.keys import EVERYWHERE, IN_PANES, TO_FOCUS, bindings, shown
 from rdmalab.workbench import settings
@@ -43,7 +44,10 @@ def _finder() -> type[Provider]:
 
 
 class Rdmalab(App[int]):
-    """make: the main screen; it is called in a thread, because it imports the engine."""
+    """make: the main screen; it is called in a thread, because it imports the engine.
+
+    face: where the app is shown, if that is not the terminal of this process.
+    """
 
     TITLE = "rdmalab"
     CSS_PATH = "rdmalab.tcss"
@@ -61,8 +65,9 @@ class Rdmalab(App[int]):
     ]
     COMMANDS = {_finder}  # noqa: RUF012 (Textual has no ClassVar here)
 
-    def __init__(self, make: Callable[[], Main]) -> None:
+    def __init__(self, make: Callable[[], Main], face: Face | None = None) -> None:
         self._make = make
+        self.face = face or Face()
         self._settings = settings.read()
         self._main: Main | None = None
         self._early: list[str] = []  # lines said before the main screen is there
@@ -78,6 +83,8 @@ class Rdmalab(App[int]):
 
     def get_driver_class(self) -> type[Driver]:
         """The terminal driver, extended: ^C cancels a computation from the input thread."""
+        if self.face.driver_class is not None:
+            return interrupting(self.face.driver_class, self.interrupt)
         asks = self._settings.theme == "auto" and self._settings.colours != "none"
         driver = driver_class(asks_ground=asks) or super().get_driver_class()
         return interrupting(driver, self.interrupt)
@@ -92,7 +99,8 @@ class Rdmalab(App[int]):
         self.theme = known or themes.first_theme(colours, dark=dark)
 
     def on_ground(self, event: Ground) -> None:
-        """The ground of the terminal is known."""
+        """The ground of the terminal is known; F3 may have chosen a theme since the start."""
+        self._settings = settings.read()
         self._take_theme(dark=event.dark)
 
     def _settings_changed(self) -> None:
@@ -132,6 +140,7 @@ class Rdmalab(App[int]):
         self._main = await asyncio.to_thread(self._make)
         conversation = self._main.model.conversation
         conversation.copy, conversation.screen = self.deliver, self._carry_out
+        conversation.hand_out = self.face.hand_out
         conversation.settings_changed = self._settings_changed
         await self.push_screen(self._main)
         for line in self._early:
@@ -339,6 +348,8 @@ class Rdmalab(App[int]):
 
     def deliver(self, text: str) -> str:
         """Copy a text to the terminal's clipboard and to a file; returns a sentence about it."""
+        if self.face.copy is not None:
+            return self.face.copy(text)
         from rdmalab.tui.screen_requests import copied
 
         return copied(text, self.copy_to_clipboard)

@@ -10,6 +10,9 @@ from rdmalab.tui.filters import ascii_wanted
 from rdmalab.workbench.settings import read
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rdmalab.tui.face import Face
     from rdmalab.tui.screens.main import Main
 
 
@@ -27,6 +30,18 @@ def launched(
     script += [f"open {shared}{other}"] if shared is not None else []
     script += [line] if line is not None else []
 
+    return application(script, profile, seed, is_kept=is_kept)
+
+
+def application(
+    lines: Sequence[str], profile: str | None = None, seed: int = 0, *, is_kept: bool,
+    face: Face | None = None,
+) -> Rdmalab:  # fmt: skip
+    """The application that carries out these lines first; without any it has a finished SEND.
+
+    is_kept: as for `launched`. face: where the app is shown; None: in the terminal.
+    """
+
     def make() -> Main:
         """The main screen with its world; a thread makes it, because it imports the engine."""
         from rdmalab.lab import Lab
@@ -36,12 +51,16 @@ def launched(
 
         lab = Lab(profile=profile or "strict", seed=seed)
         model = AppModel(lab, ascii_only=ascii_wanted(read().ascii))
-        if not script:
+        if not lines:
             model.begin()
-        history = kept_history(model.keep().report) if is_kept else no_history()
-        return Main(model, history, script)
+        history = no_history()
+        if is_kept:
+            log = model.keep()
+            log.listener = face.record if face is not None else None
+            history = kept_history(log.report)
+        return Main(model, history, lines)
 
-    return Rdmalab(make)
+    return Rdmalab(make, face)
 
 
 def main(
@@ -52,6 +71,11 @@ def main(
     gc.disable()  # importing makes no garbage, and a tenth of its time went into looking for some
     app = launched(profile, seed, path, shared, line, is_kept=True)
     app.run(mouse=read().mouse)
+    return left(app)
+
+
+def left(app: Rdmalab) -> int:
+    """Close the session log of an application that has ended; returns the exit code."""
     if app.return_code == 0 and app.model is not None:
         from rdmalab.recovery.write_ahead_log import WriteAheadLog
 

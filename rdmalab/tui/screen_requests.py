@@ -98,7 +98,8 @@ async def _snapshot(app: Rdmalab, what: str, file: str) -> None:
     if drawn:
         app.action_leave()
     default = f"rdmalab-{what}-ev{max(0, app.main.model.session.world.event)}"
-    message = await asyncio.to_thread(written, file, default, words, svg)
+    hand_out = app.face.hand_out
+    message = await asyncio.to_thread(written, file, default, words, svg, hand_out)
     app.prompt.write(plain(message, "class:dim"))
 
 
@@ -115,10 +116,13 @@ def copied(text: str, send: Callable[[str], None]) -> str:
     return f"{lines}, and in {path}"
 
 
-def written(name: str, default: str, text: str, svg: str) -> str:
+def written(
+    name: str, default: str, text: str, svg: str, hand_out: Callable[[str], str] | None = None
+) -> str:
     """Write a picture (svg, png) or text (any other suffix); returns what was written.
 
-    name: empty: `default`.svg in the current directory.
+    name: empty: `default`.svg in the current directory. hand_out: gives the file to the user, as
+    SVG, because where it is needed there is no other program.
     """
     path = Path(name or f"{default}.svg").expanduser()
     is_picture = path.suffix in (".svg", ".png")
@@ -130,6 +134,8 @@ def written(name: str, default: str, text: str, svg: str) -> str:
         return f"{source} exists; choose another name"
     except OSError as wrong:
         return f"{source} cannot be written: {wrong.strerror or wrong}"
+    if hand_out is not None:
+        return hand_out(str(source))
     if path.suffix != ".png":
         return f"written to {source.resolve()}"
     return _converted(source.resolve(), path.resolve())

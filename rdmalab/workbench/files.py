@@ -4,12 +4,13 @@ They are commands of the prompt: a scenario touches no file.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from rdmalab import disk
 from rdmalab.command import Facts, NotUnderstood, OneOf, Range, Recovery, command
 from rdmalab.export import FORMATS, format_called
+from rdmalab.export.texts import TEXTS
+from rdmalab.grammar.format import render
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
@@ -198,38 +199,80 @@ def open_(session: Session, text: str, *, profile: Profile | None = None) -> Ope
         raise NotUnderstood(f"this cannot be opened: {why}", hint=hint, argument="text") from None
 
 
+@dataclass(slots=True)
+class Written:
+    """A text that was exported. kind: drawing, recording, …; replaced: it existed before."""
+
+    file: str
+    kind: str
+    lines: int
+    replaced: bool = False
+
+    @property
+    def text(self) -> str:
+        """`x.c: exported program of 300 lines, replaced the previous one`."""
+        instead = ", replaced the previous one" if self.replaced else ""
+        return f"{self.file}: {self.kind} of {fmt.count(self.lines, 'line')}{instead}"
+
+
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
-def export(session: Session, what: Annotated[str, OneOf(FORMATS)], file: str) -> Exported:
-    """Write the frames sent so far to a file for another program.
+def export(
+    session: Session, what: Annotated[str, OneOf((*FORMATS, *TEXTS))], file: str
+) -> Exported | Written:
+    """Write this session to a file: its frames, a drawing, a recording or a program.
 
     pcapng: for Wireshark and tshark, every frame that left a port, on the interface of its node, in
-    virtual time; a comment names its event, its work request and its fate. An existing capture
-    is replaced, any other file is not. Packets of InfiniBand ports have link type
-    247; a tshark that does not know this number reads them as USER0 with the dissector infiniband.
-    tshark calls a SEND below 16 bytes malformed, because it reads the payload as RPC over RDMA:
-    start it with `--disable-protocol rpcordma`.
+    virtual time; a comment names its event, its work request and its fate. Packets of InfiniBand
+    ports have link type 247; a tshark that does not know this number reads them as USER0 with the
+    dissector infiniband. tshark calls a SEND below 16 bytes malformed, because it reads the payload
+    as RPC over RDMA: start it with `--disable-protocol rpcordma`. svg, mermaid: the packets as a
+    ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs: a program for two
+    devices, which makes the same calls and checks that all comes as here; a fault or a setting of
+    the cable is no call of a program, and is refused. A file of the same kind is replaced, any
+    other file is not.
 
-    Example: export pcapng run.pcapng
+    Example: export c run.c
     """
+    if what in TEXTS:
+        return _text_export(session, what, file)
     form = format_called(what)
     capture = form.capture(session.world, session.names)
     replaced = _write(file, capture.octets, form.is_capture, "capture")
     return Exported(file, capture.frames, capture.never_left, replaced)
 
 
+def _text_export(session: Session, what: str, file: str) -> Written:
+    from rdmalab.export.replay.calls import NotExportable
+
+    form = TEXTS[what]
+    try:
+        text = form.write(session, "A session of rdmalab", 0)
+    except NotExportable as wrong:
+        place = ""
+        if wrong.entry is not None:
+            entry = session.journal[wrong.entry].invocation
+            place = f"{render(entry, session.vocabulary[entry.name])}: "
+        raise NotUnderstood(f"no program does the same: {place}{wrong.reason}") from None
+    replaced = _write(file, text.encode(), form.is_one, form.kind)
+    return Written(file, form.kind, text.count("\n"), replaced)
+
+
 @dataclass(slots=True)
 class Saved:
-    """A scenario file. replaced: it existed before."""
+    """A scenario or a session file. note: why it is no scenario. replaced: it existed before."""
 
     file: str
     steps: int
+    kind: str = "scenario"
+    note: str = ""
     replaced: bool = False
 
     @property
     def text(self) -> str:
         """`x.rdmalab.yaml: 12 steps, replaced the previous scenario`."""
-        instead = ", replaced the previous scenario" if self.replaced else ""
-        return f"{self.file}: {fmt.count(self.steps, 'step')}{instead}"
+        instead = f", replaced the previous {self.kind}" if self.replaced else ""
+        packed = f", a {self.kind}, because it has {self.note}" if self.note else ""
+        return f"{self.file}: {fmt.count(self.steps, 'step')}{packed}{instead}"
 
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
@@ -246,23 +289,21 @@ def save(
 
     Example: save rnr.rdmalab.yaml
     """
-    from rdmalab.scenario.loader import is_scenario
-    from rdmalab.scenario.saving import Expect, Unsavable, saved
+    from rdmalab.scenario.keeping import kept
+    from rdmalab.scenario.saving import Expect, Unsavable
 
-    name = Path(file).name
-    named = f"{file}{SUFFIX}" if name and "." not in name else file
-    title = name.removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
     try:
-        text = saved(session, title or "this session", Expect[expect.upper()])
+        made = kept(session, file, "", Expect[expect.upper()])
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
     if file.endswith(LAB_SUFFIX):
-        return MakeLab(file, text)
-    replaced = _write(named, text.encode(), is_scenario, "scenario")
-    return Saved(named, text.count("\n  - "), replaced)
+        if made.note:
+            raise NotUnderstood(f"this session cannot be saved: {made.note}")
+        return MakeLab(file, made.octets.decode())
+    replaced = _write(made.file, made.octets, made.may_replace, made.kind)
+    return Saved(made.file, made.steps, made.kind, made.note, replaced)
 
 
-SUFFIX = ".rdmalab.yaml"
 LAB_SUFFIX = ".lab.yaml"
 _WAY_OUT = "name a file in an existing directory with write permission"
 

@@ -46,8 +46,9 @@ def show(
 
     A name shows that object; qp, cq, mr and so on: all of a kind. sq, rq: one queue. wire: the
     packets and what is planned, `last` of them, filtered by opcode, from, to, psn. packet N: the
-    packet of event N byte by byte. log: every record; story: one sentence an event. time: the
-    place on this branch of time. expr: the expressions of `until` and `expect`.
+    packet of event N byte by byte. c: the last verb as a call of C; c 7: that of event 7; c A.qp0
+    7: the post of its wr7. log: every record; story: one sentence an event. time: the place on this
+    branch of time. expr: the expressions of `until` and `expect`.
 
     Example: show wire last=5
     """

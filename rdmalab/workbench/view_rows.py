@@ -28,6 +28,7 @@ from rdmalab.views import (
     wqes,
 )
 from rdmalab.views.receive_need import NeedRow, need_row
+from rdmalab.workbench.c_view import c_view
 from rdmalab.workbench.view_requests import (
     BEGIN,
     PANE_LINES,
@@ -358,6 +359,7 @@ VIEWS: dict[str, Callable[[ViewRequest], View]] = {
     "expr": _expr,
     "events": events_view,
     "journal": journal_view,
+    "c": c_view,
 }
 OF_NOUN: dict[Noun, Callable[[ViewRequest], View]] = {
     Noun.NODE: _node,

@@ -9,6 +9,7 @@ import pytest
 from rdmalab import export
 from rdmalab.cli.session_commands import export as export_command
 from rdmalab.command import WordKind
+from rdmalab.export.texts import TEXTS
 from rdmalab.vocabulary import VOCABULARY
 
 
@@ -22,10 +23,10 @@ def test_every_format_has_its_module(name: str) -> None:
 def test_prompt_and_command_line_take_the_formats_there_are() -> None:
     kind = VOCABULARY["export"].parameters[0].kind
     assert isinstance(kind, WordKind)
-    assert kind.words == export.FORMATS
+    assert kind.words == (*export.FORMATS, *TEXTS)
     choice = next(p.type for p in export_command.params if p.name == "form")
     assert isinstance(choice, click.Choice)
-    assert tuple(choice.choices) == (*export.FORMATS, "svg", "text")
+    assert tuple(choice.choices) == (*export.FORMATS, "text", *TEXTS)
 
 
 def test_a_format_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

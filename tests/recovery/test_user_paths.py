@@ -1,8 +1,16 @@
+import os
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from rdmalab.recovery.user_paths import is_locked_now, state_path
+from rdmalab.recovery.user_paths import (
+    ProcessIdentity,
+    is_locked_now,
+    process_name,
+    replace_identity,
+    state_path,
+)
 
 
 def test_the_directory_is_the_users_own_and_exists(
@@ -31,3 +39,21 @@ def test_only_one_has_the_lock(tmp_path: Path) -> None:
             assert not is_locked_now(second)
     with path.open("r+b") as third:
         assert is_locked_now(third)
+
+
+def test_another_identity_names_and_locks_the_files(tmp_path: Path) -> None:
+    class Other(ProcessIdentity):
+        def name(self) -> str:
+            return "tab-7"
+
+        def lock(self, stream: BinaryIO) -> bool:
+            return False
+
+    before = replace_identity(Other())
+    try:
+        assert process_name() == "tab-7"
+        with (tmp_path / "x").open("xb") as first:
+            assert not is_locked_now(first)
+    finally:
+        replace_identity(before)
+    assert process_name() == str(os.getpid())

@@ -179,3 +179,19 @@ def test_an_unkept_diary_knows_nothing() -> None:
     log.ended(THERE, 1)
     assert log.known() is None
     assert (log.path("x"), log.loaded("x", "y"), log.trouble()) == ("x", "", "")
+
+
+def test_a_listener_has_each_record_of_the_file_before_the_line_runs(tmp_path: Path) -> None:
+    log = opened(tmp_path, HEAD)
+    heard: list[tuple[Path, bytes]] = []
+    log.listener = lambda file, octets: heard.append((file, octets))
+    log.typed("run")
+    assert log.file is not None
+    assert json.loads(heard[-1][1]) == {"typed": "run"}
+    log.arrived(LoggedArrival(THERE, False))
+    log.ended(THERE, 1)
+    assert {file for file, _ in heard} == {log.file}
+    assert b"".join(octets for _, octets in heard) == log.file.read_bytes()
+    file = log.file
+    log.leave()
+    assert b"".join(octets for _, octets in heard) == file.read_bytes()

@@ -112,6 +112,8 @@ def test_limits_of_a_node_are_those_of_query_device() -> None:
         ({"why": "", "station": "x"}, "station", "station needs a cause"),
         ({"why": "", "verdict": "warning"}, "verdict", "verdict needs a cause"),
         ({"why": "", "cause": "x", "cure": "program", "goal": ["x"]}, "goal", "exclude each other"),
+        ({"do": "alloc_pd A.pd0", "at": "1us", "repeat": "2"}, "at", "exclude each other"),
+        ({"run": "", "at": "1us"}, "at", "at goes with do or fault or checkpoint only"),
         (
             {"why": "", "cause": "x", "verdict": "warning", "station": "y"},
             "station",

@@ -353,3 +353,39 @@ def test_what_is_not_there_to_go_to_is_told_at_its_place() -> None:
     assert failure_text(f"{PAIR}  - do: switch b\n").startswith(
         "ERROR x.yaml:5:16: no branch is called b"
     )
+
+
+# --------------------------------------------------------------------------- the time of a call
+def test_before_a_call_time_runs_on_to_its_time_with_what_is_due() -> None:
+    walk = runner(f"{PAIR}{WRITE}  - do: poll_cq A.cq0\n    at: 1ms\n    expect: [now == 1ms]\n")
+    assert walk.run()[-1].ok
+    world = walk.session.world
+    assert (world.now_ns, world.agenda.next_ns()) == (1_000_000, None)
+    assert walk.session.journal[-1].event == world.event
+
+
+def test_events_of_that_instant_are_before_the_call() -> None:
+    posted = runner(PAIR + WRITE)
+    posted.run()
+    event, due_ns = posted.session.world.event, posted.session.world.agenda.next_ns()
+    assert due_ns is not None
+    for at_ns, before in ((due_ns - 1, 0), (due_ns, 1)):
+        walk = runner(f"{PAIR}{WRITE}  - do: alloc_pd A.pd5\n    at: {at_ns}ns\n")
+        walk.run()
+        assert walk.session.journal[-1].event == event + before + 1
+
+
+def test_a_time_that_is_over_fails_with_both_times() -> None:
+    text = failure_text("  - run: 9us\n  - do: alloc_pd A.pd0\n    at: 3us\n")
+    assert text.startswith("FAIL x.yaml:5  at\n  expected  3.000 us\n")
+    assert "  actual    the steps above end at 9.000 us" in text
+
+
+def test_a_time_that_events_do_not_reach_fails() -> None:
+    endless = scenario(
+        "  - use rc_pair rnr_retry=7 min_rnr_timer=1\n"
+        "  - post_send A.qp0 opcode=SEND sg=A.mr0[0:8]\n  - do: alloc_pd A.pd9\n    at: 10s\n"
+    )
+    walk = Runner(endless, open_session, max_events=500)
+    walk.run()
+    assert "stopped at the limit of 500 events" in walk.results[-1].text("x.yaml")

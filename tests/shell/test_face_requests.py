@@ -214,3 +214,32 @@ def test_a_request_to_the_screen_is_for_the_app_only() -> None:
     assert prompt.conversation.end is LineEnd.NOT_UNDERSTOOD
     prompt.conversation.screen = lambda request: f"{request.word} {request.what} {request.file}"
     assert prompt.ask("snapshot ladder file=x.svg") == ["snapshot ladder x.svg"]
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("save mine", "mine.rdmalab.yaml"), ("export pcapng run.pcapng", "run.pcapng"),
+        ("save mine.lab.yaml", "mine.lab.yaml"),
+    ],
+)  # fmt: skip
+def test_a_face_without_a_directory_hands_out_what_is_written(
+    line: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    prompt = Prompt("use rc_pair", RECV, SEND, "run")
+    assert "downloaded" not in prompt.ask(line)[-1]
+    (tmp_path / file).unlink()
+
+    def hand_out(name: str) -> str:
+        return f"downloaded: {name}, {len((tmp_path / name).read_bytes()) > 50}"
+
+    prompt.conversation.hand_out = hand_out
+    assert prompt.ask(line)[-1] == f"downloaded: {file}, True"
+
+
+def test_a_submission_is_handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    prompt = Prompt("load labs/by-hand student=s1")
+    prompt.conversation.hand_out = lambda name: f"downloaded: {name}"
+    assert prompt.ask("submit work")[-1] == "downloaded: work.yaml"

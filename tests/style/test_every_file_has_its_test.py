@@ -27,6 +27,10 @@ ELSEWHERE = {
     "book/steps.py": "book/test_pages.py",
     "book/words.py": "book/test_pages.py",
     "export/ladder_style.py": "export/test_ladder_svg.py",
+    "export/replay/calls.py": "export/test_c_programs.py",
+    "export/replay/names.py": "export/test_c_programs.py",
+    "export/replay/requests.py": "export/test_c_programs.py",
+    "export/replay/values.py": "export/test_c_programs.py",
     "workbench/lab_words.py": "shell/test_lab_requests.py",
     "classroom/grade_document.py": "classroom/test_formats.py",
     "classroom/instructor_model.py": "classroom/test_notes_page.py",
@@ -109,6 +113,8 @@ ELSEWHERE = {
 FOLDERS = {
     "cli": "test_cli.py",
     "doctor/checks": "doctor/test_root_causes.py",
+    "export/c": "export/test_c_programs.py",
+    "export/pyverbs": "export/test_pyverbs_programs.py",
     "compat/pyverbs/providers/efa": "compat/pyverbs/test_unsupported.py",
     "compat/pyverbs/providers/mlx5": "compat/pyverbs/test_unsupported.py",
 }

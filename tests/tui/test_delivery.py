@@ -29,3 +29,16 @@ def test_a_png_is_made_by_another_program_or_the_svg_is_named(
     program.chmod(0o755)
     assert written(name, "", "text", "<svg/>") == f"written to {os.path.realpath(name)}"
     assert Path(name).read_text() == "<svg/>\n"
+
+
+def test_a_picture_is_handed_out_as_svg(tmp_path: Path) -> None:
+    handed: list[str] = []
+
+    def hand_out(file: str) -> str:
+        handed.append(file)
+        return "downloaded"
+
+    assert written(str(tmp_path / "x.png"), "", "text", "<svg/>", hand_out) == "downloaded"
+    assert handed == [str(tmp_path / "x.svg")]
+    assert written(str(tmp_path / "x.txt"), "", "text", "<svg/>", hand_out) == "downloaded"
+    assert (tmp_path / "x.txt").read_text() == "text"

@@ -220,11 +220,33 @@ def test_the_old_scenario_stays_if_the_new_one_cannot_be_written(
     assert [path.name for path in folder.iterdir()] == ["x.yaml"]
 
 
-def test_a_session_that_no_scenario_can_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_is_too_long_for_a_scenario_is_packed_and_that_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(saving, "MAX_STEPS", 3)
-    wrong = misread(lab_of(), "save x.yaml")
-    assert wrong.message == ("this session cannot be saved: 14 steps; a scenario has at most 3")
-    assert list(folder.iterdir()) == []
+    reply = well(lab_of(), "save x.rdmalab.yaml")
+    assert reply.value.text == (
+        "x.rdmalab: 14 steps, a session file, because it has 14 steps; a scenario has at most 3"
+    )
+    assert [path.name for path in folder.iterdir()] == ["x.rdmalab"]
+    wrong = misread(lab_of(), "save y.yaml expect=all")
+    assert wrong.message == "this session cannot be saved: 14 steps; a scenario has at most 3"
+
+
+def test_a_session_file_is_written_where_it_is_named(folder: Path) -> None:
+    lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0")
+    assert well(lab, "save x.rdmalab").value.text == "x.rdmalab: 17 steps"
+    runner = Runner(load("x.rdmalab", VOCABULARY), open_session)
+    runner.run()
+    assert runner.ok
+    assert digest(runner.session.world.trace) == digest(lab.session.world.trace)
+    again = well(lab, "save x.rdmalab").value.text
+    assert again == "x.rdmalab: 17 steps, replaced the previous session file"
+    (folder / "mine.rdmalab").write_text("notes")
+    assert misread(lab, "save mine.rdmalab").message == (
+        "mine.rdmalab exists and is not a session file"
+    )
+    assert "a scenario only" in misread(lab, "save y.rdmalab expect=all").message
 
 
 def test_save_with_what_was_observed(folder: Path) -> None:

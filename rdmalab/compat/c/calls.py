@@ -84,6 +84,7 @@ class Calls:
     """The session, and the programs that act in it; all of them one after the other."""
 
     def __init__(self, lab: Lab) -> None:
+        self.call_ns = CALL_NS
         self.lab = lab
         self.session = lab.session
         self.world = lab.session.world
@@ -134,7 +135,7 @@ class Calls:
     # ------------------------------------------------------------------ commands
     def perform(self, word: str, **arguments: object) -> Any:
         """One command; raises Refused as the lab refuses it, NotUnderstood for senseless values."""
-        self.let_pass(self.world.now_ns + CALL_NS)
+        self.let_pass(self.world.now_ns + self.call_ns)
         outcome = self.session.perform(Invocation(word, arguments))
         if self.site and outcome.event is not None:
             self.sites[outcome.event] = self.site

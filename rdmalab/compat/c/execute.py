@@ -42,15 +42,18 @@ def _prepare() -> None:
 class Execution:
     """Programs that run on a lab. codes: their exit codes, in the order of the commands."""
 
-    def __init__(self, lab: Lab, commands: Sequence[Command], tell: Tell) -> None:
+    def __init__(
+        self, lab: Lab, commands: Sequence[Command], tell: Tell, *, is_virtual: bool = False
+    ) -> None:
         self.lab = lab
+        self.is_virtual = is_virtual  # sleeps of the programs let virtual time pass
         self.commands = commands
         self.tell = tell
         self.codes: dict[int, int] = {}
         self.folder = tempfile.TemporaryDirectory(prefix="rdmalab-c-")  # mode 0700
         self.path = Path(self.folder.name) / "lab"
         self.preload = library()
-        self.server = Server(lab, self.path, tell, expected=len(commands))
+        self.server = Server(lab, self.path, tell, expected=len(commands), is_virtual=is_virtual)
         self.started: list[subprocess.Popen[bytes]] = []
         self.newest_s = self.look_s = 0.0  # real time of the newest start, and of the next look
         self.calm = 0  # so many looks in a row have found it waiting
@@ -107,6 +110,7 @@ class Execution:
         preload = f"{self.preload}:{before}" if before else str(self.preload)
         return os.environ | {
             "LD_PRELOAD": preload, "RDMALAB_SOCKET": str(self.path), "RDMALAB_NODE": node,
+            "RDMALAB_CLOCK": "virtual" if self.is_virtual else "real",
         }  # fmt: skip
 
     def _collect(self) -> None:

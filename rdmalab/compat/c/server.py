@@ -32,6 +32,8 @@ HOLD_S = 0.001
 """How long the answer to an empty poll is kept back for something to come."""
 STILL_S = 1.0
 """After so long without anything planned, programs that all wait are stuck."""
+SILENT_S = 1.0
+"""After so long without a call, time passes for a program whose clock is virtual and that spins."""
 CIRCLE_EVENTS = 20_000
 """So many events without a completion or asynchronous event: packets go round in circles."""
 CIRCLE_CALLS = 1_000
@@ -43,12 +45,18 @@ _CALL_S = 2.0  # so long a connect request waits for a program that does not com
 
 @dataclass(slots=True)
 class Pace:
-    """anchor_s, anchor_ns: real and virtual time of the last event or call."""
+    """anchor_s, anchor_ns: real and virtual time of the last event or call.
+
+    is_virtual: virtual time passes while programs wait for it, else only after a long silence since
+    heard_s, the last call.
+    """
 
     anchor_s: float = 0.0
     anchor_ns: int = 0
     still_since_s: float | None = None
     quiet_events: int = 0
+    is_virtual: bool = False
+    heard_s: float = 0.0
 
     def happened(self, now_s: float, now_ns: int) -> None:
         """An event or a call has happened."""
@@ -58,19 +66,21 @@ class Pace:
         """How long to listen to programs before the next event; 0: it may happen now."""
         if due_ns is None:
             return _IDLE_S
-        if all_wait or due_ns - now_ns <= NEAR_NS:
+        if all_wait:
             return 0.0
-        return max(0.0, min(_IDLE_S, self.anchor_s + (due_ns - self.anchor_ns) / 1e9 - now_s))
+        return max(0.0, min(_IDLE_S, self._due_s(now_ns, due_ns) - now_s))
 
     def is_due(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> bool:
         """Whether the next event may happen now."""
-        if due_ns is None:
-            return False
-        return (
-            all_wait
-            or due_ns - now_ns <= NEAR_NS
-            or (now_s >= self.anchor_s + (due_ns - self.anchor_ns) / 1e9)
-        )
+        return due_ns is not None and (all_wait or now_s >= self._due_s(now_ns, due_ns))
+
+    def _due_s(self, now_ns: int, due_ns: int) -> float:
+        """The real time at which an event happens although a program does not wait."""
+        if self.is_virtual:
+            return self.heard_s + SILENT_S
+        if due_ns - now_ns <= NEAR_NS:
+            return self.anchor_s
+        return self.anchor_s + (due_ns - self.anchor_ns) / 1e9
 
     def news(self) -> None:
         """A completion or an asynchronous event was raised."""
@@ -141,15 +151,19 @@ class Server:
     While one is expected, no timer strikes early and nothing is called stuck.
     """
 
-    def __init__(self, lab: Lab, path: Path, tell: Tell, *, expected: int = 0) -> None:
+    def __init__(
+        self, lab: Lab, path: Path, tell: Tell, *, expected: int = 0, is_virtual: bool = False
+    ) -> None:
         self.calls = Calls(lab)
+        if is_virtual:
+            self.calls.call_ns = 0
         self.world = lab.session.world
         self.hosts = Connections(self.calls)
         self._called_s = 0.0  # real time at which no connect request was unanswered
         self.trouble = Trouble(self.calls, tell)
         self.tell = tell
         self.expected = expected
-        self.pace = Pace(time.monotonic(), self.world.now_ns)
+        self.pace = Pace(time.monotonic(), self.world.now_ns, is_virtual=is_virtual)
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
         self.listener.listen(64)
@@ -230,7 +244,14 @@ class Server:
 
     def _all_wait(self) -> bool:
         programs = self.calls.programs
-        return bool(programs) and not self.expected and all(map(_waits, programs))
+        return bool(programs) and not self.expected and all(map(self._waits, programs))
+
+    def _waits(self, program: Program) -> bool:
+        """Whether time may pass for it; on a virtual clock only while a call has no answer."""
+        if not self.pace.is_virtual:
+            return _waits(program)
+        held = (connection.program for connection, _ in self.held.values())
+        return program.asleep_in is not None or program in held
 
     def _happened(self) -> None:
         """Something has changed: programs get their bytes and their events."""
@@ -326,7 +347,7 @@ class Server:
         program = connection.program
         if program is None or (program.node and program.node != node):
             raise ProtocolError
-        program.heard_s = time.monotonic()
+        program.heard_s = self.pace.heard_s = time.monotonic()
         if word.name in _POLLS:
             self._poll(connection, program, Held(word, node, ask, 0.0))
             return

@@ -229,6 +229,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         own_psn, gid gid, promise promise, address source destination"""),
     "sleep": ("u32 noun number", ""),
     "clock": ("", "u64 ns"),
+    "pass": ("u64 ns", ""),
 }  # fmt: skip
 WORDS = {
     number: Word(name, number, Layout(asks), Layout(answers))

@@ -99,6 +99,15 @@ def _clock(call: Call) -> Answer:
     return {"ns": call.calls.world.now_ns}
 
 
+def _let_pass(call: Call) -> Answer:
+    """A sleep of a program whose clock is virtual."""
+    call.calls.let_pass(call.calls.world.now_ns + call.ask["ns"])
+    return NOTHING
+
+
+HANDLERS["pass"] = _let_pass
+
+
 # --------------------------------------------------------------------------- objects
 def _destroyer(name: str, noun: Noun) -> None:
     def handler(call: Call) -> Answer:
@@ -343,13 +352,13 @@ def _create_srq(call: Call) -> Answer:
         xrcd=(Noun.XRCD, call.ask["xrcd"]),
         cq=(Noun.CQ, call.ask["cq"]),
     )
+    if "pd" not in given:
+        raise bad_handle()
     if kind:
         init = {**given, "attr": attr, "srq_type": kind}
         srq = call.make("create_srq_ex", Noun.SRQ, init_attr=init)
-    elif "pd" in given:
-        srq = call.make("create_srq", Noun.SRQ, pd=given["pd"], attr=attr)
     else:
-        raise bad_handle()
+        srq = call.make("create_srq", Noun.SRQ, pd=given["pd"], attr=attr)
     ref = call.calls.ref(call.node, Noun.SRQ, srq.number)
     number = call.perform("get_srq_num", srq=ref) if kind else 0
     return {

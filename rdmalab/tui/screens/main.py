@@ -14,7 +14,7 @@ from textual.widgets import ContentSwitcher, Tab, Tabs
 from rdmalab.command import Noun
 from rdmalab.recovery.bug_reports import called, report
 from rdmalab.shell.output_format import NOTE_PAGE, NOTE_STRIP
-from rdmalab.shell.styled_text import Line, plain, rows, shown
+from rdmalab.shell.styled_text import Line, plain, rows, shown, text_of
 from rdmalab.tui.app_model import CARD, AppModel
 from rdmalab.tui.bars import CaptionBar, Head, Keys, Tape
 from rdmalab.tui.console.prompt import Prompt
@@ -152,6 +152,7 @@ class Main(Screen[None]):
         return max(20, self.prompt.scrollable_content_region.width or self.size.width - _SIDE)
 
     async def _evaluate(self, text: str) -> bool:
+        self._tell(f"{self.model.session.default_node}> {text}")
         self.model.resize(self.text_width, self._note_rows(text))
         self._printed = []
         before = self.view.moment
@@ -177,7 +178,12 @@ class Main(Screen[None]):
 
     def _emit(self, line: Line) -> None:
         self._printed.append(line)
+        self._tell(text_of(line))
         self.prompt.write(line)
+
+    def _tell(self, text: str) -> None:
+        if (listen := self.app.face.listen) is not None:
+            listen(text)
 
     def _settle(
         self, text: str, printed: list[Line], before: News, now: News, is_change: bool
@@ -356,7 +362,11 @@ class Main(Screen[None]):
         self._mark_covered()
         if name != WIRE:
             later = _SOON_S if self.frames > _FIRST else _SIDE_AFTER_S
-            self.set_timer(later, lambda: self.app.run_worker(self._switch(name), group="tabs"))
+            switch = partial(self._switch, name)  # no coroutine before the worker runs
+            self.set_timer(
+                later,
+                lambda: self.app.run_worker(switch, group="tabs"),  # type: ignore[arg-type]
+            )
         self.frame_soon()
 
     def _mark_covered(self) -> None:

@@ -57,6 +57,10 @@ int lab_stream(enum word word, uint16_t node, uint32_t *number);
 /* Connect, in each process once. Returns how many devices the process sees; *first: of which node. */
 uint32_t lab_devices(uint16_t *first);
 
+/* Whether this process is connected; the first node whose device it sees. */
+int lab_is_open(void);
+uint16_t lab_first(void);
+
 /* objects.c ------------------------------------------------------------------------------------ */
 
 enum noun { NOUN_CQ = 1, NOUN_QP, NOUN_SRQ, NOUN_CM_ID };

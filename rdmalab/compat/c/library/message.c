@@ -3,6 +3,7 @@
 #include <execinfo.h>
 #include <link.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 void octets_begin(struct octets *o)
 {
@@ -162,6 +163,16 @@ static int exchange(int fd, enum word word, uint16_t node, const void *ask, size
 	return reply.error;
 }
 
+/* A program may close descriptors that it does not know, and its next socket has the number then. */
+static struct stat ours;
+
+static int is_ours(int fd)
+{
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_ino == ours.st_ino && now.st_dev == ours.st_dev;
+}
+
 int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, struct octets *asked,
 	    void *answer, size_t answer_length, struct octets *answered, uint32_t *bad)
 {
@@ -170,6 +181,10 @@ int lab_say(enum word word, uint16_t node, const void *ask, size_t ask_length, s
 	if (line < 0)
 		return failed(ENODEV);
 	pthread_mutex_lock(&turn);
+	if (!is_ours(line)) {
+		pthread_mutex_unlock(&turn);
+		return failed(EIO);
+	}
 	error = exchange(line, word, node, ask, ask_length, asked, answer, answer_length, answered, bad);
 	pthread_mutex_unlock(&turn);
 	return failed(error);
@@ -227,7 +242,7 @@ static void greet(void)
 	devices_count = 0;
 	dl_iterate_phdr(is_own, (void *)(uintptr_t)greet);
 	line = dial();
-	if (line < 0)
+	if (line < 0 || fstat(line, &ours))
 		return;
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* the lab reads registered memory */
 	ask.node = node && *node ? (uint8_t)*node : 0;
@@ -255,4 +270,14 @@ uint32_t lab_devices(uint16_t *first)
 	*first = devices_first;
 	pthread_mutex_unlock(&once);
 	return devices_count;
+}
+
+int lab_is_open(void)
+{
+	return line >= 0;
+}
+
+uint16_t lab_first(void)
+{
+	return devices_first;
 }

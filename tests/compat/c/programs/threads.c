@@ -5,7 +5,7 @@
 #include <string.h>
 #include <infiniband/verbs.h>
 
-#define THREADS 16
+#define THREADS 64
 #define MESSAGES 10
 #define NEED(x) do { if (!(x)) { fprintf(stderr, "%d: %s\n", __LINE__, #x); exit(2); } } while (0)
 

@@ -1,0 +1,298 @@
+"""Calls of C that make and destroy objects."""
+
+from collections.abc import Callable
+from dataclasses import fields
+
+from rdmalab.command import New, Noun, Thing
+from rdmalab.export.c.text import TAB, Scope, Text, Verb, block, checked, structure
+from rdmalab.export.replay.calls import Bound, NotExportable
+from rdmalab.export.replay.values import constant, errno_name, number, variable
+from rdmalab.spec.builders import InitMask
+from rdmalab.spec.states import QPType
+
+
+def _alloc_pd(s: Scope) -> Text:
+    new = s.argument("pd")
+    return Text("ibv_alloc_pd", f"ibv_alloc_pd({variable(new.node)})", made=s.var(new))
+
+
+def _alloc_td(s: Scope) -> Text:
+    new = s.argument("td")
+    given = ["struct ibv_td_init_attr init = {};"]
+    return Text("ibv_alloc_td", f"ibv_alloc_td({variable(new.node)}, &init)", given, s.var(new))
+
+
+def _alloc_parent_domain(s: Scope) -> Text:
+    new = s.argument("parent")
+    members = [f".pd = {s.var(s.argument('pd'))}", f".td = {s.var(s.argument('td'))}"]
+    given = structure("ibv_parent_domain_init_attr", "init", members)
+    called = f"ibv_alloc_parent_domain({variable(new.node)}, &init)"
+    return Text("ibv_alloc_parent_domain", called, given, s.var(new))
+
+
+def destroyer(function: str, parameter: str) -> Callable[[Scope], Text]:
+    """A handler for a function that takes the object of this parameter."""
+
+    def handler(s: Scope) -> Text:
+        return Text(function, f"{function}({s.var(s.argument(parameter))})")
+
+    return handler
+
+
+_ADDR = "@addr"  # where it lies is known when it is registered
+
+
+def _reg_mr(s: Scope) -> Text:
+    new, access = s.argument("mr"), constant(s.argument("access"))
+    length, hca_va = number(s.argument("length")), s.argument("hca_va")
+    pd = s.var(s.argument("pd"))
+    function = "ibv_reg_mr" if hca_va is None else "ibv_reg_mr_iova"
+    where = "" if hca_va is None else f", {number(hca_va)}"
+    called = f"{function}({pd}, (void *){_ADDR}, {length}{where}, {access})"
+    return Text(function, called, made=s.var(new))
+
+
+def _registered(s: Scope, text: Text | None) -> list[str]:
+    assert text is not None
+    addr, length = s.argument("addr"), int(s.argument("length"))
+    thing = s.call.value
+    if isinstance(thing, Thing):
+        mr = s.world.nodes[thing.node].mrs.items[thing.number]
+        addr = mr.addr
+    if addr is None:
+        addr = 0x7000_0000  # refused, so that the lab has mapped none
+    if length > 1 << 28:
+        raise NotExportable(
+            f"the region has {length:,} bytes, a program of this kind 256 MiB at most"
+        )
+    if s.call.errno != 14 and length:  # EFAULT: nothing is mapped there
+        s.writer.ranges.append((addr, length))
+    text.called = text.called.replace(_ADDR, number(addr).replace("UINT64_C", ""))
+    return checked(s, text)
+
+
+def _rereg_mr(s: Scope) -> Text:
+    addr, length = s.argument("addr"), s.argument("length") or 0
+    memory = s.world.nodes[s.argument("mr").node].memory
+    if addr is not None and length and memory.is_mapped(addr, length):
+        s.writer.ranges.append((addr, length))
+    where = "NULL" if addr is None else f"(void *){number(addr)}"
+    access = constant(s.argument("access") or 0)
+    called = (
+        f"ibv_rereg_mr({s.var(s.argument('mr'))}, {constant(s.argument('flags'))}, "
+        f"{s.var(s.argument('pd'))}, {where}, {number(length)}, {access})"
+    )
+    return Text("ibv_rereg_mr", called)
+
+
+def _reregistered(s: Scope, text: Text | None) -> list[str]:
+    """ibv_rereg_mr returns a code of its own."""
+    assert text is not None
+    wrong = "ret" if not s.call.errno else f"!ret || errno != {errno_name(s.call.errno)}"
+    lines = [f"ret = {text.called};", f"if ({wrong})", f'{TAB}fail("ibv_rereg_mr", errno);']
+    return block([], lines)
+
+
+def _alloc_mw(s: Scope) -> Text:
+    new = s.argument("mw")
+    called = f"ibv_alloc_mw({s.var(s.argument('pd'))}, {_window_type(s.argument('type'))})"
+    return Text("ibv_alloc_mw", called, made=s.var(new))
+
+
+def _window_type(value: int) -> str:
+    return constant(value) if value in (1, 2) else f"(enum ibv_mw_type){value}"
+
+
+def _window_made(s: Scope, text: Text | None) -> list[str]:
+    thing = s.call.value
+    if isinstance(thing, Thing):
+        s.writer.keys[thing] = s.world.nodes[thing.node].mws.items[thing.number].rkey
+    return checked(s, text)
+
+
+def _bind_mw(s: Scope) -> Text:
+    asked, qp, mw = s.argument("asked"), s.argument("qp"), s.argument("mw")
+    given = structure("ibv_mw_bind", "bind", [
+        f".wr_id = {number(asked.wr_id)}",
+        f".send_flags = {constant(asked.flags)}",
+        *(f".bind_info.{member}" for member in bind_info(s, qp.node, asked)),
+    ])  # fmt: skip
+    return Text("ibv_bind_mw", f"ibv_bind_mw({s.var(qp)}, {s.var(mw)}, &bind)", given)
+
+
+def bind_info(s: Scope, node: str, asked: Bound) -> list[str]:
+    """The members of an `ibv_mw_bind_info`."""
+    members = [f"mr = {s.numbered(Noun.MR, node, asked.bind_mr)}"]
+    if asked.bind_length or asked.bind_addr:
+        members.append(f"addr = {s.addr(node, asked.bind_addr)}")
+        members.append(f"length = {number(asked.bind_length)}")
+    if asked.bind_access:
+        members.append(f"mw_access_flags = {constant(asked.bind_access)}")
+    return members
+
+
+def _bound(s: Scope, text: Text | None) -> list[str]:
+    mw = s.argument("mw")
+    if not s.call.errno:
+        s.writer.keys[mw] = s.world.nodes[mw.node].mws.items[mw.number].rkey
+    return checked(s, text)
+
+
+def _create_comp_channel(s: Scope) -> Text:
+    new = s.argument("channel")
+    name = s.var(new)
+    after = [f"fcntl({name}->fd, F_SETFL, O_NONBLOCK); /* an empty channel says EAGAIN */"]
+    called = f"ibv_create_comp_channel({variable(new.node)})"
+    return Text("ibv_create_comp_channel", called, made=name, after=after)
+
+
+def _create_cq(s: Scope) -> Text:
+    new = s.argument("cq")
+    context = (
+        f"(void *){number(s.argument('cq_context') or 0)}" if s.argument("cq_context") else "NULL"
+    )
+    called = (
+        f"ibv_create_cq({variable(new.node)}, {number(s.argument('cqe'))}, {context}, "
+        f"{s.var(s.argument('channel'))}, {number(s.argument('comp_vector') or 0)})"
+    )
+    return Text("ibv_create_cq", called, made=s.var(new))
+
+
+def _create_cq_ex(s: Scope) -> Text:
+    new, flags = s.argument("cq"), s.argument("wc_flags")
+    members = [f".cqe = {number(s.argument('cqe'))}"]
+    if s.argument("channel"):
+        members.append(f".channel = {s.var(s.argument('channel'))}")
+    if s.argument("comp_vector"):
+        members.append(f".comp_vector = {number(s.argument('comp_vector'))}")
+    if s.argument("cq_context"):
+        members.append(f".cq_context = (void *){number(s.argument('cq_context'))}")
+    wanted = "IBV_WC_STANDARD_FLAGS" if flags is None else constant(flags)
+    members.append(f".wc_flags = {wanted}")
+    name = s.var(new)
+    s.writer.variables[f"{name}_ex"] = "ibv_cq_ex"
+    return Text(
+        "ibv_create_cq_ex", f"ibv_create_cq_ex({variable(new.node)}, &attr)",
+        structure("ibv_cq_init_attr_ex", "attr", members), f"{name}_ex",
+        after=[f"{name} = ibv_cq_ex_to_cq({name}_ex);"],
+    )  # fmt: skip
+
+
+def _resize_cq(s: Scope) -> Text:
+    called = f"ibv_resize_cq({s.var(s.argument('cq'))}, {number(s.argument('cqe'))})"
+    return Text("ibv_resize_cq", called)
+
+
+def capacity(cap: Bound, prefix: str = ".cap") -> list[str]:
+    """The members of an `ibv_qp_cap`."""
+    return [f"{prefix}.{each.name} = {number(getattr(cap, each.name))}" for each in fields(cap)]
+
+
+def _init_attr(s: Scope, init: Bound, *, takes_cap: bool = True) -> list[str]:
+    members = [
+        f".{name} = {s.var(thing)}"
+        for name in ("send_cq", "recv_cq", "srq")
+        if (thing := getattr(init, name)) is not None
+    ]
+    members += capacity(init.cap) if takes_cap else []
+    kind = constant(init.qp_type)
+    members.append(f".qp_type = {kind if kind.startswith('IBV') else f'(enum ibv_qp_type){kind}'}")
+    if init.sq_sig_all:
+        members.append(".sq_sig_all = 1")
+    return members
+
+
+def _create_qp(s: Scope) -> Text:
+    new, init, name = s.argument("qp"), s.argument("init_attr"), s.var(s.argument("qp"))
+    if not init.xrcd and not init.max_tso_header and init.qp_type is not QPType.XRC_SEND:
+        given = structure("ibv_qp_init_attr", "attr", _init_attr(s, init))
+        called = f"ibv_create_qp({s.var(s.argument('pd'))}, &attr)"
+        return Text("ibv_create_qp", called, given, name)
+    return _extended(s, new, init, s.argument("pd"), None)
+
+
+def _create_qp_ex(s: Scope) -> Text:
+    new, init = s.argument("qp"), s.argument("init_attr")
+    text = _extended(s, new, init, init.pd, init.mask())
+    if init.send_ops_flags is not None:
+        text.after = [f"{text.made}_ex = ibv_qp_to_qp_ex({text.made});"]
+    return text
+
+
+def _extended_made(s: Scope, text: Text | None) -> list[str]:
+    assert text is not None
+    if text.after and not s.call.errno:
+        s.writer.variables[f"{text.made}_ex"] = "ibv_qp_ex"
+    return checked(s, text)
+
+
+def _extended(s: Scope, new: New, init: Bound, pd: Thing | None, mask: int | None) -> Text:
+    members = _init_attr(s, init)
+    bits = mask
+    if bits is None:
+        bits = (InitMask.PD if pd else 0) | (InitMask.XRCD if init.xrcd else 0)
+        bits |= InitMask.MAX_TSO_HEADER if init.max_tso_header else 0
+    members.append(f".comp_mask = {constant(InitMask(bits))}")
+    if pd:
+        members.append(f".pd = {s.var(pd)}")
+    if init.xrcd:
+        members.append(f".xrcd = {s.var(init.xrcd)}")
+    if init.max_tso_header:
+        members.append(f".max_tso_header = {number(init.max_tso_header)}")
+    ops = getattr(init, "send_ops_flags", None)
+    if ops is not None:
+        members.append(f".send_ops_flags = {constant(ops)}")
+    called = f"ibv_create_qp_ex({variable(new.node)}, &attr)"
+    given = structure("ibv_qp_init_attr_ex", "attr", members)
+    return Text("ibv_create_qp_ex", called, given, s.var(new))
+
+
+def _qp_to_qp_ex(s: Scope) -> Text:
+    name = s.var(s.argument("qp"))
+    return Text("ibv_qp_to_qp_ex", f"ibv_qp_to_qp_ex({name})", made=f"{name}_ex")
+
+
+def _face(s: Scope, text: Text | None) -> list[str]:
+    """NULL for a queue pair without the extended face; libibverbs gives no errno of its own."""
+    assert text is not None
+    if s.call.errno:
+        return [f"if ({text.called})", f'{TAB}fail("{text.function}", 0);']
+    s.writer.variables[text.made] = "ibv_qp_ex"
+    return checked(s, text)
+
+
+def _open_qp(s: Scope) -> Text:
+    new, attr = s.argument("qp"), s.argument("attr")
+    kinds = "IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE"
+    given = structure("ibv_qp_open_attr", "attr", [
+        f".comp_mask = {kinds}", f".qp_num = {s.qpn(new.node, attr.qp_num)}",
+        f".xrcd = {s.var(attr.xrcd)}", f".qp_type = {constant(attr.qp_type)}",
+    ])  # fmt: skip
+    return Text("ibv_open_qp", f"ibv_open_qp({variable(new.node)}, &attr)", given, s.var(new))
+
+
+VERBS: dict[str, Verb] = {
+    "alloc_pd": Verb(_alloc_pd),
+    "alloc_td": Verb(_alloc_td),
+    "alloc_parent_domain": Verb(_alloc_parent_domain),
+    "dealloc_pd": Verb(destroyer("ibv_dealloc_pd", "pd")),
+    "dealloc_td": Verb(destroyer("ibv_dealloc_td", "td")),
+    "reg_mr": Verb(_reg_mr, _registered),
+    "reg_mr_iova": Verb(_reg_mr, _registered),
+    "rereg_mr": Verb(_rereg_mr, _reregistered),
+    "dereg_mr": Verb(destroyer("ibv_dereg_mr", "mr")),
+    "alloc_mw": Verb(_alloc_mw, _window_made),
+    "dealloc_mw": Verb(destroyer("ibv_dealloc_mw", "mw")),
+    "bind_mw": Verb(_bind_mw, _bound),
+    "create_comp_channel": Verb(_create_comp_channel),
+    "destroy_comp_channel": Verb(destroyer("ibv_destroy_comp_channel", "channel")),
+    "create_cq": Verb(_create_cq),
+    "create_cq_ex": Verb(_create_cq_ex),
+    "resize_cq": Verb(_resize_cq),
+    "destroy_cq": Verb(destroyer("ibv_destroy_cq", "cq")),
+    "create_qp": Verb(_create_qp),
+    "create_qp_ex": Verb(_create_qp_ex, _extended_made),
+    "qp_to_qp_ex": Verb(_qp_to_qp_ex, _face),
+    "open_qp": Verb(_open_qp),
+    "destroy_qp": Verb(destroyer("ibv_destroy_qp", "qp")),
+}

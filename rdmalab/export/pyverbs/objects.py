@@ -1,0 +1,216 @@
+"""Calls of pyverbs that make and destroy objects."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from errno import EFAULT
+
+from rdmalab.command import New, Noun, Thing
+from rdmalab.export.pyverbs.text import (
+    MOST_BYTES,
+    Lines,
+    Scope,
+    Verb,
+    called,
+    checked,
+    named,
+    number,
+)
+from rdmalab.export.replay.calls import Bound, NotExportable
+from rdmalab.export.replay.values import variable
+from rdmalab.spec.builders import InitMask
+from rdmalab.spec.completions import STANDARD_FIELDS
+from rdmalab.spec.states import QPType
+
+
+def _alloc_pd(s: Scope) -> Lines:
+    new = s.argument("pd")
+    return Lines(f"{s.var(new)} = {called(s.use('pd', 'PD'), variable(new.node))}")
+
+
+def _alloc_parent_domain(s: Scope) -> Lines:
+    new = s.argument("parent")
+    if s.argument("td") is not None:
+        raise NotExportable("pyverbs has no thread domain")
+    attr = called(s.use("pd", "ParentDomainInitAttr"), s.var(s.argument("pd")))
+    domain = called(s.use("pd", "ParentDomain"), variable(new.node), attr)
+    return Lines(f"{s.var(new)} = {domain}")
+
+
+def closer(parameter: str) -> Callable[[Scope], Lines]:
+    """A handler that closes the object of this parameter."""
+
+    def handler(s: Scope) -> Lines:
+        return Lines(f"{s.var(s.argument(parameter))}.close()", refusable=False)
+
+    return handler
+
+
+def _reg_mr(s: Scope) -> Lines:
+    new, addr, hca_va = s.argument("mr"), s.argument("addr"), s.argument("hca_va")
+    access, length = named(s.argument("access")), number(s.argument("length"))
+    if int(s.argument("length")) > MOST_BYTES:
+        raise NotExportable(f"the region has {int(s.argument('length')):,} bytes")
+    place = None
+    if addr is not None:
+        place = s.addr(new.node, addr)
+        if place == s.literal(addr):
+            raise NotExportable("reg_mr of memory at an address that no region has")
+    kind = s.use("mr", "MR" if hca_va is None else "MREx")
+    iova = None if hca_va is None else number(hca_va)
+    pd = s.var(s.argument("pd"))
+    made = called(kind, pd, length, access, address=place, iova=iova)
+    return Lines(f"{s.var(new)} = {made}")
+
+
+def _rereg_mr(s: Scope) -> Lines:
+    flags, addr = s.argument("flags"), s.argument("addr")
+    place = None if addr is None else s.addr(s.argument("mr").node, addr)
+    if addr is not None and place == s.literal(addr):
+        raise NotExportable("rereg_mr of memory at an address that no region has")
+    pd, access = s.argument("pd"), s.argument("access")
+    return Lines(called(
+        f"{s.var(s.argument('mr'))}.rereg", named(flags), pd=None if pd is None else s.var(pd),
+        addr=place, length=number(s.argument("length")) if s.argument("length") else None,
+        access=None if access is None else named(access),
+    ))  # fmt: skip
+
+
+def _alloc_mw(s: Scope) -> Lines:
+    kind = named(s.argument("type")) if s.argument("type") in (1, 2) else str(s.argument("type"))
+    window = called(s.use("mr", "MW"), s.var(s.argument("pd")), kind)
+    return Lines(f"{s.var(s.argument('mw'))} = {window}")
+
+
+def _registered(s: Scope, lines: Lines | None) -> list[str]:
+    if s.call.errno == EFAULT:
+        raise NotExportable("memory that the program has not mapped")
+    return checked(s, lines)
+
+
+def bind_info(s: Scope, node: str, asked: Bound) -> str:
+    """An MWBindInfo."""
+    mr = s.pointer(node, Noun.MR, asked.bind_mr)
+    place, rights = s.addr(node, asked.bind_addr), named(asked.bind_access)
+    return called(s.use("mr", "MWBindInfo"), mr, place, number(asked.bind_length), rights)
+
+
+def _bind_mw(s: Scope) -> Lines:
+    asked, qp, mw = s.argument("asked"), s.argument("qp"), s.argument("mw")
+    bind = called(
+        s.use("mr", "MWBind"), bind_info(s, qp.node, asked), named(asked.flags),
+        wr_id=number(asked.wr_id),
+    )  # fmt: skip
+    return Lines(f"{s.var(qp)}.bind_mw({s.var(mw)}, {bind})")
+
+
+def _create_comp_channel(s: Scope) -> Lines:
+    new = s.argument("channel")
+    return Lines(f"{s.var(new)} = {called(s.use('cq', 'CompChannel'), variable(new.node))}")
+
+
+def _create_cq(s: Scope) -> Lines:
+    new, channel, vector = s.argument("cq"), s.argument("channel"), s.argument("comp_vector")
+    made = called(
+        s.use("cq", "CQ"), variable(new.node), number(s.argument("cqe")),
+        channel=s.var(channel) if channel else None,
+        comp_vector=number(vector) if vector else None,
+    )  # fmt: skip
+    return Lines(f"{s.var(new)} = {made}")
+
+
+def _create_cq_ex(s: Scope) -> Lines:
+    new, channel, flags = s.argument("cq"), s.argument("channel"), s.argument("wc_flags")
+    attr = called(
+        s.use("cq", "CqInitAttrEx"), cqe=number(s.argument("cqe")),
+        channel=s.var(channel) if channel else None,
+        wc_flags=named(STANDARD_FIELDS if flags is None else flags),
+    )  # fmt: skip
+    s.writer.extended.add(s.var(new))
+    return Lines(f"{s.var(new)} = {called(s.use('cq', 'CQEX'), variable(new.node), attr)}")
+
+
+def _resize_cq(s: Scope) -> Lines:
+    return Lines(f"{s.var(s.argument('cq'))}.resize({number(s.argument('cqe'))})")
+
+
+def cap(s: Scope, cap: Bound) -> str:
+    """A QPCap."""
+    sizes = {each.name: number(getattr(cap, each.name)) for each in fields(cap)}
+    return called(s.use("qp", "QPCap"), **sizes)
+
+
+def _init_values(s: Scope, init: Bound) -> dict[str, str | None]:
+    queues = {"scq": init.send_cq, "rcq": init.recv_cq, "srq": init.srq}
+    kind = named(init.qp_type)
+    return {
+        "qp_type": kind, **{name: s.var(it) if it else None for name, it in queues.items()},
+        "cap": cap(s, init.cap), "sq_sig_all": str(int(init.sq_sig_all)),
+    }  # fmt: skip
+
+
+def _create_qp(s: Scope) -> Lines:
+    new, init, pd = s.argument("qp"), s.argument("init_attr"), s.argument("pd")
+    if init.xrcd or init.max_tso_header or init.qp_type is QPType.XRC_SEND:
+        mask = (InitMask.PD if pd else 0) | (InitMask.XRCD if init.xrcd else 0)
+        mask |= InitMask.MAX_TSO_HEADER if init.max_tso_header else 0
+        return _extended(s, new, init, pd, mask, "QP")
+    if pd is None:
+        raise NotExportable("pyverbs makes no queue pair without a protection domain")
+    attr = called(s.use("qp", "QPInitAttr"), **_init_values(s, init))
+    return Lines(
+        f"{s.var(new)} = {called(s.use('qp', 'QP'), s.var(pd), 'attr')}", [f"attr = {attr}"]
+    )
+
+
+def _create_qp_ex(s: Scope) -> Lines:
+    new, init = s.argument("qp"), s.argument("init_attr")
+    kind = "QP" if init.send_ops_flags is None else "QPEx"
+    return _extended(s, new, init, init.pd, init.mask(), kind)
+
+
+def _extended(s: Scope, new: New, init: Bound, pd: Thing | None, mask: int, kind: str) -> Lines:
+    ops = getattr(init, "send_ops_flags", None)
+    attr = called(
+        s.use("qp", "QPInitAttrEx"), **_init_values(s, init),
+        comp_mask=named(InitMask(mask)), pd=s.var(pd) if pd else None,
+        xrcd=s.var(init.xrcd) if init.xrcd else None,
+        max_tso_header=number(init.max_tso_header) if init.max_tso_header else None,
+        send_ops_flags=None if ops is None else named(ops),
+    )  # fmt: skip
+    made = called(s.use("qp", kind), variable(new.node), "attr")
+    return Lines(f"{s.var(new)} = {made}", [f"attr = {attr}"])
+
+
+def _qp_made(s: Scope, lines: Lines | None) -> list[str]:
+    if not s.call.errno and lines is not None and "= QPEx(" in lines.called:
+        s.writer.extended.add(s.var(s.call.value))
+    return checked(s, lines)
+
+
+def _qp_to_qp_ex(s: Scope) -> None:
+    if s.var(s.argument("qp")) not in s.writer.extended:
+        raise NotExportable("in pyverbs a QP has no extended face, and a QPEx has one")
+
+
+VERBS: dict[str, Verb] = {
+    "alloc_pd": Verb(_alloc_pd),
+    "alloc_parent_domain": Verb(_alloc_parent_domain),
+    "dealloc_pd": Verb(closer("pd")),
+    "reg_mr": Verb(_reg_mr, _registered),
+    "reg_mr_iova": Verb(_reg_mr),
+    "rereg_mr": Verb(_rereg_mr),
+    "dereg_mr": Verb(closer("mr")),
+    "alloc_mw": Verb(_alloc_mw),
+    "dealloc_mw": Verb(closer("mw")),
+    "bind_mw": Verb(_bind_mw),
+    "create_comp_channel": Verb(_create_comp_channel),
+    "destroy_comp_channel": Verb(closer("channel")),
+    "create_cq": Verb(_create_cq),
+    "create_cq_ex": Verb(_create_cq_ex),
+    "resize_cq": Verb(_resize_cq),
+    "destroy_cq": Verb(closer("cq")),
+    "create_qp": Verb(_create_qp),
+    "create_qp_ex": Verb(_create_qp_ex, _qp_made),
+    "qp_to_qp_ex": Verb(_qp_to_qp_ex),
+    "destroy_qp": Verb(closer("qp")),
+}

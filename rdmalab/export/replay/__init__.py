@@ -1,0 +1,1 @@
+"""The calls of a session, carried out again, and what they are in any language."""

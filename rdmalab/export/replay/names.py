@@ -1,0 +1,166 @@
+"""The names that a program has for the things of a lab: variables, keys, addresses, numbers.
+
+A command is bound to numbers: an lkey, an address, the number of a queue pair. A program that ran
+elsewhere would have others there, so it reads them from its own objects.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rdmalab.command import New, Noun, Thing
+from rdmalab.export.replay.calls import Bound, Call, NotExportable
+from rdmalab.export.replay.values import variable
+from rdmalab.hca.device import Hca
+from rdmalab.hca.objects import inc_rkey
+from rdmalab.hca.port import gid_at
+from rdmalab.world.world import World
+
+_VARIANTS = 3  # of a window's key, that a program may have counted on
+
+
+@dataclass(slots=True)
+class Names(ABC):
+    """A call, and the names that things have in its text, in one language."""
+
+    call: Call
+
+    # ------------------------------------------------------------------ of the language
+    @property
+    @abstractmethod
+    def keys(self) -> dict[Thing, int]:
+        """The rkey that the variable of each window holds."""
+
+    @abstractmethod
+    def declare(self, name: str, noun: Noun) -> None:
+        """A variable is made."""
+
+    @abstractmethod
+    def member(self, name: str, field_: str) -> str:
+        """A field of the object of a variable."""
+
+    @abstractmethod
+    def base(self, name: str) -> str:
+        """The address of the first byte of a region."""
+
+    @abstractmethod
+    def next_key(self, text: str) -> str:
+        """The next variant of a key."""
+
+    @abstractmethod
+    def literal(self, value: int) -> str:
+        """A number."""
+
+    @abstractmethod
+    def srq_number(self, name: str) -> str:
+        """The number of the shared receive queue of a variable."""
+
+    @abstractmethod
+    def gid_entry(self, node: str, index: int) -> str:
+        """An entry of a node's GID table."""
+
+    @abstractmethod
+    def gid_bytes(self, value: int) -> str:
+        """A GID of its own."""
+
+    # ------------------------------------------------------------------ the same in all
+    @property
+    def world(self) -> World:
+        return self.call.world
+
+    def argument(self, name: str) -> Bound:
+        """A value of the command; None if it was left out."""
+        return self.call.arguments.get(name)
+
+    def var(self, what: Thing | New | None) -> str:
+        """The variable of an object; NULL for none."""
+        if what is None:
+            return "NULL"
+        if isinstance(what, New):
+            name = variable(str(what))
+            self.declare(name, what.noun)
+            return name
+        return variable(self.call.session.names.of(what))
+
+    def numbered(self, noun: Noun, node: str, number_: int | None) -> str:
+        """The variable of the object with this number; NULL for none."""
+        if not number_:
+            return "NULL"
+        thing = Thing(noun, node, number_)
+        if thing not in self.call.session.names.name_of:
+            raise NotExportable(
+                f"{noun} {number_:#x} is no object: C would read an invalid pointer"
+            )
+        return self.var(thing)
+
+    def addr(self, node: str, value: int) -> str:
+        """An address: relative to the region that holds it, on this node first."""
+        for hca in self._nodes(node):
+            for mr in hca.mrs.items.values():
+                if mr.iova == mr.addr and mr.addr <= value <= mr.addr + mr.length:
+                    name = self.var(Thing(Noun.MR, hca.node, mr.number))
+                    more = f" + {value - mr.addr}" if value != mr.addr else ""
+                    return f"{self.base(name)}{more}"
+        return self.literal(value)
+
+    def lkey(self, node: str, value: int) -> str:
+        """The local key of a region on this node."""
+        mr = self.world.nodes[node].lkeys.get(value)
+        return (
+            self.member(self.var(Thing(Noun.MR, node, mr.number)), "lkey")
+            if mr
+            else self.literal(value)
+        )
+
+    def rkey(self, node: str, value: int) -> str:
+        """A remote key: of the other node first, of a region or a window."""
+        for hca in [*self._nodes(node)][::-1]:
+            for mr in hca.mrs.items.values():
+                if mr.rkey == value:
+                    return self.member(self.var(Thing(Noun.MR, hca.node, mr.number)), "rkey")
+            for window in hca.mws.items.values():
+                thing = Thing(Noun.MW, hca.node, window.number)
+                if (text := self._window_key(thing, value)) is not None:
+                    return text
+        for hca in self._nodes(node):
+            if value and (local := hca.lkeys.get(value)) is not None:
+                return self.member(self.var(Thing(Noun.MR, hca.node, local.number)), "lkey")
+        return self.literal(value)
+
+    def _window_key(self, thing: Thing, value: int) -> str | None:
+        """`B_mw0->rkey`, or that key some variants on."""
+        held, text = self.keys.get(thing, 0), self.member(self.var(thing), "rkey")
+        for _ in range(_VARIANTS):
+            if held == value:
+                return text
+            held, text = inc_rkey(held), self.next_key(text)
+        return None
+
+    def qpn(self, node: str, value: int) -> str:
+        """The number of a queue pair: of the other node first."""
+        for hca in [*self._nodes(node)][::-1]:
+            if value in hca.qps.items:
+                thing = Thing(Noun.QP, hca.node, value)
+                if thing in self.call.session.names.name_of:
+                    return self.member(self.var(thing), "qp_num")
+        return self.literal(value)
+
+    def srqn(self, node: str, value: int) -> str:
+        """The number of a shared receive queue: of the other node first."""
+        for hca in [*self._nodes(node)][::-1]:
+            thing = Thing(Noun.SRQ, hca.node, value)
+            if value in hca.srqs.items and thing in self.call.session.names.name_of:
+                return self.srq_number(self.var(thing))
+        return self.literal(value)
+
+    def _nodes(self, first: str) -> Iterator[Hca]:
+        yield self.world.nodes[first]
+        yield from (hca for node, hca in self.world.nodes.items() if node != first)
+
+    def gid(self, value: int) -> str:
+        """An entry of a node's table, else its bytes."""
+        for node, hca in self.world.nodes.items():
+            for index in range(len(hca.gids)):
+                if value and gid_at(hca, index) == value:
+                    return self.gid_entry(variable(node), index)
+        return self.gid_bytes(value)

@@ -1,0 +1,90 @@
+"""Values of the lab as C writes them: constants of verbs.h, strings, and names of variables."""
+
+import errno
+import re
+from enum import IntEnum, IntFlag
+
+from rdmalab.spec.access import Access, MWType, Rereg
+from rdmalab.spec.async_events import AsyncEvent
+from rdmalab.spec.builders import InitMask
+from rdmalab.spec.completions import WcEx
+from rdmalab.spec.flows import FlowFlags, FlowType
+from rdmalab.spec.srq import OpenFlag, SrqAttrMask, SrqType
+from rdmalab.spec.states import MTU, Attr, MigState, QPState, QPType
+from rdmalab.spec.statuses import WCStatus
+from rdmalab.spec.work import (
+    Placement,
+    Selectivity,
+    SendFlags,
+    SendOps,
+    WCFlags,
+    WCOpcode,
+    WROpcode,
+)
+
+_PREFIXES: dict[type, str] = {
+    Access: "IBV_ACCESS_", MWType: "IBV_MW_", Rereg: "IBV_REREG_MR_", AsyncEvent: "IBV_EVENT_",
+    InitMask: "IBV_QP_INIT_ATTR_", WcEx: "IBV_WC_EX_WITH_", FlowFlags: "IBV_FLOW_ATTR_FLAGS_",
+    FlowType: "IBV_FLOW_ATTR_", OpenFlag: "", SrqAttrMask: "IBV_SRQ_", SrqType: "IBV_SRQT_",
+    Attr: "IBV_QP_", MigState: "IBV_MIG_", QPState: "IBV_QPS_", QPType: "IBV_QPT_",
+    WCStatus: "IBV_WC_", Placement: "IBV_FLUSH_", Selectivity: "IBV_FLUSH_",
+    SendFlags: "IBV_SEND_", SendOps: "IBV_QP_EX_WITH_", WCFlags: "IBV_WC_", WCOpcode: "IBV_WC_",
+    WROpcode: "IBV_WR_",
+}  # fmt: skip
+_DECIMAL = 1 << 16  # numbers from here on are written in hexadecimal digits
+_PRINTABLE = {ord(sign) for sign in map(chr, range(32, 127))} - {ord('"'), ord("\\"), ord("?")}
+_LINE = 64  # bytes of a string in a line
+
+
+def number(value: int) -> str:
+    """An integer: `64`, `0x11111111`."""
+    if value < 0 or value < _DECIMAL:
+        return str(value)
+    return hex(value) if value < 1 << 32 else f"UINT64_C({value:#x})"
+
+
+def constant(value: int) -> str:
+    """An enum's member, flags joined by |; a plain number where verbs.h has no name."""
+    if isinstance(value, MTU):
+        return f"IBV_MTU_{value.octets}"
+    prefix = _PREFIXES.get(type(value))
+    if prefix is None:
+        return number(int(value))
+    if isinstance(value, IntFlag):
+        return _flags(int(value), value.__class__, prefix)
+    return prefix + value.name if isinstance(value, IntEnum) else number(int(value))
+
+
+def _flags(value: int, kind: type[IntFlag], prefix: str) -> str:
+    names = []
+    for name, member in kind.__members__.items():
+        if member.value.bit_count() == 1 and value & member.value:
+            names.append(prefix + name)
+            value &= ~member.value
+    if value:
+        names.append(hex(value))
+    return " | ".join(names) or "0"
+
+
+def errno_name(code: int) -> str:
+    """`EINVAL`."""
+    return errno.errorcode.get(code, str(code))
+
+
+def string(octets: bytes) -> str:
+    """A string literal with these bytes; the zero that C appends is one more."""
+    return f'"{_escaped(octets)}"'
+
+
+def string_lines(octets: bytes) -> list[str]:
+    """The same as several literals, one a line."""
+    return [string(octets[at : at + _LINE]) for at in range(0, len(octets), _LINE)]
+
+
+def _escaped(octets: bytes) -> str:
+    return "".join(chr(o) if o in _PRINTABLE else f"\\{o:03o}" for o in octets)
+
+
+def variable(name: str) -> str:
+    """The variable of an object: `A.qp0` is `A_qp0`."""
+    return re.sub(r"\W", "_", name)

@@ -1,0 +1,67 @@
+"""Exports that are texts: what each writes of a session, and what recognises such a file."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdmalab.export import PROGRAMS, program_in
+
+if TYPE_CHECKING:
+    from rdmalab.session.session import Session
+
+
+class TextExport(NamedTuple):
+    """kind: what the file is called. write: its text, of a session, a title and a first record."""
+
+    kind: str
+    write: "Callable[[Session, str, int], str]"
+    is_one: Callable[[bytes], bool]
+
+
+def _svg(session: "Session", _title: str, first: int) -> str:
+    from rdmalab.export.ladder_plan import WHOLE
+    from rdmalab.export.ladder_svg import ladder
+
+    return f"{ladder(session.world, session.names, first, WHOLE).svg}\n"
+
+
+def _mermaid(session: "Session", _title: str, first: int) -> str:
+    from rdmalab.export.ladder_mermaid import mermaid
+
+    return f"{mermaid(session.world, session.names, first)}\n"
+
+
+def _is_mermaid(octets: bytes) -> bool:
+    from rdmalab.export.ladder_mermaid import is_mermaid
+
+    return is_mermaid(octets)
+
+
+def _cast(session: "Session", title: str, _first: int) -> str:
+    from rdmalab.export.cast import recording
+
+    return recording(session, title)
+
+
+def _is_cast(octets: bytes) -> bool:
+    from rdmalab.export.cast import is_recording
+
+    return is_recording(octets)
+
+
+def _program(language: str) -> TextExport:
+    def write(session: "Session", title: str, _first: int) -> str:
+        return program_in(language).write(session, title)
+
+    return TextExport(
+        "exported program", write, lambda octets: program_in(language).is_program(octets)
+    )
+
+
+DRAWINGS = ("svg", "mermaid")
+TEXTS: dict[str, TextExport] = {
+    "svg": TextExport("drawing", _svg, lambda octets: b"<svg" in octets[:200]),
+    "mermaid": TextExport("diagram", _mermaid, _is_mermaid),
+    "cast": TextExport("recording", _cast, _is_cast),
+    **{language: _program(language) for language in PROGRAMS},
+}
+"""By the word of `export`."""

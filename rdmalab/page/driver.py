@@ -1,0 +1,122 @@
+"""Textual's driver for a page: escape sequences leave as messages, keys and sizes arrive as such.
+
+Without threads, file descriptors and signals: a worker of a page has one event loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import constants, events
+from textual._xterm_parser import XTermParser  # Textual's drivers share it; it has no public name
+from textual.driver import Driver
+from textual.geometry import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import App
+    from textual.message import Message
+
+# Alternate screen, mouse buttons, mouse motion, SGR coordinates, bracketed paste.
+_MODES = ("?1049", "?1000", "?1003", "?1006", "?2004")
+_HIDE, _SHOW = "\x1b[?25l\x1b[?7l", "\x1b[?7h\x1b[?25h"  # cursor and automatic line wrap
+_ASK_SYNCHRONIZED = "\x1b[?2026$p"  # xterm.js answers that it draws whole frames
+
+
+@dataclass(slots=True)
+class Glass:
+    """The terminal of the page. send: writes to it. size: columns and rows that it has now.
+
+    driver: of the application that runs, None before its first frame.
+    """
+
+    send: Callable[[str], None]
+    size: Callable[[], tuple[int, int]]
+    driver: PageDriver | None = None
+
+
+class PageDriver(Driver):
+    """Reads and writes a `Glass`; `driver_of` binds the class to one."""
+
+    glass: Glass
+
+    def __init__(
+        self, app: App[int], *, debug: bool = False, mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._parser = XTermParser()
+        self._waiting: list[str] = []
+        self.glass.driver = self
+
+    @property
+    def is_web(self) -> bool:
+        """True: the app is shown by a browser."""
+        return True
+
+    # ---- out ------------------------------------------------------------------------------------
+
+    def write(self, data: str) -> None:
+        """Send what one turn of the loop writes as one message: Textual writes a frame in three."""
+        if not self._waiting:
+            self._loop.call_soon(self.flush)
+        self._waiting.append(data)
+
+    def flush(self) -> None:
+        """Send now what was written."""
+        text = "".join(self._waiting)
+        self._waiting.clear()
+        if text:
+            self.glass.send(text)
+
+    # ---- in -------------------------------------------------------------------------------------
+
+    def receive(self, data: str) -> None:
+        """Read what xterm.js reports: keys, pastes, the mouse, answers to questions."""
+        for message in self._parser.feed(data):
+            self.process_message(message)
+        # Time tells a lone Escape from the first byte of a sequence, which a page sends whole.
+        self._loop.call_later(constants.ESCAPE_DELAY, self._tick)
+
+    def _tick(self) -> None:
+        for message in self._parser.tick():
+            self.process_message(message)
+
+    def resize(self) -> None:
+        """Tell the app the size that the terminal has now."""
+        size = Size(*self.glass.size())
+        self.send_message(events.Resize(size, size))
+
+    def focus(self, *, has: bool) -> None:
+        """Tell the app whether the page has the focus."""
+        self.send_message(events.AppFocus() if has else events.AppBlur())
+
+    def send_message(self, message: Message) -> None:
+        """Post a message to the app; Textual's own method enters the loop from another thread."""
+        self._app.post_message(message)
+
+    # ---- beginning and end ----------------------------------------------------------------------
+
+    def start_application_mode(self) -> None:
+        """Switch the terminal to the modes of the app.
+
+        The size is asked now: the page may have been resized while Python was loaded.
+        """
+        self.write("".join(f"\x1b[{mode}h" for mode in _MODES) + _HIDE + _ASK_SYNCHRONIZED)
+        self.resize()
+
+    def disable_input(self) -> None:
+        """Do nothing: input arrives by calls of `receive` only."""
+
+    def stop_application_mode(self) -> None:
+        """Switch the terminal back."""
+        self.write("".join(f"\x1b[{mode}l" for mode in reversed(_MODES)) + _SHOW)
+        self.flush()
+        self.glass.driver = None
+
+
+def driver_of(glass: Glass) -> type[PageDriver]:
+    """The driver class of this terminal, for `Face`."""
+    return type("PageDriver", (PageDriver,), {"glass": glass})

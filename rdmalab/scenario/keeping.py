@@ -1,0 +1,62 @@
+"""The file in which a session is kept: a scenario, or packed where that is named or needed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdmalab import disk
+from rdmalab.scenario import session_file
+from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
+from rdmalab.scenario.loader import is_scenario
+from rdmalab.scenario.saving import WHOLE, Cut, Expect, TooLong, Unsavable, saved_session
+from rdmalab.session.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file to be written. kind: what it is; may_replace: an older one is; note: why not YAML."""
+
+    file: str
+    octets: bytes
+    steps: int
+    kind: str
+    may_replace: disk.Recognise
+    note: str = ""
+
+
+def kept(
+    session: Session, file: str, title: str = "", expect: Expect = Expect.NONE, *,
+    timed: bool = False, cut: Cut = WHOLE,
+) -> Kept:  # fmt: skip
+    """The file for a session; raises Unsavable if none can hold it.
+
+    file: as it was named; without a dot it gets .rdmalab.yaml. One that ends with .rdmalab is a
+    session file, and so is a session without expectations that is too long for a scenario. title:
+    empty for the name of the file. The other arguments are those of `saved_session`.
+    """
+    name = Path(file).name
+    file = f"{file}{SUFFIX}" if name and "." not in name else file
+    bare, own = _bare(name), name.removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
+    is_packed = file.endswith(session_file.SUFFIX)
+    found = saved_session(
+        session, title or own or "this session", expect, timed=timed or is_packed, cut=cut,
+    )  # fmt: skip
+    count, note = len(found.begun) + len(found.steps), ""
+    if not is_packed:
+        try:
+            return Kept(file, found.as_yaml().encode(), count + 1, "scenario", is_scenario)
+        except TooLong as why:
+            if expect is not Expect.NONE or found.begun:
+                raise
+            file, note = f"{Path(file).with_name(bare)}{session_file.SUFFIX}", str(why)
+    if found.begun:
+        raise Unsavable(f"a cut that begins later is a scenario: name it {bare}{SUFFIX}")
+    if expect is not Expect.NONE:
+        raise Unsavable(f"expectations are in a scenario only: name it {bare}{SUFFIX}")
+    return Kept(file, found.packed(), count, "session file", session_file.is_session, note)
+
+
+def _bare(name: str) -> str:
+    """The name of a file without what says of which kind it is."""
+    for suffix in (SUFFIX, LAB_SUFFIX, session_file.SUFFIX, ".yaml", ".yml"):
+        name = name.removesuffix(suffix)
+    return name

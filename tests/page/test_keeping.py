@@ -1,0 +1,99 @@
+"""What outlives a page: reload, SIGKILL of the browser, two tabs, no network, a frame elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.each import ALL
+from tests.page.conftest import needs_a_browser
+from tests.page.lab_tab import LabTab
+from tests.page.serving import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.slow, needs_a_browser]
+KILLS = 20 if os.environ.get(ALL) else 2
+KILLED_AFTER_S = 0.3
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    return tmp_path / "profile"
+
+
+def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
+    site_folder: Path, profile: Path
+) -> None:
+    """Each life of the browser continues the session of the one before, and is killed.
+
+    300 ms after Enter the line is in the log, or the next life would lack its object. The last life
+    has no server.
+    """
+    with Site(site_folder) as site:
+        tab = LabTab(profile)
+        tab.visit(site.address)
+        for number in range(KILLS):
+            tab.type(f"alloc_pd A.pd{number + 5}")
+            tab.press("Enter")
+            time.sleep(KILLED_AFTER_S)
+            tab.kill()
+            tab = LabTab(profile)
+            tab.visit(site.address, "was interrupted: continue restores it")
+            tab.say("continue", "Continued: ")
+            tab.say("show pd", f"A.pd{number + 5} ")
+            if number == 0:
+                tab.wait("navigator.serviceWorker.ready && !!navigator.serviceWorker.controller")
+    try:
+        tab.visit(f"{site.address}#scenario=err/rnr-retry-exceeded", "empty receive queue")
+        assert tab.errors == []
+    finally:
+        tab.close()
+
+
+def test_two_tabs_and_a_reload(site_folder: Path, profile: Path) -> None:
+    with Site(site_folder) as site:
+        tab = LabTab(profile)
+        try:
+            tab.visit(site.address)
+            tab.say("alloc_pd A.pd7", "A.pd7 created")
+            first = tab.tab()
+            second_text = tab.visit(site.address)
+            assert "was interrupted" not in second_text
+            tab.say("alloc_pd A.pd8", "A.pd8 created")
+            second = tab.turn_to(first)
+            tab.say("load labs/by-hand student=s1", "submit")
+            tab.call("Page.reload")
+            tab.until(lambda text: "A>" in text and "was interrupted" in text)
+            tab.say("continue", "Continued: 1 line")
+            tab.say("show pd", "A.pd7 ")
+            tab.turn_to(second)
+            tab.say("show pd", "A.pd8 ")
+            assert "A.pd7 " not in tab.text
+            assert tab.errors == []
+        finally:
+            tab.close()
+
+
+def test_a_page_of_another_host_shows_a_lesson_in_a_frame(
+    site_folder: Path, profile: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "lesson"
+    folder.mkdir()
+    with Site(site_folder) as site, Site(folder) as other:
+        link = f"{site.address}#scenario=err/rnr-retry-exceeded"
+        (folder / "index.html").write_text(
+            f'<iframe src="{link}" width="1100" height="700" allow="clipboard-write"></iframe>'
+        )
+        tab = LabTab(profile)
+        try:
+            tab.call("Page.navigate", url=other.address.replace("127.0.0.1", "localhost"))
+            tab.turn_into_frame(site.address)
+            tab.until("A SEND meets an empty receive queue")
+            assert tab.errors == []
+        finally:
+            tab.close()

@@ -1,0 +1,175 @@
+"""The lab in a page: what a person does in it, with real keys, in Chromium."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.page.conftest import needs_a_browser
+from tests.page.serving import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.page.lab_tab import LabTab
+
+pytestmark = [pytest.mark.slow, needs_a_browser]
+SEND = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+
+
+@pytest.fixture
+def tab(shared_tab: LabTab, site: Site) -> Iterator[LabTab]:
+    """The lab with a new world; nothing may go wrong in it, and nothing may leave the machine."""
+    shared_tab.ask("page.handed.length = 0")
+    shared_tab.new()
+    yield shared_tab
+    assert shared_tab.errors == []
+    own = (site.address, f"blob:{site.address}", "data:", "about:blank")
+    assert [each for each in shared_tab.requests if not each.startswith(own)] == []
+
+
+def test_words_steps_a_run_that_is_stopped_and_why(tab: LabTab) -> None:
+    tab.say(SEND, "SQ 1/8")
+    tab.say("step packet", "SEND_ONLY psn=0")
+    tab.type("run")
+    tab.press("Enter")
+    tab.until("running")
+    before = time.monotonic()
+    tab.control("c")
+    tab.matches(r"after [\d,]+ events; stopped\.")
+    assert time.monotonic() - before < 20
+    tab.say("why A.qp0.wr[2]", "rnr-infinite")
+    tab.say("rewind", "PAST")
+    tab.say("goto end", "LIVE")
+
+
+def test_the_completion_menu_by_tab_and_by_the_mouse(tab: LabTab) -> None:
+    tab.type("modify_")
+    tab.press("Tab")
+    tab.until("Arm the limit of a shared")
+    time.sleep(0.5)  # the menu moves while it opens
+    tab.click_text("modify_srq")
+    tab.until("A> modify_srq")
+    tab.control("u")
+
+
+def test_scenarios_a_pane_and_another_size(tab: LabTab) -> None:
+    tab.say("load err/rnr-retry-exceeded", "A SEND meets an empty receive queue")
+    tab.press("F8")
+    tab.press("F6")
+    tab.press("2")
+    tab.press("Escape")
+    tab.resize(700, 480)
+    tab.until(lambda text: 60 < max(map(len, text.split("\n"))) < 90)
+    tab.resize(1180, 760)
+    tab.until(lambda text: max(map(len, text.split("\n"))) > 120)
+
+
+def test_files_are_downloads_and_a_session_is_a_link(tab: LabTab, site: Site) -> None:
+    tab.say("save mine", "downloaded: mine.rdmalab.yaml")
+    tab.say("export pcapng run.pcapng", "downloaded: run.pcapng")
+    tab.say("snapshot screen seen.svg", "downloaded: seen.svg")
+    assert [name for name, _ in tab.ask("page.handed")] == [
+        "mine.rdmalab.yaml", "run.pcapng", "seen.svg",
+    ]  # fmt: skip
+    tab.say("share", "link to this session")
+    link = tab.ask("page.copied")
+    assert link.startswith(f"{site.address}#rdmalab:2:")
+    assert tab.ask("location.href") == link
+    word = link.partition("#")[2]
+    tab.say("new", "Empty world")
+    tab.ask(f"location.hash = {word!r}; dispatchEvent(new HashChangeEvent('hashchange'))")
+    tab.matches(r"\d+ steps; it is")
+
+
+def test_a_lab_is_worked_on_submitted_and_kept(tab: LabTab) -> None:
+    tab.say("load labs/by-hand student=s4711", "submit")
+    tab.say("submit", "copied to the clipboard")
+    assert tab.ask("page.copied").startswith("rdmalab-work:")
+    tab.say("submit work", "downloaded: work.yaml")
+    tab.say("new", "is kept")
+    tab.say("lab", "by-hand")
+
+
+@pytest.mark.parametrize(
+    "hash",
+    [
+        "#scenario=../../../etc/passwd", "#scenario=%22%0Aquit%0A", "#lab=x%22;quit%20%22",
+        "#do=quit", "#scenario=err/rnr-retry-exceeded%22%0Aexport%20pcapng%20x", "#%E0%A4",
+        "#rdmalab:2:%22%0Aquit", "#rdmalab:2:eNqVkd1K", "#scenario=<img src=x onerror=alert(1)>",
+    ],
+)  # fmt: skip
+def test_hostile_links_end_nothing_and_start_no_download(tab: LabTab, hash: str) -> None:  # noqa: A002
+    tab.ask(f"location.hash = {hash!r}")
+    time.sleep(0.2)
+    tab.say("show pd", "A.pd0")
+    assert tab.ask("document.getElementById('over').hidden")
+    assert tab.ask("page.handed.length") == 0
+    assert tab.dialogs == []
+
+
+def test_a_dropped_file_is_loaded(tab: LabTab) -> None:
+    text = "rdmalab: 1\\ntitle: dropped here\\nsteps:\\n  - use rc_pair\\n"
+    tab.ask(
+        f"(() => {{ const d = new DataTransfer(); d.items.add(new File(['{text}'],"
+        " '../my \\\"file.rdmalab.yaml'));"
+        "window.dispatchEvent(new DragEvent('drop', {dataTransfer: d, cancelable: true})); })()"
+    )
+    tab.until("dropped here")
+
+
+def test_the_controls_of_the_page(tab: LabTab) -> None:
+    columns = tab.ask("page.terminal.cols")
+    tab.click("#larger")
+    tab.wait(f"page.terminal.cols < {columns}")
+    tab.click("#smaller")
+    tab.wait(f"page.terminal.cols === {columns}")
+    tab.dark(is_dark=False)
+    tab.wait("document.documentElement.dataset.theme === 'light'")
+    tab.dark(is_dark=True)
+    tab.wait("document.documentElement.dataset.theme === 'dark'")
+    tab.click("#keyboard")
+    tab.wait("!document.getElementById('keys').hidden")
+    tab.ask("[...document.querySelectorAll('#keys button')].find(b => b.textContent[0] === 'F' && "
+            "b.textContent.includes('F8')).click()")  # fmt: skip
+    tab.matches(r"after 0 events|idle|nothing")
+    tab.click("#keyboard")
+
+
+def test_the_transcript_is_a_live_region_and_the_terminal_no_trap(tab: LabTab) -> None:
+    tab.click("#plain")
+    tab.click("#terminal")
+    tab.say("show qp", "A.qp0")
+    log = "document.querySelector('[aria-live=polite]').innerText"
+    tab.wait(f"{log}.includes('A> show qp')")
+    tab.wait(f"{log}.includes('A.qp0')")
+    tab.press("Tab")
+    assert tab.ask("document.activeElement.className").startswith("xterm")
+    tab.press("F10")
+    assert tab.ask("document.activeElement.id") == "smaller"
+    tab.press("Escape")
+    assert tab.ask("document.activeElement.className").startswith("xterm")
+    tab.click("#plain")
+    tab.click("#terminal")
+
+
+def test_python_in_the_page_reaches_no_other_host(tab: LabTab, site: Site) -> None:
+    with Site(site.folder) as other:
+        tab.python(f"import js; js.fetch('{other.address}').catch(lambda why: None); 1")
+        time.sleep(0.5)
+        assert other.paths == []
+    assert any(other.address in each for each in tab.errors)
+    tab.errors.clear()
+    tab.requests[:] = [each for each in tab.requests if not each.startswith(other.address)]
+
+
+def test_quit_offers_to_begin_again(tab: LabTab) -> None:
+    tab.say("alloc_pd A.pd7", "A.pd7 created")
+    tab.say("quit")
+    tab.wait("document.getElementById('title').textContent === 'The session has ended'")
+    tab.click("#begin")
+    tab.until("A has sent 64 bytes")
+    tab.say("continue", "Continued: ")
+    tab.say("show pd", "A.pd7")
