@@ -16,7 +16,7 @@ from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
 from rdmalab.repair import commands
-from rdmalab.repair.commands import reconnect, resend_to, some_message
+from rdmalab.repair.commands import reconnect, some_message
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES

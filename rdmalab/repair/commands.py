@@ -258,20 +258,26 @@ def again(
     place: CommandContext,
     qp: QueuePair,
     wr: SendWR,
+    to: QueuePair | None = None,
+    /,
     *,
     after_reset: bool = False,
     **changed: object,
 ) -> list[str]:
     """The same message once more, with a receive for it where it needs one and none waits.
 
-    after_reset: the peer's own receives were lost by a reset before.
+    to: the queue pair that is to take it, if that is not the peer. after_reset: the peer's own
+    receives were lost by a reset before; the first of them that is long enough is posted again.
     """
-    line, peer = post_send(place, qp, wr, **changed), peer_of(place.world, qp)
+    line = post_send(place, qp, wr, **{**_named(place, wr, to), **changed})
+    peer = to or peer_of(place.world, qp)
     if peer is None or not _lacks_receive(peer, wr, after_reset=after_reset):
         return [line]
     length = sum(sge.length for sge in wr.sg)
-    fitting = [w.wr for w in list(peer.rq.wqes)[:1] if w.length >= length]  # the reset takes it
-    return [post_recv(place, peer, fitting[0]) if fitting else room(place, peer, length), line]
+    fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
+    if fitting:
+        return [post_recv(place, peer, fitting[0]), line]
+    return [room(place, peer, length, wr.wr_id if to is not None else None), line]
 
 
 def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
@@ -280,10 +286,14 @@ def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
     return needs_receive(wr) and not waits
 
 
-def room(place: CommandContext, qp: QueuePair, length: int) -> str:
-    """Post a receive of so many bytes, in the first region of its queue's domain that takes it."""
-    found = piece(place, qp.node, (place.shared_by(qp) or qp).pd, length)
-    return post_recv(place, qp, RecvWR(sg=found), **({"wr_id": None} if found else {}))
+def room(place: CommandContext, qp: QueuePair, length: int, wr_id: int | None = None) -> str:
+    """Post a receive for so many bytes, in a region of its queue's domain that takes them.
+
+    wr_id: its number; None: none is named.
+    """
+    found = piece(place, qp.node, (place.shared_by(qp) or qp).pd, length + overhead(qp))
+    unnamed = {"wr_id": None} if found and wr_id is None else {}
+    return post_recv(place, qp, RecvWR(wr_id or 0, found), **unnamed)
 
 
 # --------------------------------------------------------------------------- two ends
@@ -349,21 +359,6 @@ def create_like(place: CommandContext, qp: QueuePair, name: str, **changed: obje
 
 
 # --------------------------------------------------------------------------- messages
-def resend_to(place: CommandContext, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
-              after_reset: bool = False, **changed: object) -> list[str]:  # fmt: skip
-    """The same message to this peer, with a receive where it takes one and none waits.
-
-    after_reset: a reset took the receives of the peer; the first of them is posted again.
-    """
-    line = post_send(place, qp, wr, **{**_named(place, wr, peer), **changed})
-    if peer is None or not _lacks_receive(peer, wr, after_reset=after_reset):
-        return [line]
-    length = sum(sge.length for sge in wr.sg)
-    fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
-    receive = post_recv(place, peer, fitting[0]) if fitting else room_for(place, peer, wr, length)
-    return [receive, line]
-
-
 def _named(place: CommandContext, wr: SendWR, peer: QueuePair | None) -> Attributes:
     """The fields of a work request that name the other end, by name instead of number."""
     if peer is None:
@@ -381,12 +376,6 @@ def _named(place: CommandContext, wr: SendWR, peer: QueuePair | None) -> Attribu
 def overhead(qp: QueuePair) -> int:
     """Bytes that a receive has before the message: a datagram's routing header."""
     return 0 if qp.transport.connected else GRH.LENGTH
-
-
-def room_for(place: CommandContext, qp: QueuePair, wr: SendWR, length: int) -> str:
-    """Post a receive for this message, with its number."""
-    found = piece(place, qp.node, qp.pd, length + overhead(qp))
-    return post_recv(place, qp, RecvWR(wr.wr_id, found))
 
 
 def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:

@@ -36,7 +36,9 @@ def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | 
     if reached is wanted or reached.node != wanted.node:
         return None
     set_at, right = receivers.peer_set_at(case, qp), case.qp_name(wanted)
-    lines = reconnect(case, qp, wanted) + resend_to(case, qp, wqe.wr, wanted, after_reset=True)
+    lines = reconnect(case, qp, wanted) + commands.again(
+        case, qp, wqe.wr, to=wanted, after_reset=True
+    )
     return blocking(
         case,
         fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", set_at),
@@ -73,12 +75,12 @@ def _wrong_qpn_cure(
         if not found:
             return None, None
         name = case.qp_name(found[0])
-        return Fix(resend_to(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
+        return Fix(commands.again(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
     peer = receivers.meant(case.world, qp, node)
     if peer is None:
         return None, None
     lines = reconnect(case, qp, peer)
-    return Fix(lines + resend_to(case, qp, wqe.wr, peer, after_reset=True)), peer
+    return Fix(lines + commands.again(case, qp, wqe.wr, peer, after_reset=True)), peer
 
 
 _LOST = (NO_ADDRESS, "wrong-address")
@@ -217,10 +219,10 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
     wr = send.wqe.wr
     if qp.transport.connected:
         lines = reconnect(case, qp, peer)
-        return Fix(lines + resend_to(case, qp, wr, peer, after_reset=True))
+        return Fix(lines + commands.again(case, qp, wr, peer, after_reset=True))
     name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={peer.node}"
-    return Fix([made, *resend_to(case, qp, wr, peer, ah=name)])
+    return Fix([made, *commands.again(case, qp, wr, peer, ah=name)])
 
 
 @check("no-grh", verbs=("modify_qp", "create_ah"))
@@ -385,7 +387,7 @@ def _pkey_cure(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePai
         lines = commands.bring_up_again(case, qp, ours) + commands.bring_up_again(
             case, peer, theirs
         )
-    return Fix([*assigned, *lines, *resend_to(case, qp, wqe.wr, peer, after_reset=True)])
+    return Fix([*assigned, *lines, *commands.again(case, qp, wqe.wr, peer, after_reset=True)])
 
 
 def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:

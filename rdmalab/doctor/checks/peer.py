@@ -42,7 +42,7 @@ def _peer_state_cure(
     if qp.path is None:
         return None
     lines = reconnect(case, qp, peer)
-    return Fix(lines + resend_to(case, qp, unanswered.wqe.wr, peer, after_reset=True))
+    return Fix(lines + commands.again(case, qp, unanswered.wqe.wr, peer, after_reset=True))
 
 
 @check("peer-type")
@@ -71,7 +71,7 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
         f"destroy_qp {name}",
         commands.create_like(case, peer, name, qp_type=qp.qp_type.name),
         *commands.join(case, qp, name),
-        *resend_to(case, qp, wr, peer, after_reset=True),
+        *commands.again(case, qp, wr, peer, after_reset=True),
     ]
     return Fix(lines)
 

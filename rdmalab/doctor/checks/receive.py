@@ -85,15 +85,15 @@ def _of_receive(case: Case, receive: Receive) -> Finding:
 def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Fix | None:
     """Bring it up, and say the message once more."""
     if target.state_row.receives:
-        return Fix(resend_to(case, qp, wr, target))
+        return Fix(commands.again(case, qp, wr, target))
     if target.state is QPState.INIT and not target.transport.connected:
         up = commands.move(case, target, QPState.INIT, QPState.RTR, {})
-        return Fix([up, *resend_to(case, qp, wr, target)])
+        return Fix([up, *commands.again(case, qp, wr, target)])
     if target.transport.connected:
         lines = reconnect(case, qp, target)
     else:
         lines = commands.bring_up_again(case, target)
-    return Fix(lines + resend_to(case, qp, wr, target, after_reset=True))
+    return Fix(lines + commands.again(case, qp, wr, target, after_reset=True))
 
 
 @check("write-no-signal")

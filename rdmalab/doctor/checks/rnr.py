@@ -171,9 +171,9 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 
 def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:
     if not qp.transport.acknowledged:
-        return Fix(resend_to(case, qp, wqe.wr, target))
+        return Fix(commands.again(case, qp, wqe.wr, target))
     lines = reconnect(case, qp, target)
-    return Fix(lines + resend_to(case, qp, wqe.wr, target, after_reset=True))
+    return Fix(lines + commands.again(case, qp, wqe.wr, target, after_reset=True))
 
 
 @check("srq-vs-rq")

@@ -253,7 +253,7 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
         commands.create_like(case, target, name, srq=queue),
         *commands.join(case, qp, name),
         _restocked(case, queue, target.node, stuck) if stuck
-        else commands.room_for(case, target, send.wqe.wr, send.wqe.length),
+        else commands.room(case, target, send.wqe.length, send.wqe.wr.wr_id),
         commands.post_send(case, qp, send.wqe.wr),
     ])  # fmt: skip
 

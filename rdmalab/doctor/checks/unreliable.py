@@ -36,7 +36,7 @@ def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> F
     key, receives = hex(target.attr.qkey or 0), list(target.source.wqes)
     needed = sum(sge.length for sge in wr.sg) + GRH.LENGTH
     if not receives or receives[0].length >= needed:
-        return Fix(resend_to(case, qp, wr, target, remote_qkey=key))
+        return Fix(commands.again(case, qp, wr, target, remote_qkey=key))
     name, has = fmt.wr(receives[0].wr.wr_id), receives[0].length
     room = f"receives of {needed} bytes on {case.qp_name(target)} ({name} has {has}; GRH takes"
     return Fix(program=f"send with remote_qkey={key}, and post {room} {GRH.LENGTH})")
@@ -209,7 +209,7 @@ def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
     target = receivers.target(case)
     if target is not None:
         missing = len(spans) - len(target.source.wqes)
-        lines += [commands.room_for(case, target, wqe.wr, mtu)] * max(0, missing)
+        lines += [commands.room(case, target, mtu, wqe.wr.wr_id)] * max(0, missing)
     for span in spans:
         pieces = ",".join(commands.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
         lines.append(commands.post_send(case, qp, wqe.wr, sg=pieces))
@@ -258,7 +258,7 @@ def uc_loss(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
         fact(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
              "no answer", unanswered.send.ending.event if unanswered.send.ending else None),
         *_dropped(case, unanswered, target),
-        cure=Fix([*_faults(case, lost), *resend_to(case, qp, unanswered.wqe.wr, target)]),
+        cure=Fix([*_faults(case, lost), *commands.again(case, qp, unanswered.wqe.wr, target)]),
         since=lost[0].event,
     )  # fmt: skip
 
@@ -373,7 +373,7 @@ def _cure(
     if unattached is None:
         return None
     join = f"attach_mcast {case.qp_name(unattached)} gid={receivers.gid_words(group)}"
-    return Fix([join, *resend_to(case, qp, wqe.wr, unattached)])
+    return Fix([join, *commands.again(case, qp, wqe.wr, unattached)])
 
 
 # --------------------------------------------------------------------------- of a receive

@@ -80,9 +80,6 @@ def create_qp(case: Case, qp: QueuePair) -> str:
     return " ".join([verb, case.qp_name(qp), f"qp_type={qp.qp_type.name}", *given])
 
 
-_GRH_BYTES = 40  # what a datagram's receive holds before the message
-
-
 def one_more(case: Case, cq: CompletionQueue, *, solicited: bool = False) -> list[str]:
     """The lines for another completion like the newest one on the CQ; [] without a known sender.
 
@@ -117,7 +114,7 @@ def message_again(
     changed = {"flags": _flags(sent, SendFlags.SOLICITED)} if solicited else {}
     if qp.transport.connected:
         return commands.again(case, sender, sent, after_reset=after_reset, **changed)
-    length = sum(sge.length for sge in sent.sg) + _GRH_BYTES
+    length = sum(sge.length for sge in sent.sg)
     rooms = [] if qp.source.wqes and not after_reset else [commands.room(case, qp, length)]
     name = case.qp_name(qp)
     return [*rooms, commands.post_send(case, sender, sent, remote_qpn=name, **changed)]
