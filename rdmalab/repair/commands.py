@@ -4,6 +4,7 @@ No line names a thing that has no name; where that is not possible the line says
 """
 
 import dataclasses
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.session.names import Names
@@ -378,12 +380,38 @@ def overhead(qp: QueuePair) -> int:
     return 0 if qp.transport.connected else GRH.LENGTH
 
 
-def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
-    """So many bytes of the first region of a domain that takes them; none if there is none."""
+def region(
+    place: CommandContext, node: str, pd: int, length: int = 0, rights: int = 0,
+    fits: Callable[[MemoryRegion], bool] | None = None,
+) -> MemoryRegion | None:  # fmt: skip
+    """The oldest region of a domain with so many bytes and these rights that fits; None: none."""
     for mr in place.world.nodes[node].mrs.items.values():
-        if mr.pd == pd and mr.access & Access.LOCAL_WRITE and mr.length >= length:
-            return [SGE(mr.iova, length or 1, mr.lkey)]
-    return []
+        allowed = mr.pd == pd and mr.length >= length and mr.access & rights == rights
+        if allowed and (fits is None or fits(mr)):
+            return mr
+    return None
+
+
+def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
+    """So many bytes that an adapter may write into; none if no region of the domain has them."""
+    mr = region(place, node, pd, length, int(Access.LOCAL_WRITE))
+    return [SGE(mr.iova, length or 1, mr.lkey)] if mr is not None else []
+
+
+def longer(place: CommandContext, qp: QueuePair, sg: list[SGE], length: int) -> list[SGE]:
+    """The list with a longer last element, or one element elsewhere; as it is if none has room."""
+    *first, last = sg or [SGE()]
+    wanted = length - sum(sge.length for sge in first)
+    mr = place.world.nodes[qp.node].lkeys.get(last.lkey)
+    if mr is not None and last.addr + wanted <= mr.iova + mr.length:
+        return [*first, SGE(last.addr, wanted, last.lkey)]
+    return piece(place, qp.node, qp.pd, length) or sg
+
+
+def some_bytes(place: CommandContext, qp: QueuePair, length: int) -> list[SGE]:
+    """So many bytes at most, of the oldest region of its domain; none if that has no region."""
+    mr = region(place, qp.node, qp.pd)
+    return [SGE(mr.iova, min(length, mr.length), mr.lkey)] if mr is not None else []
 
 
 def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: int) -> str:
@@ -398,8 +426,7 @@ def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: 
 
 def some_message(place: CommandContext, qp: QueuePair, length: int) -> str:
     """A SEND of so many bytes at most, of whatever region there is, with a number of its own."""
-    regions = place.world.nodes[qp.node].mrs.items.values()
-    found = [SGE(mr.iova, min(length, mr.length), mr.lkey) for mr in regions if mr.pd == qp.pd]
+    found = some_bytes(place, qp, length)
     given = {
         "wr_id": qp.sq.posted + 1,
         "opcode": "SEND",

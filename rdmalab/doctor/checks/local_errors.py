@@ -60,23 +60,10 @@ def _loc_len_cure(
 ) -> Fix | None:
     if sender is None:
         return None
-    longer = RecvWR(wqe.wr.wr_id, _longer(case, wqe.sg, qp, message.length))
+    longer = RecvWR(wqe.wr.wr_id, commands.longer(case, qp, wqe.sg, message.length))
     lines = commands.bring_up_again(case, qp)
     send = commands.post_send(case, sender, message.wr)
     return Fix([*lines, commands.post_recv(case, qp, longer), send])
-
-
-def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
-    """The same list with a longer last element, or one element somewhere else."""
-    last = sg[-1] if sg else SGE()
-    wanted = length - sum(sge.length for sge in sg[:-1])
-    mr = case.hca.lkeys.get(last.lkey)
-    if mr is not None and last.addr + wanted <= mr.iova + mr.length:
-        return [*sg[:-1], SGE(last.addr, wanted, last.lkey)]
-    for other in case.hca.mrs.items.values():
-        if other.pd == qp.pd and other.access & Access.LOCAL_WRITE and other.length >= length:
-            return [SGE(other.iova, length, other.lkey)]
-    return sg
 
 
 class Memory(NamedTuple):

@@ -358,16 +358,9 @@ def _with_memory(case: Case, call: Call) -> list[str]:
                     (commands.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
                     if not text.startswith("{")]  # fmt: skip
     else:
-        wr["sg"] = [memory_fixes.region_ref(text) for text in _any(case, qp)]
+        wr["sg"] = [memory_fixes.region_ref(commands.sge_words(case, qp.node, sge))
+                    for sge in commands.some_bytes(case, qp, 8)]  # fmt: skip
     return [memory_fixes.rephrased(case, call.invocation, wr=[wr])] if wr["sg"] else []
-
-
-def _any(case: Case, qp: QueuePair) -> list[str]:
-    """A few bytes of a region in the domain of the queue pair."""
-    for number, mr in case.world.nodes[qp.node].mrs.items.items():
-        if mr.pd == qp.pd:
-            return [f"{case.name(Noun.MR, qp.node, number)}[0:{min(8, mr.length)}]"]
-    return []
 
 
 def _with_room(case: Case, call: Call) -> list[str]:

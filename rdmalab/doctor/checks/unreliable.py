@@ -156,25 +156,12 @@ def _short(case: Case, qp: QueuePair, first: int, last: int | None = None) -> Re
 def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
     """The QP reset, the same receive with room for both, and the datagram once more."""
     needed = len(packet_of(refused).payload) + GRH.LENGTH
-    wider = _widened(case, qp, wqe, needed) or commands.piece(case, qp.node, qp.pd, needed)
+    wider = commands.longer(case, qp, wqe.sg, needed)
     lines = commands.bring_up_again(case, qp)
     lines.append(commands.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
     rest = [] if qp.shares_receives else [w.wr for w in qp.rq.wqes if w.serial != wqe.serial]
     lines += [commands.post_recv(case, qp, wr) for wr in rest]
     return Fix(lines + _again(case, refused))
-
-
-def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
-    """Its last piece made longer, if its region goes on."""
-    if not wqe.sg:
-        return []
-    *first, last = wqe.sg
-    end = last.addr + last.length + needed - wqe.length
-    region = next((mr for mr in case.world.nodes[qp.node].mrs.items.values()
-                   if mr.lkey == last.lkey), None)  # fmt: skip
-    if region is None or end > region.iova + region.length:
-        return []
-    return [*first, SGE(last.addr, end - last.addr, last.lkey)]
 
 
 def _again(case: Case, refused: Record) -> list[str]:
