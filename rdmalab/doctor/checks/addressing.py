@@ -14,13 +14,14 @@ def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     if not misses:
         return ok("each of its packets named a QP number that exists")
     node, number = misses[-1].node, misses[-1].number
+    many = fmt.count(len(misses), "packet")
     gone = receivers.destroyed(case, node, number)
     set_at = _peer_set_at(case, qp)
     if gone is not None and set_at is not None and gone > set_at:
         return ok(f"queue pair {number:#x} was there when they were connected", set_at)
     evidence = [
         _number_evidence(case, qp, number, set_at),
-        fact(f"{node} has no queue pair {number:#x}: {_dropped(len(misses))}", misses[-1].event),
+        fact(f"{node} has no queue pair {number:#x}: {many} dropped", misses[-1].event),
         *([fact(f"queue pair {number:#x} of {node} was destroyed", gone)] if gone else []),
     ]
     cure, right = _wrong_qpn_cure(case, qp, unanswered.wqe, node)
@@ -53,10 +54,6 @@ def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | 
 def _peer_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event that set the peer of a connected QP; None for UD, whose WRs each name one."""
     return receivers.peer_set_at(case, qp) if qp.transport.connected else None
-
-
-def _dropped(number: int) -> str:
-    return f"{fmt.count(number, 'packet')} dropped"
 
 
 def _number_evidence(case: Case, qp: QueuePair, number: int, set_at: int | None) -> Evidence:

@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.evidence.content import written_back
 from rdmalab.doctor.evidence.host_reads import early_reads, watched
-from rdmalab.doctor.evidence.ownership import gathered, refills
 from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
-from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.kit import *
 
 _ADVICE = "wait for the completion before you write into the buffer again, or post it INLINE"
@@ -33,7 +31,7 @@ def buffer_reused_early(case: Case, content: Content) -> Finding:
 
 def _source(case: Case, message: Message) -> list[Piece]:
     """The buffers of a message that is sent from them."""
-    return gathered(case.world.nodes[message.thing.node], message.wqe)
+    return ownership.gathered(case.world.nodes[message.thing.node], message.wqe)
 
 
 def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int) -> list[Write]:
@@ -78,12 +76,11 @@ def _asked(case: Case, send: Send, wqe: SendWqe) -> Finding:
         return NA
     if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
         return NA
-    for refill in (
-        each for each in refills(case.log, case.node) if each.message.subject == send.subject
-    ):
+    refills = ownership.refills(case.log, case.node)
+    for refill in (each for each in refills if each.message.subject == send.subject):
         write = Write(refill.event, refill.piece)
         return _fail(case, refill.message, _source(case, refill.message), write)
-    buffers = gathered(case.hca, wqe)
+    buffers = ownership.gathered(case.hca, wqe)
     found = _writes(case, case.node, buffers, send.posted, case.ended)
     if not found:
         return ok("no program wrote into its buffers before it completed")
@@ -153,7 +150,7 @@ def _receives(case: Case, content: Content) -> list[Evidence]:
 
 def _writing(case: Case, content: Content) -> list[Evidence]:
     """WRITEs of other nodes that have brought a part, and are under way."""
-    for subject in for_bytes(case):
+    for subject in undelivered.for_bytes(case):
         qp = find_qp(case.world, subject.thing.node, subject.thing.number)
         wqe = qp.sq.wqes.get(subject.serial) if qp is not None else None
         if wqe is None or qp is None or subject.thing.node == case.node:

@@ -41,7 +41,7 @@ def _of_send(case: Case, send: Send, ending: Ending, qp: QueuePair) -> Finding:
 
 
 def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -> Finding:
-    without = _without(qp, batch) if batch is not None else []
+    without = [built for built in batch.built if _needs(qp, built)] if batch is not None else []
     evidence = [
         fact(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {fmt.wr(built.wr.wr_id)}, and no "
              f"{qp_setter(qp.qp_type)} followed", built.event)
@@ -50,11 +50,6 @@ def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -
     return fail(
         *evidence, answer, cure=_missing_setter_cure(case, qp, batch) if batch is not None else None
     )
-
-
-def _without(qp: QueuePair, batch: Batch) -> list[Building]:
-    """The work requests that lack the setter of their destination."""
-    return [built for built in batch.built if _needs(qp, built)]
 
 
 def _needs(qp: QueuePair, built: Building) -> bool:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from rdmalab.doctor.evidence.ownership import Orphan, Pair, alike, crossed, orphans
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
@@ -201,7 +200,7 @@ def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
     return event_of(found[-1]) if found else None
 
 
-_Found = TypeVar("_Found", Pair, Orphan)
+_Found = TypeVar("_Found", ownership.Pair, ownership.Orphan)
 _SORTS = (Sort.SEND, Sort.RECV, Sort.CQ, Sort.QP)
 
 
@@ -214,7 +213,7 @@ def _newest(case: Case, found: Sequence[_Found]) -> _Found | None:
 @check("wr-id-ambiguous")
 def wr_id_ambiguous(case: Case) -> Finding:
     """A warning if another request of its queue was outstanding with the same wr_id."""
-    pair = _newest(case, alike(case.log, case.node))
+    pair = _newest(case, ownership.alike(case.log, case.node))
     if pair is None:
         return NA if case.subject.sort not in _SORTS else ok("its wr_id was not outstanding twice")
     polled = [each for each in (pair.first.polled, pair.second.polled) if each is not None]
@@ -230,7 +229,7 @@ def wr_id_ambiguous(case: Case) -> Finding:
 @check("cross-qp-order")
 def cross_qp_order(case: Case) -> Finding:
     """A warning if it and a send of another queue pair completed on one CQ against their posts."""
-    pair = _newest(case, crossed(case.log, case.node))
+    pair = _newest(case, ownership.crossed(case.log, case.node))
     if pair is None:
         return NA if case.subject.sort not in _SORTS else ok("sends completed as they were posted")
     first, second = (name_of(case.names, each.subject) for each in pair)
@@ -245,7 +244,7 @@ def cross_qp_order(case: Case) -> Finding:
 @check("polled-after-destroy")
 def polled_after_destroy(case: Case) -> Finding:
     """A warning if its completion was polled when its queue pair had been destroyed."""
-    each = _newest(case, orphans(case.log, case.node))
+    each = _newest(case, ownership.orphans(case.log, case.node))
     if each is None:
         return NA if case.subject.sort not in _SORTS else ok("its queue pair was there")
     name, cq = case.names.of(each.qp), case.names.of(each.cq)

@@ -30,16 +30,10 @@ def too_early(case: Case, work: Send | Receive) -> Finding:
 
 def _next(case: Case) -> list[Evidence]:
     """The next planned event of its queue pair or of the peer, as evidence."""
-    own = [row for row in planned_rows(case.world, case.names) if row.qp in _names(case)]
-    return [fact(_words(row), _cause(case, row)) for row in own[:1]]
-
-
-def _names(case: Case) -> list[str]:
-    return [case.qp_name(qp) for qp in (case.qp, case.peer) if qp is not None]
-
-
-def _words(row: PlannedRow) -> str:
-    return f"next, at {fmt.clock(row.at_ns)}: {row.qp} {row.sentence}"
+    names = [case.qp_name(qp) for qp in (case.qp, case.peer) if qp is not None]
+    own = [row for row in planned_rows(case.world, case.names) if row.qp in names]
+    return [fact(f"next, at {fmt.clock(row.at_ns)}: {row.qp} {row.sentence}", _cause(case, row))
+            for row in own[:1]]  # fmt: skip
 
 
 def _cause(case: Case, row: PlannedRow) -> int | None:

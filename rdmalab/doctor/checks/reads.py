@@ -1,6 +1,5 @@
 """READs, atomics and what waits for them."""
 
-from rdmalab.doctor.evidence.ownership import Overtake, overtakes
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.facts.line import held, held_text, posted
 from rdmalab.doctor.kit import *
@@ -92,7 +91,7 @@ def ordering(case: Case) -> Finding:
         return NA
     brought = [message for _, message in case.content.brought] if case.content is not None else []
     for node in dict.fromkeys([case.node, *(message.thing.node for message in brought)]):
-        for each in reversed(overtakes(case.log, node)):
+        for each in reversed(ownership.overtakes(case.log, node)):
             came = each.message is not None and any(
                 (m.subject, m.sent) == (each.message.subject, each.message.sent) for m in brought
             )
@@ -101,7 +100,7 @@ def ordering(case: Case) -> Finding:
     return ok("it sends nothing that a READ before it brings")
 
 
-def _overtaken(case: Case, each: Overtake) -> Finding:
+def _overtaken(case: Case, each: ownership.Overtake) -> Finding:
     """It is the cause if other bytes left than those that the READ brought."""
     read, name = each.read.subject, name_of(case.names, each.send.subject)
     same = read.thing == each.send.subject.thing
@@ -122,7 +121,7 @@ def _overtaken(case: Case, each: Overtake) -> Finding:
     return (fail if stale else warn)(*facts, cure=cure)
 
 
-def _fenced(case: Case, each: Overtake) -> Fix | None:
+def _fenced(case: Case, each: ownership.Overtake) -> Fix | None:
     """Both once more, the send with FENCE."""
     qp, wqe = find_qp(case.world, *each.send.subject.thing[1:]), each.send.wqe
     read = each.read.subject

@@ -1,14 +1,7 @@
 """A receive that waits, and a message that does not use it."""
 
 from rdmalab.doctor.evidence.content import Posted, without
-from rdmalab.doctor.facts.undelivered import (
-    Done,
-    done_by_peer,
-    is_quiet,
-    waiters,
-    waiting_qps,
-    watcher,
-)
+from rdmalab.doctor.facts.undelivered import Done
 from rdmalab.doctor.kit import *
 
 _SHOWN = 2
@@ -17,17 +10,18 @@ _SHOWN = 2
 @check("no-remote-send")
 def no_remote_send(case: Case, receive: Receive) -> Finding:
     """Evidence: the requests of the peer instead, once it does nothing more."""
-    qp = next(iter(waiters(case)), None)
+    qp = next(iter(undelivered.waiters(case)), None)
     if receive.shared or qp is None or receive.wqe is None:
         return NA
     peer = peer_of(case.world, qp)
-    if peer is None or not is_quiet(case, qp):
+    if peer is None or not undelivered.is_quiet(case, qp):
         return ok("its peer may still send") if peer is not None else NA
-    done = done_by_peer(case, qp)
+    done = undelivered.done_by_peer(case, qp)
     if any(each.takes_receive or _is_write(each) for each in done):
         return ok("its peer has sent something")
-    name, watching = case.qp_name(peer), watcher(case, qp)
-    cure = _no_remote_send_cure(case, peer, receive.wqe.length)
+    name, watching = case.qp_name(peer), undelivered.watcher(case, qp)
+    lines = [some_message(case, peer, receive.wqe.length)]
+    cure = Fix(lines) if peer.state is QPState.RTS else None
     if not done:
         took = case.log.about(Kind.RECV_TAKEN, qp.thing)
         text = f"{name} has sent nothing yet"
@@ -45,10 +39,6 @@ def no_remote_send(case: Case, receive: Receive) -> Finding:
 
 def _is_write(done: Done) -> bool:
     return done.wqe.wr.opcode == WROpcode.RDMA_WRITE
-
-
-def _no_remote_send_cure(case: Case, peer: QueuePair, length: int) -> Fix | None:
-    return Fix([some_message(case, peer, length)]) if peer.state is QPState.RTS else None
 
 
 _EARLY = (QPState.RESET, QPState.INIT)
@@ -74,7 +64,7 @@ def recv_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
 @recv_state.instead
 def _of_receive(case: Case, receive: Receive) -> Finding:
     """Receives may be posted in INIT; reported is only that no message can arrive yet."""
-    not_ready = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
+    not_ready = [qp for qp in undelivered.waiting_qps(case) if qp.state in _EARLY]
     if not not_ready or not case.asked:
         return ok("its queue pair receives")
     qp = not_ready[0]
@@ -99,12 +89,12 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
 @check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
     """Whether the last that the peer did for those who wait was one-sided."""
-    listening = waiters(case)
+    listening = undelivered.waiters(case)
     for qp in listening:
-        done, peer = done_by_peer(case, qp), peer_of(case.world, qp)
+        done, peer = undelivered.done_by_peer(case, qp), peer_of(case.world, qp)
         writes = [each for each in done if _is_write(each) or _reaches_idle(case, qp, each)]
         sent = [each for each in done if each.takes_receive]
-        if writes and not sent and peer is not None and is_quiet(case, qp):
+        if writes and not sent and peer is not None and undelivered.is_quiet(case, qp):
             return _waits_for_completion(case, qp, peer, writes[-1])
     return ok("no program waits for a plain WRITE of the peer") if listening else NA
 
@@ -122,7 +112,7 @@ def _waits_for_completion(case: Case, qp: QueuePair, peer: QueuePair, last: Done
         fact(f"{name} did {fmt.send_wqe(last.wqe)}{there}", last.event),
         fact(f"this consumes no receive of {case.qp_name(qp)}, and completes at {name} only"),
     ]  # fmt: skip
-    cure, watching = _write_no_signal_cure(case, qp, peer, last), watcher(case, qp)
+    cure, watching = _write_no_signal_cure(case, qp, peer, last), undelivered.watcher(case, qp)
     if not watching:  # a message may follow
         return warn(*facts, cure=cure)
     return fail(*facts, fact(f"{watching} waits for a completion"), cure=cure)
@@ -165,13 +155,9 @@ def byte_len(case: Case, content: Content) -> Finding:
         fact(f"the message had {message.wqe.length} bytes, and its receive has room for "
              f"{newest.wqe.length}", own[0].event),
         fact(f"{rest} is as it was before", *older[:1]),
-        fact(_message_text(case, message), message.posted),
+        fact(f"{name_of(case.names, message.subject)} is the message", message.posted),
         cure=Fix(program=_ADVICE),
     )  # fmt: skip
-
-
-def _message_text(case: Case, message: Message) -> str:
-    return f"{name_of(case.names, message.subject)} is the message"
 
 
 def _covers(content: Content, newest: Posted) -> bool:

@@ -74,11 +74,7 @@ Tell = Callable[[Case, SendWqe, QueuePair, QueuePair], str]
 def _not_enabled(_case: Case, wqe: SendWqe, _qp: QueuePair, peer: QueuePair) -> str:
     has = int(peer.attr.qp_access_flags or 0)
     lacks = key_lookup.asked_of_peer(wqe)[0] & ~has
-    return f"its qp_access_flags are {fmt.flags(has, Access)}, without {_rights(lacks)}"
-
-
-def _rights(lacks: int) -> str:
-    return fmt.flags(lacks, Access)
+    return f"its qp_access_flags are {fmt.flags(has, Access)}, without {fmt.flags(lacks, Access)}"
 
 
 def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:

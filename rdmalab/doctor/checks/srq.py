@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.facts.receivers import Refused
-from rdmalab.doctor.facts.undelivered import users_of, watcher
 from rdmalab.doctor.kit import *
 from rdmalab.hca.srq import named_srq
 from rdmalab.spec.async_events import AsyncEvent
@@ -18,7 +17,7 @@ def srq_stolen(case: Case, receive: Receive) -> Finding:
     event = event_of(receive.taking)
     left_out = [
         (qp, since)
-        for qp in users_of(case, case.subject.thing)
+        for qp in undelivered.users_of(case, case.subject.thing)
         if qp is not taker and (since := _refused(case, qp, event)) is not None
     ]
     if taker is None or not left_out or receive.queue is None or receive.queue.wqes:
@@ -278,7 +277,7 @@ def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
     """Of a receive that waits on an SRQ, whether a queue pair that used it is in ERR."""
     if not receive.shared or receive.queue is None or not receive.on_queue:
         return NA
-    users = users_of(case, case.subject.thing)
+    users = undelivered.users_of(case, case.subject.thing)
     dead = [qp for qp in users if qp.state is QPState.ERR]
     if not dead:
         return ok("no queue pair of the SRQ is in ERR")
@@ -291,7 +290,7 @@ def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
     ]  # fmt: skip
     length = receive.wqe.length if receive.wqe is not None else 0
     cure = _srq_qp_err_no_flush_cure(case, users, length)
-    watching = watcher(case, qp)
+    watching = undelivered.watcher(case, qp)
     if not watching:  # others may use it up
         return warn(*facts, cure=cure)
     return fail(*facts, fact(f"{watching} waits"), cure=cure)

@@ -147,14 +147,11 @@ def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
         return ok("it did not fail for want of an answer")
     rows = send.transmissions
     tries = [
-        _retry_exc_evidence(row) for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])
+        fact(f"{row.text}: {row.fate_text}", row.event)
+        for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])
     ]
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
     return fail(*tries, fact(count, ending.event), since=ending.event)
-
-
-def _retry_exc_evidence(row: PacketRow) -> Evidence:
-    return fact(f"{row.text}: {row.fate_text}", row.event)
 
 
 @check("ack-delayed", send=waiting, qp=acknowledged)
@@ -169,7 +166,8 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     peer = case.qp_name(case.peer) if case.peer is not None else "the peer"
     return wait(
         fact(f"{peer} has carried it out: its data is there", done),
-        fact(f"its {_shown(late[-1])}", late[-1].event), *_after_wait(case, late[-1]),
+        fact(f"its {late[-1].label} psn={late[-1].psn} is {late[-1].fate_text}", late[-1].event),
+        *_after_wait(case, late[-1]),
         cure=Fix(["run"]),
     )  # fmt: skip
 
@@ -178,10 +176,6 @@ def _is_acknowledged_only(send: Send) -> bool:
     """A READ, or an atomic, has its data in the answer."""
     work = send.wqe.work if send.wqe is not None else None
     return work is not None and not work.outstanding
-
-
-def _shown(row: PacketRow) -> str:
-    return f"{row.label} psn={row.psn} is {row.fate_text}"
 
 
 def _after_wait(case: Case, row: PacketRow) -> list[Evidence]:

@@ -1,7 +1,6 @@
 """Threads that wait, or poll in vain, for what no other thread and no work request will bring."""
 
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
-from rdmalab.doctor.facts.undelivered import is_quiet
 from rdmalab.doctor.kit import *
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
@@ -111,7 +110,7 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
                  and q.state is not QPState.ERR]  # fmt: skip
     if not listening or any(case.world.find(cq, CompletionQueue).cqes for cq in waits.cqs):
         return ok("no receive of it waits for a message")
-    qp = next((qp for qp in listening if is_quiet(case, qp)), None)
+    qp = next((qp for qp in listening if undelivered.is_quiet(case, qp)), None)
     peer = peer_of(case.world, qp) if qp is not None else None
     if qp is None or peer is None:
         return ok("its peer may still send")

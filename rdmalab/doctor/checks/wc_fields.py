@@ -175,11 +175,8 @@ def _sent(case: Case, send: Send, wqe: SendWqe) -> Finding:
     value = wqe.wr.imm_data
     if not _looks_swapped(value):
         return ok("its immediate data look as if htonl had been used")
-    return warn(fact(_swapped_text(value), send.posted), cure=_program(value))
-
-
-def _program(value: int) -> Fix:
-    return Fix(program=f"imm_data is in network byte order: htonl({value})")
+    program = f"imm_data is in network byte order: htonl({value})"
+    return warn(fact(_swapped_text(value), send.posted), cure=Fix(program=program))
 
 
 def _has_imm(cqe: Cqe) -> bool:
