@@ -122,7 +122,7 @@ class Lab:
         return ladder(world, names, first, WHOLE)
 
     def _repr_html_(self) -> str:
-        """What Jupyter shows: the moment, the latest reply that failed, and the ladder."""
+        """HTML for Jupyter: the moment, the latest reply that failed, and the ladder."""
         from html import escape
 
         from rdmalab.guide.svg import element

@@ -19,7 +19,8 @@ _PATIENT_S = 60.0
 _SWITCHES = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-extensions", "--disable-quic", "--remote-debugging-pipe",
+    "--disable-extensions", "--disable-quic", "--site-per-process",
+    "--remote-debugging-pipe",
 )  # fmt: skip
 
 
@@ -33,6 +34,18 @@ def _descendants(number: int) -> list[int]:
     return found
 
 
+def _errors(method: str, params: dict[str, Any]) -> list[str]:
+    """What an event says is wrong on the page."""
+    match method:
+        case "Runtime.exceptionThrown":
+            return [str(params["exceptionDetails"])]
+        case "Runtime.consoleAPICalled" if params["type"] == "error":
+            return [" ".join(str(each.get("value")) for each in params["args"])]
+        case "Log.entryAdded":
+            return [f"{params['entry']['text']} {params['entry'].get('url')}"]
+    return []
+
+
 class Browser:
     """One page. requests: the address of each request that it made; dialogs: what popped up."""
 
@@ -40,7 +53,7 @@ class Browser:
         self.requests: list[str] = []
         self.dialogs: list[str] = []
         self.errors: list[str] = []
-        self._frames: list[tuple[str, str]] = []  # address and session of workers and frames
+        self._frames: list[str] = []  # sessions of frames of another site
         self._rest = b""
         self._number = 0
         self._session = ""
@@ -69,13 +82,13 @@ class Browser:
         )
         return before
 
-    def turn_into_frame(self, address: str) -> None:
-        """Go on in a frame of another site, which is a process of its own."""
+    def turn_into_frame(self) -> None:
+        """Go on in the frame of another site, which is a process of its own."""
         until = time.monotonic() + _PATIENT_S
-        while not (found := [each for each in self._frames if each[0].startswith(address)]):
+        while not self._frames:
             self.call("Page.enable")  # reads what has happened
-            assert time.monotonic() < until, address
-        self._session = found[0][1]
+            assert time.monotonic() < until, "no frame of another site"
+        self._session = self._frames[0]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
 
@@ -139,16 +152,13 @@ class Browser:
                 self.requests.append(params["request"]["url"])
             case "Page.javascriptDialogOpening":
                 self.dialogs.append(params["message"])
-            case "Runtime.exceptionThrown":
-                self.errors.append(str(params["exceptionDetails"]))
-            case "Runtime.consoleAPICalled" if params["type"] == "error":
-                self.errors.append(" ".join(str(each.get("value")) for each in params["args"]))
-            case "Target.attachedToTarget" if self._session:  # a worker of the page
-                self._frames.append((params["targetInfo"]["url"], params["sessionId"]))
+            case "Target.attachedToTarget" if self._session:  # a worker or a frame of the page
+                if params["targetInfo"]["type"] == "iframe":
+                    self._frames.append(params["sessionId"])
                 for method in ("Network.enable", "Runtime.enable"):
                     self._send(method, {}, params["sessionId"])
-            case "Log.entryAdded":
-                self.errors.append(f"{params['entry']['text']} {params['entry'].get('url')}")
+            case str(method):
+                self.errors += _errors(method, params)
 
     # ------------------------------------------------------------------ what a reader does
     def open(self, address: str) -> None:

@@ -269,7 +269,7 @@ def test_a_failure_and_an_error_are_results(
     assert answer.err == "0 of 3 scenarios passed, 1 failed, 2 cannot run\n"
 
 
-def test_verbose_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_verbose_prints_packets(capsys: pytest.CaptureFixture[str]) -> None:
     path = ROOT / "scenarios" / "rc" / "send.rdmalab.yaml"
     assert cli.main(["run", "-v", str(path)]) == 0
     answer = capsys.readouterr().out
@@ -277,14 +277,14 @@ def test_verbose_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert "A->B SEND_ONLY psn=0 64 B ack_req\n" in answer
 
 
-def test_check_tells_the_errors_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_prints_only_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", str(folder)]) == 2
     answer = capsys.readouterr()
     assert answer.out.count(".rdmalab.yaml:") == 2
     assert answer.err == "3 of 5 files can run\n"
 
 
-def test_check_tells_every_mistake_of_a_file(
+def test_check_prints_every_mistake_of_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "two.rdmalab.yaml"
@@ -570,7 +570,7 @@ def test_the_documents_are_what_their_schema_says(
     jsonschema.Draft202012Validator(schema).validate(json.loads(capsys.readouterr().out))
 
 
-def test_tests_are_run_only_where_somebody_said_so(
+def test_tests_of_a_folder_run_only_with_the_option(
     shelf: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A scenario from elsewhere is safe to play; a test from elsewhere is not."""
@@ -841,7 +841,7 @@ steps:
     [("run",), ("why",), ("export", "pcapng", "-o", "x.pcapng"), ("lessons", "--coverage")],
     ids=lambda command: command[0],
 )
-def test_a_profile_that_is_given_wins_and_that_is_said(
+def test_option_profile_replaces_and_reports_profiles_of_the_file(
     command: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -866,14 +866,14 @@ def test_a_file_without_a_terminal_says_what_plays_it(
     assert f"without one: rdmalab run {arguments[-1]}" in answer
 
 
-def test_an_option_before_a_command_is_told_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hint_for_an_option_before_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--profile", "rxe", "run", "x.yaml"]) == 2
     assert "write --profile after the command: rdmalab run --profile" in capsys.readouterr().err
     assert cli.main(["frobnicate"]) == 2
     assert "No such command" in capsys.readouterr().err
 
 
-def test_help_tells_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_the_environment_variables(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     answer = capsys.readouterr().out
     assert "RDMALAB_ASCII=1" in answer

@@ -128,7 +128,7 @@ NEVER = {
 }  # fmt: skip
 
 
-def test_no_row_of_the_table_is_forgotten() -> None:
+def test_every_status_of_the_table_has_a_row() -> None:
     rows = re.findall(r"^\| (\d+) \| (\w+) \| ([^|]+) \|", section(1), re.MULTILINE)
     lines = [WCStatus[name] for _, name, _ in rows]
     assert lines == list(WCStatus) == [WCStatus(int(number)) for number, _, _ in rows]
@@ -220,7 +220,7 @@ NEVER_OPCODES = {
 }  # fmt: skip
 
 
-def test_no_opcode_is_forgotten() -> None:
+def test_every_opcode_of_the_table_has_a_row() -> None:
     by_name = dict(re.findall(r"\b([A-Z_]+\d?) (\d+)", section(2).partition("\n")[2]))
     assert {name: int(number) for name, number in by_name.items()} == {o.name: int(o) for o in W}
     assert {*KINDS, *OTHERS, *NO_WORK} == set(WROpcode)
@@ -284,7 +284,7 @@ def test_an_error_leaves_four_fields() -> None:
     assert {(c.opcode, c.byte_len) for c in polled(soft, "A.cq0")} == {(0, 0)}
 
 
-def test_a_datagram_tells_who_sent_it_and_counts_its_header() -> None:
+def test_completion_of_a_datagram_has_src_qp_grh_and_40_bytes_more() -> None:
     lab = services(
         "UD", "strict", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:128]", SEND + to("UD"), "run"
     )
@@ -312,7 +312,7 @@ PAIRS: dict[str, tuple[tuple[str, ...], str, list[tuple[int, str]], str, str]] =
 }  # fmt: skip
 
 
-def test_no_pair_is_forgotten() -> None:
+def test_every_pair_of_the_table_has_a_row() -> None:
     rows = [line.split("|")[1].strip() for line in section(9).splitlines() if line[:2] == "| "]
     assert rows[1:] == list(PAIRS)
 

@@ -6,7 +6,7 @@ from rdmalab.spec.states import QPState
 from tests.each import ALL, SEED, a_third, chance_of, drawn_numbers, each
 
 
-def test_each_case_that_fails_is_told_by_its_name() -> None:
+def test_each_names_the_cases_that_fail() -> None:
     tried = list[str]()
 
     @each("word, length", [("ab", 2), ("abc", 4), ("a", 3)])

@@ -174,7 +174,7 @@ def test_a_receive_too_many_ends_its_queue_pair(profile: str) -> None:
 
 
 @pytest.mark.parametrize("qp_type", ["UC", "UD"])
-def test_one_death_is_told_once(qp_type: str) -> None:
+def test_an_error_state_is_recorded_once(qp_type: str) -> None:
     lab = services(qp_type, STRICT, recv(1), recv(2), cqe=1)
     for line in (send(1) + to(qp_type), "run", "poll_cq A.cq0", send(2) + to(qp_type), "run"):
         well(lab, line)
@@ -203,20 +203,20 @@ WAKES: dict[str, tuple[int, str, tuple[str, ...], int, Arm]] = {
 
 
 @pytest.mark.parametrize("case", WAKES)
-def test_what_wakes(case: str) -> None:
+def test_completions_that_raise_a_cq_event(case: str) -> None:
     solicited, profile, lines, events, left = WAKES[case]
     lab = services("RC", profile, f"req_notify_cq B.cq1 solicited_only={solicited}", *lines)
     assert (lab.look("B.ch0.events"), lab.look("B.cq1.armed")) == (events, left)
 
 
 @pytest.mark.parametrize(("profile", "events"), [(STRICT, 0), (SOFT, 0), (FAST, 1)])
-def test_what_lies_there_when_arming(profile: str, events: int) -> None:
+def test_req_notify_cq_with_a_completion_already_queued(profile: str, events: int) -> None:
     """[ORACLE rc_notify_with_completion_already_queued]: no event."""
     lab = services("RC", profile, recv(1), send(1), "run", "req_notify_cq B.cq1")
     assert lab.look("B.ch0.events") == events
 
 
-def test_a_failed_send_wakes_a_solicited_arm_but_on_soft_roce() -> None:
+def test_a_failed_send_raises_a_solicited_event_except_on_rxe() -> None:
     for profile, events in ((STRICT, 1), (SOFT, 0)):
         lab = services("RC", profile, "req_notify_cq A.cq0 solicited_only=1", BAD_WRITE, "run")
         assert lab.look("A.ch0.events") == events
@@ -284,7 +284,7 @@ ON_SOFT_ROCE = {
 }  # fmt: skip
 
 
-def test_no_row_of_the_table_is_forgotten() -> None:
+def test_every_async_event_of_the_table_has_a_row() -> None:
     found = re.findall(r"^\| (\d+) \| (\w+) \| ([^|]+) \| ([^|]+) \|", section(8), re.MULTILINE)
     assert [(int(number), name, text) for number, name, text, _ in found] == [
         (int(event), event.name, row.text) for event, row in EVENTS.items()
@@ -318,13 +318,13 @@ def test_soft_roce_raises_only_these(event: AsyncEvent) -> None:
     assert (event in raised(lab, RAISED[event][0])) is (event in ON_SOFT_ROCE)
 
 
-def test_a_drain_is_told_when_asked_for_and_always_by_soft_roce() -> None:
+def test_sq_drained_on_request_and_always_on_rxe() -> None:
     for profile, events in ((STRICT, []), (SOFT, [E.SQ_DRAINED])):
         lab = services("RC", profile, "modify_qp A.qp0 state=SQD", "run")
         assert raised(lab, "A") == events
 
 
-def test_whoever_waits_for_the_drain_hears_of_an_error_too() -> None:
+def test_sq_drained_is_raised_on_err_too() -> None:
     lab = services("RC", STRICT, "fault drop B->A", READ, "step packet", _NOTIFIED)
     assert raised(lab, "A") == []
     well(lab, _DIE)
@@ -336,7 +336,7 @@ def test_an_error_with_a_completion_raises_nothing_at_the_requester() -> None:
     assert (raised(lab, "A"), raised(lab, "B")) == ([], [E.QP_ACCESS_ERR])
 
 
-def test_nothing_is_lost_while_nobody_listens() -> None:
+def test_async_events_queue_until_they_are_read() -> None:
     lab = services("RC", STRICT, *["link down", "link up"] * 3)
     taken = [well(lab, "get_async_event A").value.event for _ in range(6)]
     assert taken == [E.PORT_ERR, E.PORT_ACTIVE] * 3

@@ -41,7 +41,7 @@ def test_a_line_that_cannot_be_read_does_nothing_of_what_it_says() -> None:
     assert lab.session.world.event == before
 
 
-def test_all_that_was_said_is_kept() -> None:
+def test_all_replies_keeps_every_line() -> None:
     lab = lab_of(SEND, "run 1us")
     lab.do("nonsense")
     assert [reply.text for reply in lab.all_replies if not reply.depth] == [

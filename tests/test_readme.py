@@ -51,6 +51,6 @@ def test_what_it_names_in_passing_exists() -> None:
         reader.type(line)
 
 
-@pytest.mark.parametrize("word", ["/work/", "/root", "pypi", "http"])
+@pytest.mark.parametrize("word", ["/work/", "/root", "pypi", "http:", "https:"])
 def test_it_names_no_machine_and_no_registry(word: str) -> None:
     assert word not in README.lower()

@@ -1,4 +1,4 @@
-"""What the book has: each file with the path of its page, in the order of folders and names."""
+"""Files of the book, each with the path of its page, in the order of folders and names."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

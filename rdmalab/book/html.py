@@ -8,6 +8,8 @@ from collections.abc import Iterable
 class Markup(str):
     """Text that is HTML already; only functions of this module make it."""
 
+    # A writer of our own: without this class a text is escaped, so a forgotten call shows a tag and
+    # does not run it. A generator is a dependency, and its pages load fonts and scripts.
     __slots__ = ()
 
 

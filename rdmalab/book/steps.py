@@ -56,7 +56,7 @@ class StepWriter:
         return joined([*parts, *self._part(stop, inside)])
 
     def _part(self, stop: PlannedStep | None, inside: list[Markup]) -> list[Markup]:
-        """What a person reads, and the steps after it; those that answer a question are folded."""
+        """Section with the text of a note or question, and the steps after it; answers fold."""
         inside = [each for each in inside if each]
         if stop is None and not inside:
             return []
@@ -163,7 +163,7 @@ class StepWriter:
                    role="alert")  # fmt: skip
 
     def _answer(self, report: Report) -> Markup:
-        """What `why` answers: shortened where it is long, then all of it on a click."""
+        """Answer of `why` as HTML: shortened where it is long, with the whole answer folded."""
         rows = report.rows
         if len(rows) <= _ENOUGH:
             return tag("div", self._rows(rows), class_="why")
@@ -200,7 +200,7 @@ _READ = {"met": "met: ", "unmet": "not met: ", "open": "not judged: "}
 
 
 def _mark(result: StepResult, what: str) -> str:
-    """Whether an expectation of this name is met, not met, or was not judged."""
+    """`met`, `unmet` or `open`: an expectation of this name holds, fails, or was not judged."""
     if result.ok:
         return "met"
     if result.failure is None:

@@ -123,7 +123,7 @@ class Linker:
         return self.prose_but(text, set())
 
     def prose_but(self, text: str, seen: set[str]) -> Markup:
-        """The same, without links for the words `seen`; those that are linked are added."""
+        """Text as HTML without links for the words `seen`; those that are linked are added."""
         return joined(self._prose(text, seen))
 
     def _prose(self, text: str, seen: set[str]) -> Iterator[str]:

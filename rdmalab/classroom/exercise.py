@@ -67,7 +67,7 @@ class Exercise(Lab):
         return hint.text if hint is not None else ""
 
     def grade(self) -> Grade:
-        """What the work is worth now; hidden tasks are judged by the instructor only."""
+        """Grade of the work as it is now; hidden tasks are judged by the instructor only."""
         return self.work.grade()
 
     @property

@@ -36,7 +36,7 @@ def cause_of(session: Session, tasks: Sequence[Task]) -> tuple[Task, str] | None
 
 
 def _reports(session: Session, task: Task, names: Mapping[str, str]) -> Iterator[Report]:
-    """What `why` says: of what the task names, then of everything."""
+    """Reports of `why` about the object that the task names, then about the whole session."""
     if task.why is not None:
         with suppress(NotUnderstood):  # what it names may not exist in this world
             yield consult(session, parsed(task.why, names).expression.node)

@@ -67,7 +67,7 @@ class Watches:
         self.known: dict[str, _Watch] = {}
 
     def further(self) -> "Watches":
-        """What was seen so far, to be carried on without a change of this one."""
+        """Copy with everything observed so far; observing more does not change this one."""
         made = Watches(self.session, self.start)
         made.at = self.at
         made.known = {text: replace(watch) for text, watch in self.known.items()}

@@ -22,19 +22,19 @@ class Cause(BaseModel):
 
 
 class Result(BaseModel):
-    """What came of one task."""
+    """Outcome of one task."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     points: int
-    """What it is worth."""
+    """Points that it is worth."""
     score: int | float = 0
-    """What the student gets."""
+    """Points that the student gets."""
     fixed: bool = False
     """Whether a person gave the score."""
     remark: str = ""
-    """What a person wrote about it."""
+    """Remark of a person about it."""
     passed: bool | None = None
     """None: it was not judged; `reason` says why."""
     hidden: bool = False
@@ -71,7 +71,7 @@ class Grade(BaseModel):
     engine: str = VERSION
     lab: str = ""
     student: str = ""
-    """Who handed it in, by the roster or by the name of folder or file; empty: unknown."""
+    """Student of the file, by the roster or by the name of folder or file; empty: unknown."""
     label: str = ""
     """The name that folder or file has."""
     file: str = ""
@@ -96,7 +96,7 @@ class Grade(BaseModel):
     fixed: float | None = None
     """The score that a person gave for the whole lab; None: that of the tasks counts."""
     remark: str = ""
-    """What a person wrote about the whole lab."""
+    """Remark of a person about the whole lab."""
     others: list[str] = []
     """Other works of the student, which do not count."""
     params: dict[str, str] = {}
@@ -109,7 +109,7 @@ class Grade(BaseModel):
     moves: int = 0
     """Commands that went to another moment."""
     record: WorkRecord | None = None
-    """What the log of the submission says; None: it cannot be read."""
+    """Counts from the log of the submission; None: it cannot be read."""
     work: str = ""
     """SHA-256 of the submission."""
 

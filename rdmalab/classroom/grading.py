@@ -41,7 +41,7 @@ class Item:
 
     @property
     def key(self) -> str:
-        """The same for the same work: the lab, the engine and what was handed in."""
+        """SHA-256 of the lab, the engine and the submission: equal for equal work."""
         owner = self.owner
         whose = (owner.id, owner.label, owner.folder, owner.why, *sorted(owner.words))
         parts = (VERSION, self.lab, self.salt, *whose, str(self.public), self.text)

@@ -1,4 +1,4 @@
-"""What was handed in: the submissions in files and folders, and the files that are none.
+"""Submissions found in files and folders, and the files that are no submission.
 
 A submission is a YAML file, or the word that `submit` prints, in any text or page: Moodle keeps
 what was pasted as `onlinetext.html`. A file that is not read is listed with the reason.

@@ -13,9 +13,9 @@ class WrongAnswer(Section):
     """A typical wrong answer."""
 
     does: field_types.Sentence
-    """What the student does or answers."""
+    """The student's action or answer."""
     shows: field_types.Sentence
-    """What this shows about the student's model of the device."""
+    """Misconception of the device that this shows."""
     solution: field_types.Word | None = None
     """The rejected solution of the lab that does it."""
 
@@ -26,7 +26,7 @@ class Discussion(Section):
     ask: field_types.Sentence
     """The question."""
     expect: field_types.Sentence
-    """What a good answer contains."""
+    """Points of a good answer."""
 
 
 Mistakes = Annotated[list[WrongAnswer], Field(min_length=1)]
@@ -34,10 +34,10 @@ Discussions = Annotated[list[Discussion], Field(min_length=1)]
 
 
 class Instructor(Section, BaseModel):
-    """What an instructor needs for a lesson with this lab; `publish` leaves it out."""
+    """Notes of a lab for the instructor; `publish` leaves them out."""
 
     aim: field_types.Sentence
-    """What the lab teaches."""
+    """Aim of the lab: what it teaches."""
     time: field_types.Sentence
     """How the time divides."""
     mistakes: Mistakes
@@ -47,7 +47,7 @@ class Instructor(Section, BaseModel):
     discuss: Discussions
     """Questions for discussion."""
     say: field_types.Sentence
-    """What to say in class."""
+    """Sentence to say in class."""
 
     def check(self, hidden: Collection[str], rejected: Collection[str]) -> None:
         """Raise an error of the file unless each hidden task, and only these, is explained.

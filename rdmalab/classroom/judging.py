@@ -20,7 +20,7 @@ from rdmalab.scenario.source import FileError
 
 @dataclass(slots=True)
 class JudgedWork:
-    """What is judged: lines, answers, hints that were taken. log: None for a solution of a lab."""
+    """Lines, answers and hints that are judged. log: None for a solution of a lab."""
 
     lines: Sequence[str]
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -182,6 +182,8 @@ class _Judge:
             goals, names = list(self._over_time(values)), kept.played.lab.world
             with suppress(NotUnderstood):  # its task says so
                 kept.watches.look(goals, names)
+            # Settled and undone in the world of the prompt: after 50,000 events `task` takes 0.2 s
+            # of CPU; a replay, as `submit` and the grader do it, takes 1.4 s.
             self.undo.enter_context(settled(kept.played))
             watches = kept.watches.further()
             watches.look([], names)

@@ -8,7 +8,7 @@ from rdmalab.classroom.playing import Played, begun, run_lines
 from rdmalab.classroom.work_lines import added
 
 Reopen = Callable[[Mapping[str, str]], LabFile]
-"""The same lab for the same student in another world of `vary`."""
+"""Loads the lab for the same student in another world of `vary`."""
 
 
 class KeptWorld:
@@ -62,5 +62,5 @@ class KeptWorlds:
         return self.kept[key].watched_here()
 
     def key(self, values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """The same for values of the same world; empty for the lab as it is."""
+        """Key of the world that has these values; empty for the lab as it is."""
         return () if values.items() <= self.lab.world.items() else tuple(sorted(values.items()))

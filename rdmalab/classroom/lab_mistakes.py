@@ -33,7 +33,7 @@ _STEPS = ("at", "try")
 _ANYTHING = "include"  # as in `scenario/repair.py`
 _NOUNS = frozenset(noun.value for noun in Noun)
 _HARMLESS = {"goal": "now >= 0", "answer": "now"}
-"""What stands in the place of a question that is wrong."""
+"""Replacements for a question that is wrong."""
 
 
 @dataclass  # no slots: super() would mean another class
@@ -43,7 +43,7 @@ class _LabRepair(Repair):
     changed: set[str] = field(default_factory=set)
 
     def _may_follow(self, path: Path) -> bool:
-        """An error of a task or of the lists of the lab, after something in them was left out."""
+        """Whether an error at this path may follow from something that was left out before."""
         if not path:
             return True
         is_question = len(path) > 2 and path[2] in (*_STEPS, *_HARMLESS, "bind", "why")
@@ -64,7 +64,7 @@ class _LabRepair(Repair):
     def _in_task(
         self, path: Path, before: frozenset[tuple[int, int]]
     ) -> tuple[Path | None, Node | None]:
-        """What to leave out of a task, and what stands there instead."""
+        """Path to leave out of a task, and the node to put there instead."""
         key, rest = path[2], path[3:]
         if key in _STEPS and rest:
             unit = self._unit_of_step(path[:4], path[4:], before)

@@ -321,9 +321,9 @@ class LabSession:
         return f"{named}{found[0].when_wrong[found[1]]}"
 
     def _text_without_cause(self) -> str:
-        """What the open task says if no cause fits: `hello: The bytes have to arrive …`.
+        """Text that the open task shows if no cause fits: `hello: The bytes have to arrive …`.
 
-        After a line in which time ran to its end, and by a grade that has this line; empty before,
+        Only after a line in which time ran to its end, and a grade that has this line; else empty,
         or if the doctor is shut.
         """
         ran = any(each.shows and not each.undoes and each.end.event > each.start.event
@@ -449,7 +449,7 @@ class LabSession:
             self.grade()
 
     def submission(self) -> Submission:
-        """What is handed in, as the log has it from now on."""
+        """Submission of the work so far; the log gets an entry for it."""
         self.log.add(f"{SUBMITTED} {self.latest.score}")
         return self.so_far()
 

@@ -48,7 +48,7 @@ class Limits(Section):
 
 
 class Rules(Section, BaseModel):
-    """What a student may do. A line that is not allowed is skipped and reported."""
+    """Limits for a student's lines. A line that is not allowed is skipped and reported."""
 
     allow: list[field_types.Word] = []
     """Commands of the experimenter that are allowed here: `fault`, `link`, `pkey`."""
@@ -67,7 +67,7 @@ class Rules(Section, BaseModel):
     limits: Limits = Limits()
     """How much a submission may use."""
     settle: field_types.Sentence = "run 100ms"
-    """What follows the last line, so that work in flight completes."""
+    """Action after the last line, so that work in flight completes."""
 
 
 class Bars(Section, BaseModel):
@@ -80,7 +80,7 @@ class Bars(Section, BaseModel):
     written: Percent | None = None
     """The bytes that goals name, written by the host, and empty messages."""
     handout: Percent | None = None
-    """What can be learned about choices from the file for students."""
+    """Information about choices that the file for students has."""
     tried: Percent | None = None
     """Each choice tried until it is right, where choices are judged at once."""
 
@@ -147,7 +147,7 @@ class Choice(Section):
     right: Truth = False
     """Whether it is right."""
     when_wrong: field_types.Sentence | None = None
-    """What a student reads who chose it."""
+    """Feedback for a student who chose it."""
     sealed: Seal | None = None
     """In the file for students: whether it is right and what is read then, sealed by `publish`."""
 
@@ -173,9 +173,9 @@ class Task(Section, BaseModel):
     title: field_types.Sentence | None = None
     """One line."""
     points: Points = 0
-    """What it is worth."""
+    """Points that it is worth."""
     ask: field_types.Sentence | None = None
-    """What is to be done or answered."""
+    """Task: what is to be done or answered."""
     answer: field_types.Sentence | None = None
     """A question to the student's own world, as the setup left it, after `at`; its value is the
     right answer."""
@@ -190,8 +190,8 @@ class Task(Section, BaseModel):
     shuffle: Truth = False
     """The answers that are offered are in another order for each student."""
     tries: Tries | None = None
-    """So many different answers of a choice count; the log of the submission shows them, and
-    without it none counts."""
+    """Number of different answers of a choice that count, by the log of the submission;
+    without a log none counts."""
     once: field_types.Sentence | None = None
     """A question to the student's own world: at a prompt no answer is taken before it is true."""
     judged: Literal["live", "grader"] = "live"
@@ -209,7 +209,7 @@ class Task(Section, BaseModel):
     vary: dict[field_types.ParameterName, VaryValues] = {}
     """The submission is played again in each of these worlds: values of `%{NAME}`, and `seed`."""
     why: field_types.Sentence | None = None
-    """What `why` is asked about if a goal is not met; default: everything."""
+    """Argument of `why` if a goal is not met; default: everything."""
     when_wrong: dict[field_types.Word, field_types.Sentence] = {}
     """Feedback by the cause that `why` names, by its slug."""
     otherwise: field_types.Sentence | None = Field(None, alias="else")
@@ -219,7 +219,7 @@ class Task(Section, BaseModel):
     hidden: Truth = False
     """Judged by the grader only; the file for students has its `announce` and points."""
     announce: field_types.Sentence | None = None
-    """What students read of a hidden task."""
+    """Text about a hidden task that students read."""
 
     @model_validator(mode="after")
     def _agrees(self) -> "Task":
@@ -273,7 +273,7 @@ class LabDocument(Document, BaseModel):
     kind: Literal["lab"]
     """`lab`."""
     id: field_types.Word
-    """What submissions name."""
+    """Name that submissions give."""
     salt: field_types.Sentence | None = None
     """Of a class and year: other parameters are drawn; `rdmalab lab publish --salt` writes it."""
     params: dict[field_types.ParameterName, LabParameter] = {}  # type: ignore[assignment]
@@ -281,15 +281,15 @@ class LabDocument(Document, BaseModel):
     steps: Steps = []
     """A lab has none: the student types them."""
     rules: Rules = Rules()
-    """What a student may do."""
+    """Limits for a student's lines."""
     guided: Truth = False
     """The tasks are judged after each line that is typed, and the next one is shown."""
     after: field_types.Sentence | None = None
-    """What is shown when all tasks of a guided lab are done."""
+    """Text that is shown when all tasks of a guided lab are done."""
     tasks: Annotated[list[Task], Field(min_length=1, max_length=MOST_TASKS)]
     """The tasks, in their order."""
     bars: Bars = Bars()
-    """What `lab check` must not find; students do not get it."""
+    """Bounds for `lab check`; students do not get them."""
     solutions: Solutions | None = None
     """Submissions that must pass, and that must fail; the file for students has none."""
     seal: Seal | None = None

@@ -55,7 +55,7 @@ def _values(document: LabDocument, name: str) -> str:
 
 
 def _task(lab: LabFile, index: int) -> Iterator[str]:
-    """What is asked and judged, with the right answer in the world for which the lab was loaded."""
+    """Task and goals in Markdown, with the right answer in the world of the loaded lab."""
     task = lab.document.tasks[index]
     hidden = ", hidden" if task.hidden else ""
     needs = f", after {', '.join(task.needs)}" if task.needs else ""

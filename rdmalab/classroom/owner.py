@@ -1,4 +1,4 @@
-"""Who handed in a file: by the roster, the folder or the name of the file, never by its text.
+"""Owner of a file: by the roster, the folder or the name of the file, never by its text.
 
 In a download of a learning platform the platform names the student, in the name of the folder or
 in the beginning of the name of the file; what follows there was chosen by the student and is not
@@ -25,7 +25,7 @@ _ANYONE = "anonymous"  # in works of a lab that was loaded without a student
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who handed in a file. id: by the roster, empty: unknown. label: what the path says.
+    """Student that a file belongs to. id: by the roster, empty: unknown. label: from the path.
 
     words: what may stand in the file as its student, folded. folder: the folder of a download of
     Moodle, empty elsewhere. why: why no id is known.
@@ -56,7 +56,7 @@ def given(student: str) -> Owner:
 
 
 def owner_of(path: str, roster: Roster | None) -> Owner:
-    """Who handed in a file. path: below the folder that was named. roster: None: there is none."""
+    """Owner of a file. path: below the folder that was named. roster: None: there is none."""
     parts = PurePath(path).parts
     folder = next(filter(is_of_moodle, parts[:-1]), "")
     found = [(label, words) for label, words in _named(parts) if words]

@@ -87,7 +87,7 @@ class LabParameter(Section):
     high: field_types.Number | None = Field(None, alias="to")
     """The largest number that is drawn."""
     about: field_types.Sentence | None = None
-    """What it is, with its unit."""
+    """Description, with its unit."""
 
     @model_validator(mode="before")
     @classmethod

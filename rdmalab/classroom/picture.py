@@ -37,7 +37,7 @@ class Picture:
 
     @property
     def key(self) -> str:
-        """The same for the same drawing."""
+        """SHA-256 that is equal for equal drawings."""
         return sha256(f"picture 2\0{self.item.key}\0{self.world}".encode()).hexdigest()
 
 

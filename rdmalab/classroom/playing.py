@@ -19,11 +19,11 @@ from rdmalab.session.session import RunBounds, Session
 from rdmalab.views import fmt
 
 WAY_BACK = "back and goto undo lines"
-"""What can be done at a limit."""
+"""Advice at a limit."""
 
 
 class GradeVerdict(Enum):
-    """What came of a submission."""
+    """Outcome of playing and judging a submission."""
 
     GRADED = "graded"
     CUT = "cut"

@@ -1,4 +1,4 @@
-"""What a submission may do: which commands, on which objects, and whether the past may change."""
+"""Rules of a lab: which commands, on which objects, and whether the past may change."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -43,7 +43,7 @@ class NoLab(Exception):  # noqa: N818  (it says what the session is)
 
 @dataclass(slots=True)
 class _Session:
-    """What a session has done. begun, ended: facts after the setup, and at the end."""
+    """Lines and facts of one session. begun, ended: facts after the setup, and at the end."""
 
     setup: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)

@@ -59,7 +59,7 @@ Answers = Annotated[
 
 
 class Solution(Section, BaseModel):
-    """What a student could hand in."""
+    """Possible work of a student, with its lines and answers."""
 
     name: field_types.Word
     """Its name in reports."""
@@ -74,7 +74,7 @@ class Solution(Section, BaseModel):
 
 
 class Rejected(Solution):
-    """What a student could hand in that must not pass."""
+    """Possible work of a student that must not pass."""
 
     task: field_types.Word | None = None
     """The task that fails; default: any."""
@@ -100,7 +100,7 @@ class Solutions(Section):
 
 
 class Submission(Section, BaseModel):
-    """What a student hands in: typed lines and answers, never a result."""
+    """Work of a student as it is handed in: typed lines and answers, never a result."""
 
     rdmalab: field_types.Version
     """Version of the format; the first key."""
@@ -119,4 +119,4 @@ class Submission(Section, BaseModel):
     hints: list[field_types.Word] = []
     """Hints that were taken: `fix.1`."""
     log: list[field_types.Sentence] = []
-    """What else was done, for the instructor: nothing is judged by it."""
+    """Other actions, for the instructor: nothing is judged by them."""

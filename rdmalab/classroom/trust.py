@@ -1,4 +1,4 @@
-"""What points of a lab cost no work: a copied submission, `apply`, memory writes, the handout."""
+"""Points of a lab that cost no work: a copied submission, `apply`, memory writes, the handout."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _NEW = "max_send_wr=8 max_recv_wr=8"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What a way gets. way: key of WAYS. share: of all points, 0 to 1. bar: of the lab, or None."""
+    """Points by one way. way: key of WAYS. share: of all points, 0 to 1. bar: limit or None."""
 
     way: str
     share: float

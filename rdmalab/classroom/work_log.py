@@ -1,4 +1,4 @@
-"""What was done in a lab and when, for the instructor: hints, answers, questions to `why`.
+"""Log of the work in a lab, for the instructor: hints, answers and `why`, each with its time.
 
 Each entry ends with eight digits of a SHA-256 over it and the entry above it, so that a log that
 was edited by hand is noticed. It is no proof: a reader of this module can make another log.
@@ -16,12 +16,12 @@ _DIGITS = 8
 _ENTRY = re.compile(r"(?P<seconds>\d+\.\d)s (?P<what>.+) (?P<mark>[0-9a-f]{8})")
 ASKED, SUBMITTED, HINT, ANSWER, LINE = "why", "submit", "hint", "answer", "line"
 APPLIED, MOVED = "applied", "moved"
-"""What an entry begins with when the doctor was asked, the work was submitted, and so on."""
+"""First words of entries: the doctor was asked, the work was submitted, and so on."""
 LogState = Literal["intact", "edited", "missing"]
 
 
 class WorkRecord(BaseModel):
-    """What the log of a submission says; all of it is the student's own statement."""
+    """Counts from the log of a submission; all of it is the student's own statement."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from rdmalab.cli.exits import PIPE_CLOSED, Exit, at_terminal, is_dumb
-from rdmalab.shell.streams import Lost, forget_output, guarded
+from rdmalab.shell.streams import Lost, detach_output, guarded
 
 ISSUES = "the project's issue tracker"
 __all__ = ["ISSUES", "Exit", "main"]
@@ -24,10 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
         except BrokenPipeError:
-            forget_output()
+            detach_output()
             return PIPE_CLOSED
         except Lost as why:
-            forget_output()
+            detach_output()
             print(f"standard output cannot be written: {why}", file=sys.stderr)
             return Exit.USAGE
 

@@ -11,7 +11,7 @@ import click
 
 from rdmalab import disk
 from rdmalab.cli.exits import PIPE_CLOSED, Exit, at_terminal, is_dumb
-from rdmalab.shell.streams import forget_output
+from rdmalab.shell.streams import detach_output
 from rdmalab.spec.profiles import PROFILES, STRICT
 from rdmalab.version import VERSION
 
@@ -44,7 +44,7 @@ class _Program(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            forget_output()
+            detach_output()
             return PIPE_CLOSED
 
     def list_commands(self, _context: click.Context) -> list[str]:
@@ -89,7 +89,7 @@ with_paths = click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR.
 
 
 def _setting(name: str, word: str = "") -> Callable[[click.Context, click.Parameter, object], None]:
-    """What an option does that replaces a setting. word: its value, empty: that of the option."""
+    """Callback of an option that replaces a setting. word: the value; empty: that of the option."""
 
     def chosen(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
         if not value:

@@ -297,7 +297,7 @@ def why(
 
 
 def answer(report: "Report") -> str:
-    """What `why` says, folded to the terminal, without colours."""
+    """Answer of `why`, wrapped to the width of the terminal, without colours."""
     from rdmalab.shell.show_why import answer_lines
     from rdmalab.shell.styled_text import text_of
 

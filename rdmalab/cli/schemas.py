@@ -51,7 +51,7 @@ class Evidence(_Model):
 
 
 class Finding(_Model):
-    """What a check found."""
+    """Finding of one check."""
 
     slug: Slug
     """Why(…) is compared with it."""
@@ -73,7 +73,7 @@ class Cure(_Model):
     lines: list[str]
     """Commands that fix it."""
     program: str
-    """What only the author of the program can change; empty if the commands suffice."""
+    """Change that only the author of the program can make; empty if the commands suffice."""
     works: bool | None
     """Whether it worked on a copy of the session; null: not tested."""
     failure: str
@@ -145,7 +145,7 @@ class ExplainModel(_Model):
 
 # --------------------------------------------------------------------------- repl
 class Fault(_Model):
-    """What went wrong; with `not understood` and `bug` nothing was executed."""
+    """Error of a line; with `not understood` and `bug` nothing was executed."""
 
     kind: Literal["refused", "not understood", "bug"]
     message: str
@@ -167,7 +167,7 @@ class ReplyModel(_Model):
     at_ns: Annotated[int, Field(ge=0)]
     """The virtual time after the command."""
     value: Annotated[object, _VALUE]
-    """What the command returned. Of `show`: rows, `row` names the class of each."""
+    """Result of the command. Of `show`: rows, `row` names the class of each."""
     said: list[str]
     """The output of load, next, open, continue and new, and what an open lab says to the line."""
     errno: str | None
@@ -193,7 +193,7 @@ class CauseModel(_Model):
     name: str
     """`joins_acks`, `errnos[send-state]`, `caps.max_qp`."""
     sentence: str
-    """What the cell means."""
+    """Meaning of the cell."""
     left: str
     """Its value of the first profile."""
     right: str
@@ -212,9 +212,9 @@ class DifferenceModel(_Model):
     line: str
     """The command of the step; empty for a note."""
     left: list[str]
-    """What happened under the first profile."""
+    """Outcome under the first profile."""
     right: list[str]
-    """What happened under the other profile."""
+    """Outcome under the other profile."""
     causes: list[CauseModel]
     """With these cells of the other profile, and not with fewer, the event is as there."""
 
@@ -249,7 +249,7 @@ class CheckModel(_Model):
     """attention: works with a limit. failed: does not work. note: optional, or not known."""
     found: str
     remedy: str
-    """What to do; empty: nothing."""
+    """Remedy; empty: nothing to do."""
 
 
 class SelfcheckModel(_Model):

@@ -115,7 +115,7 @@ def colours(environ: Mapping[str, str], chosen: settings.Settings) -> Check:
 
 
 def encoding(name: str) -> Check:
-    """Whether standard output can encode the drawings."""
+    """Check whether standard output can encode the drawings."""
     missing = [c for c in CHARACTERS if not _is_encodable(c, name)]
     if not missing:
         return Check("encoding", State.OK, name)
@@ -132,7 +132,7 @@ def _is_encodable(character: str, name: str) -> bool:
 
 
 def background(answers: TerminalAnswers | None) -> Check:
-    """Whether the terminal is light or dark, which theme auto follows."""
+    """Check whether the terminal is light or dark, which theme auto follows."""
     if answers is None or answers.light is None:
         remedy = "theme auto is dark: rdmalab settings theme light"
         found = "no terminal to ask" if answers is None else "no answer (OSC 11)"
@@ -141,7 +141,7 @@ def background(answers: TerminalAnswers | None) -> Check:
 
 
 def characters(answers: TerminalAnswers | None) -> Check:
-    """Whether each character takes one column."""
+    """Check whether each character takes one column."""
     if answers is None or not answers.widths:
         return Check(
             "characters", State.NOTE, "widths not measured: the terminal reports no cursor"
@@ -156,7 +156,7 @@ def characters(answers: TerminalAnswers | None) -> Check:
 
 
 def clipboard(answers: TerminalAnswers | None, environ: Mapping[str, str]) -> Check:
-    """Whether text that is copied (OSC 52) arrives; a file of it is written in any case."""
+    """Check whether text that is copied (OSC 52) arrives; a file of it is written in any case."""
     attributes = answers.attributes if answers is not None else None
     if environ.get("TMUX"):
         value = _tmux_option("set-clipboard")
@@ -263,7 +263,7 @@ def wireshark() -> Check:
 
 # --------------------------------------------------------------------------- files
 def state_directory() -> Check:
-    """Whether sessions, history and bug reports can be kept."""
+    """Check whether sessions, history and bug reports can be kept."""
     try:
         folder = state_path()
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -285,7 +285,7 @@ def setting_rows(chosen: settings.Settings) -> Iterator[Check]:
 
 
 def lessons() -> Check:
-    """Whether the lessons are installed."""
+    """Check whether the lessons are installed."""
     from rdmalab.scenario.files import lesson_files, lessons_folder
 
     folder, count = lessons_folder(), sum(1 for _ in lesson_files())

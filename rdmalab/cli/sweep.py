@@ -155,7 +155,7 @@ class _Sweep:
     def _experiment(
         self, wanted: "tuple[Measure, ...]", first: dict[str, str]
     ) -> "Experiment | None":
-        """What all points share; None for a file that cannot be swept, after its errors.
+        """Data that all points share; None for a file that cannot be swept, after its errors.
 
         first: the values of the first point.
         """

@@ -26,7 +26,7 @@ _WEIGHTS = (0.2126, 0.7152, 0.0722)  # of red, green and blue in the luminance
 
 @dataclass(frozen=True, slots=True)
 class TerminalAnswers:
-    """What a terminal has answered.
+    """Answers of a terminal.
 
     widths: columns that each character took; empty: it does not report the cursor. light: whether
     the background is light; None: no answer. attributes: numbers of its device attributes; None:
@@ -84,7 +84,7 @@ def _raw(descriptor: int) -> Iterator[None]:
 
 
 def _received(descriptor: int) -> str:
-    """What arrives until the device attributes, or until the time is over."""
+    """Characters received until the device attributes, or until `_WAIT_S` seconds have passed."""
     import select
 
     received, end = "", time.monotonic() + _WAIT_S

@@ -78,7 +78,7 @@ class Mirror:
             self.shadow = bytes(self.length)
 
     def changes(self) -> Iterable[tuple[int, bytes]]:
-        """What the program has written since the last look: offsets and bytes."""
+        """Offsets and bytes that the program has written since the last call."""
         if self.shadow is None:
             return self._noted()
         now = self._compared(self.shadow)
@@ -119,7 +119,7 @@ class Mirror:
             return b""
 
     def _noted(self) -> Iterator[tuple[int, bytes]]:
-        """What was noted; at the first look at memory of unknown content, all that is not zero."""
+        """Noted offsets and bytes; at the first call for unknown content, all that is not zero."""
         ranges, self.written = self.written, []
         unknown, self.unknown = self.unknown, False
         for start, stop in [(0, self.length)] if unknown else ranges:

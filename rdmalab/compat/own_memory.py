@@ -80,7 +80,7 @@ def _copy(direction: str, room: bytearray, addr: int) -> bool:
 
 
 def _from_pipe(room: bytearray, addr: int) -> bool:
-    """As `_copy`, into `room`."""
+    """`_copy` from an address into `room`; returns False if the kernel cannot."""
     out, into = os.pipe()
     try:
         for at in range(0, len(room), _PIECE):
@@ -95,7 +95,7 @@ def _from_pipe(room: bytearray, addr: int) -> bool:
 
 
 def _to_pipe(octets: bytes, addr: int) -> bool:
-    """As `_copy`, from `octets`."""
+    """`_copy` from `octets` to an address; returns False if the kernel cannot."""
     out, into = os.pipe()
     try:
         for at in range(0, len(octets), _PIECE):

@@ -221,7 +221,7 @@ class Process:
             self._read_news(_NEWS)
 
     def poll_in_vain(self, cq: Ref) -> bool:
-        """A poll has found nothing: time passes. Whether another look belongs to the same poll.
+        """Let time pass after an empty poll; returns whether another look belongs to that poll.
 
         The first in a row takes CALL_NS and is over: a program that polls too early gets 0. A
         program that polls again waits, so time runs to the next thing it can see, at most
@@ -279,7 +279,7 @@ class Process:
             self.fetch()
 
     def _let_pass(self, duration_ns: int) -> None:
-        """The same; the program does not see yet what the adapters have written meanwhile."""
+        """Let virtual time pass; the program does not see yet what the adapters have written."""
         self._idle = 0
         self.publish()
         events, until_ns = self._room(self.world.now_ns + duration_ns)
@@ -304,7 +304,7 @@ class Process:
                 raise SystemExit(bounds.sentences[is_late])
 
     def is_idle(self) -> bool:
-        """No event is pending, and no other thread of the program exists that could cause one."""
+        """Whether no event is pending and no other thread of the program could cause one."""
         if self.world.agenda.next_ns() is not None:
             return False
         if not self.turns.is_alone():
@@ -325,7 +325,7 @@ class _Here:
 
 
 def _cause(session: Session) -> str:
-    """What `why` says: the verdict, and the first root."""
+    """Verdict of `why` and the rule of its first root cause."""
     from rdmalab.doctor.consultation import consult
 
     report = consult(session)

@@ -88,7 +88,7 @@ class Case:
 
     @property
     def has_ended(self) -> bool:
-        """The work has come to its end, good or bad; what is no work is never over."""
+        """Whether it is a work request that has ended, with or without an error."""
         work = self.work
         return work is not None and work.ending is not None
 

@@ -71,7 +71,7 @@ def transcript(session: Session) -> Iterator[Shown]:
 
 
 def _events(again: Session, last: int) -> Iterator[Shown]:
-    """What happens up to an event, one sentence each."""
+    """The events up to a number, one sentence each."""
     while again.world.event < last:
         check()
         again.history.run(1)

@@ -53,7 +53,7 @@ ASCII = Glyphs("--_", "\\", "/", "-", ".", "<>", "<>", "|", ":", "o", "X", ".|'"
 
 
 SIGNS = str.maketrans(dict(zip("✓✗╳◷↺→…·●▶┄", "+xX@^>.-#>-", strict=True)))
-"""What ASCII has instead of a sign, of the same width."""
+"""ASCII characters for a sign, of the same width."""
 
 
 class Canvas:

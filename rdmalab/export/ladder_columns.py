@@ -40,7 +40,7 @@ _LANE, _FLAT_LANE = 18, 26  # columns between two lifelines at least
 
 
 class Room(NamedTuple):
-    """What a ladder is drawn for. tall: rows of a packet. now: the last event and its moment."""
+    """Space for a ladder. tall: rows of a packet. now: the last event and its moment in ns."""
 
     width: int
     tall: int

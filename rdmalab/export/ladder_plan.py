@@ -73,7 +73,7 @@ class Arrow:
 
 @dataclass(slots=True)
 class LadderPlan:
-    """What is drawn. in_flight: the records of packets that are on the cable at its end."""
+    """Rows and arrows to draw. in_flight: the records of packets on the cable at its end."""
 
     nodes: list[str]
     rows: list[PlannedRow] = field(default_factory=list)
@@ -148,7 +148,7 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(records: Records, first: int, in_flight: Iterable[int]) -> _Chosen:
-    """What is drawn of the records from `first` on; a line that a program repeats only once."""
+    """Records from `first` on that are drawn; a line that a program repeats only once."""
     found = _Chosen([], set(in_flight), set(in_flight))
     lines: dict[tuple[str, int], int] = {}
     for number in range(first, len(records)):

@@ -64,7 +64,7 @@ class TextLadder:
         return self._drawn[number][y - self.chunks[number].top]
 
     def item(self, y: int) -> LadderRow | None:
-        """What stands in a row; None for a wait."""
+        """Item in a row of the drawing; None for a wait."""
         here = [p for p in self.placed if p.y <= y < p.bottom] if 0 <= y < self.height else []
         nearest = min(here, key=lambda p: (y != p.y, y != p.end, y - p.y), default=None)
         return None if nearest is None or isinstance(nearest.item, Gap) else nearest.item

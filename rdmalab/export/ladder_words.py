@@ -48,7 +48,7 @@ def since(wait_ns: int) -> str:
 
 
 def meaning(row: PacketRow) -> Meaning:
-    """What a packet says by its kind and its fate, which gives it colour and sign."""
+    """Meaning of a packet by its kind and its fate, which gives it colour and sign."""
     if row.fate is Fate.LOST:
         return Meaning.LOST
     if row.syndrome is Syndrome.RNR_NAK or row.fate in (Fate.REFUSED, Fate.DROPPED):
@@ -76,7 +76,7 @@ def again(row: PacketRow) -> list[str]:
 
 
 def facts(row: PacketRow, room: int) -> list[str]:
-    """What the label does not say, the most important first."""
+    """Facts that the label does not have, the most important first."""
     resent = next((text for text in again(row) if len(text) <= room), "")
     found = [resent, *row.troubles]
     found += [] if row.timer is None or row.failed else [f"wait {fmt.duration(RNR_NS[row.timer])}"]
@@ -119,7 +119,7 @@ def flat_labels(row: PacketRow) -> list[str]:
 
 
 def answer_meaning(row: PacketRow) -> Meaning:
-    """What an ACK or a NAK says, whatever became of it."""
+    """Meaning of an ACK or a NAK, whatever its fate."""
     if row.syndrome is Syndrome.ACK:
         return Meaning.OK
     return Meaning.REFUSED if row.syndrome is Syndrome.RNR_NAK else Meaning.FAILED
@@ -153,7 +153,7 @@ def outcome(row: PacketRow | MarkerRow) -> tuple[list[str], Meaning]:
 
 
 def timer(row: MarkerRow, *, resent: bool) -> list[str]:
-    """What a timer waits for, until when, and what follows; the longest form first.
+    """Texts of a timer: its cause, when it fires, and what follows; the longest form first.
 
     resent: when it fired, the queue pair went back.
     """
@@ -180,7 +180,7 @@ _SIGNS = {PlannedKind.ACK_TIMER: "◷", PlannedKind.RNR_TIMER: "◷", PlannedKin
 
 
 def planned(row: PlannedRow) -> list[str]:
-    """What is scheduled, the longest form first."""
+    """Texts of a scheduled action, the longest form first."""
     sign = _SIGNS.get(row.plan, "·")
     head, comma, _ = row.sentence.partition(", ")
     return [f"{sign} {row.sentence}", f"{sign} {head}"] if comma else [f"{sign} {row.sentence}"]

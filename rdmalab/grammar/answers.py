@@ -1,4 +1,4 @@
-"""What an expression is worth: the world is asked for facts, words are compared with enums."""
+"""Evaluates expressions: the world is asked for facts, words are compared with enums."""
 
 import operator
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class Unknown(LookupError):  # noqa: N818  (it says what it is)
 
 
 class Ask(Protocol):
-    """Who answers: `Unknown` where there is no such thing.
+    """Source of the facts in an expression; raises `Unknown` where there is no such thing.
 
     A bare word among the arguments is a `Bare`, `!=` before a value an `Other`: compare them with
     `fits`. The argument `since` is a Moment.

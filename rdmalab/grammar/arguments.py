@@ -1,4 +1,4 @@
-"""What values say for a kind, and records: keys find their fields, what is missing is named."""
+"""Typed arguments from values, and records: keys find their fields, a missing one is named."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -154,7 +154,7 @@ class Gathering:
         return suggest(word, filter(None, map(self.keys.written, leaves_first))) or "leave it out"
 
     def _goes_on(self, slot: Slot) -> bool:
-        """A list of records may be given record by record: `wr={…} wr={…}`."""
+        """Whether a list of records goes on with another record: `wr={…} wr={…}`."""
         is_records = isinstance(slot.kind, ListKind) and isinstance(slot.kind.item, RecordKind)
         if not is_records or slot.path not in self._written:
             return False
@@ -194,7 +194,7 @@ class Gathering:
 
 
 def _is_struct(argument: Argument, keys: Keys) -> bool:
-    """`wr.rdma={…}`: its fields are keys of the record around it."""
+    """Whether it is written as `wr.rdma={…}`: its fields are keys of the record around it."""
     if argument.key is None or not argument.values or not isinstance(argument.values[0], Braces):
         return False
     return bool(keys.below(argument.key.text))

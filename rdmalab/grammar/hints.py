@@ -1,4 +1,4 @@
-"""What a message has for an unknown word: the word itself, and exactly one suggestion."""
+"""Hints for an unknown word: the word itself, and exactly one suggestion."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

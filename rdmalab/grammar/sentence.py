@@ -238,7 +238,7 @@ def _text_of(tokens: list[Token]) -> str:
 
 
 def _is_mistaken(question: ArgumentPart, complaints: list[tuple[Slot, NotUnderstood]]) -> bool:
-    """A question that is none: its first word was meant for another parameter."""
+    """Whether this is no question, because its first word was meant for another parameter."""
     if question.wrong is None:
         node = question.value.node if question.value is not None else None
         return bool(complaints) and isinstance(node, Literal)
@@ -246,7 +246,7 @@ def _is_mistaken(question: ArgumentPart, complaints: list[tuple[Slot, NotUnderst
 
 
 def _was_a_word(complaints: list[tuple[Slot, NotUnderstood]]) -> bool:
-    """One of a few words has to come first: what takes any word, or name, is not for this one."""
+    """Whether a required word of a fixed set is missing; words and names of any kind do not fit."""
     return any(
         isinstance(slot.kind, kinds.WordKind) and slot.parameter.required for slot, _ in complaints
     )

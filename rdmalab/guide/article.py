@@ -23,7 +23,7 @@ class ArticleSection:
 
 @dataclass(slots=True)
 class Article:
-    """What the lab says about one word. kind: what sort of thing the title is."""
+    """Sections of the article about one word. kind: what sort of thing the title is."""
 
     title: str
     kind: str

@@ -1,4 +1,4 @@
-"""What is emulated and what is not, found in the tables and engines themselves, with reasons."""
+"""List of what is emulated and what is not, from the tables and engines, with reasons."""
 
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
@@ -93,7 +93,7 @@ _ETHERNET_ONLY = {"raw-ethernet": "RAW_PACKET, create_flow", "mcast-lid": "attac
 
 
 def _infiniband_ports(device: Device) -> Iterator[CapabilityRow]:
-    """What is missing on the InfiniBand ports of a device that has them."""
+    """Rows for the features missing on the InfiniBand ports of a device that has such ports."""
     if has_infiniband(device):
         for rule, name in _ETHERNET_ONLY.items():
             text = RULES[rule].general

@@ -109,7 +109,7 @@ def limit_article(name: str) -> Article:
 
 
 def limit_sentence(name: str) -> str:
-    """What one limit of the device bounds, with its unit."""
+    """Sentence that says what one limit of the device bounds, with its unit."""
     return str(sentence("limit", name) or sentence("queried_limit", name))
 
 

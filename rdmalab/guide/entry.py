@@ -44,7 +44,7 @@ class Sort(enum.Enum):
 
 
 class About(NamedTuple):
-    """What to look for in a session: a member of an enum, a name of a table, an errno."""
+    """Subject to look for in a session: a member of an enum, a name of a table, an errno."""
 
     sort: Sort
     key: Any

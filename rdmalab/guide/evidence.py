@@ -136,7 +136,7 @@ def _work(device: Device, opcode: work.WROpcode) -> bool:
 
 
 def _posted(device: Device, qp_type: QPType, opcode: work.WROpcode) -> bool:
-    """Some queue pair takes it, and its requester has a way to carry it out."""
+    """Whether a queue pair of this type accepts the opcode and its requester can execute it."""
     if not _qp_type(device, qp_type):
         return False
     hca = World({_NODE: device.profile}).nodes[_NODE]
@@ -227,7 +227,7 @@ def _flushes(device: Device, _part: work.Placement | work.Selectivity) -> bool:
 
 
 def _builds(device: Device, flag: work.SendOps) -> bool:
-    """There is the function, and a type that may ask for it."""
+    """Whether the builder exists and a QP type may have it."""
     hca = World({_NODE: device.profile}).nodes[_NODE]
     verb = next(verb for opcode, verb in work.BUILDERS.items() if opcode.name == flag.name)
     types = device.profile.qp_types
@@ -240,7 +240,7 @@ def has_infiniband(device: Device) -> bool:
 
 
 def _migrates(device: Device, state: MigState) -> bool:
-    """Only an InfiniBand port leaves MIGRATED."""
+    """Whether a path can be in this state: only InfiniBand ports leave MIGRATED."""
     return state is MigState.MIGRATED or has_infiniband(device)
 
 

@@ -205,7 +205,7 @@ VERSION = 1
 
 
 def document(found: Answer) -> dict[str, Any]:
-    """What `rdmalab explain --json` prints."""
+    """Document that `rdmalab explain --json` prints."""
     article, entry = found
     return {
         "version": VERSION,

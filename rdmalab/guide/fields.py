@@ -81,7 +81,7 @@ def _type(places: list[FieldUse]) -> str:
 
 
 def one_type(parameter: Parameter) -> str:
-    """What a field may be: members of an enum, a pointer, or how many bits."""
+    """Legal values of a field: members of an enum, `pointer`, or a number of bits; or empty."""
     kind = parameter.kind
     if isinstance(kind, EnumKind):
         return ("|" if kind.is_flags else " ").join(legal_words(kind))

@@ -89,7 +89,7 @@ def _taken_apart(tail: bytes) -> ErrorCqe | None:
 
 
 def vendor_words(code: int) -> str:
-    """What is known of a vendor code."""
+    """Known meanings of a vendor code."""
     text = f"vendor code {code:#x} = {code}"
     if not code:
         return f"{text}: the device has no code, or none is known for this status"
@@ -170,14 +170,14 @@ _EVENT_TEXTS = {row.text.casefold(): event for event, row in EVENTS.items()}
 
 
 def _number(digits: str) -> int:
-    """What `_NUMBER` or `_DECIMAL` matched: zeros in front do not make a number octal."""
+    """Number that `_NUMBER` or `_DECIMAL` matched: zeros in front do not make a number octal."""
     if digits[:2] in ("0x", "0X"):
         return int(digits, 16)
     return int(digits.lstrip("0") or "0")
 
 
 def read(text: str, verbs: Iterable[str]) -> Found | None:
-    """What a line, or several, is about; None if it is not about RDMA. verbs: their names."""
+    """Subject of one line of a log, or of several; None if not about RDMA. verbs: their names."""
     for reader in _READERS:
         if (found := reader(text)) is not None:
             return found
@@ -223,7 +223,7 @@ def _status(status: WCStatus, how: str, text: str) -> Found:
 
 
 def _details(text: str) -> Iterator[str]:
-    """What stands beside a status in such a line."""
+    """Facts beside a status in such a line."""
     if match := _WR_ID.search(text):
         yield f"wr_id {match[1]}: the number that the program gave this work request"
     if match := _VENDOR.search(text):

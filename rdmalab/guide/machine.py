@@ -139,7 +139,7 @@ class MachineLayout:
         return self.lines(pair, _LOOP_LETTERS if pair[0] is pair[1] else _STEP_LETTERS)
 
     def label(self, pair: Pair) -> list[Words]:
-        """What is written beside a move."""
+        """Words beside a move, with their places."""
         rows = self._pair_rows(pair)
         x, y, anchor = self._beside(pair, len(rows))
         return [
@@ -239,7 +239,7 @@ def state_machine(qp_type: QPType) -> str:
 
 
 class _Machine:
-    """What there is to draw of one type; `plan` says where."""
+    """States and moves to draw of one QP type; `plan` has their places."""
 
     def __init__(self, qp_type: QPType) -> None:
         self.qp_type = qp_type
@@ -358,7 +358,7 @@ def _badge(place: Point, letter: str) -> str:
 
 
 def _automatic(qp_type: QPType) -> dict[Pair, list[Mishap]]:
-    """What leads from one state to another without being asked for."""
+    """Mishaps that lead from one state to another without a call."""
     found: dict[Pair, list[Mishap]] = {}
     for row in AUTOMATIC:
         for now in row.origins:

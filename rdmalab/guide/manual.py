@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 PAGES = (
     "screen", "keys", "prompt", "time", "why", "programs", "faults", "scenarios", "sweeps",
-    "teaching", "courses", "python", "pyverbs", "c_programs", "files", "environment", "plain",
+    "teaching", "courses", "python", "pyverbs", "c_programs", "files", "web", "environment",
+    "plain",
 )  # fmt: skip
 """The names of all pages, in the order of the manual."""
 
@@ -29,7 +30,7 @@ _BETWEEN = "  "  # columns of a table that is printed
 
 
 class Shape(enum.Enum):
-    """What a block is: it decides how a face draws it."""
+    """Kind of a block, which decides how a face draws it."""
 
     TEXT = enum.auto()
     CODE = enum.auto()

@@ -1,4 +1,4 @@
-"""What travels: wire opcodes, headers, AETH syndromes."""
+"""Articles about packets: wire opcodes, headers, AETH syndromes."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -66,7 +66,7 @@ def _data_setters(opcode: work.WROpcode) -> list[str]:
 
 
 def _inline(opcode: work.WROpcode) -> str:
-    """What wr_complete returns for an inline setter that the opcode cannot have."""
+    """Result of wr_complete for an inline setter that the opcode cannot have; empty if it can."""
     if not moves_data(opcode) or work.WORK[opcode].inline:
         return ""
     return by_profile(

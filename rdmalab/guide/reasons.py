@@ -217,7 +217,7 @@ def _answer(row: Refusal) -> str:
 
 
 def _here(row: Refusal) -> str:
-    """What happens to the responder."""
+    """Effects of a refusal on the responder."""
     lines = ["its QP goes to ERR" if row.fatal else "its QP stays in its state"]
     if row.status is not None:
         lines.append(f"a receive it had taken completes with {row.status.name}")
@@ -227,7 +227,7 @@ def _here(row: Refusal) -> str:
 
 
 def _sender(row: Refusal) -> str:
-    """What happens to the requester."""
+    """Effect of a refusal on the requester."""
     if (status := made_by(row)) is not None:
         return f"its request ends with {status.name}"
     if row.syndrome is Syndrome.RNR_NAK:

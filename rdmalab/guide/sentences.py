@@ -53,7 +53,7 @@ class Errno(NamedTuple):
 
 
 class Usual(NamedTuple):
-    """What is the same for all words of a kind. look: commands."""
+    """Lines of an article that are the same for all words of a kind. look: commands."""
 
     who: str = ""
     wire: str = NOTHING
@@ -62,22 +62,23 @@ class Usual(NamedTuple):
 
 def read(name: str) -> dict[str, Any]:
     """The tables of the file `data/NAME.toml`."""
+    # TOML beside the code: readable and translatable without Python, and read when needed.
     return data_of("rdmalab.guide", f"data/{name}.toml")
 
 
 def sentence(table: str, word: str) -> str | list[str]:
-    """What a word means, a text or a list of texts; empty if the file has no such row."""
+    """Meaning of a word, a text or a list of texts; empty if the file has no such row."""
     found: str | list[str] = read("sentences").get(table, {}).get(word, "")
     return found
 
 
 def note(member: Enum) -> str | list[str]:
-    """What a member of an enum means, a text or a list of texts."""
+    """Meaning of a member of an enum, a text or a list of texts."""
     return sentence(type(member).__name__, str(member.name))
 
 
 def wire(table: str, word: str) -> str:
-    """What packets show of a word; empty if nothing."""
+    """Sentence on how a word appears in packets; empty if it does not."""
     return str(read("wire").get(table, {}).get(word, ""))
 
 
@@ -94,7 +95,7 @@ def errnos() -> dict[int, Errno]:
 
 
 def usual(kind: str) -> Usual | None:
-    """What is the same for all words of a kind; None if the file has no such kind."""
+    """Lines that are the same for all words of a kind; None if the file has no such kind."""
     row = read("kinds").get(kind)
     return None if row is None else Usual(**row)
 

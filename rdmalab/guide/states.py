@@ -50,7 +50,7 @@ def entries() -> Iterator[Entry]:
 
 
 def state_article(state: QPState) -> Article:
-    """What a QP does in this state, and the next states."""
+    """Article about a QP state: what is accepted and processed in it, and the next states."""
     row = STATES[state]
     recv = "accepted" if row.posts_recv else errno_of("recv-state")
     send = "accepted" if row.posts_send else errno_of("send-state")
@@ -94,7 +94,7 @@ def types_in(state: QPState) -> list[QPType]:
 
 
 def groups(now: QPState, to: QPState, types: Iterable[QPType] = QPType) -> dict[Move, list[QPType]]:
-    """What a move must and may set → the types of which that is true, RC first."""
+    """Attributes that a move must and may set → the types that require these, RC first."""
     found: dict[Move, list[QPType]] = {}
     for qp_type in types:
         if (move := MOVES.get((qp_type, now, to))) is not None:
@@ -171,7 +171,7 @@ def _origins(row: Automatic) -> str:
 
 
 def type_article(qp_type: QPType) -> Article:
-    """What a type of queue pair can do."""
+    """Article about a type of queue pair: its opcodes, bring-up and state after a send error."""
     opcodes = [opcode.name for opcode, row in WORK.items() if qp_type in row.types]
     rows: list[Row] = [
         ("", note(qp_type)),

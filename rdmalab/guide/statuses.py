@@ -92,12 +92,12 @@ def _answers(status: WCStatus) -> str:
 
 
 def made_by(refusal: Refusal) -> WCStatus | None:
-    """What the requester's WR ends with, where the refusal ends it at once."""
+    """Status of the requester's WR where the refusal ends it at once; None elsewhere."""
     return None if refusal.syndrome is None else REQUESTER_STATUS.get(refusal.syndrome)
 
 
 def _refusals(status: WCStatus) -> str:
-    """What the peer refuses with such a NAK."""
+    """Refusals of the peer that end a request with this status."""
     rows = [row for row in REFUSALS.values() if made_by(row) is status]
     if len(rows) > 2:
         return " ".join(row.name for row in rows)
@@ -105,7 +105,7 @@ def _refusals(status: WCStatus) -> str:
 
 
 def _own(status: WCStatus) -> str:
-    """What this node refused, when the status stands on a receive it had taken."""
+    """Refusals of this node that end a receive it had taken with this status."""
     rows = [row for row in REFUSALS.values() if row.status is status]
     if len(rows) > 2:
         return "after refusing: " + " ".join(row.name for row in rows)

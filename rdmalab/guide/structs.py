@@ -154,7 +154,7 @@ def _arguments(struct: Struct) -> str:
 
 
 def _srq_init_attr(vocabulary: Mapping[str, Command]) -> Article:
-    """What ibv_create_srq takes: create_srq has the fields of its `attr` as keys."""
+    """Article about the argument of ibv_create_srq: create_srq has the fields of `attr` as keys."""
     attr = structs_of(vocabulary)["ibv_srq_attr"]
     rows: list[Row] = [
         (

@@ -63,7 +63,7 @@ _TABLES: dict[str, Callable[[], Row]] = {
 
 
 def brief(command: Command) -> Article:
-    """What `explain` says of a command."""
+    """Article of `explain` about a command."""
     parsed = docstring(command)
     rows: list[Row] = [("usage", usage(command)), ("", [parsed.summary, *parsed.paragraphs])]
     if command.name in _TABLES:
@@ -86,7 +86,7 @@ def _refuses(verb: str) -> Iterator[str]:
 
 
 def page(command: Command) -> Article:
-    """What `help` says of a command: all of `brief` but tables, and every key."""
+    """Article of `help` about a command: all of `brief` but tables, and every key."""
     parsed = docstring(command)
     rows: list[Row] = [("usage", usage(command)), ("", [parsed.summary, *parsed.paragraphs])]
     rows += _key_rows(command)
@@ -154,7 +154,7 @@ def _key(slot: Slot, keys: Keys) -> str:
 
 
 def _is_needed(slot: Slot, command: Command) -> bool:
-    """A field is needed if it has no default, nor any record around it."""
+    """Whether a field is needed: neither it nor a record around it has a default."""
     outer = next(p for p in command.parameters if p.name == slot.path[0])
     if len(slot.path) > 1 and outer.kind.short is not None:
         return False
@@ -164,7 +164,7 @@ def _is_needed(slot: Slot, command: Command) -> bool:
 
 
 def _may_be_absent(kind: kinds.ArgumentKind) -> bool:
-    """A list that may be NULL has its fields all the same where it is not."""
+    """Whether a NULL leaves its fields out; a list that is given has its fields all the same."""
     return kind.nullable and not isinstance(kind, kinds.ListKind)
 
 
@@ -199,7 +199,7 @@ _WORDS: dict[type[kinds.ArgumentKind], Callable[[Any], str]] = {
 
 
 def value_word(kind: kinds.ArgumentKind) -> str:
-    """What stands for a value in a usage line; nothing: the key itself."""
+    """Placeholder of a value in a usage line; empty: the key itself."""
     return _WORDS[type(kind)](kind)
 
 

@@ -1,4 +1,4 @@
-"""What every article says besides: who does it, what the wire shows of it, what to look at.
+"""Lines that every article adds: who does it, what the wire shows of it, what to look at.
 
 In the commands A posted the work, B is its peer, and objects have the names of `use rc_pair`. A
 session that knows its objects replaces these names.
@@ -74,7 +74,7 @@ _LOOK: dict[Sort, Callable[[Any], str]] = {
 
 # --------------------------------------------------------------------------- who
 def who(entry: Entry, known: Usual) -> str:
-    """Who raises, sets or sends it."""
+    """Sentence that says who raises, sets or sends the word of an entry."""
     if entry.about is not None and entry.about.sort in _WHO:
         return _WHO[entry.about.sort](entry.about.key)
     return known.who
@@ -113,7 +113,7 @@ _WHO: dict[Sort, Callable[[Any], str]] = {
 
 # --------------------------------------------------------------------------- the wire
 def wire(entry: Entry, known: Usual) -> str:
-    """What packets show of it."""
+    """Sentence on how packets show the word of an entry."""
     if entry.about is not None and entry.about.sort in _WIRE:
         return _WIRE[entry.about.sort](entry.about.key) or known.wire
     return known.wire

@@ -126,7 +126,7 @@ class Adapter:
         raise NotImplementedError
 
     def complete(self, qp: QueuePair, cqn: int, cqe: Cqe) -> bool:
-        """A CQE for this QP; False if its CQ had no room for it."""
+        """Add a CQE for this QP; returns False if its CQ had no room for it."""
         raise NotImplementedError
 
     def receive(self, packet: Packet, now_ns: int) -> None:

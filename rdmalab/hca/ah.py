@@ -142,6 +142,7 @@ def source_port(label: int) -> int:
 
 def lone_source_port(qpn: int) -> int:
     """The port of a QP without a peer: its number, hashed as the kernel's `hash_32` does."""
+    # rxe_qp_init_req: one port a QP keeps its packets in order; the hash spreads QPs over a NIC.
     return 0xC000 + (qpn * 0x61C88647 % 2**32 >> 18)
 
 

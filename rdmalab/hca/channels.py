@@ -28,6 +28,7 @@ def wakes(profile: Profile, armed: Arm, cqe: Cqe) -> bool:
 
 def arm(hca: Adapter, cq: CompletionQueue, *, solicited_only: bool) -> None:
     """Arm the CQ for one event of the next completion; any is not reduced to solicited."""
+    # C11-31, C11-32 (as rdmavt quotes them): armed for any completion is not narrowed.
     cq.armed = max(cq.armed, Arm.SOLICITED if solicited_only else Arm.ANY)
     hca.trace.record(Kind.CQ_ARMED, hca.node, cq.number, cq.armed)
     # CQEs in the CQ raise no event by the standard and on Soft-RoCE (measured). ConnectX arms
@@ -94,6 +95,7 @@ def acknowledge(hca: Adapter, cq: CompletionQueue, count: int) -> None:
 
 def check_acked(hca: Adapter, cq: CompletionQueue) -> None:
     """Refuse to destroy a CQ while events are read and not acknowledged."""
+    # ibv_get_cq_event(3): in C the destroy call blocks until these are acknowledged.
     if cq.unacked:
         legal = f"ack_cq_events nevents={cq.unacked}"
         raise refused(hca.profile, "cq-events-unacked", cq.unacked, argument="cq", legal=legal)

@@ -124,7 +124,7 @@ def _owner(hca: Adapter, qp: QueuePair, packet: Packet, answer: Op) -> SendWqe |
 
 
 def _answered_before(hca: Adapter, qp: QueuePair, psn: int) -> bool:
-    """Everything before `psn` is answered. False where an answer of its own is missing before it.
+    """Complete all before `psn`; returns False where an answer of its own is missing before it.
 
     READ data, for one: then its response was lost, an implied NAK, taken once a gap.
     """
@@ -157,7 +157,7 @@ def _progress(qp: QueuePair, psn: int) -> None:
 
 
 def _scatter(hca: Adapter, qp: QueuePair, wqe: SendWqe, offset: int, octets: bytes) -> bool:
-    """READ data and atomic results into the local buffers; False after a local failure."""
+    """Write READ data and atomic results into the local buffers; False after a local failure."""
     if wqe.work is None or wqe.work.local is not Local.SCATTER:  # an answer that brings nothing
         return True
     overlaid = wqe.inline is not None  # Soft-RoCE: the inline bytes lie where the keys should be
@@ -236,6 +236,7 @@ def settle_drain(hca: Adapter, qp: QueuePair) -> None:
         hca.rewind_unacked(qp)
     if qp.comp.serial < qp.req.started:
         return
+    # rxe_req.c, req_next_wqe, raises the event without asking for en_sqd_async_notify.
     if qp.attr.en_sqd_async_notify or hca.profile.drained_event_unasked:
         qp.attr.en_sqd_async_notify = 0
         hca.raise_event(AsyncEvent.SQ_DRAINED, qp.number)
@@ -251,6 +252,7 @@ def watch(hca: Adapter, qp: QueuePair) -> None:
     comp, path = qp.comp, qp.path
     if comp.rnr_until_ns is not None:
         return  # the timer is needed for that
+    # rxe_req.c, update_state: any packet starts the timer, if it is not running.
     if hca.profile.times_unasked_packets:
         comp.watching = comp.psn != qp.req.sent
     else:

@@ -44,6 +44,7 @@ def _free(hca: Adapter, item: Any) -> None:
 
 
 def _free_qp(hca: Adapter, qp: QueuePair) -> None:
+    # ib_uverbs_detach_umcast: the end of a context leaves the groups, where destroy_qp is refused.
     hca.groups = {gid: rest for gid, qps in hca.groups.items() if (rest := _without(qps, qp))}
     flush.discard(hca, qp)
     lifecycle.destroyed(hca, hca.qps, qp)

@@ -55,7 +55,7 @@ class Hca(Adapter):
             self.turn_filed = False
 
     def _send_one(self, qp: QueuePair) -> bool:
-        """One packet. An answer goes first; after a whole answer a request has its turn.
+        """Send one packet. An answer goes first; after a whole answer a request has its turn.
 
         False if the QP had nothing to send after all.
         """
@@ -170,7 +170,7 @@ class Hca(Adapter):
         requester.rewind_unacked(qp)
 
     def complete(self, qp: QueuePair, cqn: int, cqe: Cqe) -> bool:
-        """A CQE for this QP; False if its CQ had no room for it."""
+        """Add a CQE for this QP; returns False if its CQ had no room for it."""
         cq = self.cqs.items[cqn]
         cqe.at_ns = self.now_ns
         if cq.push(self.trace, cqe):

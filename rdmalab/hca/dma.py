@@ -118,6 +118,7 @@ def write(hca: Adapter, user: MemoryUser, addr: int, octets: bytes) -> None:
 
 def gather(hca: Adapter, qp: QueuePair, wqe: SendWqe, offset: int, length: int) -> bytes | WCStatus:
     """Bytes of a request's message, read now, or how it fails."""
+    # The CPU copied inline bytes at post time: no key was asked, and the buffer may have changed.
     if wqe.inline is not None:
         return wqe.inline[offset : offset + length]
     if length == 0:
@@ -136,6 +137,7 @@ def gather(hca: Adapter, qp: QueuePair, wqe: SendWqe, offset: int, length: int) 
 
 
 def _denied(hca: Adapter, denied: Denied) -> WCStatus:
+    # Soft-RoCE 6.1 has LOC_PROT_ERR only for EFAULT, a range beyond the region (measured).
     key_unknown = denied in (Denied.KEY, Denied.PD)
     return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR
 

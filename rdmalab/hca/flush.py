@@ -31,6 +31,7 @@ def fail(hca: Adapter, qp: QueuePair, recv_status: WCStatus = WCStatus.WR_FLUSH_
         complete_recv(hca, qp, in_use, recv_status)
     flush_sends(hca, qp)
     flush_recvs(hca, qp)
+    # Soft-RoCE raises this from 6.12 on, not in 6.1 (both measured).
     if qp.shares_receives and hca.profile.raises_last_wqe_reached:
         hca.raise_event(AsyncEvent.QP_LAST_WQE_REACHED, qp.number)
 
@@ -72,6 +73,7 @@ def complete_send(hca: Adapter, qp: QueuePair, wqe: SendWqe, status: WCStatus) -
     hca.trace.record(Kind.WQE_COMPLETED, hca.node, qp.number, wqe, status)
     if hca.profile.slots_freed is SlotsFreed.EXECUTED:
         slots.free(hca, qp.number, qp.sq, wqe.serial)
+    # IBA 10.7.3.1: an error has a completion, also of an unsignaled request.
     hca.complete(qp, qp.send_cq, error_cqe(hca, qp, wqe, status, is_send=True))
 
 
@@ -123,6 +125,7 @@ def discard(hca: Adapter, qp: QueuePair) -> None:
     for serial, wqe in qp.sq.wqes.items():
         if serial >= qp.comp.serial and wqe.wr.opcode == _BIND:  # not completed yet
             mw.cancel_bind(hca, wqe.wr)
+    # libmlx5 removes them in mlx5_modify_qp (mlx5_cq_clean); on Soft-RoCE they stay (measured).
     if hca.profile.reset_purges_cqes:
         for number in dict.fromkeys(cq for cq in (qp.send_cq, qp.recv_cq) if cq):
             slots.free_shared(hca, hca.cqs.find(number).forget(qp.number))

@@ -22,6 +22,7 @@ def attach(hca: Adapter, qp: QueuePair, gid: int) -> None:
         legal = "gid=224.0.0.9 or ff0e::9"
         raise refused(profile, "mcast-gid", gid_text(gid), argument="gid", legal=legal)
     members = hca.groups.get(gid, [])
+    # ib_uverbs_attach_mcast: success for an address that is in the list of the QP.
     if qp.number in members:
         return
     if not members and len(hca.groups) >= caps.max_mcast_grp:

@@ -69,6 +69,7 @@ def alloc_pd(hca: Adapter) -> ProtectionDomain:
 
 def dealloc_pd(hca: Adapter, pd: ProtectionDomain) -> None:
     """`ibv_dealloc_pd`; EBUSY while an object is in the domain."""
+    # The kernel has one use count in a PD; here its users are counted by kind, to name them.
     srqs = sum(srq.pd == pd.number for srq in hca.srqs.items.values())
     mrs = sum(mr.pd == pd.number for mr in hca.mrs.items.values())
     qps = sum(pd.number in (qp.pd, qp.domain) for qp in hca.qps.items.values())
@@ -118,6 +119,7 @@ def create_comp_channel(hca: Adapter) -> CompChannel:
 
 def destroy_comp_channel(hca: Adapter, channel: CompChannel) -> None:
     """`ibv_destroy_comp_channel`; EBUSY while a CQ uses it."""
+    # libibverbs counts the CQs of a channel and returns EBUSY itself; the kernel is not asked.
     check_unused(hca, count("CQ", len(channels.members(hca, channel))))
     destroyed(hca, hca.channels, channel)
 

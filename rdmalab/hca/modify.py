@@ -43,7 +43,7 @@ class ModifyCall:
 
     @property
     def is_tabled(self) -> bool:
-        """Later kernels look into the table of moves only where the state is set."""
+        """True if the table of moves is asked: later kernels ask it only where the state is set."""
         return bool(Attr.STATE & self.mask) or self.hca.profile.checks_table_without_state
 
     @property
@@ -277,6 +277,7 @@ def _stored(hca: Adapter, qp: QueuePair, name: str, value: Any) -> Any:
         return value & MASK
     if name == "ah_attr" and qp.transport.connected:
         return routed(hca, value, "qp")
+    # rxe_qp_from_attr: roundup_pow_of_two, stored in a u8, so that 129 and more become 0.
     if name in _DEPTHS and hca.profile.rounds_read_depths and value:
         return 1 << (value - 1).bit_length() & _U8
     return value

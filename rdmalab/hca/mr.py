@@ -10,6 +10,7 @@ from rdmalab.spec.access import Access, Rereg, needs_local_write, unknown
 from rdmalab.spec.records import Kind
 
 _ADDRESSES = 1 << 64
+# Bits 20 to 29 are IBV_ACCESS_OPTIONAL_RANGE (verbs.h): a program may ask for them anywhere.
 _KEPT = 0xFFFFF  # the optional rights above are dropped by a device that lacks them
 _REMOTE = int(
     Access.REMOTE_WRITE
@@ -63,6 +64,7 @@ def reregister(
         raise refusal
     rights = mr.access if access is None else access
     moved = bool(flags & Rereg.CHANGE_TRANSLATION)
+    # All is judged before the old keys go: after an error of input the region is as it was.
     refusal = _judge_access(hca, rights)
     if moved:
         refusal = refusal or _judge_range(hca, length, addr, None)
@@ -91,6 +93,7 @@ def _judge_access(hca: Adapter, access: int) -> Refused | None:
         return refused(profile, "mr-on-demand", argument="access")
     if access & Access.HUGETLB:
         return refused(profile, "mr-access-support", "HUGETLB", argument="access")
+    # ib_check_mr_access of the kernel: a remote write or atomic changes memory of this host.
     if needs_local_write(access) and not access & Access.LOCAL_WRITE:
         legal = f"access=LOCAL_WRITE|{Access(access).name}"
         return refused(profile, "mr-access", argument="access", legal=legal)
@@ -99,11 +102,14 @@ def _judge_access(hca: Adapter, access: int) -> Refused | None:
 
 def _judge_range(hca: Adapter, length: int, addr: int | None, iova: int | None) -> Refused | None:
     profile = hca.profile
+    # The kernel counts pages: no bytes at the start of a page are none, EINVAL (measured); inside a
+    # page it would count one and accept. Here length 0 is refused at every address.
     if not 0 < length <= profile.caps.max_mr_size:
         return refused(profile, "mr-length", length, argument="length")
     for name, first in (("addr", addr), ("hca_va", iova)):
         if first is not None and not 0 <= first <= _ADDRESSES - length:
             return refused(profile, "mr-overflow", hex(first), argument=name)
+    # ib_uverbs_reg_mr: whole pages are translated, so both addresses have one offset in a page.
     if iova is not None and (iova - (addr or 0)) % PAGE:
         legal = f"hca_va at {(addr or 0) % PAGE:#x} in its page"
         offset = f"{iova % PAGE:#x}"
@@ -149,6 +155,7 @@ def _judge_change(hca: Adapter, flags: int, given: tuple[bool, bool, bool]) -> R
 
 def _check_unbound(hca: Adapter, mr: MemoryRegion) -> None:
     """A window on it must go first."""
+    # ibv_dereg_mr(3): not while a window is bound. Soft-RoCE says EINVAL (measured).
     for mw in hca.mws.items.values():
         if mw.binding is not None and mw.binding.mr == mr.number:
             legal = "unbind, invalidate or deallocate the window first"
@@ -177,5 +184,6 @@ def _assign_keys(hca: Adapter, mr: MemoryRegion) -> None:
     profile, index = hca.profile, 2 * mr.number
     mr.lkey = key_of(index, hca.host, mr.version)
     mr.rkey = mr.lkey if profile.lkey_is_rkey else key_of(index + 1, hca.host, mr.version)
+    # Soft-RoCE: a region without a REMOTE_* right has R_Key 0 (measured with LOCAL_WRITE, MW_BIND).
     if profile.rkey_needs_remote_right and not mr.access & _REMOTE:
         mr.rkey = 0

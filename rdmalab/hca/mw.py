@@ -79,22 +79,26 @@ class BindRefusal(StrEnum):
 
 def check_free(bind: Bind) -> bool:
     """True if the window is not bound, or may be bound again as it is."""
+    # o10-37.2.30 (rxe_mw.c). Type 1 is bound over: each bind gives the window another R_Key.
     return bind.mw.type is not MWType.TYPE_2 or bind.mw.binding is None
 
 
 def check_domain(bind: Bind) -> bool:
     """True if window, region and queue pair are in one protection domain."""
+    # C10-72: otherwise a bind would open memory of one domain to peers of another.
     return bind.mw.pd == bind.qp.pd and (bind.mr is None or bind.mr.pd == bind.qp.pd)
 
 
 def check_rights(bind: Bind) -> bool:
     """True if all rights asked for are rights of a window."""
+    # o10-36.2.2: the peer addresses a type 1 window as the program addresses the region.
     zero_based = bind.wr.bind_access & _ZERO_BASED and bind.mw.type is MWType.TYPE_1
     return not bind.wr.bind_access & ~bind.rights and not zero_based
 
 
 def check_region(bind: Bind) -> bool:
     """True if the region exists, or a type 1 window is unbound."""
+    # o10-37.2.40: a bind of no bytes unbinds type 1; type 2 has LOCAL_INV for that.
     if bind.wr.bind_length == 0:
         return bind.mw.type is MWType.TYPE_1
     return bind.mr is not None
@@ -102,11 +106,13 @@ def check_region(bind: Bind) -> bool:
 
 def check_bindable(bind: Bind) -> bool:
     """True if the region has MW_BIND, or there is none."""
+    # C10-73: who registers the region decides whether windows may be bound to it.
     return bind.mr is None or bool(bind.mr.access & _MW_BIND)
 
 
 def check_writable(bind: Bind) -> bool:
     """True if the region has LOCAL_WRITE, or the window's rights do not need it."""
+    # C10-74: the region needs LOCAL_WRITE, but none of the REMOTE_* rights that the window gets.
     needs_write = bind.mr is not None and needs_local_write(bind.wr.bind_access)
     return not needs_write or bool(bind.mr and bind.mr.access & _LOCAL_WRITE)
 
@@ -119,6 +125,7 @@ def check_not_zero_based(bind: Bind) -> bool:
 def check_range(bind: Bind) -> bool:
     """True if the bytes lie in the region."""
     wr, mr = bind.wr, bind.mr
+    # C10-75. A region is addressed from its iova, in binds as in SGEs.
     return mr is None or 0 <= wr.bind_addr - mr.iova <= mr.length - wr.bind_length
 
 
@@ -160,6 +167,7 @@ def _open(hca: Adapter, asked: Bind, mr: MemoryRegion) -> None:
     offset, key = wr.bind_addr - mr.iova, wr.mw_rkey or 0
     start = mr.addr + offset
     iova, addr, length = _iova(wr), start, wr.bind_length
+    # rxe_resp.c, check_rkey: the range must be in the region of the window, no more (measured).
     if not hca.profile.checks_window_bounds:
         iova, addr, length = iova - offset, mr.addr, mr.length
     scope = qp.number if mw.type is MWType.TYPE_2 else None
@@ -189,6 +197,7 @@ def invalidate(hca: Adapter, qp: QueuePair, rkey: int, by: str) -> bool:
     binding = None if mw is None else mw.binding
     if mw is None or binding is None or binding.key != rkey:
         return False
+    # o10-37.2.26: type 1 is never invalidated, also not by a peer; it is bound to no bytes.
     foreign = binding.qp != qp.number and hca.profile.checks_window_qp
     if mw.type is not MWType.TYPE_2 or foreign:
         return False

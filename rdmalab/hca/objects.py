@@ -37,6 +37,8 @@ class Table(Generic[_T]):
 
     def add(self, item: _T) -> None:
         """Add the object under its number."""
+        # Devices use numbers again. Here each is used once, so that a record names one object only,
+        # and `world/snapshots.py` sees in the next number that one was created.
         self.items[item.number] = item
         self.next_number = item.number + 1
 
@@ -163,7 +165,7 @@ class MemoryWindow:
 
 
 KeyTarget = MemoryRegion | Binding
-"""What a key opens. `qp`: the only QP that may use the key; None: all of the protection domain."""
+"""Object that a key names. `qp`: only this QP may use it; None: all of the protection domain."""
 
 
 class Regions(Protocol):

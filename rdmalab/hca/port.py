@@ -15,7 +15,7 @@ _LINK_LOCAL = 0xFE80 << 112
 
 
 def share_partition(theirs: int, ours: int) -> bool:
-    """IBA 10.9.3: the same partition, and one of the two at least a full member."""
+    """True if both have the same partition, and at least one is a full member (IBA 10.9.3)."""
     # Two limited members never talk, also in one partition.
     same = theirs & PARTITION == ours & PARTITION != 0
     return same and (theirs | ours) & FULL_MEMBER != 0

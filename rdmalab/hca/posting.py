@@ -37,6 +37,7 @@ def effective(hca: Adapter, sg: list[SGE]) -> Moved:
             sg, length = _with_zeros(hca.profile.zero_sge_bytes, sg)
             break
         length += sge.length
+    # librxe adds the lengths in 32 bits (dma.length), so that the sum wraps.
     if length > _U32:
         length &= (1 << hca.profile.length_bits) - 1
     return sg, length
@@ -76,6 +77,7 @@ def post_send(
             keep_early(hca, qp, wrs)
         raise
     finally:
+        # ibv_post_send(3) stops at the first failure: the requests before it are executed.
         ring(hca, qp)
 
 
@@ -121,6 +123,7 @@ def queue_send(
     last = (first + packets - 1) & MASK
     sq.next_psn = (last + 1) & MASK
     signaled = qp.sq_sig_all or flags & _SIGNALED != 0
+    # libmlx5 copies the address into the WQE (set_datagram_seg): the handle may be destroyed then.
     av = hca.ahs.items.get(wr.ah or 0) if profile.ah_read_at_post else None
     wqe = SendWqe(
         sq.posted, wr, row, op, flags, sg, length, inline, signaled, first, last, av, header

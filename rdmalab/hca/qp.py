@@ -45,7 +45,7 @@ class SendQueue:
         return self.posted - self.freed
 
     def is_full(self) -> bool:
-        """No slot is free, or all are promised; asked of every request, so no property."""
+        """True if no slot is free, or all are promised; asked of every request, so no property."""
         return self.posted - self.freed + self.promised >= self.capacity
 
     @property
@@ -90,7 +90,7 @@ class RecvQueue:
         return self.posted - self.freed
 
     def is_full(self) -> bool:
-        """No slot is free."""
+        """True if no slot is free."""
         return self.posted - self.freed >= self.capacity
 
     def push(self, wqe: RecvWqe) -> None:
@@ -300,12 +300,12 @@ class QueuePair:
 
     @property
     def has_begun_sends(self) -> bool:
-        """Some sends are begun and not yet completed."""
+        """True if some sends are begun and not yet completed."""
         return self.comp.serial < self.req.started
 
     @property
     def is_draining(self) -> bool:
-        """`sq_draining`."""
+        """True if the attribute `sq_draining` is set."""
         return self.state is QPState.SQD and self.has_begun_sends
 
     def enter(self, trace: Recorder, state: QPState) -> None:

@@ -155,6 +155,7 @@ def _granted(hca: Adapter, cap: Capacity) -> Capacity:
     """The granted sizes: never less than requested (Soft-RoCE rounds up, S073)."""
     granted, per_sge = hca.profile.rounding.granted, hca.profile.inline_bytes_per_sge
     sges, inline = cap.max_send_sge, cap.max_inline_data
+    # rxe_qp.c: SGEs and inline bytes share the space of a WQE, so each size grows to the other.
     if per_sge:
         sges, inline = max(sges, inline // per_sge), max(inline, per_sge * sges)
     return Capacity(
@@ -169,6 +170,7 @@ def destroy_qp(hca: Adapter, qp: QueuePair) -> None:
         return
     flows = sum(flow.qp == qp.number for flow in hca.flows.items.values())
     joined = len(groups.groups_of(hca, qp))
+    # uverbs_free_qp of the kernel: EBUSY while the QP is attached to a group.
     check_unused(hca, count("multicast group", joined) + count("flow rule", flows))
     async_events.check_acked(hca, "qp", qp.number)
     if qp.state is not QPState.RESET:

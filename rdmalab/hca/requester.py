@@ -43,6 +43,7 @@ def must_wait(qp: QueuePair, wqe: SendWqe) -> str:
         return "state"
     if wqe.flags & _FENCE and _reads(qp):  # IBA 10.8.3.3: earlier READs and atomics come first
         return "fence"
+    # IBA 10.6.5.1: a local invalidate waits until all requests before it are complete.
     if wqe.op is None or wqe.work is None:  # it sends nothing; only such wait for all before them
         return "fence" if wqe.wr.opcode in ORDERED and qp.comp.serial < wqe.serial else ""
     if wqe.work.outstanding and _reads(qp) >= (qp.attr.max_rd_atomic or 0):  # 0: none ever begins
@@ -133,6 +134,7 @@ def go_back(hca: Adapter, qp: QueuePair, reason: str) -> None:
     req, comp = qp.req, qp.comp
     req.psn, req.serial = comp.psn, comp.serial
     req.unasked = 0
+    # A local failure is found again when the packet is built again.
     req.failed = None
     wqe = qp.sq.wqes.get(req.serial)
     if wqe is not None and wqe.op in (Op.SEND, _WRITE) and req.psn != wqe.last_psn:

@@ -1,4 +1,4 @@
-"""What `ibv_post_send` checks of a request, in this order, before it is queued."""
+"""Checks of `ibv_post_send` on a request, in this order, before it is queued."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -140,6 +140,7 @@ def _check_inline(hca: Adapter, qp: QueuePair, wr: SendWR) -> Refused | None:
     if sum(sge.length for sge in invalid_pointers.listed(wr)) > limit:
         return refused(hca.profile, "inline-length", limit, argument="flags")
     for sge in invalid_pointers.listed(wr):
+        # No key is asked: the CPU reads the bytes, and a bad address ends the program (SIGSEGV).
         if sge.length and not hca.memory.is_mapped(sge.addr, sge.length):
             return refused(hca.profile, "crash-inline", hex(sge.addr), argument="sg")
     return None

@@ -64,6 +64,7 @@ def fail(hca: Adapter, srq: SharedReceiveQueue) -> None:
     if srq.dead:
         return
     srq.dead, srq.limit = True, 0
+    # Requests that need a receive get RNR NAKs, as on Soft-RoCE (rxe_resp.c, get_srq_wqe).
     srq.lost, srq.wqes = srq.wqes, srq.lost
     hca.trace.record(Kind.SRQ_FAILED, hca.node, srq.number)
     if hca.profile.raises_responder_events:

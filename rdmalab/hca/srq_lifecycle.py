@@ -92,6 +92,7 @@ def modify_srq(
     limit = change.srq_limit if chosen & SrqAttrMask.LIMIT else None
     if max_wr is not None and (refusal := _judge_resize(hca, srq, max_wr)) is not None:
         raise refusal
+    # The limit is compared with the granted, rounded capacity (rxe_srq_chk_attr; measured).
     room = srq.capacity if max_wr is None else hca.profile.cq_srq_rounding.granted(max_wr)
     if limit is not None and not 0 <= limit <= room:
         legal = f"srq_limit takes 0..{room}; 0 disarms"
@@ -106,6 +107,7 @@ def _judge_mask(
     if srq.dead:
         return refused(profile, "srq-error", legal="destroy it and make another")
     odd = chosen & ~sum(SrqAttrMask)
+    # rxe_srq_chk_attr asks for the bits that it knows, and ignores others (measured).
     if odd and profile.refuses_unknown_srq_mask:
         return refused(profile, "srq-mask", hex(odd), argument="srq_attr_mask")
     missing = [name for bit, name in SRQ_FIELDS.items() if chosen & bit and bit not in given]
@@ -134,6 +136,7 @@ def _apply(hca: Adapter, srq: SharedReceiveQueue, room: int, limit: int | None) 
     if limit is not None:
         srq.limit = limit
         hca.trace.record(Kind.SRQ_SET, hca.node, srq.number, "srq_limit", limit)
+        # IBTA: at once, if it is undercut already. Soft-RoCE: at the next fetch (get_srq_wqe).
         if hca.profile.limit_counts_at_once:
             watch_limit(hca, srq)
 

@@ -102,7 +102,7 @@ _Batch = Sequence[tuple[int, I]]
 
 
 class _Future(Protocol):
-    """What is used of a future of dask."""
+    """Methods that are used of a future of dask."""
 
     key: str
     status: str
@@ -113,7 +113,7 @@ class _Future(Protocol):
 
 
 class _Coming(Protocol):
-    """What is used of `as_completed`."""
+    """Methods that are used of `as_completed`."""
 
     def __iter__(self) -> Iterator[_Future]: ...
     def add(self, future: _Future) -> None: ...
@@ -121,7 +121,7 @@ class _Coming(Protocol):
 
 
 class _Client(Protocol):
-    """What is used of a client of dask."""
+    """Methods that are used of a client of dask."""
 
     loop: object
 

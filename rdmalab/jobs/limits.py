@@ -18,7 +18,7 @@ class Cut(Exception):  # noqa: N818  (a limit is no error of the program)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one item may use.
+    """Limits of one item of work.
 
     cpu_s: seconds of CPU time, rounded up to whole seconds by the kernel. wall_s: seconds until
     the parent ends the process. memory: bytes of address space of the process. events, lines: the

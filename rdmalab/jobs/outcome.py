@@ -13,7 +13,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 V_co = TypeVar("V_co", covariant=True)
 
 Work = Callable[[I, Limits], V]
-"""What is done with one item. A function of a module: a worker imports it by its name.
+"""Function for one item. It belongs to a module: a worker imports it by its name.
 
 It may raise Cut. Any other exception is an error of the work, not of the item.
 """

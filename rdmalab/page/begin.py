@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rdmalab.tui.app import Rdmalab
 
 _SHARED = re.compile(r"rdmalab:\d+:")
+_GLYPHS = str.maketrans("\u23f2", "\u25f7")  # a clock that the font of the page lacks → one it has
 _OFTEN_S = 1.0  # how often changed files are looked for that no line of the prompt has announced
 
 
@@ -47,7 +48,9 @@ class PageProcess:
         self._post = post
         self._home = home
         self._address = page.address
-        self._glass = Glass(lambda text: post("out", "", text), lambda: _pair(size()))
+        self._glass = Glass(
+            lambda text: post("out", "", text.translate(_GLYPHS)), lambda: _pair(size())
+        )
         self._app: Rdmalab | None = None
         self._files = StateFiles(home, post)
         self._files.fill(kept)
@@ -131,6 +134,9 @@ class PageProcess:
 
     # ---- what leaves the app --------------------------------------------------------------------
 
+    def _draw(self, text: str) -> None:
+        self._post("out", "", text.translate(_GLYPHS))
+
     def _copy(self, text: str) -> str:
         """Send a text to the page, which has the clipboard."""
         if _SHARED.match(text):
@@ -147,7 +153,7 @@ class PageProcess:
         return f"downloaded: {path.name}"
 
     def _tell(self, text: str) -> None:
-        self._post("line", "", text)
+        self._post("line", "", text.translate(_GLYPHS))
 
 
 def _pair(size: Sequence[int]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What the event loop of Pyodide lacks for Textual and prompt_toolkit.
+"""Event loop of Pyodide with the functions that Textual and prompt_toolkit need.
 
 Pyodide's WebLoop cannot be replaced, so its attributes are. Measured with Pyodide 314.0.7: each
 `call_soon` is a task of the browser, and messages of the page come after all of them, so that ^C

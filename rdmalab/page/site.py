@@ -48,7 +48,10 @@ _UNUSED = re.compile(
     | pydantic/(v1|mypy|experimental|color|deprecated/(?!__init__|class_validators|config|tools))
     | pygments/(lexers|styles|formatters)/(?!__init__|_mapping|default|python\.py|special)
     | pygments/(sphinxext|cmdline) | rich/(__main__|diagnose|_windows|_win32|_inspect|logging)
-    | textual/(demo|tree-sitter|_markup_playground|__main__)
+    | rich/_unicode_data/unicode(?!17-)
+    | textual/(demo|tree-sitter|_markup_playground|__main__|document/|_text_area_theme)
+    | textual/widgets/_(text_area|markdown|masked_input|selection_list|list_view|rich_log|log|radio)
+    | textual/widgets/_(collapsible|header|sparkline|digits|link|welcome|pretty|checkbox|switch)
     | textual/drivers/(linux|windows|win32|_byte|_input|web)
     | wcwidth/table_grapheme_overrides/_known
     | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|sweep|web)
@@ -57,16 +60,17 @@ _UNUSED = re.compile(
 )
 _UNUSED_STDLIB = re.compile(
     r"""(
-    antigravity | bdb | cProfile | cmd | code | compileall | configparser | csv | curses | dbm
-    | doctest | ensurepip | fileinput | filecmp | ftplib | http | idlelib | imaplib | lib2to3
-    | mailbox | modulefinder | multiprocessing | netrc | optparse | pdb | pickletools | plistlib
-    | poplib | profile | pstats | pyclbr | pydoc | pydoc_data | _pyio | _pyrepl | shelve | smtplib
-    | socketserver | sqlite3 | symtable | tabnanny | tarfile | timeit | tkinter | trace
-    | tracemalloc | turtle | turtledemo | unittest | venv | wave | webbrowser | wsgiref
-    | xml/(etree|sax) | xmlrpc | zipapp | _pydatetime
-    | asyncio/(windows_|proactor_) | email/mime | encodings/(mac_|cp[1-9]\d+(?<!437))
+    antigravity | argparse | bdb | cProfile | cmd | code | compileall | configparser | csv
+    | curses | dbm | doctest | ensurepip | fileinput | filecmp | ftplib | http | idlelib
+    | imaplib | lib2to3 | mailbox | modulefinder | multiprocessing | netrc | optparse | pdb
+    | pickletools | plistlib | poplib | profile | pstats | pyclbr | pydoc | pydoc_data | _pyio
+    | _pyrepl | shelve | smtplib | socketserver | sqlite3 | symtable | tabnanny | tarfile
+    | timeit | tkinter | trace | tracemalloc | turtle | turtledemo | unittest | venv | wave
+    | webbrowser | wsgiref | xml/(etree|sax) | xmlrpc | zipapp | _pydatetime
+    | asyncio/(windows_|proactor_) | email/(?!__init__) | encodings/(mac_|cp[1-9]\d+(?<!437))
+    | getopt | gettext | pprint
     | urllib/(request|robotparser)
-    )([/.]|$|(?<=_))""",
+    )([/.]|$|(?<=[_/]))""",
     re.VERBOSE,
 )
 _NATIVE = ("pydantic_core/",)  # its module is native, so that it has to be a file
@@ -184,14 +188,21 @@ def _empty_lock(pyodide: Path) -> bytes:
     return json.dumps(lock | {"packages": {}}).encode()
 
 
+def _named_licence(folder: Path) -> str:
+    """The name of a package's licence, and where its source is."""
+    package = json.loads((folder / "package.json").read_bytes())
+    return f"{package['license']}. Source: {package['repository']['url']}, {package['version']}"
+
+
 def _licences(downloads: Path) -> str:
     """The licences of all that the page has, each text once."""
     texts: dict[str, list[str]] = {}
     for name in sorted({path.partition("/node_modules")[0] for path in _VENDOR.values()}):
         package = Path(*Path(name).parts[: 2 if name.startswith("@") else 1])
-        for file in sorted((downloads / "node_modules" / package).glob("*")):
-            if file.is_file() and _LICENCE.fullmatch(file.name):
-                texts.setdefault(file.read_text("utf-8"), []).append(str(package))
+        folder = downloads / "node_modules" / package
+        found = [file for file in sorted(folder.glob("*")) if _LICENCE.fullmatch(file.name)]
+        for text in [file.read_text("utf-8") for file in found] or [_named_licence(folder)]:
+            texts.setdefault(text, []).append(str(package))
     for wheel in sorted((downloads / "wheels").glob("*.whl")):
         with zipfile.ZipFile(wheel) as source:
             for name in sorted(source.namelist()):

@@ -33,7 +33,7 @@ def _usual_path() -> Path:
 
 
 class ProcessIdentity:
-    """What distinguishes this process from others that use the same directory."""
+    """Identity of this process among those that use the same directory."""
 
     def name(self) -> str:
         """A part of the names of files that only this process writes."""

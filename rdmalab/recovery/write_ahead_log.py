@@ -94,7 +94,7 @@ class NullLog:
         return None
 
     def trouble(self) -> str:
-        """What is not kept any more, and why; returned once."""
+        """Sentence on what is no longer kept, and why; returned once, then empty."""
         return ""
 
 

@@ -50,7 +50,7 @@ def partner(world: World, qp: QueuePair) -> QueuePair | None:
 
 
 def _fits(qp: QueuePair, other: QueuePair) -> bool:
-    """The same service, and one of the two can send what the other takes."""
+    """Whether both have the same service, and `other` takes all that `qp` sends."""
     own, theirs = TRANSPORTS[qp.qp_type], TRANSPORTS[other.qp_type]
     return own.service is theirs.service and own.sends <= theirs.receives
 

@@ -94,7 +94,7 @@ _OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
 
 
 def _is_idle(qp: QueuePair, wr: SendWR, name: str) -> bool:
-    """A field that this opcode, or this type of queue pair, does not read."""
+    """Whether this opcode, or this type of queue pair, does not read the field."""
     if name in _OF_DATAGRAMS:
         return qp.transport.connected
     if name == "remote_srqn":
@@ -266,7 +266,7 @@ def again(
     after_reset: bool = False,
     **changed: object,
 ) -> list[str]:
-    """The same message once more, with a receive for it where it needs one and none waits.
+    """Lines that send the message again, with a receive for it where it needs one.
 
     to: the queue pair that is to take it, if that is not the peer. after_reset: the peer's own
     receives were lost by a reset before; the first of them that is long enough is posted again.

@@ -55,7 +55,7 @@ class StatementModel(_Model):
 
 
 class CoverageModel(_Model):
-    """What `rdmalab lessons --coverage --json` prints."""
+    """Document that `rdmalab lessons --coverage --json` prints."""
 
     model_config = ConfigDict(title="rdmalab coverage")
 

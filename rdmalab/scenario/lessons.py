@@ -205,7 +205,7 @@ class LessonModel(_Model):
 
 
 class LessonsModel(_Model):
-    """What `rdmalab lessons --json` prints."""
+    """Document that `rdmalab lessons --json` prints."""
 
     model_config = ConfigDict(title="rdmalab lessons")
 

@@ -84,7 +84,7 @@ class Checker:
 def without_mistakes(
     repair: Repair, found: list[FileError], build: Callable[[], Built]
 ) -> Built | None:
-    """What a file gives without its mistakes, which are added to `found`; None if nothing is left.
+    """Result of a file without its mistakes, which are added to `found`; None if nothing is left.
 
     build: reads the root of the repair as it is then; FileError for what it finds wrong.
     """

@@ -24,7 +24,7 @@ class Parameter(Section):
     default: field_types.Scalar
     """Its value unless `run --set NAME=VALUE` or `sweep --over` gives another."""
     about: field_types.Sentence | None = None
-    """What it is, with its unit."""
+    """Description, with its unit."""
 
     @model_validator(mode="before")
     @classmethod
@@ -93,7 +93,7 @@ class Step(Section):
     include: field_types.IncludePath | None = None
     """A file in this folder or below, `pair.yaml`: its setup in a setup, its steps in steps."""
     cause: field_types.Word | None = None
-    """What `why` must find first, by its name in the checklist: `rnr-infinite`, `too-early`."""
+    """Cause that `why` must find first, by its name in the checklist: `rnr-infinite`."""
     plain: field_types.Word | Literal[False] | None = None
     """The root that `why` alone names here, if it is not `cause`; `no`: it finds no trouble,
     because no record shows what the program expects."""
@@ -274,7 +274,7 @@ class Document(Section, BaseModel):
     title: field_types.Sentence
     """One line."""
     about: field_types.Sentence | None = None
-    """What it shows."""
+    """Subject: what it shows."""
     tags: list[field_types.Word] = []
     """For searching."""
     level: field_types.Level | None = None

@@ -20,7 +20,7 @@ class Placing(Protocol):
     def source(self) -> Source: ...
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its place in the file."""
+        """Error with the message of `wrong` and its place in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Spot:
     lead: int = 0
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its place in the file."""
+        """Error with its place in the file."""
         start, stop = (max(0, column - self.lead) for column in wrong.place)
         if wrong.place == Span(0, 0):
             stop = len(getattr(self.node, "value", ""))
@@ -51,7 +51,7 @@ class LineSpot:
     number: int
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its line; other line breaks of Unicode may stand in lines above."""
+        """Error with its line; other line breaks of Unicode may be in the lines above."""
         line = self.source.text.split("\n", self.number)[self.number - 1]
         text = "\n" * (self.number - 1) + visible(line)
         place = SourcePlace(self.number, 1)
@@ -83,7 +83,7 @@ class PiecedText:
         return "\n".join(str(node.value) for node in self.nodes)
 
     def error(self, wrong: NotUnderstood) -> FileError:
-        """The same error, with its place in the scalar where it begins."""
+        """Error with its place in the scalar where it begins."""
         start = wrong.place.start - self.lead
         node = self.nodes[0]
         for node in self.nodes:
@@ -134,6 +134,6 @@ class PlannedStep:
 
     @property
     def text(self) -> str:
-        """What is read before it runs: its headline, then its note or its question; or empty."""
+        """Text to show before it runs: its headline, then its note or its question; or empty."""
         parts = (self.step.name, self.step.note or self.step.predict)
         return "\n\n".join(part.strip() for part in parts if part)

@@ -226,7 +226,7 @@ class Planner:
         return "" if step.action in _READ else self._verb_of(step) + getattr(step, step.action)
 
     def _verb_of(self, step: Step) -> str:
-        """What the file leaves out before the text of an action."""
+        """Verb, and a space, that the file leaves out before the text of an action; or empty."""
         if step.action == "run":
             return self._verb_of_run(step.run or "", bounded=step.within is not None)
         return f"{step.action} " if step.action in ("fault", "checkpoint", "why") else ""

@@ -50,7 +50,7 @@ class Cause:
 
 
 class Reading(NamedTuple):
-    """Who read a part of a profile first, and during which event."""
+    """First reader of a part of a profile, and the event."""
 
     event: int
     module: str
@@ -148,7 +148,7 @@ def cause(left: str, right: str, cell: Cell, notes: Mapping[str, Reading]) -> Ca
 
 
 def _sentence(cell: Cell) -> str:
-    """What a cell means."""
+    """Sentence that explains a cell."""
     match cell.part:
         case "caps":
             return f"The limit {cell.key} of the device."

@@ -1,4 +1,4 @@
-"""What a person reads in a scenario: notes, questions with choices, and the answers to them."""
+"""Text of a scenario for a reader: notes, questions with choices, and their answers."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ _RIGHT = re.compile(r"\s*([a-i])\) ")
 
 
 class Reading(NamedTuple):
-    """What there is to read at a moment.
+    """Texts to read at a moment.
 
     about: what the scenario shows, until its first stop runs. revealed: answers to the question of
     the stop before. before: that stop; None if there is none. stop: the note, question or headline;
@@ -47,7 +47,7 @@ def right_letter(reveal: str) -> str:
 
 
 def question(step: PlannedStep) -> tuple[str, str]:
-    """What is read before the question, and the question: the last sentence; both may be empty."""
+    """Text before the question, and the question: the last sentence; both may be empty."""
     if step.step.predict is None:
         return step.text, ""
     text = step.text.rstrip()
@@ -94,7 +94,7 @@ def read_in(step: PlannedStep) -> Iterator[str]:
 
 
 def about(file: str) -> str:
-    """What a scenario file or a lab says about itself, or empty; raises FileError.
+    """Field `about` of a scenario file or a lab, or empty; raises FileError.
 
     A value that a lab draws for each student is its name in capitals: `SIZE bytes`.
     """
@@ -106,7 +106,7 @@ def about(file: str) -> str:
 
 
 def reading(runner: "Runner") -> Reading:
-    """What there is to read at the moment where the session of a runner stands, in the past too."""
+    """Texts to read at the present moment of a runner's session, also in the past."""
     steps, reached = runner.scenario.steps, _reached(runner)
     ahead = reached + (reached < len(steps) and steps[reached].is_stop)  # it is read before it runs
     stop = _stop_before(steps, ahead)

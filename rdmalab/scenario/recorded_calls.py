@@ -37,7 +37,7 @@ def play(session: Session, calls: tuple[Call, ...], source: Source) -> None:
 
 
 def _happen(session: Session, call: Call, at_ns: int) -> None:
-    """What is due until then."""
+    """Run the events that are due until then; raises Stop if there are more than max_events."""
     most = session.max_events
     if session.history.run(most, at_ns) == most:
         many = f"more than {most:,} events are due before it"

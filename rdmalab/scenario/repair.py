@@ -69,7 +69,7 @@ class Repair:
         return len(path) < 2
 
     def leave_out(self, wrong: list[FileError]) -> bool:
-        """Leave out what these errors stand in; whether the rest can be judged."""
+        """Leave out what these errors stand in; returns whether the rest can be judged."""
         has_title, before = not self._give_title(), frozenset(self.touched)
         gone: dict[Path, Node | None] = {}
         wrong = [each for each in wrong if not self._begin(each)]
@@ -122,7 +122,7 @@ class Repair:
             yield path, meant[1]
 
     def _give_title(self) -> bool:
-        """Give a title to a file without one, which is reported at the first key."""
+        """Give a title to a file without one, as the first key; returns whether that was needed."""
         root = self.root
         if not isinstance(root, MappingNode) or not root.value:
             return False
@@ -158,7 +158,7 @@ class Repair:
     def _unit(
         self, step: Path, rest: Path, path: Path, before: frozenset[tuple[int, int]]
     ) -> tuple[Path | None, Node | None]:
-        """What to leave out for an error at a path, and what stands there instead.
+        """Path to leave out for an error at a path, and the node to put there instead.
 
         before: the steps of which an earlier round has left out a part; None: nothing helps.
         """
@@ -256,7 +256,7 @@ class Repair:
         return _mapping(node, [pair for pair in pairs if not _is_empty_text_list(*pair)])
 
     def _left(self, node: Node, path: Path, gone: Mapping[Path, Node | None]) -> Node | None:
-        """What stays of a node at a path; None if nothing does."""
+        """Node at a path after the repair; None if nothing of it stays."""
         return gone[path] if path in gone else self._without(node, path, gone)
 
 
@@ -321,7 +321,7 @@ def _pairs(node: MappingNode) -> Iterator[tuple[str, tuple[int, int], Node, Node
 
 
 def _children(node: Node) -> Iterator[tuple[int | str, tuple[int, int], Node]]:
-    """What is directly below a node: its step of a path, where it starts, and the node."""
+    """Children of a node: the step of a path, where it starts, and the node."""
     if isinstance(node, MappingNode):
         yield from ((name, start, value) for name, start, _, value in _pairs(node))
     elif isinstance(node, SequenceNode):

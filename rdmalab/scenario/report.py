@@ -86,7 +86,7 @@ class ScenarioModel(_Model):
 
 
 class RunModel(_Model):
-    """What `rdmalab run --json` prints."""
+    """Document that `rdmalab run --json` prints."""
 
     model_config = ConfigDict(title="rdmalab run")
 

@@ -57,7 +57,7 @@ def judge_report(session: Session, planned: PlannedStep, report: Report) -> None
 
 
 def _judge_plain(session: Session, planned: PlannedStep) -> None:
-    """What `why` alone says at this point."""
+    """Compare the cause that `why` names now with `plain:`; raises Stop if they differ."""
     expected = planned.step.plain
     if expected is None:
         return

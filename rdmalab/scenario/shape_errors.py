@@ -1,4 +1,4 @@
-"""What pydantic reports of a scenario, as errors with places in the file."""
+"""Errors of pydantic as errors with places in the file."""
 
 from typing import get_args
 

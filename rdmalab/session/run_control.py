@@ -105,7 +105,7 @@ class RunControl:
 
     @property
     def missed(self) -> bool:
-        """`until` came to an end, and its question is not answered with yes."""
+        """Whether `until` ended and its condition was not reached."""
         return isinstance(self.goal, When) and not self.met
 
     def go(self, events: int = SLICE) -> bool:

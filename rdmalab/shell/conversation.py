@@ -33,7 +33,7 @@ _TYPED = 20  # lines that a bug report has
 
 
 class SafeState(NamedTuple):
-    """What is restored when a command ends with an exception."""
+    """State that is restored when a command ends with an exception."""
 
     session: Session
     point: SafePoint

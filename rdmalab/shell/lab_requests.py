@@ -45,7 +45,7 @@ def open_lab(evaluation: "Evaluation", request: Load, path: str) -> None:
 
 
 def enter_lab(evaluation: "Evaluation", lab: "LabSession", files: list[tuple[str, str]]) -> bool:
-    """Replace the world by that of a lab. files: path and text of those it was made of.
+    """Replace the world by that of a lab. files: path and text of the files it was made of.
 
     Returns whether they are those of the session that is restored, if one is.
     """
@@ -189,7 +189,7 @@ async def _submit(evaluation: "Evaluation", request: Submit) -> None:
 def _written(
     evaluation: "Evaluation", file: str, text: str, kind: str, may_replace: disk.Recognise,
 ) -> bool:  # fmt: skip
-    """Write a file; whether that was possible. A file of another kind is not replaced."""
+    """Write a file; returns whether that was possible. A file of another kind is not replaced."""
     try:
         disk.write(file, text.encode(), may_replace)
     except disk.FileExistsAsOther:
@@ -233,7 +233,7 @@ LAB_HANDLERS: dict[type, LabHandler] = {
     GiveAnswer: _answer,
     Submit: _submit,
 }
-"""What each request of the words of a lab does."""
+"""Function that carries out each request of the commands of a lab."""
 
 
 async def in_lab(

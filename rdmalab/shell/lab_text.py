@@ -1,4 +1,4 @@
-"""What a lab says: its list of tasks with signs, one task in full, what a line has changed."""
+"""Texts of a lab: its list of tasks with signs, one task in full, the changes by a line."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -123,7 +123,7 @@ def _state(result: "Result", *, wrong: bool = False) -> str:
 
 
 def answer_lines(lab: "LabSession", name: str) -> Iterator[Line]:
-    """Whether the answer to a task is right, the question again if not, else the next task."""
+    """Lines of the verdict on an answer, and the question again if wrong, else the next task."""
     grade, task = lab.grade(), lab.task(name)
     result = next(each for each in grade.results if each.id == name)
     yield from wrong_answer(result)

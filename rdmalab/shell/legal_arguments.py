@@ -42,7 +42,7 @@ class PendingMove:
 
 
 def judge_key(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
-    """Whether a key is required or optional; None if the verb refuses or ignores it."""
+    """Required or optional for a key; None if the verb refuses or ignores it."""
     command = here.expected.command
     judge = _KEY_JUDGES.get(command.name) if command is not None else None
     if judge is not None:
@@ -72,7 +72,7 @@ def attribute_of(slot: Slot) -> str:
 
 
 def judge_attribute(here: CompletionContext, slot: Slot) -> ArgumentVerdict | None:
-    """Whether modify_qp needs or takes the attribute; None if it is refused or already given."""
+    """Required or optional for an attribute of modify_qp; None if it is refused or given."""
     name = attribute_of(slot)
     if name not in ATTRIBUTES:
         return ArgumentVerdict(THEN_THE_REST) if here.expected.partial else None
@@ -88,7 +88,7 @@ def judge_attribute(here: CompletionContext, slot: Slot) -> ArgumentVerdict | No
 
 
 def _has_no_alternate(here: CompletionContext, mask: Attr) -> bool:
-    """An alternate path exists on InfiniBand ports only."""
+    """Whether an attribute is of an alternate path and no port is InfiniBand."""
     hca = here.session.world.nodes.get(here.node)
     return mask is Attr.ALT_PATH and (hca is None or not hca.lids)
 
@@ -237,7 +237,7 @@ def _builders(here: CompletionContext) -> dict[int, str] | None:
 
 
 def can_be_meant(here: CompletionContext, thing: Thing) -> bool:
-    """Only queue pairs made by create_qp_ex have the functions wr_*."""
+    """Whether a wr_* command can take this object: only QPs of create_qp_ex have them."""
     command = here.expected.command
     if command is None or not command.name.startswith("wr_") or here.given("qp"):
         return True

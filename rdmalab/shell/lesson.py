@@ -181,7 +181,7 @@ def coming_line(runner: "Runner") -> str:
 
 
 def coming_text(runner: "Runner") -> str:
-    """What `next` runs: `post_recv B.qp0 … and 2 more`."""
+    """Lines that `next` runs: `post_recv B.qp0 … and 2 more`."""
     first, *more = _coming_lines(runner) or ["to the end"]
     return f"{first} and {len(more)} more" if more else first
 
@@ -195,7 +195,7 @@ def _coming_lines(runner: "Runner") -> list[str]:
 
 
 def asked(step: "PlannedStep") -> list[Line]:
-    """What to read before a step: its note, its headline, or its question with the choices."""
+    """Lines to read before a step: its note, its headline, or its question with the choices."""
     from rdmalab.scenario.reading import choices, question
 
     before, ask = question(step)

@@ -315,7 +315,7 @@ def _done(output: OutputFormat, reply: Reply) -> list[Line]:
 
 
 def _result(value: object) -> list[str]:
-    """What a verb returned, if that is one sentence."""
+    """Result of a verb as lines, if it is one sentence or an empty list; else nothing."""
     if isinstance(value, str):
         return [value]
     return ["The completion queue is empty."] if value == [] else []

@@ -123,7 +123,7 @@ def progress_stream() -> TextIO:
     return cast("TextIO", Stream(inner, must=False, escapes=False))
 
 
-def forget_output() -> None:
+def detach_output() -> None:
     """Detach a closed standard output, so that Python does not flush it at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -68,7 +68,7 @@ def harmless_line(line: Iterable[Fragment]) -> Line:
 
 
 def in_ascii(line: Line) -> Line:
-    """The same line without a character beyond 0x7f."""
+    """Line without a character beyond 0x7f."""
     found = [
         (style, text.translate(_ASCII).encode("ascii", "replace").decode()) for style, text in line
     ]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 
 class CauseRow(NamedTuple):
-    """What a check looks for.
+    """One row of causes.toml: the question, rule and source of a check.
 
     item: number in the checklist. section: name of its part. asks: a question of which yes is a
     problem. rule: what it stands on, as a sentence. source: the document. look: the command that

@@ -165,7 +165,7 @@ GUIDE_LESSON = "bringup/guide-by-the-letter"
 
 
 def demanded(qp_type: QPType, now: QPState, to: QPState) -> Attr:
-    """What the guide allows a QP of this type to set in this transition and some type refuses.
+    """Attributes that the guide allows in this transition and some QP type refuses.
 
     0 for a transition that the guide does not describe.
     """

@@ -108,7 +108,7 @@ _ROWS = (
 
 
 class Request(NamedTuple):
-    """What a requester asks for, beyond the packets that carry it.
+    """Answer to a request, and how the responder executes it.
 
     answer: what answers it; a newer ACK replaces an ACK only.
     word: it works on exactly ATOMIC_BYTES at an address that is a multiple of them (IBA 9.4.5, A19),

@@ -1,4 +1,4 @@
-"""What one device does differently from another: one cell per difference, read by one engine.
+"""Differences between devices: one cell for each, read by one engine.
 
 `strict` follows the documents and the specification; `rxe` is Soft-RoCE of kernel 6.1, bug for bug,
 as recorded; `mlx5` has the errno and slot rules of its user-space driver, and of the device what

@@ -39,7 +39,7 @@ class Field(IntEnum):
 
 
 class Kind(IntEnum):
-    """What happened. Hashed as an int, because Enum.__hash__ is a slow Python function."""
+    """Kind of a record. Hashed as an int, because Enum.__hash__ is a slow Python function."""
 
     __hash__ = int.__hash__
 

@@ -95,7 +95,7 @@ class MigState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class StateRow(Row):
-    """What a QP does in a state.
+    """Behaviour of a QP in one state.
 
     posts_recv, posts_send: posting is accepted. flushes_sends, flushes_recvs: queued work requests
     complete with WR_FLUSH_ERR. receives: packets are processed, not dropped. starts_sends: the next
@@ -139,7 +139,7 @@ STATES: dict[QPState, StateRow] = {
 
 
 class Move(NamedTuple):
-    """What a transition must and may set besides STATE."""
+    """Attributes that a transition requires and allows besides STATE."""
 
     required: Attr
     optional: Attr

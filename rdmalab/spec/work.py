@@ -105,7 +105,7 @@ class WCFlags(IntFlag):
 
 
 class Local(Enum):
-    """What a work request does with its local buffers."""
+    """Use of the local buffers by a work request."""
 
     NONE = "untouched"
     GATHER = "read"

@@ -1,4 +1,4 @@
-"""What is measured at the end of a point: built-in measures, and expressions of the prompt.
+"""Measures at the end of a point: built-in ones, and expressions of the prompt.
 
 Built-in measures count requests that completed with SUCCESS after the setup, in virtual time from
 the end of the setup to the end of the last step.

@@ -1,4 +1,4 @@
-"""What a plot of a sweep shows: medians, bands of quantiles, points without a number."""
+"""Data of a plot of a sweep: medians, bands of quantiles, points without a number."""
 
 import math
 import re
@@ -197,7 +197,7 @@ class Plot:
 
     @property
     def caption(self) -> str:
-        """What the line and the band are; empty for one seed."""
+        """Legend of the line and the band; empty for one seed."""
         return f"median and p{LOW}-p{HIGH} of {self.seeds} seeds" if self.seeds > 1 else ""
 
     @property
@@ -208,7 +208,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class ChartRequest:
-    """What to draw. x, y: names; empty: the first parameter that varies, the first measure.
+    """Axes of a plot. x, y: names; empty: the first parameter that varies, the first measure.
 
     log: `auto`, `none`, or the letters of the logarithmic axes.
     """

@@ -32,7 +32,7 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What all points of a sweep share.
+    """Data that all points of a sweep share.
 
     texts: of the measures. values: of parameters that the sweep does not change. profile None:
     that of the file. included: names and texts of files that the scenario includes.

@@ -127,7 +127,7 @@ class Rdmalab(App[int]):
     # ---- the start ------------------------------------------------------------------------------
 
     def get_default_screen(self) -> Start:
-        """What stands until the engine is imported."""
+        """Screen that is shown until the engine is imported."""
         return Start()
 
     def on_mount(self) -> None:

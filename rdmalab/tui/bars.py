@@ -78,7 +78,7 @@ class Head(Bar):
         return piece(f"{word} in {states}", Meaning.FAILED, about) if found else Content()
 
     def _coming(self) -> Content:
-        """What runs, what is next, or what waits although nothing is."""
+        """Text for what runs, what is scheduled next, or what waits with nothing scheduled."""
         if self.view.model.conversation.running:
             doing = "SEARCHING" if self.view.model.conversation.searching else "RUNNING"
             return Content.styled(f" {doing}: F9 stops ", "bold $on on $busy")

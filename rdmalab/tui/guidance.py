@@ -1,4 +1,4 @@
-"""What a lesson or a lab says beside the wire: as a strip of two rows, or as a page."""
+"""Text of a lesson or a lab beside the wire: as a strip of two rows, or as a page."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _outlook(walk: Runner) -> Iterator[Line]:
 
 
 def _lecture_outlook(walk: Runner) -> Iterator[Line]:
-    """What PgDn does."""
+    """Line that says what PgDn does."""
     live, name = walk.session.history.live, following_lesson(walk.scenario.path)
     if live and walk.coming is None:
         yield _met(walk)
@@ -157,7 +157,7 @@ def _tasks(lab: LabSession) -> Iterator[Line]:
 
 
 def _guided(lab: LabSession) -> Iterator[Line]:
-    """What the open task asks, then all tasks with their signs."""
+    """Text of the open task, then all tasks with their signs."""
     document, current = lab.lab.document, lab.open_task
     if current is None:
         yield from answered(document.after or "All tasks are done.")

@@ -38,7 +38,7 @@ EVERYWHERE = (
     Key("shift+f8,f20", "say('step')", "", "one event, in a lesson too", "step"),
     Key("ctrl+z", "suspend_process", "", "suspend; fg continues"),
 )
-"""They act at the prompt, too."""
+"""Keys that act at the prompt, too."""
 TO_FOCUS = (
     Key("escape", "leave(True)", "", "end what the pane has begun, else back to the prompt"),
     Key("colon,i", "leave", "", "back to the prompt"),
@@ -58,7 +58,7 @@ IN_PANES = (
     Key("right_square_bracket", "checkpoint(1)", "", "the next checkpoint", "goto @NAME"),
     *TO_FOCUS,
 )
-"""They are letters at the prompt."""
+"""Keys that are letters at the prompt."""
 AT_PROMPT = (
     Key("tab", "press('tab')", "Complete", "complete the word at the cursor"),
     Key("ctrl+r", "press('ctrl+r')", "", "search the lines typed before"),

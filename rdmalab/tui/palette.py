@@ -1,4 +1,4 @@
-"""What the command palette finds: keys, commands, lessons, objects, explanations, themes."""
+"""Entries of the command palette: keys, commands, lessons, objects, explanations, themes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Finder(Provider):
         self._offers = list(offers(self.app))  # type: ignore[arg-type]
 
     async def discover(self) -> Hits:
-        """What is there before anything is typed."""
+        """Entries that are listed before anything is typed."""
         for offer in self._offers:
             if offer.is_first:
                 yield DiscoveryHit(_row(Content(offer.text), offer.help), offer.act, offer.text)

@@ -22,7 +22,7 @@ _WIDTH = 100  # columns of a pane as text
 
 
 class Pane(Widget, can_focus=True, inherit_bindings=False):
-    """What all panes share, whatever widget they are.
+    """Base of all panes, whatever widget they are.
 
     view: the world. twin: the command that prints the same rows.
     """
@@ -98,6 +98,7 @@ def read_all(screen: Screen[object]) -> None:
 class Card(Pane):
     """A pane of lines, each with a rank; where room is short the lines of high rank go."""
 
+    # CSS gives space, not rank: with five lines a pane must still have its most important rows.
     shown: Content = Content()
 
     def __init__(self, view: WorldView, *, id: str) -> None:  # noqa: A002 (Textual's word)

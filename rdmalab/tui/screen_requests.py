@@ -1,4 +1,4 @@
-"""What the commands copy, snapshot, zoom and pane do in the app: to panes, clipboard and files."""
+"""Carries out the commands copy, snapshot, zoom and pane on panes, clipboard and files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NODES = {"left": "node-0", "right": "node-1"}
 
 
 def carried_out(app: Rdmalab, request: ScreenRequest) -> str:
-    """What is printed about a request."""
+    """Text that is printed about a request after it was started."""
     what = _NODES.get(request.what, request.what)
     if request.word == "copy":
         return app.deliver(text(app, what))

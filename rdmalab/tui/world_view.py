@@ -93,7 +93,7 @@ class WorldView:
         return self._once(sentence, lambda: self._evaluate(sentence))
 
     def ask(self, question: Callable[..., T], *arguments: object) -> T:
-        """What a question of the views returns now. question: takes a world, names, and more."""
+        """Answer of a function of `views/` now. question: takes a world, names, and more."""
         world, names = self.session.world, self.session.names
         return self._once((question, *arguments), lambda: question(world, names, *arguments))
 

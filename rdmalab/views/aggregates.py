@@ -35,7 +35,7 @@ class Aggregates:
     def value(
         self, key: Hashable, trace: Trace, first: Callable[[], T], step: Callable[[T, Record], T]
     ) -> T:
-        """What `first` makes, carried on by `step` over all records; it may change its argument."""
+        """Result of `first`, carried on by `step` over all records; `step` may change its value."""
         self._forget(trace)
         totals = self.kept.setdefault(key, [])
         read = totals[-1].read if totals else 0

@@ -25,7 +25,7 @@ class Caption(NamedTuple):
 
 
 def caption(world: World, names: Names, event: int) -> Caption:
-    """What the most important record of an event says; event: its number, -1 before the first."""
+    """Sentence for the most important record of an event; event: a number, -1 before the first."""
     records = world.trace.records
     found = [RecordContext(world, names, records[number]) for number in records.span(event)]
     if not found:
@@ -37,7 +37,7 @@ def caption(world: World, names: Names, event: int) -> Caption:
 
 
 def meaning_of(record: Record) -> Meaning:
-    """Whether a record reports a failure, a refusal, a loss, a wait, success, …"""
+    """Meaning of a record: a failure, a refusal, a loss, a wait, success, …"""
     meaning = _MEANINGS[kind_of(record)]
     return meaning if isinstance(meaning, Meaning) else meaning(record)
 

@@ -1,4 +1,4 @@
-"""What an event changed: object, field, the value before and after, as text."""
+"""Changes by an event: object, field, the value before and after, as text."""
 
 import dataclasses
 from collections import Counter
@@ -48,7 +48,7 @@ describe(ChangeRow, Col("text"))
 
 
 def change_rows(world: World, names: Names, event: int | None = None) -> list[ChangeRow]:
-    """What an event (the last one) changed, in the order in which it did."""
+    """Changes by an event, by default the last one, in the order of its records."""
     records = world.trace.records
     span = records.span(world.event if event is None else event)
     is_latest = span.stop == len(records)

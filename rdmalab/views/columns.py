@@ -9,7 +9,7 @@ R = TypeVar("R")
 
 
 class Meaning(Enum):
-    """What a cell or a sentence says about its thing. A face maps it to sign, word and colour."""
+    """Meaning of a cell or a sentence. A face maps it to sign, word and colour."""
 
     PLAIN = auto()
     NAME = auto()
@@ -53,7 +53,7 @@ Value = str | int | Gauge | None
 
 
 class Cell(NamedTuple):
-    """What one column says of one row."""
+    """Value and meaning of one column in one row."""
 
     value: str | int | Gauge
     meaning: Meaning

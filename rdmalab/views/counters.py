@@ -23,7 +23,7 @@ from rdmalab.world.world import World
 
 @dataclass(slots=True)
 class CountersRow:
-    """What one node did so far."""
+    """Packets and errors counted on one node."""
 
     node: Annotated[str, "whose they are"]
     sent_pkts: Annotated[int, "packets sent"] = 0
@@ -77,7 +77,7 @@ NAMES = tuple(f.name for f in dataclasses.fields(CountersRow))[1:]
 
 
 def drop_rows(world: World, node: str) -> list[DropRow]:
-    """What a node dropped, by reason, the first reason met first."""
+    """Packets dropped by a node, by reason; the reason that was met first comes first."""
     drops = world.nodes[node].drops
     return [DropRow(node, name, fmt.reason(name), count) for name, count in drops.items()]
 
@@ -222,7 +222,7 @@ class _Sequences:
         return "duplicate_request" if behind else None
 
     def on_refused(self, record: Record) -> None:
-        """It was not executed after all: what is expected stays as it was."""
+        """Undo the effect of a refused request: the expected PSN of the QP stays as it was."""
         event, qpn, before = self.judged
         if (rec.event_of(record), object_of(record)) == (event, qpn):
             self.expected.pop(qpn, None)

@@ -56,7 +56,7 @@ def records_of(session: Session, event: int) -> list[Record]:
 
 
 def looked_at(session: Session, records: list[Record], looks: WarningChecks) -> list[str]:
-    """What `looks` say of the records of an event, each sentence once."""
+    """Warnings of `looks` about the records of an event, each sentence once."""
     world = session.world
     found: list[str] = []
     for record in records:

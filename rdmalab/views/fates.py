@@ -1,4 +1,4 @@
-"""What became of a packet: where it ended, why, and which completions its arrival added."""
+"""Fate of a packet: where it ended, why, and which completions its arrival added."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from rdmalab.world.world import World
 
 
 class Fate(IntEnum):
-    """What became of a packet."""
+    """Fate of a packet."""
 
     IN_FLIGHT = auto()
     RECEIVED = auto()
@@ -188,7 +188,7 @@ class Again(NamedTuple):
 
 @dataclass(slots=True)
 class _Sent:
-    """What one queue pair has sent. started: the PSNs of its newest request, first to last.
+    """Packets sent by one queue pair. started: the PSNs of its newest request, first to last.
 
     events: by PSN. whole: the PSNs that were sent first within what is looked at.
     """

@@ -29,7 +29,7 @@ class Denial(NamedTuple):
         return self.element >= 0
 
     def opened(self, hca: Hca) -> KeyTarget | None:
-        """What has the key now; None if nothing has it."""
+        """MR or window that has the key now; None if nothing has it."""
         return (hca.lkeys if self.is_local else hca.rkeys).get(self.key)
 
     @property

@@ -230,7 +230,7 @@ def _columns(ranges: Ranges, offset: int, count: int) -> tuple[int, ...]:
 
 # --------------------------------------------------------------------------- whose is it?
 def owned_rows(world: World, names: Names, thing: Thing) -> list[OwnedRow]:
-    """What of an MR the application must leave alone, oldest work request first."""
+    """Ranges of an MR that the application must not touch, oldest work request first."""
     mr = world.find(thing, MemoryRegion)
     rows = []
     for qp in world.nodes[thing.node].qps.items.values():

@@ -22,7 +22,7 @@ Wanted = Callable[[PacketRow], bool]
 
 
 def packet_filter(text: str) -> Wanted | None:
-    """Whether a packet is meant by a text; None if the text is no filter but a text to look for.
+    """Condition on a packet; None if the text is no filter but a text to look for.
 
     The words are those of `wire.count(…)` and of `wire.last`. NotUnderstood if the text is a filter
     that has a mistake.
@@ -46,7 +46,7 @@ def _is_wanted(node: Node, row: PacketRow) -> bool:
 
 
 def _of_last(node: Node) -> Node:
-    """The same of `wire.last`: `psn` is `wire.last.psn`, and `A.qp0` is a name."""
+    """Expression about `wire.last`: `psn` is `wire.last.psn`, and `A.qp0` is a name."""
     match node:
         case Path() if node.is_single:
             name = str(node.steps[0])

@@ -102,7 +102,7 @@ def _turn(world: World, names: Names, at_ns: int, node: str) -> PlannedRow:
 
 
 def _turn_of(qp: QueuePair) -> tuple[PlannedKind, str]:
-    """What a QP does when it is its turn; a bind and the like put nothing on the wire."""
+    """Next action of a QP at its turn; a bind and the like put nothing on the wire."""
     wqe = None if qp.resp.answers else requester.next_wqe(qp)
     if wqe is None:
         return PlannedKind.SEND, "sends an answer"

@@ -92,7 +92,7 @@ def program_row(world: World, names: Names, thing: Thing) -> ProgramRow:
 
 
 def _what_wakes(world: World, program: Program) -> str:
-    """What ends the wait of a program on a completion channel, and whether that can happen."""
+    """Event that ends the wait of a program on a completion channel, and whether it can occur."""
     if program.state is not ProgramState.WAITING or program.wants is None:
         return ""
     _, subject = program.wants

@@ -255,7 +255,7 @@ class QueryContext:
         return self.folds.value((*key, after, least), self.world.trace, int, step)
 
     def _moment(self, moment: Moment) -> tuple[Callable[[Record], int], int]:
-        """What is read of a record, and the number above which it is later than the moment."""
+        """Accessor of a record, and the number above which the record is later than the moment."""
         if moment.at_ns is not None:
             return at_ns_of, moment.at_ns
         if moment.event is not None:

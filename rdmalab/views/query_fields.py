@@ -235,7 +235,7 @@ class Listing(NamedTuple):
 
     @property
     def also(self) -> list[str]:
-        """What can be asked besides the fields of the row."""
+        """Names that can be asked besides the fields of the row."""
         return list(work_times.FIELDS) if self.times else []
 
 
@@ -285,7 +285,7 @@ FOLDS: dict[tuple[Noun, str], Fold] = {
 ALSO: dict[Noun, list[str]] = {
     noun: [field for of, field in (*LISTS, *FOLDS) if of is noun] for noun in OBJECTS
 }
-"""What an object has besides the fields of its row."""
+"""Fields of an object besides those of its row."""
 FIRSTS = {noun: {field.partition(".")[0] for field in fields} for noun, fields in ALSO.items()}
 
 WIRE_KEYS = (*packet_facts.FACTS, *packet_facts.SHORT)

@@ -53,7 +53,7 @@ UNMOVED: dict[tuple[Noun, str], frozenset[Kind]] = {
 
 @dataclass(slots=True)
 class _Read:
-    """What one path of an expression reads: a root of the world, or an object of a node.
+    """Path that an expression reads: a root of the world, or an object of a node.
 
     unmoved: the kinds of record that leave its field as it is, None where none is known to. kind:
     of a path such as `A.qp.state`, about all objects of a kind. thing: what the name stood for.

@@ -21,14 +21,14 @@ from rdmalab.views.packet_facts import SHORT
 from rdmalab.views.query_fields import PathStep, hint_at, parts_of_hint
 
 Nouns = Callable[[str], Collection[Noun]]
-"""What a name such as `A.qp0` may stand for; empty where that is not known."""
+"""Kinds of object that a name such as `A.qp0` may stand for; empty where that is not known."""
 
 _ROWS: Mapping[str, tuple[type, tuple[str, ...]]] = {
     "wire": (ladder.PacketRow, query_fields.WIRE_KEYS),
     "log": (calls.CallRow, query_fields.LOG_KEYS),
     "total": (completions.WcRow, query_fields.WC_KEYS),
 }
-"""What counts are made of: the row, and the filters that they take besides `since`."""
+"""Class of the rows that are counted, and the filters that they take besides `since`."""
 
 
 def check_types(node: nodes.Node, nouns: Nouns) -> None:

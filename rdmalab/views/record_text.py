@@ -146,7 +146,7 @@ ENDINGS = {
     extended.OVERWRITTEN: "overwritten by another thread",
     extended.UNOPENED: "posted, although it was not open",
 }
-"""What happened to the work requests built in a critical region."""
+"""Result for the work requests built in a critical region."""
 
 
 # The formatter of each meaning that a or b can have; `spec/records.py` says which has which.

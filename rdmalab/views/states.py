@@ -119,7 +119,7 @@ def is_possible(
 
 
 def next_row(qp: QueuePair, to: spec_states.QPState) -> NextRow:
-    """What it takes to go from here to `to`."""
+    """Attributes that the transition to `to` requires and allows."""
     move = spec_states.MOVES[qp.qp_type, qp.state, to]
     return NextRow(to, spec_states.fields_of(move.required), spec_states.fields_of(move.optional))
 

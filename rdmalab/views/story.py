@@ -104,7 +104,7 @@ def _is_quiet(world: World, row: StoryRow) -> bool:
 
 
 def _shortened(world: World, rows: list[StoryRow], row: StoryRow) -> StoryRow:
-    """What became of a packet just received: `refused it: …`."""
+    """Row with the fate of a packet just received: `refused it: …`."""
     met = rows[0].kind is Kind.PACKET_RECEIVED
     if not met or row.kind not in (Kind.PACKET_DROPPED, Kind.REQUEST_REFUSED):
         return row

@@ -175,7 +175,7 @@ def _fork(history: History, branch: Branch) -> MarkRow | None:
 
 
 def _soon(history: History, names: Names) -> str:
-    """What comes next: in the past, a command that was given then; else what is planned."""
+    """Next entry: in the past, the command that was given then; else the first planned action."""
     world, journal = history.world, history.branch.journal
     if not history.live and history.entries < len(journal):
         entry = journal[history.entries]

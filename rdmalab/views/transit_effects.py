@@ -1,4 +1,4 @@
-"""What the cable did to a packet: the records that follow the one that sent it."""
+"""Effects of the cable on a packet: the records that follow the one that sent it."""
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum, auto
@@ -35,7 +35,7 @@ _NOT_ITS_OWN = (Kind.PACKET_COPIED, Kind.PACKET_RELEASED)
 
 
 def effects_of(records: Sequence[Record], number: int) -> list[Record]:
-    """What happened on the cable to the packet of record `number`; to a copy, what it shares."""
+    """Records of effects of the cable on the packet of record `number`; a copy shares some."""
     first = number
     while kind_of(records[first]) is Kind.PACKET_COPIED:
         first = _sent(records, first)

@@ -108,7 +108,7 @@ class WqeRow:
 
 
 def _unanswered(opcode: int) -> str:
-    """What is done without an answer has left the adapter, or never does."""
+    """State of a request without an answer: DONE if it is local, else SENT."""
     return "DONE" if is_local(opcode) else "SENT"
 
 
@@ -180,7 +180,7 @@ describe(
 
 
 def wqe_rows(world: World, thing: Thing) -> list[WqeRow]:
-    """What holds a slot of the send queue, oldest first."""
+    """Requests that hold a slot of the send queue, oldest first."""
     qp = world.find(thing, QueuePair)
     ended = _ended(world, qp)
     rows = [_wqe_row(qp, wqe, ended.get(wqe.serial)) for wqe in qp.sq.wqes.values()]

@@ -61,7 +61,7 @@ class Frame:
 
     @property
     def is_group(self) -> bool:
-        """Broadcast or multicast."""
+        """True for broadcast and multicast."""
         return self.dst_mac & _GROUP_BIT != 0
 
     @property

@@ -172,7 +172,7 @@ def mac_of(gid: int) -> int:
 
 
 def is_multicast(gid: int) -> bool:
-    """IPv6 ff00::/8 or, mapped, IPv4 224.0.0.0/4."""
+    """True for IPv6 ff00::/8 or, mapped, IPv4 224.0.0.0/4."""
     if gid >> 32 == MAPPED:
         return gid >> 28 & 0xF == 0xE
     return gid >> 120 == 0xFF

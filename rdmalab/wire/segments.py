@@ -36,6 +36,7 @@ def segment(header: Template, index: int, offset: int, octets: bytes, *, last: b
     whole = bytearray(hdr + octets)
     ip, tcp = _ip(header, index, len(whole)), TCP.unpack(hdr, inside.transport_at)
     tcp.seq = tcp.seq + offset & 0xFFFFFFFF
+    # As tcp_gso_segment of Linux: CWR in the first piece only, FIN and PSH in the last only.
     tcp.flags &= ~(_CWR if index else 0) & ~(0 if last else _FIN | _PSH)
     for made, at in ((ip, inside.ip_at), (tcp, inside.transport_at)):
         whole[at : at + made.LENGTH] = made.pack()
@@ -49,6 +50,7 @@ def _ip(header: Template, index: int, end: int) -> IPv4 | IPv6:
     if isinstance(header.inside.ip, IPv4):
         ip = IPv4.unpack(header.octets, at)
         ip.total_length = end - at
+        # As inet_gso_segment of Linux: each piece has the next identification.
         ip.identification = ip.identification + index & 0xFFFF
         return ip
     longer = IPv6.unpack(header.octets, at)

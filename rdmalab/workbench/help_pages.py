@@ -148,7 +148,7 @@ _NEAR = "did you mean"
 
 
 def page(session: Session, text: str) -> Article:
-    """What help answers about these words; raises NotUnderstood if nothing is known."""
+    """Article of `help` about these words; raises NotUnderstood if nothing is known."""
     name = " ".join(asked(text).words)
     if not name:
         return _contents(session)
@@ -165,13 +165,13 @@ def page(session: Session, text: str) -> Article:
 
 
 def explained(session: Session, text: str) -> Article:
-    """What explain answers, with the values in this session; raises NotUnderstood."""
+    """Article of `explain`, with the values in this session; raises NotUnderstood."""
     found = answer(text, session.vocabulary, SUSPICIONS)
     return with_session(session, found.article, found.entry.about)
 
 
 def _or_explained(session: Session, name: str) -> Article:
-    """What explain has about a word without help; NotUnderstood, with a hint, if nothing."""
+    """Article of `explain` about a word without help; NotUnderstood, with a hint, if none."""
     try:
         return answer(name, session.vocabulary, SUSPICIONS).article
     except NotUnderstood as unknown:

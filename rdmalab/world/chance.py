@@ -31,7 +31,7 @@ class Chance:
     drawn: int = 0
 
     def happens(self) -> bool:
-        """The next draw."""
+        """True if the next draw is a hit."""
         self.drawn += 1
         start = mix64(mix64(self.seed & _ALL) + self.stream * _GAMMA & _ALL)
         return mix64(start + self.drawn * _GAMMA & _ALL) * MILLION >> _BITS < self.ppm

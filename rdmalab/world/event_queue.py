@@ -67,6 +67,7 @@ class EventQueue:
         for place, entry in enumerate(self.heap):
             if entry[2:4] == (Door.ARRIVAL, node) and entry[5] == cause and entry[0] > at_ns:
                 self.sequence += 1
+                # With a new sequence it is after the packet that passed it, also at one time.
                 self.heap[place] = (at_ns, self.sequence, *entry[2:])
                 heapify(self.heap)
                 return True
@@ -76,6 +77,7 @@ class EventQueue:
         """Remove the entries for this door with this argument."""
         left = [entry for entry in self.heap if (entry[2], entry[4]) != (door, argument)]
         if len(left) < len(self.heap):
+            # In place: `World.run` holds a reference to this list.
             self.heap[:] = left
             heapify(self.heap)
 

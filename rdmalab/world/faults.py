@@ -59,6 +59,7 @@ class Match:
         """True if the fault applies to this packet; called once per packet, in order of sending."""
         if not self._fits(transit):
             return False
+        # Counted before chance is asked: which packet is the nth does not depend on the seed.
         self.seen += 1
         if not self._has_its_turn() or self.met == self.count:
             return False
@@ -169,6 +170,8 @@ class Corrupt(_OneByOne):
     def apply(self, transit: Transit) -> None:
         """Flip one bit of the frame."""
         harmed = bytearray(transit.octets)
+        # A packet with a wrong ICRC is dropped without a NAK (measured). TOS, TTL, checksums, FECN
+        # and BECN are not in the ICRC (transport.md 3): such a packet is accepted.
         harmed[self.byte % len(harmed)] ^= 1 << self.bit
         transit.frame, transit.corrupted = bytes(harmed), True
 
@@ -232,6 +235,7 @@ class Reorder(_OneByOne):
                 self.behind,
             )
             self.held.append(held)
+        # Otherwise two held packets would count as having passed each other.
         if transit.held_by:
             return
         for held in self.held:
@@ -259,6 +263,7 @@ class Rate(_OneByOne):
         """Delay the packet until the packets before it have passed."""
         lane = f"{transit.source}->{transit.target}"
         takes_ns = -(len(transit.octets) * -_BYTE_NS // self.rate_bps)
+        # The lane is free when the packet before has passed, also if that one was delayed.
         through_ns = max(transit.left_ns + transit.late_ns, self.free_ns.get(lane, 0)) + takes_ns
         self.free_ns[lane] = through_ns
         transit.late_ns = max(transit.late_ns, through_ns - transit.left_ns - transit.busy_ns)
@@ -283,7 +288,7 @@ class Mark(_OneByOne):
 # --------------------------------------------------------------------------- timed faults
 DEREG, KILL = "dereg", "kill"
 VICTIMS = {DEREG: Noun.MR, KILL: Noun.QP}
-"""What each happens to."""
+"""Kind of object that each applies to."""
 
 
 @dataclass(slots=True)
@@ -342,6 +347,7 @@ def _kill(hca: "Hca", qp: "QueuePair") -> str:
     """Something inside the adapter fails: the QP goes to ERR, and the device says so."""
     if qp.state in (QPState.RESET, QPState.ERR):
         return f"the QP is in {qp.state.name}"
+    # QP_FATAL, not a CQE with an error: no work request caused this.
     hca.raise_event(AsyncEvent.QP_FATAL, qp.number)
     flush.fail(hca, qp)
     return ""

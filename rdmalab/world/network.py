@@ -53,6 +53,7 @@ class Network:
         sent = trace.first + len(trace.tail) - 1  # `latest` costs a call
         flow, hca = packet.flow, self.nodes[node]
         by_lid = type(flow) is LidFlow
+        # A GID that was removed still leads to its node, as by its MAC; the port drops the packet.
         target = (self.node_of_lid if by_lid else self.node_of_gid).get(flow.dst)
         if target is None and is_multicast(flow.dst):
             return self._spread(node, qpn, packet)
@@ -60,9 +61,11 @@ class Network:
             reason = _unknown(packet) if target is None else _NOT_ACTIVE
             trace.record(Kind.PACKET_LOST, node, qpn, packet, reason)
             return busy_ns
+        # Without a fault a packet needs no Transit: it is one entry of the heap.
         if cable.faults or not cable.up:
             self._convey(Transit(node, target, packet, qpn, trace.at_ns, busy_ns, sent))
             return busy_ns
+        # When its last bit arrives: before that a port cannot check the ICRC.
         self.agenda.file(trace.at_ns + busy_ns + cable.latency_ns, _ARRIVAL, target, packet, sent)
         return busy_ns
 
@@ -177,6 +180,7 @@ class Network:
         self.cable.up = up
         self.trace.record(Kind.LINK_SET, "", 0, "state", "up" if up else "down")
         for hca in self.nodes.values():
+            # One cable for all nodes: without it no port has a carrier.
             port.set_state(hca, PortState.ACTIVE if up else PortState.DOWN)
 
     def tune_link(self, setting: str, value: int) -> None:
@@ -186,6 +190,7 @@ class Network:
         self.trace.record(Kind.LINK_SET, "", 0, setting, value)
         if setting == "mtu":
             for hca in self.nodes.values():
+                # Nodes and snapshots share profiles: the node gets another one.
                 caps = replace(hca.profile.caps, active_mtu=min(value, hca.profile.caps.max_mtu))
                 hca.profile = replace(hca.profile, caps=caps)
         if setting == "rate_bps" and changes:
@@ -203,6 +208,7 @@ class Network:
         """The port of a node becomes one of RoCE or InfiniBand; its old addresses are gone."""
         hca = self.nodes[node]
         for gid in hca.gids:
+            # Not kept, as a removed GID is: nothing on the new link layer forwards to it.
             self.node_of_gid.pop(gid, None)
         for lid in hca.lids:
             self.node_of_lid.pop(lid, None)

@@ -142,6 +142,7 @@ def end(world: Host, program: Program) -> None:
     if program in world.programs.waiting:
         world.programs.waiting.remove(program)
     heap = world.agenda.heap
+    # In place: `World.run` holds a reference to this list.
     heap[:] = [entry for entry in heap if entry[4] is not program]
     heapify(heap)
     world.nodes[program.node].tables[Noun.PROGRAM].remove(program)
@@ -163,6 +164,7 @@ def running(world: Host) -> list[Program]:
 # --------------------------------------------------------------------------- one line
 def turn(world: Host, program: Program) -> bool:
     """Carry out the line that comes; the event has begun. False if other nodes may have changed."""
+    # An adapter sets its clock when a packet or timer comes; a verb is called without.
     for hca in world.nodes.values():
         hca.now_ns = world.now_ns
     line = program.line
@@ -204,6 +206,7 @@ def _poll(world: Host, program: Program, line: Line) -> None:
     if enough:
         _go_on(world, program)
     else:
+        # A poll that finds nothing takes time too, or a loop of polls would stop the clock.
         _file(world, program, program.pace_ns)
 
 
@@ -294,6 +297,7 @@ def _block(world: Host, program: Program, carried: Carried | None) -> None:
     if carried is not None and carried.refusal is not None and carried.subject is not None:
         program.wants = carried.refusal.rule, carried.subject
     _become(world, program, ProgramState.WAITING)
+    # At the end: after each event the program that has waited longest is asked first.
     world.programs.waiting.append(program)
     _record(world, program, Kind.PROGRAM_WAITED, program.line.number)
 
@@ -336,6 +340,7 @@ def _can_go_on(world: Host, program: Program) -> bool:
 def _wake(world: Host, program: Program) -> None:
     """Call a blocked verb again; pass a condition that has become true."""
     _record(world, program, Kind.PROGRAM_WOKEN, program.line.number)
+    # A verb that blocked is called again: another thread may have taken what it waited for.
     program.at -= program.wants is not None
     _go_on(world, program)
 

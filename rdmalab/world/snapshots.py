@@ -261,7 +261,7 @@ def _telling(world: World) -> set[Kind]:
 
 
 def _has_changed(table: Table[Numbered], image: SavedState | None) -> bool:
-    """Numbers are never used twice: who came is seen in the next one, who went in the count."""
+    """Whether objects were created or destroyed: numbers are never used twice."""
     if image is None or isinstance(image, bytes):
         return True
     kept = held_by(image, table)

@@ -72,6 +72,7 @@ class Transit:
         """The packet that a port decodes from the bytes."""
         assert isinstance(self.packet, Packet)
         link_layer = link_layer_of(self.packet)
+        # A NIC takes frames for its own MAC only, and reads no header of others.
         if link_layer is LinkLayer.ETHERNET and self.octets[:_MAC] != octets_of(self.packet)[:_MAC]:
             return Malformed("mac")
         try:

@@ -184,6 +184,7 @@ class World:
 
     def advance(self, to_ns: int) -> None:
         """Let time pass in which nothing happens."""
+        # Time goes back only by a jump, which restores a snapshot.
         self.trace.at_ns = max(self.trace.at_ns, to_ns)
 
     def _drop(self, node: str, packet: Packet | Frame, reason: str) -> None:

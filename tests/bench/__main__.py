@@ -13,7 +13,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from tests.bench import book, grading, history, long, reasons, screen, start
+from tests.bench import book, grading, history, long, page, reasons, screen, start
 from tests.bench.measure import Seconds, measure
 
 REPETITIONS = 7
@@ -63,7 +63,7 @@ def main() -> int:
     result: dict[str, object] = {
         **ratios(measure(chosen.repetitions)), **history.measure(), **long.measure(),
         **reasons.measure(), **screen.measure(), **start.information(), **book.information(),
-        **grading.information(),
+        **grading.information(), **page.information(),
     }  # fmt: skip
     if chosen.json:
         sys.stdout.write(json.dumps(result, indent=2) + "\n")

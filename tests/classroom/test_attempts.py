@@ -27,7 +27,7 @@ def test_one_work_of_a_student_counts(keep: Keep, score: int) -> None:
     assert "s1-3.yaml: why" in found[0].others
 
 
-def test_a_foreign_work_does_not_replace_the_own_one() -> None:
+def test_a_foreign_work_replaces_no_work_of_its_student() -> None:
     works = [work("s1", 7, 1), work("s1", 0, 2, "foreign"), work("s2", 0, 2, "foreign")]
     found = counted(works, Terms("newest"))
     assert [(each.student, each.verdict) for each in found] == [("s1", "graded"), ("s2", "foreign")]

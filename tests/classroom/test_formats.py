@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 from rdmalab.classroom import formats
 from rdmalab.classroom.grade_document import Cause, FoulReport, Grade, Result
 from rdmalab.classroom.gradebook import note
-from rdmalab.classroom.likeness import alike
 from rdmalab.classroom.work_log import LogState, WorkRecord
 
 GRADES = [
@@ -75,18 +74,6 @@ def test_the_table_of_causes_counts_by_task() -> None:
         "see: 1 failed", "     1  answered 7", "fix: 0 failed", "h: 1 failed",
         "     1  loss: the cable loses or reorders packets",
     ]  # fmt: skip
-
-
-def test_likeness_leaves_out_numbers_and_what_a_solution_has_too() -> None:
-    lines = [f"post_send A.qp{n} opcode=SEND" for n in range(3)]
-    works = {
-        "a": [*lines, "run 1us", "poll_cq A.cq0"],
-        "b": [line.replace("qp", "qp1") for line in lines] + ["run 7us", "poll_cq  A.cq0"],
-        "c": ["reset A.qp0", "run", "show", "poll_cq A.cq0"],
-        "d": [],
-    }
-    assert [(one, other) for _, one, other in alike(works, [], 0.9)] == [("a", "b")]
-    assert alike(works, [works["a"]], 0.9) == []
 
 
 def test_a_work_that_was_not_judged_is_an_error_and_names_its_student() -> None:

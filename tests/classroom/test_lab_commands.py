@@ -80,7 +80,9 @@ def test_each_form_names_the_student(
     assert ("s9" in out) or form == "gradescope"
 
 
-def test_what_is_wrong_is_said_in_a_line(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lab_check_and_run_print_an_error_as_one_line(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lab.write_text(TEMPLATE.replace("cause: rnr-infinite", "cause: loss"))
     assert main(["lab", "check", str(lab), "--students", "1"]) == Exit.FAILED
     assert "deliver must fail by loss" in capsys.readouterr().out
@@ -103,7 +105,7 @@ def test_what_is_wrong_is_said_in_a_line(lab: Path, capsys: pytest.CaptureFixtur
     assert main(["grade", str(lab), "empty"]) == Exit.NOTHING
 
 
-def test_whose_log_is_edited_or_missing_is_told(
+def test_grade_lists_students_with_edited_or_missing_logs(
     lab: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = handed_in("s9", "run 1us")

@@ -28,7 +28,7 @@ ROSTER = roster_of(
         "group 3/jane.doe@uni.edu.yaml",
     ],
 )
-def test_the_roster_knows_whom_a_path_names(path: str) -> None:
+def test_owner_of_a_path_by_the_roster(path: str) -> None:
     owner = owner_of(path, ROSTER)
     assert owner.id == "s001"
     for named in ("s001", "S001", "jane.doe", "JaneDoe"):

@@ -41,7 +41,7 @@ def test_the_changes_make_one_side_the_other(writes: list[tuple[int, bytes]]) ->
         assert not list(mirror.changes())
 
 
-def test_changes_far_apart_are_told_apart_and_no_byte_more() -> None:
+def test_changes_far_apart_are_separate_and_exact() -> None:
     _, mirror = mirrored(4096)
     put(mirror.real + 100, b"one")
     put(mirror.real + 3000, b"two")
@@ -55,7 +55,7 @@ def test_what_the_adapter_writes_is_seen_and_is_no_change() -> None:
     assert not list(mirror.changes())
 
 
-def test_of_a_large_buffer_only_what_was_noted_is_told() -> None:
+def test_changes_of_a_large_buffer_are_the_noted_ranges() -> None:
     buffers, mirror = mirrored(BIG)
     assert not list(mirror.changes())  # all of it was looked at once: zeros
     put(mirror.real + BIG - 3, b"end")
@@ -81,7 +81,7 @@ def test_a_buffer_as_long_as_an_mr_may_be_costs_nothing() -> None:
     assert touched < 10_000  # all of it would be half a million pages
 
 
-def test_a_buffer_that_was_filled_before_it_was_mirrored_is_told_whole() -> None:
+def test_changes_of_a_new_mirror_hold_earlier_bytes() -> None:
     for length in (4096, BIG):
         buffers = Buffers()
         real = buffers.allocate(length)

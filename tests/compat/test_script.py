@@ -127,7 +127,7 @@ def test_a_call_that_would_never_come_back_is_kept_with_its_cause(tmp_path: Path
     assert "1. cq-not-armed" in asked.stdout
 
 
-def test_of_a_program_that_fails_the_way_up_to_there_is_kept(tmp_path: Path) -> None:
+def test_save_keeps_the_calls_before_a_failure(tmp_path: Path) -> None:
     program = write(
         tmp_path,
         "from pyverbs.device import Context\nfrom pyverbs.pd import PD\n"
@@ -138,7 +138,7 @@ def test_of_a_program_that_fails_the_way_up_to_there_is_kept(tmp_path: Path) -> 
     assert "alloc_pd B.pd0" in kept.read_text()
 
 
-def test_a_place_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
+def test_save_to_an_unwritable_path_prints_the_error(tmp_path: Path) -> None:
     done = run("--save", str(tmp_path / "no" / "where.yaml"), write(tmp_path, "print(1)"))
     assert (done.returncode, done.stdout) == (2, "1\n")
     assert "No such file or directory" in done.stderr

@@ -19,7 +19,7 @@ _GONE = ("destroy_qp A.qp0", "destroy_qp B.qp0")
 
 # --------------------------------------------------------------------------- it took long
 @pytest.mark.parametrize("tidy", [(), _GONE])
-def test_reads_that_waited_for_each_other_are_late_by_an_unloaded_link(
+def test_rd_atomic_depth_of_late_reads(
     tidy: tuple[str, ...],
 ) -> None:
     slow = ("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=4us", *_READS)
@@ -33,7 +33,7 @@ def test_reads_that_waited_for_each_other_are_late_by_an_unloaded_link(
         assert "up to 16" in report.remedy.cure.program
 
 
-def test_a_read_that_waited_for_two_others_is_not_late_and_says_so() -> None:
+def test_rd_atomic_depth_warns_of_a_read_after_two_others() -> None:
     lab = played("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=6us",
                  *_READS[:3], "run", "poll_cq A.cq0 num_entries=3")  # fmt: skip
     for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
@@ -54,7 +54,7 @@ def test_reads_that_do_not_wait_and_writes_that_fill_the_link_are_not_late() -> 
 
 
 @pytest.mark.parametrize("question", ["A.qp0.wr[1]", ""])
-def test_a_send_that_waited_for_a_receive_is_late_and_told_what_to_change(question: str) -> None:
+def test_rnr_slow_of_a_send_that_completed_late(question: str) -> None:
     late = (_SEND.format(n=1), "run 10us", _RECV.format(n=2, at=0, end=16), "run", "poll_cq A.cq0")
     report = why(played("use rc_pair min_rnr_timer=20", *late), question)
     assert (report.outcome.kind, report.is_trouble) == (Status.LATE, True)
@@ -66,7 +66,7 @@ def test_a_send_that_waited_for_a_receive_is_late_and_told_what_to_change(questi
     assert "the next try is at" not in long.text
 
 
-def test_packets_far_below_the_mtu_of_the_link_are_told() -> None:
+def test_mtu_small_warns_after_success() -> None:
     read = (
         "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:40000] remote=B.mr0[0] flags=SIGNALED"
     )
@@ -80,7 +80,7 @@ def test_packets_far_below_the_mtu_of_the_link_are_told() -> None:
     assert not why(healthy).warnings
 
 
-def test_a_send_is_late_whose_packets_were_delayed_and_what_waited_for_it() -> None:
+def test_late_send_by_fault_rate() -> None:
     lab = played(_PAIR, "fault rate A->B 1Mbps", _LONG.format("RDMA_WRITE", 4096), "run")
     for report in (why(lab, "A.qp0.wr[1]"), why(lab)):
         assert (report.outcome.kind, report.is_trouble) == (Status.LATE, True)
@@ -92,7 +92,7 @@ def test_a_send_is_late_whose_packets_were_delayed_and_what_waited_for_it() -> N
         assert (report.slug, report.is_trouble) == ("fence-wait", True)
 
 
-def test_a_failure_that_was_reported_after_seconds_says_so_beside_its_cause() -> None:
+def test_timeout_huge_warns_after_a_late_failure() -> None:
     write = "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
     lab = played("use rc_pair timeout=18", "port A down", write, "run", "poll_cq A.cq0")
     for report in (why(lab, "A.qp0.wr[2]"), why(lab)):
@@ -101,7 +101,7 @@ def test_a_failure_that_was_reported_after_seconds_says_so_beside_its_cause() ->
         assert "A.qp0.wr[2] failed 8.59" in report.text
 
 
-def test_a_fenced_write_says_that_it_waited_when_it_is_done() -> None:
+def test_fence_wait_warns_after_success() -> None:
     fenced = ("post_send A.qp0 wr_id=6 opcode=RDMA_WRITE sg=A.mr0[64:128] remote=B.mr0[512]"
               " flags=SIGNALED|FENCE")  # fmt: skip
     lab = played(_PAIR, "link latency=400us", _LONG.format("RDMA_READ", 64), fenced, "run")
@@ -148,7 +148,7 @@ _CASES = {
 
 
 @pytest.mark.parametrize("slug", _CASES)
-def test_what_was_known_at_a_poll_is_told_afterwards(slug: str) -> None:
+def test_warnings_of_a_completion_stay_after_destruction(slug: str) -> None:
     lines, questions = _CASES[slug]
     lab = played(*lines)
     for question in (*questions, ""):
@@ -168,7 +168,7 @@ def test_what_was_known_at_a_poll_is_told_afterwards(slug: str) -> None:
         (_PAIR, "post_recv B.qp0", "B.qp0", False),
     ],
 )
-def test_a_receive_with_a_dead_key_is_told_before_and_after_a_short_message(
+def test_dereg_early_of_a_receive_before_and_after_a_short_message(
     use: str, post: str, queue: str, *, taken: bool
 ) -> None:
     lab = played(
@@ -218,140 +218,8 @@ def test_bytes_that_are_the_same_before_and_after_are_not_stale(flags: str) -> N
     assert bool(report.warnings) is ("FENCE" not in flags)
 
 
-# ---------------------------------------------------------------------- read, unread, written over
-_TX = (
-    "program A.tx lines={post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:64]"
-    " remote=B.mr0[64] flags=SIGNALED; poll A.cq0}"
-)
-_READER = (
-    'program B.user lines={{sleep {ns}ns; if B.mr0[64] == 1; write B.mr0[900:901] "\\x01"; else;'
-    ' write B.mr0[900:901] "\\x02"; end}}'
-)
-
-
-@pytest.mark.parametrize(
-    ("ns", "byte", "wrong"), [(500, 1, True), (9000, 1, False), (500, 0, False)]
-)
-def test_bytes_that_were_read_before_they_came(ns: int, byte: int, *, wrong: bool) -> None:
-    write = f'write A.mr0[0:1] "\\x0{byte}"'
-    lab = played(_PAIR, write, _TX, _READER.format(ns=ns), "run")
-    for question in ("", "B.user"):
-        report = why(lab, question)
-        assert report.is_trouble is wrong
-        if wrong:
-            assert report.slug == "read-before-complete"
-            assert "B.user read B.mr0[64:65] in line 2: if B.mr0[64] == 1" in report.text
-            assert "A.qp0.wr[1] wrote these bytes later" in report.text
-    for question in ("B.mr0[64:65]", "A.qp0.wr[1]"):
-        report = why(lab, question)
-        warned = [cause.check.slug for cause in report.warnings]
-        assert ("read-before-complete" in warned) is (ns == 500)
-        assert not report.is_trouble
-
-
-_CREDITS = [f'write A.mr0[{16 * n}:{16 * n + 2}] "c{n}"' for n in range(3)]
-_TO_ONE_PLACE = [
-    f"post_send A.qp0 wr_id={10 + n} opcode=RDMA_WRITE sg=A.mr0[{16 * n}:{16 * n + 16}]"
-    f" remote=B.mr0[256] flags={'SIGNALED' if n == 2 else 0}" for n in range(3)
-]  # fmt: skip
-
-
-def test_a_write_that_nothing_read_before_the_next_one() -> None:
-    lab = played(_PAIR, *_CREDITS, *_TO_ONE_PLACE, "run", "poll_cq A.cq0")
-    for question in ("", "B.mr0[256:272]", "A.qp0.wr[12]"):
-        report = why(lab, question)
-        assert (report.slug, report.is_trouble) == ("overwritten-unread", True), question
-    assert "overwritten-unread" in [c.check.slug for c in why(lab, "A.qp0.wr[10]").causes]
-    beside = why(lab, "B.mr0[272:288]")
-    assert beside.remedy is not None
-    assert beside.remedy.cure.lines == [
-        "post_send A.qp0 wr_id=11 opcode=RDMA_WRITE sg=A.mr0[16:32] remote=B.mr0[272]"
-    ]
-
-
-@pytest.mark.parametrize("between", ["run", "same"])
-def test_a_write_that_a_call_may_have_read_or_that_brought_the_same(between: str) -> None:
-    lines = [
-        each for line in _TO_ONE_PLACE for each in ((line, "run") if between == "run" else (line,))
-    ]
-    lab = played(_PAIR, *(_CREDITS if between == "run" else ()), *lines, "run", "poll_cq A.cq0")
-    assert not why(lab).warnings
-
-
-def test_a_message_that_lands_after_the_program_has_cleared_its_bytes() -> None:
-    send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8]"
-    clear = "sleep 1us; fill B.mr0[0:64] 0x00; sleep 9us"
-    start = (_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
-             f"program A.tx lines={{{send}}}")  # fmt: skip
-    waits = played(*start, f"program B.reset lines={{{clear}; wait B.mr0[8] == 0}}", "run")
-    for question in ("", "B.reset"):
-        report = why(waits, question)
-        assert (report.slug, report.is_trouble) == ("condition-false", True)
-        assert "A.qp0.wr[4] wrote B.mr0[8:9]" in report.text
-        assert "B.reset had written them while that was under way" in report.text
-    late = f"sleep 8us; {clear}; wait B.mr0[8] == 5"
-    assert (
-        "B.reset wrote them again"
-        in why(played(*start, f"program B.reset lines={{{late}}}", "run"), "B.reset").text
-    )
-    assert why(waits, "B.mr0[8:9]").warnings[0].check.slug == "sink-overwritten"
-    assert not why(waits, "B.mr0[8:9]").is_trouble
-    lost = played(*start, f"program B.reset lines={{{clear}}}", "run")
-    for question in ("", "B.mr0[8:9]"):
-        report = why(lost, question)
-        assert (report.slug, report.is_trouble) == ("sink-overwritten", True)
-        assert "the program wrote B.mr0[8:9] before A.qp0.wr[4] came" in report.text
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "fill B.mr0[8:16] 0x00; wait B.mr0[8] == 5",  # the program waits for what came
-        "fill B.mr0[8:16] 0x00; sleep 9us; if B.mr0[8] == 5; sleep 1us; end",
-        'write B.mr0[8:9] "\\x05"',  # the same value
-        "fill B.mr0[8:16] 0x00; if B.mr0[8] == 0; sleep 9us; end; if B.mr0[8] == 5; end",
-    ],
-)
-def test_a_message_that_lands_on_cleared_bytes_and_is_meant_to_is_no_trouble(
-    lines: str,
-) -> None:
-    send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8] flags=SIGNALED"
-    lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
-                 f"program A.tx lines={{{send}; poll A.cq0}}",
-                 f"program B.rx lines={{sleep 1us; {lines}}}", "run")  # fmt: skip
-    for question in ("", "B.mr0[8:9]"):
-        assert not why(lab, question).is_trouble
-    assert [c.check.slug for c in why(lab, "B.mr0[8:9]").warnings] == ["sink-overwritten"]
-
-
-def test_a_program_that_looked_before_it_wrote_and_is_over_does_not_read_what_came() -> None:
-    send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8] flags=SIGNALED"
-    lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
-                 f"program A.tx lines={{{send}; poll A.cq0}}",
-                 "program B.x lines={if B.mr0[8] == 0; sleep 1us; end; fill B.mr0[8:16] 0x01}",
-                 "run")  # fmt: skip
-    assert (why(lab).slug, why(lab).is_trouble) == ("sink-overwritten", True)
-
-
-# --------------------------------------------------------------------------- nothing is wrong
-def test_bytes_that_the_program_filled_itself_wait_for_no_message() -> None:
-    lab = played(
-        _PAIR, "post_recv A.qp0 wr_id=1 sg=A.mr0[256:264]", 'write A.mr0[0:8] "question"',
-        "post_send B.qp0 wr_id=2 opcode=SEND sg=B.mr0[0:8] flags=SIGNALED", "run", "poll_cq A.cq0",
-    )  # fmt: skip
-    report = why(lab, "A.mr0[0:8]")
-    assert (report.outcome.kind, report.is_trouble) == (Status.WELL, False)
-    assert not report.warnings
-    assert "the program has filled these bytes" in report.text
-    cleared = played(_PAIR, "fill B.mr0[0:6] 0x00", 'write A.mr0[0:6] "result"',
-                     "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:6] remote=B.mr0[64]",
-                     "run")  # fmt: skip
-    report = why(cleared, "B.mr0[0:6]")
-    assert (report.slug, report.is_trouble) == ("wrong-place", True)
-
-
 # --------------------------------------------------------------------------- places
-def test_the_40_bytes_before_a_datagram_count_in_questions_about_its_payload() -> None:
+def test_ud_40_bytes_count_in_questions_about_the_payload() -> None:
     send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[{}] ah=A.ah0 remote_qpn=B.qp0"
     post = f"{send} remote_qkey=0x11111111 flags=SIGNALED"
     lab = played(
@@ -368,7 +236,7 @@ def test_the_40_bytes_before_a_datagram_count_in_questions_about_its_payload() -
     assert why(lab, "B.mr0[1020:1040]").slug == "ud-40-bytes"
 
 
-def test_a_queue_pair_without_receives_names_the_send_that_waits_for_one() -> None:
+def test_rnr_infinite_by_the_receiving_qp() -> None:
     lab = played(_PAIR, _SEND.format(n=1), "run 100us")
     report = why(lab, "B.qp0")
     assert (report.slug, report.name, report.is_trouble) == ("rnr-infinite", "A.qp0.wr[1]", True)

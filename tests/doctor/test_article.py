@@ -22,18 +22,18 @@ def test_every_suspicion_can_be_explained(slug: str) -> None:
 
 
 @each("slug", BY_SLUG)
-def test_its_name_alone_leads_there(slug: str) -> None:
+def test_explain_by_slug_alone(slug: str) -> None:
     found = explained(slug)
     assert BY_SLUG[slug].row.rule in found.text or f"explain cause {slug}" in found.text
 
 
-def test_a_station_says_so_and_a_list_leads_on() -> None:
+def test_article_of_a_station() -> None:
     found = explained("qp-err-flush")
     assert "an effect of another cause" in found.text
     assert "checklist no-completion" in found.see_also
 
 
-def test_it_names_what_it_leads_to_the_warning_and_the_command_that_tests_it() -> None:
+def test_article_of_cq_overrun() -> None:
     text = explained("cause cq-overrun").text
     for part in ("IBV_WC_REM_OP_ERR", "IBV_EVENT_CQ_ERR", "refusal cq-overrun", "it can overrun"):
         assert part in text, part

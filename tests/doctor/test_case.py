@@ -18,7 +18,7 @@ def there(lab: Lab, name: str) -> Any:
     return lab.session.world.find(thing, QueuePair)
 
 
-def test_a_case_knows_its_work_its_queue_pair_and_the_peer() -> None:
+def test_case_of_a_send_has_qp_and_peer() -> None:
     lab = lab_of(RECV, SEND)
     case = case_of(lab, "A.qp0.wr[1]")
     assert case.send is not None
@@ -30,7 +30,7 @@ def test_a_case_knows_its_work_its_queue_pair_and_the_peer() -> None:
     assert not case.at_rest
 
 
-def test_the_queue_pair_of_a_shared_receive_is_the_one_that_took_it() -> None:
+def test_case_of_a_shared_receive_has_the_qp_that_took_it() -> None:
     lab = lab_of("post_srq_recv B.srq0 wr_id=4 sg=B.mr0[0:64]", pair="use srq_pair")
     assert case_of(lab, "B.srq0.recv_wr[4]").qp is None
     lab.do("post_send A.qp1 opcode=SEND sg=A.mr0[0:8]")
@@ -42,13 +42,13 @@ def test_the_queue_pair_of_a_shared_receive_is_the_one_that_took_it() -> None:
 @pytest.mark.parametrize(
     ("lines", "peer"), [((), True), (("destroy_qp B.qp0",), False), (("reset A.qp0",), False)]
 )
-def test_a_peer_is_who_is_there(lines: tuple[str, ...], peer: bool) -> None:
+def test_peer_of_exists(lines: tuple[str, ...], peer: bool) -> None:
     lab = lab_of(*lines)
     qp = there(lab, "A.qp0")
     assert (peer_of(lab.session.world, qp) is not None) is peer
 
 
-def test_what_comes_of_it_is_tried_once() -> None:
+def test_future_of_a_case_is_computed_once() -> None:
     lab = lab_of(RECV, SEND)
     case = case_of(lab, "A.qp0.wr[1]")
     assert case.will_succeed

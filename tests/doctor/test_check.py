@@ -7,37 +7,15 @@ from rdmalab.doctor.case import Call, Case, Log, Send, Sort, Subject
 from rdmalab.doctor.check import (  # fmt: skip
     NA,
     Finding,
-    Verdict,
     check,
-    fact,
-    fail,
     ok,
-    unknown,
-    wait,
-    warn,
 )
 from rdmalab.doctor.evidence.work_of_queues import newest_send
 from tests.labs import SEND, lab_of
 
 
-def test_a_cause_is_as_old_as_its_earliest_fact_or_as_it_says() -> None:
-    facts = (fact("now"), fact("late", 9), fact("early", 4))
-    assert fail(*facts).origin == 4
-    assert fail(*facts, since=2).origin == 2
-    assert fail(fact("only now")).origin == -1
-
-
-def test_each_word_has_its_verdict() -> None:
-    found = [fail(), warn(), wait(), unknown("gone"), ok(), NA]
-    assert [each.verdict for each in found] == list(Verdict)
-    assert ok().evidence == []
-    assert ok("it is signaled", 3).evidence == [fact("it is signaled", 3)]
-
-
 @pytest.mark.parametrize(("asked", "applies"), [(True, True), (False, False)])
-def test_a_check_is_given_what_it_names_and_does_not_apply_without(
-    asked: bool, applies: bool
-) -> None:
+def test_check_gets_its_parameters_by_name(asked: bool, applies: bool) -> None:
     @check("loss", asked=True, many=lambda case: case.log.event)
     def examined(case: Case, send: Send, many: int) -> Finding:
         return ok(f"{case.name(Noun.QP, *send.subject.thing[1:])} {many}")

@@ -10,7 +10,7 @@ from rdmalab.lab import Lab
 from tests.doctor.saying import NAME, check
 
 
-def test_its_lines() -> None:
+def test_lines_of_a_checklist_report() -> None:
     posted = ChecklistSection.POSTED
     walked = ChecklistReport(
         "no-completion",
@@ -46,7 +46,7 @@ def test_every_item_of_a_list_gets_a_verdict(title: str) -> None:
     assert all(any(c.slug in line for line in walked.lines) for c in LISTS[title])
 
 
-def test_where_nothing_is_wrong_it_says_how_to_name_one_thing() -> None:
+def test_checklist_report_without_a_fault() -> None:
     lab = Lab()
     lab.do("use rc_pair")
     walked = walk(lab.session, "slow", None)
@@ -57,5 +57,5 @@ def test_where_nothing_is_wrong_it_says_how_to_name_one_thing() -> None:
     assert walk(Lab().session, "slow", None).lines[0] == walked.lines[0]
 
 
-def test_every_verdict_has_a_word_of_its_own() -> None:
+def test_words_of_verdicts_differ() -> None:
     assert len(set(VERDICTS.values())) == len(VERDICTS)

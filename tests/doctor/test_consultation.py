@@ -38,7 +38,7 @@ def test_a_teardown_does_not_hide_the_cause(line: str) -> None:
     assert (report.slug, report.outcome.kind) == ("no-rr", Status.FAILED)
 
 
-def test_attributes_are_those_of_then_and_the_fix_is_of_now() -> None:
+def test_retry_exc_names_attributes_of_the_failure_after_reset() -> None:
     lab = played(
         "use rc_pair retry_cnt=3 timeout=8", "fault drop A->B", _SEND, "run", "poll_cq A.cq0",
         "reset A.qp0", "reset B.qp0",
@@ -50,12 +50,12 @@ def test_attributes_are_those_of_then_and_the_fix_is_of_now() -> None:
     assert "dest_qp_num=0" not in report.text
 
 
-def test_a_cause_is_not_later_than_its_effect() -> None:
+def test_sq_too_small_without_later_rnr() -> None:
     report = answer(played("use rc_pair max_send_wr=1", _SEND, _SEND, "run 5ms"), "why ENOMEM")
     assert [cause.check.slug for cause in report.causes] == ["sq-too-small"]
 
 
-def test_a_completion_that_was_swept_from_its_queue_is_not_waited_for() -> None:
+def test_completion_removed_by_destroy_qp_on_mlx5() -> None:
     lab = played(
         "use rc_pair", "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]", "modify_qp A.qp0 state=ERR",
         "destroy_qp A.qp0", "poll_cq A.cq0", profile="mlx5",
@@ -77,7 +77,7 @@ def test_a_post_after_the_deregistration_is_another_law() -> None:
 
 
 @pytest.mark.parametrize("tidy", [(), ("destroy_qp A.qp0", "destroy_qp B.qp0")])
-def test_polls_that_find_nothing_push_no_failure_out(tidy: tuple[str, ...]) -> None:
+def test_no_rr_after_40000_empty_polls(tidy: tuple[str, ...]) -> None:
     poll = "program B.x lines={loop; poll_cq B.cq0; end}"
     lab = played(*_STARVED, poll, *tidy, "run 5ms")
     assert lab.session.world.event > 40_000
@@ -86,7 +86,7 @@ def test_polls_that_find_nothing_push_no_failure_out(tidy: tuple[str, ...]) -> N
 
 # --------------------------------------------------------------------------- asked by name
 @pytest.mark.parametrize("name", ["A.qp0", "A.cq0", "A.mr0", "A.mr0[0:8]", "B.qp0.wr[7]"])
-def test_what_is_gone_can_be_asked_about(name: str) -> None:
+def test_why_of_destroyed_objects(name: str) -> None:
     lab = played(*_STARVED)
     tidying.destroy_all(lab.session)
     assert answer(lab, f"why {name}").name.startswith(name[:4])
@@ -110,13 +110,13 @@ def test_a_wr_id_means_the_newest_attempt_of_any_life() -> None:
     assert answer(lab, "why A.qp0.wr[7]").slug == "wrong-state-post"
 
 
-def test_a_drain_that_somebody_ordered_is_well() -> None:
+def test_plain_why_is_well_after_a_drain() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]")
     tidying.drain(lab.session)
     assert answer(lab, "why").outcome.kind is Status.WELL
 
 
-def test_where_nothing_lives_the_lines_of_then_are_told_and_cannot_be_applied() -> None:
+def test_fix_after_teardown_is_text_and_cannot_be_applied() -> None:
     lab = played(*_STARVED)
     tidying.destroy_all(lab.session)
     remedy = answer(lab, "why A.qp0.wr[7]").remedy
@@ -136,7 +136,7 @@ def test_at_gives_the_answer_as_of_then() -> None:
 
 # --------------------------------------------------------------------------- every lesson
 @pytest.mark.parametrize("path", a_tenth(tidying.files()), ids=lambda path: path.name)
-def test_a_pointed_question_names_its_root_whatever_was_torn_down(path: Path) -> None:
+def test_root_cause_of_each_lesson_after_each_teardown(path: Path) -> None:
     wrong = []
     for name, tidy in tidying.TIDY.items():
         for session, step in tidying.failed(path):
@@ -155,7 +155,7 @@ _MOST_PLAIN_NO = 15
 
 
 @pytest.mark.parametrize("path", a_tenth(tidying.files()), ids=lambda path: path.name)
-def test_why_alone_names_the_root_of_every_lesson_that_does_not_say_otherwise(path: Path) -> None:
+def test_plain_why_of_each_lesson(path: Path) -> None:
     for session, step in tidying.failed(path):
         report, pointed = tidying.why(session, ""), tidying.why(session, step.why or "")
         if step.plain is None:
@@ -163,7 +163,7 @@ def test_why_alone_names_the_root_of_every_lesson_that_does_not_say_otherwise(pa
             assert report.is_trouble == pointed.is_trouble or step.verdict == "warning"
 
 
-def test_few_lessons_say_that_why_alone_cannot_know() -> None:
+def test_few_lessons_have_plain_no() -> None:
     lines = [p.name for p in tidying.files() for step in _steps(p) if step.plain == "no"]
     assert len(lines) <= _MOST_PLAIN_NO, lines
 
@@ -180,7 +180,7 @@ def _well() -> list[str]:
 
 
 @pytest.mark.parametrize("name", tidying.TIDY)
-def test_the_teardown_of_what_goes_well_is_no_failure(name: str) -> None:
+def test_teardown_of_successful_lessons_is_no_failure(name: str) -> None:
     for file in _well():
         runner = Runner(load(str(alarms.FOLDER / file), VOCABULARY), open_session)
         runner.run()

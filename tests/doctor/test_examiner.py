@@ -37,14 +37,14 @@ def joined(*ends: str) -> Lab:
                        "flags=SIGNALED")  # fmt: skip
 
 
-def test_who_is_told_its_own_address_talks_to_itself() -> None:
+def test_wrong_gid_of_a_qp_with_its_own_address() -> None:
     lab = joined("dest_qp_num=B.qp0 ah=A", "dest_qp_num=A.qp0 ah=A")
     assert chain(lab)[0] == "wrong-gid"
     apply(lab)
     assert lab.look("A.cq0.total(wr_id=3, status=SUCCESS)") == 1
 
 
-def test_the_number_of_somebody_who_has_another_peer() -> None:
+def test_wrong_qpn_of_a_qp_with_another_peer() -> None:
     lab = joined("dest_qp_num=B.qp1 ah=B", "dest_qp_num=A.qp0 ah=A")
     assert chain(lab) == ["wrong-qpn", "retry-exc"]
     apply(lab)
@@ -84,9 +84,7 @@ def test_a_flush_on_another_queue_is_no_cause() -> None:
     [("REMOTE_WRITE", "remote_addr=0x20000000 rkey=0xdead", "rem-access"),
      ("0", "remote=B.mr0[0]", "rem-inv-req")],
 )  # fmt: skip
-def test_uc_drops_in_silence_what_the_memory_of_the_peer_denies(
-    rights: str, remote: str, slug: str
-) -> None:
+def test_uc_write_denied_by_the_peer(rights: str, remote: str, slug: str) -> None:
     lab = pair("post_recv B.qp0 wr_id=1", "post_recv B.qp0 wr_id=2",
                use=f"use uc_pair qp_access_flags={rights}")  # fmt: skip
     posted(lab, f"post_send A.qp0 wr_id=3 sg=A.mr0[0:8] {remote} {_IMM}",
@@ -109,7 +107,7 @@ def test_a_bring_up_that_stopped_half_way() -> None:
     assert lab.look("A.cq0.total(wr_id=2, status=SUCCESS)") == 1
 
 
-def test_a_receive_waits_for_a_message_that_nobody_could_post() -> None:
+def test_sqd_of_the_sender_at_a_waiting_receive() -> None:
     lab = posted(pair("post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", use="use ud_pair"),
                  "modify_qp A.qp0 state=SQD", "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:8] "
                  "ah=A.ah0 remote_qpn=B.qp0 remote_qkey=0x11111111 flags=SIGNALED")  # fmt: skip

@@ -20,7 +20,7 @@ def test_a_region_that_was_deregistered_later_is_not_the_reason(question: str) -
     assert "deregistered" not in report.text
 
 
-def test_bytes_are_not_judged_before_they_were_written() -> None:
+def test_why_of_bytes_before_they_were_written() -> None:
     lab = played(
         "use rc_pair", "post_recv A.qp0 wr_id=1 sg=A.mr0[2048:2112]",
         "program B.p lines={post_send B.qp0 wr_id=2 opcode=SEND sg=B.mr0[0:8]; sleep 4us; "
@@ -33,7 +33,7 @@ def test_bytes_are_not_judged_before_they_were_written() -> None:
     assert (report.outcome.kind, report.chain, report.warnings) == (Status.WELL, [], [])
 
 
-def test_a_queue_pair_that_a_call_moved_to_err_before_it_was_destroyed() -> None:
+def test_own_err_before_and_after_destroy_qp() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=3 sg=B.mr0[0:64]",
                  "modify_qp B.qp0 state=ERR")  # fmt: skip
     assert answer(lab, "why B.qp0").slug == "own-err"
@@ -51,7 +51,7 @@ def test_a_reset_of_the_past_is_not_the_reason_for_err() -> None:
     assert answer(lab, "why B.qp0").slug == "rem-access"
 
 
-def test_a_receive_that_waits_behind_another_is_told_what_came() -> None:
+def test_a_later_receive_names_the_messages_of_earlier_ones() -> None:
     lab = played(
         "use rc_pair", "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}",
         "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED", "run",
@@ -60,7 +60,7 @@ def test_a_receive_that_waits_behind_another_is_told_what_came() -> None:
     assert "earlier receives took what A.qp0 sent, and it has sent nothing since" in text
 
 
-def test_the_peer_of_a_failure_is_told_the_rights_of_then() -> None:
+def test_rem_access_names_the_rights_of_a_deregistered_mr() -> None:
     lab = played(
         "use rc_pair", "reg_mr B.mr5 pd=B.pd0 length=64 access=LOCAL_WRITE|REMOTE_READ",
         "post_send A.qp0 wr_id=5 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr5[0] flags=SIGNALED",
@@ -72,7 +72,7 @@ def test_the_peer_of_a_failure_is_told_the_rights_of_then() -> None:
         assert "opens B.mr5 for LOCAL_WRITE|REMOTE_READ; REMOTE_WRITE is missing" in report.text
 
 
-def test_a_queue_pair_below_rts_is_not_well() -> None:
+def test_qp_not_rts_after_reset() -> None:
     report = answer(played("use rc_pair", "reset B.qp0"), "why B.qp0")
     assert (report.slug, report.outcome.kind) == ("qp-not-rts", Status.NEVER)
 
@@ -88,7 +88,7 @@ def test_a_thread_that_is_done_has_no_cause() -> None:
     assert (report.outcome.kind, report.causes, report.is_trouble) == (Status.WELL, [], False)
 
 
-def test_a_region_below_a_window_is_told_the_rights_of_then() -> None:
+def test_rem_access_names_the_rights_of_a_deallocated_mw() -> None:
     lab = played(
         "use rc_pair", "reg_mr B.mr2 pd=B.pd0 length=128 access=LOCAL_WRITE|REMOTE_READ|MW_BIND",
         "alloc_mw B.mw3 pd=B.pd0 type=TYPE_1",

@@ -126,12 +126,12 @@ def played(file: str, ask: Callable[[Session], None]) -> Session:
     return session
 
 
-def test_there_are_enough_that_go_well() -> None:
+def test_at_least_50_lessons_succeed() -> None:
     assert len(list(islice(filter(is_well, FILES), 50))) == 50
 
 
 @pytest.mark.parametrize("file", a_tenth([f for f in FILES if not f.startswith(MISTAKES)]))
-def test_nothing_is_found_where_nothing_is_wrong_and_no_cause_passes_without_a_fix(
+def test_no_false_alarm_in_any_lesson(
     file: str,
 ) -> None:
     alarms = well_alarms(file) if is_well(file) else premature_alarms(file)

@@ -15,7 +15,7 @@ def _fix(report: Report) -> str:
     return next(row.line for row in report.rows if row.lead == "fix: ")
 
 
-def test_a_fix_that_shortens_the_request_says_so_and_posts_the_flushed_ones_again() -> None:
+def test_fix_sentence_of_a_shortened_request() -> None:
     lab = played("use rc_pair", _BEYOND, _GOOD, "run")
     report = why(lab, "A.qp0.wr[3]")
     assert "shortened to 2 bytes, which is what B.mr0 has there; or register more" in _fix(report)
@@ -26,7 +26,7 @@ def test_a_fix_that_shortens_the_request_says_so_and_posts_the_flushed_ones_agai
     assert not why(lab).is_trouble
 
 
-def test_a_fix_names_the_flushed_sends_that_it_leaves_out() -> None:
+def test_fix_sentence_of_flushed_sends_left_out() -> None:
     """Those that take a receive, and all after the fourth."""
     bad = _WRITE.format(1, "remote_addr=0x20000010 rkey=0xdead")
     send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:5] flags=SIGNALED"
@@ -41,7 +41,7 @@ def test_a_fix_names_the_flushed_sends_that_it_leaves_out() -> None:
     assert "does not post again" not in _fix(why(lab))
 
 
-def test_a_fix_that_writes_elsewhere_says_so() -> None:
+def test_fix_sentence_of_another_target() -> None:
     bad = _WRITE.format(3, "remote_addr=0x100000 rkey=0xdead")
     answer = _fix(why(played("use rc_pair", bad, "run")))
     assert "the target changes: 0x100000 lies in no region of B" in answer
@@ -72,7 +72,7 @@ def test_an_unsignaled_request_is_not_posted_again(many: int) -> None:
     assert f"after event {12 + many} this works: " in remedy.cure.program
 
 
-def test_a_changed_timeout_is_said() -> None:
+def test_fix_of_timeout_zero_names_the_new_timeout() -> None:
     lab = played("use rc_pair timeout=0 retry_cnt=2", "fault drop A->B nth=1", _GOOD, "run")
     report = why(lab)
     assert report.slug == "timeout-zero"

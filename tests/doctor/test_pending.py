@@ -37,7 +37,7 @@ def test_a_timer_that_counts_down_is_no_never(question: str) -> None:
 
 
 @BOTH
-def test_a_send_that_waits_for_a_receive_says_so(question: str) -> None:
+def test_rnr_wait_of_a_pending_send(question: str) -> None:
     report = answer(played(*_LATE), question)
     assert (report.outcome.kind, report.slug) == (Status.PENDING, "rnr-wait")
     assert "RNR retry 1 of 6" in report.text
@@ -47,7 +47,7 @@ def test_a_send_that_waits_for_a_receive_says_so(question: str) -> None:
 
 
 @BOTH
-def test_without_a_count_it_never_ends(question: str) -> None:
+def test_rnr_infinite_outcome_is_never(question: str) -> None:
     report = answer(played("use rc_pair", _SEND, "run 100ms"), question)
     assert (report.outcome.kind, report.slug) == (Status.NEVER, "rnr-infinite")
 
@@ -79,7 +79,7 @@ def test_every_never_is_true(path: Path) -> None:
         assert outcome_of(session, meant[0], Log(session)) == before, question
 
 
-def test_a_fix_works_only_if_it_is_earlier_than_no_fix() -> None:
+def test_fix_must_complete_earlier_than_no_fix() -> None:
     post = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
     lab = played("use rc_pair min_rnr_timer=0", _SEND, "run 10us", post)
     remedy = answer(lab, "why A.qp0.wr[7]").remedy
@@ -88,7 +88,7 @@ def test_a_fix_works_only_if_it_is_earlier_than_no_fix() -> None:
     assert remedy.failure == "it completes no earlier than without the fix"
 
 
-def test_what_only_needs_time_has_no_fix() -> None:
+def test_too_early_has_no_fix() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 sg=B.mr0[0:64]", _SEND, "step")
     report = answer(lab, "why A.qp0.wr[7]")
     assert report.slug == "too-early"

@@ -25,7 +25,7 @@ def loaded(file: str) -> Scenario:
 
 
 @pytest.mark.parametrize("file", a_third(FILES))
-def test_the_cause_is_found_under_other_names_and_beside_healthy_pairs(file: str) -> None:
+def test_root_cause_with_other_names_and_pairs(file: str) -> None:
     scenario = loaded(file)
     (step,) = asked(scenario)
     session, mask = disguised(scenario)

@@ -28,7 +28,7 @@ def rests(lab: Lab, name: str) -> bool:
         ("sleep 1us; sleep 1us", False),
     ],
 )
-def test_a_thread_that_changes_nothing_is_at_rest(lines: str, *, rest: bool) -> None:
+def test_rests_of_a_thread(lines: str, *, rest: bool) -> None:
     lab = Lab()
     for line in ("use rc_pair channel=1", f"program A.x lines={{{lines}}}", "run 500ns"):
         lab.do(line)
@@ -45,7 +45,7 @@ def test_an_empty_agenda_is_rest_and_a_packet_is_none() -> None:
     assert not rests(lab, "A.qp0")
 
 
-def test_what_another_pair_does_disturbs_no_rest() -> None:
+def test_rests_beside_a_busy_pair() -> None:
     lab = Lab()
     write = _WRITE.replace("qp0", "qp1")
     busy = f"program A.x lines={{loop; {write}; poll A.cq1; end}}"

@@ -40,7 +40,7 @@ def waiting_twice(*between: str) -> Lab:
     return played(_CHANNEL, recv, "req_notify_cq B.cq0", loop, tx, "run")
 
 
-def test_an_old_unsignaled_send_is_not_what_a_thread_waits_for() -> None:
+def test_silent_peer_and_not_an_old_unsignaled_send() -> None:
     for asked in ("B.loop", ""):
         report = why(waiting_twice("req_notify_cq B.cq0"), asked)
         assert (report.slug, report.outcome.kind) == ("silent-peer", Status.NEVER)
@@ -54,13 +54,13 @@ def test_a_queue_that_was_not_armed_again_stands_before_an_unsignaled_send() -> 
         assert "unsignaled" not in [cause.check.slug for cause in report.chain]
 
 
-def test_a_thread_that_waits_for_the_send_that_it_posted_last_is_told_so() -> None:
+def test_unsignaled_of_a_thread_that_waits_for_its_last_send() -> None:
     lab = played(_CHANNEL, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", "req_notify_cq B.cq0",
                  program("B.loop", _WRITE, *_TAKES_ONE), "run")  # fmt: skip
     assert why(lab, "B.loop").slug == "unsignaled"
 
 
-def test_who_took_the_completion_event_is_named() -> None:
+def test_already_polled_names_the_thread_that_read_the_event() -> None:
     recv = "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}"
     waits = [program(f"B.{name}", "get_cq_event B.ch0", "ack_cq_events B.cq0", "poll_cq B.cq0")
              for name in ("one", "two")]  # fmt: skip
@@ -72,7 +72,7 @@ def test_who_took_the_completion_event_is_named() -> None:
 
 
 # --------------------------------------------------------------------------- completions
-def test_a_thread_that_took_its_own_completion_is_told_so() -> None:
+def test_already_polled_by_the_thread_itself() -> None:
     read = "post_send A.qp0 wr_id=8 opcode=RDMA_READ sg=A.mr0[0:32] remote=B.mr0[0] flags=SIGNALED"
     lab = played(_PAIR, program("A.main", read, "poll A.cq0", "poll A.cq0"), "run 40us")
     for asked in ("A.main", ""):
@@ -83,7 +83,7 @@ def test_a_thread_that_took_its_own_completion_is_told_so() -> None:
         assert "line 3" in report.remedy.cure.program
 
 
-def test_a_thread_of_which_another_took_the_last_completion_is_told_so() -> None:
+def test_already_polled_by_another_thread() -> None:
     read = "post_send A.qp0 wr_id={} opcode=RDMA_READ sg=A.mr0[0:32] remote=B.mr0[0] flags=SIGNALED"
     main = program(
         "A.main", read.format(7), "poll A.cq0", read.format(8), "sleep 9us", "poll A.cq0"
@@ -111,7 +111,7 @@ def test_an_event_that_is_never_raised_is_waited_for_in_vain() -> None:
             assert "destroy_qp B.qp0" in evidence(report)  # its own destroy comes after the wait
 
 
-def test_a_thread_that_watches_for_events_for_ever_is_no_trouble() -> None:
+def test_no_trouble_of_a_thread_that_reads_async_events() -> None:
     watch = program("B.watch", "loop", "get_async_event B", "ack_async_event B", "end")
     lab = played(_PAIR, watch, "gid add B 10.0.0.31", "run")
     assert not why(lab).is_trouble
@@ -139,7 +139,7 @@ def test_unread_events_are_mentioned() -> None:
 
 
 # --------------------------------------------------------------------------- conditions
-def test_who_wrote_what_a_condition_waits_away_is_named() -> None:
+def test_condition_overwritten_by_a_late_message() -> None:
     write = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8]"
     reset = ("sleep 1us", "fill B.mr0[0:64] 0x00", "sleep 9us", "wait B.mr0[8] == 0")
     lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"', program("A.tx", write),
@@ -169,7 +169,7 @@ def test_a_refusal_that_a_program_tolerates_never_stands_before_a_hang() -> None
 
 
 # --------------------------------------------------------------------------- the whole
-def test_a_message_that_nobody_meant_to_send_ends_a_wait_and_is_no_fix() -> None:
+def test_silent_peer_fix_with_an_unplanned_message_does_not_work() -> None:
     recv = [f"post_recv A.qp0 wr_id={n} sg=A.mr0[0:8]" for n in (1, 2, 3)]
     source = program("B.source", send("B", 10), send("B", 11))
     sink = program("A.sink", "loop 3", "poll A.cq0", "end", send("A", 20, ""))
@@ -194,7 +194,7 @@ def test_an_empty_message_that_frees_a_receive_is_no_fix() -> None:
     assert "it works" not in report.text
 
 
-def test_a_request_with_its_own_bytes_is_a_fix() -> None:
+def test_rnr_infinite_of_a_polling_thread_has_a_working_fix() -> None:
     lab = played(_PAIR, program("A.tx", send("A", 1), "poll A.cq0"), "run 1ms")
     report = why(lab, "A.tx")
     assert report.remedy is not None
@@ -214,7 +214,7 @@ def test_a_fix_after_which_another_thread_still_hangs_only_ends_a_wait() -> None
     assert alone.works
 
 
-def test_a_completion_whose_event_was_read_is_not_said_to_have_raised_none() -> None:
+def test_cq_not_armed_after_the_event_was_read() -> None:
     lines = ("req_notify_cq B.cq0", "get_cq_event B.ch0", "ack_cq_events B.cq0",
              "get_cq_event B.ch0", "poll_cq B.cq0")  # fmt: skip
     lab = played(_CHANNEL, program("B.w", *lines), "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
@@ -224,7 +224,7 @@ def test_a_completion_whose_event_was_read_is_not_said_to_have_raised_none() -> 
     assert "its event was read, but no poll has returned it" in evidence(report)
 
 
-def test_a_shared_receive_queue_without_a_limit_never_raises_its_event() -> None:
+def test_async_never_without_srq_limit() -> None:
     refill = program("B.refill", "get_async_event B", "ack_async_event B")
     lab = played("use srq_pair", "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", refill,
                  send("A", 5), "run")  # fmt: skip
@@ -233,7 +233,7 @@ def test_a_shared_receive_queue_without_a_limit_never_raises_its_event() -> None
     assert "B.srq0 has no limit armed" in evidence(report)
 
 
-def test_a_limit_that_was_given_to_create_srq_is_told_to_be_armed() -> None:
+def test_srq_limit_of_create_srq_is_ignored() -> None:
     srq = "create_srq B.srq0 pd=B.pd0 max_wr=8 srq_limit=2"
     qp = "create_qp {0}.qp1 pd={0}.pd0 qp_type=RC send_cq={0}.cq0 recv_cq={0}.cq0 "
     ends = (qp.format("A"), qp.format("B") + "srq=B.srq0", "connect A.qp1 B.qp1")
@@ -250,7 +250,7 @@ def test_a_limit_that_was_given_to_create_srq_is_told_to_be_armed() -> None:
         assert "wrong data" not in report.text
 
 
-def test_a_server_that_waits_for_its_next_message_is_no_trouble() -> None:
+def test_silent_peer_of_a_server_is_no_trouble() -> None:
     server = program("B.rx", "loop", "poll B.cq0", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]", "end")
     lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", server, send("A", 30), "run 40us",
                  "poll_cq A.cq0")  # fmt: skip
@@ -267,7 +267,7 @@ def test_a_thread_that_hung_before_the_teardown_still_hangs() -> None:
     assert why(lab, "A.w").outcome.kind is Status.NEVER
 
 
-def test_json_says_why_a_fix_only_ends_a_wait() -> None:
+def test_json_cure_has_ends() -> None:
     lab = played(
         _PAIR, "post_recv A.qp0 wr_id=1 sg=A.mr0[0:8]", program("A.x", "poll A.cq0"), "run 9us"
     )
@@ -291,7 +291,7 @@ _RECV_B = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("tidy", [None, destroy_all, drain])
-def test_a_wait_that_would_block_is_explained_after_its_queue_was_destroyed(
+def test_blocked_get_cq_event_after_destroy_cq(
     lines: tuple[str, ...], slug: str, tidy: Callable[[Session], None] | None
 ) -> None:
     lab = played(_CHANNEL, *lines)
@@ -313,7 +313,7 @@ def test_a_wait_that_would_block_is_no_trouble_after_a_poll() -> None:
 
 
 # --------------------------------------------------------------------------- values
-def test_the_thread_that_wrote_the_value_which_another_one_waits_for_is_named() -> None:
+def test_condition_names_the_thread_that_wrote_the_bytes() -> None:
     waits = program("B.w", "sleep 4us", "wait B.mr0[8] == 0")
     lab = played(_PAIR, program("B.reset", "sleep 1us", "fill B.mr0[0:64] 0x07"), waits, "run")
     for question in ("", "B.w"):
@@ -324,7 +324,7 @@ def test_the_thread_that_wrote_the_value_which_another_one_waits_for_is_named() 
     assert " wrote " not in why(nothing).text
 
 
-def test_a_thread_that_polls_for_a_batch_which_it_aborted_names_the_abort() -> None:
+def test_region_aborted_of_a_polling_thread() -> None:
     made = ("create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 max_send_wr=4"
             " max_recv_wr=4 send_ops_flags=RDMA_WRITE",
             "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_send_wr=4"

@@ -20,7 +20,7 @@ _SUFFIX = ".rdmalab.yaml"
 NAMES = sorted(
     str(path.relative_to(FOLDER)).removesuffix(_SUFFIX) for path in FOLDER.glob(f"*/*{_SUFFIX}")
 )
-_NO_VERBS = {"fault", "inject", "link", "port", "gid", "pkey", "stop", "program"}
+_NO_VERBS = {"fault", "inject", "link", "port", "gid", "pkey"}
 _WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-static-libasan"]
 _LIMIT_S = 120

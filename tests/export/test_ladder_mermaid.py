@@ -49,7 +49,7 @@ def test_a_packet_on_the_cable_has_an_open_arrow() -> None:
     assert "    A-)B: 0.100 us SEND_ONLY" in mermaid(lab.session.world, lab.session.names)
 
 
-def test_its_first_line_tells_what_it_is() -> None:
+def test_mermaid_begins_with_sequence_diagram() -> None:
     text = mermaid(Lab().session.world, Lab().session.names)
     assert text.splitlines() == [
         "sequenceDiagram",

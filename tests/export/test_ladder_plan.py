@@ -95,7 +95,7 @@ def test_a_multicast_packet_arrives_more_than_once() -> None:
     assert sorted(node for node, _ in arrow.ends) == ["B", "C"]
 
 
-def test_a_refused_call_is_told_without_the_name_of_a_rule() -> None:
+def test_remark_of_a_refused_call_has_no_rule_name() -> None:
     lab = lab_of()
     lab.do("modify_qp A.qp0 state=INIT")
     lines = [remark.text for row in planned(lab).rows for remark in row.remarks]

@@ -154,7 +154,7 @@ def test_a_frame_under_way_is_there() -> None:
     assert comment == "event 16 · A.qp0 wr1 SEND 64 B · in flight, arrives 1.110 us"
 
 
-def test_a_lost_frame_is_there_and_told_of() -> None:
+def test_a_lost_frame_is_captured_with_a_comment() -> None:
     lab = lab_of(RECV, "fault drop A->B nth=1", SEND, "run")
     first, again, _ = comments(lab)
     assert first.endswith("A.qp0 wr1 SEND 64 B · lost on the cable: fault 1: drop A->B nth=1")
@@ -187,7 +187,7 @@ def test_two_faults_may_undo_each_other() -> None:
     )
 
 
-def test_where_nobody_has_the_address_the_frame_is_lost_on_the_cable() -> None:
+def test_a_frame_to_an_unknown_address_is_lost_on_the_cable() -> None:
     lab = lab_of(RECV, "gid add B 10.0.0.9")
     world = lab.session.world
     for gid in [gid for gid, node in world.network.node_of_gid.items() if node == "B"]:
@@ -209,7 +209,7 @@ def test_what_never_left_is_not_there_but_counted(pair: str) -> None:
     assert section.comment == ("1 frame is not captured: the port was not ACTIVE")
 
 
-def test_an_answer_to_no_request_is_told_alone() -> None:
+def test_comment_of_a_response_to_no_request() -> None:
     lab = lab_of(RECV)
     (qp,) = lab.session.world.nodes["B"].qps.items.values()
     qp.resp.psn = 0xFFFFF0

@@ -1,5 +1,7 @@
 """Scenarios as programs with pyverbs: they do the same on the skin."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,12 @@ def test_the_text_is_readable() -> None:
     assert text.startswith('"""SEND, the message that needs a receive\n')
     assert "# B posts a buffer first. It gives the address, A does not know it.\n" in text
     assert "    rdmalab python --call-time 0 program.py\n" in text
+
+
+def test_it_runs_from_the_command_line_as_its_text_says(tmp_path: Path) -> None:
+    source = tmp_path / "program.py"
+    source.write_text(programs.played("rc/send").text("pyverbs"))
+    command = [sys.executable, "-m", "rdmalab", "python", "--call-time", "0", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "as in the lab: 4 completions, states and memory"

@@ -71,7 +71,7 @@ def test_neighbours_differ(text: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "}"])
-def test_the_lines_of_a_program_are_painted_each_by_itself(end: str) -> None:
+def test_each_line_of_a_program_is_painted_separately(end: str) -> None:
     line = f"program A.tx lines={{loop 2; poll_cq A.cq0; plol; end{end}"
     strokes = paint(line, WORDS, "A")
     roles = {line[place.start : place.stop]: role for place, role in strokes}

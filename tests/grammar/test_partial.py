@@ -122,7 +122,7 @@ def test_any_text_and_any_cursor_expect_something(text: str, cursor: int) -> Non
 
 
 @given(texts)
-def test_a_verb_with_anything_behind_it_is_still_that_verb(text: str) -> None:
+def test_a_verb_before_any_text_is_recognized(text: str) -> None:
     line = "post_send " + text.replace(";", "").replace("\n", "").replace("#", "")
     expected = expect(line, len(line), VOCABULARY, "A", ALIASES)
     assert expected.command is VOCABULARY["post_send"] or expected.is_verb

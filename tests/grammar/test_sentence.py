@@ -45,7 +45,7 @@ def test_an_alias_may_be_several_words() -> None:
     assert read("n 3") == {"kind": "packet", "count": 3}
 
 
-def test_reading_goes_on_behind_a_mistake() -> None:
+def test_reading_continues_after_a_mistake() -> None:
     answer = read("post_send A.qp0 opcode=SENT flag=3 wr_id=7")
     assert answer["wr.wr_id"] == 7
     assert answer["wr.opcode"] == 'no WROpcode is called "SENT"'
@@ -80,7 +80,7 @@ def test_nothing_raises(text: str) -> None:
         ("post_send A.qp0 SEND", "write opcode=SEND"),
     ],
 )
-def test_a_bare_value_is_told_its_key(line: str, hint: str) -> None:
+def test_hint_for_a_bare_value_is_its_key(line: str, hint: str) -> None:
     with pytest.raises(NotUnderstood) as wrong:
         parse(line, vocabulary.VOCABULARY)
     assert wrong.value.message == f'unexpected "{line.split()[-1]}"'

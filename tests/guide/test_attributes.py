@@ -21,7 +21,7 @@ def test_a_mask_bit_leads_to_its_attribute(mask: Attr) -> None:
     assert f"IBV_QP_{mask.name}," in row(f"IBV_QP_{mask.name}", "mask")
 
 
-def test_moves_are_told_by_type() -> None:
+def test_transitions_of_an_attribute_by_qp_type() -> None:
     assert row("retry_cnt", "required") == "RC XRC_SEND: RTR→RTS"
     assert row("retry_cnt", "optional") == "RC XRC_SEND: SQD→SQD"
     assert row("cap", "required") == ""
@@ -58,7 +58,7 @@ def test_one_code(code: int) -> None:
     assert f"timeout={code}" in article_text(f"timeout {code}")
 
 
-def test_the_patience_of_a_timeout() -> None:
+def test_timeout_row_has_the_total_wait() -> None:
     assert row("timeout 14", "times out") == (
         "with retry_cnt=7, after 8 waits: 536.871 ms (rxe: 544 ms; mlx5: 2.147 s)"
     )

@@ -43,7 +43,7 @@ def test_a_limit_names_the_attributes_it_limits() -> None:
     assert row("memlock_limit", "strict") == "no limit"
 
 
-def test_a_limit_that_nobody_can_query_says_what_it_is() -> None:
+def test_article_of_memlock_limit_names_ulimit() -> None:
     assert "ulimit -l" in article_text("memlock_limit")
     assert "ibv_query_device(3)" not in article_text("memlock_limit")
     assert "ibv_query_device(3)" in article_text("max_qp_wr")

@@ -39,7 +39,7 @@ def test_what_the_signature_knows_is_taken_from_it() -> None:
     assert row("remote_addr", "wire") == "va of a RETH or AtomicETH"
 
 
-def test_a_default_is_told_only_where_all_have_it() -> None:
+def test_a_field_has_a_default_only_if_all_uses_agree() -> None:
     one, two = (FieldUse(v, Parameter("n", IntegerKind(), d)) for v, d in (("a", 1), ("b", 2)))
     article = [section.heading for section in field_article("wr_id", [one, two]).sections]
     assert "default" not in article

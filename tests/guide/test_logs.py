@@ -77,7 +77,7 @@ def test_every_event_is_read_by_its_text(event: AsyncEvent) -> None:
     assert found.word == full_name(event)
 
 
-def test_what_stands_beside_a_status_is_told() -> None:
+def test_facts_beside_a_status_of_a_log_line() -> None:
     found = read("status=12 opcode=9 len=77 wr_id=3 vendor err 129", WORDS)
     assert found is not None
     text = "; ".join(found.facts)
@@ -87,7 +87,7 @@ def test_what_stands_beside_a_status_is_told() -> None:
     assert "opcode and length are undefined" in text
 
 
-def test_a_vendor_code_that_nobody_knows_is_not_explained_away() -> None:
+def test_an_unknown_vendor_code_has_no_public_list() -> None:
     found = read("Failed status 12: wr_id 0 syndrom 0x3", WORDS)
     assert found is not None
     assert "there is no public list" in found.facts[-1]
@@ -108,7 +108,7 @@ def test_a_verb_and_an_errno_name_the_rules_of_that_verb() -> None:
     assert "queue-full" not in found.facts[-1]
 
 
-def test_what_says_nothing_of_rdma_is_not_read() -> None:
+def test_log_lines_without_rdma_are_not_read() -> None:
     for line in (
         "hello world",
         "status quo",

@@ -93,7 +93,7 @@ def test_every_move_of_the_type_is_drawn_once_and_no_other(qp_type: QPType) -> N
 
 
 @TYPES
-def test_what_happens_by_itself_is_dashed_and_lettered(qp_type: QPType) -> None:
+def test_automatic_transitions_are_dashed_and_lettered(qp_type: QPType) -> None:
     root = drawing(qp_type)
     drawn = pairs(groups(root, "automatic"))
     rows = [row for row in AUTOMATIC if qp_type in row.types]

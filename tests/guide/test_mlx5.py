@@ -59,7 +59,7 @@ def test_what_is_no_error_completion_is_not_read() -> None:
         assert read_error_cqe(text) is None
 
 
-def test_only_what_has_a_source_is_said_of_vendor_codes() -> None:
+def test_vendor_codes_have_only_sourced_meanings() -> None:
     assert "with RETRY_EXC_ERR" in vendor_words(0x81)
     assert "by the mlx5 driver" in vendor_words(logs.PAGE_FAULT)
     assert "there is no public list" in vendor_words(1)

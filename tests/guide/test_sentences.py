@@ -182,7 +182,7 @@ def test_a_concept_says_all_its_sentences() -> None:
         assert all(line in article_text(f"concept {name}") for line in concept.lines)
 
 
-def test_other_names_are_told() -> None:
+def test_row_also_called_has_other_names() -> None:
     assert row("packet sequence number", "also called") == "packet sequence number"
 
 

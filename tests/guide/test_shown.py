@@ -50,7 +50,7 @@ def test_an_article_names_the_scenario_as_load_takes_it() -> None:
     assert "shown by" not in headings
 
 
-def test_the_best_scenario_tells_of_the_word_and_is_short() -> None:
+def test_the_best_scenario_has_the_word_and_is_short() -> None:
     entry = BY_NAME["refusal rkey"]
 
     def showing(name: str, about: str, records: int) -> Showing:

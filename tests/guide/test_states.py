@@ -68,14 +68,14 @@ def test_the_overview_has_a_line_a_state() -> None:
     assert len(overview()) == len(QPState)
 
 
-def test_a_type_says_its_opcodes_and_the_way_up() -> None:
+def test_article_of_a_qp_type_has_opcodes_and_bring_up() -> None:
     assert "SEND_WITH_IMM" in row("UD", "opcodes")
     assert "it only receives" in row("XRC_RECV", "opcodes")
     assert "RTR → RTS needs sq_psn" in row("UC", "bring-up")
     assert row("UC", "send error") == "moves it to SQE"
 
 
-def test_sqe_is_told_of_a_type_that_has_it() -> None:
+def test_article_of_sqe_names_only_types_that_have_it() -> None:
     leads = row("SQE", "leads to")
     assert "RTS (UC, others differ): may set" in leads
     assert "RC" not in leads

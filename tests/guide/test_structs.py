@@ -109,7 +109,7 @@ def test_an_enum_says_which_verb_takes_it() -> None:
     assert MTU in ENUMS
 
 
-def test_what_only_a_query_tells() -> None:
+def test_fields_returned_only_by_query_qp() -> None:
     assert row("sq_draining", "returned by") == "query_qp"
     assert structs.ANSWERS["sq_draining"] in article_text("sq_draining")
 

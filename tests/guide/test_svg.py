@@ -15,7 +15,7 @@ def attribute(markup: str, name: str) -> str:
     return str(ET.fromstring(markup).get(name))
 
 
-def test_what_is_said_is_never_markup() -> None:
+def test_text_and_attributes_of_svg_are_escaped() -> None:
     read = ET.fromstring(svg.text(Words(1, 2, '<b a="1">&')))
     assert read.text == '<b a="1">&'
     assert attribute(svg.element("g", {"data-x": '"<&>'}), "data-x") == '"<&>'

@@ -77,7 +77,7 @@ def wonder(session: Any, way: Direction, thing: Thing, question: Expression) -> 
     """Wonder about something."""
 
 
-def test_a_usage_line_tells_what_is_required() -> None:
+def test_usage_separates_required_and_optional_arguments() -> None:
     assert usage(invent) == "invent NEW_CQ one|two [COUNT] state=STATE [key=value]…"
     assert usage(wonder) == "wonder A->B NAME QUESTION"
     assert (

@@ -129,12 +129,12 @@ def test_the_wire_of_a_right_is_the_nak_of_its_refusals(monkeypatch: pytest.Monk
     assert row("REMOTE_WRITE", "wire").startswith("no reply if the key lacks it")
 
 
-def test_whom_an_event_is_about_is_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_who_of_an_event_is_the_noun_of_its_table_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EVENTS, AsyncEvent.CQ_ERR, EVENTS[AsyncEvent.CQ_ERR]._replace(noun="srq"))
     assert "about an SRQ" in row("IBV_EVENT_CQ_ERR", "who")
 
 
-def test_what_a_verb_refuses_is_told_by_errno() -> None:
+def test_row_refuses_of_a_verb_is_by_errno() -> None:
     assert "ENOMEM: queue-full" in row("verb post_send", "refuses")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from errno import EBUSY, EINVAL, ENOMEM, EOPNOTSUPP
+from errno import EBUSY, EINVAL, ENOMEM
 from typing import Any
 
 import pytest
@@ -12,9 +12,9 @@ from rdmalab.hca import lifecycle, mr, qp_lifecycle
 from rdmalab.hca.device import Hca
 from rdmalab.hca.qp import Capacity
 from rdmalab.spec.limits import DeviceCaps
-from rdmalab.spec.profiles import RXE, STRICT
+from rdmalab.spec.profiles import STRICT
 from rdmalab.spec.records import A, Kind, kind_of, object_of
-from rdmalab.spec.states import QPState, QPType
+from rdmalab.spec.states import QPType
 from rdmalab.world.world import World
 from tests.pairs import Pair, image
 
@@ -69,46 +69,6 @@ def test_what_create_cq_refuses(cqe: int, vector: int, rule: str) -> None:
     assert got[:2] == (rule, EINVAL)
 
 
-@pytest.mark.parametrize(
-    ("qp_type", "rule", "errno"),
-    [
-        (1, "qp-type-unknown", EINVAL),
-        (QPType.XRC_SEND, "qp-type-support", EOPNOTSUPP),
-        (QPType.XRC_RECV, "qp-parts", EINVAL),  # no domain, and without XRC there can be none
-    ],
-)
-def test_create_qp_of_a_type_that_the_device_lacks(qp_type: Any, rule: str, errno: int) -> None:
-    hca = World({"A": RXE}).nodes["A"]
-    got = refusal(
-        hca, lambda: qp_lifecycle.create_qp(hca, qp_type, 1, 1, 1, Capacity(), sig_all=False)
-    )
-    assert got == (rule, errno, "xrcd" if rule == "qp-parts" else "qp_type")
-
-
-@pytest.mark.parametrize(
-    ("name", "most"),
-    [
-        ("max_send_wr", 1024),
-        ("max_recv_wr", 1024),
-        ("max_send_sge", 8),
-        ("max_recv_sge", 8),
-        ("max_inline_data", 256),
-    ],
-)
-def test_create_qp_capacities_at_their_limits(name: str, most: int) -> None:
-    hca = World().nodes["A"]
-    for value in (-1, most + 1):
-        cap = replace(Capacity(), **{name: value})
-        got = refusal(hca, lambda cap=cap: _create(hca, cap))  # type: ignore[misc]
-        assert got == ("qp-cap", EINVAL, name)
-    for value in (0, most):
-        assert getattr(_create(hca, replace(Capacity(), **{name: value})).cap, name) == value
-
-
-def _create(hca: Hca, cap: Capacity) -> Any:
-    return qp_lifecycle.create_qp(hca, QPType.RC, 1, 1, 1, cap, sig_all=False)
-
-
 def test_destroy_of_an_object_in_use_is_ebusy() -> None:
     pair = Pair()
     end = pair.a
@@ -147,14 +107,3 @@ def test_object_numbers_are_unique_and_creation_is_recorded() -> None:
         (Kind.DESTROYED, 1, "pd"),
         (Kind.CREATED, 2, "pd"),
     ]
-
-
-def test_a_new_qp_is_in_reset_with_empty_queues() -> None:
-    hca = World().nodes["A"]
-    qp = _create(hca, Capacity())
-    assert qp.state is qp.known_state is qp.attr.qp_state is QPState.RESET
-    assert qp.number == 0x11
-    assert not qp.sq.wqes
-    assert not qp.rq.wqes
-    qp_lifecycle.destroy_qp(hca, qp)
-    assert hca.qps.items == {}

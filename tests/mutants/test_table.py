@@ -33,14 +33,14 @@ def test_every_statement_with_a_mutant_has_an_item_that_is_asked() -> None:
     assert [m.name for m in MUTANTS.values() if not items.get(m.statement)] == []
 
 
-def test_text_that_has_moved_is_told_with_mutant_file_and_text(tmp_path: Path) -> None:
+def test_error_of_moved_text_names_mutant_file_and_text(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def f():\n    return 1\n\n\ndef g():\n    return 2\n")
     mutant = Mutant("S001", 1, "it is wrong", (Edit("a.py", "g", "return 1", "return 3"),))
     with pytest.raises(NotApplicable, match=r"S001-1: rdmalab/a.py, g: .* once, not 0 .*return 1"):
         mutated(mutant, tmp_path)
 
 
-def test_a_definition_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_error_of_a_removed_definition(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     mutant = Mutant("S001", 1, "it is wrong", (Edit("a.py", "h", "1", "2"),))
     with pytest.raises(NotApplicable, match=r"S001-1: rdmalab/a.py, h: not one definition"):

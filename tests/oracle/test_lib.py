@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_what_linux_is_told_happens_in_the_lab(place: Path, name: str) -> None:
+def test_an_experiment_gets_the_results_of_the_lab(place: Path, name: str) -> None:
     assert _found(place)[name] == {"ok": EXPECTED[name]}
 
 
@@ -58,7 +58,7 @@ def test_a_capture_has_both_directions(place: Path) -> None:
     assert len(list(frames(place / "out" / "plain.pcap"))) == 8
 
 
-def test_an_experiment_that_does_not_end_well_is_told(place: Path) -> None:
+def test_timeout_crash_and_exception_of_an_experiment(place: Path) -> None:
     found = _found(place)
     assert found["waits_for_ever"] == {"exception": "timeout after 20s"}
     assert found["crashes"] == {"crash": "SIGSEGV"}

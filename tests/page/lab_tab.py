@@ -125,6 +125,13 @@ class LabTab(Browser):
         )
         self.mouse(left + (rows[y].index(words) + 2) * width, top + (y + 0.5) * height)
 
+    def eventually(self, promise: str) -> Any:
+        """What a promise of the page comes to."""
+        found = self.call(
+            "Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True
+        )
+        return found["result"].get("value")
+
     def python(self, program: str) -> Any:
         """The value of an expression, or of a program's last line, in the worker."""
         self.ask(

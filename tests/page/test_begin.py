@@ -154,8 +154,11 @@ async def test_the_page_chooses_dark_or_light_and_plain_answers(home: Path) -> N
         it.process.ground(dark=True, chosen=True)
         assert app.theme == "rdmalab-dark"
         it.process.plain(on=True)
-        it.process.say("show qp")
-        await it.sees("A.qp0")
+        await it.say("post_send A.qp0 opcode=SEND sg=A.mr0[0:64]", "SQ 2/8")
+        await it.say("run 1ms", "time is up")
+        it.process.say("show qp A.qp0")
+        await it.sees("\u25f7 RNR timer fires")
+        assert "\u23f2" not in "".join(str(text) for _, text in it.of("line"))
         it.process.keep(".state/settings.toml", b"", 0)
         it.process._files.look()
         assert ".state/settings.toml" not in dict(it.of("keep")[1:])

@@ -75,7 +75,7 @@ async def test_the_end_restores_the_terminal_at_once() -> None:
     assert not driver.is_headless
 
 
-async def test_keys_pastes_the_mouse_and_the_focus_are_heard() -> None:
+async def test_keys_pastes_mouse_and_focus_become_events() -> None:
     app, driver, _ = made()
     driver.receive("a\x1b[A\x03\r")
     driver.receive("\x1b[200~two\nlines\x1b[201~")

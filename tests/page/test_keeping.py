@@ -39,8 +39,11 @@ def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
         tab.visit(site.address)
         for number in range(KILLS):
             tab.type(f"alloc_pd A.pd{number + 5}")
+            tab.until(f"A> alloc_pd A.pd{number + 5}")
             tab.press("Enter")
-            time.sleep(KILLED_AFTER_S)
+            entered = time.monotonic()
+            tab.until(f"A.pd{number + 5} created")  # the line was accepted
+            time.sleep(max(0, entered + KILLED_AFTER_S - time.monotonic()))
             tab.kill()
             tab = LabTab(profile)
             tab.visit(site.address, "was interrupted: continue restores it")
@@ -66,7 +69,6 @@ def test_two_tabs_and_a_reload(site_folder: Path, profile: Path) -> None:
             assert "was interrupted" not in second_text
             tab.say("alloc_pd A.pd8", "A.pd8 created")
             second = tab.turn_to(first)
-            tab.say("load labs/by-hand student=s1", "submit")
             tab.call("Page.reload")
             tab.until(lambda text: "A>" in text and "was interrupted" in text)
             tab.say("continue", "Continued: 1 line")
@@ -87,12 +89,13 @@ def test_a_page_of_another_host_shows_a_lesson_in_a_frame(
     with Site(site_folder) as site, Site(folder) as other:
         link = f"{site.address}#scenario=err/rnr-retry-exceeded"
         (folder / "index.html").write_text(
+            '<link rel="icon" href="data:,">'
             f'<iframe src="{link}" width="1100" height="700" allow="clipboard-write"></iframe>'
         )
         tab = LabTab(profile)
         try:
             tab.call("Page.navigate", url=other.address.replace("127.0.0.1", "localhost"))
-            tab.turn_into_frame(site.address)
+            tab.turn_into_frame()
             tab.until("A SEND meets an empty receive queue")
             assert tab.errors == []
         finally:

@@ -157,7 +157,7 @@ def test_the_cut_off_wait_before_those_that_were_left(tmp_path: Path) -> None:
     assert waiting(tmp_path) == [*cut, *left]
 
 
-def test_who_is_written_by_somebody_does_not_wait(tmp_path: Path) -> None:
+def test_a_session_in_use_is_not_offered(tmp_path: Path) -> None:
     log = opened(tmp_path)
     log.typed("step")
     assert waiting(tmp_path) == []
@@ -220,7 +220,7 @@ def test_several_are_counted(tmp_path: Path) -> None:
     assert answer.endswith(") There are 3: continue 1 to 3.")
 
 
-def test_the_mark_stands_behind_what_is_whole(tmp_path: Path) -> None:
+def test_the_offered_mark_replaces_a_torn_line(tmp_path: Path) -> None:
     path = written(tmp_path, "step")
     before = path.read_bytes()
     path.write_bytes(before + b'{"typed":"to')
@@ -257,7 +257,7 @@ def test_a_living_one_is_never_pruned(tmp_path: Path, monkeypatch: pytest.Monkey
     assert log.file.exists()
 
 
-def test_a_shelf_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
+def test_no_offer_from_an_unreadable_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert offer(tmp_path / "file") == ""
 

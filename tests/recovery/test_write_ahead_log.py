@@ -98,9 +98,7 @@ def test_where_nothing_can_be_written_it_says_so_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("comes_back", [False, True])
-def test_a_file_that_is_removed_ends_it_and_that_is_told_once(
-    tmp_path: Path, comes_back: bool
-) -> None:
+def test_a_removed_log_file_is_reported_once(tmp_path: Path, comes_back: bool) -> None:
     log = opened(tmp_path / "sessions", HEAD)
     log.typed("step")
     assert log.file is not None
@@ -117,7 +115,7 @@ def test_a_file_that_is_removed_ends_it_and_that_is_told_once(
     assert log.trouble() == ""
 
 
-def test_it_tells_what_else_is_not_kept(tmp_path: Path) -> None:
+def test_trouble_has_each_report_once(tmp_path: Path) -> None:
     log = opened(tmp_path, HEAD)
     log.report("the history of lines is not kept: why")
     log.typed("step")

@@ -44,13 +44,13 @@ def test_it_comes_up_and_messages_come_through(pair: str, before: list[str]) -> 
     assert lab.look("B.cq0.last.status == SUCCESS")
 
 
-def test_what_to_rts_would_take_by_itself_is_not_said() -> None:
+def test_lines_to_rts_leave_out_defaults() -> None:
     assert lines_to_rts(*qp_of(lab_of("reset A.qp0"))) == ["to_rts A.qp0 B.qp0"]
     (line,) = lines_to_rts(*qp_of(lab_of("reset A.qp0", pair="use rc_pair mtu=1024 timeout=9")))
     assert line == "to_rts A.qp0 B.qp0 path_mtu=1024 timeout=9"
 
 
-def test_from_rtr_on_only_the_own_beginning_counts() -> None:
+def test_lines_to_rts_from_rtr() -> None:
     to_rtr = ("reset B.qp0", "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
               "modify_qp B.qp0 state=RTR path_mtu=512 dest_qp_num=A.qp0 rq_psn=0 "
               "max_dest_rd_atomic=1 min_rnr_timer=12 ah=A", RECV, SEND, "run")  # fmt: skip
@@ -88,7 +88,7 @@ def test_another_service_is_no_partner() -> None:
     assert partner_in(lab, "A.new") is None
 
 
-def test_datagrams_need_nobody_but_a_key() -> None:
+def test_lines_to_rts_of_ud_need_only_a_qkey() -> None:
     lab = brought_up(lab_of("reset A.qp0", pair="use ud_pair"))
     assert lab.look("A.qp0.state == RTS")
     assert lab.look("A.qp0.qkey == B.qp0.qkey")

@@ -31,7 +31,7 @@ def case_of(lab: Lab, wr_id: int = 1) -> Case:
         "post_send A.qp0 wr_id=1 opcode=SEND_WITH_INV sg=A.mr0[0:8] invalidate_rkey=0x77",
     ],
 )
-def test_the_same_request_is_said_once_more(line: str) -> None:
+def test_post_send_repeats_the_request(line: str) -> None:
     lab = lab_of(line)
     case = case_of(lab)
     assert case.send is not None
@@ -43,7 +43,7 @@ def test_the_same_request_is_said_once_more(line: str) -> None:
     assert first.wr == second.wr
 
 
-def test_what_is_changed_is_said_otherwise_or_not_at_all() -> None:
+def test_post_send_changes_or_leaves_out_arguments() -> None:
     case = case_of(lab_of(SEND))
     assert case.send is not None
     assert case.send.wqe is not None
@@ -68,7 +68,7 @@ def test_both_ends_are_brought_up_again(pair: str) -> None:
     assert lab.look("A.qp0.sq_psn") == lab.look("B.qp0.rq_psn")
 
 
-def test_an_attribute_that_is_to_be_said_otherwise_is() -> None:
+def test_bring_up_again_with_a_changed_attribute() -> None:
     lab = lab_of()
     case = case_of(lab)
     assert case.qp is not None

@@ -63,7 +63,7 @@ def test_where_there_is_no_direct_way_the_states_between_are_walked() -> None:
     assert "dest_qp_num=B.qp0" in found[0]
 
 
-def test_nobody_makes_up_a_peer_or_a_state() -> None:
+def test_no_modify_lines_for_an_unknown_peer_or_state() -> None:
     lab = lab_of("create_qp A.qp1 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0")
     lab.do("modify_qp A.qp1 state=RTS")
     assert lines(lab) == []

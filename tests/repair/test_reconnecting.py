@@ -37,7 +37,7 @@ def test_the_rights_of_both_ends_are_kept() -> None:
     assert answer["qp_access_flags"] == "REMOTE_WRITE|REMOTE_READ"
 
 
-def test_an_unusual_partition_is_said_move_by_move() -> None:
+def test_reconnect_with_another_pkey_index() -> None:
     lab = lab_of("use rc_pair", SEND, pair="pkey set B 1 0xffff")
     lines = commands.reconnect(case_of(lab, _WR), qp(lab, "A.qp0"), qp(lab, "B.qp0"),
                                    None, {"pkey_index": "1"})  # fmt: skip
@@ -69,7 +69,7 @@ def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
         assert len(commands.again(case, ours, wr, theirs)) == 1
 
 
-def test_the_other_end_is_said_by_name() -> None:
+def test_resend_to_names_the_peer_qp() -> None:
     write = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[40]"
     lab = lab_of(write)
     case = case_of(lab, _WR)

@@ -51,7 +51,7 @@ def test_only_what_passes_now_shows_anything(folder: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_files_that_cannot_be_collected_are_told(folder: Path) -> None:
+def test_files_that_cannot_be_collected_are_reported(folder: Path) -> None:
     (folder / "test_it.py").write_text("@covers('S001')\n1 / 0\n", "utf-8")
     assert ask(folder) == ([], f"0 asked below {folder}, other tests cannot be collected", True)
 

@@ -55,7 +55,7 @@ def test_one_failing_item_spoils_a_statement_in_any_order() -> None:
         assert len(found.statements[0].items) == 2
 
 
-def test_it_is_said_in_lines() -> None:
+def test_lines_of_coverage() -> None:
     found = table([Bound("S001", "a.yaml:3", passed=True), Bound("S002", "b", passed=False)], "no")
     texts = list(lines(found))
     assert texts[:5] == [

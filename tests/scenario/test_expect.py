@@ -59,5 +59,5 @@ def test_a_question_that_means_nothing() -> None:
         (PacketPlace.FIRST, "FIRST"),
     ],
 )  # fmt: skip
-def test_values_are_said_as_they_would_be_asked(value: object, text: str) -> None:
+def test_value_text_is_the_literal_of_an_expression(value: object, text: str) -> None:
     assert value_text(value) == text

@@ -43,7 +43,7 @@ def test_what_is_found_is_enough(more: str) -> None:
     assert judged(failed(), more) == []
 
 
-def test_another_cause_is_told_with_the_whole_answer() -> None:
+def test_a_wrong_cause_fails_with_the_whole_answer() -> None:
     lines = judged(failed(), "    cause: too-early\n")
     assert lines[:4] == [
         "cause:",

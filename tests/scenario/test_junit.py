@@ -21,7 +21,7 @@ def test_it_has_a_case_for_each_file() -> None:
     assert cases[1].attrib["line"] == "6"
 
 
-def test_a_failure_behind_a_jump_shows_what_was_sent_up_to_there() -> None:
+def test_a_failure_after_a_jump_shows_the_packets_before_it() -> None:
     walk = runner(f"{PAIR}{WRITE}  - run:\n  - run: back 2 packet\n    wire: [skip]\n"
                   "    expect: [A.cq0.count == 1]\n")  # fmt: skip
     walk.run()

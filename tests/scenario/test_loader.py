@@ -8,10 +8,8 @@ import pytest
 
 from rdmalab.cli import main
 from rdmalab.lab import open_session
-from rdmalab.scenario.files import found, short_name
-from rdmalab.scenario.loader import FileError, load, loads
+from rdmalab.scenario.loader import FileError, loads
 from rdmalab.scenario.runner import Runner
-from rdmalab.scenario.shape_errors import MOST_MISTAKES
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench import time as workbench_time
 from rdmalab.world.world import World
@@ -42,7 +40,7 @@ def wrong(text: str) -> FileError:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_mistake_is_told_at_its_place(name: str) -> None:
+def test_message_and_place_of_each_mistake(name: str) -> None:
     text, answer = CASES[name]
     assert str(wrong(text)) == answer
 
@@ -74,7 +72,7 @@ def test_too_many_steps(steps: str) -> None:
     assert error.place.line == (4 if "[" in steps else 3 + steps.count("\n"))
 
 
-def test_too_many_steps_are_told_before_all_of_them_are_read() -> None:
+def test_too_many_steps_are_refused_before_reading_them() -> None:
     start = time.process_time()
     wrong(H + "  - do: step\n" * 80_000)
     assert time.process_time() - start < 1  # it took 6 s
@@ -102,91 +100,6 @@ def test_numbers_are_read_by_the_grammar() -> None:
     assert document.nodes["A"].caps() == {"max_qp": 12}
 
 
-def test_a_step_may_be_a_line_or_a_mapping() -> None:
-    scenario = loads(f"{H}  - alloc_pd A.pd0\n  - do: alloc_pd A.pd1\n", "x.yaml", VOCABULARY)
-    assert [step.line for step in scenario.steps] == ["alloc_pd A.pd0", "alloc_pd A.pd1"]
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("run:", "run"),
-        ("run: 10us", "run 10us"),
-        ("run: 10 us", "run 10 us"),
-        ("run:\n    within: 1 ms", "until idle"),
-        ("fault: delay A->B 3 us", "fault delay A->B 3 us"),
-        ("run: step packet", "step packet"),
-        ("run: until now == 3", "until now == 3"),
-        ("run:\n    within: 1ms", "until idle"),
-        ("run: back 2 packet", "back 2 packet"),
-        ("run: rewind 1us", "rewind 1us"),
-        ("run: goto @before-nak", "goto @before-nak"),
-        ("fault: clear", "fault clear"),
-        ("checkpoint: here", "checkpoint here"),
-        ("note: Read this.", ""),
-    ],
-)
-def test_every_action_is_a_line_of_the_prompt(text: str, line: str) -> None:
-    assert loads(f"{H}  - {text}\n", "x.yaml", VOCABULARY).steps[0].line == line
-
-
-def test_the_setup_comes_first() -> None:
-    text = f"{TOP}steps:\n  - alloc_pd A.pd1\nsetup:\n  - alloc_pd A.pd0\n"
-    steps = loads(text, "x.yaml", VOCABULARY).steps
-    assert [(step.is_setup, step.line) for step in steps] == [
-        (True, "alloc_pd A.pd0"),
-        (False, "alloc_pd A.pd1"),
-    ]
-
-
-# --------------------------------------------------------------------------- files
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be read: No such file"):
-        load(str(tmp_path / "none.yaml"), VOCABULARY)
-    with pytest.raises(FileError, match="cannot be read"):
-        load(str(tmp_path), VOCABULARY)
-    with pytest.raises(FileError, match="no such path"):
-        load("a\0b", VOCABULARY)
-
-
-def test_a_file_too_large(tmp_path: Path) -> None:
-    file = tmp_path / "x.yaml"
-    file.write_bytes(b"#" * ((1 << 20) + 1))
-    with pytest.raises(FileError, match=r"too large \(at most 1048576 bytes\)"):
-        load(str(file), VOCABULARY)
-
-
-def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
-    file = tmp_path / "x.yaml"
-    file.write_bytes(b"rdmalab: 1\ntitle: \xff\n")
-    with pytest.raises(FileError, match="line 2 is not UTF-8"):
-        load(str(file), VOCABULARY)
-
-
-def test_dos_lines_and_a_byte_order_mark_are_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "x.yaml"
-    file.write_bytes(b"\xef\xbb\xbf" + f"{TOP}{ONE}".replace("\n", "\r\n").encode())
-    assert load(str(file), VOCABULARY).title == "t"
-
-
-def test_a_scenario_has_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, theirs = tmp_path / "x" / "own.rdmalab.yaml", tmp_path / "scenarios" / "err"
-    for folder in (own.parent, theirs):
-        folder.mkdir(parents=True)
-    own.write_text("", "utf-8")
-    (theirs / "rnr.rdmalab.yaml").write_text("", "utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert found("x/own") == str(Path("x/own.rdmalab.yaml"))
-    assert found("err/rnr") == str(Path("scenarios/err/rnr.rdmalab.yaml"))
-
-
-@pytest.mark.parametrize(
-    "path", ["err/rnr", "x.rdmalab.yaml", "/no/where", "x", "a\0b", "x" * 5000]
-)
-def test_what_is_not_there_stays_as_it_was_said(path: str) -> None:
-    assert found(path) == path
-
-
 def test_a_device_without_such_ports_has_no_link_layer() -> None:
     text = f"{TOP}nodes:\n  A: {{profile: rxe, link_layer: InfiniBand}}\n  B: {{}}\n{ONE}"
     assert "4:21: profile rxe has no InfiniBand port" in str(wrong(text))
@@ -201,33 +114,6 @@ def test_the_profile_of_the_command_line_may_have_none_either() -> None:
     runner.run()
     assert "profile rxe has no InfiniBand port" in runner.results[-1].text("f")
     assert [result.ok for result in runner.results] == [False]
-
-
-def test_the_lessons_go_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elsewhere than in a checkout the package has them; a folder `scenarios` here comes first."""
-    monkeypatch.chdir(tmp_path)
-    packaged = found("err/rnr-retry-exceeded")
-    assert Path(packaged).is_file()
-    assert short_name(packaged) == "err/rnr-retry-exceeded"
-    (tmp_path / "scenarios" / "err").mkdir(parents=True)
-    own = tmp_path / "scenarios" / "err" / "rnr-retry-exceeded.rdmalab.yaml"
-    own.write_text("rdmalab: 1\n")
-    assert found("err/rnr-retry-exceeded") == str(own.relative_to(tmp_path))
-    assert short_name("scenarios/err/rnr-retry-exceeded.rdmalab.yaml") == "err/rnr-retry-exceeded"
-    assert short_name("elsewhere/x.rdmalab.yaml") == "elsewhere/x.rdmalab.yaml"
-
-
-@pytest.mark.parametrize(
-    ("question", "column", "message"),
-    [("A.qp0.stat == RTS", 14, "A.qp0 has no"), ("A.qp0.state == RTT", 29, "no QPState")],
-)
-def test_a_senseless_question_is_told_before_anything_is_played(
-    question: str, column: int, message: str
-) -> None:
-    error = wrong(f"{H}  - use rc_pair\n  - run:\n    expect: [{question}]\n")
-    assert error.message.startswith(message)
-    assert error.place is not None
-    assert (error.place.line, error.place.column) == (6, column)
 
 
 MANY = """rdmalab: 1
@@ -252,37 +138,12 @@ steps:
 """
 
 
-def test_all_mistakes_of_a_file_are_told_in_its_order() -> None:
+def test_all_mistakes_of_a_file_are_in_its_order() -> None:
     found = [(e.place.line, e.place.column) for e in wrong(MANY).all if e.place]
     assert found == [
         *((3, 17), (7, 7), (7, 45), (11, 5), (13, 25), (15, 9), (16, 21), (18, 14), (19, 10)),
     ]
     assert all(error.hint for error in wrong(MANY).all)
-
-
-def test_all_mistakes_of_a_shape_are_told_and_none_that_only_follows() -> None:
-    text = "rdmalab: 2\ntitel: t\nsteps:\n  - do: run\n    xpect: [now == 1]\n  - note: ''\n"
-    lines = [str(error).split("\n")[0].partition(": ")[2] for error in wrong(text).all]
-    assert lines == [
-        '"2" is not a version of the format that this rdmalab reads',
-        'no key "titel" here',
-        'no key "xpect" here',
-        "a text is missing here",
-    ]
-
-
-def test_a_file_with_very_many_mistakes_is_not_read_to_its_end() -> None:
-    begun = time.perf_counter()
-    assert len(wrong(H + "  - alloc A.pd0\n" * 15_000).all) == MOST_MISTAKES
-    assert time.perf_counter() - begun < 20
-
-
-def test_a_folder_of_lessons_is_found_anywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert (Path(found("err")) / "rnr-retry-exceeded.rdmalab.yaml").is_file()
-    assert found("no-such-folder") == "no-such-folder"
 
 
 DUMP = (

@@ -9,7 +9,7 @@ COUNT = 125
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_spoiled_files_are_told_politely(seed: int) -> None:
+def test_mangled_files_are_refused_without_a_traceback(seed: int) -> None:
     for name, text in samples(COUNT, seed):
         outcome, answer = play(text, name)
         assert bool(answer) == (outcome is not StepOutcome.PASSED)

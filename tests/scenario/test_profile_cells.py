@@ -63,7 +63,7 @@ def test_a_watched_profile_is_equal_in_all_and_notes_what_engines_read() -> None
     assert notes["rounding"].event == 5
 
 
-def test_a_cause_is_told_in_words() -> None:
+def test_cause_of_a_differing_cell_in_words() -> None:
     notes = {"errnos": Reading(3, "rdmalab.hca.errors")}
     found = cause("strict", "mlx5", ERRNO, notes)
     assert (found.left, found.right, found.asked_by) == ("EINVAL", "ENOMEM", "hca.errors")

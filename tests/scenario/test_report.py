@@ -54,7 +54,7 @@ def test_an_error_says_where() -> None:
     assert (scenario.error.place.line, scenario.error.place.column) == (4, 14)
 
 
-def test_the_narration_tells_notes_packets_and_what_was_found_true() -> None:
+def test_the_narration_has_notes_packets_and_met_expectations() -> None:
     steps = (
         "  - note: |\n      Two\n      lines.\n"
         + GOOD

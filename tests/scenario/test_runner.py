@@ -17,7 +17,7 @@ def test_all_steps_pass() -> None:
     assert walk.coming is None
 
 
-def test_nothing_is_done_behind_a_failure() -> None:
+def test_no_step_runs_after_a_failure() -> None:
     walk = runner(PAIR + "  - do: alloc_pd A.pd1\n    expect: [now == 1]\n  - alloc_pd A.pd2\n")
     walk.run()
     assert walk.position == 2
@@ -69,7 +69,7 @@ def test_repeat_with_errno_wants_it_every_time() -> None:
         (f"{PAIR}  - fault: drop A->C\n", "x.yaml:5:"),
     ],
 )
-def test_an_unknown_name_is_told_at_its_place(steps: str, message: str) -> None:
+def test_error_of_an_unknown_name_has_its_place(steps: str, message: str) -> None:
     result = last(steps)
     assert result.outcome is StepOutcome.ERROR
     assert result.text("x.yaml").startswith(f"ERROR {message}")
@@ -105,7 +105,7 @@ def test_within_bounds_a_run_until_idle_and_does_not_prolong_it() -> None:
     assert "time is up" in failure_text(f"{PAIR}{SEND}  - run:\n    within: 1ms\n")
 
 
-def test_a_lesson_that_repeats_for_ever_fails() -> None:
+def test_an_endless_lesson_stops_at_max_events() -> None:
     walk = runner(f"{PAIR}{SEND}  - run: until now == 1\n")
     limit = walk.session.max_events
     walk.run()
@@ -216,7 +216,7 @@ def test_a_walk_halts_before_notes_and_headlines() -> None:
     assert walk.next_stop() == []
 
 
-def test_whoever_walks_may_drive_the_journeys() -> None:
+def test_the_caller_of_a_walk_may_step_its_runs() -> None:
     walk = runner(PAIR + WRITE + "  - run: until idle\n")
     walk.next_step()
     walk.next_step()
@@ -266,7 +266,7 @@ def test_the_next_step_counts_from_there() -> None:
     assert failure_text(before + FIRST + SECOND) == ""
 
 
-def test_what_a_step_does_behind_its_jump_is_its_own() -> None:
+def test_packets_after_goto_belong_to_the_step() -> None:
     steps = f"{DELIVERED}  - do: goto @before; step packet\n    wire:\n"
     assert failure_text(steps + FIRST) == ""
     assert "expected  no more packets" in failure_text(steps.replace("step packet", "run") + FIRST)
@@ -346,7 +346,7 @@ def test_an_errno_in_the_past() -> None:
     assert runner(f"{gone}EINVAL\n").run()[-1].branch == "branch-1"
 
 
-def test_what_is_not_there_to_go_to_is_told_at_its_place() -> None:
+def test_unknown_checkpoint_or_branch_has_its_place() -> None:
     assert failure_text(f"{PAIR}  - run: goto @x\n").startswith(
         "ERROR x.yaml:5:15: no checkpoint is"
     )

@@ -145,7 +145,7 @@ def test_a_session_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) 
         saved(played([]).session, "long")
 
 
-def test_a_walk_halts_where_something_happened_by_itself(tmp_path: Path) -> None:
+def test_a_saved_walk_halts_after_events_without_a_command(tmp_path: Path) -> None:
     lab = played(["post_send A.qp0 opcode=SEND sg=A.mr0[0:8]", "step 2", "poll_cq A.cq0"])
     path = tmp_path / "saved.rdmalab.yaml"
     path.write_text(saved(lab.session, "walk"))

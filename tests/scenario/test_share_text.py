@@ -89,7 +89,7 @@ def test_no_damage_goes_unnoticed(at: int, gone: int, instead: str) -> None:
 @given(st.text(max_size=60) | st.binary(max_size=60).map(
     lambda octets: "rdmalab:2:" + base64.urlsafe_b64encode(octets).decode().rstrip("=")
 ))  # fmt: skip
-def test_any_other_text_is_told(text: str) -> None:
+def test_other_text_is_damaged(text: str) -> None:
     with pytest.raises(Damaged):
         scenario_of(text)
 
@@ -108,7 +108,7 @@ def test_any_other_text_is_told(text: str) -> None:
     ],
     ids=str,
 )
-def test_what_is_said(word: str, text: str) -> None:
+def test_messages_of_damaged_text(word: str, text: str) -> None:
     with pytest.raises(Damaged) as error:
         scenario_of(word)
     assert str(error.value) == text
@@ -135,7 +135,7 @@ def test_a_bomb_does_not_go_off(bomb: Callable[[bytes], str]) -> None:
     assert scenario_of(bomb(b"a" * MAX_OCTETS)) == "a" * MAX_OCTETS
 
 
-def test_what_is_no_text_or_goes_on_behind_its_end() -> None:
+def test_invalid_utf8_or_trailing_bytes_are_damaged() -> None:
     for word in (_bomb(b"\xff\xfe"), WORD + "AAAA", WORD + "=" * LONGEST):
         with pytest.raises(Damaged):
             scenario_of(word)

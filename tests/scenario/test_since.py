@@ -28,7 +28,7 @@ def test_what_happens_belongs_to_the_step() -> None:
 
 
 @pytest.mark.parametrize("there", ["back 2", "goto start", "goto 5", "goto 100ns", "rewind"])
-def test_behind_a_jump_nothing_has_happened(there: str) -> None:
+def test_no_records_right_after_a_jump(there: str) -> None:
     made = lab()
     made.run()
     since = Since(made.session)

@@ -28,7 +28,7 @@ def test_without_a_place_there_is_no_line() -> None:
     assert str(FileError("f", "too large", "at most 3")) == "f: too large (at most 3)"
 
 
-def test_a_place_behind_the_end_shows_the_hint_only() -> None:
+def test_a_place_after_the_end_shows_only_the_hint() -> None:
     assert (
         str(Source("f", "").error("empty", "write", SourcePlace(1, 1))) == "f:1:1: empty\n  write"
     )

@@ -51,7 +51,7 @@ def test_what_asserts_nothing_teaches_nothing(without: str) -> None:
         assert "needs an assertion" in wrong("  - note: so it is\n    teaches: [S001]\n")
 
 
-def test_an_unknown_statement_is_told_at_its_place() -> None:
+def test_error_of_an_unknown_statement_has_its_place() -> None:
     with pytest.raises(FileError) as caught:
         scenario(SHOWN.format("S002, S261"))
     assert caught.value.message == '"S261" is not a statement'

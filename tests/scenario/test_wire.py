@@ -135,7 +135,7 @@ def test_a_copy_is_a_line_of_its_own(second: str, wrong: str) -> None:
     assert wrong in answer if wrong else answer == ""
 
 
-def test_what_was_done_is_said_of_the_packet_that_differs() -> None:
+def test_a_wire_mismatch_shows_the_fault_of_the_packet() -> None:
     post = "  - fault: delay A->B 3us\n"
     post += "  - post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[16]\n"
     answer = failure_text(f"{PAIR}{post}{WIRE}A->B RDMA_WRITE_ONLY psn=1\n      - skip\n")
@@ -188,7 +188,7 @@ def _fitting(runner: Runner) -> int:
     return len(packets)
 
 
-def test_the_line_of_a_packet_tells_all_its_fields() -> None:
+def test_the_line_of_a_packet_has_all_its_fields() -> None:
     lab = lab_of(
         "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] remote=B.mr0 compare_add=5 swap=6",
         "run",

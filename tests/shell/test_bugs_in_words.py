@@ -136,7 +136,7 @@ def test_a_run_that_raises_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert prompt.ask("run")[-1].startswith("2.215 us after")
 
 
-def test_an_answer_that_cannot_be_said_is_a_bug_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_while_printing_is_reported_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     prompt = Prompt("use rc_pair")
     before = everything(prompt.lab)
     real = say

@@ -10,7 +10,7 @@ def bearings(prompt: Prompt, line: str) -> CompletionContext:
     return CompletionContext(session, expect(line, len(line), session.vocabulary, "A"), line)
 
 
-def test_whom_a_line_speaks_to_and_what_it_said() -> None:
+def test_context_has_the_node_given_arguments_and_objects() -> None:
     here = bearings(Prompt("use rc_pair"), "modify_qp B.qp0 state=RTS timeout=14 ")
     assert here.node == "B"
     assert here.given("attr", "timeout") == 14

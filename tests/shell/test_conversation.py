@@ -59,7 +59,7 @@ def test_quit_leaves() -> None:
     assert prompt.conversation.end is LineEnd.LEFT
 
 
-def test_a_capture_is_written_and_what_cannot_be_is_said(
+def test_export_writes_a_capture_or_prints_the_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -98,7 +98,7 @@ def test_what_takes_long_ends_when_it_is_interrupted(
     assert prompt.lab.session.world.event == here.event + 1
 
 
-def test_what_a_stopped_run_did_is_told_all_the_same() -> None:
+def test_a_stopped_run_prints_its_events() -> None:
     prompt = Prompt(*RNR, "step 40000")
     printed: list[Line] = []
 

@@ -85,7 +85,7 @@ def test_accident_10_keys_are_hexadecimal_in_every_face() -> None:
     assert all("lkey 0x" in line and "rkey 0x" in line for line in plain if ".mr" in line)
 
 
-def test_accident_14_refused_lost_and_dropped_are_told_apart_on_the_wire() -> None:
+def test_accident_14_refused_lost_and_dropped_packets_differ_on_the_wire() -> None:
     lost = Prompt("use rc_pair", "fault drop A->B nth=1", "post_send A.qp0 opcode=SEND", "run 1us")
     refused = Prompt("use rc_pair", "post_send A.qp0 opcode=SEND", "run 5us")
     assert any("lost: fault 1" in line for line in lost.ask("show wire"))
@@ -172,7 +172,7 @@ def test_accident_11_a_bound_window_keeps_its_type() -> None:
         assert any("TYPE_2" in line and "B.mr1[0:128]" in line for line in face), face
 
 
-def test_accident_12_touched_bytes_are_told_in_words_and_without_a_drawing() -> None:
+def test_accident_12_written_bytes_in_words_without_a_drawing() -> None:
     lines = ("use rc_pair", 'write B.mr0[0:5] "hello"')
     plain = " ".join(Prompt(*lines, plain=True).ask("show B.mr0[0:8]"))
     assert " ".join(plain.split()).endswith(

@@ -21,7 +21,7 @@ def noticed(prompt: Prompt, line: str) -> list[str]:
     return [" ".join(row.split()) for row in found.groups()] if found else []
 
 
-def test_a_wrong_rkey_is_said_with_its_cause_and_the_next_word() -> None:
+def test_notice_of_a_wrong_rkey_has_cause_and_next_command() -> None:
     prompt = Prompt("use rc_pair", _BAD, _WRITE.format(8, "remote=B.mr0[8]"), width=100)
     what, cause, next_word = noticed(prompt, "run")
     assert what.startswith("✗ wr7 RDMA_WRITE 5 B ended with REM_ACCESS_ERR; wr8 was flushed")
@@ -29,7 +29,7 @@ def test_a_wrong_rkey_is_said_with_its_cause_and_the_next_word() -> None:
     assert next_word == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
-def test_a_request_that_waits_in_vain_is_said_where_nothing_is_planned() -> None:
+def test_notice_of_a_hanging_request_when_idle() -> None:
     prompt = Prompt(
         "use rc_pair timeout=0", "fault drop A->B nth=1", _RECV.format(64), _SEND.format(4)
     )
@@ -65,7 +65,7 @@ def test_a_success_without_a_cause_is_no_notice() -> None:
     assert noticed(prompt, "run")[2] == "next why (evidence, tested fix) · explain REM_ACCESS_ERR"
 
 
-def test_where_there_is_room_the_states_are_said_too() -> None:
+def test_notice_has_the_qp_states_if_they_fit() -> None:
     prompt = Prompt("use rc_pair", _BAD, width=100)
     assert "REM_ACCESS_ERR. B.qp0 and A.qp0 went to ERR [ev 18]" in noticed(prompt, "run")[0]
 
@@ -89,7 +89,7 @@ def test_every_word_that_moves_time_says_it(line: str) -> None:
     assert noticed(Prompt("use rc_pair", _BAD), line)
 
 
-def test_a_failure_is_said_once() -> None:
+def test_notice_of_a_failure_is_printed_once() -> None:
     prompt = Prompt("use rc_pair", _BAD, width=120)
     assert not noticed(prompt, "step")
     assert noticed(prompt, "run")
@@ -112,7 +112,7 @@ def test_the_cause_is_that_of_why(status: str, length: int, setup: str) -> None:
     assert any(evidence in row for row in prompt.ask("why -v A.qp0.wr[1]"))
 
 
-def test_where_all_is_well_nothing_is_said() -> None:
+def test_no_notice_after_success() -> None:
     prompt = Prompt("use rc_pair", _RECV.format(64), _SEND.format(2), width=120)
     assert not noticed(prompt, "run")
 
@@ -123,13 +123,13 @@ def test_a_call_that_was_refused_before_the_run_is_no_news() -> None:
     assert not noticed(prompt, "run")
 
 
-def test_a_thread_that_polls_in_vain_is_said_to_wait() -> None:
+def test_notice_of_a_program_that_polls_an_empty_cq() -> None:
     prompt = Prompt("use rc_pair", "program A.x lines={poll A.cq0}", width=120)
     prompt.lab.session.max_events = 9_000
     assert noticed(prompt, "run")[0].startswith("◷ A.x is in line 1: poll A.cq0, and will not get")
 
 
-def test_a_send_for_which_only_a_timer_runs_is_said_to_wait() -> None:
+def test_notice_of_a_send_that_only_a_timer_can_complete() -> None:
     prompt = Prompt("use rc_pair", _SEND.format(3), width=120)
     assert not noticed(prompt, "run 1us")
     assert noticed(prompt, "run 100us")[0].startswith("◷ A.qp0.wr[3] has no completion")

@@ -22,7 +22,7 @@ def test_a_typing_mistake_is_no_event() -> None:
     assert prompt.lab.session.world.event == before
 
 
-def test_a_refusal_that_leaves_something_behind_does_not_say_that_nothing_changed() -> None:
+def test_refusal_of_wr_complete_says_that_the_batch_is_discarded() -> None:
     made = "qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND"
     prompt = Prompt("use rc_pair", f"create_qp_ex A.qx0 {made}", "wr_start A.qx0", "wr_send A.qx0")
     assert prompt.ask("wr_complete A.qx0")[0].endswith("the batch is discarded]")

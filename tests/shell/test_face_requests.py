@@ -48,7 +48,7 @@ def test_a_folder_of_lessons_is_listed() -> None:
     assert prompt.lab.look("A.qp0.state == RTS")
 
 
-def test_a_folder_without_lessons_of_ours_is_said_to_be_one(tmp_path: Path) -> None:
+def test_load_of_a_folder_without_lessons_is_refused(tmp_path: Path) -> None:
     assert "Is a directory" in Prompt().ask(f"load {tmp_path}")[0]
 
 
@@ -80,7 +80,7 @@ def test_where_there_is_a_clipboard_it_is_there_too() -> None:
     assert printed[1:] == ["copied"]
 
 
-def test_a_face_is_told_that_a_setting_has_changed(
+def test_settings_changed_is_called_after_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path))
@@ -130,7 +130,7 @@ def test_a_damaged_text_changes_nothing() -> None:
     assert prompt.conversation.end is LineEnd.NOT_UNDERSTOOD
 
 
-def test_what_is_shared_and_no_scenario_is_told_with_its_place() -> None:
+def test_open_of_shared_text_that_is_no_scenario_has_its_place() -> None:
     prompt = Prompt()
     printed = prompt.ask(f"open {shared('rdmalab: 1')}")
     assert printed[0].startswith("shared:1:1: ")
@@ -203,7 +203,7 @@ def test_words_that_people_type_for_an_empty_world_name_it(line: str) -> None:
     assert any("new makes an empty world" in row for row in Prompt("use rc_pair").ask(line))
 
 
-def test_help_tells_the_way_to_the_beginning() -> None:
+def test_help_of_goto_and_new_has_goto_start() -> None:
     assert any("goto start" in row for row in Prompt().ask("help goto"))
     assert any("goto start" in row for row in Prompt().ask("help new"))
 

@@ -4,7 +4,7 @@ import signal
 from rdmalab.shell.interrupt import interrupts
 
 
-def test_sigint_is_heard_inside_and_left_alone_outside() -> None:
+def test_sigint_handler_is_installed_only_inside_the_block() -> None:
     heard: list[str] = []
     before = signal.getsignal(signal.SIGINT)
     with interrupts(lambda: heard.append("stop")):

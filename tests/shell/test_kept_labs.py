@@ -125,7 +125,7 @@ def test_a_hint_can_be_read_again(state: Path) -> None:
     assert INIT[1] in typed(prompt, "hint")
 
 
-def test_on_the_right_way_nothing_wrong_is_told(state: Path) -> None:
+def test_no_mistake_is_named_after_the_right_lines(state: Path) -> None:
     lines = shown_lines()
     at = lines.index("goto @before")
     prompt = Prompt("tour", *lines[:at], "b", "answer rnr-infinite", "goto @before", width=200)

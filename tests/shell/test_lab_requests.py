@@ -127,7 +127,7 @@ def test_a_line_that_goes_before_the_setup_changes_nothing_there(talk: Prompt) -
     assert lab.lines == ["alloc_pd A.pd9"]
 
 
-def test_apply_is_shut_and_a_price_is_told_before_it_is_paid(talk: Prompt) -> None:
+def test_apply_is_refused_and_costs_are_printed_at_load(talk: Prompt) -> None:
     assert "apply is not allowed in this lab: type the lines" in typed(talk, "apply")
     Path("y.lab.yaml").write_text(TEMPLATE.replace("rules:", "rules:\n  doctor: 1\n  apply: 2"))
     answer = typed(talk, "load y.lab.yaml student=s1")

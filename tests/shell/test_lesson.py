@@ -113,13 +113,13 @@ def printed(lesson: Path, *strolls: str) -> list[str]:
 
 @pytest.mark.parametrize("lesson", TIME, ids=lambda path: path.name.partition(".")[0])
 @pytest.mark.parametrize("stroll", ["goto start", "back 2; alloc_pd A.pd9", "switch main; rewind"])
-def test_a_lesson_about_time_is_told_alike_wherever_one_strolls(lesson: Path, stroll: str) -> None:
+def test_a_lesson_prints_the_same_after_detours_in_time(lesson: Path, stroll: str) -> None:
     straight_on = printed(lesson)
     assert straight_on
     assert printed(lesson, *stroll.split("; ")) == straight_on
 
 
-def test_who_comes_back_by_himself_is_told_nothing() -> None:
+def test_no_message_after_a_manual_return_to_the_lesson() -> None:
     prompt = Prompt(LESSON, "next", "next", "back 2", "alloc_pd A.pd7", "switch main")
     assert not any("back to the last step" in row for row in prompt.ask("next"))
     prompt.ask("goto start", "goto end")
@@ -147,7 +147,7 @@ def test_a_walk_that_itself_went_back_goes_on_there(tmp_path: Path) -> None:
     assert prompt.lab.session.world.event == 2
 
 
-def test_at_the_end_of_a_walk_nobody_is_moved() -> None:
+def test_next_at_the_end_of_a_lesson_moves_no_event() -> None:
     prompt = Prompt(LESSON)
     while not prompt.conversation.lesson or not prompt.conversation.lesson.runner.over:
         prompt.ask("next")

@@ -49,7 +49,7 @@ def test_the_history_is_kept(state: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["directory", "fifo", "device", "below a file"])
-def test_a_history_that_is_no_file_is_told_once(state: Path, kind: str) -> None:
+def test_a_history_that_is_no_file_is_reported_once(state: Path, kind: str) -> None:
     if kind == "below a file":
         state.touch()
     else:
@@ -70,7 +70,7 @@ def test_a_history_that_is_no_file_is_told_once(state: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "full"])
-def test_a_history_that_fails_later_is_told_once(
+def test_a_history_that_fails_later_is_reported_once(
     state: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     lines: list[str] = []

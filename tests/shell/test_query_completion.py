@@ -10,7 +10,7 @@ def test_paths_go_on_and_say_what_they_are() -> None:
     assert sentence(session, "nonsense") == ""
 
 
-def test_members_behind_a_comparison() -> None:
+def test_members_after_a_comparison() -> None:
     session = Prompt("use rc_pair").lab.session
     assert ("ERR", "") in question_choices(session, "until A.qp0.state == ", "")
     assert ("ERR", "") in question_choices(session, "until qp0.state != E", "E")

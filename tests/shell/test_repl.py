@@ -144,7 +144,7 @@ def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
     assert "use rc_pair" in (tmp_path / "history").read_text()
 
 
-def test_a_state_directory_that_vanishes_is_told_once_and_the_lines_go_on(tmp_path: Path) -> None:
+def test_a_removed_state_directory_is_reported_once(tmp_path: Path) -> None:
     state = tmp_path / "state"
     with terminal(state) as screen:
         screen.wait_for("A> ")
@@ -163,7 +163,7 @@ def test_a_state_directory_that_vanishes_is_told_once_and_the_lines_go_on(tmp_pa
 
 
 @pytest.mark.parametrize("plain", ["", "plain=True"])
-def test_a_disk_without_room_is_told_once_and_the_lines_go_on(tmp_path: Path, plain: str) -> None:
+def test_a_full_disk_is_reported_once(tmp_path: Path, plain: str) -> None:
     """No file may have a byte: what a full disk is, without one."""
     limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command(plain)]
     found = {"RDMALAB_STATE": str(tmp_path), "PROMPT_TOOLKIT_NO_CPR": "1"}
@@ -262,7 +262,7 @@ def test_a_prompt_follows_the_settings_and_names_the_wrong_ones(tmp_path: Path, 
 
 
 @pytest.mark.slow
-def test_a_run_that_never_ends_gives_up() -> None:
+def test_an_endless_run_stops_at_max_events() -> None:
     assert MAX_EVENTS == 1_000_000
     prompt = Prompt(*ENDLESS)
     prompt.lab.session.max_events = 5_000

@@ -52,7 +52,7 @@ def test_ascii_has_no_other_letters() -> None:
         assert all(row.isascii() for row in prompt.ask(line))
 
 
-def test_a_long_run_is_told_by_its_first_events() -> None:
+def test_a_long_run_prints_its_first_20_events() -> None:
     prompt = Prompt("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
     printed = prompt.ask("step 50")
     assert "… 30 more events: show story last=30" in printed
@@ -67,7 +67,7 @@ def test_steps_repeat_on_an_empty_line() -> None:
     assert prompt.ask("") == []
 
 
-def test_events_are_told_by_name() -> None:
+def test_cq_and_async_events_are_printed_by_name() -> None:
     prompt = Prompt("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0", width=200)
     prompt.ask("post_send A.qp0 opcode=SEND", "run", "link down")
     assert prompt.ask("get_cq_event B.ch0")[1:] == ["B.cq0 has an event, cq_context 0"]
@@ -77,7 +77,7 @@ def test_events_are_told_by_name() -> None:
     assert "B  ! PORT_ERR  B: port error  read, not acknowledged" in waiting
 
 
-def test_the_current_completion_is_told_with_what_may_be_read() -> None:
+def test_current_completion_with_the_fields_that_may_be_read() -> None:
     prompt = Prompt(
         "use rc_pair",
         "create_cq_ex A.cq1 cqe=4 wc_flags=BYTE_LEN|COMPLETION_TIMESTAMP",
@@ -92,14 +92,14 @@ def test_the_current_completion_is_told_with_what_may_be_read() -> None:
     assert answer.endswith(": undefined on an error status")
 
 
-def test_a_reader_who_hears_is_told_of_arms_and_events() -> None:
+def test_plain_cq_has_its_arm_and_events() -> None:
     prompt = Prompt("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0", plain=True)
     assert "B.cq0, CQ 0 of 16, 0 so far, ARMED any, channel: ch0" in prompt.ask("show B.cq0")
     prompt.ask("post_send A.qp0 opcode=SEND", "run")
     assert any(line.endswith("channel: ch0, 1 event") for line in prompt.ask("show B.cq0"))
 
 
-def test_a_program_that_waits_or_failed_is_named_behind_each_journey() -> None:
+def test_waiting_and_failed_programs_are_listed_after_each_run() -> None:
     prompt = Prompt("use rc_pair", "program A.tx lines={wait A.cq0.count > 0}")
     prompt.ask("program B.rx lines={poll_cq B.cq0 num_entries=0}", "program B.ok lines={stop}")
     lines = " ".join(" ".join(prompt.ask("run")).split())

@@ -46,6 +46,6 @@ def test_what_builders_did() -> None:
         ("device_fatal B", "B: its device failed."),
     ],
 )
-def test_what_made_nothing_and_moved_nothing_is_said_too(line: str, fact: str) -> None:
+def test_notes_of_lines_without_effect(line: str, fact: str) -> None:
     (answer,) = Prompt("use ud_pair", width=200).ask(line)
     assert fact in answer

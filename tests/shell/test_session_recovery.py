@@ -232,7 +232,7 @@ def test_a_line_that_was_not_ended_is_carried_out(tmp_path: Path) -> None:
     assert world_of(fresh(tmp_path, "continue")) == world_of(before)
 
 
-def test_a_run_of_which_nobody_knows_the_end_waits(tmp_path: Path) -> None:
+def test_a_run_with_an_unknown_end_is_not_replayed(tmp_path: Path) -> None:
     """It may have been the reason; what was answered before it is there."""
     before = kept(tmp_path, *ENDLESS, "step 2")
     there = world_of(before)
@@ -299,7 +299,7 @@ def test_a_next_that_was_not_ended_is_walked(lesson: Path, tmp_path: Path) -> No
     assert world_of(fresh(folder, "continue")) == world_of(before)
 
 
-def test_another_scenario_is_told_and_ends_it(lesson: Path, tmp_path: Path) -> None:
+def test_recovery_ends_at_a_changed_scenario(lesson: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     kept(folder, "alloc_pd A.pd3", "load lesson.rdmalab.yaml", "next")
     lesson.write_text(LESSON + "  - note: three\n")
@@ -339,7 +339,7 @@ def test_scripts_have_nothing_to_continue() -> None:
     assert Prompt().ask("continue") == ["scripts keep no session: continue works at a prompt only"]
 
 
-def test_another_end_is_told(tmp_path: Path) -> None:
+def test_recovery_reports_another_end_of_a_run(tmp_path: Path) -> None:
     """As after a change of the lab itself."""
     kept(tmp_path, "use rc_pair", SEND, "run 5us", "step")
     close_all()
@@ -375,7 +375,7 @@ def test_a_file_that_vanished_is_no_traceback(tmp_path: Path) -> None:
     assert prompt.ask("alloc_pd A.pd1")[0].startswith("ok")
 
 
-def test_where_nothing_can_be_kept_it_is_said_once(tmp_path: Path) -> None:
+def test_a_session_that_cannot_be_kept_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     prompt = kept(tmp_path / "file")
     printed = prompt.ask("use rc_pair", "step", "step")

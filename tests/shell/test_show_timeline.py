@@ -71,7 +71,7 @@ def test_troubles_are_drawn_where_they_were() -> None:
     assert ("class:bad", "✗") in line
 
 
-def test_letters_only_tells_the_marks_apart() -> None:
+def test_ascii_timeline_has_distinct_marks() -> None:
     row = tape(*RUN, "goto 6", "checkpoint x", "goto 12")
     line = text_of(in_ascii(drawn(row, 60)))
     assert line == "+-#-#-#-#-#-#-*x#-#-#-#-#-^-#-#-#--------"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rdmalab.shell.streams import (
     Lost,
     Stream,
-    forget_output,
+    detach_output,
     guarded,
     print_json,
     print_svg,
@@ -98,9 +98,9 @@ def test_the_streams_of_the_process_come_back(monkeypatch: pytest.MonkeyPatch) -
     assert (sys.stdin, sys.stdout, sys.stderr) == (None, *before)
 
 
-def test_output_without_a_descriptor_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detach_output_without_a_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    forget_output()
+    detach_output()
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

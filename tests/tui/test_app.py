@@ -22,7 +22,7 @@ async def test_the_prompt_and_the_bars_are_there_at_each_size(size: tuple[int, i
         await it.sees("A.pd0")
 
 
-async def test_sizes_one_after_the_other_leave_nothing_behind() -> None:
+async def test_resizing_back_restores_the_screen() -> None:
     async with stand((80, 24)) as it:
         before = it.grid
         for size in [(200, 60), (20, 5), (120, 40), (60, 16), (80, 24)]:
@@ -88,7 +88,7 @@ async def test_the_prompt_is_enlarged_and_small_again() -> None:
         await it.until(lambda: it.app.prompt.size.height == small)
 
 
-async def test_a_line_that_was_folded_is_folded_anew() -> None:
+async def test_a_folded_line_is_folded_again_for_another_width() -> None:
     async with stand((80, 24)) as it:
         await it.say("why A.qp9")
         await it.say(AGAIN, "step 3")

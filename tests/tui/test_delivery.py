@@ -8,9 +8,7 @@ import pytest
 from rdmalab.tui.screen_requests import copied, written
 
 
-def test_where_no_file_can_be_written_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copy_reports_an_unwritable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "state").write_text("")
     monkeypatch.setenv("RDMALAB_STATE", str(tmp_path / "state"))
     sent: list[str] = []

@@ -196,7 +196,7 @@ def test_the_app_has_a_profile_also_for_files_that_name_none(tmp_path: Path) -> 
         assert "rxe" in it.screen()[0]
 
 
-def test_a_dumb_terminal_gets_the_plain_prompt_and_is_told(tmp_path: Path) -> None:
+def test_a_dumb_terminal_gets_the_plain_prompt_and_a_message(tmp_path: Path) -> None:
     with started(tmp_path, "app", TERM="dumb") as it:
         it.wait_for("TERM=dumb: the plain prompt")
         it.wait_for("A>")

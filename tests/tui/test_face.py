@@ -39,7 +39,9 @@ async def test_the_app_has_the_driver_and_the_ways_out_of_its_face(
         assert copied[0].startswith("rdmalab:")
 
 
-async def test_a_process_can_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_can_run_the_app_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(STATE, str(tmp_path))
     for number in range(2):
         app = application((), is_kept=True)

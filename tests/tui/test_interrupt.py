@@ -18,7 +18,7 @@ class Keeping(HeadlessDriver):
         self.given.append(message)
 
 
-def test_only_an_interrupt_is_told_at_once_and_all_keys_go_on() -> None:
+def test_only_ctrl_c_interrupts_and_all_keys_are_passed_on() -> None:
     heard: list[int] = []
     made: Any = interrupting(Keeping, lambda: heard.append(1))
     driver = made()

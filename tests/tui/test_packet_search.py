@@ -51,7 +51,7 @@ def test_keys_of_a_line() -> None:
     assert not search.asks
 
 
-def test_a_mistake_finds_nothing_and_is_said() -> None:
+def test_an_invalid_filter_passes_all_and_shows_the_error() -> None:
     search = typed("opcode=FOO", "filter")
     assert not search.is_on
     assert search.lets_pass(rows_of(played("send-and-ack"))[0])

@@ -60,7 +60,7 @@ def test_a_session_from_start_to_end(terminal: Terminal) -> None:
     assert b"\x1b[?1049l" in terminal.raw
 
 
-def test_a_state_directory_that_vanishes_is_told_once_and_the_app_goes_on(tmp_path: Path) -> None:
+def test_a_removed_state_directory_is_reported_once(tmp_path: Path) -> None:
     state = tmp_path / "state"
     with started(state) as terminal:
         terminal.wait_for("A>")
@@ -77,7 +77,7 @@ def test_a_state_directory_that_vanishes_is_told_once_and_the_app_goes_on(tmp_pa
         assert b"Traceback" not in terminal.raw
 
 
-def test_it_hears_a_resize_and_an_interrupt_of_an_endless_run(terminal: Terminal) -> None:
+def test_resize_and_interrupt_during_an_endless_run(terminal: Terminal) -> None:
     terminal.resize(120, 40)
     terminal.wait_until(
         lambda rows: any(

@@ -34,7 +34,7 @@ def test_only_what_is_new_is_read() -> None:
     assert step.steps == 3
 
 
-def test_another_past_is_read_anew() -> None:
+def test_aggregates_of_another_past_are_recomputed() -> None:
     folds, step, trace = Aggregates(), Counting(), trace_of(record(0), record(1), record(2))
     folds.value("k", trace, int, step)
     trace.go_to(1)

@@ -97,7 +97,7 @@ def test_a_key_that_has_changed_since_then_is_not_judged_by_what_it_is_now() -> 
     assert text.endswith(": the R_Key, its PD, rights or range do not allow it")
 
 
-def test_waiting_and_retransmission_are_told_with_the_time_and_the_psn() -> None:
+def test_caption_of_rnr_wait_and_retransmission_has_time_and_psn() -> None:
     lab = lab_after("use rc_pair", "post_send A.qp0 opcode=SEND sg=A.mr0[0:4]", "step 5")
     wait = (
         Meaning.ATTENTION,
@@ -123,14 +123,14 @@ def test_a_nak_of_the_sequence_is_a_failure_as_on_the_wire() -> None:
     assert now(lab)[0] is Meaning.FAILED
 
 
-def test_a_loss_is_told_and_not_that_the_packet_was_sent() -> None:
+def test_caption_of_a_lost_packet_is_its_loss() -> None:
     lab = lab_after("use rc_pair", "fault drop A->B nth=1",
                     "post_send A.qp0 opcode=SEND sg=A.mr0[0:4]", "step")  # fmt: skip
     lost = "The cable lost SEND_ONLY psn=0 4 B to B: fault 1: drop A->B nth=1"
     assert now(lab) == (Meaning.LOST, lost)
 
 
-def test_success_is_told_by_the_request_and_its_completion() -> None:
+def test_caption_of_success_has_request_and_completion() -> None:
     send = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:4] flags={}"
     lab = lab_after("use rc_pair", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]",
                     "post_recv B.qp0 sg=B.mr0[64:128]",

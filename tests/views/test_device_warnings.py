@@ -22,7 +22,9 @@ _EMPTY = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:0]"
     ("profile", "octets", "status"),
     [("strict", 2**31, "SUCCESS"), ("rxe", 0, "SUCCESS"), ("mlx5", 0, "LOC_LEN_ERR")],
 )
-def test_what_devices_do_is_told_with_the_post(profile: str, octets: int, status: str) -> None:
+def test_warning_at_post_has_the_behaviour_of_devices(
+    profile: str, octets: int, status: str
+) -> None:
     prompt = Prompt("use rc_pair", width=300, profile=profile)
     warned = " ".join(prompt.warned(_EMPTY))
     assert f"an SGE of length 0 means {octets} bytes here" in warned
@@ -33,7 +35,7 @@ def test_what_devices_do_is_told_with_the_post(profile: str, octets: int, status
     assert "ConnectX completes it with IBV_WC_LOC_LEN_ERR" in warned
 
 
-def test_what_fits_and_a_message_without_bytes_are_not_told() -> None:
+def test_no_warning_for_a_message_that_fits_or_is_empty() -> None:
     prompt = Prompt("use ud_pair", width=300)
     sent = f"post_send A.qp0 opcode=SEND sg=A.mr0[0:4096] {_TO_B}"
     assert prompt.warned(sent) == []
@@ -41,13 +43,13 @@ def test_what_fits_and_a_message_without_bytes_are_not_told() -> None:
 
 
 @pytest.mark.parametrize("post", ["post_recv B.qp0", "post_srq_recv B.srq0"])
-def test_a_receive_of_length_0_is_told_too(post: str) -> None:
+def test_warning_of_a_receive_of_length_0(post: str) -> None:
     prompt = Prompt("use rc_pair", _SHARED, width=300)
     (warning,) = prompt.warned(f"{post} sg=B.mr0[0:0]")
     assert "means 2147483648 bytes here" in warning
 
 
-def test_every_face_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_device_warnings_in_python_json_and_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
     """Python, JSON and a scenario that is narrated, besides the prompt."""
     lab = Lab()
     lab.do("use rc_pair")
@@ -68,7 +70,7 @@ def test_a_program_of_pyverbs_is_warned_where_it_posts() -> None:
         played.call("post_recv", qp=Ref("B", "qp0"), wr=[{"wr_id": 1, "sg": [sge]}])
 
 
-def test_what_no_packet_can_carry_is_told() -> None:
+def test_warning_of_an_opcode_without_a_packet_for_the_type() -> None:
     prompt = Prompt("use uc_pair", width=300)
     warned = prompt.warned("post_send A.qp0 opcode=SEND_WITH_INV num_sge=0 invalidate_rkey=1")
     assert "no packet of UC carries SEND_WITH_INV" in warned[0]

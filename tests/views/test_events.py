@@ -21,7 +21,7 @@ def woken() -> Pair:
     return pair
 
 
-def test_a_channel_tells_what_waits_and_who_tells_it() -> None:
+def test_fields_of_a_channel() -> None:
     pair = woken()
     assert ask(pair, "A.channel0.cqs") == "A.cq0"
     assert ask(pair, "A.channel0.events") == 2
@@ -33,7 +33,7 @@ def test_a_channel_tells_what_waits_and_who_tells_it() -> None:
     assert words(row) == "A.channel0 2 events wait 1 unacked of A.cq0"
 
 
-def test_a_cq_tells_what_it_waits_for() -> None:
+def test_arm_and_event_fields_of_a_cq() -> None:
     pair = woken()
     assert ask(pair, "A.cq0.armed") is Arm.SOLICITED
     assert ask(pair, "A.cq0.armed == SOLICITED") is True
@@ -42,7 +42,7 @@ def test_a_cq_tells_what_it_waits_for() -> None:
     assert [ask(pair, f"A.cq1.{field}") for field in ("channel", "events")] == ["", 0]
 
 
-def test_a_node_tells_its_asynchronous_events() -> None:
+def test_async_event_fields_of_a_node() -> None:
     pair = Pair()
     assert ask(pair, "A.events.next") is None
     for event in (AsyncEvent.QP_FATAL, AsyncEvent.COMM_EST, AsyncEvent.SQ_DRAINED):

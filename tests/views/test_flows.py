@@ -6,7 +6,7 @@ from tests.raw import raw_pair, rule
 from tests.views.looking import ask
 
 
-def test_a_rule_says_what_it_wants_and_for_whom() -> None:
+def test_fields_of_a_flow_rule() -> None:
     pair = raw_pair()
     rule(pair.b, priority=3, dst_mac=0x02000A000002, dst_ip=ipv4_gid("10.0.0.2"), dst_port=80)
     rule(pair.b, FlowType.SNIFFER)

@@ -44,7 +44,7 @@ def test_what_was_destroyed_is_gone_though_its_name_is_known() -> None:
     assert "A.pd0.qps 1 → 0" in found
 
 
-def test_what_is_said_once_more_changes_back() -> None:
+def test_differences_in_both_directions() -> None:
     lab = lab_of()
     before = taken(lab)
     well(lab, "modify_qp A.qp0 state=ERR")

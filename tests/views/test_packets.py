@@ -33,7 +33,7 @@ def test_the_layers_cover_the_frame_without_a_gap(opcode: WROpcode) -> None:
         assert at == len(row.raw)
 
 
-def test_values_are_said_in_words() -> None:
+def test_values_of_header_fields_in_words() -> None:
     pair = Pair(min_rnr_timer=12)
     pair.a.issue(WROpcode.SEND, 8)
     pair.run(3_000)

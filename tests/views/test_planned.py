@@ -54,7 +54,7 @@ def test_the_soonest_plan_is_when_the_agenda_moves_next() -> None:
         assert pair.world.now_ns == plans[0].at_ns
 
 
-def test_of_two_lines_due_at_once_that_one_is_told_first_which_comes_first() -> None:
+def test_planned_rows_at_one_time_are_in_order_of_execution() -> None:
     lab = lab_of("program B.first lines={poll_cq B.cq0}", "program A.second lines={stop}")
     rows = planned.planned_rows(lab.session.world, lab.session.names)
     assert [row.qp for row in rows] == ["B.first", "A.second"]

@@ -7,7 +7,7 @@ from tests.pairs import Pair
 from tests.views.looking import names_of
 
 
-def test_a_port_tells_its_state_address_and_device() -> None:
+def test_port_row_has_state_gid_and_profile() -> None:
     pair = Pair()
     row = ports.port_row(pair.world, "B")
     assert (row.state, row.gid, row.profile) == (PortState.ACTIVE, "::ffff:10.0.0.2", "strict")
@@ -17,7 +17,7 @@ def test_a_port_tells_its_state_address_and_device() -> None:
     assert (row.state, row.async_events) == (PortState.DOWN, 1)
 
 
-def test_the_link_tells_its_settings_and_faults() -> None:
+def test_link_row_has_settings_and_faults() -> None:
     pair = Pair()
     pair.lose("A", 2)
     row = ports.link_row(pair.world, names_of(pair))

@@ -56,7 +56,7 @@ def test_who_is_stuck() -> None:
     assert len(stuck_rows(lab.session.world, lab.session.names)) == 1
 
 
-def test_who_sleeps_on_a_channel_is_told_what_would_wake_it_now() -> None:
+def test_why_of_a_program_waiting_on_a_channel() -> None:
     lab = lab_of("program B.rx lines={get_cq_event B.ch0}", "run", pair="use rc_pair channel=1")
 
     def why() -> object:

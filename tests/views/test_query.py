@@ -52,7 +52,7 @@ def pair() -> Pair:
         'A.qp0.peer == "B.qp0"', "A.cq1.next.status == NULL",
     ],
 )  # fmt: skip
-def test_what_is_so(pair: Pair, question: str) -> None:
+def test_true_questions(pair: Pair, question: str) -> None:
     assert ask(pair, question)
 
 
@@ -87,7 +87,9 @@ def test_what_is_so(pair: Pair, question: str) -> None:
         ("A.cq0.total(state=1)", 'A.cq0.total has no "state"', "did you mean status?"),
     ],
 )  # fmt: skip
-def test_what_nobody_knows(pair: Pair, question: str, message: str, hint: str | None) -> None:
+def test_refused_questions_with_message_and_hint(
+    pair: Pair, question: str, message: str, hint: str | None
+) -> None:
     with pytest.raises(NotUnderstood) as caught:
         ask(pair, question)
     assert caught.value.message == message
@@ -153,42 +155,6 @@ def test_an_undefined_opcode_is_another_one_whatever_the_order_of_filters() -> N
             lab.session.ask(parse_expression(f"B.cq0.total({wrong})").node)
 
 
-def test_counts_since_a_moment() -> None:
-    lab = lab_of(RECV, SEND, "run", "checkpoint half", "run 1us", RECV, SEND, "run")
-    half = lab.session.checkpoints["half"][1]
-    for question in (
-        "wire.count({})",
-        "A.cq0.total(status=SUCCESS, {})",
-        "log.count(verb=post_send, {})",
-    ):
-        whole = lab.look(question.format("since=@start"))
-        late = lab.look(question.format("since=@half"))
-        assert (late, whole) in ((1, 2), (2, 4)), question
-        assert lab.look(question.format(f"since={half.event}")) == late
-        assert lab.look(question.format(f"since={half.at_ns}ns")) == late
-    well(lab, "checkpoint start")
-    assert lab.look("wire.count(since=@start)") == 0
-    assert not lab.look("wire.any(since=@start)")
-
-
-def test_a_checkpoint_of_another_branch_is_no_moment_of_this_one() -> None:
-    lab = lab_of(
-        RECV, "checkpoint early", SEND, "run", "checkpoint late", "goto @early", SEND, "run"
-    )
-    assert lab.look("wire.count(since=@early)") == 2
-    with pytest.raises(NotUnderstood) as wrong:
-        lab.look("wire.count(since=@late)")
-    assert wrong.value.message == "@late is a moment of branch main"
-    with pytest.raises(NotUnderstood) as wrong:
-        lab.look("wire.count(since=@lat)")
-    assert (wrong.value.message, wrong.value.hint) == (
-        "no checkpoint is called lat", "there is: @early @late"
-    )  # fmt: skip
-    well(lab, "switch main")
-    assert lab.look("wire.count(since=@late)") == 0
-    assert lab.look("wire.count(since=@early)") == 2
-
-
 def test_objects_of_a_kind() -> None:
     lab = lab_of("use rc_pair")
     assert lab.look("count(A.qp)") == 2
@@ -210,36 +176,6 @@ def test_until_and_programs_ask_about_kinds() -> None:
     assert trip(lab, "until max(A.cq0.count, B.cq0.count) // 1 == 1").met
     assert trip(lab, "until all(B.program.state == DONE)").met
     assert lab.look("B.cq0.count") == 0
-
-
-def test_the_times_of_a_request_are_known_when_its_slot_is_free() -> None:
-    lab = lab_of(RECV, "run 5us", SEND, "until A.cq0.count == 1")
-    done, came = lab.look("now"), lab.look("B.cq0.last.at_ns")
-    well(lab, "run 5us")
-    assert lab.look("A.qp0.wr[1].posted_ns") == 5_000
-    assert lab.look("A.qp0.wr[1].completed_ns") == done
-    assert lab.look("B.qp0.recv_wr[2].posted_ns") == 0
-    assert lab.look("B.qp0.recv_wr[2].completed_ns") == came
-    well(lab, "poll_cq A.cq0")
-    well(lab, "poll_cq B.cq0")
-    assert lab.look("A.qp0.wr[1].status == GONE")
-    assert lab.look("A.qp0.wr[1].completed_ns - A.qp0.wr[1].posted_ns") == done - 5_000
-    well(lab, SEND)
-    assert lab.look("A.qp0.wr[1].completed_ns == NULL")  # the newest with this wr_id
-    with pytest.raises(NotUnderstood) as wrong:
-        lab.look("A.qp0.wr[9].posted_ns")
-    assert wrong.value.message == "A.qp0.wr[9]: no send with wr_id 9 was ever posted"
-    lab.do("goto start; goto end")
-    assert lab.look("B.qp0.recv_wr[2].completed_ns") == came
-
-
-def test_the_times_of_a_shared_receive() -> None:
-    lab = lab_of("post_srq_recv B.srq0 wr_id=3 sg=B.mr0[0:64]", "run 1us", pair="use srq_pair")
-    assert lab.look("B.srq0.recv_wr[3].posted_ns") == 0
-    assert lab.look("B.srq0.recv_wr[3].completed_ns == NULL")
-    well(lab, "post_send A.qp0 opcode=SEND sg=A.mr0[0:64]")
-    well(lab, "run")
-    assert lab.look("B.srq0.recv_wr[3].completed_ns") == lab.look("B.cq0.last.at_ns")
 
 
 def test_the_total_of_a_name_is_that_of_the_thing_it_means_now() -> None:

@@ -146,7 +146,7 @@ def test_an_event_of_another_branch_is_not_taken_for_this_one() -> None:
         assert not missed
 
 
-def test_what_changes_is_told_by_the_watcher_itself() -> None:
+def test_unnoticed_lists_changes_that_touches_missed() -> None:
     lab = lab_of(RECV, SEND)
     before = values(lab.session)
     lab.session.touches = lambda _: False

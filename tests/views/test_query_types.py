@@ -47,7 +47,7 @@ def refusal(question: str) -> NotUnderstood:
 
 
 @each("question, message", SENSELESS)
-def test_what_is_senseless_is_told_without_a_world(question: str, message: str) -> None:
+def test_type_errors_are_found_without_a_world(question: str, message: str) -> None:
     refused = refusal(question)
     assert refused.message.startswith(message)
     assert refused.hint

@@ -92,7 +92,7 @@ def test_psns_attributes_and_the_peer() -> None:
     assert row_of(pair, PEER_QP).msn == 1
 
 
-def test_a_peer_that_does_not_exist_is_said_by_number() -> None:
+def test_an_unknown_peer_is_shown_by_number() -> None:
     pair = Pair()
     pair.a.qp.path.dest_qpn = 0x99  # type: ignore[union-attr]
     assert row_of(pair).peer == "B:0x99"
@@ -116,7 +116,7 @@ def test_sqd_drains_what_has_begun() -> None:
     assert not row_of(pair).sq_draining
 
 
-def test_an_ack_wait_without_a_code_lasts_for_ever_and_rxe_waits_in_ticks() -> None:
+def test_timeout_0_has_no_ack_wait_and_rxe_rounds_to_ticks() -> None:
     assert row_of(Pair(timeout=0)).timeout_ns is None
     waited = row_of(Pair(profile=RXE)).timeout_ns
     assert waited is not None

@@ -41,7 +41,7 @@ def test_the_packets_of_a_message_are_counted_and_its_ack_is_none_of_them() -> N
     ]
 
 
-def test_what_goes_again_is_told_so_and_what_goes_first_is_not() -> None:
+def test_request_lines_mark_only_retransmissions() -> None:
     lab = lab_of(LONG_RECV, "fault drop A->B nth=2", LONG, "run")
     assert request_lines(lab) == [
         "A.qp0 wr7 SEND 1200 B (packet 1 of 3)",

@@ -41,7 +41,7 @@ def test_a_receive_of_another_queue_is_not_among_them() -> None:
     assert len(well(lab, "show B.srq0").value.rows) == 2
 
 
-def test_the_story_tells_whose_receive_it_was() -> None:
+def test_the_log_names_srq_and_qp_of_a_receive() -> None:
     lab = shared(qps=1)
     stock(lab, 5)
     send(lab, "A.qp1")

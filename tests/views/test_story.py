@@ -38,7 +38,7 @@ VALUES = {"index": 1, "entry": 0, "pkey": 0x8001, "frame": bytes(60),
 
 
 @each("kind", Kind)
-def test_every_kind_of_record_can_be_said(kind: Kind) -> None:
+def test_every_kind_of_record_has_a_sentence(kind: Kind) -> None:
     pair = Pair()
     values = {**VALUES, "packet": pair.b.incoming("SEND_ONLY", 3, bytes(64))}
     pair.world.begin_event()
@@ -71,7 +71,7 @@ def test_the_story_of_a_send_without_a_receive() -> None:
     ]
 
 
-def test_memory_and_completions_are_told_with_their_names() -> None:
+def test_sentences_have_names_of_memory_and_cqs() -> None:
     pair = Pair()
     pair.b.recv(64, wr_id=2, at=128)
     pair.a.issue(WROpcode.SEND, 64, flags=SendFlags.SIGNALED)
@@ -80,7 +80,7 @@ def test_memory_and_completions_are_told_with_their_names() -> None:
     assert "wrote 64 bytes at B.mr0[128]; B.cq1 added wr2 RECV SUCCESS" in text
 
 
-def test_a_refused_call_is_told_and_a_good_one_is_what_it_did() -> None:
+def test_sentences_of_a_refused_and_a_successful_call() -> None:
     pair = Pair()
     pair.a.issue(WROpcode.SEND, 8, wr_id=7)
     pair.world.trace.record(Kind.CALLED, "A", 0, "post_send", 0)
@@ -90,7 +90,7 @@ def test_a_refused_call_is_told_and_a_good_one_is_what_it_did() -> None:
     assert sentences(pair, pair.world.event) == ["A called post_send: ENOMEM"]
 
 
-def test_an_event_without_records_is_told_too() -> None:
+def test_row_of_an_event_without_records() -> None:
     pair = Pair()
     pair.world.begin_event()
     row = story.event_row(pair.world, names_of(pair), pair.world.event)

@@ -37,7 +37,7 @@ def test_what_was_left_alone_has_no_troubles() -> None:
     assert octets(records_of(lab), numbers(lab, Kind.PACKET_SENT)[0]) == b""
 
 
-def test_each_trouble_is_told_of_its_packet() -> None:
+def test_each_fault_is_listed_at_its_packet() -> None:
     lab = lab_of(
         "fault mark A->B nth=1", "fault delay A->B 3us nth=2", "fault reorder A->B nth=3",
         "fault corrupt A->B nth=4 byte=70", *WRITES, "run 2us",

@@ -151,7 +151,7 @@ def test_a_shared_receive_whose_pieces_overlap() -> None:
     assert "what their bytes hold in the end is undefined" in warning
 
 
-def test_who_arms_too_late_is_told() -> None:
+def test_warning_of_arming_a_cq_that_has_completions() -> None:
     """What lies there already raises nothing; a queue that is empty is armed without a word."""
     prompt = Prompt("use rc_pair channel=1", "post_recv B.qp0 wr={wr_id=1} wr={wr_id=2}", width=200)
     assert len(prompt.ask("req_notify_cq B.cq0")) == 1
@@ -180,9 +180,7 @@ _EX = "create_qp_ex A.qx0 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_o
         (("wr_start A.qx0", "wr_send A.qx0"), ""),
     ],
 )
-def test_functions_that_return_nothing_are_heard_all_the_same(
-    lines: tuple[str, ...], warning: str
-) -> None:
+def test_warnings_of_functions_that_return_none(lines: tuple[str, ...], warning: str) -> None:
     printed = Prompt("use rc_pair cqe=64", _EX, width=200).ask(*lines)
     found = [row for row in printed if row.startswith("warning: ")]
     assert (warning in found[0]) if warning else not found
@@ -211,7 +209,7 @@ def test_rearm_without_an_alternate_path() -> None:
     assert prompt.warned(f"modify_qp B.qp0 {alternate} path_mig_state=REARM") == []
 
 
-def test_a_message_over_xrc_that_names_no_queue_is_told_what_comes_of_it() -> None:
+def test_warning_of_an_xrc_send_without_remote_srqn() -> None:
     prompt = Prompt("use xrc_pair", width=200)
     send = "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED sg=A.mr0[0:8]"
     named = prompt.ask(f"{send} remote_srqn=B.srq0", "post_srq_recv B.srq0 sg=B.mr0", "run")
@@ -227,7 +225,7 @@ def test_warnings_change_nothing() -> None:
     assert prompt.lab.look("B.qp0.rq.used") == 1
 
 
-def test_a_region_that_no_window_may_lie_on_is_told_before_the_bind_fails() -> None:
+def test_warning_of_bind_mw_to_an_mr_without_mw_bind() -> None:
     prompt = Prompt("use rc_pair", "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1", width=200)
     bind = "bind_mw B.qp0 B.mw0 bind=B.mr0[0:64] bind_access=REMOTE_WRITE"
     found = [row for row in prompt.ask(bind) if row.startswith("warning: ")]
@@ -251,7 +249,7 @@ def test_receives_of_a_shared_queue_belong_to_the_hca_too() -> None:
     assert not any("receive of" in row for row in prompt.ask('write B.mr0[64:65] "x"'))
 
 
-def test_who_writes_after_a_frame_came_hears_nothing() -> None:
+def test_no_warning_for_a_write_after_the_frame_arrived() -> None:
     prompt = Prompt(
         "use raw_pair", 'write A.mr0[0:14] "\\x02\\0\\x0a\\0\\0\\x02\\x02\\0\\x0a\\0\\0\\x01zz"'
     )
@@ -307,13 +305,13 @@ def test_a_list_that_ends_early_posts_no_more(line: str) -> None:
     assert [wqe.wr.wr_id for wqe in posted] == [1, 2]
 
 
-def test_next_null_in_the_last_request_is_not_told() -> None:
+def test_no_warning_for_next_null_in_the_last_wr() -> None:
     prompt = Prompt("use rc_pair", width=200)
     assert not prompt.warned("post_recv B.qp0 wr={wr_id=1} wr={wr_id=2 next=NULL}")
 
 
 @pytest.mark.parametrize(("state", "name"), [("RTR", "rq_psn"), ("RTS", "sq_psn")])
-def test_a_psn_of_more_than_24_bits_is_told(state: str, name: str) -> None:
+def test_warning_of_a_psn_over_24_bits(state: str, name: str) -> None:
     prompt = Prompt("use rc_pair", "modify_qp A.qp0 state=RESET", width=200)
     prompt.ask("modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
     lines = {
@@ -329,7 +327,7 @@ def test_a_psn_of_more_than_24_bits_is_told(state: str, name: str) -> None:
     ]
 
 
-def test_a_qp_number_of_more_than_24_bits_is_told() -> None:
+def test_warning_of_a_remote_qpn_over_24_bits() -> None:
     prompt = Prompt("use ud_pair", width=200)
     line = "post_send A.qp0 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qkey=0x11111111"
     text = "packets carry the low 24 bits, 0x11."
@@ -337,7 +335,7 @@ def test_a_qp_number_of_more_than_24_bits_is_told() -> None:
     assert not any("24 bits" in row for row in prompt.ask(f"{line} remote_qpn=0xffffff"))
 
 
-def test_a_dest_qp_num_of_more_than_24_bits_is_told_where_it_is_stored() -> None:
+def test_warning_of_a_dest_qp_num_over_24_bits_where_it_is_stored() -> None:
     lab = Lab(profile="rxe")
     up = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0"
     for line in ("use rc_pair", "reset A.qp0", up):
@@ -359,7 +357,7 @@ def test_a_dest_qp_num_of_more_than_24_bits_is_told_where_it_is_stored() -> None
         ("strict", "wr_rdma_write", ""),
     ],
 )
-def test_inline_data_for_a_read_is_told(profile: str, builder: str, expected: str) -> None:
+def test_warning_of_inline_data_for_a_read(profile: str, builder: str, expected: str) -> None:
     ops = "send_ops_flags=RDMA_READ|RDMA_WRITE max_inline_data=64"
     new = f"create_qp_ex A.x pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 {ops}"
     lab = Lab(profile=profile)

@@ -129,7 +129,7 @@ SGES = [
 
 
 @pytest.mark.parametrize(("number", "cases"), [(2, FLAGS), (3, SGES)])
-def test_no_bullet_is_forgotten(number: int, cases: list[Case]) -> None:
+def test_every_bullet_of_flags_has_a_case(number: int, cases: list[Case]) -> None:
     assert not forgotten(number, cases)
 
 

@@ -183,7 +183,7 @@ UNADDRESSED = [
 # fmt: on
 
 
-def test_no_bullet_is_forgotten() -> None:
+def test_every_bullet_of_functions_has_a_case() -> None:
     assert not forgotten(6, CASES)
 
 

@@ -170,7 +170,7 @@ CASES = [
 # fmt: on
 
 
-def test_no_sentence_is_forgotten() -> None:
+def test_every_sentence_of_opcodes_has_a_case() -> None:
     assert not forgotten(1, CASES)
     assert len(bullets(1)) == 6
 

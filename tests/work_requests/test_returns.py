@@ -174,7 +174,7 @@ RETURNS: dict[str, tuple[list[Case], list[Case], list[Case]]] = {
 }  # fmt: skip
 
 
-def test_no_situation_is_forgotten() -> None:
+def test_every_situation_of_returns_has_a_row() -> None:
     assert [row[0] for row in ROWS] == list(RETURNS)
     assert list(DEVICES) == HEAD[1:4]
     silent = {name for name, cells in RETURNS.items() if not all(cells)}
@@ -205,7 +205,7 @@ def test_a_device_without_atomics() -> None:
 
 # --------------------------------------------------------------------------- prefix, order
 @pytest.mark.parametrize("device", DEVICES.values())
-def test_what_stands_before_the_bad_one_is_posted(device: str) -> None:
+def test_requests_before_bad_wr_are_posted(device: str) -> None:
     lab = lab_of("RC", device)
     many = f"wr_id=2 opcode=SEND {MANY}"
     line = f"post_send A.qp0 wr={{wr_id=1 opcode=SEND}} wr={{{many}}} wr={{wr_id=3 opcode=SEND}}"
@@ -238,7 +238,7 @@ def test_the_order_is_that_of_the_book() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), list(pairwise(ORDER)))
-def test_of_two_mistakes_the_first_is_told(first: str, second: str) -> None:
+def test_post_send_reports_the_first_of_two_mistakes(first: str, second: str) -> None:
     lab = lab_of()
     fields = {"opcode": "opcode=ATOMIC_CMP_AND_SWP", "sg": "sg=A.mr0[0:8]", "to": "remote=B.mr1"}
     if "queue full" in (first, second):

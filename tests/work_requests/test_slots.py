@@ -58,7 +58,7 @@ CASES = [
 # fmt: on
 
 
-def test_no_bullet_is_forgotten() -> None:
+def test_every_bullet_of_slots_has_a_case() -> None:
     assert not forgotten(5, CASES)
 
 

@@ -52,7 +52,7 @@ INVALIDATES = [
 # fmt: on
 
 
-def test_no_bullet_of_invalidation_is_forgotten() -> None:
+def test_every_bullet_of_invalidation_has_a_case() -> None:
     assert not forgotten(7, INVALIDATES)
 
 
@@ -195,7 +195,7 @@ STOCK = {
 }  # fmt: skip
 
 
-def test_no_bullet_of_shared_receives_is_forgotten() -> None:
+def test_every_bullet_of_shared_receives_has_a_case() -> None:
     answer = bullets(9)
     assert len(answer) == len(STOCK)
     assert all(bullet.startswith(key) for bullet, key in zip(answer, STOCK, strict=True))

@@ -38,7 +38,7 @@ def test_setting_one_is_no_event() -> None:
         ("A.qp0.state == DEAD", 'no QPState is called "DEAD"', 15, "did you mean"),
     ],
 )
-def test_nonsense_is_told_at_once_and_where(
+def test_a_wrong_condition_of_break_is_refused_with_its_place(
     word: str, question: str, message: str, start: int, hint: str
 ) -> None:
     lab = lab_of()

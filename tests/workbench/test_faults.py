@@ -142,7 +142,7 @@ def test_to_list_them_is_no_event() -> None:
     assert everything(lab) == before
 
 
-def test_who_clears_with_the_word_that_lists_is_told_the_other() -> None:
+def test_hint_for_faults_clear_is_fault_clear() -> None:
     lab = lab_of("fault drop")
     error = misread(lab, "faults clear")
     assert (error.message, error.hint) == ("faults only lists them", "fault clear")
@@ -162,7 +162,7 @@ def arrivals(lab: Lab, node: str) -> list[tuple[int, int]]:
     return [(at_ns, packet.psn) for at_ns, packet in packets(lab, Kind.PACKET_RECEIVED, node)]
 
 
-def test_a_copy_arrives_right_behind_or_when_it_was_said() -> None:
+def test_fault_duplicate_arrives_next_or_after_its_delay() -> None:
     lab = lab_of("fault duplicate A->B nth=1", "fault duplicate A->B nth=2 after=3us", *SENDS)
     well(lab, "run")
     first, copy, *others, late = arrivals(lab, "B")
@@ -182,7 +182,7 @@ def test_a_delayed_packet_is_overtaken() -> None:
     assert [psn for _, psn in arrivals(lab, "B")][:4] == [0, 2, 3, 1]
 
 
-def test_a_held_packet_arrives_right_behind_the_last_that_had_to_pass() -> None:
+def test_fault_reorder_releases_a_packet_after_the_last_overtaker() -> None:
     lab = lab_of("fault reorder A->B nth=1 behind=2", *SENDS)
     well(lab, "run 2us")
     times = arrivals(lab, "B")
@@ -192,7 +192,7 @@ def test_a_held_packet_arrives_right_behind_the_last_that_had_to_pass() -> None:
     assert (packet.psn, at_ns) == (0, times[2][0])
 
 
-def test_what_nobody_overtakes_arrives_when_its_time_is_up() -> None:
+def test_fault_reorder_releases_a_packet_at_its_limit() -> None:
     lab = lab_of("fault reorder A->B limit=7us", RECV, SEND, "run")
     ((sent_ns, packet),) = packets(lab, Kind.PACKET_SENT, "A")
     due_ns = sent_ns + lab.session.world.network.cable.occupies_ns(packet) + 1_000 + 7_000
@@ -244,7 +244,7 @@ def test_a_fault_of_one_queue_pair_leaves_the_others_alone(which: str, hit: set[
     assert {int(name.of(Thing(Noun.QP, r[4], r[5]))[-1]) for r in gone} == hit
 
 
-def test_the_seed_decides_whom_chance_meets_and_no_other_rule_does() -> None:
+def test_the_seed_alone_decides_which_packets_a_fault_hits() -> None:
     def numbers(seed: int, *before: str) -> list[int]:
         lab = Lab(seed=seed)
         for line in ("use rc_pair", *before, "fault mark A->B p=30%"):
@@ -342,7 +342,7 @@ def test_a_fault_that_cannot_be(line: str, under: str) -> None:
 
 
 # --------------------------------------------------------------------------- the plug
-def test_a_pulled_plug_is_told_to_both_and_ends_in_retries_exceeded() -> None:
+def test_link_down_raises_port_err_and_ends_in_retry_exc_err() -> None:
     lab = lab_of("link down", SEND, pair="use rc_pair retry_cnt=1")
     trip(lab, "run")
     assert [event for _, event, _ in seen(lab, Kind.ASYNC_RAISED)][:2] == [AsyncEvent.PORT_ERR] * 2
@@ -358,7 +358,7 @@ def test_a_plug_put_back_in_time_loses_nothing() -> None:
     assert raised == [AsyncEvent.PORT_ERR] * 2 + [AsyncEvent.PORT_ACTIVE] * 2
 
 
-def test_pulling_it_twice_is_told_once() -> None:
+def test_link_down_twice_is_one_change() -> None:
     lab = lab_of("link down", "link down")
     assert kinds(lab).count(Kind.PORT_CHANGED) == 2
 
@@ -374,7 +374,7 @@ def test_a_packet_arrives_when_its_last_bit_has_travelled(latency_ns: int, gbps:
     assert arrived_ns == sent_ns + -(-wire_length(packet) * 8 // gbps) + latency_ns
 
 
-def test_packets_leave_one_behind_the_other() -> None:
+def test_packets_are_spaced_by_their_wire_time() -> None:
     lab = lab_of("link rate=1Gbps", _WRITE, "run")
     sent = packets(lab, Kind.PACKET_SENT, "A")
     for (at_ns, packet), (next_ns, _) in pairwise(sent):

@@ -58,7 +58,7 @@ def test_export_writes_the_capture_and_changes_nothing(folder: Path) -> None:
     assert (lab.session.world.event, len(lab.session.journal)) == (event, journal)
 
 
-def test_a_capture_is_replaced_and_that_is_said(folder: Path) -> None:
+def test_export_reports_a_replaced_capture(folder: Path) -> None:
     lab = lab_of(RECV, SEND)
     assert well(lab, "export pcapng run.pcapng").value.text == "run.pcapng: 0 frames"
     well(lab, "step packet")
@@ -117,7 +117,7 @@ def test_where_nothing_may_be_written(folder: Path, monkeypatch: pytest.MonkeyPa
     assert list(folder.iterdir()) == []
 
 
-def test_a_wrong_format_is_the_mistake_and_not_the_file_behind_it(folder: Path) -> None:
+def test_export_with_a_wrong_format_names_the_format(folder: Path) -> None:
     """A file may be called anything; `pcap` is no file here."""
     wrong = misread(Lab(), "export pcap run.pcapng")
     assert (wrong.message, wrong.hint) == ('"pcap" means nothing here', "did you mean pcapng?")
@@ -171,7 +171,7 @@ def test_a_name_without_a_dot_gets_the_suffix(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"mine.rdmalab.yaml", "sub.dir mine.yaml"}
 
 
-def test_a_scenario_is_replaced_whole_and_that_is_said(folder: Path) -> None:
+def test_save_replaces_a_scenario_and_reports_it(folder: Path) -> None:
     (folder / "kept.yaml").write_text(f"# a lesson\n\n{OLD}")
     (folder / "link.yaml").symlink_to("kept.yaml")
     reply = well(Lab(), "save link.yaml")
@@ -220,7 +220,7 @@ def test_the_old_scenario_stays_if_the_new_one_cannot_be_written(
     assert [path.name for path in folder.iterdir()] == ["x.yaml"]
 
 
-def test_a_session_that_is_too_long_for_a_scenario_is_packed_and_that_is_said(
+def test_save_of_a_session_too_long_for_a_scenario_writes_a_session_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(saving, "MAX_STEPS", 3)

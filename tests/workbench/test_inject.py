@@ -81,7 +81,7 @@ def test_a_changed_packet_is_dropped_for_what_was_changed(change: str, reason: s
     assert [why for _, _, why in seen(lab, Kind.PACKET_DROPPED, "B")] == [reason]
 
 
-def test_a_forged_ack_completes_what_nobody_has_received() -> None:
+def test_an_injected_ack_completes_a_lost_send() -> None:
     """A reliable connection believes whoever has the right addresses and numbers."""
     lab = lab_of(RECV, SEND, "run", "fault drop A->B")
     ack = event_of(lab, Kind.PACKET_SENT, "B")
@@ -103,7 +103,7 @@ def test_faults_leave_it_alone() -> None:
     assert lab.look("B.counters.duplicate_request == 1")
 
 
-def test_ladder_and_capture_say_that_nobody_sent_it() -> None:
+def test_ladder_and_capture_mark_an_injected_packet() -> None:
     lab = lab_of(RECV, SEND, "run")
     well(lab, f"inject A->B packet=ev{event_of(lab, Kind.PACKET_SENT, 'A')}; run")
     world, names = lab.session.world, lab.session.names

@@ -73,7 +73,7 @@ def test_the_edges_are_inside() -> None:
     assert well(lab, "read A.mr0[4096]").value == b""
 
 
-def test_nobody_reads_two_gigabytes_at_once() -> None:
+def test_read_and_fill_of_2_gib_are_refused() -> None:
     lab = lab_of("reg_mr A.big pd=A.pd0 length=2GiB access=0")
     for line in ("read A.big", "fill A.big 1"):
         assert misread(lab, line).message == "too many bytes at once"

@@ -58,7 +58,7 @@ def test_what_the_responder_did_names_it_as_the_peer(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("word", ["RNR_RETRY_EXC_ERR", "RNR_NAK", "no-receive", "ERR", "EINVAL"])
-def test_every_command_that_is_named_can_be_said(lab: Lab, word: str) -> None:
+def test_every_command_of_look_at_is_accepted(lab: Lab, word: str) -> None:
     lab.do("modify_qp A.qp1 state=INIT")  # refused: else there is no why EINVAL
     for line in section(asked(lab, f"explain {word}"), "look at"):
         for command in line.split(": ")[-1].split(" · "):
@@ -78,7 +78,7 @@ def test_the_answer_on_a_status_fits_a_screen(lab: Lab) -> None:
         assert wanted in text
 
 
-def test_what_is_not_met_is_said_not_to_be(lab: Lab) -> None:
+def test_explain_now_without_any_use(lab: Lab) -> None:
     assert section(asked(lab, "explain FENCE"), "now") == ["nothing of it in this session"]
 
 
@@ -87,7 +87,7 @@ def test_a_long_past_is_not_claimed_to_be_known(lab: Lab, monkeypatch: pytest.Mo
     assert section(asked(lab, "explain FENCE"), "now") == ["nothing of it in the last 2 records"]
 
 
-def test_many_sightings_are_cut() -> None:
+def test_explain_now_is_cut_after_three_uses() -> None:
     lab = Lab()
     lab.do("use rc_pair")
     for _ in range(5):

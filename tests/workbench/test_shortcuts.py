@@ -50,7 +50,7 @@ def test_each_end_knows_the_other() -> None:
     assert status(lab) == "SUCCESS"
 
 
-def test_the_way_up_begins_wherever_it_stands() -> None:
+def test_to_rts_continues_from_the_present_state() -> None:
     for down in ([], ["INIT pkey_index=0 port_num=1 qp_access_flags=0"]):
         lab = lab_of("reset A.qp0", *[f"modify_qp A.qp0 state={state}" for state in down])
         replies = lab.do("to_rts A.qp0 B.qp0")

@@ -36,7 +36,7 @@ def test_one_of_several_must_be() -> None:
     assert caught.value.hint == "there is: A.qp0 B.qp0"
 
 
-def test_where_there_is_none_is_said_how_to_begin() -> None:
+def test_hint_without_a_qp_is_how_to_begin() -> None:
     with pytest.raises(NotUnderstood) as caught:
         ViewRequest(Lab().session).one(Noun.QP)
     assert caught.value.hint == BEGIN

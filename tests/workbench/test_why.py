@@ -44,7 +44,7 @@ def test_asking_changes_nothing_and_is_not_journaled(lab: Lab) -> None:
     assert list(session.history.branches) == ["main"]
 
 
-def test_a_name_of_the_own_node_needs_no_node(lab: Lab) -> None:
+def test_why_completes_a_name_with_the_current_node(lab: Lab) -> None:
     lab.do(_SEND)
     assert asked(lab, "why qp0.wr[7]").question == "A.qp0.wr[7]"
     assert asked(lab, "why qp0").question == "A.qp0"
@@ -58,7 +58,7 @@ def test_where_nothing_is_wrong(lab: Lab) -> None:
     assert asked(lab, "why B").name == "B"
 
 
-def test_apply_does_what_why_said(lab: Lab) -> None:
+def test_apply_runs_the_lines_of_the_fix(lab: Lab) -> None:
     lab.do(_BAD)
     lab.do("run")
     report = asked(lab, "why")

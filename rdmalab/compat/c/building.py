@@ -85,7 +85,7 @@ def sources() -> dict[str, bytes]:
 
 
 def _header(words: list[str], name: str) -> bytes:
-    """What the compiler sees of a header; empty if it does not find it."""
+    """Text of a header after the C preprocessor; empty if the compiler does not find the header."""
     done = _run([*words, "-E", "-xc", "-"], given=f"#include <{name}>\n".encode())
     return b"" if done.returncode else done.stdout
 

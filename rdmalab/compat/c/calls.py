@@ -61,7 +61,7 @@ class Program:
     polled: set[str] = field(default_factory=set)
 
     def active(self) -> None:
-        """It does something else than to look for completions."""
+        """Note a call other than a poll for completions."""
         self.empty_polls, self.asleep_in = 0, None
         self.polled.clear()
 

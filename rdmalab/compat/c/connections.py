@@ -282,7 +282,7 @@ def _listen(cm: Connections, program: Program, ask: Ask, _data: bytes) -> Answer
 
 
 def _listener(cm: Connections, id_: Id) -> tuple[Id | None, str]:
-    """Who listens where an id wants to go, and on which node."""
+    """Listening id that a connecting id wants to reach, or None, and the node."""
     wanted = cm.home.get(id_.destination["ip"], "")
     for each in cm.ids.values():
         home = each.node or each.program.node

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from rdmalab.compat.buffers import differences
 
+# Compared before each event, because a program writes without a call and may spin on a byte;
+# long ranges in part, or ten messages of 1 MiB would cost seconds.
 LONG = 1 << 16
 """Bytes of a range that is compared as a whole before each event; of a longer one only what the
 next event reads."""
@@ -98,7 +100,7 @@ class Mirror:
         return self.length > LONG
 
     def changes(self, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-        """What the program has written between two of its addresses: addresses and bytes.
+        """Addresses and bytes that the program has written between two of its addresses.
 
         Memory that is unmapped has not changed: an adapter keeps the pages that were pinned.
         """
@@ -150,7 +152,7 @@ class Mirrors:
         self.ranges = [mirror for mirror in self.ranges if mirror.users]
 
     def changes(self) -> Iterator[tuple[int, bytes]]:
-        """What the program has written into the short ranges."""
+        """Addresses and bytes that the program has written into the short ranges."""
         for mirror in self.ranges:
             if not mirror.is_long:
                 for addr, octets in mirror.changes(mirror.start, mirror.start + mirror.length):
@@ -158,7 +160,7 @@ class Mirrors:
                     yield addr, octets
 
     def changes_in(self, start: int, length: int) -> Iterator[tuple[int, bytes]]:
-        """What it has written between two addresses into the long ranges."""
+        """Addresses and bytes that it has written between two addresses into the long ranges."""
         for mirror in self.ranges:
             if mirror.is_long:
                 for addr, octets in mirror.changes(start, start + length):
@@ -171,7 +173,7 @@ class Mirrors:
                 mirror.agree(addr, octets)
 
     def receive(self, addr: int, octets: bytes) -> bool:
-        """Copy bytes that the device has written to the process; whether a range has them."""
+        """Copy bytes that the device has written to the process; whether any range has them."""
         holding = [
             mirror
             for mirror in self.ranges

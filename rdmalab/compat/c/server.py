@@ -27,17 +27,17 @@ from rdmalab.spec.records import Kind, Record
 NEAR_NS = 50_000
 """Virtual time within which an event is not worth waiting for."""
 EMPTY_POLLS = 2
-"""So many empty polls in a row: the program waits for the lab."""
+"""Number of empty polls in a row after which the program waits for the lab."""
 HOLD_S = 0.001
 """How long the answer to an empty poll is kept back for something to come."""
 STILL_S = 1.0
 """After so long without anything planned, programs that all wait are stuck."""
-SILENT_S = 1.0
+SILENT_S = 3.0
 """After so long without a call, time passes for a program whose clock is virtual and that spins."""
 CIRCLE_EVENTS = 20_000
-"""So many events without a completion or asynchronous event: packets go round in circles."""
+"""Events without a completion or asynchronous event after which packets go round in circles."""
 CIRCLE_CALLS = 1_000
-"""So often in a row the same call was refused: the program tries it without limit."""
+"""Refusals of the same call in a row after which the program tries it without limit."""
 _IDLE_S = 0.05
 _QUIET_S = 0.05  # so long without a call, a program that sleeps is about to do nothing
 _CALL_S = 2.0  # so long a connect request waits for a program that does not come to rest

@@ -1,4 +1,4 @@
-"""What the threads of another process do, as Linux shows it in /proc."""
+"""State of the threads of another process, as Linux shows it in /proc."""
 
 import platform
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What is reported while programs still run: why something failed, or will never end."""
+"""Reports while programs still run: why something failed, or will never end."""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What each word of a program does: fields → command of the lab → fields."""
+"""Carries out each word of a program: fields → command of the lab → fields."""
 
 import os
 from collections.abc import Callable, Mapping

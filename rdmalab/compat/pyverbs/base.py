@@ -20,6 +20,8 @@ from rdmalab.compat.pyverbs.pyverbs_error import (
 
 LOG_LEVEL = logging.INFO
 LOG_FORMAT = "[%(levelname)s] %(asctime)s %(filename)s:%(lineno)s: %(message)s"
+# pyverbs has no semantics of its own: so rdma-core's tests of it test the lab, and are compared
+# with Soft-RoCE.
 _CRASH = "crash-"  # rules that stand for a segmentation fault
 _NEVER = "no packet, timer or program is pending: this call would never return"
 T_co = TypeVar("T_co", covariant=True)

@@ -47,7 +47,7 @@ class CompChannel(LabObject[objects.CompChannel]):
 
 
 class _Queue(LabObject[CompletionQueue]):
-    """What plain and extended CQs have in common."""
+    """Common part of plain and extended CQs."""
 
     __slots__ = ()
     RANK = 6

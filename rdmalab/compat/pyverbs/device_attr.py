@@ -1,4 +1,4 @@
-"""What query_device and query_device_ex return."""
+"""Structs that query_device and query_device_ex return."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class FlowAttr:
-    """What a rule is asked for with: made before the device is asked, so it is not refused."""
+    """Attributes of a flow rule: made before the device is asked, so they are not refused."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What modify_qp takes and query_qp returns."""
+"""Structs that modify_qp takes and query_qp returns."""
 
 from typing import Self, overload
 

@@ -1,4 +1,4 @@
-"""What create_qp and create_qp_ex take."""
+"""Structs that create_qp and create_qp_ex take."""
 
 from rdmalab.compat.pyverbs import wq
 from rdmalab.compat.pyverbs.base import PyverbsObject
@@ -119,7 +119,7 @@ class QPInitAttrEx(_InitAttr):
         self._send_ops_flags = converted(send_ops_flags, U64)
 
     def as_arguments(self) -> dict[str, object]:
-        """The same; without the fields that comp_mask does not name."""
+        """Arguments of create_qp without the fields that comp_mask does not name."""
         found, mask = super().as_arguments(), self.comp_mask
         for name, bit in (("pd", InitMask.PD), ("xrcd", InitMask.XRCD)):
             if not mask & bit:

@@ -35,7 +35,7 @@ class SrqAttr(Struct):
 
 
 class _InitAttr(Struct):
-    """The same fields, read-only, in the attributes of both ways of creation."""
+    """Read-only fields that the attributes of both ways of creation share."""
 
     __slots__ = ()
     max_wr = Number(U32, fixed=True)

@@ -42,7 +42,7 @@ class SGE(Struct, PyverbsCM):
 
 
 class _Request(Struct, PyverbsCM):
-    """What both kinds have: a list of SGEs as it was when the request was made, and a next one."""
+    """Base of both kinds: SGEs as they were when the request was made, and a next request."""
 
     __slots__ = ("following", "sg")
 
@@ -211,7 +211,7 @@ class SendWR(_Request):
             other.union, other.xrc = dict(self.union), dict(self.xrc)
 
     def as_arguments(self) -> dict[str, object]:
-        """The same, with the fields of its opcode."""
+        """Arguments of post_send with the fields of its opcode."""
         found = {**super().as_arguments(), "opcode": self.opcode, **self.union, **self.xrc}
         if "remote_addr" in self.union:
             found["remote_addr"] = here().buffers.to_lab(self.union["remote_addr"])

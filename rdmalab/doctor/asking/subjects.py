@@ -207,7 +207,7 @@ def _completion_queue(session: Session, log: Log, thing: Thing, _path: Path) -> 
 
 
 def _channel(session: Session, log: Log, thing: Thing, path: Path) -> list[Subject]:
-    """Who waits on it, and the queues that should tell it."""
+    """Threads that wait on a channel, and the queues that should notify it."""
     programs = programs_of(session.world)
     threads = [Subject(Sort.PROGRAM, p.thing) for p in programs]
     waits = [thread_wait(Case(session, each, log, asked=True)) for each in threads]

@@ -153,7 +153,7 @@ def _address_words(case: Case, address: int) -> str:
 
 
 def _partner(case: Case, unanswered: Unanswered, qp: QueuePair, node: str) -> QueuePair | None:
-    """Who should have got it: who expects it, or who has the number."""
+    """Queue pair that should have received it: the one that expects it, or has its number."""
     if qp.transport.connected:
         return receivers.meant(case.world, qp, node)
     number = unanswered.wqe.wr.remote_qpn
@@ -183,7 +183,7 @@ def _disowned(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
 
 
 def _no_way_back(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding | None:
-    """It arrives, and the answers go to an address that this node has no more."""
+    """Finding if requests arrive and replies go to an address that this node no longer has."""
     lost = _lost_answers(case, unanswered, qp)
     if not lost or qp.path is None:
         return None
@@ -224,7 +224,7 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
 
 @check("no-grh", verbs=("modify_qp", "create_ah"))
 def no_grh(case: Case, call: Call) -> Finding:
-    """Whether a call was refused because its address has is_global=0."""
+    """Check whether a call was refused because its address has is_global=0."""
     if call.refusal != "ah-global":
         return ok("is_global is not the reason")
     given: CallArguments = call.invocation.arguments.get("attr", {}) if call.invocation else {}
@@ -237,7 +237,7 @@ def no_grh(case: Case, call: Call) -> Finding:
 
 
 def _no_grh_cure(case: Case, call: Call, given: CallArguments) -> Fix | None:
-    """The same call, with the address of the node that must have been meant."""
+    """Fix: the call again, with the address of the node that must have been meant."""
     node = _meant(case, call.thing[0], given)
     if not node or call.invocation is None:
         return None
@@ -332,7 +332,7 @@ def _is_reached(case: Case, node: str, found: delivery.Obstacle) -> bool:
 
 
 def _no_route_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
-    """The same by the addresses that routers know."""
+    """Fix: connect and send again by the addresses that routers know."""
     send, there = case.send, found.lost[-1]
     wqe = send.wqe if send is not None else None
     other = there.target if there.source == case.node else there.source

@@ -198,7 +198,7 @@ def _of_past_waits(case: Case) -> Finding:
 
 
 def _of_bytes(case: Case, brought: list[Message]) -> Finding:
-    """They were sent by a program that should have waited for what it was to send."""
+    """Finding if the sender of the bytes did not wait for the bytes that it was to send."""
     for message in brought:
         _, sender = case.log.asked(message.posted)
         thing = case.names.find(sender) if sender else None
@@ -212,7 +212,7 @@ def _of_bytes(case: Case, brought: list[Message]) -> Finding:
 
 
 def _of_program(case: Case) -> Finding:
-    """It, or the one it talks to, is a round ahead."""
+    """Finding if a wait of this program, or of one on another node, ended a round too early."""
     own = case.subject.thing
     others = [p.thing for p in programs_of(case.world)]
     for thing in sorted(others, key=lambda each: each != own):
@@ -243,7 +243,7 @@ def _found(case: Case, early: Early, evidence: list[Evidence], cure: Fix) -> Fin
 
 
 def _after_wait(case: Case, early: Early, message: Message) -> Fix:
-    """The same message again: the bytes that it had to wait for are there now."""
+    """Fix: the message again, since the bytes that it had to wait for are there now."""
     qp = find_qp(case.world, message.thing.node, message.thing.number)
     if early.came is None or qp is None:
         return Fix(program=_PROGRAM)

@@ -188,7 +188,7 @@ _BIND_CORRECTIONS: dict[str, BindFix] = {
 def rkey_rotated(
     case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair, peer: QueuePair
 ) -> Finding:
-    """Whether the key that was denied opened a window until that was bound once more."""
+    """Check whether the denied rkey was that of a window until the window was bound again."""
     if ending.status is not WCStatus.REM_ACCESS_ERR:
         return NA
     key = wqe.wr.rkey

@@ -14,7 +14,7 @@ _REFUSED = {WCStatus.REM_INV_REQ_ERR, WCStatus.BAD_RESP_ERR}
 
 @check("peer-mtu", both=ends)
 def peer_mtu(case: Case, both: Ends) -> Finding:
-    """Whether packets had a length that the other end's path_mtu does not allow."""
+    """Check whether packets had a length that the other end's path_mtu does not allow."""
     if both.sender.path is None or both.receiver.path is None:
         return NA
     if both.sender.path.mtu == both.receiver.path.mtu:
@@ -30,7 +30,7 @@ def peer_mtu(case: Case, both: Ends) -> Finding:
 
 
 def _concerns(case: Case) -> bool:
-    """A send that was refused or dropped so; a receive that waits for what vanished."""
+    """Whether the send failed for its length, or the receive waits for such a message."""
     if case.send is not None:
         dropped = case.unanswered is not None and bool(case.unanswered.because("length"))
         ending = case.send.ending
@@ -76,7 +76,7 @@ def _peer_mtu_cure(case: Case, both: Ends) -> Fix | None:
 
 @check("link-mtu")
 def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
-    """Whether the long packets of a send do not leave, or are all lost, and short ones are not."""
+    """Check whether only the long packets of a send do not leave, or are lost."""
     if send.on_queue and qp.path is not None and _is_stuck(case, qp, wqe):
         set_at, limit = _link_mtu_set_at(case, qp), case.profile.caps.active_mtu
         return blocking(

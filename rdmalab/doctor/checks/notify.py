@@ -217,7 +217,7 @@ def _for_an_event(case: Case) -> ThreadWait | None:
 
 @check("event-taken", waits=_for_an_event)
 def event_taken(case: Case, waits: ThreadWait) -> Finding:
-    """Whether an event of its device was returned to another thread since it was started."""
+    """Check whether another thread read an event of the device since this thread was started."""
     log = case.log
     begun = log.created(waits.thing)
     since = log.begins if begun is None else begun
@@ -235,7 +235,7 @@ def event_taken(case: Case, waits: ThreadWait) -> Finding:
 
 @check("sqd-notify-missing", waits=_for_an_event)
 def sqd_notify_missing(case: Case, waits: ThreadWait) -> Finding:
-    """Whether a queue pair of its device has drained, and no event was raised."""
+    """Check whether a queue pair of the device has drained, and no event was raised."""
     qps = [qp for qp in case.hca.qps.items.values() if qp.state is QPState.SQD]
     for qp in (qp for qp in qps if qp.comp.serial == qp.req.started):
         moved = event_of(case.log.about(Kind.STATE_CHANGED, qp.thing)[-1])

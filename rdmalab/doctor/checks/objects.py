@@ -109,7 +109,7 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
 
 
 def _beyond_device_cure(case: Case, given: CallArguments, most: dict[str, int]) -> Fix:
-    """The same with what the device has."""
+    """Fix: the call again, with no value above the limits of the device."""
     changed = clamped(given, most) if most else _smaller(case, given)
     if not changed or changed == given:
         return Fix(program="ask for no more than query_device reports")
@@ -303,7 +303,7 @@ def _evidence(call: Call) -> list[Evidence]:
 
 
 def _used_after(case: Case, call: Call) -> Finding | None:
-    """Who destroyed the object, and who used it then; between threads the cure is an order."""
+    """Finding on who destroyed and who used the object; between threads the fix is an order."""
     gone = gone_in(case.session, call.invocation) if call.refusal == "use-after-destroy" else []
     event = case.log.destroyed(gone[0]) if gone else None
     if event is None:
@@ -344,7 +344,7 @@ def _requests(call: Call) -> list[CallArguments]:
 
 
 def _with_memory(case: Case, call: Call) -> list[str]:
-    """The same with the buffers of the last request that was good, or with some."""
+    """Lines to post it with the buffers of the last accepted request, or with some."""
     requests, qp = _requests(call), case.qp
     if qp is None or len(requests) != 1 or call.invocation is None:
         return []

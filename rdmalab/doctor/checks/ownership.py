@@ -59,7 +59,7 @@ def _posted(case: Case, sink: ownership.TrackedRequest) -> Evidence:
 
 @check("sink-overwritten")
 def sink_overwritten(case: Case) -> Finding:
-    """Whether the program wrote there between the post and the end of what fills it."""
+    """Check whether the program wrote into a buffer between the post and the completion."""
     if not _asks(case):
         return NA
     for each in reversed(ownership.overwrites(case.log, case.node)):
@@ -125,7 +125,7 @@ def _replaced(case: Case, each: ownership.Twice) -> bool:
 
 @check("same-buffer-twice")
 def same_buffer_twice(case: Case) -> Finding:
-    """Whether one request overwrote what another brought, unpolled; the cause if that differed."""
+    """Check whether one request overwrote bytes of another that was not polled yet."""
     if not _asks(case):
         return NA
     for each in reversed(ownership.filled_twice(case.log, case.node)):
@@ -162,7 +162,7 @@ def cas_mismatch(case: Case, content: Content) -> Finding:
 
 
 def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
-    """The same compare-and-swap, with the value that the word has now."""
+    """Fix: the compare-and-swap again, with the value that the word has now."""
     qp = find_qp(case.world, *message.thing[1:])
     if qp is None or message.wqe.wr.swap == found:
         return Fix(program=_ADVICE)
@@ -189,7 +189,7 @@ def _of_send(case: Case, wqe: SendWqe, ending: Ending) -> Finding:
 
 @check("atomic-mixed")
 def atomic_mixed(case: Case, content: Content) -> Finding:
-    """Whether the program wrote the word after an atomic had changed it."""
+    """Check whether the program wrote the word after an atomic had changed it."""
     changes = [atomic for atomic in atomics(content) if atomic.wrote]
     if not changes:
         return NA
@@ -217,7 +217,7 @@ _NAME_THE_BYTES = "name the intended bytes in the receive, or in remote_addr and
 
 @check("wrong-place", asked=True)
 def wrong_place(case: Case, content: Content) -> Finding:
-    """Whether bytes that never came, or came empty, have filled neighbors."""
+    """Check whether the message for the bytes asked about wrote other bytes beside them."""
     if content.receives and (not content.brought):
         return NA
     return _left_beside(case, content) if content.brought else _landed_beside(case, content)
@@ -259,7 +259,7 @@ def _message(case: Case, record: Record) -> Message | None:
 
 
 def _moved(case: Case, message: Message) -> Fix | None:
-    """The same WRITE to the bytes that are asked about."""
+    """Fix: the WRITE again, to the bytes that are asked about."""
     sender = find_qp(case.world, *message.thing[1:])
     if sender is None or message.wqe.wr.opcode != WROpcode.RDMA_WRITE:
         return None

@@ -47,7 +47,7 @@ def _peer_state_cure(
 
 @check("peer-type")
 def peer_type(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
-    """Whether the peer dropped it because its opcode is of another type."""
+    """Check whether the peer dropped packets because their opcode is of another QP type."""
     peer, misses = receivers.target(case), unanswered.because("wrong-type")
     if not misses or peer is None or receivers.mistaken(case.world, qp) is not None:
         return ok("the other end has the same transport")
@@ -315,7 +315,7 @@ _LEAVES = "its packets arrive here; the first router would drop them"
 
 @check("hop-limit", asked=True)
 def hop_limit(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether packets of the asked request, or their answers, leave with hop limit 0."""
+    """Check whether packets of the request, or their replies, leave with hop limit 0."""
     if qp.transport.connected:
         return _connection(case, qp)
     return _handle(case, qp, wqe.wr)

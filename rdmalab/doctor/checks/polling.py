@@ -15,7 +15,7 @@ from rdmalab.spec.completions import Arm
 
 @check("wrong-cq", asked=True)
 def wrong_cq(case: Case, work: Send | Receive) -> Finding:
-    """Whether others were polled since the completion came, in vain, and this one never was."""
+    """Check whether other CQs were polled since the completion was added, and its CQ never was."""
     if work.added is None:
         return NA
     if work.polled is not None:
@@ -258,7 +258,7 @@ def polled_after_destroy(case: Case) -> Finding:
 
 @check("cq-overrun")
 def cq_overrun(case: Case) -> Finding:
-    """Whether its completion, or any on the queue, was lost because the queue was full."""
+    """Check whether a completion was lost because the CQ was full."""
     number, lost = _lost(case)
     if number is None:
         return NA

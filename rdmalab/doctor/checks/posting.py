@@ -13,7 +13,7 @@ from rdmalab.spec.work import WORK
 
 @check("not-posted")
 def not_posted(case: Case) -> Finding:
-    """Whether no call, good or bad, ever had it."""
+    """Check whether no call, accepted or refused, ever posted the work request."""
     subject = case.subject
     if subject.sort not in (Sort.SEND, Sort.RECV) or subject.serial >= 0:
         return NA
@@ -264,7 +264,7 @@ def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
 
 
 def _registered(case: Case, attempt: posting_calls.Attempt) -> bool:
-    """Every piece has the key of a region."""
+    """Whether every SGE has the key of a region."""
     found = posting_calls.bound(case.session, attempt, attempt.left[:1])
     return bool(found) and all(sge.lkey in case.hca.lkeys for wr in found for sge in wr.sg)
 

@@ -14,7 +14,7 @@ from rdmalab.views.planned import PlannedRow, planned_rows
 
 @check("too-early")
 def too_early(case: Case, work: Send | Receive) -> Finding:
-    """Whether it comes to a good end if time goes on: that is tried."""
+    """Check, by running a copy, whether the request completes with SUCCESS without a new call."""
     if work.ending is not None or work.posted is None:
         return NA
     if case.at_rest:
@@ -105,7 +105,7 @@ def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
 
 
 def _is_stalled(case: Case, qp: QueuePair) -> bool:
-    """It could send, and does not stand in line for the port."""
+    """Whether the QP could send, and is not queued for the port."""
     return (
         not case.profile.resumes_after_sqd
         and not qp.queued
@@ -116,7 +116,7 @@ def _is_stalled(case: Case, qp: QueuePair) -> bool:
 
 @check("sqe")
 def sqe(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether it was flushed in SQE."""
+    """Check whether the request was flushed in SQE."""
     if not send.flushed:
         return ok("it was not flushed")
     error_cause = qp_error_cause(case)
@@ -135,7 +135,7 @@ def sqe(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> 
 
 @check("cached-state", asked=True)
 def cached_state(case: Case, qp: QueuePair) -> Finding:
-    """Whether the device changed the state, so that the program's copy of it is stale."""
+    """Check whether the device changed the state, so that the program's copy of it is stale."""
     work = case.work
     if work is None and case.subject.sort is not Sort.QP:
         return NA
@@ -161,7 +161,7 @@ _NOUNS = {"sq": "send", "rq": "receive"}
 
 @check("reset-swallowed")
 def reset_swallowed(case: Case, work: Send | Receive, qp: QueuePair) -> Finding:
-    """Whether it was neither done nor flushed when its queue pair went to RESET."""
+    """Check whether the request was discarded without a completion when its QP went to RESET."""
     if work.posted is None:
         return NA
     if work.discarded is None:
@@ -195,7 +195,7 @@ def _cure(case: Case, qp: QueuePair) -> Fix | None:
 
 @check("qp-err-flush")
 def qp_err_flush(case: Case, qp: QueuePair) -> Finding:
-    """Whether the work was flushed, since when its queue pair is dead, and who did it."""
+    """Check whether the request was flushed: since when its QP is in ERR, and why."""
     work = case.work
     if work is None and case.subject.sort is not Sort.QP:
         return NA
@@ -227,7 +227,7 @@ def _qp_err_flush_flushed(case: Case) -> bool:
 
 
 def _stuck(case: Case) -> bool:
-    """Not even flushed: on a dead device; on Soft-RoCE, where a receive is posted in ERR."""
+    """Whether it is not even flushed: on a dead device, or a receive posted in ERR on Soft-RoCE."""
     work, qp = case.work, case.qp
     if work is None or qp is None or not work.on_queue or not case.asked:
         return False
@@ -290,7 +290,7 @@ def _error_transition(case: Case, thing: Thing, event: int) -> Record | None:
 
 
 def _by_hand(case: Case, thing: Thing, event: int) -> bool:
-    """By a modify_qp, before which nothing had failed; SQE is such a failure."""
+    """Whether a modify_qp moved the QP to ERR before any request failed (SQE is a failure)."""
     invocation, _ = case.log.asked(event)
     if invocation is None or invocation.name != "modify_qp":
         return False
@@ -320,7 +320,7 @@ def _own_err_cure(case: Case, qp: QueuePair) -> Fix:
 
 @check("local-recovery-one-side", both=ends)
 def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
-    """Whether an end was reset since the other was brought up, and their PSNs fell apart."""
+    """Check whether one end was reset after the bring-up, so that the PSNs differ."""
     if not both.sender.transport.acknowledged:
         return NA
     alone = began_alone(case, both)
@@ -343,7 +343,7 @@ def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
 
 @check("flush-only")
 def flush_only(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether another work request of the queue pair failed first, and this one was flushed."""
+    """Check whether another request of the QP failed first, and this one was flushed."""
     if ending.status is not WCStatus.WR_FLUSH_ERR:
         return ok("it is no flush")
     found = first_failed(case.log, qp.thing)

@@ -8,7 +8,7 @@ from rdmalab.views.transit_effects import ORIGINS, Origin
 
 @check("fence-wait")
 def fence_wait(case: Case, send: Send) -> Finding:
-    """Whether it, or one before it in line, waits for answers because of FENCE, or did so."""
+    """Check whether the request, or one before it, waits or waited for replies because of FENCE."""
     if not send.on_queue:
         return _held_before(case, fenced=True)
     hold = held(case)
@@ -53,7 +53,7 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
 
 @check("rd-atomic-depth")
 def rd_atomic_depth(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether a READ or an atomic is next in line, and waits for those before it, or did so."""
+    """Check whether a READ or an atomic is next, and waits or waited for those before it."""
     if not send.on_queue:
         return _held_before(case, fenced=False)
     hold = held(case)
@@ -86,7 +86,7 @@ def _held_before(case: Case, *, fenced: bool) -> Finding:
 
 @check("ordering")
 def ordering(case: Case) -> Finding:
-    """Whether a READ or atomic into its buffers, posted before it, had not completed then."""
+    """Check whether a READ or atomic into the same buffer was still incomplete at the send."""
     if case.content is None and (case.send is None or not case.asked):
         return NA
     brought = [message for _, message in case.content.brought] if case.content is not None else []

@@ -161,7 +161,7 @@ def byte_len(case: Case, content: Content) -> Finding:
 
 
 def _covers(content: Content, newest: Posted) -> bool:
-    """The receive is for all bytes that are asked about."""
+    """Whether the receive has all bytes that are asked about."""
     left = [content.piece]
     for piece in messages.pieces(content.hca, newest.wqe.sg):
         left = without(left, piece)

@@ -214,7 +214,7 @@ def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fi
 
 @check("rem-op")
 def rem_op(case: Case, send: Send, ending: Ending) -> Finding:
-    """Whether it ended with REM_OP_ERR, whose cause only the completions of the peer tell."""
+    """Check whether the request ended with REM_OP_ERR; the peer's completions have its cause."""
     peer = case.peer
     if ending.status is not WCStatus.REM_OP_ERR:
         return ok("the peer carried out what it had accepted")

@@ -115,7 +115,7 @@ def rnr_retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
 
 @check("no-rr")
 def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether it found the receive queue of its target empty, and is lost or was given up."""
+    """Check whether the request met an empty receive queue, and was dropped or ended in error."""
     target = receivers.target(case) if send.wqe is not None else case.peer
     if target is None or target.shares_receives:
         return NA

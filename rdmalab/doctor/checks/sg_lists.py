@@ -57,7 +57,7 @@ def _of_bytes(case: Case, content: Content) -> list[Scattered]:
 
 
 def _overlap_sges_cure(case: Case, each: Scattered) -> Fix | None:
-    """The same list, each element up to where the next begins; and the message once more."""
+    """Fix: the SGEs, each up to where the next begins; and the message once more."""
     wr, qp = each.wqe.wr, each.qp
     if qp is None:
         return None
@@ -103,7 +103,7 @@ def sge_zero(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> Find
 
 
 def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
-    """The same without the empty elements."""
+    """Fix: the request without its empty SGEs."""
     qp = case.qp
     if qp is None:
         return None

@@ -10,7 +10,7 @@ from rdmalab.spec.async_events import AsyncEvent
 
 @check("srq-stolen", asked=True)
 def srq_stolen(case: Case, receive: Receive) -> Finding:
-    """Whether one queue pair took it, and then another one of the SRQ found none."""
+    """Check whether one QP took the receive, and then another QP of the SRQ found none."""
     taker = case.qp
     if not receive.shared or receive.taking is None:
         return NA
@@ -102,7 +102,7 @@ def _warned(name: str, limit: Limit | None) -> list[Evidence]:
 
 
 def _last(case: Case, found: Refused, name: str) -> list[Evidence]:
-    """Who took the last receive."""
+    """Evidence of the queue pair that took the last receive; empty if none is kept."""
     taken = [
         r
         for r in case.log.of(Kind.RECV_TAKEN, found.srq.node)
@@ -141,7 +141,7 @@ def _refill(case: Case, found: Refused, name: str, length: int, many: int) -> st
 
 @check("xrc-srqn")
 def xrc_srqn(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether the peer refused it because of its remote_srqn."""
+    """Check whether the peer refused the request because of its remote_srqn."""
     peer = case.peer
     if not qp.transport.names_srq:
         return NA

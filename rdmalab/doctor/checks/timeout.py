@@ -173,7 +173,7 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
 
 
 def _is_acknowledged_only(send: Send) -> bool:
-    """A READ, or an atomic, has its data in the answer."""
+    """Whether only an ACK answers it: the response of a READ or an atomic also has its data."""
     work = send.wqe.work if send.wqe is not None else None
     return work is not None and not work.outstanding
 

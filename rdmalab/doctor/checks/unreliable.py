@@ -43,7 +43,7 @@ def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> F
 
 
 def _met(case: Case, miss: messages.Miss) -> QueuePair | None:
-    """Who dropped it."""
+    """Queue pair that dropped the packet; None if it no longer exists."""
     return case.world.nodes[miss.node].qps.items.get(miss.number)
 
 
@@ -65,7 +65,7 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 def ud_40_bytes(case: Case, receive: Receive, qp: QueuePair) -> Finding:
     """Whether a datagram and the header before it did not fit into a receive.
 
-    Of bytes that one has filled, whether they are the room for that header.
+    For bytes that a datagram has filled: whether they are those 40 bytes.
     """
     wqe = receive.wqe
     if wqe is None:
@@ -110,7 +110,7 @@ def _no_room(
 
 @ud_40_bytes.instead
 def _in_header(case: Case, content: Content) -> Finding:
-    """Whether these bytes lie before the datagram that took their receive."""
+    """Finding if these bytes are the 40 bytes before the datagram that took their receive."""
     for receive in content.receives[:1] if case.asked else ():
         message = messages.taking(case.world, case.log, case.node, receive.qp, receive.wqe)
         if message is None or message.packet.deth is None:
@@ -279,7 +279,7 @@ def _name(fault: Drop | Corrupt | Reorder) -> str:
 
 
 def _is_over(fault: Drop | Corrupt | Reorder) -> bool:
-    """It has met all the packets that it will ever meet."""
+    """Whether the fault has applied to its last packet."""
     match = fault.match
     counted = match.count is not None and match.met >= match.count
     return counted or (match.every is None and match.nth is not None and match.seen >= match.nth)
@@ -330,7 +330,7 @@ def _of_send(
 
 
 def _meant(case: Case, wqe: SendWqe) -> QueuePair | None:
-    """Who may have been meant: the Q_Key fits; first those that are in another group, and wait."""
+    """Queue pair that may have been meant: the Q_Key fits; preferably in another group."""
     found = [
         qp
         for node in case.world.nodes

@@ -10,7 +10,7 @@ _POSTS = (Kind.SEND_POSTED, Kind.RECV_POSTED)
 
 @check("thread-stopped", waits=thread_wait)
 def thread_stopped(case: Case, waits: ThreadWait) -> Finding:
-    """Whether a thread that was to provide what it waits for has failed, or ended without it."""
+    """Check whether a thread that was to provide the awaited data has failed or ended."""
     gone = [other for other in waits.providers if other.state is ProgramState.FAILED]
     gone += [other for other in waits.providers if other.state is ProgramState.DONE]
     if not gone:
@@ -34,7 +34,7 @@ def _restart(case: Case, other: Program) -> Fix:
 
 @check("mutual-wait", waits=thread_wait)
 def mutual_wait(waits: ThreadWait) -> Finding:
-    """Whether the threads that it waits for wait, in a circle, for it."""
+    """Check whether threads wait for each other in a circle."""
     circle = _circle(waits, [])
     if len(circle) < 2:
         return ok("no other thread waits for it in a circle")
@@ -142,7 +142,7 @@ def condition_false(case: Case, waits: ThreadWait) -> Finding:
 
 
 def _written_by(case: Case, question: Node) -> list[Evidence]:
-    """Who wrote the bytes that a condition reads: a message, and threads or calls around it."""
+    """Evidence on the bytes that a condition reads: the message, threads and calls that wrote."""
     piece, node, log = watched(case.session, question), case.node, case.log
     if piece is None:
         return []

@@ -99,7 +99,7 @@ def last_change(history: History, component: Component) -> int | None:
 
 
 MOST_LINES = 256
-"""So many lines of threads are tried; a longer loop counts as progress."""
+"""Lines of threads that are tried; a longer loop counts as progress."""
 
 _IDLE_KINDS = frozenset((Kind.PROGRAM_RAN, Kind.REFUSED, Kind.CALLED, Kind.CQ_ARMED))
 _ASKING = ("poll_cq", "req_notify_cq", "get_cq_event", "get_async_event", "query_qp", "query_port")

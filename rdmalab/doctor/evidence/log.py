@@ -22,7 +22,7 @@ from rdmalab.world.trace import Trace
 
 _T = TypeVar("_T")
 ENOUGH = 16_384
-"""So many of the newest records are read, at least."""
+"""Number of newest records that are read, at least."""
 
 
 class WorkKey(NamedTuple):

@@ -87,7 +87,7 @@ def latest_attempt(log: Log, subject: Subject) -> Attempt | None:
 
 
 def _is_queue(call: Call, subject: Subject) -> bool:
-    """A queue pair and a shared receive queue may have the same number."""
+    """Whether the call is for this kind of queue: a QP and an SRQ may have the same number."""
     return (call.verb == "post_srq_recv") is (subject.thing.noun is Noun.SRQ)
 
 

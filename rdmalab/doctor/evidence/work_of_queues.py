@@ -201,7 +201,7 @@ def newest_receive(session: Session, log: Log, thing: Thing, wr_id: int) -> Subj
 
 
 def renewed(session: Session, subject: Subject, log: Log) -> Subject:
-    """The same work posted once more, if it was; on a queue created again, if that has its name."""
+    """Newest post of the same work request; on a queue created again, if that has its name."""
     name = session.names.of(subject.thing)
     subject = replace(subject, thing=session.names.find(name) or subject.thing)
     find = {Sort.SEND: newest_send, Sort.RECV: newest_receive}.get(subject.sort)

@@ -63,7 +63,7 @@ class WorkRequest:
 
     @property
     def on_queue(self) -> bool:
-        """It is not done yet; no message has taken it."""
+        """Whether it has not ended and no message has taken it."""
         raise NotImplementedError
 
     @property
@@ -81,7 +81,7 @@ class WorkRequest:
 
     @property
     def flushed(self) -> bool:
-        """It was never looked at: its queue was dead."""
+        """Whether it ended with WR_FLUSH_ERR."""
         return self._ended_with(WCStatus.WR_FLUSH_ERR)
 
     @cached_property
@@ -95,17 +95,17 @@ class WorkRequest:
     # ------------------------------------------------------------------ its completion
     @cached_property
     def added(self) -> CqePlace | None:
-        """Where its completion came to lie."""
+        """CQ that its completion was added to, and the event; None if none was."""
         return self._place(Kind.CQE_ADDED)
 
     @cached_property
     def polled(self) -> CqePlace | None:
-        """Who took it."""
+        """Poll that returned its completion; None if no poll did."""
         return self._place(Kind.CQE_POLLED)
 
     @cached_property
     def overrun(self) -> CqePlace | None:
-        """Its completion found its CQ full and is lost."""
+        """CQ whose overrun lost its completion, and the event; None if none was lost."""
         return self._place(Kind.CQ_OVERRUN)
 
     def _place(self, kind: Kind) -> CqePlace | None:
@@ -151,13 +151,13 @@ class Send(WorkRequest):
 
     @property
     def on_queue(self) -> bool:
-        """It is not done yet."""
+        """Whether it is in the send queue and not completed."""
         qp, serial = self.qp, self.subject.serial
         return qp is not None and qp.comp.serial <= serial < qp.sq.posted
 
     @property
     def begun(self) -> bool:
-        """Something of it has been sent, or carried out."""
+        """Whether a part of it has been sent or executed."""
         qp = self.qp
         return qp is not None and self.subject.serial < qp.req.started
 
@@ -249,7 +249,7 @@ class Receive(WorkRequest):
 
     @property
     def on_queue(self) -> bool:
-        """No message has taken it."""
+        """Whether no message has taken it."""
         waiting = self.queue.wqes if self.queue is not None else ()
         return any(w.serial == self.subject.serial for w in waiting)
 

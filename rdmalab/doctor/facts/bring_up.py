@@ -9,7 +9,7 @@ from rdmalab.spec.states import Attr, QPState
 
 
 class Ends(NamedTuple):
-    """Who sends, and who receives what it sends."""
+    """Sending queue pair, and the one that receives what it sends."""
 
     sender: QueuePair
     receiver: QueuePair

@@ -97,7 +97,7 @@ _HARMED = "malformed"
 
 
 def by_port(row: PacketRow) -> bool:
-    """A port or the link took it."""
+    """Whether a port or the link dropped the packet."""
     return (row.fate is Fate.LOST and row.reason in _PORTS) or row.reason == "port-down"
 
 

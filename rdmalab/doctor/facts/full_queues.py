@@ -21,7 +21,7 @@ class Slots(NamedTuple):
 
     @property
     def wasted(self) -> bool:
-        """All are carried out, and none of them will ever have a completion to poll."""
+        """Whether all requests in it are executed and none of them is signaled."""
         return self.done == len(self.wqes) and not any(wqe.signaled for wqe in self.wqes)
 
 
@@ -46,7 +46,7 @@ def waited_for(case: Case) -> QueuePair | None:
 
 
 def slots(qp: QueuePair) -> Slots:
-    """Who holds the slots of its send queue."""
+    """Send requests that hold the slots of a send queue."""
     held = list(qp.sq.wqes.values())
     return Slots(held, sum(wqe.serial < qp.comp.serial for wqe in held))
 
@@ -78,7 +78,7 @@ class Backlog(NamedTuple):
 
     @property
     def all_under_way(self) -> bool:
-        """None of them was done: no completion could have been polled."""
+        """Whether no request had ended then, so that no completion could have been polled."""
         return all(s.ending is None or s.ending.event > self.event for s in self.sends)
 
     @property

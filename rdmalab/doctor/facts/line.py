@@ -37,7 +37,7 @@ def held(case: Case) -> Hold | None:
 
 
 def held_text(case: Case, hold: Hold) -> str:
-    """Who it is that waits: the one asked about, or one before it."""
+    """Name of the request that waits: the one asked about, or one before it."""
     name = fmt.send_wqe(hold.wqe)
     return name if hold.wqe.serial == case.subject.serial else f"{name}, before it in line,"
 

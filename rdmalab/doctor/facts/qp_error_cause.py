@@ -42,7 +42,7 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
 
 
 def posted_in_error(case: Case, error_cause: ErrorCause) -> bool:
-    """True if work was posted in SQE, or in ERR after the program had polled the failure."""
+    """Whether work was posted in SQE, or in ERR after the program had polled the failure."""
     work = case.work
     if work is None or work.posted is None or error_cause.event >= work.posted:
         return False
@@ -123,7 +123,7 @@ def _by_hand(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
 
 
 def _refused(case: Case, thing: Thing, records: list[Record]) -> _Reason | None:
-    """It sent its peer a fatal NAK, which moved it to ERR."""
+    """Reason if the QP sent its peer a fatal NAK, which moved it to ERR; else None."""
     found = case.log.about(Kind.REQUEST_REFUSED, thing)
     until = rec.event_of(records[0])
     fatal = [r for r in found if rec.event_of(r) <= until and REFUSALS[rec.reason_of(r)].fatal]

@@ -145,7 +145,7 @@ def is_for(world: World, qp: QueuePair, other: QueuePair) -> bool:
 
 
 def expecting(world: World, qp: QueuePair) -> QueuePair | None:
-    """Who believes that `qp` is its peer."""
+    """Queue pair that has `qp` as its peer; None if there is none."""
     for hca in world.nodes.values():
         for other in hca.qps.items.values():
             if other is not qp and is_for(world, other, qp):
@@ -166,7 +166,7 @@ def mistaken(world: World, qp: QueuePair) -> tuple[QueuePair, QueuePair] | None:
 
 
 def misled(case: Case) -> tuple[QueuePair, QueuePair] | None:
-    """Who a send that is asked about reaches and who expects it; None if it went well."""
+    """QPs that a send reaches, and that expects it; None if they are the same or it succeeded."""
     send, qp = case.send, case.qp
     if send is None or qp is None or send.wqe is None or send.posted is None:
         return None
@@ -199,7 +199,7 @@ def meant(world: World, qp: QueuePair, node: str = "") -> QueuePair | None:
 
 
 def _taken(world: World, qp: QueuePair) -> bool:
-    """It has a peer that knows it."""
+    """Whether the queue pair has a peer that is connected to it."""
     if qp.path is None:
         return False
     other = find_qp(world, peer_node(world, qp), qp.path.dest_qpn)

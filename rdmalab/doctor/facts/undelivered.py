@@ -150,7 +150,7 @@ class Done(NamedTuple):
 
     @property
     def takes_receive(self) -> bool:
-        """Its message takes a receive at the peer, and so completes there."""
+        """Whether its message takes a receive at the peer, and so completes there."""
         opcode = self.wqe.wr.opcode
         return opcode in tuple(WROpcode) and WORK[WROpcode(opcode)].consumes_receive
 

@@ -57,7 +57,7 @@ def region_ref(text: str) -> Ref:
 
 
 def rephrased(case: Case, invocation: Invocation, **changed: object) -> str:
-    """The same command with other arguments; None: without."""
+    """Command line with other arguments; None as a value leaves the argument out."""
     arguments = {**invocation.arguments, **changed}
     arguments = {name: value for name, value in arguments.items() if value is not None}
     return render(Invocation(invocation.name, arguments), case.session.vocabulary[invocation.name])

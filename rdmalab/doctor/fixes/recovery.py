@@ -20,7 +20,7 @@ _FEW = 8  # bytes of a message that is sent only so that one arrives
 
 
 def is_well(case: Case, qp: QueuePair) -> bool:
-    """It can send, and its peer, where it has one, can receive."""
+    """Whether the QP can send, and its peer, where it has one, can receive."""
     peer = peer_of(case.world, qp)
     if peer is None:
         return qp.state is QPState.RTS and not qp.transport.connected
@@ -29,7 +29,7 @@ def is_well(case: Case, qp: QueuePair) -> bool:
 
 # --------------------------------------------------------------------------- a send
 def resend(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
-    """The same message once more, after a reconnection if the connection is in error."""
+    """Lines that send the message again, after a reconnection if the connection is in error."""
     if is_well(case, qp):
         return commands.again(case, qp, wr)
     return reconnected(case, qp, wr)
@@ -96,7 +96,7 @@ def lost_receives(case: Case, qp: QueuePair) -> list[RecvWR]:
 
 
 def receive_again(case: Case, qp: QueuePair, wr: RecvWR) -> list[str]:
-    """The same receive once more, where it is needed on a new connection, and its lost message."""
+    """Lines that post the receive again, on a new connection if needed, and send its message."""
     lines = [] if _works(case, qp) else commands.bring_up_again(case, qp)
     return [*lines, commands.post_recv(case, qp, wr), *dropped_message(case, qp)]
 

@@ -17,7 +17,7 @@ from rdmalab.spec.work import SendFlags
 
 
 def with_flags(wr: CallArguments, flags: SendFlags) -> CallArguments:
-    """The same request with these flags as well."""
+    """Request with these flags as well."""
     return wr | {"flags": int(wr.get("flags") or 0) | int(flags)}
 
 
@@ -38,7 +38,7 @@ def call_with(case: Case, given: CallArguments) -> list[str]:
 
 
 def clamped(call: CallArguments, most: dict[str, int]) -> CallArguments:
-    """The same arguments, none of these beyond its limit; those in records, too."""
+    """Arguments with no value above its limit; those in records, too."""
     return {
         name: clamped(value, most) if isinstance(value, dict)
         else min(value, most[name]) if name in most and isinstance(value, int)

@@ -167,7 +167,7 @@ def _is_lost(session: Session, subject: Subject, log: Log) -> bool:
 
 
 def _brought(log: Log, node: str, before: int) -> TrialOutcome:
-    """Whether a message came after an event, to those bytes or to others, and none failed."""
+    """Outcome of a trial: a message wrote bytes after an event, and no request failed."""
     failed = [r for r in (*log.failed_sends, *log.failed_receives) if event_of(r) > before]
     came = [r for r in log.of(Kind.MEMORY_WRITTEN, node) if event_of(r) > before]
     if failed:

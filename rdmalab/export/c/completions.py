@@ -36,7 +36,7 @@ def _polled(s: Scope, text: Text | None) -> list[str]:
 
 
 def _expected(s: Scope, node: str, cqe: Bound) -> Iterator[str]:
-    """What a completion must have: only members that have a meaning in it."""
+    """Members that a completion must have: only those that have a meaning in it."""
     row = wc_row(s.world.nodes[node], s.call.session.names, cqe)
     thing = Thing(Noun.QP, node, cqe.qp_num)
     yield f".wr_id = {number(row.wr_id)}"
@@ -140,14 +140,13 @@ def _ack_cq_events(s: Scope) -> Text:
 def _get_async_event(s: Scope) -> Text:
     node = variable(s.argument("node").node)
     name = f"{node}_event"
-    s.writer.variables[name] = "*ibv_async_event"
     return Text("ibv_get_async_event", f"ibv_get_async_event({node}, &{name})", returns="-1")
 
 
 def _async_read(s: Scope, text: Text | None) -> list[str]:
     assert text is not None
     node = variable(s.argument("node").node)
-    s.writer.needs.add("async")
+    s.writer.variables[f"{node}_event"] = "*ibv_async_event"
     if not s.call.errno:
         s.writer.needs.add("await")
         text.before = [f"await({node}->async_fd);"]

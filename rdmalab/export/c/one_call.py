@@ -1,5 +1,8 @@
 """One command of a session as a call of C, for `show c`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rdmalab.export.c.calls import begin, end
 from rdmalab.export.c.text import TAB, Text, Writer
 from rdmalab.export.replay.calls import Call, NotExportable, Replay
@@ -13,38 +16,53 @@ def call_in_c(session: Session, number: int) -> list[str]:
 
     The calls before it are written, too, because its variables depend on them.
     """
-    replay, writing = Replay(session), _Writing()
+    writing = _Writing(number)
+    replay = Replay(session, writing)
     try:
-        for call in replay.calls():
-            is_wanted = call.entry == number
-            try:
-                lines = writing.lines(call)
-            except NotExportable:
-                if is_wanted:
-                    raise
-                continue
-            if is_wanted and call.outcome is not None:
-                return [line.replace(TAB, _INDENT) for line in lines]
+        replay.until(number + 1)
     finally:
         replay.end()
-    return []
+    if writing.wrong is not None:
+        raise writing.wrong
+    return [line.replace(TAB, _INDENT) for line in writing.lines]
 
 
 class _Writing:
-    """Calls that are written one after the other; one that C has not is left out."""
+    """A scribe that keeps the lines of one entry, and leaves out what C has not."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
         self.writer = Writer()
         self.begun: Call | None = None  # the call whose text is kept
         self.text: Text | None = None
+        self.lines: list[str] = []
+        self.wrong: NotExportable | None = None
 
-    def lines(self, call: Call) -> list[str]:
-        """Nothing before the call is carried out, its lines afterwards."""
-        if call.outcome is None:
-            self.begun = None
+    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
+        """Nothing: time is no call."""
+        del passed_ns, events, entry
+        return []
+
+    def begin(self, call: Call) -> None:
+        """Keep the text of a call."""
+        self.begun = None
+        with self._kept(call):
             self.text = begin(self.writer, call)
             self.begun = call
-        return [] if self.begun is not call else self._finished(call)
 
-    def _finished(self, call: Call) -> list[str]:
-        return [] if call.outcome is None else end(self.writer, call, self.text)
+    def end(self, call: Call) -> list[str]:
+        """Keep its lines if it is the one that is wanted."""
+        if self.begun is call:
+            with self._kept(call):
+                lines = end(self.writer, call, self.text)
+                if call.entry == self.wanted:
+                    self.lines = lines
+        return []
+
+    @contextmanager
+    def _kept(self, call: Call) -> Iterator[None]:
+        try:
+            yield
+        except NotExportable as wrong:
+            if call.entry == self.wanted:
+                self.wrong = wrong

@@ -8,7 +8,6 @@ each call returned, each completion, the states and the bytes at the end are che
 import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
-from itertools import islice
 
 from rdmalab.export.c.calls import begin, end
 from rdmalab.export.c.text import TAB, Text, Writer
@@ -36,65 +35,50 @@ def program(session: Session, title: str, chapters: Sequence[Chapter] = ()) -> s
     title: its first comment. chapters: parts of the journal; none: parts of thirty calls.
     """
     judge_world(session)
-    replay = Replay(session)
-    try:
-        return _Program(session, replay, chapters or parts(session)).text(title)
-    finally:
-        replay.end()
+    return _Program(session, chapters or parts(session)).text(title)
 
 
 class _Program:
-    """A program while it is written."""
+    """A program while it is written: the scribe of a replay."""
 
-    def __init__(self, session: Session, replay: Replay, chapters: Sequence[Chapter]) -> None:
+    def __init__(self, session: Session, chapters: Sequence[Chapter]) -> None:
         self.session = session
-        self.replay = replay
         self.chapters = chapters
+        self.runs = {entry: run for each in chapters for entry, run in each.runs.items()}
+        self.replay = Replay(session, self)
         self.writer = Writer()
         self.functions: list[tuple[str, list[str]]] = []
         self.pending: Text | None = None
-        self.done = 0  # entries of the journal
 
     def text(self, title: str) -> str:
         """All of it."""
-        self._write_chapters()
-        self._function("look", self._looks())
-        self._function("tidy_up", self._tidying())
-        return self._whole(title)
+        try:
+            for at, chapter in enumerate(self.chapters, 1):
+                lines = [*comment(chapter.title), *self.replay.until(chapter.stop)]
+                self._function(f"part_{at}", lines)
+            self._function("look", self._looks())
+            self._function("tidy_up", self.replay.tidying())
+            return self._whole(title)
+        finally:
+            self.replay.end()
 
-    def _write_chapters(self) -> None:
-        calls, runs, last = self.replay.calls(), dict[int, str](), list[str]()
-        for at, chapter in enumerate(self.chapters, 1):
-            lines = comment(chapter.title)
-            for call in islice(calls, 2 * (chapter.stop - self.done)):
-                entry = call.entry or 0
-                is_of_last = entry == self.done and entry in runs and last
-                made = self._made(call, (runs if is_of_last else chapter.runs).get(entry, ""))
-                if is_of_last and call.outcome is None:
-                    last += made  # the wait
-                else:
-                    lines += made
-            self.done, runs, last = chapter.stop, chapter.runs, lines
-            self._function(f"part_{at}", lines)
-
-    def _made(self, call: Call, run: str = "") -> list[str]:
-        """Before the call the wait for it, after it its lines."""
-        if call.outcome is None:
-            self.pending = begin(self.writer, call)
-            return self._wait(call.passed_ns, call.events, run)
-        return end(self.writer, call, self.pending)
-
-    def _wait(self, passed_ns: int, events: int, run: str = "") -> list[str]:
-        if not passed_ns and not events:
-            return []
+    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
+        """A sleep; for no time, too: what is due happens before the next call."""
+        del events
         self.writer.needs.add("wait_ns")
+        run = self.runs.get(-1 if entry is None else entry, "")
         return [f"wait_ns({passed_ns});{f' /* {_safe(run)} */' if run else ''}"]
 
+    def begin(self, call: Call) -> None:
+        """Keep the text of a call."""
+        self.pending = begin(self.writer, call)
+
+    def end(self, call: Call) -> list[str]:
+        """The kept text, with its check."""
+        return end(self.writer, call, self.pending)
+
     def _looks(self) -> list[str]:
-        run = self.chapters[-1].runs.get(self.done, "")
-        lines = [f"/* {_END} */", *self._wait(*self.replay.rest(), run)]
-        for call in self.replay.looks():
-            lines += self._made(call)
+        lines = [f"/* {_END} */", *self.replay.rest(), *self.replay.looks()]
         return lines + [line for part in self.replay.memory() for line in self._bytes(part)]
 
     def _bytes(self, part: Bytes) -> list[str]:
@@ -107,9 +91,6 @@ class _Program:
         if not runs:
             return [f"{begin}NULL);"]
         return [f"{begin}(struct run[]){{", *(TAB + run for run in runs), "});"]
-
-    def _tidying(self) -> list[str]:
-        return [line for call in self.replay.tidying() for line in self._made(call)]
 
     def _function(self, name: str, lines: list[str]) -> None:
         if lines:

@@ -45,7 +45,7 @@ class Text:
 
 @dataclass(slots=True)
 class Writer:
-    """What calls of C have in common while a program is written.
+    """State that the calls of a C program share while it is written.
 
     variables: type by name, in the order of their making. needs: helpers that the text uses.
     ranges: memory that the program maps. keys: the rkey that each window's variable holds.

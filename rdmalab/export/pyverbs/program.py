@@ -7,7 +7,6 @@ by `rdmalab python --call-time 0`, its calls take no virtual time, so each packe
 import re
 from collections.abc import Sequence
 from importlib import resources
-from itertools import islice
 
 from rdmalab.export.pyverbs.calls import begin, end
 from rdmalab.export.pyverbs.text import TAB, Lines, Writer
@@ -24,7 +23,7 @@ _BRING = {
     "refused": ("pyverbs_error", "PyverbsRDMAError", set[str]()),
     "take_ex": ("cq", "PollCqAttr", {"take"}),
 }  # fmt: skip
-"""What a helper imports of pyverbs, and other helpers that it needs."""
+"""Names that a helper imports from pyverbs, and other helpers that it needs."""
 _RUN = re.compile(rb"(.)\1{16,}|(?:(?!(.)\2{16}).){1,48}", re.DOTALL)
 _END = "What is left at the end: completions, the states of the queue pairs, memory."
 
@@ -40,52 +39,52 @@ def program(session: Session, title: str, chapters: Sequence[Chapter] = ()) -> s
     title: its docstring. chapters: parts of the journal; none: parts of thirty calls.
     """
     judge_world(session)
-    replay = Replay(session)
-    try:
-        return _Program(session, replay, chapters or parts(session)).text(title)
-    finally:
-        replay.end()
+    return _Program(session, chapters or parts(session)).text(title)
 
 
 class _Program:
-    """A program while it is written."""
+    """A program while it is written: the scribe of a replay."""
 
-    def __init__(self, session: Session, replay: Replay, chapters: Sequence[Chapter]) -> None:
+    def __init__(self, session: Session, chapters: Sequence[Chapter]) -> None:
         self.session = session
-        self.replay = replay
         self.chapters = chapters
+        self.runs = {entry: run for each in chapters for entry, run in each.runs.items()}
+        self.replay = Replay(session, self)
         self.writer = Writer()
         self.pending: Lines | None = None
-        self.done = 0
 
     def text(self, title: str) -> str:
         """All of it."""
-        calls, body = self.replay.calls(), list[str]()
-        for chapter in self.chapters:
-            body += ["", *_comment(chapter.title)]
-            for call in islice(calls, 2 * (chapter.stop - self.done)):
-                body += self._made(call)
-            self.done = chapter.stop
-        body += ["", *_comment(_END), *self._wait(*self.replay.rest())]
-        for call in self.replay.looks():
-            body += self._made(call)
-        body += [line for part in self.replay.memory() for line in self._bytes(part)]
-        done = fmt.count(self.writer.completions, "completion")
-        body.append(f'print("as in the lab: {done}, states and memory")')
+        try:
+            body = self._body()
+        finally:
+            self.replay.end()
         lines = [each for line in body for each in folded(line, WIDTH, TAB, 1)]
         return "\n".join([*self._head(title, lines), *lines, ""])
 
-    def _made(self, call: Call) -> list[str]:
-        if call.outcome is None:
-            self.pending = begin(self.writer, call)
-            return self._wait(call.passed_ns, call.events)
-        return end(self.writer, call, self.pending)
+    def _body(self) -> list[str]:
+        body: list[str] = []
+        for chapter in self.chapters:
+            body += ["", *_comment(chapter.title), *self.replay.until(chapter.stop)]
+        body += ["", *_comment(_END), *self.replay.rest(), *self.replay.looks()]
+        body += [line for part in self.replay.memory() for line in self._bytes(part)]
+        done = fmt.count(self.writer.completions, "completion")
+        return [*body, f'print("as in the lab: {done}, states and memory")']
 
-    def _wait(self, passed_ns: int, events: int) -> list[str]:
-        if not passed_ns and not events:
-            return []
+    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
+        """A sleep; for no time, too: what is due happens before the next call."""
+        del events
         self.writer.needs.add("wait_ns")
-        return [f"wait_ns({passed_ns})"]
+        run = self.runs.get(-1 if entry is None else entry, "")
+        return [f"wait_ns({passed_ns}){f'  # {run}' if run else ''}"]
+
+    def begin(self, call: Call) -> None:
+        """Keep the text of a call."""
+        self.pending = begin(self.writer, call)
+
+    def end(self, call: Call) -> list[str]:
+        """The kept text, with its check."""
+        return end(self.writer, call, self.pending)
 
     def _bytes(self, part: Bytes) -> list[str]:
         name, octets = self.replay.again.names.of(part.thing), part.octets

@@ -37,7 +37,7 @@ class Lines:
 
 @dataclass(slots=True)
 class Writer:
-    """What lines of Python have in common. needs: helpers; modules: what is imported of pyverbs."""
+    """State that the lines of a program share. needs: helpers; modules: imports from pyverbs."""
 
     needs: set[str] = field(default_factory=set)
     modules: dict[str, set[str]] = field(default_factory=dict)

@@ -7,8 +7,8 @@ it destroys what it has made.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from rdmalab.command import Invocation, Noun, Ref, Refused, Thing
 from rdmalab.hca.device import Hca
@@ -17,6 +17,7 @@ from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE
 from rdmalab.session.session import CommandOutcome, Session
 from rdmalab.spec.profiles import PROFILES
+from rdmalab.world.programs import Carried
 from rdmalab.world.world import World
 
 Bound = Any
@@ -29,6 +30,9 @@ _DESTROYERS = {
     Noun.PD: ("dealloc_pd", "pd"), Noun.TD: ("dealloc_td", "td"),
 }  # fmt: skip
 _CRASH = "crash-"  # rules that stand for a segmentation fault
+_OF_PROGRAMS = frozenset({"program", "stop"})
+"""Commands that begin and end threads, whose calls are written when they come."""
+_MOST_OF_PROGRAMS = 1_000
 _MANY = 30  # calls of a part that no note begins
 _AT_ONCE = 16  # completions of one poll at the end
 
@@ -80,8 +84,8 @@ def judge_world(session: Session) -> None:
 class Call:
     """One command, in the world before it. outcome: what came of it; None: not carried out yet.
 
-    arguments: by parameter, with objects and numbers for the names. passed_ns, events: since the
-    call before. is_late: it is not in the session, and looks or tidies up at its end. undefined:
+    arguments: by parameter, with objects and numbers for the names. entry: its place in the
+    journal; None: it is not in the session, and looks or tidies up at its end (is_late). undefined:
     why C leaves open what it does, empty: C does not.
     """
 
@@ -89,8 +93,6 @@ class Call:
     word: str
     arguments: dict[str, Bound]
     entry: int | None
-    passed_ns: int = 0
-    events: int = 0
     outcome: CommandOutcome | None = None
     undefined: str = ""
 
@@ -141,45 +143,67 @@ class Bytes:
     octets: bytes
 
 
-@dataclass(slots=True)
+class Scribe(Protocol):
+    """What writes the calls of a replay, each in the world of its moment."""
+
+    def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
+        """Lines that let so much time pass; entry: the line of the session that follows."""
+
+    def begin(self, call: Call) -> None:
+        """Look at a call before it is carried out."""
+
+    def end(self, call: Call) -> list[str]:
+        """Its lines, with its outcome."""
+
+
 class Replay:
-    """The calls of a session, one after the other. again: the world in which they run."""
+    """The calls of a session, one after the other. again: the world in which they run.
 
-    session: Session
-    again: Session = field(init=False)
+    Lines of the lab's programs are calls like others: what threads did is done in its order.
+    """
 
-    def __post_init__(self) -> None:
-        self.again = self.session.restarted()
+    def __init__(self, session: Session, scribe: Scribe) -> None:
+        self.session = session
+        self.scribe = scribe
+        self.again = session.restarted()
+        self.done = 0  # entries of the journal
+        self.lines: list[str] = []
+        self.by_programs = 0
+        self._since = (0, self.again.world.event)  # time and event up to which lines are written
+        self._carry_out = self.again.world.programs.carry_out
+        self.again.world.programs.carry_out = self._carried_out_by_program
 
-    def calls(self) -> Iterator[Call]:
-        """Each call twice: before it is carried out, and when it has an outcome."""
-        for number, entry in enumerate(self.session.journal):
-            check()
-            yield from self._carried_out(self._prepared(number, entry))
+    def until(self, stop: int) -> list[str]:
+        """The lines of the entries before this one, and of the time up to it."""
+        journal = self.session.journal
+        while self.done < stop:
+            self._entry(journal[self.done])
+            self.done += 1
+        if stop < len(journal):
+            self._pass(journal[stop].event - 1, journal[stop].at_ns)
+        return self._taken()
 
-    def rest(self) -> tuple[int, int]:
-        """Let the time after the last call pass; returns ns and events."""
-        event, at_ns = self.session.history.end
-        return self._pass(event, at_ns)
+    def rest(self) -> list[str]:
+        """The lines of the time after the last entry."""
+        self._pass(*self.session.history.end)
+        return self._taken()
 
-    def looks(self) -> Iterator[Call]:
+    def looks(self) -> list[str]:
         """At the end: the state of each queue pair, and all completions that are left.
 
         Where nothing is planned, also a poll that finds no more: elsewhere one might come.
         """
         for thing in self._living(Noun.QP):
-            yield from self._carried_out(self._own("query_qp", qp=thing))
+            self._own("query_qp", qp=thing)
         queues = self._living(Noun.CQ)
         for thing in queues:
             while count := len(self._at(thing)[1].cqes):
-                most = min(count, _AT_ONCE)
-                call = self._own("poll_cq", cq=thing, num_entries=most)
-                yield from self._carried_out(call)
-                if call.errno:
+                if self._own("poll_cq", cq=thing, num_entries=min(count, _AT_ONCE)).errno:
                     break
         if self.again.world.agenda.next_ns() is None:
             for thing in queues:
-                yield from self._carried_out(self._own("poll_cq", cq=thing, num_entries=1))
+                self._own("poll_cq", cq=thing, num_entries=1)
+        return self._taken()
 
     def memory(self) -> Iterator[Bytes]:
         """The memory of each region that exists."""
@@ -189,17 +213,16 @@ class Replay:
                 octets = _written(hca, mr.addr, mr.length)
                 yield Bytes(thing, mr.addr, mr.length, octets.rstrip(b"\0"))
 
-    def tidying(self) -> Iterator[Call]:
+    def tidying(self) -> list[str]:
         """The calls that destroy what is left; those that are refused are left out."""
         for noun, (word, parameter) in _DESTROYERS.items():
             for thing in reversed(self._living(noun)):
-                call = self._own(word, **{parameter: thing})
+                call = Call(self.again, word, {parameter: thing}, None)
                 call.outcome = self.again.perform(self._invocation(call))
                 if not call.errno:
-                    call.outcome, done = None, call.outcome
-                    yield call
-                    call.outcome = done
-                    yield call
+                    self.scribe.begin(call)
+                    self.lines += self.scribe.end(call)
+        return self._taken()
 
     def end(self) -> None:
         """Release the world."""
@@ -212,8 +235,14 @@ class Replay:
         found: tuple[Hca, Bound] = self.again.world.at(thing, object)
         return found
 
+    def _taken(self) -> list[str]:
+        lines, self.lines = self.lines, []
+        return lines
+
     def _own(self, word: str, **arguments: object) -> Call:
-        return Call(self.again, word, arguments, None)
+        call = Call(self.again, word, arguments, None)
+        self._perform(call, self._invocation(call))
+        return call
 
     def _invocation(self, call: Call) -> Invocation:
         named = {
@@ -222,40 +251,73 @@ class Replay:
         }
         return Invocation(call.word, named)
 
-    def _prepared(self, number: int, entry: Entry) -> Call:
-        passed = self._pass(entry.event - 1, entry.at_ns)
-        invocation = entry.invocation
-        command = self.again.vocabulary[invocation.name]
-        call = Call(self.again, invocation.name, {}, number, *passed)
+    def _entry(self, entry: Entry) -> None:
+        check()
+        self._pass(entry.event - 1, entry.at_ns)
+        if entry.invocation.name in _OF_PROGRAMS:
+            self.again.perform(entry.invocation)
+            return
+        self._perform(self._bound(entry.invocation), entry.invocation)
+
+    def _bound(self, invocation: Invocation) -> Call:
+        """A call with its values; those that name something destroyed are undefined in C."""
+        call = Call(self.again, invocation.name, {}, self.done)
         try:
+            command = self.again.vocabulary[invocation.name]
             call.arguments = self.again.binder.bind(command, invocation)
         except Refused as gone:
             call.undefined = f"{gone.message}: undefined in C"
         return call
 
-    def _carried_out(self, call: Call) -> Iterator[Call]:
-        yield call
-        invocation = (
-            self._invocation(call)
-            if call.entry is None
-            else self.session.journal[call.entry].invocation
-        )
-        call.outcome = self.again.perform(invocation)
-        refusal = call.outcome.refusal
+    def _perform(self, call: Call, invocation: Invocation) -> None:
+        self.scribe.begin(call)
+        before, self.lines = self.lines, []
+        outcome = self.again.perform(invocation)
+        inner, self.lines = self.lines, before
+        self._finish(call, outcome)
+        self.lines += inner  # of programs that this call has woken
+
+    def _finish(self, call: Call, outcome: CommandOutcome) -> None:
+        call.outcome = outcome
+        refusal = outcome.refusal
         if refusal is not None and refusal.rule.startswith(_CRASH):
             call.undefined = refusal.message
-        yield call
+        self.lines += self.scribe.end(call)
+        self._since = (self.again.world.now_ns, self.again.world.event)
 
-    def _pass(self, event: int, at_ns: int) -> tuple[int, int]:
-        """Events up to this one, then a time without events; returns ns and events."""
+    def _carried_out_by_program(self, invocation: Invocation) -> Carried:
+        """A line of a program; one that blocks is no call yet."""
+        assert self._carry_out is not None
+        call = self._bound(invocation)
+        self.scribe.begin(call)
+        waited = self._waited(None)
+        carried = self._carry_out(invocation)
+        if carried.blocks:
+            return carried
+        self.by_programs += 1
+        if self.by_programs > _MOST_OF_PROGRAMS:
+            raise NotExportable(f"programs make more than {_MOST_OF_PROGRAMS:,} calls", self.done)
+        self.lines += waited
+        outcome = CommandOutcome(invocation, value=carried.value, refusal=carried.refusal)
+        self._finish(call, outcome)
+        return carried
+
+    def _waited(self, entry: int | None) -> list[str]:
+        """Lines for the time since the last line."""
+        at_ns, event = self.again.world.now_ns, self.again.world.event
+        passed_ns, events = at_ns - self._since[0], event - self._since[1]
+        return self.scribe.wait(passed_ns, events, entry) if passed_ns or events else []
+
+    def _pass(self, event: int, at_ns: int) -> None:
+        """Events up to this one, then a time without events."""
         world = self.again.world
-        began_ns, events = world.now_ns, event - world.event
         while left := event - world.event:
             check()
             self.again.history.run(min(left, SLICE))
         if at_ns > world.now_ns:
             world.advance(at_ns)
-        return at_ns - began_ns, events
+        self.lines += self._waited(self.done)
+        self._since = (world.now_ns, world.event)
 
 
 def _ref(name: str) -> Ref:

@@ -77,7 +77,7 @@ def string(octets: bytes) -> str:
 
 
 def string_lines(octets: bytes) -> list[str]:
-    """The same as several literals, one a line."""
+    """C string literals of these bytes, one a line."""
     return [string(octets[at : at + _LINE]) for at in range(0, len(octets), _LINE)]
 
 

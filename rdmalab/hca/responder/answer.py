@@ -69,6 +69,7 @@ def stream(hca: Adapter, qp: QueuePair, packet: Packet, reth: RETH, *, again: bo
 
 def respond(hca: Adapter, qp: QueuePair, psn: int) -> None:
     """Queue the answer of a FLUSH or ATOMIC WRITE: that of a READ of no bytes."""
+    # rxe_resp.c, send_read_response_ack: RDMA_READ_RESPONSE_ONLY without a byte.
     _say(hca, qp, ReadAnswer(psn, 0, 0, 0, qp.resp.msn, again=False))
 
 

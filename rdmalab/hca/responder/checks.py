@@ -26,7 +26,7 @@ _MAX_LENGTH = 2**31
 
 
 def is_duplicate(qp: QueuePair, packet: Packet) -> bool:
-    """Older than what is expected: executed before, so it must not be executed again."""
+    """True if the PSN is before the expected one: executed before, so not to be executed again."""
     # Half of the 2^24 PSNs lie behind the expected one, half before it: no other memory is needed.
     return not qp.resp.dying and diff(packet.psn, qp.resp.psn) < 0
 
@@ -70,6 +70,7 @@ def check_depth(hca: Adapter, qp: QueuePair, _packet: Packet, _row: Opcode) -> s
     """READs and atomics: a responder resource must be free."""
     depth = qp.attr.max_dest_rd_atomic or 0
     # Soft-RoCE refuses a READ at depth 0 and takes more than the depth otherwise (measured).
+    # check_resource of rxe_resp.c leaves it to the requester not to send too many.
     if depth == 0:
         return "no-depth"
     under_way = sum(isinstance(a, ReadAnswer) and not a.again for a in qp.resp.answers)

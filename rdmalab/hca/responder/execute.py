@@ -214,7 +214,7 @@ def _route(hca: Adapter, packet: Packet | Frame) -> tuple[int, int, int]:
 
 # --------------------------------------------------------------------------- memory
 def _follow(hca: Adapter, qp: QueuePair, packet: Packet) -> bool:
-    """Where the bytes of this packet lie by the key as it now is; False: it denies them.
+    """Locate the bytes of this packet by the key as it is now; False if the key denies them.
 
     IBTA 10.6: what was deregistered or invalidated is not touched any more. Soft-RoCE instead
     holds the region that the first packet found until the message ends (rxe_resp.c, qp->resp.mr).

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
 
+# prompt_toolkit and not an Input of Textual: completion in the middle of a line, programs of
+# several lines and history search are then the same as at a terminal.
 _MENU_ROWS_MAX = 8
 _POSTPONED_S = 0.02
 
@@ -158,7 +160,7 @@ class LivePrompt:
 
     @property
     def typed_ahead(self) -> str:
-        """What is typed while a line is evaluated, and is read after it."""
+        """Text typed while a line is evaluated; it is read after that line."""
         signs = {Keys.ControlM: "⏎ ", Keys.ControlJ: "⏎ "}
         return "".join(
             signs.get(each.key, each.data) if isinstance(each.key, Keys) else each.data

@@ -1,4 +1,4 @@
-"""What prompt_toolkit draws, as Strips that Textual shows: styles and rows."""
+"""Output of prompt_toolkit as Strips for Textual: styles and rows."""
 
 from __future__ import annotations
 

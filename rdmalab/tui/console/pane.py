@@ -92,12 +92,12 @@ class Console(LineView, can_focus=True):
 
     @property
     def busy(self) -> bool:
-        """A line is being evaluated."""
+        """Whether a line is being evaluated."""
         return self.live.busy
 
     @property
     def has_more(self) -> bool:
-        """Further lines or keys wait to be read."""
+        """Whether further lines or keys wait to be read."""
         return self.live.has_more
 
     def on_mount(self) -> None:

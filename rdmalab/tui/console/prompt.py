@@ -85,11 +85,11 @@ class Prompt(Console):
 
     @property
     def text(self) -> str:
-        """What is typed."""
+        """Text of the line that is being typed."""
         return self.live.session.default_buffer.text
 
     def take_key(self, key: str, character: str | None) -> bool:
-        """As Console; what is typed while a line is evaluated is seen in the frame."""
+        """Send a key to the prompt, as Console does; keys typed during a line go to the frame."""
         took = super().take_key(key, character)
         if self.busy:
             self._frame_soon()
@@ -144,7 +144,7 @@ class Prompt(Console):
         return f"Prompt  PgUp: {fmt.count(above, 'row')} above" if above else "Prompt"
 
     def _help(self) -> str:
-        """What the argument at the cursor can be."""
+        """Legal values of the argument at the cursor."""
         if self.busy:
             typed = self.live.typed_ahead
             return f"after the run: {typed}" if typed else ""

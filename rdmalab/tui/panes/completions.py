@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TITLES = ("CQ", "wr_id", "status", "opcode", "bytes", "QP", "added", "more")
 _ALWAYS, _GAP = 3, 2  # columns that stay in the smallest pane; blanks around a cell
 Row = tuple[str, list[Content]]
-"""What `why` is asked about the row, and its cells."""
+"""Argument of `why` about the row, and its cells."""
 
 
 class CompletionsPane(DataTable[Content], Pane):

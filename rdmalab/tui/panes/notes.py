@@ -25,7 +25,7 @@ class StripPane(Card, can_focus=False):
     """Two rows for where the notes have no place of their own."""
 
     def lines(self, width: int, height: int) -> list[tuple[int, Content]]:
-        """What was seen, what comes; a third row is the note where there is room."""
+        """Texts read so far and coming; a third row is the note where there is room."""
         del height
         if self.view.model.walk is None and self.view.model.exercise is None:
             return []

@@ -147,7 +147,7 @@ class WhyPane(ListPane):
 
     @property
     def question(self) -> str:
-        """What was asked last; empty: what is wrong at all."""
+        """Text of the last question; empty: `why` without an argument."""
         asked = self.view.model.diagnosis
         return asked.question if asked is not None else ""
 
@@ -252,7 +252,7 @@ class WhyPane(ListPane):
         return {key: found[key] for key in found if key != "a" or self.as_of == self.view.moment}
 
     def open_row(self, index: int) -> None:
-        """What happened in the event of the row; of a row without one, what it means."""
+        """Open the event of the row; of a row without one, the explanation of its word."""
         event = self.entries[index].event if index < len(self.entries) else None
         if event is not None and event >= 0:
             self.act("event", event)
@@ -281,7 +281,7 @@ class WhyPane(ListPane):
 
 
 def _failure(answer: Report | str) -> tuple[str, int | None] | None:
-    """What `why` alone has found, and where; None if something was named, or nothing failed."""
+    """Cause that `why` alone has found, and its event; None for another question or no cause."""
     if not isinstance(answer, Report) or answer.question:
         return None
     if not (answer.name and answer.is_trouble):

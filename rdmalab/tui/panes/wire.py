@@ -51,7 +51,7 @@ class PacketSearch:
 
     @property
     def shown(self) -> tuple[str, str]:
-        """What decides which rows are shown."""
+        """Key of the selection of rows: the use and the text of the search; empty if it is off."""
         return (self.use, self.text) if self.is_on else ("", "")
 
     def ask(self, use: str) -> None:
@@ -388,7 +388,7 @@ class WirePane(Scrolled, can_focus=True, inherit_bindings=False):
         return linked(_content(self.ladder.pen.header())) if is_headed else None
 
     def status(self) -> Content | None:
-        """What is found, or left out."""
+        """Matches of the search, and the only queue pair that is shown; None without either."""
         parts = [f"only {self.follows}, q: all"] if self.follows else []
         if self.search.is_on or self.search.asks:
             parts.insert(0, self.search.found_text(len(self._hits)))

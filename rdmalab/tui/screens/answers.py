@@ -41,7 +41,7 @@ _MOUSE = (
 
 
 async def read(app: Rdmalab, line: str) -> list[Line]:
-    """What a line that only reads prints; nothing is printed, and no line is repeated later."""
+    """Output of a line that only reads; nothing is printed, and no line is repeated later."""
     conversation = app.main.model.conversation
     output, repeated = conversation.output, conversation.repeated
     width, found = output.width, list[Line]()
@@ -88,7 +88,7 @@ def answer_page(line: str, lines: Iterable[Line], report: Report | None, rows: i
 
 
 async def event_page(app: Rdmalab, number: int) -> Page:
-    """What happened in an event: its sentence, its records, and what they changed."""
+    """Page about an event: its sentence, its records, and what they changed."""
     session = app.main.model.session
     sentence = caption(session.world, session.names, number)
     lines: list[Line] = [[("bold", harmless(sentence.text))], []]
@@ -116,7 +116,7 @@ async def help_page(app: Rdmalab, pane: Pane | None) -> Page:
 
 
 def _of_pane(pane: Pane) -> Iterator[Line]:
-    """What a pane shows, the command that prints the same, and its own keys."""
+    """Lines about a pane: its contents, the command that prints the same, and its own keys."""
     yield [("bold", ROWS[pane.id or ""].help)]
     if pane.twin:
         yield [("", "The same as text: "), (_KEY, pane.twin)]

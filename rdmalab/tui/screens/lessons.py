@@ -53,7 +53,7 @@ class Lessons(ModalScreen[None]):
         self._next = coming(self._lessons, self._done)
 
     def compose(self) -> ComposeResult:
-        """What is sought, the list, and what the marked lesson shows."""
+        """Widgets: the search field, the list, and the description of the marked lesson."""
         count = len(self._lessons)
         yield Static(f"[bold $event]Lessons and labs[/]  [$dim]{count}[/]", id="heading")
         yield Input(placeholder="type a word of a title, a name or a tag", compact=True, id="word")
@@ -68,7 +68,7 @@ class Lessons(ModalScreen[None]):
         return self.query_one("#listed", OptionList)
 
     def on_mount(self) -> None:
-        """What is typed goes to the search."""
+        """Give the keys to the search field."""
         self._list.can_focus = False
         self.query_one(Input).focus()
 

@@ -40,7 +40,7 @@ class PageKey(NamedTuple):
 
     @property
     def action(self) -> str:
-        """What the key does, as Textual writes it."""
+        """Action of the key, as Textual writes it."""
         return f"carry_out({self.line!r}, {self.opens})"
 
 

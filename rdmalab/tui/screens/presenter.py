@@ -52,7 +52,7 @@ class Presenter(Screen[None]):
     app: Rdmalab
 
     def compose(self) -> ComposeResult:
-        """What a class looks at; no pane takes the keys."""
+        """Widgets of the lecture screen; no pane takes the keys."""
         view = self.app.main.view
         yield CaptionBar(view, id="caption")
         with Container(id="stage"):

@@ -77,7 +77,7 @@ def test_a_connection_is_made_and_ended() -> None:
     assert [hosts.event(n)[0] for n in "AB"] == [Event.DISCONNECTED] * 2
 
 
-def test_nobody_listens() -> None:
+def test_connect_without_a_listener_is_rejected() -> None:
     hosts = Hosts()
     hosts.do("B", "connect", handle=(number := hosts.resolved()), promise=OFFER)
     hosts.cm.deliver(refuse=True)

@@ -41,7 +41,7 @@ def test_a_range_is_mapped_as_a_whole_or_not() -> None:
     assert memory.is_mapped(PID, room.addr + 4000, 200, writable=True)
 
 
-def test_what_the_program_wrote_is_told_once() -> None:
+def test_changes_yields_each_write_once() -> None:
     room, mirrors = Room(4096), Mirrors(PID, 0)
     mirrors.add(room.addr + 100, 50)
     room.map[110:113] = b"abc"

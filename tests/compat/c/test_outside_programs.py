@@ -64,7 +64,7 @@ def test_a_program_of_rdma_cm_ends_well(line: str) -> None:
 
 
 @needs("ibv_devinfo")
-def test_a_device_is_told_as_it_is() -> None:
+def test_ibv_devinfo_prints_the_device() -> None:
     out = ends_well("--node", "both", "--", "ibv_devinfo", "-v")
     assert out.count("hca_id:") == 2
     assert "PORT_ACTIVE (4)" in out

@@ -62,7 +62,9 @@ def test_a_child_that_becomes_another_program_is_one_of_its_own() -> None:
 
 
 @needs("gcc")
-def test_a_program_that_closes_the_connection_of_the_library_harms_nobody(tmp_path: Path) -> None:
+def test_a_program_that_closes_the_socket_of_the_library_stops_only_its_own_calls(
+    tmp_path: Path,
+) -> None:
     """Its descriptors are its own business; the numbers are those of other sockets afterwards."""
     right = pair("right", tmp_path)[1:]
     ended = execute(

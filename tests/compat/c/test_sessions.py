@@ -77,7 +77,7 @@ def test_bytes_of_the_program_come_back_compactly(tmp_path: Path, name: str) -> 
     assert replayed_in(sys.executable, "1", path) == here
 
 
-def test_a_session_too_long_for_a_scenario_is_packed_and_that_is_said(
+def test_a_session_too_long_for_a_scenario_becomes_a_reported_session_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(saving, "MAX_STEPS", 10)

@@ -18,7 +18,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("program", "sleeps"), CASES.items())
-def test_a_sleep_without_end_is_told_from_one_that_ends(program: str, sleeps: bool) -> None:
+def test_an_endless_sleep_differs_from_a_timed_one(program: str, sleeps: bool) -> None:
     words = [sys.executable, "-S", "-c", f"print('here', flush=True); {program}"]
     if program.startswith("while"):
         words[-1] = f"print('here', flush=True)\n{program}"

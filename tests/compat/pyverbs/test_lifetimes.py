@@ -41,7 +41,7 @@ def test_the_last_reference_takes_the_object_with_it() -> None:
 
 
 @pytest.mark.parametrize("first", range(5))
-def test_whoever_is_closed_first_nothing_is_left_and_nothing_fails(first: int) -> None:
+def test_close_in_any_order_leaves_no_object(first: int) -> None:
     process.begin()
     context, objects = everything()
     objects[first].close()  # type: ignore[attr-defined]  # all of them can
@@ -50,7 +50,7 @@ def test_whoever_is_closed_first_nothing_is_left_and_nothing_fails(first: int) -
     assert not left()
 
 
-def test_an_object_that_was_refused_can_be_forgotten() -> None:
+def test_a_refused_object_is_garbage_collected() -> None:
     process.begin()
     context = Context(name="rdmalab0")
     with pytest.raises(PyverbsRDMAError):

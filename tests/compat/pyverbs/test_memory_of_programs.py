@@ -174,7 +174,7 @@ def test_a_device_keeps_the_pages_that_a_program_unmaps(ends: tuple[End, End], l
         (0, "unmapped", "nothing is mapped at the address that the program gave"),
     ],
 )
-def test_why_tells_memory_that_may_not_be_written_from_memory_that_is_not_there(
+def test_why_separates_read_only_memory_from_unmapped_memory(
     ends: tuple[End, End], protection: int, slug: str, text: str
 ) -> None:
     memory = mmap.mmap(-1, PAGE)

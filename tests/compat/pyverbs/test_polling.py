@@ -149,7 +149,7 @@ def test_an_extended_queue_is_polled_too_early_in_the_same_way() -> None:
     assert one.cq.wr_id == 7
 
 
-def test_a_loop_that_would_never_end_is_told(
+def test_an_endless_poll_loop_warns_and_then_raises(
     ends: tuple[End, End], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "IDLE_POLLS", 1_000)

@@ -116,7 +116,9 @@ def test_a_flush_that_the_key_does_not_allow_is_a_remote_access_error(
 
 
 @pytest.mark.parametrize(("ptype", "level"), [(0, 0), (4, 0), (1, 2)])
-def test_a_flush_of_an_unknown_kind_is_told(ends: tuple[End, End], ptype: int, level: int) -> None:
+def test_wr_flush_of_an_unknown_type_or_level_is_refused(
+    ends: tuple[End, End], ptype: int, level: int
+) -> None:
     with pytest.raises(PyverbsUserError, match=f"ptype={ptype}, level={level}; write ptype=IBV_"):
         flushed(ends, ptype, level)
 

@@ -69,7 +69,7 @@ def test_a_field_set_later_keeps_its_mask() -> None:
     assert spec.src_mac == "00:01:02:03:04:05"
 
 
-def test_an_ipv6_address_that_was_not_said_matches_any() -> None:
+def test_a_missing_ipv6_address_matches_any() -> None:
     """pyverbs refuses such a header with a TypeError."""
     spec = Ipv6Spec(src_ip="fe80:0::1")
     assert (spec.src_ip, spec.dst_ip, spec.dst_ip_mask) == ("fe80::1", "::", "::")

@@ -218,7 +218,7 @@ def _steps(script: list[Any], answers: list[Any]) -> list[Any]:
 
 
 @needs_pyverbs
-def test_what_was_not_said_is_as_in_pyverbs() -> None:
+def test_defaults_are_those_of_pyverbs() -> None:
     names = _attributes()
     assert set(names) == set(CLASSES)
     same([[_described(name), _shown(name, names[name])] for name in CLASSES])
@@ -358,7 +358,7 @@ def test_what_was_given_is_copied() -> None:
     assert (attr.ah_attr.dlid, attr.cap.max_send_wr, wr.sg[0]["length"]) == (1, 2, 3)
 
 
-def test_an_sge_reads_what_lies_there() -> None:
+def test_sge_read_returns_bytes_of_memory() -> None:
     room = mem_alloc.malloc(16)
     mem_alloc.write(room, b"abcdef", 6)
     assert Sge(room, 16, 0).read(3, 2) == b"cde"

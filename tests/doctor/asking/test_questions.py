@@ -31,9 +31,7 @@ def put(lab: Lab, text: str) -> str:
     ("text", "hint"),
     [("A.qp0.wr3", "write A.qp0.wr[3]"), ("qp0.recv_wr12", "write A.qp0.recv_wr[12]")],
 )
-def test_a_work_request_without_brackets_is_understood_as_one(
-    lab: Lab, text: str, hint: str
-) -> None:
+def test_hint_for_a_wr_id_without_brackets(lab: Lab, text: str, hint: str) -> None:
     with pytest.raises(NotUnderstood) as caught:
         put(lab, text)
     assert caught.value.hint == hint
@@ -52,11 +50,11 @@ def test_a_work_request_without_brackets_is_understood_as_one(
         ("transition", "transition"),
     ],
 )
-def test_names_are_completed_and_errnos_known(lab: Lab, text: str, expected: str) -> None:
+def test_question_by_name_part_or_errno(lab: Lab, text: str, expected: str) -> None:
     assert put(lab, text) == expected
 
 
-def test_nothing_stays_nothing(lab: Lab) -> None:
+def test_normalised_none_is_none(lab: Lab) -> None:
     assert normalised(lab.session, Log(lab.session), None) is None
 
 
@@ -82,7 +80,7 @@ def test_nothing_stays_nothing(lab: Lab) -> None:
         ("recv-state", "-", "no call was refused with recv-state", "returned so far: EINVAL"),
     ],
 )
-def test_what_cannot_be_asked_is_told_where_and_what_is_legal(
+def test_an_error_in_a_question_names_the_place_and_what_is_legal(
     lab: Lab, text: str, at: str, message: str, hint: str
 ) -> None:
     with pytest.raises(NotUnderstood) as wrong:
@@ -93,7 +91,7 @@ def test_what_cannot_be_asked_is_told_where_and_what_is_legal(
     assert text[place.start : place.stop] == at
 
 
-def test_where_no_call_was_refused_it_says_so() -> None:
+def test_hint_for_an_errno_without_a_refused_call() -> None:
     lab = Lab()
     for text, hint in (
         ("EINVAL", "no call was refused so far"),

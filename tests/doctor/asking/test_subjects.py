@@ -25,19 +25,19 @@ def sorts(lab: Lab, text: str = "") -> list[tuple[str, int]]:
 @pytest.mark.parametrize(
     "lines", [(), (RECV,), (SEND,), (RECV, SEND, "run"), (RECV, SEND, "step 3")]
 )
-def test_nobody_complains_of_what_is_well_or_only_waits(lines: tuple[str, ...]) -> None:
+def test_no_subject_for_completed_or_pending_work(lines: tuple[str, ...]) -> None:
     lab = lab_of(*lines)
     idle = lab.session.world.agenda.next_ns() is None
     assert idle or asked(lab) == []
 
 
-def test_the_first_failure_is_complained_of_and_no_flush_behind_it() -> None:
+def test_the_first_failure_is_a_subject_and_its_flushes_are_not() -> None:
     lab = lab_of(RECV, SEND, _BAD, SEND, "run")
     assert sorts(lab)[0] == ("send", 3)
     assert ("send", 1) not in sorts(lab)
 
 
-def test_a_failure_is_forgotten_when_work_succeeds_after_a_reset_and_not_before() -> None:
+def test_a_failure_is_no_subject_after_reset_and_success() -> None:
     lab = lab_of(_BAD, "run", "modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET")
     assert sorts(lab) == [("send", 3)]
     for line in ("connect A.qp0 B.qp0", RECV, SEND, "run"):
@@ -45,7 +45,7 @@ def test_a_failure_is_forgotten_when_work_succeeds_after_a_reset_and_not_before(
     assert sorts(lab) == []
 
 
-def test_a_refused_call_is_forgotten_once_it_was_accepted() -> None:
+def test_a_refused_call_is_no_subject_once_accepted() -> None:
     lab = lab_of("modify_qp A.qp0 state=RESET")
     lab.do(SEND)
     assert [subject.sort for subject in asked(lab)] == [Sort.CALL]
@@ -54,7 +54,7 @@ def test_a_refused_call_is_forgotten_once_it_was_accepted() -> None:
     assert asked(lab) == []
 
 
-def test_a_program_that_waits_is_stuck_only_when_nothing_happens_any_more() -> None:
+def test_a_waiting_program_is_a_subject_when_idle() -> None:
     lab = lab_of("program A.p lines={get_async_event A}", SEND, "run 1us")
     assert asked(lab) == []
     lab.do(RECV)
@@ -69,13 +69,13 @@ def test_a_send_for_which_only_a_timer_runs_hangs() -> None:
     assert sorts(lab) == [("send", 1)]
 
 
-def test_a_queue_is_asked_about_with_the_work_that_completes_there() -> None:
+def test_subjects_of_a_cq_with_its_work() -> None:
     lab = lab_of(RECV, SEND, "step 1")
     assert sorts(lab, "A.cq0") == [("completion queue", 0), ("send", 1)]
     assert sorts(lab, "B.cq0") == [("completion queue", 0), ("receive", 2)]
 
 
-def test_of_a_queue_pair_that_is_down_it_says_that_first_and_else_its_newest_work() -> None:
+def test_subjects_of_a_qp_in_err_and_in_rts() -> None:
     up, down = (RECV, SEND, "run"), ("modify_qp A.qp0 state=ERR",)
     assert [s.sort for s in asked(lab_of(*up), "A.qp0")] == [Sort.SEND, Sort.QP]
     assert [s.sort for s in asked(lab_of(*up, *down), "A.qp0")] == [Sort.QP, Sort.SEND]
@@ -94,7 +94,7 @@ def test_any_object_can_be_asked_about() -> None:
     assert reply.value.slug == "well"
 
 
-def test_an_errno_means_the_last_call_refused_so() -> None:
+def test_subject_of_an_errno_is_the_last_refused_call() -> None:
     lab = lab_of("modify_qp A.qp0 state=RESET")
     lab.do(SEND)
     lab.do("dealloc_pd A.pd0")
@@ -115,7 +115,7 @@ def test_an_errno_means_the_last_call_refused_so() -> None:
         ("1 + 1", "not a subject of why"),
     ],
 )
-def test_what_nobody_can_ask_about_is_told_so(text: str, expected: str) -> None:
+def test_a_question_without_a_subject_is_an_error_with_a_hint(text: str, expected: str) -> None:
     with pytest.raises(NotUnderstood, match=expected) as wrong:
         asked(lab_of(), text)
     assert wrong.value.hint

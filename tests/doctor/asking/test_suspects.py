@@ -46,7 +46,7 @@ def test_a_thread_without_receives_on_a_shared_queue() -> None:
 
 
 @pytest.mark.parametrize("question", ["why", "why A.qp0.wr[2]", "why B.mw3"])
-def test_the_window_whose_key_it_was(question: str) -> None:
+def test_rkey_rotated_of_a_window(question: str) -> None:
     report = answer(played(*WINDOW, READ.format("0x8000121"), "run"), question)
     assert report.slug == "rkey-rotated"
     assert "a bind of B.mw3 changed its rkey 0x8000121 to 0x8000122" in report.text
@@ -62,7 +62,7 @@ def test_a_window_that_is_not_bound() -> None:
     assert "B.mw4" in text
 
 
-def test_the_region_whose_key_it_was() -> None:
+def test_dereg_early_of_a_region() -> None:
     lab = played(WINDOW[0], WINDOW[1], "dereg_mr B.mr2", READ.format("0x595"), "run")
     assert chain(lab, "B.mr2") == ["dereg-early", "rem-access"]
     assert why(lab, "B.mr2").outcome.kind is Status.FAILED
@@ -90,7 +90,7 @@ def test_an_address_handle_that_was_destroyed_twice() -> None:
     assert (report.slug, report.is_trouble) == ("segfault-class", True)
 
 
-def test_an_object_whose_creation_was_refused() -> None:
+def test_cause_of_a_refused_creation_by_name() -> None:
     lab = played("use rc_pair", "create_cq A.cq1 cqe=0")
     assert answer(lab, "why A.cq1").slug == "cqe-range"
     assert answer(lab, "why cq1").slug == "cqe-range"
@@ -115,7 +115,7 @@ def test_bytes_of_a_region_are_still_asked_about_alone() -> None:
         ),
     ],
 )  # fmt: skip
-def test_both_ends_of_a_use_are_told_of_a_refused_destruction(
+def test_in_use_of_a_refused_destroy_for_both_objects(
     lines: tuple[str, ...], names: tuple[str, ...]
 ) -> None:
     lab = played(*lines)
@@ -138,7 +138,7 @@ TIDIED = (
 
 @pytest.mark.parametrize("tidy", tidying.TIDY)
 @pytest.mark.parametrize(("lines", "name", "slug"), TIDIED, ids=["srq", "mw", "mr"])
-def test_the_part_that_an_object_had_is_told_after_a_tidy_up(
+def test_the_cause_of_an_object_after_its_destruction(
     tidy: str, lines: tuple[str, ...], name: str, slug: str
 ) -> None:
     lab = played(*lines)
@@ -147,7 +147,7 @@ def test_the_part_that_an_object_had_is_told_after_a_tidy_up(
 
 
 @pytest.mark.parametrize("tidy", ["destroyed", "drained"])
-def test_a_refused_destruction_that_was_made_good_is_no_trouble(tidy: str) -> None:
+def test_refused_destroy_is_no_trouble_after_a_later_destroy(tidy: str) -> None:
     made = "reg_mr A.mr8 pd=A.pd3 length=256 access=LOCAL_WRITE"
     lab = played("use rc_pair", "alloc_pd A.pd3", made, "dealloc_pd A.pd3")
     tidying.TIDY[tidy](lab.session)

@@ -29,7 +29,7 @@ def found(lab: Lab) -> list[Topic]:
     return topics(lab.session, Log(lab.session))
 
 
-def test_queues_with_their_work_the_newest_first_and_what_else_there_is(lab: Lab) -> None:
+def test_topics_in_order(lab: Lab) -> None:
     assert [topic.text for topic in found(lab)] == [
         *("A.qp0", "A.qp0.wr[7]", "A.qp0.wr[8]", "B.qp0", "B.qp0.recv_wr[3]", "A.cq0", "B.cq0"),
         *("A.tx", "A.mr0", "B.mr0", "A.ch0", "B.ch0", "EINVAL", "A", "B"),
@@ -53,7 +53,7 @@ def test_only_the_newest_work_is_offered() -> None:
     assert offered == [f"B.qp0.recv_wr[{wr_id}]" for wr_id in range(19, 11, -1)]
 
 
-def test_what_is_gone_is_not_offered(lab: Lab) -> None:
+def test_topics_without_destroyed_objects(lab: Lab) -> None:
     lab.do("dereg_mr A.mr0")
     assert "A.mr0" not in [topic.text for topic in found(lab)]
 

@@ -32,7 +32,7 @@ OF_DATA = (
 )  # fmt: skip
 
 
-def test_nothing_is_said_of_what_came_as_it_was_meant() -> None:
+def test_no_data_check_fails_for_correct_messages() -> None:
     lab = pair(RECV, 'write A.mr0[0:5] "hello"', SENT, f"{READ} sg=A.mr0[64:128] remote=B.mr0[0]")
     for asked in ("A.qp0.wr[1]", "B.qp0.recv_wr[2]", "B.mr0[0:64]", "A.mr0[64:128]", "A.cq0"):
         answer = findings(lab, asked)
@@ -49,14 +49,14 @@ def test_a_buffer_may_be_written_before_the_post_and_after_the_completion(moment
     assert verdict(lab, "A.qp0.wr[1]", "buffer-reused-early") is Verdict.OK
 
 
-def test_only_bytes_that_were_changed_before_they_left_are_complained_of() -> None:
+def test_buffer_reused_early_only_of_the_changed_bytes() -> None:
     lab = lab_on(STRICT, "use rc_pair", "fill A.mr0[0:64] 1", WRITE, "fill A.mr0[8:16] 2", "run")
     assert failing(lab, "B.mr0[8:16]") == ["buffer-reused-early"]
     assert verdict(lab, "B.mr0[0:8]", "buffer-reused-early") is Verdict.OK
     assert cured(lab, "B.mr0[8:16]")[0] == "fill A.mr0[8:16] 0x01"
 
 
-def test_of_a_send_whose_buffer_was_written_in_between_it_is_a_warning() -> None:
+def test_buffer_reused_early_warns_of_a_write_before_the_completion() -> None:
     lab = lab_on(STRICT, "use rc_pair", WRITE, "run 500ns", "fill A.mr0[0:64] 2", "run")
     assert warning(lab, "A.qp0.wr[1]") == ["buffer-reused-early"]
     assert verdict(lab, "B.mr0[0:8]", "buffer-reused-early") is Verdict.OK
@@ -67,7 +67,7 @@ def test_inline_data_are_copied_when_posted() -> None:
     assert verdict(lab, "B.mr0[0:8]", "buffer-reused-early") is Verdict.OK
 
 
-def test_a_read_is_warned_of_while_it_is_under_way_only() -> None:
+def test_read_before_complete_while_a_read_is_under_way() -> None:
     lab = lab_on(STRICT, "use rc_pair path_mtu=256", "link rate=1Gbps",
                  f"{READ} sg=A.mr0[0:1024] remote=B.mr0[0]", "run 4us")  # fmt: skip
     assert warning(lab, "A.mr0[0:8]") == ["read-before-complete"]
@@ -85,7 +85,7 @@ def test_a_receive_in_use_is_the_same() -> None:
 
 
 # --------------------------------------------------------------------------- 80, 81, 82
-def test_elements_that_touch_do_not_overlap_and_what_is_sent_may() -> None:
+def test_overlap_sges_not_for_adjacent_or_sent_elements() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:32],B.mr0[32:64]",
                SENT.replace("A.mr0[0:64]", "A.mr0[0:32],A.mr0[0:32]"))  # fmt: skip
     assert warning(lab, "B.qp0.recv_wr[2]") == []
@@ -93,7 +93,7 @@ def test_elements_that_touch_do_not_overlap_and_what_is_sent_may() -> None:
     assert warning(lab, "A.qp0.wr[1]") == []
 
 
-def test_a_read_whose_elements_overlap_is_warned_of_where_somebody_asks() -> None:
+def test_overlap_sges_of_a_read_warns_only_when_asked() -> None:
     lab = pair(f"{READ} sg=A.mr0[0:32],A.mr0[16:48] remote=B.mr0[0]")
     assert warning(lab, "A.qp0.wr[1]") == ["overlap-sges"]
     assert warning(lab, "A.mr0[0:48]") == ["overlap-sges"]
@@ -109,13 +109,13 @@ def test_an_element_of_length_0_means_another_thing_to_drivers() -> None:
     assert warning(driver, "A.qp0.wr[1]") == ["sge-zero", "sge-unfilled"]
 
 
-def test_an_empty_message_that_was_meant_so() -> None:
+def test_sge_unfilled_not_for_a_message_without_sges() -> None:
     lab = pair(RECV, "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED")
     assert failing(lab, "B.mr0[0:8]") == []
     assert warning(lab, "A.qp0.wr[1]") == []
 
 
-def test_a_write_whose_list_did_not_count() -> None:
+def test_sge_unfilled_of_num_sge_0() -> None:
     lab = pair(f"{WRITE} num_sge=0")
     assert failing(lab, "B.mr0[0:8]") == ["sge-unfilled"]
     assert "with 1 element, and num_sge=0" in evidence_of(lab, "B.mr0[0:8]", "sge-unfilled")
@@ -131,7 +131,7 @@ def test_immediate_data_that_look_swapped(imm: str, *, warned: bool) -> None:
         assert (warning(lab, asked) == ["imm-endian"]) is warned, (asked, imm)
 
 
-def test_fields_of_good_completions_may_be_read_and_some_of_bad_ones() -> None:
+def test_error_field_read_not_for_defined_fields() -> None:
     made = ("create_cq_ex B.cq1 cqe=16",
             "create_qp B.qp1 pd=B.pd0 qp_type=RC send_cq=B.cq1 recv_cq=B.cq1",
             "create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
@@ -147,7 +147,7 @@ def test_fields_of_good_completions_may_be_read_and_some_of_bad_ones() -> None:
     assert "error-field-read" in warning(bad, "B.qp1.recv_wr[2]")
 
 
-def test_bytes_of_one_message_and_bytes_behind_it_that_nobody_wrote() -> None:
+def test_byte_len_of_bytes_after_the_message() -> None:
     lab = pair(RECV, SENT.replace("0:64", "0:8"))
     assert warning(lab, "B.mr0[0:8]") == []
     assert warning(lab, "B.mr0[0:64]") == ["byte-len"]
@@ -159,7 +159,7 @@ def test_bytes_of_one_message_and_bytes_behind_it_that_nobody_wrote() -> None:
 
 
 # --------------------------------------------------------------------------- 86 inline-opcode
-def test_soft_roce_lets_an_inline_read_pass_and_it_fails_later() -> None:
+def test_inline_opcode_of_a_read_on_rxe() -> None:
     read = f"{READ}|INLINE sg=A.mr0[0:8] remote=B.mr0[0]"
     lab = pair(read, profile=RXE)
     assert failing(lab, "A.qp0.wr[1]") == ["inline-opcode"]
@@ -167,7 +167,7 @@ def test_soft_roce_lets_an_inline_read_pass_and_it_fails_later() -> None:
     assert refusal(pair(), read).rule == "inline-opcode"
 
 
-def test_of_a_list_the_bad_one_and_those_behind_it_are_posted_once_more() -> None:
+def test_fix_of_a_refused_list_posts_bad_wr_and_the_rest() -> None:
     good = "{wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=INLINE}"
     bad = "{wr_id=2 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=INLINE}"
     lab = lab_on(STRICT, "use rc_pair", f"post_send A.qp0 wr={good} wr={bad} wr={good}")
@@ -176,7 +176,7 @@ def test_of_a_list_the_bad_one_and_those_behind_it_are_posted_once_more() -> Non
 
 
 # --------------------------------------------------------------------------- 87, 88, 89
-def test_a_swap_that_swapped_and_one_that_somebody_wrote_over() -> None:
+def test_cas_mismatch_and_a_host_write_after_it() -> None:
     assert failing(pair(SWAP), "B.mr0[0:8]") == []
     lab = pair(f"{SWAP} compare_add=5")
     assert failing(lab, "B.mr0[0:8]") == ["cas-mismatch"]
@@ -198,7 +198,9 @@ def test_a_word_may_be_set_before_the_first_atomic() -> None:
     ("between", "flags", "warned"),
     [("", "SIGNALED", True), ("", "SIGNALED|FENCE", False), ("run", "SIGNALED", False)],
 )
-def test_a_send_of_what_is_still_being_read(between: str, flags: str, *, warned: bool) -> None:
+def test_ordering_of_a_send_from_the_buffer_of_a_read(
+    between: str, flags: str, *, warned: bool
+) -> None:
     send = SENT.replace("wr_id=1", "wr_id=3").replace("SIGNALED", flags)
     lab = lab_on(STRICT, "use rc_pair", RECV, f"{READ} sg=A.mr0[0:64] remote=B.mr0[64]",
                  *filter(None, [between]), send, "run")  # fmt: skip
@@ -216,7 +218,7 @@ def test_a_send_that_has_not_left_yet(between: str, flags: str, *, warned: bool)
     assert ("ordering" in warning(lab, "A.qp0.wr[3]")) is warned
 
 
-def test_a_send_of_other_bytes_need_not_wait() -> None:
+def test_ordering_not_for_other_bytes() -> None:
     lab = pair(RECV, f"{READ} sg=A.mr0[64:128] remote=B.mr0[64]", SENT.replace("_id=1", "_id=3"))
     assert warning(lab, "A.qp0.wr[3]") == []
 
@@ -228,7 +230,7 @@ def test_a_region_that_was_given_back_when_all_was_done() -> None:
     assert verdict(lab, "A.qp0.wr[1]", "dereg-early") is Verdict.NA
 
 
-def test_what_is_denied_for_a_region_that_is_gone_stands_behind_that() -> None:
+def test_loc_prot_comes_after_dereg_early() -> None:
     lab = lab_on(STRICT, "use rc_pair", "reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE",
                  WRITE.replace("A.mr0", "A.mr1"), "dereg_mr A.mr1", "run")  # fmt: skip
     report = why(lab, "A.qp0.wr[1]")
@@ -270,11 +272,11 @@ def test_calls_in_which_c_follows_a_pointer_to_nowhere(line: str, *, crashes: bo
     assert ("segfault-class" in failing(lab, asked)) is crashes
 
 
-def test_there_is_something_to_do_about_every_crash() -> None:
+def test_advice_for_every_crash_rule() -> None:
     assert set(objects.ADVICE) == objects.CRASHES
 
 
-def test_a_full_queue_without_bad_wr_gets_room() -> None:
+def test_fix_of_bad_wr_null_on_a_full_queue_polls_first() -> None:
     lab = lab_on(STRICT, "use rc_pair max_send_wr=1", f"{WRITE} flags=SIGNALED", "run",
                  f"{WRITE} bad_wr=NULL")  # fmt: skip
     lines = cured(lab, "EFAULT")
@@ -282,7 +284,7 @@ def test_a_full_queue_without_bad_wr_gets_room() -> None:
     assert "bad_wr" not in lines[1]
 
 
-def test_the_key_of_a_window_that_was_made_void_and_not_bound_anew() -> None:
+def test_rem_access_of_an_rkey_after_local_inv() -> None:
     window = ("reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE|REMOTE_WRITE|MW_BIND",
               "alloc_mw B.mw0 pd=B.pd0 type=TYPE_2",
               "post_send B.qp0 opcode=BIND_MW mw=B.mw0 bind=B.mr1[0:64] bind_access=REMOTE_WRITE",
@@ -301,7 +303,7 @@ _EX_PAIR = (
 )  # fmt: skip
 
 
-def test_a_builder_without_its_data_is_told_to_both_ends() -> None:
+def test_sge_unfilled_of_a_builder_without_setter_at_both_ends() -> None:
     lab = pair(*_EX_PAIR, "wr_send A.qx0 wr_id=9 wr_flags=SIGNALED", "wr_complete A.qx0", "run")
     for question in ("A.qx0.wr[9]", "B.qp1.recv_wr[8]"):
         assert warning(lab, question) == ["sge-unfilled"]

@@ -33,13 +33,13 @@ def test_a_thread_finds_the_queue_of_the_srq_that_got_the_message() -> None:
 
 
 @pytest.mark.parametrize("opcode", ["RDMA_READ", "ATOMIC_FETCH_AND_ADD compare_add=1"])
-def test_a_thread_waits_in_vain_for_a_completion_of_what_the_peer_does(opcode: str) -> None:
+def test_write_no_signal_of_one_sided_requests(opcode: str) -> None:
     post = f"post_send A.qp0 wr_id=1 opcode={opcode} sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
     lab = played("use rc_pair", _RX.format(cq="B.cq0"), post, "run 50us")
     assert blamed(lab, "B.rx") == ["write-no-signal"]
 
 
-def test_bytes_of_a_write_under_way_are_not_there_yet() -> None:
+def test_read_before_complete_of_a_write_under_way() -> None:
     write = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:2048] remote=B.mr0[0]"
     lab = played("use rc_pair path_mtu=1024", "fault drop A->B nth=2", write, "run 5us")
     assert warning(lab, "B.mr0[0:2048]") == ["read-before-complete"]
@@ -55,7 +55,7 @@ _BUILD = (
 @pytest.mark.parametrize(
     ("ids", "slug"), [((1, 2, 3), "region-aborted"), ((1, 2), "polls-missing")]
 )
-def test_a_batch_is_longer_than_the_queue_or_finds_it_full(ids: tuple[int], slug: str) -> None:
+def test_full_queue_of_a_batch(ids: tuple[int], slug: str) -> None:
     built = "; ".join(_BUILD.format(wr_id) for wr_id in ids)
     before = "" if len(ids) == 3 else f"wr_start A.qx0; {_BUILD.format(9)}; wr_complete A.qx0; "
     lab = played(

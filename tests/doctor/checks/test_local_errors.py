@@ -29,7 +29,7 @@ OF_STATUS = (
 
 
 @pytest.mark.parametrize("profile", [STRICT, RXE, MLX5])
-def test_nothing_is_said_of_work_that_ended_well(profile: Profile) -> None:
+def test_no_status_check_fails_for_success(profile: Profile) -> None:
     lab = pair(RECV, SENT, f"{READ} sg=A.mr0[64:128] remote=B.mr0[0]", profile=profile)
     for asked in ("A.qp0.wr[1]", "B.qp0.recv_wr[2]"):
         assert not set(failing(lab, asked)) & set(OF_STATUS)
@@ -56,14 +56,14 @@ def test_a_receive_that_fits_exactly_and_may_not_be_written_is_not_too_short(
     assert failing(lab, "B.qp0.recv_wr[2]") == ["loc-prot"]
 
 
-def test_a_datagram_without_room_for_its_40_bytes_is_another_items() -> None:
+def test_loc_len_not_for_a_short_ud_receive() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", use="use ud_pair")
     well(lab, f"post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] {UD}")
     well(lab, "run")
     assert verdict(lab, "B.qp0.recv_wr[2]", "loc-len") is Verdict.NA
 
 
-def test_the_shared_receive_that_was_too_short_is_found_by_its_queue() -> None:
+def test_loc_len_of_a_shared_receive() -> None:
     lab = pair("post_srq_recv B.srq0 wr_id=7 sg=B.mr0[0:8]", SENT, use="use srq_pair")
     assert failing(lab, "B.srq0.wr[7]") == ["loc-len"]
     assert "of B.srq0" in evidence_of(lab, "B.srq0.wr[7]", "loc-len")
@@ -90,7 +90,7 @@ def test_the_test_that_failed_is_named(
     assert cured(lab, "A.qp0.wr[1]")
 
 
-def test_a_read_into_memory_that_may_not_be_written_and_a_send_from_it_which_may() -> None:
+def test_loc_prot_of_a_read_without_local_write_and_not_of_a_send() -> None:
     region = "reg_mr A.mr1 pd=A.pd0 length=64 access=REMOTE_READ"
     lab = pair(region, f"{READ} sg=A.mr1[0:8] remote=B.mr0[0]")
     assert "LOCAL_WRITE is missing" in evidence_of(lab, "A.qp0.wr[1]", "loc-prot")
@@ -98,13 +98,13 @@ def test_a_read_into_memory_that_may_not_be_written_and_a_send_from_it_which_may
     assert failing(well_sent, "A.qp0.wr[1]") == []
 
 
-def test_what_was_flushed_is_not_asked_for_its_keys() -> None:
+def test_loc_prot_not_for_flushed_requests() -> None:
     lab = pair(f"{WRITE} rkey=1", "post_send A.qp0 wr_id=2 opcode=SEND sg={lkey=3 length=4}")
     assert verdict(lab, "A.qp0.wr[2]", "loc-prot") is Verdict.OK
 
 
 # --------------------------------------------------------------------------- 69 loc-qp-op
-def test_a_handle_that_was_destroyed_after_the_datagram_was_done_is_nothing() -> None:
+def test_destroy_ah_after_completion_is_no_cause() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg=B.mr0[0:104]", use="use ud_pair")
     well(lab, f"post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] {UD}")
     well(lab, "run")
@@ -112,7 +112,7 @@ def test_a_handle_that_was_destroyed_after_the_datagram_was_done_is_nothing() ->
     assert failing(lab, "A.qp0.wr[1]") == []
 
 
-def test_soft_roce_calls_an_unknown_lkey_an_operation_error_and_it_is_the_key() -> None:
+def test_loc_prot_of_an_unknown_lkey_on_rxe() -> None:
     bad = SENT.replace("A.mr0[0:64]", "{addr=0x10000000 length=8 lkey=0xbad}")
     lab = pair(RECV, bad, profile=RXE)
     assert why(lab, "A.qp0.wr[1]").slug == "loc-prot"
@@ -145,7 +145,7 @@ def test_a_key_that_was_never_given_out_is_neither_old_nor_taken_back() -> None:
     assert any("remote=B.mr0[0]" in line for line in cured(lab, "A.qp0.wr[1]"))
 
 
-def test_the_write_beyond_the_end_is_cut_off_there() -> None:
+def test_fix_of_rem_access_shortens_a_write_beyond_the_mr() -> None:
     lab = pair(f"{WRITE} remote=B.mr0[4064]")
     again = cured(lab, "A.qp0.wr[1]")[-1]
     assert "sg=A.mr0[0:32]" in again
@@ -153,7 +153,7 @@ def test_the_write_beyond_the_end_is_cut_off_there() -> None:
 
 
 # --------------------------------------------------------------------------- 72, 73, 74
-def test_retries_are_told_with_the_fate_of_their_packets() -> None:
+def test_retry_exc_lists_each_transmission_and_its_fate() -> None:
     lab = pair("fault drop A->B count=9", f"{WRITE} remote=B.mr0[0]",
                use="use rc_pair timeout=1 retry_cnt=3")  # fmt: skip
     facts = findings(lab, "A.qp0.wr[1]")["retry-exc"]
@@ -162,7 +162,7 @@ def test_retries_are_told_with_the_fate_of_their_packets() -> None:
     assert all("lost" in each.text and each.event is not None for each in facts.evidence[:3])
 
 
-def test_rnr_naks_are_counted_and_those_of_a_message_that_got_through_are_none() -> None:
+def test_rnr_retry_exc_counts_rnr_naks() -> None:
     use = "use rc_pair rnr_retry=2 min_rnr_timer=1"
     lab = pair(SENT, use=use)
     assert "3 RNR NAKs came" in evidence_of(lab, "A.qp0.wr[1]", "rnr-retry-exc")
@@ -170,7 +170,7 @@ def test_rnr_naks_are_counted_and_those_of_a_message_that_got_through_are_none()
     assert verdict(late, "A.qp0.wr[1]", "rnr-retry-exc") is Verdict.OK
 
 
-def test_the_error_of_the_peer_is_told_with_the_completion_that_it_has_for_it() -> None:
+def test_rem_op_names_the_error_completion_of_the_peer() -> None:
     lab = pair("post_recv B.qp0 wr_id=2 sg={addr=1 length=99 lkey=1}", SENT)
     assert why(lab, "A.qp0.wr[1]").slug == "loc-prot"
     facts = evidence_of(lab, "A.qp0.wr[1]", "rem-op")
@@ -199,7 +199,7 @@ def test_each_bind_that_fails_has_a_cure_that_binds(bind: str) -> None:
     assert cured(lab, "B.qp0.wr[1]")
 
 
-def test_a_window_that_is_bound_well_and_one_that_was_only_flushed() -> None:
+def test_mw_bind_not_for_success_or_flush() -> None:
     bound = pair(*WINDOW, f"{BIND} bind=B.mr1[0:64] bind_access=REMOTE_READ")
     assert verdict(bound, "B.qp0.wr[1]", "mw-bind") is Verdict.OK
     flushed = lab_on(STRICT, "use rc_pair", *WINDOW, "modify_qp B.qp0 state=ERR",
@@ -216,12 +216,12 @@ def test_a_key_that_cannot_be_made_void() -> None:
 
 
 # --------------------------------------------------------------------------- 76, 77
-def test_an_answer_that_comes_twice_is_not_a_bad_one() -> None:
+def test_bad_resp_not_for_a_duplicate_response() -> None:
     lab = pair("fault duplicate B->A", f"{READ} sg=A.mr0[0:64] remote=B.mr0[0]")
     assert verdict(lab, "A.qp0.wr[1]", "bad-resp") is Verdict.OK
 
 
-def test_a_flush_leads_to_what_failed_first_and_by_hand_to_nothing() -> None:
+def test_flush_only_names_the_first_failed_request() -> None:
     lab = pair(f"{WRITE} rkey=1", SENT.replace("wr_id=1", "wr_id=2"))
     assert verdict(lab, "A.qp0.wr[2]", "flush-only") is Verdict.FAIL
     assert verdict(lab, "A.qp0.wr[1]", "flush-only") is Verdict.OK
@@ -232,13 +232,13 @@ def test_a_flush_leads_to_what_failed_first_and_by_hand_to_nothing() -> None:
     assert verdict(by_hand, "B.qp0.recv_wr[2]", "flush-only") is Verdict.OK
 
 
-def test_what_was_only_flushed_is_posted_once_more() -> None:
+def test_fix_of_flush_only_posts_the_request_again() -> None:
     lab = pair(f"{WRITE} rkey=1", f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2"))
     lines = cured(lab, "A.qp0.wr[2]")
     assert lines[-1] == f"{WRITE} remote=B.mr0[0]".replace("wr_id=1", "wr_id=2")
 
 
-def test_a_receive_that_a_write_with_immediate_by_a_bad_key_took() -> None:
+def test_rem_access_of_a_receive_taken_by_write_with_imm() -> None:
     write = (
         "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE_WITH_IMM sg=A.mr0[0:8] remote=B.mr0 rkey=0xbad"
     )
@@ -248,7 +248,7 @@ def test_a_receive_that_a_write_with_immediate_by_a_bad_key_took() -> None:
     assert why(lab, "A.qp0.wr[1]").slug == "rem-access"
 
 
-def test_a_receive_whose_invalidation_was_refused_is_a_failure_and_names_the_key() -> None:
+def test_rem_inv_req_of_a_refused_invalidation() -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=31 sg=B.mr0[0:64]",
                  "post_send A.qp0 wr_id=32 opcode=SEND_WITH_INV sg=A.mr0[0:8]"
                  " invalidate_rkey=B.mr0 flags=SIGNALED", "run", "poll_cq B.cq0")  # fmt: skip

@@ -38,7 +38,9 @@ def refused(*lines: str, question: str) -> Report:
 
 @pytest.mark.parametrize("question", ["why", "why EBUSY"])
 @pytest.mark.parametrize(("call", "facts"), _CALLS)
-def test_what_holds_it_is_named_and_released(call: str, facts: list[str], question: str) -> None:
+def test_in_use_names_the_users_and_the_fix_destroys_them(
+    call: str, facts: list[str], question: str
+) -> None:
     report = refused(*_SETUP, call, question=question)
     assert report.slug == "in-use"
     for fact in facts:
@@ -78,7 +80,9 @@ def test_a_destruction_that_succeeded_later_is_no_trouble() -> None:
         (RECV, "destroy_qp B.qp0", "B.qp0.recv_wr[2]"),
     ],
 )
-def test_work_that_a_destruction_took_names_it(post: str, destroy: str, what: str) -> None:
+def test_destroyed_with_work_has_the_event_of_the_destroy(
+    post: str, destroy: str, what: str
+) -> None:
     lab = played("use rc_pair", post, "run 500ns", destroy)
     report = why(lab, what)
     assert report.slug == "destroyed-with-work"
@@ -87,7 +91,7 @@ def test_work_that_a_destruction_took_names_it(post: str, destroy: str, what: st
     assert why(lab, what).slug != "destroyed-with-work"
 
 
-def test_a_refused_destroy_stands_after_what_failed_before_it() -> None:
+def test_in_use_comes_after_an_earlier_failure() -> None:
     lab = played("use rc_pair", "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8]"
                  " remote_addr=0x777000 rkey=0x77 flags=SIGNALED", "run", "poll_cq A.cq0",
                  "dealloc_pd A.pd0")  # fmt: skip

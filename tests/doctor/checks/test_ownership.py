@@ -31,14 +31,14 @@ def test_a_write_into_a_sink_is_named_whichever_side_won(post: str, tidy: tuple[
          'program B.x lines={write B.mr0[8:12] "mine"}', "run 1us"),
     ],
 )  # fmt: skip
-def test_a_posted_receive_owns_its_buffer(lines: tuple[str, ...]) -> None:
+def test_sink_overwritten_of_a_posted_receive(lines: tuple[str, ...]) -> None:
     lab = played(*lines)
     assert why(lab, "B.mr0[8:12]").slug == why(lab).slug == "sink-overwritten"
     assert why(lab, "B.mr0[64:72]").slug != "sink-overwritten"
 
 
 @pytest.mark.parametrize("opcode", ["SEND", "RDMA_WRITE remote=B.mr0[0]"])
-def test_a_send_that_left_again_with_other_bytes_is_named_by_what_it_brought(opcode: str) -> None:
+def test_buffer_reused_early_of_a_retransmission(opcode: str) -> None:
     post = f"post_send A.qp0 wr_id=7 opcode={opcode} sg=A.mr0[0:8] flags=SIGNALED"
     receive = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
     write = 'write A.mr0[2:4] "no"'
@@ -52,7 +52,7 @@ def test_a_send_that_left_again_with_other_bytes_is_named_by_what_it_brought(opc
     assert why(lab).slug == "well"
 
 
-def test_two_messages_in_one_buffer_are_told_apart_from_one_after_the_other() -> None:
+def test_same_buffer_twice_only_before_a_poll() -> None:
     recv = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]"
     send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"
     lab = played("use rc_pair", recv, recv, send, send, "run")

@@ -39,7 +39,7 @@ def works(lab: Lab, what: str) -> bool:
 
 # --------------------------------------------------------------------------- all of them
 @pytest.mark.parametrize("spoiled", ["fault drop A->B", "link down", "modify_qp B.qp0 rq_psn=0"])
-def test_who_is_there_is_not_blamed_for_what_is_lost_on_the_way(spoiled: str) -> None:
+def test_peer_checks_for_loss_on_the_cable(spoiled: str) -> None:
     lab = lab_of(pair=_FAST)
     lab.do(spoiled)
     for line in (RECV, SEND, "run"):
@@ -49,12 +49,12 @@ def test_who_is_there_is_not_blamed_for_what_is_lost_on_the_way(spoiled: str) ->
     assert bad == (["peer-port"] if spoiled == "link down" else [])
 
 
-def test_a_message_that_came_at_the_second_try_has_nothing_to_complain_of() -> None:
+def test_no_peer_check_fails_after_a_successful_retry() -> None:
     lab = lab_of("port B ARMED", RECV, SEND, "run 10us", "port B ACTIVE", "run", pair=_FAST)
     assert not set(blamed(lab, _WR)) & set(_PEER)
 
 
-def test_of_work_that_is_none_of_theirs_they_say_nothing() -> None:
+def test_peer_checks_do_not_apply_to_cq_and_thread() -> None:
     lab = lab_of("program B.rx lines={poll B.cq0}", RECV, pair=_FAST)
     for asked in ("B.rx", "A.cq0", "A.qp0"):
         found = findings(lab, asked)
@@ -62,7 +62,7 @@ def test_of_work_that_is_none_of_theirs_they_say_nothing() -> None:
 
 
 # --------------------------------------------------------------------------- 44 wrong-qpn
-def test_a_number_that_nobody_has_is_only_suspicious_while_it_is_tried() -> None:
+def test_wrong_qpn_warns_while_retrying_and_fails_after() -> None:
     lab = lab_of(*lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run 20us", pair=_FAST)
     assert verdict(lab, _WR, "wrong-qpn") is Verdict.WARN
     well(lab, "run")
@@ -71,7 +71,7 @@ def test_a_number_that_nobody_has_is_only_suspicious_while_it_is_tried() -> None
     assert works(lab, _WR)
 
 
-def test_whose_number_was_meant_is_not_guessed_where_two_may_be() -> None:
+def test_wrong_qpn_has_no_fix_with_two_candidates() -> None:
     two = [f"create_qp B.qp{n} pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0" for n in (1, 2)]
     lab = lab_of(
         "reset B.qp0", *two, *lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST
@@ -80,7 +80,7 @@ def test_whose_number_was_meant_is_not_guessed_where_two_may_be() -> None:
     assert findings(lab, _WR)["wrong-qpn"].cure is None
 
 
-def test_a_datagram_for_nobody_is_lost() -> None:
+def test_wrong_qpn_of_a_datagram() -> None:
     lab = lab_of(_DATAGRAM.replace("B.qp0", "0x99"), "run", pair="use ud_pair")
     assert verdict(lab, _WR, "wrong-qpn") is Verdict.FAIL
     assert verdict(lab, _WR, "wrong-qpn", asked=False) is Verdict.NA
@@ -88,14 +88,14 @@ def test_a_datagram_for_nobody_is_lost() -> None:
 
 
 # --------------------------------------------------------------------------- 45 wrong-gid
-def test_answers_that_find_no_way_back_are_the_fault_of_the_own_address() -> None:
+def test_wrong_gid_of_a_removed_source_address() -> None:
     lab = lab_of("gid del A 10.0.0.1", "gid add A 10.0.0.5", _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
     assert "A no longer has that address" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)
 
 
-def test_a_datagram_to_nobody_gets_another_address_handle() -> None:
+def test_fix_of_wrong_gid_of_a_datagram_creates_another_ah() -> None:
     far = "create_ah A.ah1 pd=A.pd0 is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1"
     lab = lab_of(far, _DATAGRAM.replace("A.ah0", "A.ah1"), "run", pair="use ud_pair")
     assert blamed(lab, _WR) == ["wrong-gid"]
@@ -104,7 +104,7 @@ def test_a_datagram_to_nobody_gets_another_address_handle() -> None:
     assert remedy.cure.lines[0] == "create_ah A.ah2 pd=A.pd0 to=B"
 
 
-def test_an_address_that_came_later_is_no_excuse_for_what_was_dropped_for_its_number() -> None:
+def test_wrong_qpn_with_another_gid_on_the_node() -> None:
     lab = lab_of(
         "gid add B 10.0.0.9", *lines_with("A.qp0", "0x17", "ah=B"), _WRITE, "run", pair=_FAST
     )
@@ -121,7 +121,7 @@ def test_another_mistake_in_an_address_is_not_a_missing_header() -> None:
     assert verdict(lab, "EINVAL", "no-grh") is Verdict.OK
 
 
-def test_the_node_is_told_by_its_queue_pair_or_by_the_last_octet() -> None:
+def test_fix_of_no_grh_finds_the_node_by_dlid() -> None:
     lab = Lab({"A": "strict", "B": "strict", "C": "strict"})
     for line in ("alloc_pd A.pd0", "create_cq A.cq0 cqe=4"):
         well(lab, line)
@@ -142,7 +142,7 @@ def test_a_peer_that_comes_up_in_time_is_not_blamed() -> None:
     assert verdict(lab, _WR, "peer-state") is Verdict.NA
 
 
-def test_a_peer_that_failed_of_its_own_is_not_the_root() -> None:
+def test_peer_state_is_not_the_root_after_a_failure_of_the_peer() -> None:
     bad = "post_send B.qp0 wr_id=5 opcode=RDMA_WRITE sg=B.mr0[0:8] rkey=1 flags=SIGNALED"
     lab = lab_of(bad, "run", "reset A.qp0", "to_rts A.qp0 B.qp0 timeout=8 retry_cnt=1", _WRITE,
                  "run", pair=_FAST)  # fmt: skip
@@ -150,14 +150,14 @@ def test_a_peer_that_failed_of_its_own_is_not_the_root() -> None:
     assert why(lab, _WR).slug == "rem-access"
 
 
-def test_a_peer_that_somebody_took_to_err_is() -> None:
+def test_peer_state_of_a_peer_moved_to_err() -> None:
     lab = lab_of(RECV, "modify_qp B.qp0 state=ERR", _WRITE, "run", pair=_FAST)
     assert verdict(lab, _WR, "peer-state") is Verdict.FAIL
     assert "B.qp0 was in ERR [15]" in evidence(lab, _WR, "peer-state")
     assert works(lab, _WR)
 
 
-def test_a_peer_that_cannot_send_yet_is_suspicious_to_who_receives() -> None:
+def test_peer_state_warns_a_receive_of_a_peer_in_rtr() -> None:
     lab = lab_of("reset A.qp0", _INIT.format("A.qp0"), _RTR.format("A.qp0", "B.qp0", "ah=B"), RECV)
     assert verdict(lab, "B.qp0.recv_wr[2]", "peer-state") is Verdict.WARN
     assert "A.qp0 is in RTR" in evidence(lab, "B.qp0.recv_wr[2]", "peer-state")
@@ -174,7 +174,7 @@ def test_a_datagram_to_a_connection_is_for_the_program_to_mend() -> None:
     assert "qp_type" in remedy.cure.program
 
 
-def test_the_peer_made_anew_has_the_parts_of_the_old_one() -> None:
+def test_fix_of_peer_type_keeps_the_attributes_of_the_qp() -> None:
     made = (
         "create_qp B.qp1 pd=B.pd0 qp_type=UC send_cq=B.cq0 recv_cq=B.cq0 max_recv_wr=3 sq_sig_all=1"
     )
@@ -188,7 +188,7 @@ def test_the_peer_made_anew_has_the_parts_of_the_old_one() -> None:
 
 
 # --------------------------------------------------------------------------- 49 pkey
-def test_two_limited_members_of_one_partition_do_not_hear_each_other() -> None:
+def test_pkey_of_two_limited_members() -> None:
     limited = ["pkey set A 0 0x0005", "pkey set B 0 0x0005"]
     lab = lab_of(pair=limited[0])
     for line in (limited[1], _FAST, _WRITE, "run"):
@@ -208,7 +208,7 @@ def test_datagrams_have_partitions_too() -> None:
 
 
 # --------------------------------------------------------------------------- 50 peer-destroyed
-def test_who_waits_for_a_peer_that_is_gone_waits_in_vain() -> None:
+def test_peer_destroyed_of_a_waiting_receive() -> None:
     lab = lab_of(RECV, "destroy_qp A.qp0")
     assert verdict(lab, "B.qp0.recv_wr[2]", "peer-destroyed") is Verdict.FAIL
     assert verdict(lab, "B.qp0.recv_wr[2]", "peer-destroyed", asked=False) is Verdict.OK
@@ -221,7 +221,7 @@ def test_a_number_that_was_right_is_not_called_wrong() -> None:
     assert works(lab, _WR)
 
 
-def test_what_was_done_before_the_peer_was_destroyed_is_well() -> None:
+def test_peer_destroyed_not_after_completion() -> None:
     lab = lab_of(RECV, SEND, "run", "destroy_qp B.qp0")
     assert blamed(lab, _WR) == []
 
@@ -236,7 +236,7 @@ def test_a_port_that_came_back_is_not_blamed() -> None:
 
 
 # --------------------------------------------------------------------------- 52 one-sided
-def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
+def test_one_sided_connect_of_a_peer_with_a_third_node() -> None:
     lab = Lab({"A": "strict", "B": "strict", "C": "strict"})
     made = [
         line.format(n=n)
@@ -255,13 +255,13 @@ def test_a_peer_on_another_node_drops_what_comes_from_here() -> None:
     assert works(lab, _WR)
 
 
-def test_who_is_known_by_another_address_is_not_one_sided() -> None:
+def test_wrong_gid_of_the_other_address_of_the_peer() -> None:
     away = "ah_attr={is_global=1 dgid=fe80::200:a00:2 sgid_index=0 hop_limit=64 port_num=1}"
     lab = lab_of(*lines_with("A.qp0", "B.qp0", away), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
 
 
-def test_a_peer_that_was_told_an_address_of_nobody_has_the_wrong_address() -> None:
+def test_wrong_gid_of_a_peer_with_an_unknown_address() -> None:
     nobody = "ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}"
     lab = lab_of(*lines_with("B.qp0", "A.qp0", nobody), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
@@ -269,7 +269,7 @@ def test_a_peer_that_was_told_an_address_of_nobody_has_the_wrong_address() -> No
     assert works(lab, _WR)
 
 
-def test_a_device_that_failed_is_named_and_not_its_port() -> None:
+def test_port_not_active_names_device_fatal() -> None:
     lab = played("use rc_pair timeout=8 retry_cnt=1", "device_fatal B",
                  "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0]"
                  " flags=SIGNALED", "run")  # fmt: skip
@@ -280,7 +280,7 @@ def test_a_device_that_failed_is_named_and_not_its_port() -> None:
         assert "change the program: close_device B and open_device B" in report.text
 
 
-def test_a_connection_to_its_own_node_is_told_so() -> None:
+def test_wrong_gid_of_a_connection_to_its_own_node() -> None:
     lab = lab_of(*lines_with("A.qp0", "B.qp0", "ah=A"), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
     assert "A.qp0 sends to 10.0.0.1, which is its own node, A" in evidence(lab, _WR, "wrong-gid")

@@ -39,23 +39,23 @@ _TWO_CQS = (
 )
 
 
-def test_the_other_queue_of_the_pair_is_polled_in_vain() -> None:
+def test_wrong_cq_of_the_other_cq_of_the_qp() -> None:
     lab = lab_of(*_TWO_CQS, "poll_cq B.cq0")
     assert chain(lab, "B.qp1.recv_wr[2]") == ["wrong-cq"]
 
 
 @pytest.mark.parametrize("polled", [[], ["poll_cq B.rcq"], ["poll_cq B.cq0", "poll_cq B.rcq"]])
-def test_who_has_not_polled_or_has_polled_the_right_one_is_not_wrong(polled: list[str]) -> None:
+def test_wrong_cq_not_without_a_poll_or_with_the_right_one(polled: list[str]) -> None:
     lab = lab_of(*_TWO_CQS, *polled)
     assert chain(lab, "B.qp1.recv_wr[2]") == []
 
 
-def test_another_thread_that_polls_its_own_queue_means_nothing() -> None:
+def test_wrong_cq_not_for_polls_of_another_pair() -> None:
     lab = lab_of(RECV, SEND, "run", "use rc_pair", "poll_cq B.cq1")
     assert verdict(lab, "B.qp0.recv_wr[2]", "wrong-cq") is Verdict.OK
 
 
-def test_a_poll_of_the_other_queue_that_brought_something_was_not_in_vain() -> None:
+def test_wrong_cq_not_for_a_poll_with_completions() -> None:
     answer = (
         "post_send B.qp1 wr_id=9 opcode=RDMA_WRITE sg=B.mr0[0:4] remote=A.mr0[0] flags=SIGNALED"
     )
@@ -63,12 +63,12 @@ def test_a_poll_of_the_other_queue_that_brought_something_was_not_in_vain() -> N
     assert verdict(lab, "B.qp1.recv_wr[2]", "wrong-cq") is Verdict.OK
 
 
-def test_a_queue_that_nothing_completes_on_is_surely_the_wrong_one() -> None:
+def test_wrong_cq_of_a_cq_without_qps() -> None:
     lab = lab_of(RECV, SEND, "run", "create_cq B.mine cqe=4", "poll_cq B.mine")
     assert chain(lab, "B.qp0.recv_wr[2]") == ["wrong-cq"]
 
 
-def test_while_a_thread_goes_round_it_may_still_come_to_the_right_one() -> None:
+def test_wrong_cq_not_for_a_loop_over_both_cqs() -> None:
     rounds = program("B.rx", "loop 3", "poll_cq B.cq0", "sleep 5us", "poll_cq B.rcq", "end")
     lab = lab_of(*_TWO_CQS, rounds, "run 2us")
     assert verdict(lab, "B.qp1.recv_wr[2]", "wrong-cq") is Verdict.OK
@@ -83,7 +83,7 @@ def _two_threads(*main: str, janitor: str = "3us") -> Lab:
                   program("A.main", _WRITE.format(4), *main), "run 1ms")  # fmt: skip
 
 
-def test_who_polls_for_all_is_fine_if_nobody_else_waits() -> None:
+def test_already_polled_needs_another_waiting_thread() -> None:
     assert chain(_two_threads("sleep 1us"), "A.qp0.wr[4]") == []
 
 
@@ -100,15 +100,15 @@ def test_asked_about_the_thread_that_waits_the_answer_is_the_same() -> None:
     assert helps(lab, "A.qp0.wr[4]")
 
 
-def test_who_polled_his_own_completion_has_it() -> None:
+def test_already_polled_not_by_the_posting_thread() -> None:
     assert chain(_two_threads("poll A.cq0", janitor="50us"), "A.qp0.wr[4]") == []
 
 
-def test_who_waits_for_more_has_had_his_own() -> None:
+def test_already_polled_not_for_a_second_wait_of_the_posting_thread() -> None:
     assert chain(_two_threads("poll A.cq0", "poll A.cq0", janitor="50us"), "A.qp0.wr[4]") == []
 
 
-def test_a_sleeper_whose_event_was_for_nothing_waits_for_what_was_taken() -> None:
+def test_already_polled_not_while_another_receive_waits() -> None:
     lab = lab_of(RECV, program("B.other", "poll B.cq0"),
                  program("B.rx", "post_recv B.qp0 wr_id=5 sg=B.mr0[64:128]", "poll B.cq0"),
                  SEND, "run 1ms")  # fmt: skip
@@ -116,18 +116,18 @@ def test_a_sleeper_whose_event_was_for_nothing_waits_for_what_was_taken() -> Non
 
 
 # --------------------------------------------------------------------------- wr-id-ambiguous
-def test_a_wr_id_used_again_behind_the_poll_is_no_doubt() -> None:
+def test_wr_id_ambiguous_not_after_a_poll() -> None:
     lab = lab_of(_WRITE.format(4), "run", "poll_cq A.cq0", _WRITE.format(4))
     assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
 
-def test_what_has_no_completion_cannot_be_mistaken() -> None:
+def test_wr_id_ambiguous_not_for_an_unsignaled_request() -> None:
     unsignaled = _WRITE.format(4).removesuffix(" flags=SIGNALED")
     lab = lab_of(unsignaled, _WRITE.format(4))
     assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
 
-def test_two_completions_of_one_name_that_nobody_polled_are_ambiguous() -> None:
+def test_wr_id_ambiguous_of_two_unpolled_completions() -> None:
     lab = lab_of(_WRITE.format(4), _WRITE.format(4), "run")
     report = why(lab, "A.qp0.wr[4]")
     assert [w.check.slug for w in report.warnings] == ["wr-id-ambiguous"]
@@ -143,7 +143,7 @@ def test_receives_and_shared_receives_are_asked_too() -> None:
     assert verdict(lab, "A.qp0.recv_wr[2]", "wr-id-ambiguous") is Verdict.OK
 
 
-def test_a_send_and_a_receive_are_told_apart_by_their_opcode() -> None:
+def test_wr_id_ambiguous_not_for_a_send_and_a_receive() -> None:
     lab = lab_of("post_recv A.qp0 wr_id=4 sg=A.mr0[0:64]", _WRITE.format(4))
     assert verdict(lab, "A.qp0.wr[4]", "wr-id-ambiguous") is Verdict.OK
 
@@ -152,26 +152,26 @@ def test_a_send_and_a_receive_are_told_apart_by_their_opcode() -> None:
 _SLEEP = ("get_cq_event B.ch0", "ack_cq_events B.cq0", "poll_cq B.cq0")
 
 
-def test_a_sleeper_who_armed_in_time_waits_for_a_silent_peer() -> None:
+def test_silent_peer_of_a_thread_that_armed_the_cq() -> None:
     lab = lab_of(RECV, program("B.rx", "req_notify_cq B.cq0", *_SLEEP), "run", pair=_CHANNEL)
     assert only(lab, "")
     assert chain(lab) == ["silent-peer"]
 
 
-def test_a_sleeper_who_never_armed_is_not_woken_by_what_comes() -> None:
+def test_cq_not_armed_has_a_working_fix() -> None:
     lab = lab_of(RECV, program("B.rx", *_SLEEP), SEND, "run", pair=_CHANNEL)
     assert only(lab, "cq-not-armed")
     assert "never armed" in finding(lab, "B.rx", "cq-not-armed").evidence[0].text
     assert helps(lab, "B.rx")
 
 
-def test_a_program_that_sleeps_beside_an_unarmed_queue_is_told_with_and_without_its_name() -> None:
+def test_cq_not_armed_of_a_waiting_thread() -> None:
     lab = lab_of(RECV, program("B.rx", *_SLEEP), "run", pair=_CHANNEL)
     assert chain(lab)[0] == "cq-not-armed"
     assert chain(lab, "B.rx")[0] == "cq-not-armed"
 
 
-def test_another_thread_that_arms_a_little_later_wakes_it() -> None:
+def test_cq_not_armed_not_if_another_thread_arms_later() -> None:
     late = program("B.late", "sleep 5us", "req_notify_cq B.cq0")
     send = program("A.tx", "sleep 20us", SEND)
     lab = lab_of(RECV, RECV, program("B.rx", *_SLEEP), late, SEND, send, "run 3us", pair=_CHANNEL)
@@ -189,7 +189,7 @@ def test_on_a_device_that_looks_back_an_arm_is_enough() -> None:
     assert remedy.cure.lines == ["req_notify_cq B.cq0"]
 
 
-def test_who_polled_behind_the_arm_was_not_too_late() -> None:
+def test_armed_after_cqe_not_with_a_poll_after_arming() -> None:
     once = program("B.rx", "sleep 3us", "req_notify_cq B.cq0", "poll_cq B.cq0", *_SLEEP)
     lab = lab_of(RECV, RECV, once, SEND, SEND, "run", pair=_CHANNEL)
     assert verdict(lab, "B.rx", "armed-after-cqe") is Verdict.OK
@@ -209,14 +209,14 @@ def test_armed_late_for_solicited_only_is_armed_late_all_the_same() -> None:
     assert helps(lab, "B.rx")
 
 
-def test_a_solicited_message_wakes_who_waits_for_it() -> None:
+def test_solicited_only_with_a_solicited_message() -> None:
     arm = program("B.rx", "req_notify_cq B.cq0 solicited_only=1", *_SLEEP)
     lab = lab_of(RECV, arm, "run 1us", SEND.replace("SIGNALED", "SIGNALED|SOLICITED"), "run",
                  pair=_CHANNEL)  # fmt: skip
     assert chain(lab, "B.rx") == []
 
 
-def test_a_send_is_never_solicited_and_wakes_nobody_who_waits_for_that() -> None:
+def test_solicited_only_of_a_send_completion() -> None:
     arm = program("A.tx", "req_notify_cq A.cq0 solicited_only=1", _WRITE.format(4),
                   "get_cq_event A.ch0", "ack_cq_events A.cq0", "poll_cq A.cq0")  # fmt: skip
     lab = lab_of(arm, "run", pair=_CHANNEL)
@@ -224,7 +224,7 @@ def test_a_send_is_never_solicited_and_wakes_nobody_who_waits_for_that() -> None
     assert helps(lab, "A.tx")
 
 
-def test_on_strict_devices_an_error_wakes_even_who_waits_for_solicited() -> None:
+def test_solicited_only_not_for_an_error_on_strict() -> None:
     bad = _WRITE.format(4).replace("sg=A.mr0[0:4]", "sg={addr=0x1 length=8 lkey=0xdead}")
     arm = program("A.tx", "req_notify_cq A.cq0 solicited_only=1", bad, "get_cq_event A.ch0",
                   "ack_cq_events A.cq0", "poll_cq A.cq0")  # fmt: skip
@@ -232,7 +232,7 @@ def test_on_strict_devices_an_error_wakes_even_who_waits_for_solicited() -> None
     assert "solicited-only" not in chain(lab, "A.tx")
 
 
-def test_a_queue_that_tells_another_channel_has_no_channel_here() -> None:
+def test_no_channel_of_a_cq_on_another_channel() -> None:
     lab = lab_of("create_comp_channel B.other", RECV,
                  program("B.rx", "req_notify_cq B.cq0", "get_cq_event B.other", "poll B.cq0"),
                  "run 1us", SEND, "run", pair=_CHANNEL)  # fmt: skip
@@ -240,7 +240,7 @@ def test_a_queue_that_tells_another_channel_has_no_channel_here() -> None:
     assert "channel=B.ch0" in finding(lab, "B.rx", "no-channel").evidence[0].text
 
 
-def test_a_thread_that_names_no_queue_sleeps_on_whatever_tells_its_channel() -> None:
+def test_no_channel_not_without_a_named_cq() -> None:
     lab = lab_of(RECV, program("B.rx", "get_cq_event B.ch0"), "run", pair=_CHANNEL)
     assert verdict(lab, "B.rx", "no-channel") is Verdict.OK
 
@@ -254,14 +254,14 @@ def test_a_program_that_polls_does_not_sleep() -> None:
 _THREE = [_WRITE.format(n) for n in (1, 2, 3)]
 
 
-def test_a_queue_that_is_just_full_has_lost_nothing() -> None:
+def test_cq_overrun_not_for_a_full_cq() -> None:
     lab = lab_of(*_THREE, "run", pair="use rc_pair cqe=3")
     assert chain(lab, "A.qp0.wr[3]") == []
     assert verdict(lab, "A.qp0.wr[3]", "cq-overrun") is Verdict.OK
 
 
 @pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
-def test_a_send_whose_completion_was_lost_is_told_of_it_after_the_cure(profile: str) -> None:
+def test_cq_overrun_of_a_lost_send_completion_has_a_working_fix(profile: str) -> None:
     many = 4 if profile == "strict" else 9  # the others give more room than they were asked for
     lab = Lab(profile=profile)
     for line in ("use rc_pair cqe=3 max_send_wr=16", *map(_WRITE.format, range(many)), "run"):
@@ -272,7 +272,7 @@ def test_a_send_whose_completion_was_lost_is_told_of_it_after_the_cure(profile: 
     assert helps(lab, f"A.qp0.wr[{last}]")
 
 
-def test_an_overrun_by_the_flush_of_a_teardown_is_known_when_the_queue_is_gone() -> None:
+def test_cq_overrun_by_a_flush_after_destroy_cq() -> None:
     receives = [f"post_recv A.qp0 wr_id={n} sg=A.mr0[0:8]" for n in range(4)]
     ends = ("modify_qp A.qp0 state=ERR", "destroy_qp A.qp0", "destroy_cq A.cq0")
     lab = lab_of(*receives, *ends, pair="use rc_pair cqe=3")
@@ -289,7 +289,7 @@ def test_work_flushed_by_a_dead_queue_leads_to_the_overrun() -> None:
 _TAKES = ("req_notify_cq B.cq0", "get_cq_event B.ch0", "poll B.cq0", "destroy_qp B.qp0")
 
 
-def test_acknowledged_events_hold_nothing_up() -> None:
+def test_unacked_events_not_after_ack_cq_events() -> None:
     lines = (*_TAKES[:2], "ack_cq_events B.cq0", *_TAKES[2:], "destroy_cq B.cq0")
     lab = lab_of(RECV, program("B.rx", *lines), "run 1us", SEND, "run", pair=_CHANNEL)
     assert why(lab, "B.rx").outcome.good
@@ -302,7 +302,7 @@ def test_another_thread_that_acknowledges_later_is_waited_for() -> None:
     assert verdict(lab, "B.rx", "unacked-events") is Verdict.OK
 
 
-def test_a_person_who_destroys_too_early_is_told_the_same() -> None:
+def test_unacked_events_of_a_typed_destroy_cq() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0", "destroy_qp B.qp0",
                  pair=_CHANNEL)  # fmt: skip
     lab.do("destroy_cq B.cq0")
@@ -312,7 +312,7 @@ def test_a_person_who_destroys_too_early_is_told_the_same() -> None:
     assert report.remedy.cure.lines == ["ack_cq_events B.cq0 nevents=1"]
 
 
-def test_once_they_are_acknowledged_the_refusal_is_of_the_past() -> None:
+def test_unacked_events_of_an_earlier_refusal_not_after_ack() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0", "destroy_qp B.qp0",
                  pair=_CHANNEL)  # fmt: skip
     lab.do("destroy_cq B.cq0")

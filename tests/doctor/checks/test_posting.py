@@ -42,7 +42,7 @@ def test_a_request_that_goes_on_a_row_is_posted_as_the_row_goes_on() -> None:
 
 
 @pytest.mark.parametrize("asked", [11, 13, 8])
-def test_what_does_not_lie_on_the_row_only_the_program_knows(asked: int) -> None:
+def test_not_posted_has_no_line_outside_a_sequence(asked: int) -> None:
     lab = lab_of(_WRITE.format(10, "0:4", "100"), _WRITE.format(12, "8:12", "104"), "run")
     cure = finding(lab, f"A.qp0.wr[{asked}]", "not-posted").cure
     assert cure is not None
@@ -56,7 +56,7 @@ def test_two_that_differ_make_no_row() -> None:
     assert cure.program
 
 
-def test_two_that_were_said_otherwise_make_no_row() -> None:
+def test_not_posted_has_no_line_after_different_flags() -> None:
     lab = lab_of(_WRITE.format(1, "0:4", "0"), _WRITE.format(2, "4:8", "4") + "|SOLICITED", "run")
     cure = finding(lab, "A.qp0.wr[3]", "not-posted").cure
     assert cure is not None
@@ -78,14 +78,14 @@ def test_receives_of_a_shared_queue_go_on_a_row_on_that_queue() -> None:
     assert cure.lines == ["post_srq_recv B.srq0 wr_id=3 sg=B.mr0[24:32]"]
 
 
-def test_nothing_was_ever_posted_names_where_the_queue_pair_was_made() -> None:
+def test_not_posted_names_the_creation_of_the_qp() -> None:
     answer = finding(lab_of(), "A.qp0.wr[1]", "not-posted").evidence
     assert answer[0].event is not None
     assert "nothing was ever posted on A.qp0" in answer[0].text
 
 
 @pytest.mark.parametrize("slug", ["not-posted", "post-failed-ignored", "region-aborted"])
-def test_what_was_posted_was_posted(slug: str) -> None:
+def test_posting_checks_do_not_apply_to_posted_requests(slug: str) -> None:
     assert verdict(lab_of(SEND, RECV, "run"), "A.qp0.wr[1]", slug) is Verdict.NA
 
 
@@ -97,12 +97,12 @@ _LIST = (
 _LONG_READ = "opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=INLINE"
 
 
-def test_before_the_bad_one_all_is_posted() -> None:
+def test_post_failed_ignored_not_before_bad_wr() -> None:
     lab = after(_LIST.format(_LONG_READ))
     assert verdict(lab, "A.qp0.wr[1]", "post-failed-ignored") is Verdict.NA
 
 
-def test_behind_the_bad_one_the_call_is_the_cause_whatever_it_was_refused_for() -> None:
+def test_post_failed_ignored_of_a_request_after_bad_wr() -> None:
     lab = after(_LIST.format(_LONG_READ))
     assert chain(lab, "A.qp0.wr[3]") == ["post-failed-ignored"]
     cure = finding(lab, "A.qp0.wr[3]", "post-failed-ignored").cure
@@ -112,7 +112,7 @@ def test_behind_the_bad_one_the_call_is_the_cause_whatever_it_was_refused_for() 
     assert "wr_id=1" not in cure.lines[-1]
 
 
-def test_the_bad_one_itself_failed_for_its_own_reason() -> None:
+def test_post_failed_ignored_not_for_bad_wr_itself() -> None:
     lab = after(_LIST.format(_LONG_READ))
     assert verdict(lab, "A.qp0.wr[2]", "post-failed-ignored") is Verdict.OK
 
@@ -147,7 +147,7 @@ def test_either_end_or_both_are_brought_up(profile: str, reset: list[str]) -> No
     assert report.remedy.works
 
 
-def test_a_datagram_in_reset_gets_its_key_back() -> None:
+def test_fix_of_a_ud_post_in_reset_sets_qkey() -> None:
     post = ("post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:4] ah=A.ah0 remote_qpn=B.qp0 "
             "remote_qkey=0x11111111 flags=SIGNALED")  # fmt: skip
     lab = after("reset A.qp0", post, pair="use ud_pair")
@@ -157,7 +157,7 @@ def test_a_datagram_in_reset_gets_its_key_back() -> None:
     assert any("qkey=0x11111111" in line for line in remedy.cure.lines)
 
 
-def test_without_a_peer_nobody_but_the_program_knows_the_way_up() -> None:
+def test_wrong_state_post_without_a_peer_has_no_line() -> None:
     lab = after("create_qp A.qp1 pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
                 "post_send A.qp1 wr_id=1 opcode=SEND")  # fmt: skip
     cure = finding(lab, "EINVAL", "wrong-state-post").cure
@@ -165,7 +165,7 @@ def test_without_a_peer_nobody_but_the_program_knows_the_way_up() -> None:
     assert cure.program
 
 
-def test_what_soft_roce_kept_is_not_posted_twice() -> None:
+def test_fix_of_an_early_post_on_rxe_does_not_post_again() -> None:
     lab = after("reset A.qp0", _WRITE.format(7, "0:4", "0"), profile="rxe")
     remedy = why(lab, "EINVAL").remedy
     assert remedy is not None
@@ -175,7 +175,7 @@ def test_what_soft_roce_kept_is_not_posted_twice() -> None:
     assert lab.look("A.cq0.total == 1")
 
 
-def test_what_soft_roce_kept_and_carried_out_is_no_trouble() -> None:
+def test_early_post_on_rxe_is_completed_after_bring_up() -> None:
     lab = after("reset A.qp0", _WRITE.format(1, "0:4", "0"), "to_rts A.qp0 B.qp0",
                 _WRITE.format(2, "0:4", "0"), "run", profile="rxe")  # fmt: skip
     assert why(lab, "A.qp0.wr[1]").slug == "completed"
@@ -203,13 +203,13 @@ def test_with_sq_sig_all_everything_is_signaled() -> None:
 _ONE_MORE = "post_send A.qp0 wr_id=8 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[0] flags=SIGNALED"
 
 
-def test_one_signaled_request_in_a_full_queue_is_enough_to_be_polled() -> None:
+def test_polls_missing_with_one_signaled_request() -> None:
     lab = after(*_FULL[1:], _ONE_MORE, "run", _ONE_MORE, pair="use rc_pair max_send_wr=4")
     assert chain(lab, "ENOMEM") == ["polls-missing"]
     assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.OK
 
 
-def test_a_queue_full_of_what_is_under_way_is_neither() -> None:
+def test_polls_missing_not_while_requests_are_under_way() -> None:
     lab = after(*[_ONE_MORE] * 5, pair="use rc_pair max_send_wr=4")
     assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.OK
     assert verdict(lab, "ENOMEM", "polls-missing") is Verdict.OK
@@ -221,7 +221,7 @@ _HEAD = " ".join(
 _TAIL = "wr={wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:1] remote=B.mr0[0] flags=SIGNALED}"
 
 
-def test_a_list_longer_than_the_queue_leaves_its_signaled_tail_and_the_poller() -> None:
+def test_sq_too_small_of_a_list_with_a_signaled_tail() -> None:
     """The requests that were posted are unsignaled on purpose: not they are what is missed."""
     lines = f"try ENOMEM post_send A.qp0 {_HEAD} {_TAIL}; poll A.cq0"
     lab = after(f"program A.p lines={{{lines}}}", "run 50us", pair="use rc_pair max_send_wr=4")
@@ -232,7 +232,7 @@ def test_a_list_longer_than_the_queue_leaves_its_signaled_tail_and_the_poller() 
         assert texts[0] == "the list has 5 work requests, A.qp0 has 4 slots"
 
 
-def test_a_queue_full_of_what_meets_no_receive_is_full_for_that() -> None:
+def test_rnr_infinite_is_the_cause_of_a_full_queue() -> None:
     sends = ["post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED"] * 5
     lab = after(*sends[:4], "run 2ms", sends[4], pair="use rc_pair max_send_wr=4")
     assert chain(lab, "ENOMEM")[0] == "rnr-infinite"
@@ -247,13 +247,13 @@ def test_a_full_receive_queue_is_emptied_by_polls_too() -> None:
     assert report.remedy.works
 
 
-def test_a_poll_after_the_refusal_changes_nothing_about_its_cause() -> None:
+def test_polls_missing_also_after_a_later_poll() -> None:
     lab = after(*_FULL[1:], _ONE_MORE, "run", _ONE_MORE, "poll_cq A.cq0",
                 pair="use rc_pair max_send_wr=4")  # fmt: skip
     assert chain(lab, "ENOMEM") == ["polls-missing"]
 
 
-def test_on_soft_roce_slots_come_back_by_themselves() -> None:
+def test_sq_full_of_unsignaled_not_on_rxe() -> None:
     lab = after(*_FULL, *_FULL, pair="use rc_pair max_send_wr=4", profile="rxe")
     assert verdict(lab, "ENOMEM", "sq-full-of-unsignaled") is Verdict.NA
     assert verdict(lab, "ENOMEM", "polls-missing") is Verdict.NA
@@ -280,7 +280,7 @@ def test_a_batch_that_was_posted_is_no_open_region() -> None:
     assert why(lab, "A.qp1.wr[50]").slug == "completed"
 
 
-def test_an_aborted_region_is_not_an_open_one_nor_the_other_way_round() -> None:
+def test_region_aborted_and_region_not_completed_exclude_each_other() -> None:
     opened = after(*_EX, *_BUILT)
     assert verdict(opened, "A.qp1.wr[50]", "region-aborted") is Verdict.OK
     aborted = after(*_EX, *_BUILT, "wr_abort A.qp1")
@@ -288,15 +288,15 @@ def test_an_aborted_region_is_not_an_open_one_nor_the_other_way_round() -> None:
     assert chain(aborted, "A.qp1.wr[50]") == ["region-aborted"]
 
 
-def test_an_open_region_is_what_is_wrong_with_a_queue_pair() -> None:
+def test_region_not_completed_of_a_qp() -> None:
     assert chain(after(*_EX, *_BUILT), "A.qp1") == ["region-not-completed"]
 
 
-def test_nobody_is_told_of_an_open_region_unasked() -> None:
+def test_region_not_completed_not_unasked() -> None:
     assert chain(after(*_EX, *_BUILT)) == []
 
 
-def test_a_batch_with_a_mistake_in_it_is_not_simply_completed() -> None:
+def test_region_not_completed_has_no_line_with_an_error_in_the_batch() -> None:
     lab = after(*_EX, *_BUILT, "wr_set_sge A.qp1 sg=A.mr0[0:6]")
     found = finding(lab, "A.qp1.wr[50]", "region-not-completed")
     assert found.verdict is Verdict.FAIL
@@ -330,12 +330,12 @@ def test_soft_roce_posts_a_datagram_without_an_address_and_fails_later() -> None
     assert report.remedy.works
 
 
-def test_with_its_address_a_datagram_misses_nothing() -> None:
+def test_missing_setter_not_with_wr_set_ud_addr() -> None:
     lab = after(*_UD, _ADDRESS, "wr_complete A.qp1", "run", pair="use ud_pair", profile="rxe")
     assert why(lab, "A.qp1.wr[80]").slug == "completed"
 
 
-def test_an_addressed_datagram_that_fails_of_its_bytes_misses_no_setter() -> None:
+def test_missing_setter_not_for_a_bad_lkey() -> None:
     bad = "wr_set_sge A.qp1 sg={addr=0x1 length=8 lkey=0xdead}"
     lab = after(*_UD[:-1], bad, _ADDRESS, "wr_complete A.qp1", "run", pair="use ud_pair",
                 profile="rxe")  # fmt: skip
@@ -343,13 +343,13 @@ def test_an_addressed_datagram_that_fails_of_its_bytes_misses_no_setter() -> Non
     assert verdict(lab, "A.qp1.wr[80]", "missing-setter") is Verdict.OK
 
 
-def test_asked_by_its_wr_id_the_batch_leads_to_the_setter() -> None:
+def test_missing_setter_by_wr_id() -> None:
     lab = after(*_UD, "wr_complete A.qp1", pair="use ud_pair")
     assert chain(lab, "A.qp1.wr[80]") == ["missing-setter"]
 
 
 # --------------------------------------------------------------------------- srq-vs-rq
-def test_a_receive_that_is_refused_by_a_full_queue_went_to_the_right_one() -> None:
+def test_srq_vs_rq_not_for_a_full_receive_queue() -> None:
     lab = after(RECV, RECV, pair="use rc_pair max_recv_wr=1")
     assert verdict(lab, "ENOMEM", "srq-vs-rq") is Verdict.OK
 
@@ -363,20 +363,20 @@ _TWO_SRQS = (
 _ELSEWHERE = "post_srq_recv B.other wr_id=2 sg=B.mr0[64:128]"
 
 
-def test_receives_elsewhere_are_not_to_blame_while_nobody_starves() -> None:
+def test_srq_vs_rq_not_without_a_missing_receive() -> None:
     lab = after("post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]", *_TWO_SRQS,
                 _ELSEWHERE, "run", pair="use srq_pair")  # fmt: skip
     assert "srq-vs-rq" not in chain(lab, "B.other.recv_wr[2]")
     assert why(lab, "A.qp0.wr[7]").slug == "completed"
 
 
-def test_receives_elsewhere_explain_nothing_if_the_right_queue_was_filled_later() -> None:
+def test_srq_vs_rq_not_if_the_srq_was_filled_later() -> None:
     lab = after(_TWO_SRQS[0], _ELSEWHERE, "post_srq_recv B.srq0 wr_id=1 sg=B.mr0[0:64]",
                 _TWO_SRQS[1], "run", _TWO_SRQS[1], "run 2ms", pair="use srq_pair")  # fmt: skip
     assert "srq-vs-rq" not in chain(lab, "A.qp0.wr[7]")
 
 
-def test_the_sender_hears_of_receives_that_went_elsewhere_too() -> None:
+def test_srq_vs_rq_at_the_sender() -> None:
     lab = after(*_TWO_SRQS, _ELSEWHERE, "run 2ms",
                 pair="use srq_pair")  # fmt: skip
     assert chain(lab, "A.qp0.wr[7]")[0] == "srq-vs-rq"

@@ -16,7 +16,7 @@ def test_only_the_side_that_was_asked_about_is_blamed() -> None:
     assert behind.examine(case).verdict is Verdict.OK
 
 
-def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
+def test_psn_mismatch_shows_sq_psn_and_rq_psn() -> None:
     case = case_of(lab_of(*_BEGUN), _WR)
     finding = ahead.examine(case)
     texts = [each.text for each in finding.evidence]
@@ -24,7 +24,7 @@ def test_both_numbers_are_shown_and_the_later_one_is_the_origin() -> None:
     assert finding.origin == finding.evidence[0].event
 
 
-def test_of_a_peer_that_was_reset_nobody_knows_what_it_was_told() -> None:
+def test_psn_mismatch_not_for_a_reset_peer() -> None:
     case = case_of(lab_of(*_BEGUN, "reset B.qp0"), _WR)
     assert ahead.examine(case).verdict is Verdict.NA
 

@@ -20,7 +20,7 @@ def lab_on(profiles: dict[str, object], *lines: str, pair: str = "use rc_pair") 
 
 
 # --------------------------------------------------------------------------- 20 too-early
-def test_what_is_on_its_way_says_what_comes_next_and_how_long_it_takes_at_the_worst() -> None:
+def test_too_early_names_the_next_event_and_the_worst_case() -> None:
     lab = lab_of(RECV, SEND, pair="use rc_pair timeout=14 retry_cnt=3")
     assert verdict(lab, _WR, "too-early") is Verdict.WAIT
     answer = evidence(lab, _WR, "too-early")
@@ -28,7 +28,7 @@ def test_what_is_on_its_way_says_what_comes_next_and_how_long_it_takes_at_the_wo
     assert "RETRY_EXC_ERR after 4 * 67.11 ms = 268.4 ms" in answer
 
 
-def test_after_a_timeout_one_try_less_is_left() -> None:
+def test_too_early_counts_the_retries_left() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "until A.qp0.retries_left == 2 within 1s",
                  pair="use rc_pair retry_cnt=3")  # fmt: skip
     assert "RETRY_EXC_ERR after 3 * 67.11 ms" in evidence(lab, _WR, "too-early")
@@ -40,12 +40,12 @@ def test_a_receiver_that_is_not_ready_is_counted_too() -> None:
     assert "RNR_RETRY_EXC_ERR after 2 * 640 us = 1.28 ms" in answer
 
 
-def test_what_will_fail_is_not_early() -> None:
+def test_too_early_not_before_rnr_retry_exc() -> None:
     lab = lab_of(SEND, pair="use rc_pair rnr_retry=1")
     assert verdict(lab, _WR, "too-early") is Verdict.OK
 
 
-def test_where_nothing_happens_any_more_nothing_is_early() -> None:
+def test_too_early_not_in_sqd() -> None:
     lab = lab_of("modify_qp A.qp0 state=SQD", SEND)
     assert verdict(lab, _WR, "too-early") is Verdict.OK
 
@@ -88,7 +88,7 @@ def test_a_program_that_waits_for_another_state_is_no_matter_of_rts() -> None:
     assert verdict(lab, "A.p", "qp-not-rts") is Verdict.OK
 
 
-def test_a_queue_pair_below_rts_is_told_the_rest_of_the_way() -> None:
+def test_qp_not_rts_has_the_remaining_transitions() -> None:
     lab = lab_of("reset A.qp0")
     finding = findings(lab, "A.qp0")["qp-not-rts"]
     assert finding.verdict is Verdict.FAIL
@@ -98,7 +98,7 @@ def test_a_queue_pair_below_rts_is_told_the_rest_of_the_way() -> None:
     assert verdict(lab, "B.qp0", "qp-not-rts") is Verdict.OK
 
 
-def test_a_receiver_in_rtr_receives_and_its_state_is_no_cause() -> None:
+def test_qp_not_rts_not_for_a_receiver_in_rtr() -> None:
     lab = lab_of("reset B.qp0", *TO_RTR, "post_recv B.qp0 sg=B.mr0[0:64]")
     asked, own = why(lab, "B.qp0"), why(lab, "B.qp0.recv_wr[0]")
     assert (asked.slug, asked.outcome.kind) == (own.slug, own.outcome.kind)
@@ -112,20 +112,20 @@ TO_RTR = (
 )
 
 
-def test_nobody_knows_the_peer_of_a_queue_pair_that_no_other_knows() -> None:
+def test_qp_not_rts_without_a_peer_has_no_fix() -> None:
     lab = lab_of("create_qp A.qp1 qp_type=RC pd=A.pd0 send_cq=A.cq0 recv_cq=A.cq0")
     assert findings(lab, "A.qp1")["qp-not-rts"].cure is None
 
 
 # --------------------------------------------------------------------------- 23 sqd
-def test_what_was_begun_before_sqd_is_finished_in_it() -> None:
+def test_sqd_not_for_a_started_send() -> None:
     lab = lab_of(RECV, SEND, "step", "modify_qp A.qp0 state=SQD")
     assert "sqd" not in blamed(lab, _WR)
     well(lab, "run")
     assert why(lab, _WR).outcome.good
 
 
-def test_a_device_that_wakes_up_by_itself_does_not_sleep_on() -> None:
+def test_sqd_not_on_a_device_that_resumes() -> None:
     lab = lab_of(RECV, "modify_qp A.qp0 state=SQD", SEND, "modify_qp A.qp0 state=RTS")
     assert blamed(lab, _WR) == []
 
@@ -160,7 +160,7 @@ def test_a_reliable_queue_pair_has_no_sqe() -> None:
     assert verdict(lab, _WR, "qp-err-flush") is Verdict.FAIL
 
 
-def test_an_unreliable_one_has_no_err_and_the_old_failure_is_an_old_story() -> None:
+def test_sqe_of_a_uc_qp_after_an_earlier_failure() -> None:
     lab = lab_of(_BAD_LKEY, "run", SEND, "run", pair="use uc_pair")
     assert verdict(lab, _WR, "qp-err-flush") is Verdict.OK
     report = why(lab, _WR)
@@ -187,7 +187,7 @@ def test_soft_roce_goes_to_err_instead() -> None:
          "it refused RDMA_WRITE_ONLY psn=0 4 B of its peer at event"),
     ],
 )  # fmt: skip
-def test_who_took_it_to_err_is_said(lines: tuple[str, ...], who: str) -> None:
+def test_qp_err_flush_names_the_call_or_error(lines: tuple[str, ...], who: str) -> None:
     lab = lab_of(*lines, SEND, "run")
     assert who in evidence(lab, _WR, "qp-err-flush")
     remedy = why(lab, _WR).remedy
@@ -195,7 +195,7 @@ def test_who_took_it_to_err_is_said(lines: tuple[str, ...], who: str) -> None:
     assert remedy.works
 
 
-def test_a_full_completion_queue_takes_its_queue_pairs_with_it() -> None:
+def test_qp_err_flush_names_a_cq_overrun() -> None:
     write = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:4] remote=B.mr0 flags=SIGNALED"
     lab = lab_of(write, write, write, "run", SEND, "run", pair="use rc_pair cqe=1")
     assert "A.cq0 was full: CQ overrun" in evidence(lab, _WR, "qp-err-flush")
@@ -208,7 +208,7 @@ def test_a_dead_device_does_not_even_flush() -> None:
     assert findings(lab, _WR)["qp-err-flush"].cure is not None
 
 
-def test_what_was_completed_was_not_flushed() -> None:
+def test_qp_err_flush_not_after_completion() -> None:
     lab = lab_of(RECV, SEND, "run", "modify_qp A.qp0 state=ERR")
     assert blamed(lab, _WR) == []
 
@@ -220,14 +220,14 @@ def test_where_both_were_reset_neither_is_alone() -> None:
     assert verdict(lab, _WR, "local-recovery-one-side") is Verdict.OK
 
 
-def test_one_reset_before_any_message_does_no_harm() -> None:
+def test_local_recovery_one_side_not_before_any_message() -> None:
     lab = lab_of("reset A.qp0", "to_rts A.qp0 B.qp0", RECV, SEND)
     assert blamed(lab, _WR) == []
     well(lab, "run")
     assert why(lab, _WR).outcome.good
 
 
-def test_the_receiver_may_be_the_one_that_began_anew() -> None:
+def test_local_recovery_one_side_at_the_receiver() -> None:
     lab = lab_of(RECV, SEND, "run", "reset B.qp0", "to_rts B.qp0 A.qp0 psn=0", RECV,
                  SEND.replace("wr_id=1", "wr_id=5"), "run",
                  pair="use rc_pair timeout=8 retry_cnt=1")  # fmt: skip
@@ -259,7 +259,7 @@ _RTR = ("modify_qp A.qp0 state=RTR path_mtu=512 dest_qp_num=B.qp0 rq_psn=0 "
          "port_num takes 1..1"),
     ],
 )  # fmt: skip
-def test_the_law_is_told_and_the_right_lines_are_taken(
+def test_bring_up_attr_names_the_rule_and_has_a_working_fix(
     before: tuple[str, ...], line: str, text: str
 ) -> None:
     lab = lab_of("reset A.qp0", *before)
@@ -270,25 +270,25 @@ def test_the_law_is_told_and_the_right_lines_are_taken(
     assert remedy.works, remedy
 
 
-def test_an_address_without_its_global_part_is_another_matter() -> None:
+def test_bring_up_attr_not_for_is_global_0() -> None:
     lab = lab_of("reset A.qp0", _INIT)
     lab.do(_RTR.replace("ah=B", "ah_attr={port_num=1}"))
     assert verdict(lab, "EINVAL", "bring-up-attr") is Verdict.OK
 
 
-def test_other_calls_are_refused_for_other_reasons() -> None:
+def test_bring_up_attr_not_for_post_send() -> None:
     lab = lab_of("reset A.qp0")
     lab.do(SEND)
     assert verdict(lab, "EINVAL", "bring-up-attr") is Verdict.NA
 
 
 # --------------------------------------------------------------------------- 28 cached-state
-def test_who_moved_it_there_knows_it() -> None:
+def test_cached_state_not_after_modify_qp() -> None:
     lab = lab_of("modify_qp A.qp0 state=ERR", SEND, "run")
     assert verdict(lab, _WR, "cached-state") is Verdict.OK
 
 
-def test_who_asked_knows_it_and_who_posted_before_could_not() -> None:
+def test_cached_state_not_after_query_qp_or_for_an_earlier_post() -> None:
     lab = lab_of(_BAD_KEY, SEND, "run")
     assert verdict(lab, "A.qp0.wr[3]", "cached-state") is Verdict.OK
     later = lab_of(_BAD_KEY, "run", SEND, "run")
@@ -298,14 +298,14 @@ def test_who_asked_knows_it_and_who_posted_before_could_not() -> None:
 
 
 # --------------------------------------------------------------------------- 29 reset-swallowed
-def test_what_was_done_or_flushed_before_a_reset_was_not_swallowed() -> None:
+def test_reset_swallowed_not_after_completion_or_flush() -> None:
     done = lab_of(RECV, SEND, "run", "reset A.qp0")
     assert verdict(done, _WR, "reset-swallowed") is Verdict.OK
     flushed = lab_of("modify_qp A.qp0 state=ERR", SEND, "run", "reset A.qp0")
     assert verdict(flushed, _WR, "reset-swallowed") is Verdict.OK
 
 
-def test_how_many_went_and_the_connection_is_made_anew_where_it_is_gone() -> None:
+def test_reset_swallowed_counts_sends_and_reconnects() -> None:
     lab = lab_of(RECV, SEND, SEND.replace("=1 ", "=5 "), "reset A.qp0")
     assert "2 sends discarded without a completion" in evidence(lab, _WR, "reset-swallowed")
     remedy = why(lab, _WR).remedy
@@ -315,7 +315,7 @@ def test_how_many_went_and_the_connection_is_made_anew_where_it_is_gone() -> Non
 
 # --------------------------------------------------------------------------- all of them
 @pytest.mark.parametrize("pair", ["use rc_pair", "use rc_pair timeout=10 min_rnr_timer=1"])
-def test_while_all_goes_well_nobody_is_blamed_at_any_event(pair: str) -> None:
+def test_no_cause_at_any_event_of_successful_work(pair: str) -> None:
     lab = lab_of(*BUSY, pair=pair)
     asked = ("A.qp0.wr[1]", "A.qp0.wr[2]", "B.qp0.wr[3]")
     for _ in range(200):

@@ -91,19 +91,17 @@ def played(case: str, step: str) -> Session:
 
 
 @pytest.mark.parametrize(("case", "step", "asked", "slug"), _CASES)
-def test_each_cause_is_found_in_the_case_that_it_is_from(
-    case: str, step: str, asked: str, slug: str
-) -> None:
+def test_cause_of_each_real_case(case: str, step: str, asked: str, slug: str) -> None:
     assert why(played(case, step), asked).causes[0].check.slug == slug
 
 
-def test_who_looks_at_no_status_is_warned_and_that_is_never_the_cause() -> None:
+def test_status_ignored_is_a_warning() -> None:
     report = why(played("disni-59", "no-effect"), "A.writer")
     assert "status-ignored" in [c.check.slug for c in report.warnings]
     assert "status-ignored" not in [c.check.slug for c in report.chain]
 
 
-def test_uccl_has_three_causes_for_one_errno() -> None:
+def test_uccl_267_three_causes_of_enomem() -> None:
     runner = Runner(load(str(FOLDER / f"uccl-267{SUFFIX}"), VOCABULARY), open_session)
     found = []
     while runner.coming is not None:
@@ -124,22 +122,22 @@ def sleeping(*text: str) -> Lab:
     return lab_of(*lines_, pair="use rc_pair channel=1")
 
 
-def test_a_poll_before_the_completion_has_left_nothing_behind() -> None:
+def test_polled_once_not_before_the_completion() -> None:
     lab = sleeping("poll_cq B.cq0", "sleep 5us", *_SLEEPER)
     assert verdict(lab, "polled-once", "B.rx") is OK
 
 
-def test_who_polls_until_nothing_is_left_may_sleep() -> None:
+def test_polled_once_not_after_polling_until_empty() -> None:
     lab = sleeping("sleep 5us", "req_notify_cq B.cq0", "poll_cq B.cq0 num_entries=4", _SLEEPER[1])
     assert verdict(lab, "polled-once", "B.rx") is OK
 
 
-def test_who_did_not_arm_waits_for_another_reason() -> None:
+def test_polled_once_not_without_arming() -> None:
     lab = sleeping("sleep 5us", "poll_cq B.cq0", "get_cq_event B.ch0")
     assert verdict(lab, "polled-once", "B.rx") is OK
 
 
-def test_one_poll_before_the_arm_is_one_poll_too_few_as_well() -> None:
+def test_polled_once_of_a_poll_before_arming() -> None:
     lab = sleeping("sleep 5us", "poll_cq B.cq0", *_SLEEPER)
     found = examined(lab, "polled-once", "B.rx")
     assert found.verdict is FAIL
@@ -148,7 +146,7 @@ def test_one_poll_before_the_arm_is_one_poll_too_few_as_well() -> None:
     assert why(lab.session, "B.rx").remedy.ends == "A.qp0.wr[1] is carried out twice"  # type: ignore[union-attr]
 
 
-def test_who_does_not_sleep_on_a_channel_has_missed_no_event() -> None:
+def test_polled_once_not_without_a_channel() -> None:
     lab = lab_of(RECV, RECV, program("B.rx", "poll B.cq0 until B.cq0.total == 9"), SEND, "run 9us")
     assert verdict(lab, "polled-once", "B.rx") is NA
 
@@ -173,21 +171,21 @@ def test_requests_under_way_fill_a_queue_that_is_too_small() -> None:
     assert lines(lab, "sq-too-small", "ENOMEM")[:2] == ["run", "poll_cq A.cq0 num_entries=2"]
 
 
-def test_it_is_the_moment_of_the_call_that_counts() -> None:
+def test_sq_too_small_at_the_event_of_the_call() -> None:
     lab = full(_READ, _READ)
     well(lab, "run")
     assert verdict(lab, "sq-too-small", "ENOMEM") is FAIL
     assert lines(lab, "sq-too-small", "ENOMEM")[0] == "poll_cq A.cq0 num_entries=2"
 
 
-def test_a_message_polled_before_the_last_post_was_taken_for_nothing() -> None:
+def test_recv_before_send_not_for_a_poll_before_the_last_post() -> None:
     receive = "post_recv A.qp0 sg=A.mr0[64:128]"
     lab = full(receive, _ANSWER, "run", "poll_cq A.cq0", _READ, _READ)
     assert verdict(lab, "recv-before-send", "ENOMEM") is OK
     assert verdict(lab, "sq-too-small", "ENOMEM") is FAIL
 
 
-def test_the_answer_polled_behind_the_last_post_was_taken_for_the_completion() -> None:
+def test_recv_before_send_of_a_receive_polled_as_completion() -> None:
     receive = "post_recv A.qp0 wr_id=8 sg=A.mr0[64:128]"
     late = "fault delay B->A 50us opcode=RDMA_READ_RESPONSE_ONLY"
     lab = full(receive, late, _READ, _READ, _ANSWER, "run 5us", "poll_cq A.cq0")
@@ -205,12 +203,12 @@ def test_unsignaled_requests_are_another_cause() -> None:
     assert verdict(full(silent, silent), "sq-too-small", "ENOMEM") is OK
 
 
-def test_what_does_not_get_on_is_the_cause_and_not_the_queue() -> None:
+def test_sq_too_small_not_while_requests_are_retried() -> None:
     assert verdict(full(SEND, SEND, "run 2ms"), "sq-too-small", "ENOMEM") is OK
     assert verdict(full("fault drop A->B", _READ, _READ, "run 1s"), "sq-too-small", "ENOMEM") is OK
 
 
-def test_a_full_queue_is_the_cause_also_where_nobody_names_the_call() -> None:
+def test_sq_too_small_without_an_argument() -> None:
     causes = why(full(_READ, _READ).session).causes
     assert [cause.check.slug for cause in causes] == ["sq-too-small"]
 
@@ -229,7 +227,7 @@ def test_a_flag_that_came_in_time_was_waited_for() -> None:
         assert verdict(passed_on(*worker), "flag-already-set", "A.mr0[64:72]") is OK
 
 
-def test_a_flag_that_nobody_has_ever_written_was_not_waited_for() -> None:
+def test_flag_already_set_of_an_unwritten_byte() -> None:
     found = examined(passed_on("wait B.mr0[8] == 0"), "flag-already-set", "A.mr0[64:72]")
     assert found.verdict is FAIL
     assert found.evidence[0].text == "no message had ever written B.mr0[8]"
@@ -255,7 +253,7 @@ def test_a_program_that_waits_for_a_completion_waits_for_no_flag() -> None:
     assert verdict(lab, "flag-already-set", "B.w") is NA
 
 
-def test_a_program_that_only_waits_has_done_nothing_too_early() -> None:
+def test_flag_already_set_not_for_a_waiting_thread() -> None:
     lab = lab_of(program("B.w", "wait B.mr0[8] == 1"), "run")
     assert verdict(lab, "flag-already-set", "B.w") is OK
 
@@ -264,7 +262,7 @@ def test_a_program_that_only_waits_has_done_nothing_too_early() -> None:
 _BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
 
 
-def test_who_never_asks_for_a_status_is_warned_once_there_was_one() -> None:
+def test_status_ignored_after_an_error_completion() -> None:
     lab = lab_of(program("A.p", _BAD, "poll A.cq0", SEND), "run")
     assert verdict(lab, "status-ignored", "A.p") is WARN
     assert advice(lab, "status-ignored", "A.p").startswith("look at wc.status")
@@ -278,7 +276,7 @@ def test_who_never_asks_for_a_status_is_warned_once_there_was_one() -> None:
         (_READ, "poll A.cq0", _READ, "poll A.cq0"),
     ],
 )
-def test_who_looks_or_stops_or_has_no_error_is_not_warned(lines: tuple[str, ...]) -> None:
+def test_status_ignored_not_with_a_status_check_or_success(lines: tuple[str, ...]) -> None:
     assert verdict(lab_of(program("A.p", *lines), "run"), "status-ignored", "A.p") is OK
 
 
@@ -293,7 +291,7 @@ def test_a_loss_by_chance_is_no_narrow_link(fault: str) -> None:
     assert verdict(lab, "link-mtu", "A.qp0.wr[1]") is OK
 
 
-def test_what_is_still_tried_is_only_suspicious_where_nobody_asks() -> None:
+def test_link_mtu_warns_unasked_while_retrying() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 1500us", pair=_WIDE)
     log = Log(lab.session)
     (subject, *_) = subjects(lab.session, log, None)
@@ -308,7 +306,7 @@ def test_the_cure_is_the_largest_mtu_that_fits() -> None:
         assert f" path_mtu={mtu} " in "\n".join(lines(lab, "link-mtu", "A.qp0.wr[1]"))
 
 
-def test_nobody_hears_of_a_uc_message_that_the_link_lost() -> None:
+def test_link_mtu_of_a_uc_message() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run", pair="use uc_pair path_mtu=4096")
     assert verdict(lab, "link-mtu", "A.qp0.wr[1]") is FAIL
 
@@ -325,12 +323,12 @@ def test_a_loss_by_count_is_no_missing_route() -> None:
     assert verdict(lab, "no-route", "A.qp0.wr[5]") is OK
 
 
-def test_a_dead_address_that_a_send_does_not_use_is_not_its_cause() -> None:
+def test_no_route_not_for_an_unused_gid() -> None:
     lab = lab_of("fault drop gid=fe80::200:a00:2", "fault drop A->B", _READ, "run 2us")
     assert verdict(lab, "no-route", "A.qp0.wr[5]") is OK
 
 
-def test_where_no_other_address_is_left_only_the_program_can_choose() -> None:
+def test_no_route_without_another_gid_has_advice() -> None:
     lab = lab_of("fault drop gid=10.0.0.2", _READ, "run", pair="use rc_pair timeout=8")
     assert verdict(lab, "no-route", "A.qp0.wr[5]") is FAIL
     assert "GID" in advice(lab, "no-route", "A.qp0.wr[5]")
@@ -349,7 +347,7 @@ def test_memory_without_a_key_must_go_inline() -> None:
     assert "max_inline_data=80" in advice(lab, "inline-too-long", "EINVAL")
 
 
-def test_the_rest_of_the_list_is_posted_as_well() -> None:
+def test_fix_of_inline_too_long_posts_the_rest_of_the_list() -> None:
     both = "post_send A.qp0 wr={wr_id=1 opcode=SEND sg=A.mr0[0:80] flags=INLINE|SIGNALED} " \
            "wr={wr_id=2 opcode=SEND sg=A.mr0[0:8] flags=INLINE}"  # fmt: skip
     *rooms, again = lines(refused(both), "inline-too-long", "EINVAL")
@@ -373,7 +371,7 @@ def test_pieces_that_do_not_touch_cannot_be_joined() -> None:
     assert "max_send_sge" in advice(lab, "too-many-sges", "EINVAL")
 
 
-def test_a_shared_queue_has_its_own_number() -> None:
+def test_too_many_sges_of_an_srq() -> None:
     post = "post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:8],A.mr0[8:16],A.mr0[16:24]"
     lab = refused(post, "create_srq A.srq0 pd=A.pd0 max_wr=4 max_sge=1")
     assert lines(lab, "too-many-sges", "EINVAL") == ["post_srq_recv A.srq0 wr_id=1 sg=A.mr0[0:24]"]
@@ -401,11 +399,11 @@ def retried(again: str) -> Lab:
     return lab
 
 
-def test_who_goes_on_from_bad_wr_posts_nothing_twice() -> None:
+def test_posted_twice_not_from_bad_wr_on() -> None:
     assert verdict(retried(listed(3)), "posted-twice", "B.cq0") is OK
 
 
-def test_another_request_is_no_second_one() -> None:
+def test_posted_twice_not_for_another_wr_id() -> None:
     assert verdict(retried(listed(7)), "posted-twice", "B.cq0") is OK
 
 
@@ -418,7 +416,7 @@ def test_the_same_list_again_is() -> None:
     assert why(lab.session).slug != "posted-twice"
 
 
-def test_one_call_that_failed_has_done_nothing_twice() -> None:
+def test_posted_twice_not_for_one_refused_call() -> None:
     lab = lab_of(RECV, RECV, pair=_FULL)
     refusal(lab, listed(1, 2, 3))
     assert verdict(lab, "posted-twice", "B.cq0") is OK
@@ -444,7 +442,7 @@ def test_receives_that_messages_took_wait_for_a_poll() -> None:
     assert verdict(lab, "rq-full", "ENOMEM") is OK
 
 
-def test_it_is_the_call_s_own_moment_here_too() -> None:
+def test_rq_full_at_the_event_of_the_call() -> None:
     lab = refused(RECV, RECV, RECV, pair=_SMALL)
     for line in (SEND, "run"):
         well(lab, line)
@@ -490,7 +488,7 @@ def test_too_little_is_not_too_much() -> None:
     assert verdict(lab, "beyond-device", "EINVAL") is OK
 
 
-def test_where_there_is_no_room_for_one_more_asking_for_less_does_not_help() -> None:
+def test_beyond_device_of_max_cq_has_advice() -> None:
     lab = on(max_cq=1)
     refusal(lab, "create_cq A.cq1 cqe=4")
     assert verdict(lab, "beyond-device", "ENOMEM") is FAIL
@@ -505,13 +503,13 @@ def test_a_wrong_part_is_not_too_much() -> None:
 _REG = "reg_mr A.mr1 pd=A.pd0 length=8193 access=LOCAL_WRITE"
 
 
-def test_what_is_left_to_lock_counts_in_pages() -> None:
+def test_memlock_fix_counts_pages() -> None:
     lab = on(memlock_limit=3 * 4096 + 100)
     refusal(lab, _REG)
     assert lines(lab, "memlock", "ENOMEM") == [_REG.replace("8193", "8192")]
 
 
-def test_where_nothing_is_left_the_limit_must_be_raised() -> None:
+def test_memlock_without_room_advises_ulimit() -> None:
     lab = on(memlock_limit=4096)
     refusal(lab, _REG)
     assert "ulimit -l" in advice(lab, "memlock", "ENOMEM")
@@ -524,7 +522,7 @@ def test_a_region_that_is_too_long_for_the_device_is_no_matter_of_the_limit() ->
     assert verdict(lab, "unmapped", "EINVAL") is OK
 
 
-def test_nothing_at_all_may_lie_there() -> None:
+def test_unmapped_of_an_address_without_a_buffer() -> None:
     lab = refused("reg_mr A.mr1 pd=A.pd0 addr=0x10000 length=8 access=0")
     assert verdict(lab, "unmapped", "EFAULT") is FAIL
     assert advice(lab, "unmapped", "EFAULT") == "register memory that the process has"
@@ -546,24 +544,24 @@ def test_bytes_that_had_left_were_not_changed_any_more() -> None:
     assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is FAIL
 
 
-def test_what_was_written_before_the_offer_is_what_was_offered() -> None:
+def test_lent_buffer_reused_not_for_a_write_before_the_send() -> None:
     tell = "post_send A.qp0 opcode=SEND"
     lab = lent("post_recv B.qp0", "fill A.mr0[0:1024] 0x5a", tell, "run", _FETCH)
     assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
 
 
-def test_what_was_written_behind_the_offer_is_not() -> None:
+def test_lent_buffer_reused_fix_writes_the_old_bytes() -> None:
     tell = "post_send A.qp0 opcode=SEND"
     lab = lent("post_recv B.qp0", tell, "run", "fill A.mr0[0:1024] 0x5a", _FETCH)
     assert lines(lab, "lent-buffer-reused", "B.mr0[0:4]")[0] == "fill A.mr0[0:1024] 65"
 
 
-def test_other_bytes_of_the_owner_may_change() -> None:
+def test_lent_buffer_reused_not_for_other_bytes() -> None:
     lab = lent(_FETCH, "run 1us", "fill A.mr0[1024:2048] 0x5a")
     assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is OK
 
 
-def test_bytes_that_a_write_brought_were_lent_by_nobody() -> None:
+def test_lent_buffer_reused_not_for_a_write() -> None:
     lab = lab_of(_BIG, "run")
     assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK
 
@@ -577,7 +575,7 @@ def test_work_that_failed_before_is_the_cause() -> None:
     assert verdict(lab, "own-err", "A.qp0.wr[1]") is OK
 
 
-def test_what_the_peer_s_refusal_broke_was_broken_by_nobody_here() -> None:
+def test_own_err_not_after_a_refusal_of_the_peer() -> None:
     lab = lab_of(RECV, _BAD, "run", "modify_qp B.qp0 state=ERR")
     assert verdict(lab, "own-err", "B.qp0.recv_wr[2]") is OK
 
@@ -593,5 +591,5 @@ def test_a_receive_is_posted_again() -> None:
     assert lines(lab, "own-err", "A.qp0.recv_wr[4]")[-1] == "post_recv A.qp0 wr_id=4 sg=A.mr0[0:8]"
 
 
-def test_what_is_posted_in_err_has_not_been_given_back_but_never_taken() -> None:
+def test_own_err_not_for_a_post_in_err() -> None:
     assert verdict(lab_of(_TO_ERR, SEND), "own-err", "A.qp0.wr[1]") is OK

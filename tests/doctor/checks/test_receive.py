@@ -32,21 +32,21 @@ def helps(lab: Lab, what: str) -> bool:
 
 
 # --------------------------------------------------------------------------- 53, 64
-def test_a_receive_that_nobody_has_sent_to_yet_is_only_said_to_wait() -> None:
+def test_no_remote_send_is_a_warning_while_waiting() -> None:
     lab = lab_of(RECV, _WAITS, "run 1us")
     assert verdict(lab, _RECV, "no-remote-send") is Verdict.WARN
     assert blamed(lab, _RECV) == []
     assert why(lab, _RECV).slug == "no-remote-send"
 
 
-def test_who_reads_does_not_tell_the_other_end() -> None:
+def test_no_remote_send_after_a_read_of_the_peer() -> None:
     lab = lab_of(RECV, _WAITS, _READ, "run 50us")
     assert blamed(lab, _RECV) == ["no-remote-send"]
     assert "A.qp0 did wr1 RDMA_READ 8 B" in evidence(lab, _RECV, "no-remote-send")
     assert helps(lab, _RECV)
 
 
-def test_where_nobody_is_known_to_wait_a_message_may_still_follow() -> None:
+def test_no_remote_send_and_write_no_signal_warn_without_a_waiting_thread() -> None:
     for line, slug in ((_READ, "no-remote-send"), (_WRITE, "write-no-signal")):
         lab = lab_of(RECV, line, "run")
         assert verdict(lab, _RECV, slug) is Verdict.WARN
@@ -55,38 +55,38 @@ def test_where_nobody_is_known_to_wait_a_message_may_still_follow() -> None:
         assert verdict(lab, _RECV, slug) is Verdict.OK
 
 
-def test_a_write_that_is_followed_by_a_message_told_the_peer() -> None:
+def test_write_no_signal_not_with_a_later_send() -> None:
     lab = lab_of(RECV, "post_recv B.qp0 wr_id=3", _WRITE, SEND, "run", _WAITS, "run 50us")
     assert verdict(lab, "B.qp0.recv_wr[3]", "write-no-signal") is Verdict.OK
     assert blamed(lab, "B.rx") == []
 
 
-def test_a_write_behind_the_last_message_told_nobody() -> None:
+def test_write_no_signal_of_a_write_after_the_last_send() -> None:
     lab = lab_of("post_recv B.qp0 wr_id=9 sg=B.mr0[0:64]", SEND, "run", RECV, _WAITS,
                  "poll_cq B.cq0", _WRITE, "run 50us")  # fmt: skip
     assert blamed(lab, _RECV) == ["write-no-signal"]
 
 
-def test_a_message_that_was_lost_behind_a_write_is_what_is_missed() -> None:
+def test_uc_loss_after_a_write() -> None:
     lab = lab_of("fault drop A->B nth=2", RECV, _WAITS, _WRITE, SEND.replace("=1 ", "=6 "),
                  "run 50us", pair="use uc_pair")  # fmt: skip
     assert verdict(lab, _RECV, "write-no-signal") is Verdict.OK
     assert why(lab, _RECV).slug == "uc-loss"
 
 
-def test_who_has_armed_the_queue_waits_as_well() -> None:
+def test_write_no_signal_with_an_armed_cq() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
     assert blamed(lab, _RECV) == ["write-no-signal"]
     assert "the program that armed B.cq0 waits" in evidence(lab, _RECV, "write-no-signal")
 
 
-def test_unasked_nobody_complains_of_a_receive_that_waits() -> None:
+def test_write_no_signal_not_unasked() -> None:
     lab = lab_of("req_notify_cq B.cq0", RECV, _WRITE, "run", pair="use rc_pair channel=1")
     assert why(lab).slug == "well"
 
 
 # --------------------------------------------------------------------------- 54 no-rr
-def test_a_message_that_waits_for_its_receive_is_not_lost_yet() -> None:
+def test_no_rr_only_after_rnr_retry_exc() -> None:
     lab = lab_of(SEND, "run 10us", pair="use rc_pair rnr_retry=3 min_rnr_timer=12")
     assert verdict(lab, _WR, "no-rr") is Verdict.OK
     well(lab, "run")
@@ -94,14 +94,14 @@ def test_a_message_that_waits_for_its_receive_is_not_lost_yet() -> None:
     assert helps(lab, _WR)
 
 
-def test_a_lost_message_that_was_followed_by_another_is_forgotten() -> None:
+def test_no_rr_not_for_a_receive_after_a_later_message() -> None:
     lab = lab_of(SEND, "run", RECV, SEND.replace("=1 ", "=4 "), "run", "post_recv B.qp0 wr_id=5",
                  pair="use uc_pair")  # fmt: skip
     assert blamed(lab, _WR) == ["no-rr"]
     assert why(lab, "B.qp0.recv_wr[5]").causes == []
 
 
-def test_what_came_before_the_receive_was_posted_is_found_from_the_receive() -> None:
+def test_no_rr_by_a_receive_posted_too_late() -> None:
     lab = lab_of(SEND, "run", RECV, pair="use uc_pair")
     report = why(lab, _RECV)
     assert (report.slug, report.causes[0].name) == ("no-rr", "A.qp0.wr[1]")
@@ -130,13 +130,13 @@ def test_the_right_key_is_not_blamed_for_a_missing_receive() -> None:
     assert blamed(lab, _WR, asked=False) == []
 
 
-def test_a_receive_with_room_for_both_is_well() -> None:
+def test_ud_40_bytes_not_with_room_for_grh_and_data() -> None:
     lab = lab_of(_UD_RECV, _DATAGRAM, "run", pair="use ud_pair")
     assert verdict(lab, _RECV, "ud-40-bytes") is Verdict.OK
     assert blamed(lab, _WR) == []
 
 
-def test_a_short_receive_is_told_by_its_numbers_on_soft_roce_too() -> None:
+def test_ud_40_bytes_names_the_lengths_on_strict_and_rxe() -> None:
     for profile in ("strict", RXE):
         lab = Lab(profile=profile)
         for line in ("use ud_pair", "post_recv B.qp0 wr_id=2 sg=B.mr0[4064:4096]", _DATAGRAM,
@@ -163,7 +163,7 @@ def test_a_datagram_of_exactly_the_mtu_is_not_too_long() -> None:
         assert helps(lab, _WR) is bad
 
 
-def test_where_a_long_datagram_stops_the_queue_it_is_started_again() -> None:
+def test_ud_too_long_on_mlx5_has_a_working_fix() -> None:
     lab = lab_on(MLX5, "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8192]",
                  _DATAGRAM.replace("A.mr0[0:8]", "A.mr0[0:5000]"), "run",
                  pair="use ud_pair length=8192")  # fmt: skip
@@ -173,7 +173,7 @@ def test_where_a_long_datagram_stops_the_queue_it_is_started_again() -> None:
 
 
 # --------------------------------------------------------------------------- 59 uc-loss
-def test_what_rc_sends_again_is_no_loss_of_this_kind() -> None:
+def test_uc_loss_not_for_rc() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run")
     assert verdict(lab, _WR, "uc-loss") is Verdict.NA
 
@@ -196,13 +196,13 @@ def test_a_fault_that_is_over_is_left_alone() -> None:
     assert (remedy.works, len(remedy.cure.lines)) == (True, 1)
 
 
-def test_a_message_of_which_only_the_end_was_lost_is_found_from_its_receive() -> None:
+def test_uc_loss_of_the_last_packet_by_the_receive() -> None:
     lab = lab_of("fault drop A->B nth=2", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:1024]",
                  SEND.replace("[0:64]", "[0:1000]"), "run", pair="use uc_pair")  # fmt: skip
     assert why(lab, _RECV).slug == "uc-loss"
 
 
-def test_whoever_waits_for_a_message_does_not_miss_its_completion_at_the_sender() -> None:
+def test_unsignaled_only_at_the_sender() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND.replace(" flags=SIGNALED", ""), "run",
                  pair="use uc_pair")  # fmt: skip
     assert [cause.check.slug for cause in why(lab, _RECV).causes] == ["uc-loss"]
@@ -217,7 +217,7 @@ _SRQ_RECV = "post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]"
 _SHARED = "B.srq0.recv_wr[2]"
 
 
-def test_a_shared_receive_that_nobody_missed_was_not_stolen() -> None:
+def test_srq_stolen_only_if_another_qp_lacks_a_receive() -> None:
     lab = lab_of(_SRQ_RECV, SEND, "run", pair="use srq_pair")
     assert verdict(lab, _SHARED, "srq-stolen") is Verdict.OK
     well(lab, SEND.replace("qp0", "qp1"))
@@ -229,7 +229,7 @@ def test_a_shared_receive_that_nobody_missed_was_not_stolen() -> None:
     assert verdict(lab, _SHARED, "srq-stolen") is Verdict.OK
 
 
-def test_an_own_queue_that_is_empty_is_not_a_shared_one() -> None:
+def test_srq_checks_do_not_apply_without_an_srq() -> None:
     lab = lab_of(SEND, "run", pair="use rc_pair rnr_retry=1")
     assert [findings(lab, _WR)[slug].verdict for slug in ("srq-empty-limit", "srq-error")] == [
         Verdict.NA, Verdict.NA,
@@ -244,7 +244,7 @@ def test_a_shared_queue_that_is_refilled_in_time_is_not_blamed() -> None:
     assert blamed(lab, _WR) == []
 
 
-def test_an_event_that_somebody_took_is_told_so() -> None:
+def test_srq_empty_limit_of_a_read_event() -> None:
     lines = ("modify_srq B.srq0 srq_limit=1", SEND.replace("=1 ", "=7 "), "run",
              "get_async_event B", "ack_async_event B", SEND, "run")  # fmt: skip
     lab = lab_of(_SRQ_RECV, *lines, pair="use srq_pair rnr_retry=1")
@@ -273,7 +273,7 @@ def test_a_broken_queue_is_not_called_empty() -> None:
     assert helps(lab, _WR)
 
 
-def test_a_receive_in_a_broken_queue_and_a_refused_post_name_it() -> None:
+def test_srq_error_of_a_receive_and_of_modify_srq() -> None:
     lab = lab_of(_SRQ_RECV, "fault srq_error srq=B.srq0", "run", pair="use srq_pair")
     assert verdict(lab, _SHARED, "srq-error") is Verdict.FAIL
     refusal(lab, "modify_srq B.srq0 srq_limit=1")
@@ -282,7 +282,7 @@ def test_a_receive_in_a_broken_queue_and_a_refused_post_name_it() -> None:
     assert verdict(lab, _SHARED, "srq-error") is Verdict.OK
 
 
-def test_a_shared_receive_outlives_its_queue_pairs_whoever_waits() -> None:
+def test_srq_qp_err_no_flush_with_and_without_a_waiting_thread() -> None:
     lab = lab_of(_SRQ_RECV, "modify_qp B.qp0 state=ERR", pair="use srq_pair")
     assert verdict(lab, _SHARED, "srq-qp-err-no-flush") is Verdict.WARN
     well(lab, _WAITS)
@@ -312,7 +312,7 @@ def test_a_member_that_has_no_receive_is_a_member_all_the_same() -> None:
     assert verdict(lab, _WR, "mcast") is Verdict.OK
 
 
-def test_a_group_that_is_spoken_to_with_another_key_is_none_of_its_business() -> None:
+def test_mcast_not_for_another_qkey() -> None:
     other = (
         "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0",
         "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x22222222",
@@ -323,7 +323,7 @@ def test_a_group_that_is_spoken_to_with_another_key_is_none_of_its_business() ->
     assert verdict(lab, "B.qp1.recv_wr[3]", "mcast") is Verdict.OK
 
 
-def test_who_listens_to_no_group_is_attached() -> None:
+def test_fix_of_mcast_attaches_the_qp() -> None:
     lab = lab_of(_GROUP, _UD_RECV, _ANNOUNCED, "run", pair="use ud_pair")
     assert blamed(lab, _WR) == ["mcast"]
     assert "B.qp0 is in no group" in evidence(lab, _WR, "mcast")
@@ -340,7 +340,7 @@ def test_only_datagrams_have_groups() -> None:
 
 
 # --------------------------------------------------------------------------- 66 xrc-srqn
-def test_another_mistake_of_an_xrc_message_is_not_its_number() -> None:
+def test_xrc_srqn_not_for_a_bad_rkey() -> None:
     late = (
         "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey=1 remote_srqn=B.srq0 "
         "flags=SIGNALED"

@@ -10,7 +10,7 @@ _LINES = (
 )  # fmt: skip
 
 
-def test_a_message_whose_packets_came_in_another_order_is_lost() -> None:
+def test_uc_loss_of_reordered_packets() -> None:
     lab = played(*_LINES)
     for question in ("", "A.qp0.wr[5]", "B.qp0.recv_wr[6]"):
         report = why(lab, question)
@@ -22,14 +22,14 @@ def test_a_message_whose_packets_came_in_another_order_is_lost() -> None:
         assert (why(lab, question).slug, why(lab, question).is_trouble) == ("uc-loss", True)
 
 
-def test_the_fix_removes_what_reorders() -> None:
+def test_fix_of_uc_loss_removes_fault_reorder() -> None:
     lab = played(*(line.replace(" count=1", "") for line in _LINES))
     for line in ("apply", "run"):
         lab.do(line)
     assert lab.look("B.cq0.total(wr_id=6, status=SUCCESS)") == 1
 
 
-def test_a_message_that_was_sent_again_and_came_is_no_longer_told() -> None:
+def test_uc_loss_not_after_the_message_was_sent_again() -> None:
     lab = played(*_LINES)
     for line in ("apply", "run"):
         lab.do(line)
@@ -40,7 +40,7 @@ def test_a_message_that_was_sent_again_and_came_is_no_longer_told() -> None:
     assert (why(lab).slug, why(lab).is_trouble) == ("uc-loss", True)
 
 
-def test_the_next_message_of_a_program_is_not_the_lost_one_once_more() -> None:
+def test_uc_loss_with_a_later_message_of_the_same_wr_id() -> None:
     sends = "loop 2; post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED; poll A.cq0"
     recv = "post_recv B.qp0 wr={wr_id=1 sg=B.mr0[0:8]} wr={wr_id=2 sg=B.mr0[8:16]}"
     fault = "fault drop A->B count=1"

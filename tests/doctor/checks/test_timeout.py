@@ -25,11 +25,11 @@ def lab_on(profiles: dict[str, Profile], *lines: str, pair: str = "use rc_pair")
 
 
 # --------------------------------------------------------------------------- 30 fence-wait
-def test_a_fence_with_nothing_before_it_holds_up_nothing() -> None:
+def test_fence_wait_not_without_earlier_reads() -> None:
     assert verdict(lab_of(RECV, _FENCED), _WR, "fence-wait") is Verdict.OK
 
 
-def test_whom_a_fence_waits_for_is_told_to_all_behind_it() -> None:
+def test_fence_wait_of_later_requests() -> None:
     before = SEND.replace("=1 ", "=5 ")
     lab = lab_of(RECV, RECV, _SLOW, _READ, _FENCED, before, "run 100us")
     assert "before it, and not answered yet: wr2 RDMA_READ 8 B" in evidence(lab, _WR, "fence-wait")
@@ -47,7 +47,7 @@ def test_the_read_that_never_comes_is_the_root_and_not_the_fence() -> None:
 
 
 # --------------------------------------------------------------------------- 31, 32 rd-atomic
-def test_a_depth_of_one_is_not_zero_and_is_only_waited_for() -> None:
+def test_rd_atomic_depth_of_1_waits() -> None:
     lab = lab_of(_SLOW, _READ, _READ.replace("=2 ", "=5 "), "run 100us")
     assert blamed(lab, "A.qp0.wr[5]") == []
     assert verdict(lab, "A.qp0.wr[5]", "rd-atomic-depth") is Verdict.WAIT
@@ -80,14 +80,14 @@ def test_depth_zero_is_mended_in_sqd_or_by_a_new_connection(profile: Profile, pa
 
 
 # --------------------------------------------------------------------------- 33, 34 timeouts
-def test_without_a_timer_all_is_well_while_nothing_is_lost() -> None:
+def test_timeout_zero_warns_while_nothing_is_lost() -> None:
     lab = lab_of(RECV, SEND, "run 500ns", pair="use rc_pair timeout=0")
     assert blamed(lab, _WR) == []
     assert verdict(lab, _WR, "timeout-zero") is Verdict.WARN
     assert verdict(lab, _WR, "timeout-zero", asked=False) is Verdict.OK
 
 
-def test_with_a_timer_what_is_lost_is_sent_again() -> None:
+def test_loss_with_a_timeout_is_no_failure() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1ms")
     assert (blamed(lab, _WR), why(lab, _WR).slug) == ([], "loss")
 
@@ -100,24 +100,24 @@ def test_a_later_message_may_tell_of_a_loss_without_any_timer() -> None:
     assert why(lab, _WR).outcome.good
 
 
-def test_a_lost_answer_hangs_as_well() -> None:
+def test_timeout_zero_of_a_lost_ack() -> None:
     lab = lab_of("fault drop B->A nth=1", RECV, SEND, "run", pair="use rc_pair timeout=0")
     assert why(lab, _WR).slug == "timeout-zero"
 
 
-def test_a_huge_timeout_is_no_trouble_while_nothing_is_lost() -> None:
+def test_timeout_huge_not_while_nothing_is_lost() -> None:
     lab = lab_of(RECV, SEND, "run 500ns", pair="use rc_pair timeout=24")
     assert blamed(lab, _WR) == []
 
 
-def test_a_huge_timeout_is_long_and_not_for_ever() -> None:
+def test_timeout_huge_is_pending() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
     report = why(lab, _WR)
     assert (report.slug, report.outcome.kind) == ("timeout-huge", Status.PENDING)
     assert report.outcome.sentence == "it has no completion, and will have none for a long time"
 
 
-def test_a_huge_timeout_is_not_the_root_where_nobody_will_ever_answer() -> None:
+def test_timeout_huge_is_a_warning_with_loss() -> None:
     lab = lab_of("fault drop A->B", RECV, SEND, "run 1s", pair="use rc_pair timeout=24")
     assert verdict(lab, _WR, "timeout-huge") is Verdict.WARN
     assert blamed(lab, _WR) == ["loss"]
@@ -137,14 +137,14 @@ def test_seven_is_seven_elsewhere_and_six_is_six_on_soft_roce() -> None:
 
 
 # --------------------------------------------------------------------------- 36, 37 RNR
-def test_who_counts_rnr_naks_gives_up_and_who_has_a_receive_by_now_is_waited_for() -> None:
+def test_rnr_infinite_not_with_rnr_retry_or_a_posted_receive() -> None:
     counting = lab_of(SEND, "run 700us", pair="use rc_pair rnr_retry=3")
     assert verdict(counting, _WR, "rnr-infinite") is Verdict.OK
     met = lab_of(SEND, "run 700us", RECV)
     assert (blamed(met, _WR), why(met, _WR).slug) == ([], "too-early")
 
 
-def test_that_it_tries_for_ever_is_a_suspicion_until_somebody_asks() -> None:
+def test_rnr_infinite_warns_unasked_and_fails_asked() -> None:
     lab = lab_of(SEND, "run 2ms")
     assert verdict(lab, _WR, "rnr-infinite", asked=False) is Verdict.WARN
     assert blamed(lab, _WR) == ["rnr-infinite"]
@@ -179,14 +179,14 @@ def psns(ours: int, theirs: int) -> Lab:
         (0xFFFFFE, 2, "psn-mismatch-behind"),
     ],
 )
-def test_ahead_and_behind_are_told_apart_on_the_circle(ours: int, theirs: int, slug: str) -> None:
+def test_psn_mismatch_ahead_or_lower_modulo_2_24(ours: int, theirs: int, slug: str) -> None:
     report = why(psns(ours, theirs), _WR)
     assert [cause.check.slug for cause in report.causes] == [slug]
     assert report.remedy is not None
     assert report.remedy.works
 
 
-def test_the_same_number_is_good_whatever_it_is() -> None:
+def test_psn_mismatch_not_for_equal_psns() -> None:
     assert blamed(psns(0xABCDEF, 0xABCDEF), _WR) == []
 
 
@@ -196,18 +196,18 @@ def test_where_packets_are_lost_the_numbers_are_not_to_blame() -> None:
 
 
 # --------------------------------------------------------------------------- 40, 41 loss, ACKs
-def test_what_was_lost_once_and_came_is_no_loss_any_more() -> None:
+def test_loss_not_after_a_successful_retransmission() -> None:
     lab = lab_of("fault drop A->B nth=1", RECV, SEND, "run")
     assert blamed(lab, _WR) == []
     assert why(lab, _WR).outcome.good
 
 
-def test_a_link_that_is_down_loses_nothing_by_a_fault() -> None:
+def test_loss_not_while_the_link_is_down() -> None:
     lab = lab_of(RECV, "link down", SEND, "run 10us")
     assert verdict(lab, _WR, "loss") is Verdict.OK
 
 
-def test_where_all_acks_are_lost_the_data_is_there_and_the_send_fails() -> None:
+def test_loss_of_all_acks() -> None:
     lab = lab_of("fault drop B->A", RECV, SEND, "run", pair="use rc_pair retry_cnt=1 timeout=8")
     assert why(lab, _WR).slug == "loss"
 
@@ -221,19 +221,19 @@ def test_harmed_packets_are_lost_too() -> None:
     assert (report.remedy.works, report.remedy.cure.lines[0]) == (True, "fault clear 1")
 
 
-def test_an_ack_on_its_usual_way_is_not_late() -> None:
+def test_ack_delayed_not_for_an_ack_in_flight() -> None:
     lab = lab_of(RECV, SEND, "until B.cq0.count == 1")
     assert verdict(lab, _WR, "ack-delayed") is Verdict.OK
     assert why(lab, _WR).slug == "too-early"
 
 
-def test_a_read_whose_answer_is_lost_has_not_arrived() -> None:
+def test_ack_delayed_not_for_a_lost_read_response() -> None:
     lab = lab_of("fault drop B->A nth=1", _READ, "run 1ms")
     assert verdict(lab, "A.qp0.wr[2]", "ack-delayed") is Verdict.NA
     assert why(lab, "A.qp0.wr[2]").slug == "loss"
 
 
-def test_the_second_message_of_two_waits_for_its_own_ack() -> None:
+def test_ack_delayed_of_the_second_of_two_sends() -> None:
     lab = lab_of(_SLOW, RECV, RECV, SEND, SEND.replace("=1 ", "=5 "), "run 1ms")
     assert why(lab, _WR).slug in ("ack-delayed", "completed")
 
@@ -249,7 +249,7 @@ def mtus(*lines: str, profile: Profile = STRICT, pair: str = "use rc_pair") -> L
 _LONG = "post_send A.qp0 wr_id=2 opcode=RDMA_{} sg=A.mr0[0:900] remote=B.mr0[0] flags=SIGNALED"
 
 
-def test_what_fits_into_the_smaller_one_works() -> None:
+def test_peer_mtu_not_for_a_message_of_one_packet() -> None:
     assert blamed(mtus(RECV, SEND, "run"), _WR) == []
 
 
@@ -305,7 +305,7 @@ def test_a_connection_has_an_address_too() -> None:
 
 
 # --------------------------------------------------------------------------- long runs
-def test_what_goes_on_without_end_is_known_when_its_beginning_is_forgotten(
+def test_rnr_infinite_after_the_first_records_were_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
@@ -317,16 +317,16 @@ def test_what_goes_on_without_end_is_known_when_its_beginning_is_forgotten(
     assert "RNR NAKs so far" in evidence(lab, _WR, "rnr-infinite")
 
 
-def test_of_very_many_refusals_it_does_not_say_how_many() -> None:
+def test_rnr_infinite_counts_no_more_than_64_naks() -> None:
     assert "64 RNR NAKs and more" in evidence(lab_of(SEND, "run 100ms"), _WR, "rnr-infinite")
 
 
-def test_who_waits_in_line_waits_for_what_the_first_waits_for() -> None:
+def test_rnr_infinite_of_a_later_request_in_the_queue() -> None:
     lab = lab_of(SEND, SEND.replace("=1 ", "=5 "), "run 5ms")
     assert chain(lab, "A.qp0.wr[5]") == ["rnr-infinite"]
 
 
-def test_a_request_without_a_receive_is_named_although_the_log_lost_its_naks() -> None:
+def test_no_rr_after_the_rnr_naks_were_dropped_from_the_log() -> None:
     """Threads that poll in vain fill the log between the last RNR NAK and the end."""
     send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[8:16] flags=SIGNALED"
     lab = played("use rc_pair rnr_retry=1", f"program A.tx lines={{{send}}}",

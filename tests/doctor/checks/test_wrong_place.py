@@ -7,7 +7,7 @@ from tests.doctor.asking import played, warning, why
 _WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:6] remote=B.mr0[64] flags=SIGNALED"
 
 
-def test_bytes_beside_those_that_a_write_filled_are_told_where_it_went() -> None:
+def test_wrong_place_names_the_bytes_that_a_write_filled() -> None:
     lab = played("use rc_pair", 'write A.mr0[0:6] "result"', _WRITE, "run")
     report = why(lab, "B.mr0[0:6]")
     assert report.slug == "wrong-place"
@@ -28,7 +28,7 @@ def test_bytes_that_wait_for_something_else_are_not_in_a_wrong_place(lines: list
     assert "wrong-place" not in warning(lab, "B.mr0[0:6]")
 
 
-def test_a_message_from_bytes_that_were_never_filled_is_told_what_was_filled() -> None:
+def test_wrong_place_of_a_message_from_unfilled_bytes() -> None:
     send = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"
     lab = played("use rc_pair", 'write A.mr0[40:48] "the data"', send, "run")
     assert warning(lab, "B.mr0[0:8]") == ["wrong-place"]
@@ -38,7 +38,7 @@ def test_a_message_from_bytes_that_were_never_filled_is_told_what_was_filled() -
     assert warning(lab, "B.mr0[0:8]") == []
 
 
-def test_the_room_for_the_routing_header_is_told_apart_from_the_datagram() -> None:
+def test_ud_40_bytes_before_the_datagram() -> None:
     send = "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] ah=A.ah0 remote_qpn=B.qp0"
     lab = played("use ud_pair", "post_recv B.qp0 wr_id=1 sg=B.mr0[0:104]",
                  f"{send} remote_qkey=0x11111111 flags=SIGNALED", "run")  # fmt: skip

@@ -14,13 +14,13 @@ from rdmalab.doctor.diagnosis.diagnose import BY_SLUG, CHECKS, LISTS
 FOLDER = Path(__file__).parents[3] / "rdmalab" / "doctor" / "checks"
 
 
-def test_every_file_of_the_folder_is_on_it() -> None:
+def test_every_module_of_checks_has_a_check() -> None:
     files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
     modules = {check.examine.__module__.rpartition(".")[2] for check in CHECKS}
     assert files == modules
 
 
-def test_the_92_items_are_there_each_once_and_in_their_order() -> None:
+def test_92_items_each_once_in_order() -> None:
     numbers = [check.row.item for check in CHECKS]
     assert len(set(numbers)) == len(numbers) == len(BY_SLUG)
     assert set(numbers) >= set(range(1, 93))
@@ -44,7 +44,7 @@ def test_the_stations_are_those_of_the_checklist() -> None:
     assert stations == {25, 51, 70, 71, 72, 73, 74, 77, 120, 122, 123, 124, 139}
 
 
-def test_each_says_what_it_asks_what_law_it_stands_on_and_whence() -> None:
+def test_each_check_has_question_rule_and_source() -> None:
     for check in CHECKS:
         assert check.row.asks.endswith("?"), check.slug
         assert check.row.asks[0].isupper(), check.slug
@@ -69,7 +69,7 @@ def _without_none(hint: object) -> set[object]:
     return set(get_args(hint) or (hint,)) - {NoneType}
 
 
-def test_a_check_has_the_types_of_what_a_case_gives_it() -> None:
+def test_parameter_types_of_checks_are_those_of_case() -> None:
     compared = 0
     functions = [(c.slug, f) for c in CHECKS for f in (unwrap(c.examine), *c.instead_of)]
     for slug, function in functions:

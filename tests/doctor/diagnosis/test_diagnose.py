@@ -21,19 +21,19 @@ def why(lab: Lab, text: str = "") -> Report:
     return consult(lab.session, parse_expression(text, "A").node if text else None)
 
 
-def test_where_nothing_is_wrong_nothing_is_found() -> None:
+def test_why_of_completed_work_has_no_cause() -> None:
     report = why(lab_of(RECV, SEND, "run"))
     assert (report.slug, report.causes, report.remedy) == ("well", [], None)
 
 
-def test_the_root_stands_before_its_flush_whatever_is_asked() -> None:
+def test_root_cause_before_its_flush_for_each_question() -> None:
     lab = lab_of(_BAD, SEND, "run")
     for asked in ("", "A.qp0.wr[1]", "A.qp0.wr[3]", "A.qp0", "A.cq0"):
         assert why(lab, asked).slug == "rem-access", asked
     assert "qp-err-flush" in [c.check.slug for c in why(lab, "A.qp0.wr[1]").stations]
 
 
-def test_a_refused_call_of_which_nothing_came_is_not_mended_first() -> None:
+def test_a_harmless_refused_call_is_no_cause() -> None:
     lab = lab_of()
     lab.do("modify_qp A.qp0 state=INIT")
     for line in (_BAD, "run"):
@@ -46,7 +46,7 @@ def test_a_refused_call_of_which_nothing_came_is_not_mended_first() -> None:
     assert report.remedy.cure.lines[-1].startswith("post_send A.qp0 wr_id=3")
 
 
-def test_what_waits_in_vain_will_never_come() -> None:
+def test_outcome_never_and_pending_after_a_receive() -> None:
     lab = lab_of(SEND, "run 2ms")
     assert why(lab, "A.qp0.wr[1]").outcome.kind is Status.NEVER
     lab.do(RECV)
@@ -70,7 +70,7 @@ def checked(slug: str, finding: Finding, *, station: bool = False) -> Check:
     return Check(slug, row, examine)
 
 
-def test_roots_are_in_the_order_of_their_origin_and_stations_behind_them(
+def test_root_causes_in_the_order_of_their_origin_then_stations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     checks = (
@@ -83,7 +83,7 @@ def test_roots_are_in_the_order_of_their_origin_and_stations_behind_them(
     assert [c.check.slug for c in report.chain] == ["early", "late", "station"]
 
 
-def test_what_came_after_a_failure_is_not_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_after_the_failure_is_no_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = lab_of(_BAD, "run")
     end = why(lab, "A.qp0.wr[3]").outcome.event
     assert end is not None
@@ -111,7 +111,7 @@ def test_the_cure_of_a_later_cause_is_not_that_of_the_first(
     assert (remedy.works, remedy.cure.lines) == (False, ["dealloc_pd A.pd0"])
 
 
-def test_where_no_cure_works_the_first_says_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_fix_has_its_failure_if_none_works(monkeypatch: pytest.MonkeyPatch) -> None:
     checks = (checked("one", fail(fact("", 1), cure=Fix(["dealloc_pd A.pd0"]))),)
     monkeypatch.setattr(rooms, "CHECKS", checks)
     remedy = why(lab_of(SEND, "run 2ms"), "A.qp0.wr[1]").remedy
@@ -136,7 +136,7 @@ def test_two_causes_are_cured_together_where_neither_alone_is_enough(
     assert remedy.cure.lines == [first, second]
 
 
-def test_in_a_question_it_is_a_word() -> None:
+def test_why_in_an_expression_is_a_slug() -> None:
     lab = lab_of(_BAD, "run")
     assert lab.look('why(A.qp0.wr[3]) == "rem-access"')
     assert lab.look('why() == "rem-access"')
@@ -144,7 +144,7 @@ def test_in_a_question_it_is_a_word() -> None:
         lab.look("why(A.qp0, B.qp0)")
 
 
-def test_what_only_a_command_can_mend_is_told_whole_though_nobody_asked_for_it() -> None:
+def test_plain_why_has_evidence_and_fix_of_rnr_infinite() -> None:
     report = why(lab_of(SEND, "run 5ms"))
     assert (report.slug, report.outcome.kind) == ("rnr-infinite", Status.NEVER)
     assert report.outcome.sentence.endswith("none will come without another call")

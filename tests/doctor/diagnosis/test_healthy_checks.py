@@ -6,7 +6,7 @@ from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.lab import Lab
 
 
-def test_at_what_was_looked() -> None:
+def test_looked_at_sentence() -> None:
     lab = Lab()
     assert looked_at(lab.session, Log(lab.session)) == "nothing: there is no queue"
     for line in (
@@ -24,7 +24,7 @@ def test_at_what_was_looked() -> None:
     )
 
 
-def test_what_comes_next_is_about_the_queue_pair_or_its_peer_if_anything_is() -> None:
+def test_next_event_of_the_qp_or_its_peer() -> None:
     lab = Lab()
     for line in ("use rc_pair", "use rc_pair", "post_recv B.qp1 sg=B.mr1[0:8]"):
         lab.do(line)

@@ -26,7 +26,7 @@ def test_a_datagram_that_was_dropped_is_no_success(tidy: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize("tidy", [(), _TEARDOWN])
-def test_an_unsignaled_send_that_was_polled_for_is_not_well(tidy: tuple[str, ...]) -> None:
+def test_plain_why_warns_of_unsignaled(tidy: tuple[str, ...]) -> None:
     report = why(played(_PAIR, _UNSIGNALED, "run", *tidy))
     assert (report.slug, report.is_trouble) == ("well", False)
     of_it = [
@@ -47,7 +47,7 @@ def test_a_receive_discarded_by_reset_is_named_by_why_alone() -> None:
     assert why(lab).name == "B.qp0.recv_wr[63]"
 
 
-def test_a_queue_full_of_unsignaled_sends_is_not_well() -> None:
+def test_plain_why_of_a_queue_full_of_unsignaled_sends() -> None:
     lab = played(_PAIR, *[_UNSIGNALED] * 8, "run")
     assert lab.look("A.qp0.sq.used") == 8
     report, pointed = why(lab), why(lab, "A.qp0.wr[7]")
@@ -57,20 +57,20 @@ def test_a_queue_full_of_unsignaled_sends_is_not_well() -> None:
     assert "with flags=SIGNALED" in report.remedy.cure.program
 
 
-def test_a_queue_pair_that_died_without_a_call_is_not_well() -> None:
+def test_plain_why_of_a_qp_killed_by_a_fault() -> None:
     lab = played(_PAIR, "fault kill B.qp0", "run 10us")
     assert why(lab).is_trouble
     assert not why(played(_PAIR, "modify_qp B.qp0 state=ERR")).is_trouble
 
 
-def test_what_is_outstanding_is_pending_and_no_trouble() -> None:
+def test_plain_why_of_outstanding_work_is_pending() -> None:
     lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", _SEND, "run 500ns")
     report = why(lab)
     assert (report.outcome.kind, report.name) == (Status.PENDING, "A.qp0.wr[7]")
     assert not report.is_trouble
 
 
-def test_its_headline_is_the_answer_of_what_it_names() -> None:
+def test_plain_why_equals_why_of_the_named_subject() -> None:
     bad = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
     lab = played(_PAIR, "use rc_pair", bad.replace("qp0", "qp1").replace("mr0", "mr1"), "run",
                  "modify_qp A.qp0 state=INIT", _SEND, "run 1ms")  # fmt: skip
@@ -81,7 +81,7 @@ def test_its_headline_is_the_answer_of_what_it_names() -> None:
     assert "bring-up-attr" in {c.check.slug for c in report.warnings}  # it is no cause of them
 
 
-def test_a_hang_is_found_beside_a_pair_that_works_for_ever() -> None:
+def test_peer_state_beside_a_busy_pair() -> None:
     busy = "loop; post_send A.qp1 opcode=RDMA_WRITE flags=SIGNALED; poll A.cq1; end"
     lab = played(_PAIR, "modify_qp B.qp0 state=RESET", _SEND, "run 1us", "use rc_pair",
                  f"program A.busy lines={{{busy}}}", "run 6ms")  # fmt: skip
@@ -89,7 +89,7 @@ def test_a_hang_is_found_beside_a_pair_that_works_for_ever() -> None:
     assert why(lab).slug == why(lab, "A.qp0.wr[7]").slug == "peer-state"
 
 
-def test_a_failed_receive_is_a_failure_although_no_check_knows_its_cause(
+def test_a_failed_receive_without_a_cause_is_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=31 sg=B.mr0[0:8]",

@@ -19,22 +19,22 @@ def leads(lab: Lab, asked: str) -> list[tuple[str, str, int]]:
     return [(s.sort.value, lab.session.names.of(s.thing), s.wr_id) for s in found]
 
 
-def test_a_flush_leads_to_what_failed_before_it() -> None:
+def test_related_of_a_flush_is_the_failed_request() -> None:
     lab = lab_of(_BAD, SEND, "run")
     assert ("send", "A.qp0", 3) in leads(lab, "A.qp0.wr[1]")
 
 
-def test_a_flushed_receive_leads_to_its_own_queue_pair_and_to_the_peer() -> None:
+def test_related_of_a_flushed_receive_is_the_failed_send_of_the_peer() -> None:
     lab = lab_of(RECV, _BAD, "run")
     assert ("send", "A.qp0", 3) in leads(lab, "B.qp0.recv_wr[2]")
 
 
-def test_a_send_in_line_leads_to_the_one_before_it() -> None:
+def test_related_of_a_waiting_send_is_the_earlier_one() -> None:
     lab = lab_of(SEND, SEND.replace("=1 ", "=5 "), "run 2ms", pair="use rc_pair")
     assert ("send", "A.qp0", 1) in leads(lab, "A.qp0.wr[5]") or leads(lab, "A.qp0.wr[5]") == []
 
 
-def test_a_good_end_leads_nowhere() -> None:
+def test_related_is_empty_after_success() -> None:
     assert leads(lab_of(RECV, SEND, "run"), "A.qp0.wr[1]") == []
 
 
@@ -43,12 +43,12 @@ def test_a_receive_that_waits_leads_to_the_sends_of_the_peer() -> None:
     assert ("send", "A.qp0", 1) in leads(lab, "B.qp0.recv_wr[2]")
 
 
-def test_a_program_leads_to_the_call_it_failed_of() -> None:
+def test_related_of_a_failed_program_is_its_call() -> None:
     lab = lab_of("program A.p lines={destroy_cq A.cq0}", "run")
     assert [sort for sort, _, _ in leads(lab, "A.p")] == ["call"]
 
 
-def test_a_program_that_sleeps_on_a_channel_leads_to_its_queues_and_their_work() -> None:
+def test_related_of_a_program_in_get_cq_event() -> None:
     lab = lab_of("program B.rx lines={get_cq_event B.ch0}", RECV, "run",
                  pair="use rc_pair channel=1")  # fmt: skip
     found = leads(lab, "B.rx")

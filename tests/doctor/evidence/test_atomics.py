@@ -8,7 +8,7 @@ ADD = "post_send A.qp0 opcode=ATOMIC_FETCH_AND_ADD sg=A.mr0[0:8] compare_add=3 r
 SWAP = "post_send A.qp0 opcode=ATOMIC_CMP_AND_SWP sg=A.mr0[0:8] compare_add=3 swap=7 remote=B.mr0"
 
 
-def test_each_says_what_it_found_and_whether_it_wrote() -> None:
+def test_atomics_have_original_and_wrote() -> None:
     lab = pair(f"{ADD}[8]", f"{SWAP}[8]", f"{SWAP}[8]", f"{ADD}[64]")
     found = atomics(content(lab, 8, 16))
     assert [(a.original, a.wrote) for a in found] == [(0, True), (3, True), (7, False)]

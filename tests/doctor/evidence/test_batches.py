@@ -34,7 +34,7 @@ def thing(lab: Lab) -> Thing:
     return found
 
 
-def test_a_batch_has_what_was_built_and_who_filled_it() -> None:
+def test_a_batch_has_requests_and_setters() -> None:
     lab = lab_of(*EX, *BUILT)
     (batch,) = posting_calls.batches(Log(lab.session), thing(lab))
     assert [built.wr.wr_id for built in batch.built] == [5, 6]
@@ -48,14 +48,14 @@ def test_a_batch_has_what_was_built_and_who_filled_it() -> None:
 @pytest.mark.parametrize(
     ("end", "ending"), [("wr_complete A.qp1", "posted"), ("wr_abort A.qp1", "aborted")]
 )
-def test_it_knows_its_end(end: str, ending: str) -> None:
+def test_a_batch_has_its_ending(end: str, ending: str) -> None:
     lab = lab_of(*EX, *BUILT, end)
     (batch,) = posting_calls.batches(Log(lab.session), thing(lab))
     assert batch.ending == ending
     assert batch.refusal(Log(lab.session)) is None
 
 
-def test_a_mistake_is_told_where_it_was_made_and_by_wr_complete() -> None:
+def test_a_batch_error_has_the_event_of_its_setter() -> None:
     lab = lab_of(*EX, *BUILT, "wr_set_sge A.qp1 sg=A.mr0[0:6]")
     lab.do("wr_complete A.qp1")
     log = Log(lab.session)
@@ -66,7 +66,7 @@ def test_a_mistake_is_told_where_it_was_made_and_by_wr_complete() -> None:
     assert posting_calls.closed_by(log, refusal) == batch
 
 
-def test_the_newest_region_that_did_not_post_it_is_meant() -> None:
+def test_latest_batch_that_did_not_post() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1", *BUILT)
     log = Log(lab.session)
     found = posting_calls.latest_batch(log, newest_send(lab.session, log, thing(lab), 5))
@@ -76,13 +76,13 @@ def test_the_newest_region_that_did_not_post_it_is_meant() -> None:
     assert posting_calls.latest_batch(log, Subject(Sort.QP, thing(lab))) == found
 
 
-def test_an_end_without_a_beginning_ends_nothing() -> None:
+def test_wr_complete_without_wr_start_closes_no_batch() -> None:
     lab = lab_of(*EX, "wr_complete A.qp1", *BUILT)
     (batch,) = posting_calls.batches(Log(lab.session), thing(lab))
     assert batch.closed is None
 
 
-def test_a_batch_is_said_once_more_with_what_it_took_from_before() -> None:
+def test_rebuild_lines_have_wr_id_and_wr_flags() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1")
     case = case_of(lab, "A.qp1.wr[5]")
     (batch,) = posting_calls.batches(case.log, thing(lab))
@@ -97,7 +97,7 @@ def test_a_batch_is_said_once_more_with_what_it_took_from_before() -> None:
     ]
 
 
-def test_what_stands_behind_a_builder_can_be_changed() -> None:
+def test_rebuild_can_replace_the_setters_of_a_builder() -> None:
     lab = lab_of(*EX, *BUILT, "wr_abort A.qp1")
     case = case_of(lab, "A.qp1.wr[5]")
     (batch,) = posting_calls.batches(case.log, thing(lab))

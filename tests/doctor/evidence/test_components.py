@@ -48,7 +48,7 @@ def test_datagrams_may_go_to_any_queue_pair_of_their_kind() -> None:
     assert "A.qp2" not in names(lab, "A.qp0")
 
 
-def test_what_is_planned_for_others_is_left_out() -> None:
+def test_planned_events_of_a_component() -> None:
     lab = played("use rc_pair", "use rc_pair", _SEND.format(n=1), "run 500ns")
     session = lab.session
     ours, theirs = (component_of(session, thing(lab, name)) for name in ("A.qp0", "A.qp1"))
@@ -56,7 +56,7 @@ def test_what_is_planned_for_others_is_left_out() -> None:
     assert {entry[2] for entry in planned(session.world, theirs)} == {Door.ARRIVAL, Door.TIMER}
 
 
-def test_the_last_change_of_a_part_is_found_however_long_ago_it_was() -> None:
+def test_last_change_of_a_component() -> None:
     lab = played("use rc_pair rnr_retry=0", _SEND.format(n=0), "run", "poll_cq A.cq0")
     last = lab.session.world.event
     for line in ("use rc_pair", _BUSY, "run 2ms"):

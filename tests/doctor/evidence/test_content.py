@@ -22,12 +22,12 @@ def content(lab: Lab, start: int, stop: int, name: str = "B.mr0") -> Content:
     return Content(lab.session, subject, Log(lab.session))
 
 
-def test_a_message_scattered_over_two_pieces_says_where_each_stood_in_its_packet() -> None:
+def test_content_of_a_message_in_two_pieces() -> None:
     found = content(pair(TWO, SENT), 0, 64)
     assert sorted((t.piece[0] - found.start, t.at) for t in found.written) == [(0, 32), (32, 0)]
 
 
-def test_what_was_written_over_is_nobodys_any_more() -> None:
+def test_content_without_overwritten_bytes() -> None:
     lab = pair(TWO, SENT, "run", "fill B.mr0[8:16] 1")
     found = content(lab, 0, 32)
     assert [(t.piece[0] - found.start, t.piece[1], bool(t.qp)) for t in found.written] == [
@@ -37,7 +37,7 @@ def test_what_was_written_over_is_nobodys_any_more() -> None:
     assert found.brought[0][0].at == 32
 
 
-def test_bytes_beside_it_are_not_concerned() -> None:
+def test_content_of_bytes_beside_the_message() -> None:
     found = content(pair(TWO, SENT, "run", "fill B.mr0[64:70] 1"), 70, 80)
     assert (found.written, found.brought, found.receives) == ([], [], [])
     assert found.touches(Kind.HOST_WROTE) == []

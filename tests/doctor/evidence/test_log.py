@@ -23,7 +23,7 @@ def test_records_of_a_kind_are_those_of_one_thing_in_their_order() -> None:
     assert log.begins == 0
 
 
-def test_a_refused_call_is_known_with_its_rule_and_what_was_said() -> None:
+def test_refused_call_has_rule_and_arguments() -> None:
     lab = lab_of()
     refusal(lab, "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0")
     (call,) = Log(lab.session).refused()
@@ -33,7 +33,7 @@ def test_a_refused_call_is_known_with_its_rule_and_what_was_said() -> None:
     assert call.program == ""
 
 
-def test_calls_say_whether_they_were_refused() -> None:
+def test_calls_have_errno_and_rule() -> None:
     lab = lab_of("dereg_mr A.mr0")
     refusal(lab, "dealloc_pd A.pd0")
     calls = Log(lab.session).calls("dealloc_pd", "A")
@@ -49,7 +49,7 @@ def test_a_line_of_a_program_is_a_call_of_that_program() -> None:
     assert call.invocation.name == "post_recv"
 
 
-def test_what_is_rare_is_known_from_the_beginning(monkeypatch: object) -> None:
+def test_rare_records_from_the_beginning(monkeypatch: object) -> None:
     for name, value in (("EVENTS_APART", 5), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
         monkeypatch.setattr(history, name, value)  # type: ignore[attr-defined]
     monkeypatch.setattr(log_room, "ENOUGH", 20)  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def test_what_is_rare_is_known_from_the_beginning(monkeypatch: object) -> None:
     assert all(r[0] >= log.begins for r in log.of(Kind.SEND_POSTED))
 
 
-def test_a_log_goes_on_where_another_one_ended() -> None:
+def test_a_log_continues_an_earlier_log() -> None:
     lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0")
     early = Log(lab.session)
     thing = lab.session.names.find("A.qp0")
@@ -105,7 +105,7 @@ def test_in_the_past_as_much_is_read_as_in_the_present(monkeypatch: pytest.Monke
     assert [r[:4] for r in log._records] == [r[:4] for r in lab.session.world.trace.records]
 
 
-def test_who_has_no_time_reads_the_newest_records() -> None:
+def test_log_of_the_newest_records_only() -> None:
     lab = lab_of(RECV, SEND, "run", RECV, SEND, "run")
     whole, brief = Log(lab.session), Log(lab.session, newest=10)
     assert len(whole.of(Kind.SEND_POSTED)) == 2

@@ -60,7 +60,7 @@ def test_between_the_fix_and_run_the_request_is_pending() -> None:
     assert why(lab).outcome.kind is Status.WELL
 
 
-def test_what_fails_again_after_a_repair_is_a_failure() -> None:
+def test_a_second_failure_after_a_repair_is_trouble() -> None:
     report = why(played("use rc_pair", _BAD, "run", *_AGAIN, _BAD, "run"))
     assert (report.slug, report.is_trouble) == ("rem-access", True)
 

@@ -44,7 +44,7 @@ def test_every_packet_of_a_busy_pair_that_loses_some_is_traced_to_its_send() -> 
     assert {each[:2] for each in arrivals(lab)} == {("A", 0), ("A", 1), ("B", 0)}
 
 
-def test_packets_of_two_pairs_are_told_apart() -> None:
+def test_messages_of_two_pairs() -> None:
     writes = [
         f"post_send A.qp{n} wr_id={n} opcode=RDMA_WRITE sg=A.mr{n}[0:8] remote=B.mr{n}[0]"
         for n in (0, 1)
@@ -66,7 +66,7 @@ def test_the_offset_is_that_of_the_packet_in_its_message() -> None:
     assert sent == [0, 256, 512, 768]
 
 
-def test_a_receive_knows_its_message_and_one_that_waits_has_none() -> None:
+def test_message_of_a_taken_receive() -> None:
     lab = lab_of("post_recv B.qp0 wr_id=1 sg=B.mr0[0:8]", "post_recv B.qp0 wr_id=2 sg=B.mr0[0:8]",
                  "post_send A.qp0 wr_id=9 opcode=SEND sg=A.mr0[0:8]", "run")  # fmt: skip
     log, world = Log(lab.session), lab.session.world

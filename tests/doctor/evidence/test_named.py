@@ -18,12 +18,12 @@ def test_each_living_thing_is_named_once_from_left_to_right() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_nothing_or_no_object_is_left_out() -> None:
+def test_named_objects_without_numbers_and_none() -> None:
     assert named("now == 3") == []
     assert things_in(lab_of(SEND).session, None) == []
 
 
-def test_a_line_names_what_stands_in_its_arguments_at_any_depth() -> None:
+def test_objects_in_nested_arguments() -> None:
     line = "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0[0:64] remote=B.mr0[0]"
     lab = lab_of(f"program A.x lines={{{line}; get_async_event A}}")
     (program,) = programs_of(lab.session.world)

@@ -43,11 +43,11 @@ def stands(lab: Lab, asked: str) -> SubjectOutcome:
         ((), "A.cq0", Status.PENDING),
     ],
 )
-def test_how_it_stands(lines: tuple[str, ...], asked: str, kind: Status) -> None:
+def test_outcome_kind(lines: tuple[str, ...], asked: str, kind: Status) -> None:
     assert stands(lab_of(*lines), asked).kind is kind
 
 
-def test_who_took_a_completion_is_said() -> None:
+def test_outcome_names_the_program_that_polled() -> None:
     lab = lab_of(RECV, SEND, "run", "program A.rx lines={poll_cq A.cq0}", "run")
     assert "A.rx polled its completion" in stands(lab, "A.qp0.wr[1]").sentence
 
@@ -63,7 +63,7 @@ def test_who_took_a_completion_is_said() -> None:
         ),
     ],
 )
-def test_what_was_forgotten_is_not_denied(
+def test_outcome_is_unknown_for_dropped_records(
     asked: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_room, "ENOUGH", 0)
@@ -78,11 +78,11 @@ def test_what_was_forgotten_is_not_denied(
     ("line", "sentence"),
     [("poll A.cq0", "it is in line 1"), ("get_async_event A", "it waits in line 1")],
 )
-def test_a_program_says_where_it_is(line: str, sentence: str) -> None:
+def test_outcome_of_a_program_has_its_line(line: str, sentence: str) -> None:
     lab = lab_of(f"program A.p lines={{{line}}}", "run 1us")
     assert stands(lab, "A.p").sentence == f"{sentence}: {line}"
 
 
-def test_only_a_good_end_is_good() -> None:
+def test_outcomes_that_are_no_failure() -> None:
     good = {kind for kind in Status if SubjectOutcome(kind, "").good}
     assert good == {Status.COMPLETED, Status.LATE, Status.WELL}

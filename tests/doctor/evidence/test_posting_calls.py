@@ -35,7 +35,7 @@ def queue_of_call(lab: Lab) -> object:
     return posting_calls.queue_of(case.world, case.call)
 
 
-def test_what_stands_before_the_bad_one_is_posted() -> None:
+def test_attempt_has_posted_and_left_requests() -> None:
     attempt = handed_over(refused(_LIST), "EINVAL")
     assert attempt is not None
     assert attempt.posted == 1
@@ -46,7 +46,7 @@ def test_what_stands_before_the_bad_one_is_posted() -> None:
     assert posting_calls.posted_text(attempt) == "1 of 3 was posted, not wr2 wr3"
 
 
-def test_a_request_on_no_queue_is_found_in_the_call_that_had_it() -> None:
+def test_latest_attempt_of_an_unposted_request() -> None:
     lab = refused(_LIST)
     assert of_send(lab, "A.qp0", 3) is not None
     assert of_send(lab, "A.qp0", 1) is None
@@ -68,7 +68,7 @@ def test_a_receive_is_not_looked_for_among_sends() -> None:
     assert posting_calls.latest_attempt(log, newest_receive(lab.session, log, thing, 7)) is None
 
 
-def test_the_queue_is_the_one_that_was_named() -> None:
+def test_queue_of_a_call() -> None:
     srq = refused("post_srq_recv B.srq0 wr_id=1 sg=" + ",".join(["B.mr0[0:4]"] * 9),
                   pair="use srq_pair")  # fmt: skip
     assert queue_of_call(srq) is srq.session.world.nodes["B"].srqs.find(
@@ -78,7 +78,7 @@ def test_the_queue_is_the_one_that_was_named() -> None:
     assert queue_of_call(other) is None
 
 
-def test_it_is_said_again_with_other_requests_and_a_place_for_bad_wr() -> None:
+def test_corrected_call_has_other_requests_and_bad_wr() -> None:
     lab = refused(_LIST)
     attempt = handed_over(lab, "EINVAL")
     assert attempt is not None

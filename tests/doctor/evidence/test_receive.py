@@ -16,7 +16,7 @@ def receive_of(lab: Lab, wr_id: int = 2, name: str = "B.qp0") -> Receive:
     return Receive(lab.session, newest_receive(lab.session, log, thing, wr_id), log)
 
 
-def test_a_receive_waits_until_a_message_takes_it() -> None:
+def test_receive_on_queue_until_taken() -> None:
     lab = lab_of(RECV)
     assert (receive_of(lab).on_queue, receive_of(lab).taking) == (True, None)
     lab.do(SEND)
@@ -29,7 +29,7 @@ def test_a_receive_waits_until_a_message_takes_it() -> None:
     assert receive.polled is None
 
 
-def test_a_shared_receive_says_which_queue_pair_took_it() -> None:
+def test_qp_of_a_shared_receive() -> None:
     lab = lab_of(_SHARED, SEND.replace("qp0", "qp1"), pair="use srq_pair")
     assert receive_of(lab, 4, "B.srq0").qp is None
     lab.do("run")
@@ -45,6 +45,6 @@ def test_of_an_own_queue_no_shared_completion_is_meant() -> None:
     assert receive_of(lab, 4, "B.qp0").wqe is None
 
 
-def test_a_reset_throws_away_what_waits() -> None:
+def test_receive_discarded_by_reset() -> None:
     lab = lab_of(RECV, "modify_qp B.qp0 state=RESET")
     assert receive_of(lab).discarded == lab.session.world.event

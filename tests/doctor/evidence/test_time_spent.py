@@ -26,7 +26,7 @@ def spent(lab: Lab, what: str = "A.qp0.wr[7]") -> TimeSpent:
         (_LOST, "67.11 ms in 1 timeout: a packet or its answer was lost", "loss"),
     ],
 )
-def test_a_late_send_says_where_the_time_went(lines: tuple[str, ...], text: str, slug: str) -> None:
+def test_time_spent_of_a_late_send(lines: tuple[str, ...], text: str, slug: str) -> None:
     lab = played(*lines)
     assert [wait.text for wait in spent(lab).waits] == [text]
     report = why(lab, "A.qp0.wr[7]")
@@ -35,7 +35,7 @@ def test_a_late_send_says_where_the_time_went(lines: tuple[str, ...], text: str,
     assert text in report.text
 
 
-def test_the_one_after_it_waited_for_it() -> None:
+def test_time_spent_on_the_send_queue_after_another_request() -> None:
     second = _SEND.replace("wr_id=7", "wr_id=8")
     fence = second.replace("SIGNALED", "SIGNALED|FENCE")
     read = "post_send A.qp0 wr_id=7 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[0] flags=SIGNALED"

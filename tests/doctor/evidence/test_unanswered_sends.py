@@ -17,16 +17,16 @@ def unanswered(lab: Lab, *, asked: bool = True) -> Unanswered | None:
     return case_of(lab, _WR, asked=asked).unanswered
 
 
-def test_what_was_answered_was_heard() -> None:
+def test_unanswered_is_none_after_an_ack() -> None:
     assert unanswered(lab_of(RECV, SEND, "run")) is None
     assert unanswered(lab_of("fault drop A->B nth=1", RECV, SEND, "run")) is None
 
 
-def test_an_error_of_another_kind_was_heard_too() -> None:
+def test_unanswered_is_none_after_rnr_retry_exc() -> None:
     assert unanswered(lab_of(SEND, "run", pair="use rc_pair rnr_retry=1")) is None
 
 
-def test_each_miss_has_its_event_its_reason_and_its_place() -> None:
+def test_misses_have_event_reason_and_node() -> None:
     lab = lab_of("port B ARMED", SEND, "run", pair="use rc_pair timeout=8 retry_cnt=2")
     found = unanswered(lab)
     assert found is not None
@@ -48,7 +48,7 @@ def test_the_newest_miss_decides() -> None:
     assert len(found.because("wrong-qpn", "port-down")) == 3
 
 
-def test_while_it_is_tried_it_is_a_warning() -> None:
+def test_unanswered_warns_while_retrying() -> None:
     lab = lab_of("port B ARMED", SEND, "run 20us", pair="use rc_pair timeout=8 retry_cnt=2")
     found = unanswered(lab)
     assert found is not None
@@ -59,13 +59,13 @@ def test_while_it_is_tried_it_is_a_warning() -> None:
     assert found.finding(fact("so"), since=3).origin == 3
 
 
-def test_who_waits_for_ever_will_not_be_tried_again() -> None:
+def test_unanswered_is_final_with_timeout_zero() -> None:
     found = unanswered(lab_of("port B ARMED", SEND, "run", pair="use rc_pair timeout=0"))
     assert found is not None
     assert found.final
 
 
-def test_of_what_is_never_answered_somebody_must_ask() -> None:
+def test_unanswered_of_uc_only_when_asked() -> None:
     lab = lab_of(SEND, "run", pair="use uc_pair")
     assert unanswered(lab, asked=False) is None
     found = unanswered(lab)
@@ -73,7 +73,7 @@ def test_of_what_is_never_answered_somebody_must_ask() -> None:
     assert [miss.reason for miss in found.misses] == ["no-receive"]
 
 
-def test_the_packets_of_others_are_not_its_own() -> None:
+def test_misses_without_packets_of_other_qps() -> None:
     second = "post_send A.qp1 wr_id=4 opcode=SEND sg=A.mr1[0:8] flags=SIGNALED"
     lab = lab_of("use uc_pair", RECV, SEND, second, "run", pair="use uc_pair")
     found = unanswered(lab)
@@ -81,14 +81,14 @@ def test_the_packets_of_others_are_not_its_own() -> None:
     assert found.misses == []
 
 
-def test_neither_are_those_of_other_messages_of_its_own_queue_pair() -> None:
+def test_misses_without_packets_of_other_requests() -> None:
     lab = lab_of(RECV, SEND, SEND.replace("=1 ", "=8 "), "run", pair="use uc_pair")
     found = unanswered(lab)
     assert found is not None
     assert found.misses == []
 
 
-def test_a_dropped_packet_is_known_by_its_sender_even_when_its_post_is_long_ago() -> None:
+def test_sender_of_a_dropped_packet_after_trimming() -> None:
     lab = lab_of(SEND, "run", pair="use uc_pair")
     log = Log(lab.session)
     record = log.of(Kind.PACKET_DROPPED)[0]
@@ -98,7 +98,7 @@ def test_a_dropped_packet_is_known_by_its_sender_even_when_its_post_is_long_ago(
     assert sender_of(lab.session.world, record) == _A
 
 
-def test_a_packet_leads_to_the_newest_work_request_with_its_number() -> None:
+def test_posted_as_is_the_newest_request_with_the_psn() -> None:
     lab = lab_of(SEND, SEND.replace("=1 ", "=8 "), "run", pair="use uc_pair")
     log = Log(lab.session)
     dropped = log.of(Kind.PACKET_DROPPED)

@@ -19,7 +19,7 @@ def test_the_newest_with_a_wr_id_is_meant() -> None:
     assert newest_receive(lab.session, log, b, 7).serial == -1
 
 
-def test_what_was_posted_once_more_is_the_same_work() -> None:
+def test_renewed_is_the_newest_post() -> None:
     lab = lab_of(SEND)
     a = lab.session.names.find("A.qp0")
     assert a is not None
@@ -29,7 +29,7 @@ def test_what_was_posted_once_more_is_the_same_work() -> None:
     assert (first.serial, again.serial) == (0, 1)
 
 
-def test_what_lies_in_the_ring_of_soft_roce_is_found() -> None:
+def test_newest_send_of_an_early_post_on_rxe() -> None:
     lab = Lab(profile="rxe")
     for line in ("use rc_pair", "modify_qp A.qp0 state=RESET", SEND):
         lab.do(line)

@@ -21,14 +21,14 @@ def send_of(lab: Lab, wr_id: int = 1, name: str = "A.qp0") -> Send:
     return Send(lab.session, newest_send(lab.session, log, thing, wr_id), log)
 
 
-def test_of_what_was_never_posted_there_is_nothing() -> None:
+def test_send_never_posted() -> None:
     send = send_of(lab_of(SEND), wr_id=99)
     assert (send.wqe, send.posted, send.ending, send.added) == (None, None, None, None)
     assert not send.on_queue
     assert send.transmissions == []
 
 
-def test_a_send_on_its_way_is_on_its_queue_and_on_the_wire() -> None:
+def test_send_in_flight() -> None:
     lab = lab_of(SEND)
     assert (send_of(lab).on_queue, send_of(lab).begun) == (True, False)
     lab.do("step")
@@ -37,7 +37,7 @@ def test_a_send_on_its_way_is_on_its_queue_and_on_the_wire() -> None:
     assert [row.fate for row in send.transmissions] == [Fate.IN_FLIGHT]
 
 
-def test_a_completed_send_says_where_its_completion_lies_and_who_took_it() -> None:
+def test_send_has_cq_and_poll_of_its_completion() -> None:
     lab = lab_of(RECV, SEND, "run")
     send = send_of(lab)
     assert send.ending is not None
@@ -53,7 +53,7 @@ def test_a_completed_send_says_where_its_completion_lies_and_who_took_it() -> No
     assert not send_of(lab).on_queue
 
 
-def test_what_left_for_it_is_found_when_its_post_is_long_ago(
+def test_answers_of_a_send_after_trimming(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(log, "ENOUGH", 0)
@@ -68,7 +68,7 @@ def test_what_left_for_it_is_found_when_its_post_is_long_ago(
     assert Send(lab.session, replace(after.subject, serial=-1), after.log).since is None
 
 
-def test_each_transmission_has_its_fate_and_the_answers_are_its_own() -> None:
+def test_transmissions_and_answers_of_a_send() -> None:
     lab = lab_of(
         "fault drop A->B nth=1", RECV, SEND, "run", RECV, SEND.replace("=1 ", "=5 "), "run"
     )
@@ -79,7 +79,7 @@ def test_each_transmission_has_its_fate_and_the_answers_are_its_own() -> None:
     assert [row.psn for row in send_of(lab, 5).answers] == [1]
 
 
-def test_two_of_one_wr_id_are_told_apart_by_their_serial() -> None:
+def test_two_sends_of_one_wr_id_differ_by_serial() -> None:
     lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0", SEND)
     send = send_of(lab)
     assert send.subject.serial == 1
@@ -87,14 +87,14 @@ def test_two_of_one_wr_id_are_told_apart_by_their_serial() -> None:
     assert send.polled is None
 
 
-def test_a_reset_throws_away_what_was_not_done() -> None:
+def test_send_discarded_by_reset() -> None:
     lab = lab_of(SEND, "step 3", "modify_qp A.qp0 state=RESET")
     send = send_of(lab)
     assert send.discarded == lab.session.world.event
     assert send.ending is None
 
 
-def test_a_completion_that_found_its_queue_full_is_lost() -> None:
+def test_send_with_cq_overrun() -> None:
     lab = lab_of(RECV, RECV, SEND, SEND, "run", pair="use rc_pair cqe=1")
     overrun = send_of(lab).overrun
     assert overrun is not None

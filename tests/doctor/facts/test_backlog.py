@@ -33,7 +33,7 @@ def found_in(case: Case) -> Backlog:
     return found
 
 
-def test_it_has_those_who_were_there_then_oldest_first() -> None:
+def test_backlog_at_the_call_oldest_first() -> None:
     lab = full(RECV, SEND, "run", "poll_cq A.cq0", _READ, _READ.replace("=5 ", "=6 "))
     found = found_in(case_of(lab))
     assert [send.subject.wr_id for send in found.sends] == [5, 6]
@@ -44,7 +44,7 @@ def test_it_has_those_who_were_there_then_oldest_first() -> None:
     assert found_in(case_of(lab)).all_under_way
 
 
-def test_what_was_done_before_the_call_was_not_under_way() -> None:
+def test_backlog_of_completed_sends_is_not_under_way() -> None:
     assert not found_in(case_of(full(_READ, _READ, "run"))).all_under_way
 
 
@@ -74,12 +74,12 @@ def test_an_answer_is_a_receive_polled_since_the_last_of_them_was_posted() -> No
         (("fault drop A->B", _READ, _READ, "run 1s"), False),
     ],
 )
-def test_it_gets_on_while_nothing_has_to_be_sent_again(lines: tuple[str, ...], so: bool) -> None:
+def test_gets_on_without_retransmissions(lines: tuple[str, ...], so: bool) -> None:
     case = case_of(full(*lines))
     assert gets_on(case, found_in(case).sends[0]) is so
 
 
-def test_what_is_done_is_only_polled_and_what_is_not_is_waited_for() -> None:
+def test_lines_after_polling_run_first_if_under_way() -> None:
     lab = full(_READ, _READ)
     case = case_of(lab)
     assert after_polling(case, found_in(case)) == ["run", "poll_cq A.cq0 num_entries=2", _READ]

@@ -28,7 +28,7 @@ def names(case: Case, found: Ends) -> list[str]:
     return [case.qp_name(qp) for qp in found]
 
 
-def test_a_send_goes_from_here_and_a_receive_waits_for_what_goes_from_the_peer() -> None:
+def test_ends_of_a_send_and_of_a_receive() -> None:
     lab = lab_of(RECV, SEND)
     assert names(*both(lab)) == ["A.qp0", "B.qp0"]
     assert names(*both(lab, "B.qp0.recv_wr[2]")) == ["A.qp0", "B.qp0"]
@@ -45,14 +45,14 @@ def test_an_attribute_has_the_event_of_the_last_call_that_set_it() -> None:
     assert set_at(case, sender, Attr.ALT_PATH) is None
 
 
-def test_the_last_time_it_came_into_a_state_counts() -> None:
+def test_last_entered_is_the_last_transition() -> None:
     lab = lab_of("modify_qp A.qp0 state=SQD", "modify_qp A.qp0 state=RTS", SEND)
     case, (sender, _) = both(lab)
     assert case.log.last_entered(sender.thing, QPState.RTS) == lab.session.world.event - 1
     assert case.log.last_entered(sender.thing, QPState.SQE) is None
 
 
-def test_who_was_reset_behind_the_back_of_one_that_had_moved_on() -> None:
+def test_began_alone_is_the_end_that_was_reset() -> None:
     again = ("reset A.qp0", "to_rts A.qp0 B.qp0", SEND)
     case, found = both(lab_of(RECV, SEND, "run", *again))
     alone = began_alone(case, found)
@@ -72,7 +72,7 @@ def test_the_gap_between_first_numbers_is_measured_on_the_circle() -> None:
     assert psn_gap(found) == -2
 
 
-def test_a_send_is_in_vain_when_it_gave_up_or_will() -> None:
+def test_stays_unanswered_after_or_before_retry_exc() -> None:
     down = ("link down", SEND, "run 1us")
     assert stays_unanswered(case_of(lab_of(RECV, *down), _WR))
     assert not stays_unanswered(case_of(lab_of(RECV, *down, "link up"), _WR))

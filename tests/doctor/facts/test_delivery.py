@@ -18,7 +18,7 @@ _WR = "A.qp0.wr[1]"
 _QUICK = "use rc_pair timeout=8 retry_cnt=3"
 
 
-def test_only_what_left_since_it_went_back_is_the_last_try() -> None:
+def test_last_try_is_since_the_retransmission() -> None:
     case = case_of(lab_of("fault drop A->B nth=1", RECV, SEND, "run", pair=_QUICK), _WR)
     assert case.send is not None
     assert len(case.send.transmissions) == 2
@@ -27,7 +27,7 @@ def test_only_what_left_since_it_went_back_is_the_last_try() -> None:
     assert [row.label for row in answers(case)] == ["ACK"]
 
 
-def test_what_did_not_leave_yet_has_no_try_and_no_answer() -> None:
+def test_last_try_is_empty_before_sending() -> None:
     case = case_of(lab_of(SEND), _WR)
     assert (last_try(case), answers(case), carried_out(case)) == ([], [], None)
 
@@ -43,12 +43,12 @@ def test_what_did_not_leave_yet_has_no_try_and_no_answer() -> None:
         ("modify_qp B.qp0 state=RESET", False, False),
     ],
 )
-def test_ports_faults_and_deaf_peers_are_told_apart(line: str, port: bool, fault: bool) -> None:
+def test_by_port_and_by_fault_of_a_lost_packet(line: str, port: bool, fault: bool) -> None:
     (row,) = last_try(case_of(lab_of(line, SEND, "run 10us"), _WR))
     assert (by_port(row), by_fault(row)) == (port, fault)
 
 
-def test_the_faults_that_took_a_packet_are_found_by_number_or_by_what_they_do() -> None:
+def test_faults_of_a_dropped_or_corrupted_packet() -> None:
     lab = lab_of("fault delay A->B 1us", "fault corrupt A->B byte=60", SEND, "run 10us")
     case = case_of(lab, _WR)
     assert faults_of(case, last_try(case)) == [2]
@@ -65,7 +65,7 @@ def test_the_faults_that_took_a_packet_are_found_by_number_or_by_what_they_do() 
         "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE remote=B.mr0[0]",
     ],
 )
-def test_it_is_carried_out_in_the_event_in_which_its_last_packet_arrives(line: str) -> None:
+def test_carried_out_at_the_arrival_of_the_last_packet(line: str) -> None:
     lab = lab_of("fault drop B->A", RECV, line, "run 10us")
     case = case_of(lab, _WR)
     event = carried_out(case)

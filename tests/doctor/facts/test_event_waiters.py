@@ -63,13 +63,13 @@ def test_a_thread_that_tries_again_and_again_has_the_same_cause(question: str) -
         (_SEND, "req_notify_cq B.cq0", _GET, "run", _GET),  # a moment too early
     ],
 )
-def test_a_call_in_vain_that_harms_nothing_is_no_trouble(lines: tuple[str, ...]) -> None:
+def test_an_eagain_without_effect_is_no_trouble(lines: tuple[str, ...]) -> None:
     report = typed(_PAIR, _RECV, *lines)
     assert report.outcome.kind is Status.WELL
     assert not report.is_trouble
 
 
-def test_a_destruction_that_would_block_is_told_by_plain_why() -> None:
+def test_plain_why_finds_unacked_events() -> None:
     lines = (_PAIR, _RECV, "req_notify_cq B.cq0", _SEND, "run", _GET, "destroy_qp B.qp0")
     report = typed(*lines, "destroy_cq B.cq0")
     assert report.slug == "unacked-events"
@@ -77,7 +77,7 @@ def test_a_destruction_that_would_block_is_told_by_plain_why() -> None:
     assert report.remedy.works
 
 
-def test_only_who_sleeps_in_get_cq_event_is_a_sleeper() -> None:
+def test_event_waiter_only_in_get_cq_event() -> None:
     lab = lab_of("program B.a lines={get_cq_event B.ch0}", "program B.b lines={poll B.cq0}",
                  "program B.c lines={get_async_event B}", "run 1us", pair=_PAIR)  # fmt: skip
     found = thread_waits.event_waiter(case_of(lab, "B.a"))
@@ -89,14 +89,14 @@ def test_only_who_sleeps_in_get_cq_event_is_a_sleeper() -> None:
     assert thread_waits.event_waiter(case_of(lab, "B.qp0")) is None
 
 
-def test_who_is_woken_by_time_does_not_stay() -> None:
+def test_stays_only_without_a_later_event() -> None:
     rx = "program B.rx lines={req_notify_cq B.cq0; get_cq_event B.ch0}"
     lab = lab_of(RECV, rx, "program A.tx lines={sleep 9us; " + SEND + "}", "run 2us", pair=_PAIR)
     assert not thread_waits.stays(case_of(lab, "B.rx"))
     assert thread_waits.stays(case_of(lab_of(RECV, rx, "run", pair=_PAIR), "B.rx"))
 
 
-def test_the_arm_and_what_lies_there_have_their_events() -> None:
+def test_events_of_req_notify_cq_and_of_unpolled_completions() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", pair=_PAIR)
     case, arm = case_of(lab, "B.cq0"), lab.session.world.event
     assert case.cq is not None

@@ -14,13 +14,13 @@ def slots(lab: Lab) -> full_queues.Slots:
     return full_queues.slots(qp)
 
 
-def test_slots_are_wasted_when_all_is_done_and_nothing_signaled() -> None:
+def test_slots_wasted_by_unsignaled_requests() -> None:
     assert not slots(lab_of(_QUIET, _QUIET)).wasted
     assert slots(lab_of(_QUIET, _QUIET, "run")).wasted
     assert not slots(lab_of(_QUIET, f"{_QUIET} flags=SIGNALED", "run")).wasted
 
 
-def test_completions_of_others_on_the_queue_are_counted_only_as_places() -> None:
+def test_unpolled_completions_of_other_queues() -> None:
     lab = lab_of("post_recv A.qp0 wr_id=4", RECV, "post_send B.qp0 opcode=SEND", SEND, "run")
     case = case_of(lab, "A.qp0.wr[1]")
     assert case.qp is not None

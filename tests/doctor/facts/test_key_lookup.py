@@ -37,7 +37,7 @@ def test_each_element_that_may_not_be_touched_is_found() -> None:
     assert denied(lab, SGE(good.addr, 0, good.lkey)) == [(0, Denied.RANGE)]
 
 
-def test_the_key_of_a_region_that_is_gone_and_of_one_that_lives() -> None:
+def test_former_key_of_a_deregistered_mr() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=LOCAL_WRITE")
     mr = list(lab.session.world.nodes["A"].mrs.items.values())[-1]
     assert key_lookup.former(case_of(lab), "A", mr.lkey) is None
@@ -50,7 +50,7 @@ def test_the_key_of_a_region_that_is_gone_and_of_one_that_lives() -> None:
     assert key_lookup.former(case_of(lab), "B", mr.lkey) is None
 
 
-def test_a_region_registered_anew_has_other_keys_and_lives() -> None:
+def test_former_key_of_a_reregistered_mr() -> None:
     lab = pair()
     mr = next(iter(lab.session.world.nodes["A"].mrs.items.values()))
     before = mr.lkey
@@ -62,7 +62,7 @@ def test_a_region_registered_anew_has_other_keys_and_lives() -> None:
     assert (gone.event, gone.dead) == (lab.session.world.event, False)
 
 
-def test_a_window_that_is_void_says_how_that_came() -> None:
+def test_invalidated_key_of_a_window() -> None:
     bind = "post_send B.qp0 opcode=BIND_MW mw=B.mw0 bind=B.mr1[0:8] bind_access=REMOTE_READ"
     lab = lab_with(bind)
     key = lab.session.world.nodes["B"].mws.items[1].rkey
@@ -79,7 +79,7 @@ def posted(lab: Lab) -> SendWqe:
     return next(reversed(qp.sq.wqes.values()))
 
 
-def test_what_a_request_asks_of_the_peer() -> None:
+def test_rights_and_length_asked_of_the_peer() -> None:
     lab = Lab()
     for line in ("use rc_pair", WRITE):
         well(lab, line)

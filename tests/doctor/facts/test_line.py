@@ -8,7 +8,7 @@ _READ = "post_send A.qp0 wr_id={} opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[8]
 _TWO = (_READ.format(2), _READ.format(3))
 
 
-def test_the_one_whose_turn_it_is_and_what_is_under_way() -> None:
+def test_held_request_and_those_under_way() -> None:
     lab = lab_of(*_TWO, SEND, "step", "step")
     case = case_of(lab, "A.qp0.wr[1]")
     hold = held(case)
@@ -20,7 +20,7 @@ def test_the_one_whose_turn_it_is_and_what_is_under_way() -> None:
     assert held_text(own, hold) == "wr3 RDMA_READ 8 B"
 
 
-def test_what_has_begun_or_may_begin_is_not_held() -> None:
+def test_held_is_none_for_started_or_ready_requests() -> None:
     lab = lab_of(*_TWO, "step", "step")
     assert held(case_of(lab, "A.qp0.wr[2]")) is None
     assert held(case_of(lab_of(SEND), "A.qp0.wr[1]")) is None

@@ -33,11 +33,11 @@ def waiting(*lines: str) -> str:
 _WAIT = "wait B.mr0[8] == 1"
 
 
-def test_a_wait_that_slept_until_a_message_came_was_one() -> None:
+def test_early_wait_not_if_it_waited_for_the_message() -> None:
     assert early(waiting(_WAIT), _ROUNDS) == []
 
 
-def test_a_wait_for_what_had_come_already_was_one_too() -> None:
+def test_early_wait_not_after_the_message() -> None:
     assert early(waiting("sleep 9us", _WAIT), _ROUNDS) == []
 
 
@@ -50,12 +50,12 @@ def test_the_next_wait_needs_the_next_message() -> None:
     assert early(waiting(_WAIT, "sleep 30us", _WAIT), _ROUNDS) == []
 
 
-def test_what_the_program_wrote_itself_is_no_news() -> None:
+def test_early_wait_on_bytes_written_by_the_program() -> None:
     (found,) = early(waiting("fill B.mr0[8:9] 1", _WAIT))
     assert (found.written, found.came) == (None, None)
 
 
-def test_what_lay_there_when_the_program_began_is_none_either() -> None:
+def test_early_wait_on_bytes_from_before_the_program() -> None:
     assert len(early("fill B.mr0[8:9] 1", waiting(_WAIT))) == 1
 
 

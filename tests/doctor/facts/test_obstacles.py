@@ -21,7 +21,7 @@ def case_of(lab: Lab, *, asked: bool = True) -> Case:
     return Case(lab.session, subject, log, asked=asked)
 
 
-def test_it_has_all_the_packets_that_it_took() -> None:
+def test_narrow_link_has_the_lost_packets() -> None:
     case = case_of(lab_of("fault drop longer=1514", _BIG, "run", pair=_WIDE))
     found = delivery.narrow_link(case)
     assert found is not None
@@ -31,7 +31,7 @@ def test_it_has_all_the_packets_that_it_took() -> None:
     assert delivery.unrouted_address(case) is None
 
 
-def test_an_answer_can_be_what_is_lost() -> None:
+def test_narrow_link_of_lost_responses() -> None:
     read = _BIG.replace("RDMA_WRITE", "RDMA_READ")
     found = delivery.narrow_link(case_of(lab_of("fault drop longer=1514", read, "run", pair=_WIDE)))
     assert found is not None
@@ -39,12 +39,12 @@ def test_an_answer_can_be_what_is_lost() -> None:
 
 
 @pytest.mark.parametrize("more", ["nth=1", "every=2", "p=99%", "count=9", "psn=0", "qp=A.qp0"])
-def test_what_strikes_by_chance_or_by_count_is_a_loss_like_any_other(more: str) -> None:
+def test_narrow_link_not_for_a_random_or_counted_fault(more: str) -> None:
     case = case_of(lab_of(f"fault drop longer=1514 {more}", _BIG, "run 2us", pair=_WIDE))
     assert delivery.narrow_link(case) is None
 
 
-def test_what_was_cleared_stands_in_nobody_s_way() -> None:
+def test_narrow_link_is_none_after_fault_clear() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 2us", "fault clear", pair=_WIDE)
     assert delivery.narrow_link(case_of(lab)) is None
     well(lab, "run")
@@ -57,7 +57,7 @@ def test_the_newest_loss_counts() -> None:
     assert delivery.narrow_link(case_of(lab)) is None
 
 
-def test_a_way_may_be_narrow_in_one_direction() -> None:
+def test_narrow_link_in_one_direction() -> None:
     found = delivery.narrow_link(
         case_of(lab_of("fault drop A->B longer=1514", _BIG, "run", pair=_WIDE))
     )
@@ -72,13 +72,13 @@ def test_an_address_is_dead_as_target_and_as_source() -> None:
         assert found.match.gid is not None
 
 
-def test_a_success_that_nobody_acknowledged_is_doubted_only_where_somebody_asks() -> None:
+def test_narrow_link_of_a_uc_success_only_when_asked() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run", pair="use uc_pair path_mtu=4096")
     assert delivery.narrow_link(case_of(lab)) is not None
     assert delivery.narrow_link(case_of(lab, asked=False)) is None
 
 
-def test_what_is_still_tried_is_suspicious_and_what_has_ended_so_is_a_cause() -> None:
+def test_narrow_link_warns_while_retrying() -> None:
     lab = lab_of("fault drop longer=1514", _BIG, "run 2us", pair=_WIDE)
     assert delivery.finding(case_of(lab, asked=False)).verdict is Verdict.WARN
     assert delivery.finding(case_of(lab)).verdict is Verdict.FAIL

@@ -16,7 +16,7 @@ def sender(lab: Lab) -> QueuePair:
     return lab.session.world.nodes["A"].qps.items[lab.look("A.qp0.qp_num")]
 
 
-def test_datagrams_tell_who_talks() -> None:
+def test_talkers_of_a_ud_qp() -> None:
     lab = pair(_RECV, "post_recv B.qp0 wr_id=2 sg=B.mr0[0:104]", use="use ud_pair")
     case = case_of(lab, "B.qp0.recv_wr[2]")
     assert case.qp is not None
@@ -28,7 +28,7 @@ def test_datagrams_tell_who_talks() -> None:
     assert [each.wr_id for each in newest(case, sender(lab))] == [7]
 
 
-def test_a_refused_post_counts_until_one_is_accepted() -> None:
+def test_unsent_after_a_refused_post() -> None:
     lab = pair(_RECV)
     send = "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:200] flags=SIGNALED"
     lab.do(f"{send}|INLINE")
@@ -38,7 +38,7 @@ def test_a_refused_post_counts_until_one_is_accepted() -> None:
     assert unsent(case_of(lab, "B.qp0.recv_wr[1]"), sender(lab)) == []
 
 
-def test_a_refused_move_counts_until_it_went_on() -> None:
+def test_stopped_by_a_refused_modify_qp() -> None:
     lab = pair(_RECV, "reset A.qp0")
     lab.do("modify_qp A.qp0 state=INIT port_num=1")
     (call,) = stopped(case_of(lab, "B.qp0.recv_wr[1]"), sender(lab))

@@ -17,7 +17,7 @@ def fall_of(*lines: str, what: str = _WR, pair: str = "use rc_pair") -> ErrorCau
     return found
 
 
-def test_of_two_falls_it_is_the_one_before_the_flush() -> None:
+def test_qp_error_cause_before_the_flush() -> None:
     lab = lab_of(_ERR, SEND, "run")
     first = lab.session.world.event
     for line in ("reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0", _ERR):
@@ -27,19 +27,19 @@ def test_of_two_falls_it_is_the_one_before_the_flush() -> None:
     assert found.event < first
 
 
-def test_who_lives_has_not_fallen() -> None:
+def test_qp_error_cause_is_none_in_rts_and_after_reset() -> None:
     assert qp_error_cause(case_of(lab_of(SEND), _WR)) is None
     assert qp_error_cause(case_of(lab_of(_ERR, "reset A.qp0"), "A.qp0")) is None
 
 
-def test_what_failed_first_counts_though_its_flush_filled_the_queue() -> None:
+def test_qp_error_cause_before_a_cq_overrun_by_the_flush() -> None:
     bad = "post_send A.qp0 wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:4] rkey=1"
     found = fall_of(bad, _WRITE, SEND, "run", pair="use rc_pair cqe=1")
     assert "its wr9 ended with REM_ACCESS_ERR" in found.sentence
     assert found.cq is None
 
 
-def test_the_queue_that_overran_is_known() -> None:
+def test_qp_error_cause_has_the_overrun_cq() -> None:
     found = fall_of(_WRITE, _WRITE, _WRITE, "run", SEND, pair="use rc_pair cqe=1")
     assert found.cq == Thing(Noun.CQ, "A", 1)
     assert found.state is QPState.ERR
@@ -51,5 +51,5 @@ def test_an_unreliable_queue_pair_falls_less_deep() -> None:
     assert (found.state, found.sentence) == (QPState.SQE, "its wr9 ended with LOC_PROT_ERR")
 
 
-def test_a_closed_device_is_told_apart_from_a_dead_one() -> None:
+def test_qp_error_cause_of_device_fatal() -> None:
     assert fall_of(SEND, "device_fatal A").sentence == "the device of A failed (DEVICE_FATAL)"

@@ -16,7 +16,7 @@ def qp(lab: Lab, name: str):  # type: ignore[no-untyped-def]  # any object of th
     return lab.session.world.find(thing, QueuePair)
 
 
-def test_a_connection_goes_where_it_was_told_and_a_datagram_where_it_says() -> None:
+def test_goes_to_of_a_connection_and_of_a_datagram() -> None:
     lab = lab_of(SEND)
     case = case_of(lab, _WR)
     assert case.send is not None
@@ -32,7 +32,7 @@ def test_a_connection_goes_where_it_was_told_and_a_datagram_where_it_says() -> N
     assert receivers.group_of(case, case.send) == 0
 
 
-def test_each_end_of_a_pair_expects_the_other() -> None:
+def test_expecting_of_a_connected_pair() -> None:
     lab = lab_of("use rc_pair")
     world = lab.session.world
     assert receivers.expecting(world, qp(lab, "A.qp0")) is qp(lab, "B.qp0")
@@ -42,7 +42,7 @@ def test_each_end_of_a_pair_expects_the_other() -> None:
     assert receivers.expecting(world, qp(lab, "A.qp0")) is None
 
 
-def test_who_is_free_is_meant_if_there_is_only_one() -> None:
+def test_meant_is_the_only_unconnected_qp() -> None:
     lab = lab_of("use rc_pair", "use uc_pair", "reset B.qp0")
     world, ours = lab.session.world, qp(lab, "A.qp0")
     assert receivers.meant(world, ours) is qp(lab, "B.qp0")
@@ -50,7 +50,7 @@ def test_who_is_free_is_meant_if_there_is_only_one() -> None:
     assert receivers.meant(world, ours) is None
 
 
-def test_those_who_wait_are_listened_for_first() -> None:
+def test_listeners_with_receives_first() -> None:
     made = (
         "create_qp B.qp1 pd=B.pd0 qp_type=UD send_cq=B.cq0 recv_cq=B.cq0",
         "modify_qp B.qp1 state=INIT pkey_index=0 port_num=1 qkey=0x11111111",
@@ -62,7 +62,7 @@ def test_those_who_wait_are_listened_for_first() -> None:
     assert receivers.listeners(lab.session.world, "B", 7) == []
 
 
-def test_states_are_told_with_their_events() -> None:
+def test_state_at_has_the_event_of_the_transition() -> None:
     lab = lab_of(RECV, SEND, "run", "modify_qp B.qp0 state=ERR")
     case, theirs = case_of(lab, _WR), qp(lab, "B.qp0")
     at = lab.session.world.event
@@ -81,7 +81,7 @@ def test_an_end_is_remembered() -> None:
     assert receivers.destroyed(case, "", 0x11) is None
 
 
-def test_an_address_is_said_as_people_write_it() -> None:
+def test_gid_words_of_ipv4_and_link_local() -> None:
     lab = lab_of()
     gids = lab.session.world.nodes["B"].gids
     assert [receivers.gid_words(gid) for gid in gids] == ["fe80::200:a00:2", "10.0.0.2"]

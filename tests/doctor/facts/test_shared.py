@@ -12,7 +12,7 @@ def found(lab: Lab) -> Refused | None:
     return refused(case_of(lab, "A.qp0.wr[1]"))
 
 
-def test_it_is_refused_once_it_is_given_up() -> None:
+def test_refused_by_an_empty_srq_after_rnr_retry_exc() -> None:
     lab = lab_of(SEND, "run 5us", pair="use srq_pair rnr_retry=2 min_rnr_timer=12")
     assert found(lab) is None
     well(lab, "run")
@@ -31,7 +31,7 @@ def test_xrc_names_the_queue() -> None:
     assert answer is None or answer.srq.number == 0x31
 
 
-def test_a_broken_queue_is_known_before_the_end() -> None:
+def test_refused_by_a_failed_srq_while_retrying() -> None:
     lab = lab_of("fault srq_error srq=B.srq0", SEND, "run 5us",
                  pair="use srq_pair rnr_retry=7 min_rnr_timer=12")  # fmt: skip
     answer = found(lab)

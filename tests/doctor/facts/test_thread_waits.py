@@ -34,7 +34,7 @@ def never(report: Report) -> str:
 
 @EVERYWHERE
 @pytest.mark.parametrize("lines", ["poll A.cq0", "loop; poll_cq A.cq0; sleep 1us; end"])
-def test_a_thread_that_polls_for_what_was_never_posted(question: str, lines: str) -> None:
+def test_nothing_outstanding_of_a_polling_thread(question: str, lines: str) -> None:
     report = why(question, f"program A.x lines={{{lines}}}")
     assert never(report) == "nothing-outstanding"
     assert "nothing was posted on A.qp0" in report.text
@@ -50,7 +50,7 @@ def test_a_thread_that_polls_for_an_unsignaled_send(question: str) -> None:
 
 
 @EVERYWHERE
-def test_a_thread_that_polls_for_a_message_nobody_sends(question: str) -> None:
+def test_silent_peer_of_a_polling_thread(question: str) -> None:
     report = why(question, "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]", _POLL)
     assert never(report) == "silent-peer"
     assert report.remedy is not None
@@ -58,7 +58,7 @@ def test_a_thread_that_polls_for_a_message_nobody_sends(question: str) -> None:
 
 
 @THREAD
-def test_a_thread_that_waits_for_one_that_failed(question: str) -> None:
+def test_thread_stopped_of_a_waiting_thread(question: str) -> None:
     report = why(question, f"program A.tx lines={{{_FAILS}}}",
                  "program A.x lines={wait A.tx.state == DONE}")  # fmt: skip
     assert report.slug == "thread-stopped"
@@ -66,7 +66,7 @@ def test_a_thread_that_waits_for_one_that_failed(question: str) -> None:
 
 
 @THREAD
-def test_a_thread_that_polls_for_what_a_failed_thread_was_to_send(question: str) -> None:
+def test_thread_stopped_of_a_polling_thread(question: str) -> None:
     tx = f"program B.tx lines={{{_FAILS.replace('A.', 'B.')}; post_send B.qp0 opcode=SEND}}"
     report = why(question, "post_recv A.qp0 wr_id=1 sg=A.mr0[0:64]", tx, _POLL)
     assert report.slug == "thread-stopped"
@@ -74,7 +74,7 @@ def test_a_thread_that_polls_for_what_a_failed_thread_was_to_send(question: str)
 
 
 @THREAD
-def test_a_thread_that_waits_for_one_that_polls_for_ever(question: str) -> None:
+def test_nothing_outstanding_of_a_thread_that_waits_for_a_polling_one(question: str) -> None:
     report = why(question, "program A.tx lines={poll A.cq0; sleep 1us}",
                  "program A.x lines={wait A.tx.state == DONE; sleep 1us}")  # fmt: skip
     assert never(report) == "nothing-outstanding"
@@ -91,7 +91,7 @@ def test_a_thread_that_waits_for_one_that_polls_for_ever(question: str) -> None:
          "A.z lines={wait A.x.state == DONE}"),
     ],
 )  # fmt: skip
-def test_threads_that_wait_for_each_other(question: str, lines: tuple[str, ...]) -> None:
+def test_mutual_wait(question: str, lines: tuple[str, ...]) -> None:
     report = why(question, *(f"program {line}" for line in lines))
     assert never(report) == "mutual-wait"
     assert [c.check.slug for c in report.causes].count("mutual-wait") == 1

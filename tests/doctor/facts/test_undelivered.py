@@ -25,7 +25,7 @@ def misplaced_receive(lab: Lab, asked: str = _RECV) -> list[tuple[str, int]]:
     return named(lab, [s for qp in waiting_qps(case) for s in undelivered_sends(case, qp)])
 
 
-def test_what_the_cable_lost_and_what_came_too_early_is_astray() -> None:
+def test_misplaced_receive_of_lost_and_early_messages() -> None:
     for spoiled in ("fault drop A->B", "link latency=1us"):
         lab = lab_of(spoiled, SEND, "run", RECV, pair="use uc_pair")
         assert misplaced_receive(lab) == [("A.qp0", 1)]
@@ -43,27 +43,27 @@ def test_each_message_without_acknowledgement_is_named_once_and_the_first_first(
     assert misplaced_receive(lab) == [("A.qp0", 1), ("A.qp0", 5)]
 
 
-def test_a_datagram_for_nobody_may_have_been_for_who_has_its_key() -> None:
+def test_misplaced_receive_by_the_qkey_of_a_datagram() -> None:
     for key, found in (("0x11111111", [("A.qp0", 1)]), ("0x2", [])):
         lab = lab_of("post_recv B.qp0 wr_id=2 sg=B.mr0[0:64]", _DATAGRAM.format("0x99", key),
                      "run", pair="use ud_pair")  # fmt: skip
         assert misplaced_receive(lab) == found
 
 
-def test_the_messages_of_other_pairs_are_not_astray_here() -> None:
+def test_misplaced_receive_not_of_other_pairs() -> None:
     lab = lab_of("use uc_pair", SEND.replace("qp0", "qp1").replace("mr0", "mr1"), "run", RECV,
                  pair="use uc_pair")  # fmt: skip
     assert misplaced_receive(lab) == []
 
 
-def test_a_shared_receive_waits_for_all_that_use_its_queue() -> None:
+def test_waiting_qps_of_a_shared_receive() -> None:
     lab = lab_of("post_srq_recv B.srq0 wr_id=2 sg=B.mr0[0:64]", pair="use srq_pair")
     case = case_of(lab, "B.srq0.recv_wr[2]")
     assert waiting_qps(case) == users_of(case, case.subject.thing)
     assert len(waiting_qps(case)) == 2
 
 
-def test_what_is_done_waits_for_nobody() -> None:
+def test_waiting_qps_is_empty_after_completion() -> None:
     assert waiting_qps(case_of(lab_of(RECV, SEND, "run"), _RECV)) == []
 
 

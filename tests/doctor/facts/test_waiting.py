@@ -24,7 +24,7 @@ def test_a_receive_waits_and_a_program_waits() -> None:
     assert names(lab, _RECV) == names(lab, "B.rx") == []
 
 
-def test_a_program_is_known_by_the_queue_it_looks_at() -> None:
+def test_watcher_is_the_program_that_polls_the_cq() -> None:
     lab = lab_of(RECV, "program A.tx lines={poll A.cq0}")
     case = case_of(lab, _RECV)
     (qp,) = waiters(case)
@@ -33,13 +33,13 @@ def test_a_program_is_known_by_the_queue_it_looks_at() -> None:
     assert watcher(case_of(lab, _RECV), qp) == "B.rx"
 
 
-def test_an_armed_queue_has_somebody_behind_it() -> None:
+def test_watcher_of_an_armed_cq() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", pair="use rc_pair channel=1")
     case = case_of(lab, _RECV)
     assert watcher(case, waiters(case)[0]) == "the program that armed B.cq0"
 
 
-def test_the_peer_is_quiet_when_all_of_it_is_done() -> None:
+def test_is_quiet_after_the_last_request_of_the_peer() -> None:
     lab = lab_of(RECV, _WRITE)
     case = case_of(lab, _RECV)
     (qp,) = waiters(case)
@@ -48,7 +48,7 @@ def test_the_peer_is_quiet_when_all_of_it_is_done() -> None:
     assert is_quiet(case, qp)
 
 
-def test_what_the_peer_did_is_told_since_its_last_message() -> None:
+def test_done_by_peer_since_its_last_message() -> None:
     lab = lab_of(RECV, _WRITE, SEND, "run", RECV, _WRITE, "run")
     case = case_of(lab, _RECV)
     (done,) = done_by_peer(case, waiters(case)[0])

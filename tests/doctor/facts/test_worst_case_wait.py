@@ -41,6 +41,6 @@ def test_soft_roce_does_not_count_to_seven() -> None:
     assert "retries without limit (retry_cnt=7" in worst(case_of(lab, "A.qp0.wr[1]"))[0]
 
 
-def test_nobody_waits_for_what_nobody_answers() -> None:
+def test_worst_case_wait_not_for_uc_and_receives() -> None:
     assert worst(case_of(lab_of(SEND, pair="use uc_pair"), "A.qp0.wr[1]")) == []
     assert worst(case_of(lab_of(RECV), "B.qp0.recv_wr[2]")) == []

@@ -10,7 +10,7 @@ def piece(start: int | None, stop: int | None, name: str = "mr0") -> Ref:
     return Ref("A", name, start, stop)
 
 
-def test_pieces_that_touch_become_one() -> None:
+def test_adjacent_sges_join() -> None:
     wr = {"wr_id": 1, "sg": [piece(0, 4), piece(4, 8), piece(16, 20), piece(20, None)]}
     assert corrected(wr, "send-sges") == {"wr_id": 1, "sg": [piece(0, 8), piece(16, None)]}
 
@@ -24,7 +24,7 @@ def test_pieces_of_two_regions_and_pieces_apart_do_not() -> None:
     assert corrected({}, "recv-sges") is None
 
 
-def test_addresses_touch_only_under_one_key() -> None:
+def test_adjacent_sges_join_only_with_one_lkey() -> None:
     one, two = {"addr": 10, "length": 5, "lkey": 7}, {"addr": 15, "length": 1, "lkey": 7}
     assert corrected({"sg": [one, two]}, "srq-sges") == {
         "sg": [{"addr": 10, "length": 6, "lkey": 7}]
@@ -39,10 +39,10 @@ def test_a_flag_that_does_not_fit_goes() -> None:
     assert corrected({"flags": 2}, "inline-opcode") is None
 
 
-def test_what_was_meant_by_another_mistake_nobody_knows() -> None:
+def test_corrected_is_none_for_an_unknown_opcode() -> None:
     assert corrected({"opcode": 99}, "opcode-unknown") is None
 
 
-def test_flags_are_added_to_those_that_are_there() -> None:
+def test_with_flags_adds_flags() -> None:
     assert with_flags({"flags": 1}, SendFlags.SIGNALED) == {"flags": 3}
     assert with_flags({}, SendFlags.SIGNALED) == {"flags": 2}

@@ -17,7 +17,7 @@ def of(lab: Lab, name: str) -> tuple[Case, CompletionQueue]:
 
 
 @pytest.mark.parametrize("pair", ["use rc_pair max_inline_data=0", "use uc_pair sq_sig_all=1"])
-def test_it_is_there_again_with_its_receives_and_messages_come_through(pair: str) -> None:
+def test_recreate_cq_with_its_qps_and_receives(pair: str) -> None:
     lab = lab_of(RECV, "create_comp_channel B.ch", pair=pair)
     case, cq = of(lab, "B.cq0")
     before = [(qp.cap, qp.sq_sig_all, qp.qp_type) for qp in users(case, cq)]
@@ -40,7 +40,7 @@ def test_datagrams_are_brought_up_alone() -> None:
     assert lab.look("B.qp0.qkey == A.qp0.qkey")
 
 
-def test_events_that_were_taken_and_completions_that_lie_there_do_not_hinder() -> None:
+def test_recreate_cq_with_unacked_events_and_unpolled_completions() -> None:
     lab = lab_of(RECV, "req_notify_cq B.cq0", SEND, "run", "get_cq_event B.ch0",
                  pair="use rc_pair channel=1")  # fmt: skip
     for line in recreate(*of(lab, "B.cq0")):
@@ -56,7 +56,7 @@ def test_extended_queue_pairs_get_their_builders_back() -> None:
     )
 
 
-def test_what_may_come_at_once_is_the_sum_of_the_queues() -> None:
+def test_needed_cqe_is_the_sum_of_the_queues() -> None:
     assert needed(*of(lab_of(pair="use rc_pair max_send_wr=5"), "A.cq0")) == 13
     lab = lab_of(pair="use srq_pair max_recv_wr=6 max_send_wr=3")
     assert needed(*of(lab, "B.cq0")) == 3 + 3 + 6

@@ -23,14 +23,14 @@ def corrected(lab: Lab, *sg: SGE) -> memory_fixes.MemoryFix:
     return found
 
 
-def test_a_name_that_nothing_has_and_one_that_is_free_again() -> None:
+def test_free_name_of_a_new_and_of_a_deregistered_mr() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
     assert commands.free_name(case_of(lab), Noun.MR, "A") == "A.mr2"
     well(lab, "dereg_mr A.mr1")
     assert commands.free_name(case_of(lab), Noun.MR, "A") == "A.mr1"
 
 
-def test_only_what_is_wrong_is_changed() -> None:
+def test_corrected_sges_change_only_the_access() -> None:
     lab = pair("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
     good, mute = list(lab.session.world.nodes["A"].mrs.items.values())
     correction = corrected(lab, SGE(good.addr, 8, good.lkey), SGE(mute.addr, 8, mute.lkey))
@@ -73,7 +73,7 @@ def test_a_device_that_cannot_change_a_region_is_not_asked_to() -> None:
     assert lines[0].endswith("|MW_BIND")
 
 
-def test_what_lives_is_not_revived() -> None:
+def test_ready_to_send_is_empty_in_rts() -> None:
     lab = pair()
     case = case_of(lab)
     assert case.qp is not None
@@ -91,7 +91,7 @@ def test_the_first_bytes_of_a_list() -> None:
     assert memory_fixes.first_bytes(case_of(lab), wr, 6) == "A.mr0[0:6]"
 
 
-def test_names_and_commands_in_other_words() -> None:
+def test_rephrased_command_and_name() -> None:
     lab = pair()
     asked = Invocation("destroy_qp", {"qp": memory_fixes.ref("A.qp0")})
     assert (
@@ -102,7 +102,7 @@ def test_names_and_commands_in_other_words() -> None:
     assert str(memory_fixes.new(Noun.AH, "B.ah7")) == "B.ah7"
 
 
-def test_a_message_is_sent_from_the_own_domain() -> None:
+def test_message_fix_uses_an_mr_of_the_pd() -> None:
     lab = pair("alloc_pd A.pd1", "reg_mr A.mr1 pd=A.pd1 length=8192 access=0")
     case = case_of(lab)
     assert case.qp is not None

@@ -25,27 +25,27 @@ def one_more(lab: Lab, name: str, *, solicited: bool = False) -> int:
 
 
 @pytest.mark.parametrize("name", ["A.cq0", "B.cq0"])
-def test_a_connection_says_its_last_message_again_or_nothing_at_all(name: str) -> None:
+def test_one_more_completion_of_a_connection(name: str) -> None:
     assert one_more(lab_of(RECV, SEND, "run"), name) == 1
 
 
 @pytest.mark.parametrize("name", ["A.cq0", "B.cq0"])
-def test_so_do_datagrams(name: str) -> None:
+def test_one_more_completion_of_a_ud_qp(name: str) -> None:
     assert one_more(lab_of(*_DATAGRAM, "run", pair="use ud_pair"), name) == 1
 
 
 @pytest.mark.parametrize("name", ["A.cq0", "B.cq0"])
-def test_a_dead_queue_pair_flushes_what_it_is_given(name: str) -> None:
+def test_one_more_completion_of_a_qp_in_err(name: str) -> None:
     assert one_more(lab_of(RECV, _BAD, "run"), name) == 1
 
 
-def test_a_message_that_shall_be_heard_is_marked() -> None:
+def test_one_more_message_is_solicited() -> None:
     lab = lab_of(RECV, SEND, "run")
     assert one_more(lab, "B.cq0", solicited=True) == 1
     assert lab.look("wire.count(opcode=SEND_ONLY, solicited=1) == 1")
 
 
-def test_where_nothing_ever_came_nobody_knows_how() -> None:
+def test_one_more_is_empty_without_an_earlier_message() -> None:
     lab = lab_of()
     case = case_of(lab, "A.cq0")
     assert case.cq is not None

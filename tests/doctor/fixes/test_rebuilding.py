@@ -7,7 +7,7 @@ from tests.doctor.evidence.test_batches import BUILT, EX, thing
 from tests.labs import lab_of, well
 
 
-def test_what_a_program_built_can_be_built_by_hand() -> None:
+def test_rebuild_lines_of_a_program() -> None:
     lines = "; ".join((*BUILT, "wr_abort A.qp1"))
     lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run")
     case = case_of(lab, "A.qp1.wr[6]")
@@ -19,7 +19,7 @@ def test_what_a_program_built_can_be_built_by_hand() -> None:
     assert lab.look("A.cq0.total(status=SUCCESS) == 1")  # the READ is not signaled
 
 
-def test_of_a_program_that_is_gone_nobody_knows_the_words() -> None:
+def test_rebuild_is_none_for_a_stopped_program() -> None:
     lines = "; ".join((*BUILT, "wr_abort A.qp1"))
     lab = lab_of(*EX, f"program A.p lines={{{lines}}}", "run", "stop A.p")
     case = case_of(lab, "A.qp1.wr[6]")

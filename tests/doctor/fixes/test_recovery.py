@@ -27,13 +27,13 @@ def lines_of(lab: Lab, what: str = _WR) -> list[str]:
     return recovery.resend(case, case.qp, case.send.wqe.wr)
 
 
-def test_what_is_well_is_not_made_anew() -> None:
+def test_resend_without_reconnection_in_rts() -> None:
     assert lines_of(lab_of(RECV, SEND, "run")) == [
         "post_recv B.qp0 sg=B.mr0[0:64]", SEND,
     ]  # fmt: skip
 
 
-def test_datagrams_need_nobody_at_the_other_end() -> None:
+def test_resend_of_a_datagram() -> None:
     line = (
         "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED ah=A.ah0 "
         "remote_qpn=B.qp0 remote_qkey=0x11111111"
@@ -44,7 +44,7 @@ def test_datagrams_need_nobody_at_the_other_end() -> None:
     assert lines_of(dead)[0] == "modify_qp A.qp0 state=RESET"
 
 
-def test_what_is_dead_is_and_the_receives_of_both_ends_come_back() -> None:
+def test_resend_reconnects_and_posts_receives_again() -> None:
     other = "post_recv A.qp0 wr_id=7 sg=A.mr0[64:128]"
     lab = lab_of(other, RECV, _ERR, SEND, "run")
     found = lines_of(lab)
@@ -58,13 +58,13 @@ def test_a_receive_that_was_polled_or_failed_does_not_come_back() -> None:
     assert recovery.lost_receives(case_of(lab, _WR), qp_of(lab, "B.qp0")) == []
 
 
-def test_both_ends_say_the_same_lines() -> None:
+def test_reconnection_lines_are_equal_for_both_ends() -> None:
     lab = lab_of(_ERR, SEND, SEND.replace("A.", "B."), "modify_qp B.qp0 state=ERR", "run")
     mine, theirs = lines_of(lab), lines_of(lab, "B.qp0.wr[1]")
     assert mine[:3] == theirs[:3]
 
 
-def test_an_end_that_forgot_everything_is_told_what_its_peer_knows() -> None:
+def test_reconnection_after_reset_has_the_attributes_of_the_peer() -> None:
     lab = lab_of(SEND, "run 2ms", "reset B.qp0",
                  pair="use rc_pair path_mtu=1024 rnr_retry=3 retry_cnt=2")  # fmt: skip
     found = lines_of(lab)
@@ -75,7 +75,7 @@ def test_an_end_that_forgot_everything_is_told_what_its_peer_knows() -> None:
     assert qp_of(lab, "B.qp0").attr.path_mtu == qp_of(lab, "A.qp0").attr.path_mtu
 
 
-def test_a_receive_gets_the_message_that_was_dropped_for_want_of_it() -> None:
+def test_message_for_a_receive_is_the_dropped_datagram() -> None:
     datagram = (
         "post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:4] ah=A.ah0 remote_qpn=B.qp0 "
         "remote_qkey=0x11111111 flags=SIGNALED"
@@ -85,7 +85,7 @@ def test_a_receive_gets_the_message_that_was_dropped_for_want_of_it() -> None:
     assert answer.startswith("post_send A.qp0 wr_id=5 opcode=SEND sg=A.mr0[0:4]")
 
 
-def test_else_it_gets_any_small_one() -> None:
+def test_message_for_a_receive_is_a_small_send() -> None:
     lab = lab_of(RECV)
     case = case_of(lab, "B.qp0.recv_wr[2]")
     assert recovery.message_for(case, qp_of(lab, "B.qp0")) == [
@@ -93,14 +93,14 @@ def test_else_it_gets_any_small_one() -> None:
     ]
 
 
-def test_the_way_up_of_a_datagram_queue_pair_needs_no_peer() -> None:
+def test_steps_to_rts_of_a_ud_qp() -> None:
     line = "modify_qp A.qp0 state=INIT pkey_index=0 port_num=1 qkey=5"
     lab = lab_of("reset A.qp0", line, pair="use ud_pair")
     found = steps_to_rts(case_of(lab, "A.qp0"), qp_of(lab, "A.qp0"))
     assert [each.split()[2] for each in found] == ["state=RTR", "state=RTS"]
 
 
-def test_a_nudge_changes_nothing_but_rings() -> None:
+def test_ring_doorbell_changes_no_attribute() -> None:
     lab = lab_of(RECV, SEND)
     case = case_of(lab, _WR)
     assert case.send is not None

@@ -31,7 +31,7 @@ RTS = "modify_qp A.qp0 state=RTS timeout=14 retry_cnt=7 rnr_retry=7 sq_psn=0 max
          "access=LOCAL_WRITE|REMOTE_WRITE", "access=LOCAL_WRITE|REMOTE_WRITE"),
     ],
 )  # fmt: skip
-def test_what_is_legal_and_a_line_that_is(
+def test_refused_call_has_legal_values_and_a_working_fix(
     use: str, line: str, slug: str, legal: str, fix: str
 ) -> None:
     report = answer(played(use, line), "why")
@@ -87,7 +87,7 @@ def test_the_first_refused_move_is_the_cause(
     assert report.remedy.works
 
 
-def test_a_refusal_that_only_its_rule_explains_stands_behind_a_failure() -> None:
+def test_a_failure_comes_before_a_refused_call() -> None:
     lab = played(
         "use rc_pair", "create_cq A.cq7 cqe=0",
         "post_send A.qp0 wr_id=1 opcode=RDMA_READ sg=A.mr0[0:8] remote=B.mr0[4096] flags=SIGNALED",
@@ -102,21 +102,21 @@ def test_a_rule_is_explained_as_a_rule() -> None:
     assert [report.word(row) for row in report.rows if row.slug][:1] == ["rule cqe-range"]
 
 
-def test_a_limit_of_objects_names_who_holds_them() -> None:
+def test_beyond_device_names_the_objects() -> None:
     report = answer(played(*(f"alloc_pd A.p{n}" for n in range(65))), "why")
     assert "64 PDs of A exist, A.p0 to A.p63; none ended by dealloc_pd" in report.text
     assert report.remedy is not None
     assert "the oldest that nothing uses is A.p0" in report.remedy.cure.program
 
 
-def test_a_path_mtu_is_told_in_bytes() -> None:
+def test_path_mtu_out_of_range_in_bytes() -> None:
     move = RTR.format(depth=1, index=1).replace("path_mtu=512", "path_mtu=4096")
     text = answer(played("link mtu=1024", *UNCONNECTED, move), "why").text
     assert "path_mtu=4096 is out of range" in text
 
 
 @pytest.mark.parametrize("question", ["why", "why A.qp0", "why EINVAL", "why A.qp0.wr[1]"])
-def test_a_post_and_a_move_after_a_refused_move_are_its_effects(question: str) -> None:
+def test_bring_up_attr_is_the_cause_of_later_refusals(question: str) -> None:
     move = RTR.format(depth=1, index=1).replace("dest_qp_num=B.qp0 ", "")
     lab = played(*UNCONNECTED, move, RTS, "post_send A.qp0 wr_id=1 opcode=SEND flags=SIGNALED")
     report = answer(lab, question)
@@ -133,7 +133,7 @@ def test_the_first_refused_move_is_the_cause_after_a_tidy_up(tidy: str, question
 
 
 @pytest.mark.parametrize("question", ["why", "why A.qp0"])
-def test_a_call_is_made_again_after_the_step_that_it_needs(question: str) -> None:
+def test_fix_of_recv_state_brings_up_and_posts_again(question: str) -> None:
     post = "post_recv A.qp0 wr_id=1 sg=A.mr0[0:8]"
     lab = played("use rc_pair", "modify_qp A.qp0 state=RESET", post)
     report = answer(lab, question)
@@ -150,7 +150,7 @@ def test_the_range_of_an_address_field() -> None:
     assert "sl takes 0..15" in answer(played("use ud_pair", line), "why A.ah7").text
 
 
-def test_a_limit_that_was_reached_is_told_after_all_was_given_back() -> None:
+def test_beyond_device_after_all_pds_were_deallocated() -> None:
     lab = played(*(f"alloc_pd A.p{number}" for number in range(65)))
     tidying.destroy_all(lab.session)
     report = answer(lab, "why ENOMEM")

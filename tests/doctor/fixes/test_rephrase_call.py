@@ -15,7 +15,7 @@ def case_of(lab: Lab, asked: str) -> Case:
     return Case(lab.session, subject, log, asked=True)
 
 
-def test_a_call_is_said_with_other_arguments_and_all_the_rest_as_it_was() -> None:
+def test_call_with_changes_one_argument() -> None:
     lab = lab_of()
     refusal(lab, "reg_mr A.mr1 pd=A.pd0 length=8 access=LOCAL_WRITE addr=0x10")
     case = case_of(lab, "EFAULT")

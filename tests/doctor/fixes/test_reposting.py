@@ -23,21 +23,21 @@ def again(lab: Lab, *, signaled: bool = False, revived: bool = False) -> list[st
     return reposting.repost_refused(case, case.qp, signaled=signaled, after_reset=revived)
 
 
-def test_each_message_that_finds_no_receive_gets_one() -> None:
+def test_again_posts_missing_receives() -> None:
     lines = again(full())
     assert lines[:2] == ["post_recv B.qp0 sg=B.mr0[0:7]", "post_recv B.qp0 sg=B.mr0[0:9]"]
     assert lines[2] == _TWO
 
 
-def test_what_waits_there_already_is_taken_first() -> None:
+def test_again_uses_posted_receives() -> None:
     assert again(full("post_recv B.qp0 sg=B.mr0[0:64]"))[:-1] == ["post_recv B.qp0 sg=B.mr0[0:9]"]
 
 
-def test_a_reset_takes_it_away() -> None:
+def test_again_after_reset_posts_all_receives() -> None:
     assert len(again(full("post_recv B.qp0 sg=B.mr0[0:64]"), revived=True)) == 3
 
 
-def test_the_last_one_asks_for_a_completion() -> None:
+def test_again_signals_the_last_request() -> None:
     line = again(full(), signaled=True)[-1]
     assert line.endswith("wr={wr_id=2 opcode=SEND sg=A.mr0[0:9] flags=SIGNALED}")
     assert line.count("SIGNALED") == 1

@@ -18,7 +18,7 @@ def subject_of(lab: Lab) -> Subject:
     return newest_send(lab.session, Log(lab.session), thing, 1)
 
 
-def test_what_comes_is_seen_before_it_comes() -> None:
+def test_look_ahead_finds_the_completion() -> None:
     lab = lab_of(RECV, SEND)
     future = look_ahead(lab.session, subject_of(lab))
     assert (future.outcome.kind, future.settled) == (Status.COMPLETED, True)
@@ -28,7 +28,7 @@ def test_what_comes_is_seen_before_it_comes() -> None:
     assert lab.session.world.now_ns == future.end_ns
 
 
-def test_what_never_comes_is_given_up() -> None:
+def test_look_ahead_stops_at_the_limit_of_events() -> None:
     lab = lab_of(SEND)  # no receive is posted, and rnr_retry is 7
     future = look_ahead(lab.session, subject_of(lab))
     assert (future.settled, future.idle, future.repeats) == (False, False, True)

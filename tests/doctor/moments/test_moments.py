@@ -27,7 +27,7 @@ def event(lab: Lab) -> int:
     return lab.session.world.event
 
 
-def test_of_work_that_failed_its_end_counts_then_what_was_before_the_teardown() -> None:
+def test_moments_of_a_failed_request() -> None:
     lab = lab_of(_BAD, "run")
     ended = event(lab)
     lab.do("run 1ms")
@@ -40,7 +40,7 @@ def test_of_work_that_failed_its_end_counts_then_what_was_before_the_teardown() 
     assert (Why.BEFORE_TEARDOWN, now) in chain(lab, "A.qp0.wr[3]")
 
 
-def test_of_work_that_waited_the_teardown_is_a_moment_after_what_was_before() -> None:
+def test_moments_of_a_waiting_request_with_teardown() -> None:
     lab = lab_of(SEND, "run 1ms")
     before = event(lab)
     lab.do("destroy_qp B.qp0")
@@ -50,7 +50,7 @@ def test_of_work_that_waited_the_teardown_is_a_moment_after_what_was_before() ->
     assert chain(lab, "A.qp0.wr[1]") == found
 
 
-def test_what_was_brought_up_between_divides_two_teardowns() -> None:
+def test_teardowns_divided_by_a_bring_up() -> None:
     lab = lab_of(*_RESET, "connect A.qp0 B.qp0", *_RESET)
     assert [len(row) for row in teardowns(Log(lab.session))] == [2, 2]
 
@@ -62,7 +62,7 @@ def test_a_flush_is_ordered_if_a_call_moved_the_queue_pair_to_err() -> None:
     assert not is_ordered(lab.session, Log(lab.session), subject_of(lab, "B.qp0.recv_wr[2]"))
 
 
-def test_a_visit_shows_the_world_and_the_log_of_then_and_changes_nothing() -> None:
+def test_visit_of_an_earlier_event() -> None:
     lab = lab_of(RECV, SEND, "run", "destroy_qp A.qp0")
     session, before = lab.session, digest(lab.session.world.trace)
     with visit(Log(session), 14) as log:

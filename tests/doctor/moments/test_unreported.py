@@ -23,7 +23,7 @@ _WRITE = "post_send A.qp0 wr_id={} opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[
         ("modify_qp A.qp0 state=RESET", "reset-swallowed"),
     ],
 )
-def test_receives_that_a_call_threw_away_are_told_plainly(act: str, slug: str) -> None:
+def test_plain_why_finds_receives_discarded_by_a_call(act: str, slug: str) -> None:
     lab = played(_PAIR, *_RECEIVES, act)
     report, pointed = why(lab), why(lab, "A.qp0.recv_wr[31]")
     assert (report.slug, report.outcome.kind) == (slug, Status.LOST)
@@ -76,13 +76,13 @@ def test_a_reset_stands_before_a_loss_that_was_still_retried() -> None:
         assert why(lab).slug == "reset-swallowed"
 
 
-def test_a_loss_that_ended_the_request_stays_its_cause() -> None:
+def test_loss_is_the_cause_after_reset() -> None:
     lost = ("fault drop A->B", _SEND.format("A", 8), "run", "modify_qp A.qp0 state=RESET")
     assert why(played("use rc_pair retry_cnt=1", *lost), "A.qp0.wr[8]").slug == "loss"
 
 
 # --------------------------------------------------------------------------- what had ended
-def test_a_completed_request_is_not_judged_at_a_time_before_it_ended() -> None:
+def test_completed_request_has_no_wait_before_its_end() -> None:
     lab = played(_PAIR, _WRITE.format(5), "program A.p lines={poll A.cq0}", "run")
     for line in ("", "destroy_qp A.qp0"):
         lab.do(line)
@@ -106,7 +106,7 @@ def test_the_depth_of_the_reads_is_no_answer_by_accident() -> None:
 
 
 # --------------------------------------------------------------------------- stopped threads
-def test_a_thread_that_was_stopped_while_it_hung_is_still_told() -> None:
+def test_plain_why_finds_a_stopped_thread() -> None:
     hangs = 'program A.rx lines={poll A.cq0; write A.mr0[0:1] "\\x01"}'
     lab = played(_PAIR, hangs, "run 20us")
     slug = why(lab).slug
@@ -117,21 +117,21 @@ def test_a_thread_that_was_stopped_while_it_hung_is_still_told() -> None:
         assert report.is_trouble
 
 
-def test_a_thread_that_was_stopped_while_it_got_on_is_well() -> None:
+def test_a_stopped_busy_thread_is_no_trouble() -> None:
     busy = f"program A.tx lines={{loop; {_WRITE.format(5)}; poll A.cq0; end}}"
     lab = played(_PAIR, busy, "run 20us", "stop A.tx", "run")
     assert why(lab).slug == "well"
     assert not why(lab, "A.tx").is_trouble
 
 
-def test_a_thread_that_was_started_again_and_ended_is_well() -> None:
+def test_a_thread_that_ended_after_a_restart_is_no_trouble() -> None:
     program = "program A.rx lines={poll A.cq0}"
     lab = played(_PAIR, program, "run 5us", "stop A.rx", program, _WRITE.format(5), "run")
     assert why(lab).slug == "well"
 
 
 # --------------------------------------------------------------------------- who destroyed it
-def test_who_destroyed_what_another_thread_used_is_named() -> None:
+def test_segfault_class_names_the_destroying_thread() -> None:
     janitor = "program A.janitor lines={sleep 2us; destroy_qp A.qp0}"
     user = "program A.user lines={sleep 4us; post_recv A.qp0 wr_id=1 sg=A.mr0[0:8]}"
     lab = played(_PAIR, janitor, user, "run")
@@ -155,7 +155,7 @@ def test_of_a_double_destroy_the_first_is_named() -> None:
         assert "NULL" in report.text
 
 
-def test_a_destroyed_queue_pair_that_a_call_had_moved_to_err_says_so() -> None:
+def test_own_err_of_a_destroyed_qp() -> None:
     moved = (_PAIR, "post_recv B.qp0 wr_id=3 sg=B.mr0[0:64]", "modify_qp B.qp0 state=ERR")
     for lab in (played(*moved), played(*moved, "destroy_qp B.qp0")):
         assert chain(lab, "B.qp0")[0] == "own-err"
@@ -163,7 +163,7 @@ def test_a_destroyed_queue_pair_that_a_call_had_moved_to_err_says_so() -> None:
 
 
 # --------------------------------------------------------------------------- ERR, used again
-def test_a_post_on_a_queue_pair_whose_failure_was_polled_is_a_mistake_of_its_own() -> None:
+def test_qp_err_flush_of_a_post_after_the_polled_failure() -> None:
     lab = played("use rc_pair timeout=6 retry_cnt=1", "fault drop A->B count=4", _WRITE.format(1),
                  "run", "poll_cq A.cq0", _WRITE.format(2), "run", "poll_cq A.cq0")  # fmt: skip
     report = why(lab, "A.qp0.wr[2]")
@@ -173,13 +173,13 @@ def test_a_post_on_a_queue_pair_whose_failure_was_polled_is_a_mistake_of_its_own
     assert why(lab).slug == "loss"
 
 
-def test_a_post_before_the_failure_was_polled_is_its_effect() -> None:
+def test_loss_is_the_cause_of_a_post_before_the_poll() -> None:
     lab = played("use rc_pair timeout=6 retry_cnt=1", "fault drop A->B count=4", _WRITE.format(1),
                  "run", _WRITE.format(2), "run", "poll_cq A.cq0 num_entries=2")  # fmt: skip
     assert why(lab, "A.qp0.wr[2]").slug == "loss"
 
 
-def test_two_threads_of_which_one_destroys_what_the_other_waits_for_get_an_order() -> None:
+def test_destroyed_with_work_of_a_waiting_thread() -> None:
     lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", "program B.rx lines={poll B.cq0}",
                  "program B.mgr lines={sleep 2us; destroy_qp B.qp0}", "run 40us")  # fmt: skip
     report = why(lab, "B.rx")
@@ -190,7 +190,7 @@ def test_two_threads_of_which_one_destroys_what_the_other_waits_for_get_an_order
     assert advice.index("state=ERR") < advice.index("let B.rx poll") < advice.index("destroy_qp")
 
 
-def test_a_receive_posted_in_err_after_the_failure_was_polled_is_a_mistake_of_its_own() -> None:
+def test_qp_err_flush_of_a_receive_after_the_polled_failure() -> None:
     bad = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] rkey=1 flags=SIGNALED"
     lab = played(_PAIR, bad, "run", "poll_cq A.cq0", "post_recv A.qp0 wr_id=2 sg=A.mr0[0:8]", "run")
     report = why(lab, "A.qp0.recv_wr[2]")
@@ -198,7 +198,7 @@ def test_a_receive_posted_in_err_after_the_failure_was_polled_is_a_mistake_of_it
     assert "no call had reset A.qp0 when wr2 was posted" in report.text
 
 
-def test_one_end_that_moves_itself_to_err_under_a_waiting_send_is_the_cause() -> None:
+def test_own_err_of_a_waiting_send() -> None:
     keepalive = "program A.keepalive lines={sleep 100us; modify_qp A.qp0 state=ERR}"
     lab = played(_PAIR, _SEND.format("A", 5), keepalive, "run 1ms")
     for asked in ("A.qp0.wr[5]", ""):
@@ -209,7 +209,7 @@ def test_one_end_that_moves_itself_to_err_under_a_waiting_send_is_the_cause() ->
     assert not why(played(_PAIR, *done)).is_trouble
 
 
-def test_a_thread_that_waits_for_a_receive_which_a_reset_took_is_told_so_after_a_teardown() -> None:
+def test_reset_swallowed_of_a_thread_after_teardown() -> None:
     lab = played(_PAIR, _RECEIVES[0], "program A.rx lines={poll A.cq0}", "run 2us",
                  "modify_qp A.qp0 state=RESET", "run 20us")  # fmt: skip
     for line in ("", "destroy_qp A.qp0", "destroy_qp B.qp0"):
@@ -217,7 +217,7 @@ def test_a_thread_that_waits_for_a_receive_which_a_reset_took_is_told_so_after_a
         assert (why(lab, "A.rx").slug, why(lab).slug) == ("reset-swallowed", "reset-swallowed")
 
 
-def test_a_completion_that_the_device_removed_with_its_queue_pair_is_lost() -> None:
+def test_destroyed_with_work_of_a_removed_completion_on_mlx5() -> None:
     main = "program A.main lines={poll A.cq0}"
     lines = (_PAIR, _WRITE.format(6), "run", "destroy_qp A.qp0", main, "run 50us")
     report = why(played(*lines, profile="mlx5"), "A.main")
@@ -249,7 +249,7 @@ def test_work_that_another_thread_took_away_gets_an_order(act: str, slug: str) -
 
 
 @pytest.mark.parametrize("tidy", [None, destroy_all, reset, drain])
-def test_a_thread_that_is_about_to_destroy_a_queue_does_not_poll_it(
+def test_two_threads_that_destroy_one_cq(
     tidy: Callable[[Session], None] | None,
 ) -> None:
     bad = "post_send A.qp0 wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0x777000 rkey=0x77"
@@ -264,7 +264,7 @@ def test_a_thread_that_is_about_to_destroy_a_queue_does_not_poll_it(
     assert chain(lab, "A.t2") == ["segfault-class"]
 
 
-def test_a_limit_that_was_reached_is_told_after_all_objects_were_destroyed() -> None:
+def test_beyond_device_after_all_objects_were_destroyed() -> None:
     lab = played(
         *(f"alloc_pd A.p{n}" for n in range(65)), *(f"dealloc_pd A.p{n}" for n in range(64))
     )

@@ -16,7 +16,7 @@ def subject_of(lab: Lab) -> Subject:
     return newest_send(lab.session, Log(lab.session), thing, 1)
 
 
-def test_a_cure_is_tried_and_leaves_nothing_behind() -> None:
+def test_trial_of_a_fix_leaves_the_session_unchanged() -> None:
     lab = lab_of(SEND, "run 2ms")
     before = digest(lab.session.world.trace)
     assert attempt(lab.session, [RECV], subject_of(lab)).works
@@ -25,7 +25,7 @@ def test_a_cure_is_tried_and_leaves_nothing_behind() -> None:
     assert lab.session.history.live
 
 
-def test_a_cure_that_does_not_work_says_at_which_line_or_how_it_stands() -> None:
+def test_failed_trial_has_the_line_or_the_outcome() -> None:
     lab = lab_of(SEND, "run 2ms")
     refused = attempt(lab.session, ["dealloc_pd A.pd0"], subject_of(lab))
     assert not refused.works
@@ -40,7 +40,7 @@ def test_a_trial_is_stopped_by_no_breakpoint_and_keeps_those_of_the_session() ->
     assert bool(lab.session.breakpoints)
 
 
-def test_in_the_past_a_trial_begins_where_one_stands() -> None:
+def test_trial_in_the_past() -> None:
     lab = lab_of(SEND, "run 2ms", RECV, "run", "goto 1ms")
     here = lab.session.history.here
     assert attempt(lab.session, [RECV], subject_of(lab)).works
@@ -48,7 +48,7 @@ def test_in_the_past_a_trial_begins_where_one_stands() -> None:
     assert not lab.session.history.live
 
 
-def test_questions_are_asked_behind_a_cure() -> None:
+def test_makes_true_evaluates_goals_after_a_fix() -> None:
     lab = lab_of(SEND, "run 2ms")
     goal = [parse_expression(text, "A").node for text in ("A.cq0.count == 1", "A.cq0.count == 2")]
     assert makes_true(lab.session, [RECV], goal) == [True, False]
@@ -56,7 +56,7 @@ def test_questions_are_asked_behind_a_cure() -> None:
     assert lab.look("A.cq0.total()") == 0
 
 
-def test_totals_asked_for_on_the_way_are_forgotten() -> None:
+def test_makes_true_leaves_totals_unchanged() -> None:
     lab = lab_of(SEND, "run 2ms")
     count = lab.look("wire.count()")
     goal = [parse_expression("wire.count() > 0", "A").node]
@@ -78,7 +78,7 @@ def test_for_bytes_a_message_must_come_and_none_may_fail() -> None:
     assert attempt(lab.session, ["run"], subject).failure == "no message has come"
 
 
-def test_a_send_that_is_carried_out_without_a_completion_is_good() -> None:
+def test_trial_with_an_unsignaled_send_works() -> None:
     lab = lab_of(SEND, "run 2ms")
     lines = [RECV, "run", SEND.replace(" flags=SIGNALED", ""), RECV]
     assert attempt(lab.session, lines, subject_of(lab)).works

@@ -34,7 +34,7 @@ def test_effects_are_counted_and_shown_on_request() -> None:
 
 
 @pytest.mark.parametrize("line", ["why -v A.qp0.wr[7]", "why A.qp0.wr[7] -v", "why -v"])
-def test_v_asks_for_all_of_it(line: str) -> None:
+def test_why_v_prints_all_rows(line: str) -> None:
     report = lost().do(line)[-1].value
     assert report.detailed
     lines = [text_of(line) for line in answer_lines(report, 100)]
@@ -120,7 +120,7 @@ def test_a_refused_call_alone_is_a_cause() -> None:
     assert [cause.check.slug for cause in asked(WRONG_KEY[:2]).causes] == ["bring-up-attr"]
 
 
-def test_a_receive_is_long_enough_where_only_the_rule_of_length_0_makes_it_short() -> None:
+def test_sge_zero_of_a_receive_of_length_0() -> None:
     assert [cause.check.slug for cause in asked(EMPTY).causes] == ["sge-zero"]
     assert asked(EMPTY, "B.qp0.recv_wr[0]").slug == "sge-zero"
 

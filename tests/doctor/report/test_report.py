@@ -11,7 +11,7 @@ from tests.doctor.saying import NAME, WAITS, cause, failed, pending
 from tests.guide.saying import article_text as article
 
 
-def test_the_whole_answer_in_its_order() -> None:
+def test_report_lines_in_order() -> None:
     assert failed().lines == [
         "FAILED  A.qp0.wr[7] ended with WR_FLUSH_ERR; its completion is not polled  [ev 32]",
         " 1. rem-access of A.qp0.wr[6]: the rule of rem-access",
@@ -29,12 +29,12 @@ def test_the_whole_answer_in_its_order() -> None:
     assert failed().text.count("\n") == 11
 
 
-def test_the_chain_does_not_say_its_end_twice() -> None:
+def test_no_symptom_row_for_the_end_of_the_chain() -> None:
     report = failed(outcome=SubjectOutcome(Status.FAILED, "it ended with WR_FLUSH_ERR", 31))
     assert not [row for row in report.rows if row.part is RowPart.SYMPTOM]
 
 
-def test_a_sentence_about_something_else_stays_as_it_is() -> None:
+def test_symptom_row_of_another_sentence() -> None:
     report = failed(
         outcome=SubjectOutcome(Status.LOST, "A.cq0 was full when its completion came", 33)
     )
@@ -42,7 +42,7 @@ def test_a_sentence_about_something_else_stays_as_it_is() -> None:
     assert row.line == "    so A.cq0 was full when its completion came  [ev 33]"
 
 
-def test_what_is_pending_says_what_it_waits_for() -> None:
+def test_pending_report_has_wait_and_next() -> None:
     assert pending(next="at 1us A sends", waits=[WAITS]).lines == [
         f"PENDING  {NAME} has no completion  [ev 14]",
         f"too-early: {NAME} completes at 9us",
@@ -51,13 +51,13 @@ def test_what_is_pending_says_what_it_waits_for() -> None:
     assert pending(next="at 1us A sends").lines[1:] == ["next: at 1us A sends"]
 
 
-def test_where_a_cause_is_found_nothing_is_waited_for() -> None:
+def test_no_wait_rows_with_a_cause() -> None:
     found = cause(36, "rnr-infinite", fail(fact("again and again", 17)))
     report = pending(next="at 1us A sends", waits=[WAITS], causes=[found])
     assert not [row for row in report.rows if row.part in (RowPart.WAIT, RowPart.NEXT)]
 
 
-def test_where_nothing_is_wrong_it_says_at_what_it_looked_and_how_to_ask() -> None:
+def test_well_report_has_looked_at_and_examples() -> None:
     well = SubjectOutcome(Status.WELL, "nothing has failed")
     report = Report("", well, 20, looked="2 queue pairs", examples=["A.qp0.wr[7]", "A.qp0"])
     assert report.lines == [
@@ -67,7 +67,7 @@ def test_where_nothing_is_wrong_it_says_at_what_it_looked_and_how_to_ask() -> No
     ]
 
 
-def test_a_fix_that_is_not_enough_says_so_and_one_for_the_program_has_no_lines() -> None:
+def test_fix_rows_of_a_failed_trial_and_of_advice() -> None:
     tried = TriedFix(Fix(["run"]), works=False, failure="it has no completion")
     assert failed(remedy=tried).lines[-2:] == [
         "fix: tested on a copy of the session: not sufficient (it has no completion):",
@@ -78,12 +78,12 @@ def test_a_fix_that_is_not_enough_says_so_and_one_for_the_program_has_no_lines()
     assert failed(remedy=None).lines[-1].startswith("ruled out")
 
 
-def test_apply_asks_what_was_asked() -> None:
+def test_apply_command_of_the_question() -> None:
     assert failed().apply == f"apply {NAME}"
     assert failed(question="").apply == "apply"
 
 
-def test_it_can_say_that_it_does_not_know() -> None:
+def test_unknown_report() -> None:
     report = failed(
         causes=[], stations=[], warnings=[], unknown=[cause(7, "lost", unknown("gone"))]
     )
@@ -95,19 +95,19 @@ def test_it_can_say_that_it_does_not_know() -> None:
     assert not [row for row in pending().rows if row.part is RowPart.UNKNOWN]
 
 
-def test_the_word_for_it() -> None:
+def test_slug_of_a_report() -> None:
     assert failed().slug == "rem-access"
     assert pending(waits=[WAITS]).slug == "too-early"
     assert pending(warnings=[cause(1, "odd", warn(fact("odd")))]).slug == "odd"
     assert pending(outcome=SubjectOutcome(Status.COMPLETED, "it ended")).slug == "completed"
 
 
-def test_a_finding_without_facts_says_its_rule() -> None:
+def test_rule_of_a_finding_without_evidence() -> None:
     report = pending(warnings=[cause(1, "odd", warn())])
     assert report.lines[-1] == "warning: odd: the rule of odd"
 
 
-def test_each_row_knows_its_check_and_its_event() -> None:
+def test_rows_have_slug_and_event() -> None:
     rows = {row.line.strip(): row for row in failed().rows}
     fact = rows["B refused it  [ev 27]"]
     assert (fact.part, fact.slug, fact.event) == (RowPart.EVIDENCE, "rem-access", 27)

@@ -5,7 +5,7 @@ from rdmalab.doctor.report.rows import Row, RowPart, evidence_rows, meaning
 from rdmalab.views.columns import Meaning
 
 
-def test_a_row_is_its_margin_its_strong_words_its_text_and_its_event() -> None:
+def test_line_of_a_row() -> None:
     row = Row(RowPart.CAUSE, ": the rule", "too-early", event=-1, number=3)
     assert row.line == " 3. too-early: the rule  [the start]"
     assert Row(RowPart.LINE, "run").line == "  run"
@@ -17,7 +17,7 @@ def test_facts_below_a_check() -> None:
     assert {row.slug for row in rows} == {"odd"}
 
 
-def test_a_verdict_has_its_meaning_and_a_part_has_its_own() -> None:
+def test_meaning_of_a_row() -> None:
     for word, wanted in (
         ("FAILED", Meaning.FAILED), ("NEVER", Meaning.FAILED), ("LOST", Meaning.LOST),
         ("REFUSED", Meaning.REFUSED), ("PENDING", Meaning.WAITING), ("COMPLETED", Meaning.OK),

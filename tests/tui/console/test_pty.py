@@ -20,7 +20,7 @@ def terminal() -> Iterator[Terminal]:
         yield it
 
 
-def test_it_hears_every_resize_before_during_and_after_a_line(terminal: Terminal) -> None:
+def test_resize_before_during_and_after_a_line(terminal: Terminal) -> None:
     terminal.wait_for("100 columns")
     terminal.resize(60, 20)
     terminal.wait_for("60 columns")

@@ -7,7 +7,7 @@ from rdmalab.tui.console import pane
 from tests.tui.console.bench import bench
 
 
-async def test_a_resize_cuts_the_transcript_anew() -> None:
+async def test_a_resize_wraps_the_transcript_again() -> None:
     async with bench(size=(100, 24)) as it:
         it.console.write([("", "w" * 90)])
         await it.sees("w" * 90)

@@ -27,7 +27,7 @@ def test_a_long_line_is_cut_and_joined_again_when_there_is_room() -> None:
     assert rows(transcript) == ["0123456789abc", "", "x"]
 
 
-def test_it_is_cut_behind_a_word_if_that_leaves_half_a_row() -> None:
+def test_rows_wrap_after_a_word_if_half_a_row_is_left() -> None:
     assert rows(written("one two three", width=10)) == ["one two ", "three"]
     assert rows(written("one twothreefour", width=10)) == ["one twothr", "eefour"]
 

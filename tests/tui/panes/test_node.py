@@ -140,7 +140,7 @@ def test_events_that_wait_name_the_verb_that_reads_them() -> None:
     assert any("! 1 event not read: get_cq_event B.ch1" in line for line in card(view, 1, (57, 11)))
 
 
-def test_a_port_that_is_not_active_is_told_and_programs_that_wait() -> None:
+def test_card_has_an_inactive_port_and_waiting_programs() -> None:
     lab, view = first("link down")
     assert any("! port DOWN" in line for line in card(view, 0, SIZES["80x24"]))
     lab.start("A.rx", ["poll_cq A.cq0 num_entries=9", "get_async_event A"])

@@ -30,7 +30,7 @@ async def test_each_event_has_its_time_its_sign_and_its_number() -> None:
         assert row(it.text, "sent RDMA_WRITE_ONLY").endswith("[ev 22]")
 
 
-async def test_the_log_tells_each_record_by_its_own_sign() -> None:
+async def test_the_log_marks_each_kind_of_record() -> None:
     async with hosted(log, BAD, "run") as it:
         assert "✗" in row(it.text, "went RTS → ERR")
         assert "!" in row(it.text, "refused RDMA_WRITE_ONLY")

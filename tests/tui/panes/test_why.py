@@ -100,7 +100,7 @@ async def test_it_does_not_ask_again_where_nothing_moved(monkeypatch: pytest.Mon
         assert asked == [""]
 
 
-async def test_after_the_fix_it_tells_how_the_new_request_stands() -> None:
+async def test_status_of_the_new_request_after_apply() -> None:
     async with hosted(pane, BAD, "run", "why") as it:
         assert "✗ FAILED" in it.text
         await it.pilot.press("a")

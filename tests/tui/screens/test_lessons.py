@@ -24,7 +24,7 @@ async def browse(it: Stand) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-async def test_the_first_lesson_is_marked_and_told_about(size: tuple[int, int]) -> None:
+async def test_the_first_lesson_is_marked_and_described(size: tuple[int, int]) -> None:
     async with stand(size) as it:
         await browse(it)
         await it.sees("● ", "1  Tour: from two queue pairs", "Two nodes, A and B.", "0 of 14 done")

@@ -1,1 +1,1 @@
-"""What vendors add to the verbs: names only, no device of the lab has them."""
+"""Vendors' additions to the verbs: names only, no device of the lab has them."""

@@ -28,7 +28,7 @@ def bitmask_to_str(bits: int, values: "Mapping[int, str]") -> str:
 
 
 def dev_cap_to_str(flags: int) -> str:
-    """What an EFA device can do, in words."""
+    """Names of the capabilities of an EFA device."""
     return bitmask_to_str(flags, _CAPS)
 
 

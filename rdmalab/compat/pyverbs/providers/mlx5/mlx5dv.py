@@ -46,7 +46,7 @@ def bitmask_to_str(bits: int, values: "Mapping[int, str]") -> str:
 
 
 def context_flags_to_str(flags: int) -> str:
-    """What a context can do, in words."""
+    """Names of the capabilities of a context."""
     return bitmask_to_str(flags, _CONTEXT_FLAGS)
 
 

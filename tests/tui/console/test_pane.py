@@ -149,7 +149,7 @@ async def test_a_sentence_waits_for_the_line_that_is_being_evaluated() -> None:
         await it.hears("forever", "step", "step")
 
 
-async def test_the_cursor_is_painted_and_told_to_input_methods() -> None:
+async def test_the_cursor_is_painted_and_set_for_input_methods() -> None:
     async with bench() as it:
         it.type("ab")
         await it.prompt("ab")

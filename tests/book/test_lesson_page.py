@@ -5,11 +5,10 @@ import re
 import pytest
 
 from rdmalab.book.catalogue import catalogue
-from rdmalab.book.html import escaped, tag
+from rdmalab.book.html import escaped
 from rdmalab.book.lesson_page import rendered, sheet
-from rdmalab.book.words import Linker, address, cause_address, verb_address
+from rdmalab.book.words import cause_address
 from rdmalab.classroom.lab_file import load
-from rdmalab.guide.explain import entries
 from rdmalab.guide.manual import PAGES, titles
 from rdmalab.scenario.files import of_instructor, read
 from rdmalab.vocabulary import VOCABULARY
@@ -93,23 +92,6 @@ def test_statements_name_the_lessons_that_show_them(made: Made) -> None:
     text = made.text("statements.html")
     row = text.partition('<tr id="S116">')[2].partition("</tr>")[0]
     assert f'href="{RNR}"' in row
-
-
-def test_every_article_has_one_address() -> None:
-    names = [entry.name for entry in entries(VOCABULARY)]
-    found = [address(name) for name in names]
-    assert None not in found
-    assert len(set(found)) == len(names)
-    assert verb_address("post_send") == "guide/commands.html#verb-post_send"
-    assert address("no such word") is None
-
-
-def test_prose_links_a_word_once_and_names_stand_out() -> None:
-    linker = Linker("../", {"err/x": "lessons/err/x.html"})
-    text = linker.prose("RNR_NAK, RNR_NAK of A.qp0.wr[7]; see err/x, not err/y. <b>")
-    assert text.count("<a ") == 2
-    assert tag("code", "A.qp0.wr[7]") in text
-    assert text.endswith("not err/y. &lt;b&gt;")
 
 
 def test_the_manual_is_in_the_book_with_its_links(made: Made) -> None:

@@ -47,7 +47,7 @@ def test_required_attributes_come_first_and_no_illegal_ones_at_all(fresh: Prompt
     assert texts(fresh, "modify_qp A.qp0 state=INIT timeo") == []
 
 
-def test_on_the_way_up_required_stands_before_optional(fresh: Prompt) -> None:
+def test_bring_up_offers_required_before_optional_attributes(fresh: Prompt) -> None:
     prompt = Prompt("use rc_pair", "reset A.qp0")
     prompt.ask("modify_qp A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=0")
     found = offered(prompt, "modify_qp A.qp0 state=RTR ")
@@ -129,7 +129,7 @@ def test_words_directions_and_scenario_files(fresh: Prompt) -> None:
     assert "A->B" in texts(fresh, "fault drop ")
     assert texts(fresh, "show q")[:2] == ["qp", "qp0"]
     assert "scenarios/rc/send.rdmalab.yaml" in texts(fresh, "load scen")
-    assert texts(fresh, "export ") == ["pcapng"]
+    assert texts(fresh, "export ") == ["pcapng", "svg", "mermaid", "cast", "c", "pyverbs"]
     assert texts(fresh, "export pcapng ") == []  # a scenario is nothing to write over
 
 
@@ -201,7 +201,7 @@ def test_where_a_message_goes_is_asked_of_the_types_that_must_say_it(
     assert not {"mss=", "hdr=", "mw=", "swap="} & set(keys)
 
 
-def test_a_way_is_of_the_own_node_and_its_end_of_the_other() -> None:
+def test_ah_is_of_the_same_node_and_remote_qpn_of_the_peer() -> None:
     ud, xrc = Prompt("use ud_pair"), Prompt("use xrc_pair")
     assert [(c.text, c.meta) for c in offered(ud, "post_send A.qp0 opcode=SEND ah=")] == [
         ("A.ah0", "to 10.0.0.2")
@@ -229,7 +229,7 @@ def test_a_line_of_a_program_begins_with_its_words_and_what_changes_the_world() 
     assert texts(prompt, "sl") == []
 
 
-def test_behind_the_lines_the_program_goes_on() -> None:
+def test_completion_continues_after_the_lines_of_a_program() -> None:
     prompt = Prompt("use rc_pair")
     assert texts(prompt, f"{_STARTED}stop; stop}} pa") == ["pace="]
     assert texts(prompt, f"{_STARTED}poll_cq A.c‸; stop}}") == ["A.cq0"]

@@ -40,7 +40,7 @@ REFUSED = [
 
 @needs("gcc")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
-def test_the_cause_is_told_while_the_program_runs_and_of_what_it_left(
+def test_cause_of_a_running_program_and_of_its_saved_scenario(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = str(tmp_path / "saved.rdmalab.yaml")
@@ -56,7 +56,7 @@ def test_the_cause_is_told_while_the_program_runs_and_of_what_it_left(
 
 @needs("gcc")
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.program)
-def test_a_refused_call_is_told_at_the_end(case: Case, tmp_path: Path) -> None:
+def test_why_at_the_end_names_a_refused_call(case: Case, tmp_path: Path) -> None:
     ended = execute("--why", *pair(case.program, tmp_path))
     assert ended.code
     lines = " ".join(ended.err.split())

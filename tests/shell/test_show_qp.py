@@ -50,7 +50,7 @@ def test_a_queue_shows_done_and_not_given_back() -> None:
     assert rows[1].split() == ["wr1", "SEND", "8", "B", "✓", "ACKED", "unsignaled", "psn", "0"]
 
 
-def test_a_cq_tells_whom_it_wakes() -> None:
+def test_show_cq_has_arm_and_channel() -> None:
     prompt = Prompt("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0")
 
     def cq(name: str) -> str:
@@ -90,7 +90,7 @@ def test_an_open_region_is_seen_on_its_queue_pair() -> None:
          ["SQ ", "FULL", "retry_cnt", "sq_sig_all", "next WR"]),
     ],
 )  # fmt: skip
-def test_what_a_type_does_not_have_is_not_said(
+def test_show_qp_has_only_fields_of_its_type(
     pair: str, qp: str, there: list[str], not_there: list[str]
 ) -> None:
     text = "\n".join(printed(Prompt(f"use {pair}"), f"show {qp}")[2:])  # behind the states
@@ -109,7 +109,7 @@ def test_the_overview_of_all_types_fits_into_80_columns() -> None:
 _SENDS = "post_send {} opcode=SEND sg=A.mr0[0:8]"
 
 
-def test_an_srq_tells_what_waits_and_who_took_what() -> None:
+def test_show_srq_has_receives_and_its_qps() -> None:
     prompt = Prompt("use srq_pair")
     assert printed(prompt, "show srq") == ["B.srq0  SRQ □□□□□□□□ 0/8  empty  0x31  2 QPs on it"]
     prompt.ask("checkpoint begin", _SENDS.format("A.qp0"), "run 3us")
@@ -131,7 +131,7 @@ def test_an_xrc_queue_says_its_domain() -> None:
     assert row.endswith("in B.xrcd0")
 
 
-def test_a_window_tells_what_it_opens() -> None:
+def test_show_mw_has_its_binding() -> None:
     bind = "bind_mw B.qp0 B.mw0 bind=B.mr1[8:64] bind_access=REMOTE_WRITE"
     reg = "reg_mr B.mr1 pd=B.pd0 length=64 access=LOCAL_WRITE|MW_BIND"
     prompt = Prompt("use rc_pair", reg, "alloc_mw B.mw0 pd=B.pd0 type=TYPE_1")
@@ -144,7 +144,7 @@ def test_a_window_tells_what_it_opens() -> None:
     assert bound.endswith("B.mr1[8:64]  REMOTE_WRITE")
 
 
-def test_a_channel_tells_what_waits_in_it() -> None:
+def test_show_channel_has_waiting_and_unacked_events() -> None:
     prompt = Prompt("use rc_pair channel=1", "req_notify_cq B.cq0", "post_recv B.qp0")
     assert printed(prompt, "show B.ch0") == ["B.ch0  0 events wait  0 unacked  of B.cq0"]
     prompt.ask("post_send A.qp0 opcode=SEND", "run")

@@ -1,0 +1,94 @@
+"""The lab in a web page: its start, its keys, its engine, its size. Wall time, for information.
+
+Without node, npm or a browser the keys are named with what is missing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from rdmalab import cli
+from tests.bench import loads
+from tests.page.conftest import SITE, downloads, missing
+from tests.page.lab_tab import LabTab
+from tests.page.serving import Site
+
+KEYS = (
+    "page_cold_ms", "page_warm_ms", "page_key_to_paint_ms", "page_engine_ratio", "page_mb",
+)  # fmt: skip
+_RUNS = 3
+_LINE = "post_send A.qp0 "
+# One SEND from post to completion through the session, in CPU seconds: the load of `command64`.
+_ENGINE = """
+import sys, types
+sys.modules.setdefault("simpy", types.ModuleType("simpy"))
+loads = {{"__name__": "loads"}}
+exec({source!r}, loads)
+min(loads["commands"]() for _ in range(5))
+"""
+# The key is sent in the page and timed there: from the event of the key to the painted answer.
+_PRESS = """
+new Promise((done) => {
+  const before = performance.now();
+  page.terminal.onRender(() => done(performance.now() - before));
+  page.terminal.input(%r);
+})
+"""
+
+
+def information() -> dict[str, object]:
+    """The five keys, or what is missing for each."""
+    if absent := missing():
+        return dict.fromkeys(KEYS, f"left out: {absent} is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(os.environ.get(SITE, f"{folder}/site"))
+        if SITE not in os.environ:
+            cli.main(["site", str(made), "--downloads", downloads()])
+        with Site(made) as site:
+            starts = [_started(site, Path(folder) / f"profile-{n}") for n in range(_RUNS)]
+            keys, engine = _keys_and_engine(site, Path(folder) / "profile")
+        files = [path.read_bytes() for path in made.rglob("*") if path.is_file()]
+    size = sum(min(len(each), len(gzip.compress(each, 9))) for each in files)
+    here: dict[str, object] = {}
+    exec(_ENGINE, here)
+    native = here["engine"]()  # type: ignore[operator]
+    return {
+        "page_cold_ms": round(statistics.median(cold for cold, _ in starts)),
+        "page_warm_ms": round(statistics.median(warm for _, warm in starts)),
+        "page_key_to_paint_ms": {
+            "median": round(statistics.median(keys), 1),
+            "p95": round(sorted(keys)[int(len(keys) * 0.95) - 1], 1),
+        },
+        "page_engine_ratio": round(engine / native, 2),
+        "page_mb": round(size / 1e6, 2),
+    }
+
+
+def _started(site: Site, profile: Path) -> tuple[float, float]:
+    """From the navigation to the prompt, in ms: a new profile, then a reload."""
+    tab = LabTab(profile)
+    try:
+        tab.visit(site.address)
+        cold = tab.ask("page.marks.painted")
+        tab.call("Page.reload")
+        tab.wait("!!globalThis.page?.marks.painted")
+        return cold, tab.ask("page.marks.painted")
+    finally:
+        tab.close()
+
+
+def _keys_and_engine(site: Site, profile: Path) -> tuple[list[float], float]:
+    tab = LabTab(profile)
+    try:
+        tab.visit(site.address)
+        time.sleep(2)  # panes that are drawn after the first frame
+        source = Path(loads.__file__).read_text("utf-8")
+        keys = [tab.eventually(_PRESS % key) for key in _LINE * 2]
+        return keys, float(tab.python(_ENGINE.format(source=source)))
+    finally:
+        tab.close()

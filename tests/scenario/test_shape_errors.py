@@ -1,0 +1,23 @@
+"""Errors of the shape of a file: all of them, in its order, up to a bound."""
+
+import time
+
+from rdmalab.scenario.shape_errors import MOST_MISTAKES
+from tests.scenario.test_loader import H, wrong
+
+
+def test_all_mistakes_of_a_shape_and_no_consequences() -> None:
+    text = "rdmalab: 2\ntitel: t\nsteps:\n  - do: run\n    xpect: [now == 1]\n  - note: ''\n"
+    lines = [str(error).split("\n")[0].partition(": ")[2] for error in wrong(text).all]
+    assert lines == [
+        '"2" is not a version of the format that this rdmalab reads',
+        'no key "titel" here',
+        'no key "xpect" here',
+        "a text is missing here",
+    ]
+
+
+def test_a_file_with_very_many_mistakes_is_not_read_to_its_end() -> None:
+    begun = time.perf_counter()
+    assert len(wrong(H + "  - alloc A.pd0\n" * 15_000).all) == MOST_MISTAKES
+    assert time.perf_counter() - begun < 20
