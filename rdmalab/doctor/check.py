@@ -133,7 +133,7 @@ def waiting(case: Case) -> Send | None:
 def _examined(
     examine: Callable[..., Finding | None], case: Case, given: dict[str, Callable[[Case], object]]
 ) -> Finding | None:
-    """What the function finds with its facts of the case; None without one of them."""
+    """Finding of the function from its facts of the case; None without one of them."""
     facts = []
     for name in examine.__code__.co_varnames[: examine.__code__.co_argcount]:
         find = given.get(name)

@@ -460,7 +460,7 @@ _SURPLUS_FLAGS = {
 
 
 def corrected(wr: CallArguments, rule: str) -> CallArguments | None:
-    """The same request without the mistake; None where only its author can know what was meant."""
+    """Request without the mistake; None where only its author can know what was meant."""
     if rule in _TOO_MANY_SGES:
         return _with_fewer_pieces(wr)
     flags, surplus = int(wr.get("flags") or 0), int(_SURPLUS_FLAGS.get(rule, 0))

@@ -393,7 +393,7 @@ def region(
 
 
 def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
-    """So many bytes that an adapter may write into; none if no region of the domain has them."""
+    """SGE for `length` bytes of the oldest region of a domain that fits; empty if there is none."""
     mr = region(place, node, pd, length, int(Access.LOCAL_WRITE))
     return [SGE(mr.iova, length or 1, mr.lkey)] if mr is not None else []
 
@@ -409,7 +409,7 @@ def longer(place: CommandContext, qp: QueuePair, sg: list[SGE], length: int) -> 
 
 
 def some_bytes(place: CommandContext, qp: QueuePair, length: int) -> list[SGE]:
-    """So many bytes at most, of the oldest region of its domain; none if that has no region."""
+    """SGE for at most `length` bytes of the oldest region of its domain; empty without a region."""
     mr = region(place, qp.node, qp.pd)
     return [SGE(mr.iova, min(length, mr.length), mr.lkey)] if mr is not None else []
 

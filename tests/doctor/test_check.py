@@ -30,7 +30,7 @@ def test_check_gets_its_parameters_by_name(asked: bool, applies: bool) -> None:
     assert examined.examine(Case(lab.session, Subject(Sort.QP, thing), log, asked=True)) is NA
 
 
-def test_another_function_examines_the_cases_that_have_its_facts() -> None:
+def test_instead_is_examined_before_the_check() -> None:
     @check("loss")
     def examined(case: Case, send: Send) -> Finding:
         return ok("of a send")

@@ -69,7 +69,7 @@ def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
         assert len(commands.again(case, ours, wr, theirs)) == 1
 
 
-def test_resend_to_names_the_peer_qp() -> None:
+def test_again_names_the_peer_qp() -> None:
     write = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[40]"
     lab = lab_of(write)
     case = case_of(lab, _WR)

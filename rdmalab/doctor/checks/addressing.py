@@ -9,7 +9,7 @@ from rdmalab.world.relations import node_of_address
 
 @check("wrong-qpn")
 def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
-    """Whether its packets were dropped because no queue pair has that number."""
+    """Check whether the request's packets were dropped because no queue pair has that number."""
     misses = unanswered.because("wrong-qpn")
     if not misses:
         return ok("each of its packets named a QP number that exists")
@@ -349,7 +349,7 @@ def _no_route_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
 
 @check("pkey")
 def pkey(case: Case, qp: QueuePair, path: Path, unanswered: Unanswered) -> Finding:
-    """Whether the other port dropped it for its P_Key."""
+    """Check whether the peer's port dropped packets for their P_Key."""
     peer, misses = receivers.target(case), unanswered.because("pkey")
     if not misses or peer is None or peer.path is None:
         return ok("no packet was dropped for its P_Key")

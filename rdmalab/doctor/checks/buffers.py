@@ -19,7 +19,7 @@ class Write(NamedTuple):
 
 @check("buffer-reused-early")
 def buffer_reused_early(case: Case, content: Content) -> Finding:
-    """Whether bytes were changed between the post and the moment in which they left."""
+    """Check whether bytes were changed between the post and the moment in which they left."""
     for touch, message in content.brought:
         source = _source(case, message)
         cut = messages.part(source, message.offset + touch.at, touch.piece[1])
@@ -93,7 +93,7 @@ _READ_LATER = "read a buffer only after the completion of what fills it"
 
 @check("read-before-complete")
 def read_before_complete(case: Case, content: Content) -> Finding:
-    """Whether a READ, or a receive in use, is to fill these bytes and has not completed."""
+    """Check whether a READ, or a receive in use, is to fill these bytes and has not completed."""
     evidence = _reads(case, content) or _receives(case, content) or _writing(case, content)
     if not evidence:
         return ok("no message is on its way into these bytes")

@@ -14,7 +14,7 @@ RULE = "setter-missing"
 
 @check("missing-setter")
 def missing_setter(case: Case, qp: QueuePair, call: Call) -> Finding:
-    """Whether a batch was dropped, or a message failed, for want of an address."""
+    """Check whether a batch was discarded, or a message failed, because an address is missing."""
     if not qp_setter(qp.qp_type) or call.verb != "wr_complete":
         return NA
     if call.refusal != RULE:
@@ -115,7 +115,7 @@ def _latest(case: Case) -> Batch | None:
 
 @check("region-not-completed", batch=_latest)
 def region_not_completed(case: Case, batch: Batch) -> Finding:
-    """Whether its critical region is still open."""
+    """Check whether the critical region of the request is still open."""
     if batch.closed is not None:
         return ok("its critical region has an end", batch.closed)
     name, many = case.names.of(batch.thing), fmt.count(len(batch.built), "work request")
@@ -141,7 +141,7 @@ def _closed(case: Case) -> Batch | None:
 
 @check("region-aborted", batch=_closed)
 def region_aborted(case: Case, batch: Batch) -> Finding:
-    """Whether its critical region ended without posting it."""
+    """Check whether the critical region of the request ended without posting it."""
     if batch.closed is None:
         return ok("its critical region is open", batch.opened)
     refusal = batch.refusal(case.log)

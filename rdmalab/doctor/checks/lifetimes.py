@@ -11,7 +11,7 @@ from rdmalab.views.key_denials import Denial
 
 @check("dereg-early")
 def dereg_early(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> Finding:
-    """Whether a key of it, here or at the peer, was that of a region which is gone."""
+    """Check whether an lkey or rkey of the request is that of a deregistered region."""
     status = work.ending.status if work.ending is not None else None
     if _is_inline(entry) or status not in (None, *_DENIED):
         return NA
@@ -31,7 +31,7 @@ def dereg_early(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> F
 
 
 def _waits(case: Case, work: Send | Receive, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
-    """It is still to be done, and will fail."""
+    """Warning that a queued request will fail because its region is deregistered."""
     if not case.asked or not work.on_queue:
         return NA
     return warn(

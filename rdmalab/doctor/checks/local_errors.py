@@ -12,7 +12,7 @@ from rdmalab.spec.opcodes import WORD_OPS
 
 @check("loc-len")
 def loc_len(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether the receive is shorter than its message, or a send has a length that cannot be."""
+    """Check whether the receive is shorter than its message, or a send has an illegal length."""
     if not qp.transport.connected:
         return NA
     if ending.status is not WCStatus.LOC_LEN_ERR:

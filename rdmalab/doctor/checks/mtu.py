@@ -154,7 +154,7 @@ def mtu_small(case: Case, wqe: SendWqe, qp: QueuePair, path: Path, peer: QueuePa
 
 @check("psn-mismatch-ahead", both=ends)
 def psn_mismatch_ahead(case: Case, wqe: SendWqe, both: Ends) -> Finding:
-    """Whether the peer waits for packets that were never sent."""
+    """Check whether the peer waits for packets that were never sent."""
     return _mismatch(case, wqe, both, 1, _missing)
 
 
@@ -170,7 +170,7 @@ def _missing(case: Case, both: Ends) -> list[Evidence]:
 
 @check("psn-mismatch-behind", both=ends)
 def psn_mismatch_behind(case: Case, wqe: SendWqe, both: Ends) -> Finding:
-    """Whether the peer acknowledges it as a duplicate, and delivers nothing."""
+    """Check whether the peer acknowledges the message as a duplicate, and delivers nothing."""
     return _mismatch(case, wqe, both, -1, _duplicates)
 
 
@@ -193,7 +193,7 @@ _SAID_AS = {"rq_psn": "0", "sq_psn": "0"}
 def _mismatch(
     case: Case, wqe: SendWqe, both: Ends, sign: int, seen: Callable[[Case, Ends], list[Evidence]]
 ) -> Finding:
-    """Whether sq_psn and rq_psn differ in this direction, and the send has no answer for it.
+    """Finding if sq_psn and rq_psn differ in this direction, and the send has no reply for it.
 
     sign: 1 if the sender is ahead of the expected PSN, -1 if it is lower. seen: the evidence.
     """

@@ -10,7 +10,7 @@ from rdmalab.spec.refusals import REFUSALS
 
 
 def _with_cqs(case: Case) -> EventWaiter | None:
-    """Who waits in get_cq_event for a channel that has completion queues."""
+    """Thread that waits in get_cq_event for a channel with completion queues; None: no such."""
     waiter = thread_waits.event_waiter(case)
     return waiter if waiter is not None and waiter.cqs else None
 

@@ -143,7 +143,7 @@ _ADVICE = "compare the returned old value with the expected one: they are equal 
 
 @check("cas-mismatch")
 def cas_mismatch(case: Case, content: Content) -> Finding:
-    """Whether the newest swap of this word found another value than it was to compare with."""
+    """Check whether the newest compare-and-swap of this word found another value than compare."""
     swaps = [a for a in atomics(content) if a.message.wqe.op is Op.COMPARE_SWAP]
     if not swaps:
         return NA

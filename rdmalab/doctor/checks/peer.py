@@ -78,7 +78,7 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
 
 @check("peer-destroyed")
 def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
-    """Whether the queue pair at the other end was destroyed while this end was connected."""
+    """Check whether the queue pair at the other end was destroyed while this end was connected."""
     if not qp.transport.connected:
         return NA
     node, number = peer_node(case.world, qp), path.dest_qpn
@@ -124,7 +124,7 @@ def _peer_destroyed_cure(
 
 @check("peer-port")
 def peer_port(case: Case, send: Send, unanswered: Unanswered) -> Finding:
-    """Whether its packets, or the answers to them, met a port of the peer that was not ACTIVE."""
+    """Check whether packets or replies were dropped at a port of the peer that was not ACTIVE."""
     node, _ = receivers.goes_to(case, send)
     misses = unanswered.because("port-down")
     down = _down(case, node, misses[0].event if misses else case.ended)
@@ -147,7 +147,7 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
 
 @check("one-sided-connect", qp=acknowledged)
 def one_sided_connect(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
-    """Whether the requests arrive, and the answers go elsewhere."""
+    """Check whether the requests arrive, and the replies go to another queue pair."""
     peer = case.peer
     if peer is None or peer.path is None:
         return ok("it has no peer that could answer another QP")
@@ -186,7 +186,7 @@ def _answers(case: Case, unanswered: Unanswered, peer: QueuePair, other: str) ->
 
 @check("port-not-active", qp=acknowledged)
 def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether the last packets for it, or their answers, met a port that was not ACTIVE."""
+    """Check whether the last packets or replies of the request met a port that was not ACTIVE."""
     rows = (*delivery.last_try(case), *delivery.answers(case))
     taken = [row for row in rows if delivery.by_port(row)]
     if not taken or not (send.retries_exhausted or send.on_queue):
@@ -253,7 +253,7 @@ def _up(case: Case) -> list[str]:
 
 @check("loss", qp=acknowledged)
 def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether its last try, or the answer to it, was lost on the cable."""
+    """Check whether the last transmission, or its reply, was lost on the cable."""
     if not (send.retries_exhausted or send.on_queue):
         return ok("it does not wait for a missing answer")
     asked = [row for row in delivery.last_try(case) if delivery.by_fault(row)]

@@ -82,7 +82,7 @@ _ONE_POLLER = "let one thread poll the queue, and notify the others by wr_id"
 
 @check("already-polled", waits=thread_wait)
 def already_polled(case: Case, work: Send | Receive) -> Finding:
-    """Whether the program that posted it still waits where another one has polled it away."""
+    """Check whether another program polled the completion that the posting program waits for."""
     if work.polled is None or work.posted is None:
         return NA
     poster = case.log.asked(work.posted)[1]
@@ -160,7 +160,7 @@ def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
 
 
 def _already_polled_cure(case: Case) -> Fix:
-    """The same work once more, for its thread to poll. The program must keep only one poller."""
+    """Fix: the request again, for its thread to poll. The program must keep only one poller."""
     if case.wqe is not None and case.qp is not None:
         return Fix(commands.again(case, case.qp, case.wqe.wr))
     return Fix(program=_ONE_POLLER)

@@ -90,7 +90,7 @@ def _attempt(case: Case) -> posting_calls.Attempt | None:
 
 @check("post-failed-ignored", attempt=_attempt)
 def post_failed_ignored(case: Case, attempt: posting_calls.Attempt) -> Finding:
-    """Whether it was the bad_wr of a refused call, or came after it in the list."""
+    """Check whether the request was the bad_wr of a refused call, or came after it in the list."""
     rule, bad = attempt.call.refusal, attempt.is_bad(case.subject.wr_id)
     if rule in posting_calls.OF_THE_QUEUE or (
         bad and (rule in _OWN_ITEM or rule.startswith("crash-"))
@@ -274,7 +274,7 @@ _RULE = "inline-opcode"
 
 @check("inline-opcode")
 def inline_opcode(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether a READ or an atomic was posted INLINE; some devices find that out late."""
+    """Check whether a READ or an atomic was posted INLINE; some devices find that out late."""
     wr = wqe.wr
     if wqe.inline is None or not _cannot(wr.opcode):
         return NA

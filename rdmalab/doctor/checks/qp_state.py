@@ -47,7 +47,7 @@ def _below_rts(case: Case) -> QueuePair | None:
 
 @check("qp-not-rts", found=_below_rts)
 def qp_not_rts(case: Case, found: QueuePair) -> Finding:
-    """Whether the queue pair asked about, or one that a program waits for, is below RTS."""
+    """Check whether the queue pair asked about, or one that a program waits for, is below RTS."""
     if found.state not in BRING_UP[:-1]:
         return ok(f"{case.qp_name(found)} is in {found.state.name}")
     if not case.asked and not (case.program is not None and case.at_rest):
@@ -82,7 +82,7 @@ def _awaited(case: Case) -> QueuePair | None:
 
 @check("sqd", send=waiting)
 def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether it waits in SQD, or on a device that sleeps on when SQD is left."""
+    """Check whether the request waits in SQD, or on a device that does not resume after SQD."""
     if send.begun:
         return NA
     drained = case.log.last_entered(qp.thing, QPState.SQD)

@@ -25,7 +25,7 @@ def fence_wait(case: Case, send: Send) -> Finding:
 
 @check("rd-atomic-zero", send=waiting)
 def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether a READ or an atomic is next in line, and max_rd_atomic is 0."""
+    """Check whether a READ or an atomic is the next to start, and max_rd_atomic is 0."""
     hold = held(case)
     if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
         return ok("max_rd_atomic is not 0")
@@ -101,7 +101,7 @@ def ordering(case: Case) -> Finding:
 
 
 def _overtaken(case: Case, each: ownership.Overtake) -> Finding:
-    """It is the cause if other bytes left than those that the READ brought."""
+    """Finding on a send before a READ ended: the cause if other bytes left than those it read."""
     read, name = each.read.subject, name_of(case.names, each.send.subject)
     same = read.thing == each.send.subject.thing
     how = ", without FENCE," if same else ""

@@ -46,7 +46,7 @@ _EARLY = (QPState.RESET, QPState.INIT)
 
 @check("recv-state")
 def recv_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
-    """Whether a message came while its queue pair was not in RTR or later."""
+    """Check whether a message arrived while its queue pair was not yet in RTR."""
     if qp.transport.acknowledged:
         return NA
     misses, target = unanswered.because("not-ready"), receivers.target(case)
@@ -88,7 +88,7 @@ def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -
 
 @check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
-    """Whether the last that the peer did for those who wait was one-sided."""
+    """Check whether the last request of the peer was one-sided while a program waits for it."""
     listening = undelivered.waiters(case)
     for qp in listening:
         done, peer = undelivered.done_by_peer(case, qp), peer_of(case.world, qp)
@@ -136,7 +136,7 @@ _ADVICE = "take byte_len bytes of the buffer, and no more"
 
 @check("byte-len")
 def byte_len(case: Case, content: Content) -> Finding:
-    """Whether the newest message filled only a part of these bytes."""
+    """Check whether the newest message filled only a part of these bytes."""
     if not content.receives:
         return NA
     newest = content.receives[0]

@@ -9,7 +9,7 @@ from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS
 
 @check("rnr-infinite")
 def rnr_infinite(case: Case, qp: QueuePair) -> Finding:
-    """Whether RNR NAKs keep coming, the peer's queue is empty, and no retry counts."""
+    """Check whether RNR NAKs keep coming, and rnr_retry=7 sets no limit."""
     if qp.attr.rnr_retry != INFINITE_RETRIES:
         return ok(f"rnr_retry is {qp.attr.rnr_retry}: the retries are limited")
     text = f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit"
@@ -18,7 +18,7 @@ def rnr_infinite(case: Case, qp: QueuePair) -> Finding:
 
 @check("rnr-wait")
 def rnr_wait(case: Case, qp: QueuePair) -> Finding:
-    """Whether it waits for a receive of the peer, with a limited number of retries."""
+    """Check whether the request waits for a receive of the peer, with a limited rnr_retry."""
     if qp.attr.rnr_retry == INFINITE_RETRIES:
         return ok("rnr_retry is 7 (no limit): see rnr-infinite")
     used, most = qp.comp.rnr_retried, qp.attr.rnr_retry
@@ -74,7 +74,7 @@ _USUAL = 12
 
 @check("rnr-slow", send=waiting)
 def rnr_slow(case: Case, send: Send, qp: QueuePair, peer: QueuePair) -> Finding:
-    """Whether it waits out a long min_rnr_timer, and a receive is there by now."""
+    """Check whether the request waits for a long min_rnr_timer with a receive posted by now."""
     if not send.begun:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]

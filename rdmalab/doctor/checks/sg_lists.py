@@ -20,7 +20,7 @@ class Scattered(NamedTuple):
 
 @check("overlap-sges", asked=True)
 def overlap_sges(case: Case) -> Finding:
-    """Whether a receive or READ that is asked about, or filled these bytes, names some twice."""
+    """Check whether two SGEs of a receive or READ name the same bytes."""
     found = _of_bytes(case, case.content) if case.content is not None else _of_work(case)
     for each in found:
         sg = listed(each.wqe.wr)
@@ -83,7 +83,7 @@ def _apart(sg: list[SGE]) -> list[SGE]:
 
 @check("sge-zero")
 def sge_zero(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> Finding:
-    """Whether an element has length 0, and for how many bytes that stands here."""
+    """Check whether an SGE has length 0, and how many bytes this device takes that for."""
     failed = work.ending is not None and work.ending.status is not WCStatus.SUCCESS
     inline = isinstance(entry, SendWqe) and entry.inline is not None
     if inline or not (failed or case.asked):
@@ -120,7 +120,7 @@ _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before yo
 
 @check("sge-unfilled")
 def sge_unfilled(case: Case, content: Content) -> Finding:
-    """Whether the message for these bytes had a list, and nothing of it counted."""
+    """Check whether the message for these bytes left empty: no SGE, or SGEs of length 0."""
     meant = _for(case, content)
     if not meant:
         return NA

@@ -13,7 +13,7 @@ _USUAL = {"timeout": "14"}
 
 @check("timeout-zero", qp=acknowledged)
 def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether it waits for an answer, without a timer, that cannot come any more."""
+    """Check whether the request waits, with timeout=0, for a reply that was lost."""
     if not send.on_queue or not send.begun or qp.attr.timeout or qp.comp.rnr_until_ns is not None:
         return ok("it does not wait without a timer")
     gone = [row for row in (*delivery.last_try(case), *delivery.answers(case)) if row.fate in _GONE]
@@ -28,7 +28,7 @@ def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding
 
 
 def _careless(case: Case, qp: QueuePair) -> Finding:
-    """It goes well as long as nothing is lost."""
+    """Warning that timeout=0 is harmless only as long as nothing is lost."""
     if not case.asked:
         return ok("timeout is 0, and nothing was lost")
     return warn(_timeout_zero_evidence(case, qp))
@@ -94,7 +94,7 @@ def _waited_ns(case: Case) -> int:
 def timeout_short(
     case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair, path: Path
 ) -> Finding:
-    """Whether it was given up although nothing was lost, and the link is slower than the timer."""
+    """Check whether retries ran out with no loss: the timeout is shorter than the round trip."""
     if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
     way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, path.answer_ns
@@ -118,7 +118,7 @@ _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 @check("retry7-rxe", send=waiting)
 def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
-    """Whether it is retransmitted without limit, with no answer, as the device does not count."""
+    """Check whether the request is retransmitted without limit, as rxe does for retry_cnt=7."""
     if not case.profile.retry_cnt_7_is_infinite:
         return NA
     endless = qp.attr.retry_cnt == INFINITE_RETRIES and qp.comp.rnr_until_ns is None
@@ -156,7 +156,7 @@ def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
 
 @check("ack-delayed", send=waiting, qp=acknowledged)
 def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
-    """Whether it was carried out, and its ACK is late or lost."""
+    """Check whether the request was executed, and its ACK is late or lost."""
     if not _is_acknowledged_only(send):
         return NA
     late = [row for row in delivery.answers(case) if row.fate is Fate.LOST or row.troubles]

@@ -16,7 +16,7 @@ def _datagrams(case: Case) -> QueuePair | None:
 
 @check("ud-qkey", qp=_datagrams)
 def ud_qkey(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
-    """Whether it was dropped for its Q_Key."""
+    """Check whether the datagram was dropped for its Q_Key."""
     misses = unanswered.because("qkey")
     target = _met(case, misses[-1]) if misses else None
     if target is None:
@@ -63,7 +63,7 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 
 @check("ud-40-bytes", qp=_datagrams)
 def ud_40_bytes(case: Case, receive: Receive, qp: QueuePair) -> Finding:
-    """Whether a datagram and the header before it did not fit into a receive.
+    """Check whether a datagram and the 40 bytes before it did not fit into a receive.
 
     For bytes that a datagram has filled: whether they are those 40 bytes.
     """
@@ -173,7 +173,7 @@ def _again(case: Case, refused: Record) -> list[str]:
 
 @check("ud-too-long")
 def ud_too_long(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
-    """Whether a datagram never left because it is longer than the port's MTU."""
+    """Check whether a datagram never left because it is longer than the port's MTU."""
     if qp.qp_type is not QPType.UD or wqe.header is not None or not case.asked:
         return NA
     mtu, length = case.profile.caps.active_mtu, wqe.length

@@ -68,7 +68,7 @@ def _on_queues(case: Case) -> ThreadWait | None:
 
 @check("nothing-outstanding", waits=_on_queues)
 def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
-    """Whether no work request is left that could complete on the queues that a thread looks at."""
+    """Check whether no outstanding request could complete on the CQs of a thread."""
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
     if any(cq.cqes for cq in cqs):
         return ok("a completion is on a queue that it looks at")

@@ -98,7 +98,7 @@ def _queue(case: Case) -> Thing | None:
 
 @check("error-field-read", asked=True, thing=_queue)
 def error_field_read(case: Case, thing: Thing) -> Finding:
-    """Whether a program read such a field of this completion, or of one of this queue."""
+    """Check whether a program read an undefined field of a completion with an error."""
     found = [r for r in _readings(case, thing) if _concerns(case, r.cqe)]
     if not found:
         return ok("no field of an error completion was read that means nothing")
@@ -148,7 +148,7 @@ def _received(case: Case) -> tuple[int, Cqe] | None:
 
 @check("imm-endian", asked=True, found=_received)
 def imm_endian(case: Case, found: tuple[int, Cqe]) -> Finding:
-    """Whether the newest immediate data are small as stored, and large once converted."""
+    """Check whether immediate data look byte-swapped: small as stored, large once converted."""
     event, cqe = found
     if not _looks_swapped(cqe.imm_data):
         return ok("its immediate data look as if htonl had been used", event)
