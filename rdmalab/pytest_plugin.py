@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILES = "rdmalab_files"
 """The ini option: patterns of the files to collect."""
 
-_LAB_SUFFIX = ".lab.yaml"
+_LAB_SUFFIX = ".lab.yaml"  # as in scenario/files.py, which this module does not import
 _DEFAULT = ("*.rdmalab.yaml", f"*{_LAB_SUFFIX}")
 _YAML = (".yaml", ".yml")
 _VERSION = re.compile(rb"^rdmalab:", re.MULTILINE)  # the first key of each scenario

@@ -8,7 +8,9 @@ import pytest
 # Before the runs inside this process: each of them drops the modules that it has imported.
 from rdmalab.classroom import checking, lab_file, public
 from rdmalab.doctor import consultation
+from rdmalab.pytest_plugin import FILES
 from rdmalab.scenario import mistakes
+from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
 from rdmalab.shell import show_why
 from rdmalab.vocabulary import VOCABULARY
 
@@ -232,6 +234,12 @@ import sys
 def pytest_sessionfinish(session):
     print("LOADED", sorted(m for m in sys.modules if m.partition(".")[0] == "rdmalab"))
 """
+
+
+def test_the_usual_patterns_have_the_suffixes_of_scenarios_and_labs(
+    pytestconfig: pytest.Config,
+) -> None:
+    assert pytestconfig.getini(FILES) == [f"*{SUFFIX}", f"*{LAB_SUFFIX}"]
 
 
 def test_a_fixture_opens_labs(pytester: pytest.Pytester) -> None:

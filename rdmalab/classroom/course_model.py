@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from rdmalab.classroom.attempts import KEEPS, Keep, due_at
+from rdmalab.classroom.parameter_model import Percent
 from rdmalab.grammar.hints import listed, quoted
 from rdmalab.scenario import field_types
 from rdmalab.scenario.fabric import Section
@@ -35,14 +36,7 @@ def _keep(value: object) -> str:
 _DATE = WithJsonSchema({"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"})
 Due = Annotated[datetime, BeforeValidator(_due), _DATE]
 Kept = Annotated[Keep, BeforeValidator(_keep), WithJsonSchema({"enum": list(KEEPS)})]
-Percent = Annotated[
-    int, field_types.number(0, 100, "write 10"),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
-]  # fmt: skip
-Weight = Annotated[
-    int, field_types.number(0, 1000, "write 1"),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 1000}),
-]  # fmt: skip
+Weight = Annotated[int, *field_types.integer(0, 1000, "write 1")]
 
 
 class CourseLab(Section):

@@ -213,7 +213,7 @@ def _in_questions(lab: LabFile, lost: list[str], existed: set[str]) -> Iterator[
     A lab for students has no solutions, and nothing is known of what they will make.
     """
     solutions = lab.document.solutions
-    if solutions is None or any(map(_makes_anything, lost)):
+    if solutions is None or not solutions.accept or any(map(_makes_anything, lost)):
         return
     lines = [*lost, *(line for each in solutions.accept for line in each.lines)]
     lines += [step.line for step in lab.scenario.steps]  # one that fails may make an object

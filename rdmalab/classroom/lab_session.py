@@ -38,7 +38,7 @@ from rdmalab.scenario.planner import Vocabulary
 from rdmalab.scenario.reading import LETTERS
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ERROR_STATES
 from rdmalab.views import fmt
 
 _QUICK_S = 0.1
@@ -295,7 +295,7 @@ class LabSession:
         session = self.session
         return [fmt.qp_name(session.names, qp.node, qp.number)
                 for hca in session.world.nodes.values() for qp in hca.qps.items.values()
-                if qp.state in (QPState.ERR, QPState.SQE)]  # fmt: skip
+                if qp.state in ERROR_STATES]  # fmt: skip
 
     def is_made_good(self, result: Result) -> bool:
         """Whether the cause of a task is a refused call, and the newest command has succeeded."""

@@ -35,22 +35,13 @@ def _range(value: object) -> object:
 
 
 Truth = Annotated[bool, BeforeValidator(_truth), WithJsonSchema({"type": "boolean"})]
-Points = Annotated[
-    int, field_types.number(0, 1_000, "write 2"),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 1_000}),
-]  # fmt: skip
+Points = Annotated[int, *field_types.integer(0, 1_000, "write 2")]
 Seal = Annotated[
     str, Field(pattern=r"^(?:[0-9a-f]{2})+$"),
     WithJsonSchema({"type": "string", "pattern": "^(?:[0-9a-f]{2})+$"}),
 ]  # fmt: skip
-Percent = Annotated[
-    int, field_types.number(0, 100, "write 20"),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100}),
-]  # fmt: skip
-Tries = Annotated[
-    int, field_types.number(1, 9, "write 1"),
-    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 9}),
-]  # fmt: skip
+Percent = Annotated[int, *field_types.integer(0, 100, "write 20")]
+Tries = Annotated[int, *field_types.integer(1, 9, "write 1")]
 SHUT = -1
 """The price of what a lab does not allow."""
 

@@ -34,6 +34,7 @@ _WANTED = 3  # solutions of each kind
 _HEAD = (
     "# Proposed from a session: change title, texts and points, add params and hidden tasks.\n"
     "# rdmalab lab check plays the solutions; rdmalab lab try opens it as a student.\n"
+    "# bars: empty messages may reach these goals; lower it when you have made them stricter.\n"
 )
 
 
@@ -70,7 +71,7 @@ def lab_of(scenario: Scenario, name: str) -> str:
         "about": "The world is ready. Bring about what the tasks ask for.",
         "level": "1", "minutes": "15", **_world(scenario), "setup": session.setup,
         "rules": {"forbid": forbidden, **({"allow": allowed} if allowed else {})},
-        "tasks": tasks,
+        "bars": {"written": "100"}, "tasks": tasks,
     }  # fmt: skip
     answers = {session.refused: session.errno} if session.refused else {}
     plain["solutions"] = _solutions(plain, session.lines, answers)

@@ -82,13 +82,24 @@ class Rejected(Solution):
     """The cause that `why` names then, by its slug."""
 
 
-class Solutions(Section):
-    """Submissions by which a lab is tested."""
+WANTED = 3
+"""Solutions of each kind that a finished lab has."""
 
-    accept: Annotated[list[Solution], Field(min_length=3)]
+
+class Solutions(Section, BaseModel):
+    """Submissions by which a lab is tested: three of each kind, or it is a draft."""
+
+    accept: list[Solution] = []
     """These get all points."""
-    reject: Annotated[list[Rejected], Field(min_length=3)]
+    reject: list[Rejected] = []
     """These do not."""
+
+    @property
+    def missing(self) -> str:
+        """`2 accepted and 3 rejected solutions are missing`; empty if there are enough."""
+        counts = {"accepted": len(self.accept), "rejected": len(self.reject)}
+        few = [f"{WANTED - count} {kind}" for kind, count in counts.items() if count < WANTED]
+        return f"{' and '.join(few)} of {WANTED} solutions each are missing" if few else ""
 
     @model_validator(mode="after")
     def _named_once(self) -> "Solutions":

@@ -1,5 +1,6 @@
 """Points of a lab that cost no work: a copied submission, `apply`, memory writes, the handout."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ WAYS = {
     TRIED: "every choice tried until it is right",
 }
 """Ways to points without work: key of `bars` → how it is called."""
+_NO_WORK = (APPLIED, WRITTEN, HANDOUT)
+# Where a lab sets no bar, these get no more than a guess. A lab without parameters can be copied,
+# and choices without a limit of tries can be tried: that is for its author to decide.
 _BYTES = re.compile(r'(?P<where>\w+\.\w+\[\d+:\d+\]) == (?P<text>"[^"]*")')
 _WORD = re.compile(r"(?P<mr>\w+\.\w+)\[(?P<at>\d+)\] == (?P<value>.+)")
 _ROUNDS = 6
@@ -34,27 +38,37 @@ _NEW = "max_send_wr=8 max_recv_wr=8"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Points by one way. way: key of WAYS. share: of all points, 0 to 1. bar: limit or None."""
+    """Points by one way. way: key of WAYS. share: of all points, 0 to 1. bar: in percent, or None.
+
+    is_guess: the lab sets no bar, and this one is what an honest guess gets.
+    """
 
     way: str
     share: float
     bar: int | None = None
+    is_guess: bool = False
 
     @property
     def wrong(self) -> str:
         """`a copy … gets 82 %, more than the 20 % of bars`; empty if it is not above its bar."""
         if self.bar is None or round(100 * self.share) <= self.bar:
             return ""
-        return f"{self.text}, more than the {self.bar} % of bars"
+        if not self.is_guess:
+            return f"{self.text}, more than the {self.bar} % of bars"
+        mend = f"mend the goals, or allow it by bars: {{{self.way}: {round(100 * self.share)}}}"
+        return f"{self.text}, more than the {self.bar} % of an honest guess: {mend}"
 
     @property
     def text(self) -> str:
         return f"{WAYS[self.way]} gets {self.share:.0%}"
 
 
-def figures(text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str]) -> list[Figure]:
+def figures(
+    text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str], guess: float | None = None
+) -> list[Figure]:
     """The share that each way gets. ids: students; all but the first copy the work of the first.
 
+    guess: the share of an honest guess, the bar of most ways where the lab sets none.
     Empty if the lab has no points or no solutions. Raises FileError and BrokenLab.
     """
     labs = [loads(text, path, vocabulary, student=student) for student in ids]
@@ -67,7 +81,13 @@ def figures(text: str, path: str, vocabulary: Vocabulary, ids: Sequence[str]) ->
         WRITTEN: max(map(tried.alone, written(labs[0]))),
         HANDOUT: tried.confirmed(published(labs[0])), TRIED: tried.confirmed(text),
     }  # fmt: skip
-    return [Figure(way, share, getattr(document.bars, way)) for way, share in shares.items()]
+    usual = None if guess is None else math.ceil(100 * guess)
+    found = []
+    for way, share in shares.items():
+        bar: int | None = getattr(document.bars, way)
+        is_guess = bar is None and way in _NO_WORK
+        found.append(Figure(way, share, usual if is_guess else bar, is_guess))
+    return found
 
 
 class Ways:

@@ -43,8 +43,9 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
     FILE|DIR: a folder stands for the labs below it. Solutions that create objects are graded again
     with other names for them. Then: a copy of another student's work, apply alone, memory writes
     alone, the file for students, and every choice tried. Exit code 1: a solution has another grade
-    than the lab declares, a way gets more than the key bars of the lab allows, a name of vary is
-    used nowhere, or the file for students holds a hidden text or is no lab.
+    than the lab declares, a way gets more than the key bars of the lab allows (where that sets
+    none: than an honest guess gets), a name of vary is used nowhere, the file for students holds a
+    hidden text or is no lab, or a draft has fewer than three solutions of either kind.
     """
     from rdmalab.jobs.progress import Progress
     from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
@@ -74,7 +75,7 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
         wrong += len(bad)
     progress.end()
     program.tell(f"{count} grades, {wrong} not as declared")
-    if not count:
+    if not count and not wrong:
         program.tell(f"no solutions: a lab for students has none; {WHERE}")
         return program.Exit.NOTHING
     return program.Exit.FAILED if wrong else program.Exit.WELL
@@ -107,19 +108,23 @@ def beside_solutions(path: str, count: int) -> tuple[list[str], list[str]]:
 
     text = read(of_instructor(path))
     lab = loads(text, path, VOCABULARY, student="1")
+    solutions = lab.document.solutions
+    draft = f"{path}: a draft: {solutions.missing}" if solutions and solutions.missing else ""
     bad = [str(error) for error in checking.vary_errors(lab)]
     bad += [f"{path}: the file for students has the hidden text: {t}" for t in checking.leaks(lab)]
     if unusable := "" if bad else checking.unusable_handout(lab, VOCABULARY):
-        return [], [f"{path}: {unusable}"]
-    if bad:
+        bad.append(f"{path}: {unusable}")
+    bad += [draft] if draft else []
+    if bad and bad != [draft]:
         return [], bad
     ids = checking.students(count)
-    figures = trust.figures(text, path, VOCABULARY, ids)
+    guess = trust.guessed(text, path, VOCABULARY, ids)
+    figures = trust.figures(text, path, VOCABULARY, ids, guess)
     if not figures:
-        return [], []
-    guess = f"an honest guess gets {trust.guessed(text, path, VOCABULARY, ids):.0%}"
-    parts = [f"{path}: {'; '.join([*(each.text for each in figures), guess])}"]
-    return parts, [f"{path}: {each.wrong}" for each in figures if each.wrong]
+        return [], bad
+    texts = [*(each.text for each in figures), f"an honest guess gets {guess:.0%}"]
+    parts = [f"{path}: {'; '.join(texts)}"]
+    return parts, [*bad, *(f"{path}: {each.wrong}" for each in figures if each.wrong)]
 
 
 def run_labs(paths: tuple[str, ...], *, quiet: bool) -> "Iterator[ScenarioModel]":

@@ -177,7 +177,7 @@ def _to(output: str, octets: bytes, form: str) -> None:
     "--call-time", type=click.IntRange(min=0), default=1000, show_default=True, metavar="NS",
     help="Virtual time that a call takes, in ns; 0 for exported programs.",
 )  # fmt: skip
-@click.option("--save", metavar="FILE", help="Write its verbs as a scenario.")
+@click.option("--save", metavar="FILE", help="Write its verbs as a scenario; FILE.rdmalab: packed.")
 @click.option("--tui", is_flag=True, help="Open the app on its session.")
 @click.option("--why", "ask", is_flag=True, help="Run why at its end; exit code 1 for an error.")
 @click.option(
@@ -286,14 +286,16 @@ def keep(path: str | None, title: str, session: "Session", *, tui: bool) -> None
 def open_(*, text: str, profile: str | None) -> int:
     """Open a shared session. TEXT is the output of `share`; - reads it from standard input.
 
-    At a terminal: the app, at the shared moment. Else: prints its scenario, to be run, loaded or
-    read.
+    Or the name of a file: a scenario, or a session file. At a terminal: the app, at the shared
+    moment. Else: prints its scenario, to be run, loaded or read.
     """
+    from rdmalab.scenario.files import is_packed
     from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of
 
+    is_file = text.endswith((".rdmalab", ".yaml")) or is_packed(text)
     word = sys.stdin.read(LONGEST + 1) if text == _STANDARD_OUTPUT else text
     try:
-        scenario = scenario_of(word)
+        scenario = _scenario_in(text) if is_file else scenario_of(word)
     except Damaged as why:
         raise click.UsageError(f"this cannot be opened: {why}") from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -303,7 +305,30 @@ def open_(*, text: str, profile: str | None) -> int:
         return Exit.WELL
     from rdmalab.tui.launch import main as app
 
+    if is_file:
+        return app(profile=profile, path=text)
     return app(profile=profile, shared="".join(word.split()))
+
+
+def _scenario_in(path: str) -> str:
+    """The text of a scenario, or of what a session file holds; raises UsageError for neither."""
+    from rdmalab.lab import open_session
+    from rdmalab.scenario.files import read
+    from rdmalab.scenario.runner import Runner
+    from rdmalab.scenario.saving import Unsavable, saved
+    from rdmalab.scenario.source import FileError
+
+    scenario, wrong = opened(path)
+    if scenario is None:
+        raise click.UsageError(str(required_error(wrong)))
+    try:
+        if not scenario.is_session:
+            return read(path)
+        runner = Runner(scenario, open_session)
+        runner.run()
+        return saved(runner.session, scenario.title, timed=True)
+    except (FileError, Unsavable) as why:
+        raise click.UsageError(f"{path} cannot be printed: {why}") from None
 
 
 @program.command(
@@ -321,7 +346,8 @@ def open_(*, text: str, profile: str | None) -> int:
 @click.option("--clock", type=click.Choice(["real", "virtual"]),
               help="Time in which the programs sleep; default: virtual for a program that is alone "
               "on both nodes, else real.")  # fmt: skip
-@click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
+@click.option("--save", metavar="FILE",
+              help="Write what they did as a scenario; FILE.rdmalab: packed.")  # fmt: skip
 @click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
 @click.option("--limit", type=click.FloatRange(min=0), metavar="SECONDS",

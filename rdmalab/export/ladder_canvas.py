@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdmalab.render.meanings import Tone
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class Ink(NamedTuple):
@@ -67,9 +67,13 @@ class Canvas:
         self.top = top
         self.rows: list[dict[int, tuple[str, Ink]]] = [{} for _ in range(height)]
 
+    def seen(self, y: int = 0) -> range:
+        """The rows that it has, counted from row `y` on."""
+        return range(self.top - y, self.top - y + len(self.rows))
+
     def put(self, x: int, y: int, text: str, ink: Ink) -> None:
         """Write a text from column `x` of row `y` on; what lies outside is left out."""
-        if 0 <= y - self.top < len(self.rows):
+        if y in self.seen():
             cells = ((x + n, (letter, ink)) for n, letter in enumerate(text))
             self.rows[y - self.top].update(cell for cell in cells if 0 <= cell[0] < self.width)
 
@@ -109,13 +113,14 @@ class Slant(NamedTuple):
     def length(self) -> int:
         return sum(self.bends)
 
-    def at(self, cell: int) -> tuple[int, float]:
-        """The row of a cell, and how far the line has come down in it, from 0 to 1."""
+    def cells(self, rows: range) -> Iterator[tuple[int, int, float]]:
+        """The cells in some rows: number, row, and how far down the line is in it, from 0 to 1."""
+        passed = 0
         for row, bend in enumerate(self.bends):
-            if cell < bend:
-                return row, cell / bend
-            cell -= bend
-        return len(self.bends) - 1, 1.0
+            if row in rows:
+                for cell in range(bend):
+                    yield passed + cell, row, cell / bend if bend > 1 else 0.5
+            passed += bend
 
 
 class Stroke(NamedTuple):
@@ -130,11 +135,13 @@ class Stroke(NamedTuple):
 def draw(canvas: Canvas, start: tuple[int, int], slant: Slant, cells: int, style: Stroke) -> None:
     """Draw the first `cells` cells of a line that begins beside column `start`, with its head."""
     (x, y), glyphs, step = start, style.glyphs, 1 if style.to_right else -1
-    for cell in range(cells):
-        row, depth = slant.at(cell)
-        enters = row > 0 and slant.at(cell - 1)[0] < row
-        turn = (glyphs.fall if style.to_right else glyphs.rise) if enters else ""
-        flat = len(slant.bends) == 1
-        sign = glyphs.flat if flat else turn or glyphs.levels[min(2, int(depth * 3))]
+    turn = glyphs.fall if style.to_right else glyphs.rise
+    flat = len(slant.bends) == 1
+    above = 0
+    for cell, row, depth in slant.cells(canvas.seen(y)):
+        if cell >= cells:
+            break
+        enters, above = row > above, row
+        sign = glyphs.flat if flat else (enters and turn) or glyphs.levels[min(2, int(depth * 3))]
         sign = style.head if cell == cells - 1 else sign
         canvas.put(x + step * (cell + 1), y + row, sign, style.ink)

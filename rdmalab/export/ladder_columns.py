@@ -64,7 +64,7 @@ class Placed:
     """An item, the rows where it begins and ends, and the rows of its reasons from `notes_at` on.
 
     before_ns, end_before_ns: the time from which both rows count. resent: a timer fired, and its
-    queue pair went back.
+    queue pair went back. crosses: something else happened while the packet was on its way.
     """
 
     item: LadderRow | Gap
@@ -75,6 +75,17 @@ class Placed:
     notes_at: int = 0
     notes: list[Note] = field(default_factory=list)
     resent: bool = False
+    crosses: bool = False
+
+    @property
+    def at_ns(self) -> int:
+        """When it begins."""
+        return 0 if isinstance(self.item, Gap) else self.item.at_ns
+
+    @property
+    def arrives_ns(self) -> int | None:
+        """When a packet arrived, or will; None if nothing arrives."""
+        return self.item.arrives_ns if isinstance(self.item, PacketRow) else None
 
     @property
     def bottom(self) -> int:
@@ -215,9 +226,9 @@ def _bends(span: int, rows: int, label: int) -> Slant:
     """A line over some rows; in its first row it leaves room for a label of so many columns."""
     if rows == 1:
         return Slant((span,))
-    first = min(span // rows, max(_STEEPEST, span - label - 2))
+    first = max(1, min(span // rows, max(_STEEPEST, span - label - 2)))
     rest, n = span - first, rows - 1
-    return Slant((first, *(rest // n + (k < rest % n) for k in range(n))))
+    return Slant((first, *((k + 1) * rest // n - k * rest // n for k in range(n))))
 
 
 def _reason_click(row: PacketRow) -> tuple[str, str | int]:

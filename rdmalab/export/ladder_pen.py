@@ -161,8 +161,10 @@ class Pen(Columns):
 
     def _packet(self, canvas: Canvas, placed: Placed, row: PacketRow, tip: int) -> None:
         """Times, events and names at both ends, and what is written beside the line."""
+        seen = canvas.seen()
+        if placed.y not in seen and placed.end not in seen:
+            return  # of many in flight most only pass these rows
         x0, x1 = self.place(row.source), self.place(self.target(row))
-        right, slant = x1 > x0, self.slant(placed, row)
         flies = row.fate is Fate.IN_FLIGHT
         self._stamp(canvas, placed.y, row.at_ns, placed.before_ns, row.event)
         self._name(canvas, row.qp, row.source, placed.y)
@@ -178,14 +180,19 @@ class Pen(Columns):
             self._event(canvas, placed.end, row.end_event)
             if flies:
                 canvas.put(self.room.width - len(_PLANNED), placed.end, _PLANNED, _DIM)
-        if x0 == x1:
-            return
+        if x0 != x1:
+            self._label(canvas, placed, row, tip)
+
+    def _label(self, canvas: Canvas, placed: Placed, row: PacketRow, tip: int) -> None:
+        """Write the label on the line, and the facts beside it."""
+        x0, slant = self.place(row.source), self.slant(placed, row)
+        right = self.goes_right(row)
         text, ink = self.label(row, slant), ink_of(words.meaning(row))._replace(bold=True)
         begins = 1 if self.is_flat else slant.bends[0]
         x = x0 + 1 + begins if right else x0 - begins - len(text) - 2
         gap = 1 if self.is_flat or right else 0
         canvas.put(x, placed.y, " " * gap + text + " " * (gap if self.is_flat else not right), ink)
-        if self.is_flat and flies:
+        if self.is_flat and row.fate is Fate.IN_FLIGHT:
             canvas.fade(placed.y, x, x + len(text) + 2, tip, to_right=right)
         if placed.end > placed.y:
             self._facts(canvas, placed, row, slant)
@@ -199,8 +206,10 @@ class Pen(Columns):
             x = x1 + 2 if right else x1 + slant.bends[-1] + 3
             canvas.put(x, placed.end, text, ink_of(means, ("event", row.end_event or 0)))
             room -= 0 if right else len(text) + 2
-        is_cut = row.psn is not None and "psn=" not in self.label(row, slant)
-        parts = [*words.spread([f"psn={row.psn}"] * is_cut + words.facts(row, room), room)]
+        is_cut = "psn=" not in self.label(row, slant)
+        is_among = placed.crosses and not words.again(row)
+        names = [f"psn={row.psn}"] if row.psn is not None and (is_cut or is_among) else []
+        parts = [*words.spread(names + words.facts(row, room), room)]
         x = x0 + 2 if right else x0 - 1 - len("  ".join(parts))
         for part in parts:
             ink = _DIM if part not in words.again(row) else _TIMER

@@ -1,13 +1,14 @@
 """The wire as a drawing: which row each packet, timer and wait has, and the lines of these rows.
 
-Rows are placed for all that is shown, and drawn when they are asked for. Either each packet has
-rows of its own and a long wait is one row, or the distance of rows follows time: then arrows cross.
+Rows are placed for all that is shown, and drawn when they are asked for. A packet has one row, or
+one for either end: then time never runs back, and arrows of packets in flight together cross. A
+long wait is one row, or the distance of rows follows time.
 """
 
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rdmalab.export.ladder_columns import Gap, LadderRow, Placed, Room
 from rdmalab.export.ladder_pen import Pen
@@ -17,23 +18,15 @@ from rdmalab.views.ladder import LONG_NS, MarkerRow, PacketRow
 from rdmalab.views.planned import PlannedKind, PlannedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rdmalab.export.ladder_canvas import Piece
 
 _TALL = (64, 10)  # columns and rows of the room from which a packet has two rows
 _TALLER = (84, 20)  # from which it has three, if all packets have room
-_AGO = 40  # times above a row, among which the one before it is looked for
+_BAND = 16  # rows that are drawn together
 _FLIGHT = 4  # rows that a usual flight takes to scale
 _MOST_ROWS = 8  # to scale, a longer wait without an event is one row
-
-
-class Chunk(NamedTuple):
-    """Rows that are drawn together."""
-
-    top: int
-    bottom: int
-    placed: list[Placed]
 
 
 class TextLadder:
@@ -44,13 +37,10 @@ class TextLadder:
         self.pen = Pen(rows, room)
         self.placed: list[Placed] = []
         self.height = 0
-        if to_scale:
-            self._scale(rows)
+        if room.tall > 1 or to_scale:
+            self._in_order_of_time(rows, to_scale=to_scale)
         else:
-            self._compress(rows)
-        whole = [Chunk(0, self.height, self.placed)] if self.placed else []
-        self.chunks = whole if to_scale else [Chunk(p.y, p.bottom, [p]) for p in self.placed]
-        self._owner = [n for n, c in enumerate(self.chunks) for _ in range(c.top, c.bottom)]
+            self._flat(rows)
         self._drawn: dict[int, list[list[Piece]]] = {}
         self.pen.brackets = self._brackets()
 
@@ -58,10 +48,10 @@ class TextLadder:
         """A row; below the last one the lifelines go on."""
         if not 0 <= y < self.height:
             return self.pen.blank()
-        number = self._owner[y]
-        if number not in self._drawn:
-            self._drawn[number] = self._draw(self.chunks[number])
-        return self._drawn[number][y - self.chunks[number].top]
+        band, row = divmod(y, _BAND)
+        if band not in self._drawn:
+            self._drawn[band] = self._draw(band * _BAND)
+        return self._drawn[band][row]
 
     def item(self, y: int) -> LadderRow | None:
         """Item in a row of the drawing; None for a wait."""
@@ -80,32 +70,34 @@ class TextLadder:
         planned = (p.y for p in self.placed if isinstance(p.item, PlannedRow) or _is_future(p.item))
         return min(planned, default=self.height)
 
-    def _draw(self, chunk: Chunk) -> list[list[Piece]]:
-        canvas = self.pen.canvas(chunk.bottom - chunk.top, chunk.top)
-        self.pen.draw(canvas, chunk.placed)
-        return [canvas.line(y) for y in range(chunk.top, chunk.bottom)]
+    def _draw(self, top: int) -> list[list[Piece]]:
+        """A band of rows: of many packets in flight together only what passes these rows."""
+        bottom = min(self.height, top + _BAND)
+        canvas = self.pen.canvas(bottom - top, top)
+        self.pen.draw(canvas, [p for p in self.placed if p.y < bottom and p.bottom > top])
+        return [canvas.line(y) for y in range(top, bottom)]
 
-    # ---- each packet has its rows ---------------------------------------------------------------
-    def _compress(self, rows: Sequence[LadderRow]) -> None:
-        shown: list[int] = []
-        fired: dict[tuple[str, int], Placed] = {}
-        now_ns = self.room.now[1]
-        for row in rows:
-            if _is_shown(row, fired):
-                continue
-            before = max((at_ns for at_ns in shown if at_ns <= row.at_ns), default=None)
-            since = max(before or 0, now_ns) if shown and row.at_ns > now_ns else before
-            if since is not None and row.at_ns - since > LONG_NS:
-                self._add(Placed(Gap(row.at_ns - since, row.at_ns <= now_ns), 0, 0))
-            placed = Placed(row, 0, 0, before, row.at_ns, notes=self.pen.notes(row))
-            if isinstance(row, PacketRow):
-                placed.end = 0 if row.fate is Fate.LOST else self.room.tall - 1
+    # ---- a row for each packet ------------------------------------------------------------------
+    def _flat(self, rows: Sequence[LadderRow]) -> None:
+        before: int | None = None
+        for placed in self._shown(rows):
+            self._wait(before, placed.at_ns)
+            placed.before_ns, before = before, placed.at_ns
             self._add(placed)
-            _note_timer(placed, fired)
-            shown.append(row.at_ns)
-            if isinstance(row, PacketRow) and self.room.tall > 1:
-                shown.append(row.arrives_ns or row.at_ns)
-            del shown[:-_AGO]
+
+    def _shown(self, rows: Sequence[LadderRow]) -> Iterator[Placed]:
+        """The items, but no queue pair that went back if the row of its timer says so."""
+        fired: dict[tuple[str, int], Placed] = {}
+        for row in rows:
+            placed = Placed(row, 0, 0, notes=self.pen.notes(row))
+            if isinstance(row, MarkerRow):
+                timer = fired.get((row.qp, row.event))
+                if row.kind is Kind.WENT_BACK and timer is not None:
+                    timer.resent = True
+                    continue
+                if row.kind is Kind.TIMER_FIRED:
+                    fired[row.qp, row.event] = placed
+            yield placed
 
     def _add(self, placed: Placed) -> None:
         """Below all that is there."""
@@ -114,48 +106,52 @@ class TextLadder:
         self.height = placed.bottom
         self.placed.append(placed)
 
-    # ---- to scale -------------------------------------------------------------------------------
-    def _scale(self, rows: Sequence[LadderRow]) -> None:
-        """Each departure and each arrival has a row; between them are as many as the time asks."""
-        fired: dict[tuple[str, int], Placed] = {}
+    # ---- each packet has a row for either end ---------------------------------------------------
+    def _in_order_of_time(self, rows: Sequence[LadderRow], *, to_scale: bool) -> None:
+        """Departures and arrivals as they came, so that what was in flight together crosses.
+
+        Compressed, a packet that nothing crosses has `tall` rows; to scale rows follow the time.
+        """
         events: list[tuple[int, int, Placed]] = []
-        for row in rows:
-            if _is_shown(row, fired):
-                continue
-            placed = Placed(row, 0, -1, notes=self.pen.notes(row))
-            _note_timer(placed, fired)
-            events.append((row.at_ns, len(events), placed))
-            if isinstance(row, PacketRow) and row.arrives_ns is not None:
-                events.append((row.arrives_ns, len(events), placed))
-        flights = [row.arrives_ns - row.at_ns for row in rows
-                   if isinstance(row, PacketRow) and row.arrives_ns]  # fmt: skip
-        unit = max(1.0, statistics.median(flights or [1_000]) / _FLIGHT)
+        for placed in self._shown(rows):
+            for at_ns in (placed.at_ns, placed.arrives_ns):
+                if at_ns is not None:
+                    events.append((at_ns, len(events), placed))
+        flights = [p.arrives_ns - p.at_ns for *_, p in events if p.arrives_ns]
+        unit = max(1.0, statistics.median(flights or [1_000]) / _FLIGHT) if to_scale else None
         before: int | None = None
+        last: Placed | None = None
         begun: set[int] = set()
         for at_ns, _, placed in sorted(events, key=lambda event: event[:2]):
             self._wait(before, at_ns, unit)
             is_start = id(placed) not in begun
+            placed.crosses = not is_start and placed is not last
+            if not (to_scale or is_start or placed.crosses):
+                self.height += self.room.tall - 2
+            self._mark(placed, before, is_start=is_start)
             begun.add(id(placed))
-            self._mark(placed, at_ns, before, is_start=is_start)
-            before = at_ns
+            before, last = at_ns, placed
 
-    def _wait(self, before: int | None, at_ns: int, unit: float) -> None:
-        """Rows for the time since the event before."""
-        rows = 0 if before is None else round((at_ns - before) / unit) - 1
-        if rows > _MOST_ROWS:
-            gap = Placed(Gap(at_ns - (before or 0), at_ns <= self.room.now[1]), 0, 0)
-            self._add(gap)
+    def _wait(self, before: int | None, at_ns: int, unit: float | None = None) -> None:
+        """Rows for the time since the event before: `unit` ns each; None: a long wait has one."""
+        if before is None:
+            return
+        now_ns = self.room.now[1]
+        wait_ns = at_ns - (max(before, now_ns) if at_ns > now_ns else before)
+        rows = round((at_ns - before) / unit) - 1 if unit else 0
+        if rows > _MOST_ROWS or (unit is None and wait_ns > LONG_NS):
+            self._add(Placed(Gap(wait_ns, at_ns <= now_ns), 0, 0))
         else:
             self.height += max(0, rows)
 
-    def _mark(self, placed: Placed, at_ns: int, before: int | None, *, is_start: bool) -> None:
+    def _mark(self, placed: Placed, before: int | None, *, is_start: bool) -> None:
         """A row for one end of a packet, or for a timer. The reasons stand below the last end."""
-        row = placed.item
-        has_end = isinstance(row, PacketRow) and row.arrives_ns is not None
         if is_start:
             placed.y, placed.before_ns = self.height, before
             self.placed.append(placed)
-        if not is_start or not has_end:
+        if not is_start or placed.arrives_ns is None:
+            held = isinstance(placed.item, PacketRow) and placed.item.fate is not Fate.LOST
+            self.height += is_start and held  # its arrow has a second row
             placed.end, placed.end_before_ns = self.height, before
             placed.notes_at = self.height + 1
             self.height += len(placed.notes)
@@ -196,22 +192,6 @@ def fitted(
 
 def _is_future(item: LadderRow | Gap) -> bool:
     return isinstance(item, Gap) and not item.is_past
-
-
-def _note_timer(placed: Placed, fired: dict[tuple[str, int], Placed]) -> None:
-    row = placed.item
-    if isinstance(row, MarkerRow) and row.kind is Kind.TIMER_FIRED:
-        fired[row.qp, row.event] = placed
-
-
-def _is_shown(row: LadderRow, fired: dict[tuple[str, int], Placed]) -> bool:
-    """Whether the row of a timer that fired says it, too: a queue pair went back."""
-    if not isinstance(row, MarkerRow) or row.kind is not Kind.WENT_BACK:
-        return False
-    timer = fired.get((row.qp, row.event))
-    if timer is not None:
-        timer.resent = True
-    return timer is not None
 
 
 def _ends_timer(item: MarkerRow | PlannedRow) -> bool:

@@ -135,7 +135,7 @@ def _comment(frame: Captured, row: PacketRow, request: RequestRow | None) -> str
         parts.append(f"{frame.origin.name.lower()} on the cable")
     if frame.harmed:
         parts.append(f"corrupted on the cable: {_flips(octets_of(frame.packet), frame.octets)}")
-        row = replace(row, troubles=[each for each in row.troubles if each != "harmed"])
+        row = replace(row, troubles=[each for each in row.troubles if each != "corrupted"])
     lost = row.fate is Fate.LOST
     return " · ".join([*parts, f"lost on the cable: {row.reason}" if lost else row.fate_text])
 

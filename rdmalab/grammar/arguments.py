@@ -69,7 +69,7 @@ def _one(value: Value, kind: ArgumentKind, default_node: str | None) -> object:
     gathering = Gathering(keys_of_record(kind), default_node)
     for argument in value.arguments:
         gathering.take(argument)
-    gathering.demand(_unfilled(kind, gathering.values), value.place, kind.record.__name__)
+    gathering.demand(_unfilled(kind, gathering.values), value.place, kind.c_name or "this struct")
     return gathering.values
 
 

@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import NamedTuple, Protocol, TypeGuard
 
 from rdmalab.command import NOWHERE, NotUnderstood, Span
-from rdmalab.grammar.enum_words import member_value, readings
-from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.enum_words import NOUNS, member_value, no_member, readings
+from rdmalab.grammar.hints import quoted, suggest, with_article
 from rdmalab.grammar.nodes import Bare
 from rdmalab.grammar.text import octets
 from rdmalab.grammar.values import BOOLEANS, NULLS
@@ -98,7 +98,7 @@ def _named(field: Named, word: str, place: Span) -> object:
     name = next((reading for reading in readings(word) if reading in field.legal()), None)
     if name is None:
         hint = suggest(word.upper(), field.legal())
-        raise NotUnderstood(f"no {field.noun} is called {quoted(word)}", place, hint)
+        raise NotUnderstood(f"{quoted(word)} is no {field.noun}", place, hint)
     return field if field.is_called(name) else None
 
 
@@ -106,7 +106,7 @@ def _no_member(
     of: type[enum.IntEnum] | type[enum.IntFlag], word: str, place: Span
 ) -> NotUnderstood:
     hint = suggest(word.upper(), of.__members__)
-    return NotUnderstood(f"no {of.__name__} is called {quoted(word)}", place, hint)
+    return NotUnderstood(no_member(word, of), place, hint)
 
 
 def _family(value: object) -> type:
@@ -129,7 +129,7 @@ def noun_of(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, enum.Enum):
-        return f"a {type(value).__name__}"
+        return with_article(NOUNS[type(value).__name__])
     known = {bool: "a yes or no", int: "a number", str: "a text", bytes: "a range of bytes"}
     return known.get(_family(value) if not isinstance(value, bool) else bool, type(value).__name__)
 

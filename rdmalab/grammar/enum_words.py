@@ -3,6 +3,7 @@
 import enum
 
 from rdmalab.command import EnumKind
+from rdmalab.grammar.hints import quoted
 
 PREFIXES = (
     *("IBV_QP_EX_WITH_", "IBV_QP_INIT_ATTR_"),
@@ -13,6 +14,24 @@ PREFIXES = (
     "IBV_",
 )
 
+NOUNS = {
+    "Access": "access flag", "Arm": "request for a completion event", "AsyncEvent": "async event",
+    "Attr": "attribute of modify_qp", "Errno": "errno", "Fate": "fate of a packet",
+    "FlowFlags": "flag of a flow", "FlowType": "flow type", "InitMask": "bit of comp_mask",
+    "LinkLayer": "link layer", "MTU": "path MTU", "MWType": "memory window type",
+    "MigState": "path_mig_state", "OpenFlag": "flag of open_xrcd", "Origin": "origin of a packet",
+    "PhysState": "physical port state", "Placement": "placement type of a FLUSH",
+    "PortState": "port state", "ProgramState": "state of a program",
+    "Progress": "state of a work request", "QPState": "QP state", "QPType": "QP type",
+    "Rereg": "flag of rereg_mr", "Selectivity": "selectivity level of a FLUSH",
+    "SendFlags": "send flag", "SendOps": "operation of send_ops_flags",
+    "SrqAttrMask": "attribute of modify_srq", "SrqType": "SRQ type", "Syndrome": "syndrome",
+    "WCFlags": "completion flag", "WCOpcode": "completion opcode", "WCStatus": "completion status",
+    "WROpcode": "opcode of a work request", "WcEx": "field of wc_flags",
+    "WindowState": "state of a memory window",
+}  # fmt: skip
+"""Nouns for the values of an enum in errors."""
+
 AnyEnum = type[enum.IntEnum] | type[enum.IntFlag]
 
 
@@ -20,6 +39,11 @@ def readings(word: str) -> list[str]:
     """The word in capitals, then without each prefix it carries."""
     capital = word.upper()
     return [capital, *(capital.removeprefix(p) for p in PREFIXES if capital.startswith(p))]
+
+
+def no_member(word: str, of: AnyEnum) -> str:
+    """`"RTSS" is no QP state`."""
+    return f"{quoted(word)} is no {NOUNS[of.__name__]}"
 
 
 def member_value(word: str, of: AnyEnum) -> int | None:

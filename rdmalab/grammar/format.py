@@ -24,6 +24,9 @@ from rdmalab.grammar.tokens import scan
 from rdmalab.grammar.trees import render as render_expression
 from rdmalab.grammar.values import NULLS
 
+HEXADECIMAL = ("addr", "remote_addr", "lkey", "rkey", "remote_qkey", "qkey", "imm_data",
+               "invalidate_rkey")  # fmt: skip
+"""Arguments that are read in hexadecimal, as panes show them."""
 _PLAIN = re.compile(r"[A-Za-z0-9_@/.:+-]+")
 _COULD_BE_A_NAME = re.compile(r"[A-Z]|[A-Za-z_]\w*\.[A-Za-z_]\w*", re.ASCII)
 
@@ -90,7 +93,10 @@ def _texts(slot: Slot, value: object, keys: Keys, spoken: set[str]) -> list[str]
     if items and record is not None:
         return [f"{key}={value_text(item, record)}" for item in items]
     equals = " " if slot.parameter.spoken and len(slot.path) == 1 else "="
-    return [f"{key}{equals}{_shielded(value, kind, spoken)}"]
+    text = _shielded(value, kind, spoken)
+    if slot.path[-1] in HEXADECIMAL and text.isdecimal() and len(text) > 1:
+        text = f"{int(text):#x}"
+    return [f"{key}{equals}{text}"]
 
 
 def _shielded(value: object, kind: kinds.ArgumentKind, spoken: set[str]) -> str:

@@ -13,6 +13,11 @@ def quoted(text: str) -> str:
     return f'"{text}"' if len(text) <= _LONGEST else f'"{text[:_LONGEST]}…"'
 
 
+def with_article(noun: str) -> str:
+    """`a QP state`, `an errno`."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def verb_of(word: str) -> str:
     """A function of C as the lab may call it: the example of ibv_wr_start has `ibv_set_wr_sge`."""
     plain = word.strip().removeprefix("ibv_")

@@ -64,7 +64,7 @@ def _invocation(
 ) -> Invocation:
     verb = tokens[0]
     command, rest = find_verb(tokens, vocabulary, aliases)
-    _refuse_call(tokens, vocabulary)
+    _refuse_call(line, tokens, vocabulary)
     if command is None:
         raise _no_verb(verb, vocabulary)
     sentence = Sentence(command, rest, default_node)
@@ -88,10 +88,12 @@ def _read_lines(line: str, arguments: dict[str, Any], vocabulary: Mapping[str, C
             value.text = text_of(value.parsed)
 
 
+_SET = re.compile(r"\.([\w.]+)\s*=\s*([\w|.]+)")  # a designated initializer
+_FIRST = re.compile(r"\s*(\w+\.\w+)\s*[,)]")  # an object of the lab
 _TEARS_DOWN = re.compile(r"^(?:destroy|dealloc|dereg|close|detach)_|state=(?:ERR|RESET)\b")
 
 
-def _refuse_call(tokens: list[Token], vocabulary: Mapping[str, Command]) -> None:
+def _refuse_call(line: str, tokens: list[Token], vocabulary: Mapping[str, Command]) -> None:
     """NotUnderstood where a line of C was pasted: `ibv_post_send(qp, &wr, &bad_wr)`."""
     for at, (name, following) in enumerate(pairwise(tokens)):
         if not following.is_("(") or name.place.stop != following.place.start:
@@ -102,11 +104,26 @@ def _refuse_call(tokens: list[Token], vocabulary: Mapping[str, Command]) -> None
             if called is None:
                 raise _no_verb(name, vocabulary)
             message = f"{name.text}(…) is a call in C, not a line of the lab"
+            first = _FIRST.match(line, following.place.stop)
             example = next(iter(called.examples), called.name)
-            is_safe = _TEARS_DOWN.search(example) is None  # its object may be a good one
-            line = line_of(called.name, tokens[at + 2 :], example)
-            hint = f"write {line}" if is_safe else f"help {called.name} shows how to write it"
+            typed = from_c(line, called, first[1], vocabulary) if first else ""
+            is_safe = typed or _TEARS_DOWN.search(example) is None  # its object may be a good one
+            text = typed or line_of(called.name, tokens[at + 2 :], example)
+            hint = f"write {text}" if is_safe else f"help {called.name} shows how to write it"
             raise NotUnderstood(message, name.place, hint)
+
+
+def from_c(line: str, command: Command, thing: str, vocabulary: Mapping[str, Command]) -> str:
+    """`modify_qp A.qp0 qp_state=IBV_QPS_RTS`: a line with what C sets by `.qp_state = …`.
+
+    Empty if it sets nothing, or not what the command needs.
+    """
+    fields = [f"{name}={value}" for name, value in _SET.findall(line)]
+    text = " ".join([command.name, thing, *fields])
+    try:
+        return text if fields and parse(text, vocabulary) else ""
+    except NotUnderstood:
+        return ""
 
 
 def _no_verb(verb: Token, vocabulary: Mapping[str, Command]) -> NotUnderstood:

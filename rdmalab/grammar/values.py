@@ -33,7 +33,7 @@ from rdmalab.command import (
     Unit,
     WordKind,
 )
-from rdmalab.grammar.enum_words import legal_words, readings, value_of
+from rdmalab.grammar.enum_words import legal_words, no_member, readings, value_of
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.grammar.quantities import spelled, whole
@@ -210,7 +210,7 @@ def _member(word: str, place: Span, kind: EnumKind) -> int:
         return value
     if word[:1].isdecimal() or word[:1] == "-":
         return whole(word, Unit.NUMBER, place)
-    message = f"no {kind.enum.__name__} is called {quoted(word)}"
+    message = no_member(word, kind.enum)
     raise NotUnderstood(message, place, suggest(min(readings(word), key=len), legal_words(kind)))
 
 

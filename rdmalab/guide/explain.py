@@ -5,7 +5,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from rdmalab.command import Command, NotUnderstood, Noun
-from rdmalab.grammar.hints import quoted, suggest, verb_of
+from rdmalab.grammar.hints import quoted, suggest, verb_of, with_article
 from rdmalab.guide import (
     attributes,
     devices,
@@ -123,11 +123,7 @@ def entries(vocabulary: Mapping[str, Command]) -> Iterator[Entry]:
 
 
 def _others(others: Iterable[Entry]) -> str:
-    return "; ".join(f"{_one(other.kind)}: explain {other.name}" for other in others)
-
-
-def _one(kind: str) -> str:
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    return "; ".join(f"{with_article(other.kind)}: explain {other.name}" for other in others)
 
 
 def _readings(text: str, vocabulary: Mapping[str, Command]) -> Iterator[str]:

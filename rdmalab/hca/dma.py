@@ -127,16 +127,17 @@ def gather(hca: Adapter, qp: QueuePair, wqe: SendWqe, offset: int, length: int) 
     if offset + length <= sge.length:  # most messages lie in one piece
         place = locate(hca.lkeys, sge.lkey, qp, LOCAL_READ, sge.addr + offset, length)
         if not isinstance(place, int):  # `isinstance` of an Enum takes four times as long
-            return _denied(hca, place)
+            return gather_status(hca, place)
         hca.trace.record(_READ, hca.node, qp.number, place, length)  # `read` costs a call
         return hca.memory.read(place, length)
     pieces = reach(hca.lkeys, qp, LOCAL_READ, wqe.sg, offset, length)
     if isinstance(pieces, Denied):
-        return _denied(hca, pieces)
+        return gather_status(hca, pieces)
     return b"".join(read(hca, qp, addr, count) for addr, count in pieces)
 
 
-def _denied(hca: Adapter, denied: Denied) -> WCStatus:
+def gather_status(hca: Adapter, denied: Denied) -> WCStatus:
+    """The status of a request whose message the adapter may not read."""
     # Soft-RoCE 6.1 has LOC_PROT_ERR only for EFAULT, a range beyond the region (measured).
     key_unknown = denied in (Denied.KEY, Denied.PD)
     return hca.profile.unknown_lkey_status if key_unknown else WCStatus.LOC_PROT_ERR

@@ -4,14 +4,13 @@ from rdmalab.hca.adapter import Adapter
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.limits import COUNTER_MAX, PHYS_STATES, LinkLayer, PhysState, PortState
 from rdmalab.spec.records import Kind
-from rdmalab.wire.packet import mapped_gid
+from rdmalab.wire.packet import LINK_LOCAL, mapped_gid
 
 PORT = 1  # the only one
 FULL_MEMBER, PARTITION = 0x8000, 0x7FFF  # of a P_Key
 LMC = 1  # of an InfiniBand port: it has 2**LMC LIDs, one for each path
 SM_LID = 1  # of the subnet manager
 ETHERNET = "link_layer=Ethernet"  # to be typed after `port A`, where a verb needs such a port
-_LINK_LOCAL = 0xFE80 << 112
 
 
 def share_partition(theirs: int, ours: int) -> bool:
@@ -44,10 +43,10 @@ def set_link_layer(hca: Adapter, layer: LinkLayer) -> None:
     if layer is LinkLayer.INFINIBAND:
         first = hca.host << LMC
         hca.lids = tuple(range(first, first + (1 << LMC)))
-        hca.gids = [_LINK_LOCAL | guid(hca)]
+        hca.gids = [LINK_LOCAL | guid(hca)]
     else:
         hca.lids = ()
-        hca.gids = [_LINK_LOCAL | hca.mac, mapped_gid(hca.mac & 0xFFFF_FFFF)]
+        hca.gids = [LINK_LOCAL | hca.mac, mapped_gid(hca.mac & 0xFFFF_FFFF)]
     hca.trace.record(Kind.LINK_LAYER_SET, hca.node, PORT, layer)
 
 

@@ -10,6 +10,7 @@ from operator import or_
 from typing import Any, Protocol
 
 from rdmalab.command import CallArguments, Noun, Thing
+from rdmalab.grammar.format import HEXADECIMAL
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.objects import MemoryRegion
@@ -87,7 +88,6 @@ def post_send(place: CommandContext, qp: QueuePair, wr: SendWR, **changed: objec
     return line("post_send", place.qp_name(qp), {**given, **changed})
 
 
-_HEXADECIMAL = ("remote_addr", "rkey", "remote_qkey", "imm_data", "invalidate_rkey")
 _BY_NAME = {"ah": Noun.AH, "mw": Noun.MW, "bind_mr": Noun.MR}
 _SAID_APART = ("wr_id", "opcode", "sg", "flags", "num_sge", "rest", "next")
 _OF_DATAGRAMS = ("ah", "remote_qpn", "remote_qkey")
@@ -114,7 +114,7 @@ def _remote_fields(place: CommandContext, qp: QueuePair, wr: SendWR) -> CallArgu
             continue
         if name in _BY_NAME:
             remote[name] = place.name(_BY_NAME[name], qp.node, value)
-        elif name in _HEXADECIMAL:
+        elif name in HEXADECIMAL:
             remote[name] = hex(value)
         elif name == "bind_access":
             remote[name] = fmt.flags(int(value), Access)

@@ -64,6 +64,12 @@ def number(low: int, high: int, hint: str) -> BeforeValidator:
     return _number(Unit.NUMBER, low, high, hint)
 
 
+def integer(low: int, high: int, hint: str) -> tuple[BeforeValidator, WithJsonSchema]:
+    """The annotations of a plain number in a range: its validator and its schema."""
+    parts = {"type": "integer", "minimum": low, "maximum": high}
+    return number(low, high, hint), WithJsonSchema(parts)
+
+
 def _named(of: Callable[[], list[str]], what: str) -> BeforeValidator:
     def read(value: object) -> str:
         names = of()

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from rdmalab import disk
 from rdmalab.grammar.hints import suggest
-from rdmalab.scenario import yaml_tree
 from rdmalab.scenario.session_file import MAGIC, MOST_PACKED
-from rdmalab.scenario.source import FileError
+from rdmalab.scenario.source import MAX_OCTETS, FileError
 
 SUFFIX = ".rdmalab.yaml"
 LAB_SUFFIX = ".lab.yaml"
@@ -127,8 +126,8 @@ def read(path: str) -> str:
 def contents(path: str) -> bytes:
     """The bytes of a scenario or of a session file, more than it may have if there are more."""
     try:
-        octets = disk.beginning(path, yaml_tree.MAX_OCTETS + 1)
-        is_longer = len(octets) > yaml_tree.MAX_OCTETS and octets.startswith(MAGIC)
+        octets = disk.beginning(path, MAX_OCTETS + 1)
+        is_longer = len(octets) > MAX_OCTETS and octets.startswith(MAGIC)
         return disk.beginning(path, MOST_PACKED + 1) if is_longer else octets
     except OSError as wrong:
         hint = (
@@ -151,8 +150,8 @@ def text_of(octets: bytes, path: str) -> str:
     """The text of a file that is YAML; raises FileError if it cannot be."""
     if octets.startswith(MAGIC):
         raise FileError(path, "is a session file, not YAML", "run, why and load read it")
-    if len(octets) > yaml_tree.MAX_OCTETS:
-        raise FileError(path, "the file is too large", f"at most {yaml_tree.MAX_OCTETS} bytes")
+    if len(octets) > MAX_OCTETS:
+        raise FileError(path, "the file is too large", f"at most {MAX_OCTETS} bytes")
     try:
         return octets.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as wrong:

@@ -29,12 +29,11 @@ def kept(
 ) -> Kept:  # fmt: skip
     """The file for a session; raises Unsavable if none can hold it.
 
-    file: as it was named; without a dot it gets .rdmalab.yaml. One that ends with .rdmalab is a
-    session file, and so is a session without expectations that is too long for a scenario. title:
-    empty for the name of the file. The other arguments are those of `saved_session`.
+    One that ends with .rdmalab is a session file, and so is a session without expectations that is
+    too long for a scenario; any other is a scenario. title: empty for the name of the file. The
+    other arguments are those of `saved_session`.
     """
     name = Path(file).name
-    file = f"{file}{SUFFIX}" if name and "." not in name else file
     bare, own = _bare(name), name.removesuffix(SUFFIX).removesuffix(LAB_SUFFIX)
     is_packed = file.endswith(session_file.SUFFIX)
     found = saved_session(
@@ -47,7 +46,7 @@ def kept(
         except TooLong as why:
             if expect is not Expect.NONE or found.begun:
                 raise
-            file, note = f"{Path(file).with_name(bare)}{session_file.SUFFIX}", str(why)
+            file, note = f"{file.removesuffix(name)}{bare}{session_file.SUFFIX}", str(why)
     if found.begun:
         raise Unsavable(f"a cut that begins later is a scenario: name it {bare}{SUFFIX}")
     if expect is not Expect.NONE:

@@ -19,7 +19,7 @@ from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.planner import Planner, Vocabulary
 from rdmalab.scenario.session_file import Damaged
 from rdmalab.scenario.session_steps import document_of, steps_of
-from rdmalab.scenario.source import FileError, Source, SourcePlace, together
+from rdmalab.scenario.source import MAX_OCTETS, FileError, Source, SourcePlace, together
 
 KEY = "teaches"
 
@@ -127,7 +127,7 @@ def _session(
 
 def is_scenario(octets: bytes) -> bool:
     """Whether these bytes are a scenario; its commands are not checked."""
-    if len(octets) > yaml_tree.MAX_OCTETS:
+    if len(octets) > MAX_OCTETS:
         return False
     try:
         source = Source("", octets.decode("utf-8-sig"))

@@ -13,7 +13,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from rdmalab.command import NotUnderstood, Span
 from rdmalab.grammar.hints import listed, quoted, suggest
 from rdmalab.scenario import yaml_tree
-from rdmalab.scenario.source import FileError, Source, together
+from rdmalab.scenario.source import MAX_OCTETS, FileError, Source, together
 
 PARAMS = "params"
 """The key of the mapping that declares parameters; nothing in it is substituted."""
@@ -97,7 +97,7 @@ class _Substitution:
         self.source = source
         self.values = values
         self.sign = sign
-        self.left = yaml_tree.MAX_OCTETS
+        self.left = MAX_OCTETS
         self.wrong: list[FileError] = []
 
     def top(self, root: Node, skip: str) -> Node:
@@ -138,7 +138,7 @@ class _Substitution:
             return node
         self.left -= max(0, len(filled.text) - len(node.value))
         if self.left < 0:
-            most = f"at most {yaml_tree.MAX_OCTETS:,} characters"
+            most = f"at most {MAX_OCTETS:,} characters"
             place = yaml_tree.place_of(node)
             raise self.source.error("the parameters make this file too large", most, place)
         spans = filled.spans

@@ -59,7 +59,7 @@ class LineSpot:
 
 
 class Call(NamedTuple):
-    """A call that was recorded. number: of its line. errno: that it returned, 0: none.
+    """A call that was recorded, from line `number`. errno: that it returned, 0: none. text: a line.
 
     at_ns: its time; None: nothing happened before it, and no time passed.
     """
@@ -68,6 +68,7 @@ class Call(NamedTuple):
     at_ns: int | None
     errno: int
     invocation: Invocation
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rdmalab.scenario.field_types import FORMAT
 from rdmalab.scenario.model import Document
+from rdmalab.scenario.planned_step import PlannedStep
 from rdmalab.scenario.reading import read_in
 from rdmalab.scenario.result import ladder_text
 from rdmalab.scenario.runner import Runner, StepOutcome, StepResult
 from rdmalab.scenario.source import FileError, visible
 from rdmalab.session.history import MAIN
+from rdmalab.spec.rules import errno_name
 from rdmalab.version import VERSION
 from rdmalab.views import fmt, ladder
 
@@ -173,6 +175,8 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     lines = ["", f"== {visible(step.step.name)}"] if step.step.name else []
     if read := "\n".join(read_in(step)):
         lines += ["", *(f"  {visible(line)}" for line in read.splitlines()), ""]
+    if step.calls:
+        return _calls(step)
     lines += [f"{fmt.clock(result.now_ns):>14}  {visible(t)}" for t in step.line.splitlines()]
     lines += [f"{'':16}warning: {each}" for each in result.warnings]
     before = runner.results[result.number - 2].branch if result.number > 1 else MAIN
@@ -183,6 +187,16 @@ def narration(runner: Runner, result: StepResult) -> list[str]:
     if result.ok:
         lines += [f"{'':16}ok  {visible(text)}" for text in asserted]
         lines += [f"{'':16}ok  errno {step.step.errno}"] if step.step.errno else []
+    return lines
+
+
+def _calls(step: PlannedStep) -> list[str]:
+    """The calls of a session file, each with its time where it has one."""
+    lines = []
+    for call in step.calls:
+        clock = fmt.clock(call.at_ns) if call.at_ns is not None else ""
+        errno = f"  errno {errno_name(call.errno)}" if call.errno else ""
+        lines.append(f"{clock:>14}  {visible(call.text)}{errno}")
     return lines
 
 

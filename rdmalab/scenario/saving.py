@@ -14,8 +14,8 @@ from rdmalab.scenario import session_file
 from rdmalab.scenario.model import MAX_ASSERTIONS, MAX_STEPS
 from rdmalab.scenario.session_file import Damaged
 from rdmalab.scenario.session_steps import FILLING
+from rdmalab.scenario.source import MAX_OCTETS
 from rdmalab.scenario.wire import SKIP, line_of, seen
-from rdmalab.scenario.yaml_tree import MAX_OCTETS
 from rdmalab.session.interruption import check
 from rdmalab.session.journal import Entry
 from rdmalab.session.run_control import SLICE

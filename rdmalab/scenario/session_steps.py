@@ -64,16 +64,14 @@ class _Reader:
     def steps(self) -> Iterator[PlannedStep]:
         """Steps of many calls each: one for each call would take longer than the call itself."""
         rows = enumerate(islice(rows_of(self.source.text), 1, None), 2)
-        while read := [self._read(row, number) for number, row in islice(rows, _TOGETHER)]:
-            lines, calls = zip(*read, strict=True)
-            number, text = calls[0].number, "\n".join(lines)
+        while calls := tuple(self._read(row, number) for number, row in islice(rows, _TOGETHER)):
+            number, text = calls[0].number, "\n".join(call.text for call in calls)
             yield PlannedStep(
                 Step.model_construct(None, do=text), SourcePlace(number, 1), False, text,
                 LineSpot(self.source, number), 0, (), None, (), calls=calls,
             )  # fmt: skip
 
-    def _read(self, row: Row, number: int) -> tuple[str, Call]:
-        """A row as its line and its call."""
+    def _read(self, row: Row, number: int) -> Call:
         key, at_ns = (row.get("do"), row.get("run"), row.get("errno")), row.get("at", 0)
         try:
             found = self.known.get(key)
@@ -90,7 +88,7 @@ class _Reader:
         line, invocation = found
         code = getattr(errno, str(row["errno"])) if "errno" in row else 0
         time = at_ns if "at" in row and isinstance(at_ns, int) else None
-        return line, Call(number, time, code, invocation)
+        return Call(number, time, code, invocation, line)
 
     def _understood(self, row: Row, spot: LineSpot) -> tuple[str, Invocation]:
         step = Step.model_construct(None, **{k: v for k, v in row.items() if k in _WORDS})

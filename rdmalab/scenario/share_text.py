@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rdmalab.scenario.session_file import Damaged
-from rdmalab.scenario.yaml_tree import MAX_OCTETS
+from rdmalab.scenario.source import MAX_OCTETS
 
 __all__ = ["FORMAT", "HEAD", "LONGEST", "SESSION", "WORK", "Damaged", "packed", "scenario_of",
            "shared", "unpacked"]  # fmt: skip

@@ -3,6 +3,7 @@
 import unicodedata
 from dataclasses import dataclass
 
+MAX_OCTETS = 1 << 20  # of a file
 _CONTEXT = 100  # what is shown of a long line
 _BEFORE = 60  # of that, before the caret
 

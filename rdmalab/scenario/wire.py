@@ -31,7 +31,7 @@ Value = int | str | frozenset[Syndrome]
 SKIP = "skip"
 FATES = {"lost": Fate.LOST, "dropped": Fate.DROPPED}
 ORIGINS = {origin.name.lower(): origin for origin in Origin if origin is not Origin.SENT}
-_TROUBLES = ("harmed", "marked", "delayed", "held")
+_TROUBLES = ("corrupted", "marked", "delayed", "held")
 _PLAIN = (*FATES, *ORIGINS, *_TROUBLES)
 _FLAGS = ("ack_req", "solicited", "mig_req")
 _ENDS = re.compile(r"([A-Z])->([A-Z])", re.ASCII)
@@ -152,7 +152,7 @@ def _fields(pieces: list[tuple[str, Span]]) -> tuple[Expected, ...]:
 
 def _opcode(text: str, place: Span) -> str:
     if text.upper() not in PACKETS:
-        raise NotUnderstood(f"no opcode is called {quoted(text)}", place,
+        raise NotUnderstood(f"{quoted(text)} is no opcode", place,
                             suggest(text.upper(), PACKETS))  # fmt: skip
     return text.upper()
 
@@ -175,7 +175,7 @@ def _value(fact: str, text: str, place: Span) -> Value:
         )
         if named is None:
             hint = suggest(text.upper(), SYNDROMES)
-            raise NotUnderstood(f"no Syndrome is called {quoted(text)}", place, hint)
+            raise NotUnderstood(f"{quoted(text)} is no syndrome", place, hint)
         return named
     if fact in ("qp", "dest_qp"):
         if not _QP_NAME.fullmatch(text):

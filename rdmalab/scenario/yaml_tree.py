@@ -14,7 +14,6 @@ from rdmalab.scenario.source import FileError, Source, SourcePlace, together
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_OCTETS = 1 << 20
 MAX_ITEMS = 20_000  # of one list: a scenario has at most so many steps
 _MAX_DEPTH = 12
 _ITEM = "- "

@@ -47,7 +47,10 @@ class Names:
 
     def of(self, thing: Thing) -> str:
         """The name of an object; a description if it has none."""
-        return self.name_of.get(thing) or f"{thing.node}.{thing.noun}#{thing.number}"
+        if name := self.name_of.get(thing):
+            return name
+        number = f"{thing.number:#x}" if thing.noun is Noun.QP else thing.number
+        return f"{thing.node}.{thing.noun}#{number}"
 
     def is_free(self, name: str) -> bool:
         """True if a new object may take the name: it is unused, or its object is destroyed."""

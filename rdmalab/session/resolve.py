@@ -128,6 +128,10 @@ class Binder:
             raise NotUnderstood(f"there is no node {new.node}", new.place, offer)
         if not self.names.is_free(name):
             other = self.names.first_free(f"{new.node}.{kind.noun}")
+            taken = self.names.find(name)
+            if taken is not None and taken.noun is not kind.noun:
+                wrong = f"{name} is {_NOUNS[taken.noun]}, no name for {_NOUNS[kind.noun]}"
+                raise NotUnderstood(wrong, new.place, f"the name comes first: {other}")
             raise NotUnderstood(f"{name} exists already", new.place, f"free: {other}")
         return new
 

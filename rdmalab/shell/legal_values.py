@@ -26,7 +26,6 @@ from rdmalab.views.memory import with_key
 from rdmalab.views.query_fields import continuations, fields, parts_of_hint, type_word
 from rdmalab.views.query_types import filters_of
 
-SUFFIX = ".rdmalab.yaml"
 _MOST_FILES = 200
 _DEEPEST = 4
 _KEPT_S = 5
@@ -34,6 +33,8 @@ _KEPT_S = 5
 
 def scenario_files(root: Path | None = None) -> Iterator[tuple[str, str]]:
     """(path, title) of the scenarios below a directory, the current one if none is given."""
+    from rdmalab.scenario.files import SUFFIX
+
     base = root or Path()
     found = sorted(
         path for depth in range(_DEEPEST) for path in base.glob("*/" * depth + f"*{SUFFIX}")

@@ -113,8 +113,11 @@ class Lesson:
         evaluation.tell([self._summary()] if runner.ok else self._judged())
 
     def _summary(self) -> Line:
-        runner, world, total = self.runner, self.session.world, len(self.runner.scenario.steps)
-        steps = f"{total} steps" if runner.over else f"stopped after {runner.position} of {total}"
+        runner, world = self.runner, self.session.world
+        sizes = [len(step.calls) or 1 for step in runner.scenario.steps]
+        done, total = sum(sizes[: runner.position]), sum(sizes)
+        what = fmt.count(total, "call" if runner.scenario.is_session else "step")
+        steps = what if runner.over else f"stopped after {done} of {what}"
         return plain(f"{steps}; it is {fmt.clock(world.now_ns)}, {fmt.event(world.event)}", GOOD)
 
     async def _replies(self, evaluation: "Evaluation") -> AsyncIterator[Reply]:

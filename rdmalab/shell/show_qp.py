@@ -14,7 +14,7 @@ from rdmalab.shell.tables import (
     table,
 )
 from rdmalab.spec.access import Access
-from rdmalab.spec.states import ATTRIBUTES, BRING_UP, QPState
+from rdmalab.spec.states import ATTRIBUTES, BRING_UP, ERROR_STATES, QPState
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import SendOps
@@ -24,7 +24,6 @@ from rdmalab.views.queues import QpRow, QueueRow
 from rdmalab.views.states import DiagramRow, StateRow
 from rdmalab.views.wqes import RegionRow
 
-FAILED_STATES = (QPState.ERR, QPState.SQE)
 _BAD = style(Meaning.FAILED)
 
 
@@ -39,7 +38,7 @@ def _qp_cells(row: QpRow) -> list[Fragment]:
     return [
         (NAME, row.name),
         ("", f"{row.qp_type.name} {row.qp_num:#x}{peer}"),
-        (_BAD if row.state in FAILED_STATES else CURRENT, f"[{row.state.name}]"),
+        (_BAD if row.state in ERROR_STATES else CURRENT, f"[{row.state.name}]"),
         ("", slots("SQ", row.sq) if sends else ""),
         ("", receives(row, "") or (slots("RQ", row.rq) if row.rq.capacity else "")),
     ]
@@ -65,7 +64,7 @@ def state_line(row: DiagramRow) -> Line:
 
 
 def _box(box: StateRow) -> Fragment:
-    bad = box.current and box.state in FAILED_STATES
+    bad = box.current and box.state in ERROR_STATES
     return _BAD if bad else CURRENT if box.current else "" if box.possible else DIM, box.text
 
 

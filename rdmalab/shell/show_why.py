@@ -6,22 +6,17 @@ from functools import partial
 from rdmalab.doctor.report.brief import BUDGETS, MOST_LINES, brief
 from rdmalab.doctor.report.report import Report
 from rdmalab.doctor.report.rows import Row, RowPart, meaning
+from rdmalab.shell.described import style
 from rdmalab.shell.styled_text import Line, fold, laid, shown, text_of
-from rdmalab.shell.tables import DIM, EVENT, GOOD, NAME, WARN
+from rdmalab.shell.tables import DIM, EVENT, NAME
 from rdmalab.views import fmt
-from rdmalab.views.columns import Meaning
 
-_ERROR, _HINT, _TITLE = "class:error", "class:hint", "class:title"
 _GAP = 2
 _USUAL = 80  # the width at which an answer is to have its lines
 _WIDEST = 100  # beyond that an event stands too far from what it belongs to
 
-_STYLES = {
-    Meaning.OK: GOOD, Meaning.FAILED: _ERROR, Meaning.LOST: _ERROR, Meaning.REFUSED: WARN,
-    Meaning.ATTENTION: WARN, Meaning.WAITING: WARN, Meaning.NAME: NAME, Meaning.EVENT: _HINT,
-}  # fmt: skip
-_TEXTS = {RowPart.TITLE: _TITLE, RowPart.SECTION: NAME, RowPart.REST: DIM, RowPart.RULED_OUT: DIM,
-          RowPart.LOOKED: DIM}  # fmt: skip
+_TEXTS = {RowPart.TITLE: "class:title", RowPart.SECTION: NAME,
+          **dict.fromkeys((RowPart.REST, RowPart.RULED_OUT, RowPart.LOOKED), DIM)}  # fmt: skip
 _HANGING = (
     RowPart.RULED_OUT,
     RowPart.STANDING,
@@ -58,7 +53,7 @@ def row_lines(row: Row, width: int, *, plain: bool = False) -> list[Line]:
 
 
 def _row_lines(row: Row, width: int, *, plain: bool) -> list[Line]:
-    line: Line = [("", row.margin), (_STYLES.get(meaning(row), DIM), row.lead)]
+    line: Line = [("", row.margin), (style(meaning(row)), row.lead)]
     line.append((_TEXTS.get(row.part, ""), shown(row.text)))
     line = [fragment for fragment in line if fragment[1]]
     if row.part is RowPart.LINE and not plain:

@@ -28,7 +28,7 @@ class Syndrome(IntEnum):
     @property
     def noun(self) -> str:
         """The kind of name in messages."""
-        return type(self).__name__
+        return "syndrome"
 
     @staticmethod
     def legal() -> Collection[str]:

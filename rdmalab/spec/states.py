@@ -135,6 +135,9 @@ STATES: dict[QPState, StateRow] = {
 }
 # fmt: on
 
+ERROR_STATES = frozenset(state for state, row in STATES.items() if row.flushes_sends)
+"""What a failure leads to: SQE and ERR, which flush what is posted."""
+
 # ---------------------------------------------------------------- moves
 
 

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.shell import show_timeline
 from rdmalab.shell.styled_text import shown
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ERROR_STATES
 from rdmalab.tui.content import Ranked, click, content, dim, filled, piece, style
 from rdmalab.tui.pane import Card
 from rdmalab.views import fmt, timeline
@@ -70,7 +70,7 @@ class Head(Bar):
         """`✗ A.qp0 B.qp0 in ERR`, `✗ 3 QPs in ERR`."""
         world, names = self.view.session.world, self.view.session.names
         found = [qp for hca in world.nodes.values() for qp in hca.qps.items.values()
-                 if qp.state in _ERRORS]  # fmt: skip
+                 if qp.state in ERROR_STATES]  # fmt: skip
         named = " ".join(fmt.qp_name(names, qp.node, qp.number) for qp in found[:_NAMED])
         states = "/".join(dict.fromkeys(qp.state.name for qp in found))
         word = named if len(found) <= _NAMED else f"{len(found)} QPs"
@@ -116,7 +116,7 @@ class Head(Bar):
         yield dim(f"profile {names}" if names != "strict" or width >= _ROOMY else "")
 
 
-_ERRORS, _NAMED = (QPState.ERR, QPState.SQE), 2
+_NAMED = 2
 _PLANS = {
     PlannedKind.ARRIVAL: "packet arrives",
     PlannedKind.SEND: "sends",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from rdmalab.spec.completions import Arm
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ERROR_STATES, QPState
+from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import WROpcode, is_local
 from rdmalab.tui.content import (
@@ -48,12 +49,12 @@ ROOMY = 48  # columns; from here on queues are named in words and drawn before t
 _CELLS = (32, 16, 8)  # of a drawn queue, as many as fit
 ITEMS = 8  # of a list, at most
 _OCTETS = 8  # in a line
-_UNLIMITED = 7  # rnr_retry
 
-CHIPS = {QPState.ERR: "bad", QPState.SQE: "bad", QPState.SQD: "odd",
-         QPState.RTR: "good", QPState.RTS: "good"}  # fmt: skip
+CHIPS = dict.fromkeys(ERROR_STATES, "bad") | {
+    QPState.SQD: "odd", QPState.RTR: "good", QPState.RTS: "good"
+}  # fmt: skip
 _LEFT = {Meaning.FAILED: "failed", Meaning.UNDER_WAY: "under way", Meaning.WAITING: "waiting"}
-_ARROWS = {QPState.SQD: " ⇄ ", QPState.SQE: "   ", QPState.ERR: "   "}
+_ARROWS = dict.fromkeys(ERROR_STATES, "   ") | {QPState.SQD: " ⇄ "}
 
 
 def own(name: str) -> str:
@@ -92,7 +93,7 @@ def pairs_line(states: Sequence[tuple[str, QPState]], width: int) -> Content:
     parts = [Content.styled(f"{len(states)} QPs:", f"bold {click('open', 'show qp')}")]
     counts.sort(key=lambda each: (each[0] is not most, CHIPS.get(each[0], "z")))
     for state, count in counts:
-        failed = CHIPS.get(state) == "bad"
+        failed = state in ERROR_STATES
         tone = style(Meaning.FAILED) if failed else ""
         parts.append(Content.styled(f"{'✗ ' * failed}{count} {state.name}", tone))
         named = [Content.styled(own(name), f"{tone} @click=choose({name!r})")
@@ -105,7 +106,7 @@ def pair_lines(rows: Iterable[QpRow], width: int) -> Ranked:
     """The other queue pairs, one a line: state, requests, peer. A click on one chooses it."""
     found: Ranked = []
     for at, row in enumerate(rows):
-        about, is_bad = f"@click=choose({row.name!r})", CHIPS.get(row.state) == "bad"
+        about, is_bad = f"@click=choose({row.name!r})", row.state in ERROR_STATES
         name = Content.styled(f"{own(row.name):<5}", f"bold {about}")
         state = piece(row.state.name, Meaning.FAILED if is_bad else Meaning.PLAIN, about)
         counts = zip(_LEFT, (row.sq.failed, row.sq.on_wire, row.sq.waiting), strict=True)
@@ -186,7 +187,7 @@ def receives(
         rows[-ITEMS:] if isinstance(queue, QpRow) else rows[: -ITEMS - 1 : -1]
     ):
         meaning, word = _received(row)
-        about = click("ask", f"{queue.name}.recv_wr[{row.wr_id}]")
+        about = click("ask", fmt.work_name(queue.name, row.wr_id, is_send=False))
         text = f" {fmt.wr(row.wr_id)} {row.length} B {word}", about
         ranked.append((MORE + 1 + at, Content.assemble(" ", _slot(meaning, about), text)))
     return ranked if slots[1] else []
@@ -207,7 +208,7 @@ def _needed(need: NeedRow | None) -> list[Content]:
         return []
     word, about = f"{need.due.partition(' ')[0]} needs a receive", click("explain", "RNR")
     if need.missed is not None:
-        word, about = "a message found none", click("event", need.missed)
+        word, about = "no receive is posted", click("event", need.missed)
     return [piece(word, Meaning.ATTENTION, about)]
 
 
@@ -246,7 +247,7 @@ def ended(row: WcRow | WqeRow) -> Meaning:
 
 def completion(row: WcRow, qp: str, width: int, *, polled: bool = False) -> Content:
     """`✗ wr8 WR_FLUSH_ERR`, `✓ wr1 RECV SUCCESS 64 B polled`."""
-    about = click("ask", f"{row.qp}.{'wr' if row.is_send else 'recv_wr'}[{row.wr_id}]")
+    about = click("ask", fmt.work_name(row.qp, row.wr_id, is_send=row.is_send))
     tail = f"{f' {own(row.qp)}' if row.qp != qp else ''}{' polled' if polled else ''}"
     brief = words(row)
     brief_words = brief.split()
@@ -307,7 +308,7 @@ def numbers(qp: QpRow, width: int) -> Ranked:
                      f"  expected {qp.rq_psn}  MSN {qp.msn}")  # fmt: skip
     if transport.acknowledged and transport.sends and qp.peer:
         left = f"{qp.rnr_retries_left} of {qp.rnr_retry} left"
-        left = "unlimited" if qp.rnr_retry == _UNLIMITED else left
+        left = "unlimited" if qp.rnr_retry == INFINITE_RETRIES else left
         timeout = fmt.duration(qp.timeout_ns) if qp.timeout_ns is not None else "off"
         lines += [f"retries {qp.retries_left} of {qp.retry_cnt} left  RNR retries {left}",
                   f"ack timeout {timeout}  RNR NAK asks for {fmt.duration(qp.min_rnr_timer_ns)}",
@@ -404,7 +405,7 @@ def _work(
     qp: QpRow, row: WqeRow | FailureRow, lines: tuple[Meaning, str], more: list[Content], width: int
 ) -> Content:
     """`✗ wr7 WRITE 5 B REM_ACCESS_ERR`: size and opcode go first where there is no room."""
-    (meaning, word), about = lines, click("ask", f"{qp.name}.wr[{row.wr_id}]")
+    (meaning, word), about = lines, click("ask", fmt.work_name(qp.name, row.wr_id, is_send=True))
     opcode = f" {fmt.member(row.opcode, WROpcode).replace('RDMA_', '')}"
     size = "" if is_local(row.opcode) else f" {row.length} B"
     sign, text = sign_of(meaning, about), (f" {word}", f"{style(meaning)} {about}")

@@ -7,13 +7,13 @@ from rdmalab.session.names import Names
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record, kind_of, node_of
 from rdmalab.spec.refusals import Syndrome
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ERROR_STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 from rdmalab.views.fates import key_refusal
-from rdmalab.views.record_text import RecordContext, sentence, subject, thing_of
+from rdmalab.views.record_text import RecordContext, duplicate, sentence, subject, thing_of
 from rdmalab.world.world import World
 
 
@@ -67,7 +67,7 @@ def _of_packet(record: Record) -> Meaning:
 
 
 def _of_state(record: Record) -> Meaning:
-    bad = rec.new_state_of(record) in (QPState.ERR, QPState.SQE)
+    bad = rec.new_state_of(record) in ERROR_STATES
     return Meaning.FAILED if bad else Meaning.CURRENT
 
 
@@ -235,7 +235,8 @@ def _is_endless(chief: RecordContext, found: _Event) -> bool:
 def _received(chief: RecordContext, found: _Event) -> str:
     """The packet, and the bytes that it wrote."""
     wrote, text = _first(found, Kind.MEMORY_WRITTEN), _plain(chief, [chief])
-    return f"{text}, {sentence(*wrote)}" if wrote else text
+    more = f", {sentence(*wrote)}" if wrote else duplicate([each.record for each in found])
+    return text + more
 
 
 _TELLERS: dict[Kind, Callable[[RecordContext, _Event], str]] = {

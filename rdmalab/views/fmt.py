@@ -191,6 +191,11 @@ def wr(wr_id: int) -> str:
     return f"wr{number(wr_id)}"
 
 
+def work_name(queue: str, wr_id: int, *, is_send: bool) -> str:
+    """`A.qp0.recv_wr[7]`: a work request of a queue of this name, as `why` takes it."""
+    return f"{queue}.{'wr' if is_send else 'recv_wr'}[{wr_id}]"
+
+
 def send_wqe(wqe: SendWqe) -> str:
     """`wr7 SEND 64 B`."""
     return f"{wr(wqe.wr.wr_id)} {member(wqe.wr.opcode, WROpcode)} {wqe.length} B"

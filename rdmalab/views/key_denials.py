@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca.device import Hca
-from rdmalab.hca.dma import Denied, MemoryUser, SrqUser
+from rdmalab.hca.dma import Denied, MemoryUser, SrqUser, locate
+from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import KeyTarget, MemoryRegion, window_number
+from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.session.names import Names
 from rdmalab.spec.access import Access
 from rdmalab.views import fmt
@@ -36,6 +38,17 @@ class Denial(NamedTuple):
     def subject(self) -> str:
         """`rkey 0xdead`, `sge[0]: lkey 0x289`."""
         return f"{f'sge[{self.element}]: lkey' if self.is_local else 'rkey'} {self.key:#x}"
+
+
+def denials(hca: Hca, user: MemoryUser, wr: SendWR | RecvWR, rights: int) -> list[Denial]:
+    """The elements of a list that the local adapter may not access, as it is now."""
+    found = []
+    for index, sge in enumerate(listed(wr)):
+        length = sge.length or hca.profile.zero_sge_bytes
+        place = locate(hca.lkeys, sge.lkey, user, rights, sge.addr, length)
+        if isinstance(place, Denied) and length:
+            found.append(Denial(hca.node, place, sge.lkey, sge.addr, length, rights, index))
+    return found
 
 
 def denial_text(hca: Hca, names: Names, denial: Denial, user: MemoryUser) -> str:

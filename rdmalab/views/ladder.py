@@ -61,7 +61,7 @@ class PacketRow:
     fate: Annotated[Fate, "what became of it"]
     reason: Annotated[str, "why it was lost, dropped or refused: the name of the reason"]
     arrives_ns: Annotated[int | None, "when it arrived, or will"]
-    troubles: Annotated[list[str], "what the cable did to it: harmed, marked, delayed, held back"]
+    troubles: Annotated[list[str], "what the cable did: corrupted, marked, delayed, held back"]
     end_event: Annotated[int | None, "the event in which it arrived or was lost, nothing before"]
     by: Annotated[str, "the QP or node that refused or dropped it, empty for another fate"]
     why: Annotated[str, "the reason as a sentence, with the values that were compared"]

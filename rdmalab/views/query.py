@@ -275,4 +275,5 @@ def _check_word(wanted: dict[str, object], key: str, legal: Collection[str]) -> 
     """A word that could never match is a mistake, not a no."""
     value = plain(wanted.get(key))
     if isinstance(value, str) and value not in legal:
-        raise Unknown(f"no {key} is called {quoted(value)}", suggest(value, legal))
+        noun = "node" if key in ("from", "to") else key
+        raise Unknown(f"{quoted(value)} is no {noun}", suggest(value, legal))

@@ -1,7 +1,7 @@
 """Records of the trace as text: the object that a record is about, its sentence, its parts."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rdmalab.command import Noun, Thing
@@ -74,6 +74,18 @@ def sentence(world: World, names: Names, record: Record) -> str:
     row = rec.KINDS[kind_of(record)]
     moment = RecordContext(world, names, record)
     return row.sentence.format(a=part_text(moment, row.a), b=part_text(moment, row.b))
+
+
+def duplicate(records: Sequence[Record]) -> str:
+    """Words for an event with these records that is an atomic request received again, or nothing.
+
+    One that is executed reads memory in this event, one that is refused or dropped says so.
+    """
+    packet = rec.packet_of(records[0]) if kind_of(records[0]) is Kind.PACKET_RECEIVED else None
+    is_atomic = isinstance(packet, Packet) and packet.atomiceth is not None
+    if not is_atomic or len(records) > 1:
+        return ""
+    return ", a duplicate: does not execute it again, and returns the stored result"
 
 
 def part_text(moment: RecordContext, part: Part[object]) -> str:

@@ -12,6 +12,7 @@ from rdmalab.spec.records import Kind, kind_of, node_of, object_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WROpcode
+from rdmalab.views import fmt
 from rdmalab.world.world import World
 
 
@@ -27,7 +28,7 @@ class StalledRow:
     @property
     def name(self) -> str:
         """The send, as `why` takes it: `A.qp0.wr[4]`."""
-        return f"{self.qp}.wr[{self.wr_id}]"
+        return fmt.work_name(self.qp, self.wr_id, is_send=True)
 
     @property
     def text(self) -> str:

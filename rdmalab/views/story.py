@@ -104,8 +104,11 @@ def _is_quiet(world: World, row: StoryRow) -> bool:
 
 
 def _shortened(world: World, rows: list[StoryRow], row: StoryRow) -> StoryRow:
-    """Row with the fate of a packet just received: `refused it: …`."""
+    """Row with the fate of a packet just received: `refused it: …`, `a duplicate: …`."""
     met = rows[0].kind is Kind.PACKET_RECEIVED
+    if met and row is rows[0]:
+        records = [world.trace.records[each.number] for each in rows]
+        return replace(row, sentence=row.sentence + record_text.duplicate(records))
     if not met or row.kind not in (Kind.PACKET_DROPPED, Kind.REQUEST_REFUSED):
         return row
     reason = fmt.reason(reason_of(world.trace.records[row.number]))

@@ -71,7 +71,7 @@ def octets(records: Sequence[Record], number: int) -> bytes:
 
 
 _TROUBLES: dict[Kind, Callable[[Record], str]] = {
-    Kind.PACKET_HARMED: lambda _r: "harmed",
+    Kind.PACKET_HARMED: lambda _r: "corrupted",
     Kind.PACKET_MARKED: lambda _r: "marked",
     Kind.PACKET_DELAYED: lambda r: f"delayed by {fmt.duration(wait_ns_of(r))}",
     Kind.PACKET_HELD: lambda _r: "held back",
@@ -79,6 +79,6 @@ _TROUBLES: dict[Kind, Callable[[Record], str]] = {
 
 
 def troubles(records: Sequence[Record], number: int) -> list[str]:
-    """`harmed`, `marked`, `delayed by 3 us`, `held back`; the fate shows why it was lost."""
+    """`corrupted`, `marked`, `delayed by 3 us`, `held back`; the fate shows why it was lost."""
     found = effects_of(records, number)
     return [_TROUBLES[kind_of(r)](r) for r in found if kind_of(r) in _TROUBLES]

@@ -1,15 +1,16 @@
 """Warnings after a verb that succeeded: what will fail or surprise later."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rdmalab.command import Noun, Thing
 from rdmalab.hca import extended
 from rdmalab.hca.device import Hca
+from rdmalab.hca.dma import LOCAL_READ, LOCAL_WRITE, Denied, MemoryUser, SrqUser, gather_status
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.psn import MASK
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
-from rdmalab.hca.wr import SGE, SendWqe
+from rdmalab.hca.wr import SGE, RecvWR, SendWqe, SendWR
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
@@ -22,7 +23,7 @@ from rdmalab.spec.records import Kind, Record, node_of, object_of, of_kinds
 from rdmalab.spec.states import Attr, MigState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.work import WORK, Local, SendFlags, WROpcode
-from rdmalab.views import fmt, memory
+from rdmalab.views import fmt, key_denials, memory
 from rdmalab.views.device_warnings import (
     DEVICE_WARNINGS,
     WarningChecks,
@@ -33,6 +34,7 @@ from rdmalab.views.device_warnings import (
     recv_departs,
     send_departs,
 )
+from rdmalab.views.key_denials import Denial
 from rdmalab.wire.headers import GRH
 from rdmalab.world.relations import peer_node
 
@@ -41,7 +43,7 @@ def _send_posted(moment: WarningContext) -> Iterator[str]:
     wqe = rec.send_wqe_of(moment.record)
     scatters = wqe.work is not None and wqe.work.local is Local.SCATTER
     if wqe.inline is None:
-        yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=scatters)
+        yield from _buffers(moment, wqe.wr, LOCAL_WRITE if scatters else LOCAL_READ, moment.qp)
     yield from send_departs(moment)
     if scatters:
         yield from _overlaps(wqe.sg)
@@ -104,7 +106,7 @@ def _odd_atomic(moment: WarningContext, wqe: SendWqe) -> Iterator[str]:
 
 def _recv_posted(moment: WarningContext) -> Iterator[str]:
     wqe = rec.recv_wqe_of(moment.record)
-    yield from _buffers(moment, listed(wqe.wr), moment.qp.pd, scatters=True)
+    yield from _buffers(moment, wqe.wr, LOCAL_WRITE, moment.qp)
     yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
     if moment.qp.transport.addressed and wqe.length <= GRH.LENGTH:
@@ -114,16 +116,17 @@ def _recv_posted(moment: WarningContext) -> Iterator[str]:
 def _shared_posted(moment: WarningContext) -> Iterator[str]:
     wqe = rec.recv_wqe_of(moment.record)
     srq = moment.hca.srqs.items[object_of(moment.record)]
-    yield from _buffers(moment, listed(wqe.wr), *_takers(moment.hca, srq), scatters=True)
+    yield from _buffers(moment, wqe.wr, LOCAL_WRITE, *_takers(moment.hca, srq))
     yield from recv_departs(moment)
     yield from _overlaps(wqe.sg)
 
 
-def _takers(hca: Hca, srq: SharedReceiveQueue) -> list[int]:
-    """The protection domains that a buffer of the SRQ may be in; empty: not known yet."""
+def _takers(hca: Hca, srq: SharedReceiveQueue) -> Sequence[MemoryUser]:
+    """Whose protection domain a buffer of the SRQ may be in; of any as long as no QP takes it."""
     if hca.profile.checks_srq_pd or srq.xrcd:
-        return [hca.pds.find(srq.pd).base]
-    return [qp.pd for qp in hca.qps.items.values() if qp.srq == srq.number]
+        return [SrqUser(0, hca.pds.find(srq.pd).base, srq.number)]
+    qps = [qp for qp in hca.qps.items.values() if qp.srq == srq.number]
+    return qps or [SrqUser(0, pd) for pd in hca.pds.items]
 
 
 def _overlaps(sg: list[SGE]) -> Iterator[str]:
@@ -133,34 +136,49 @@ def _overlaps(sg: list[SGE]) -> Iterator[str]:
         yield warning("overlap-sges")
 
 
-def _owner(session: Session, sge: SGE) -> Thing | None:
+def _owner(session: Session, denial: Denial) -> Thing | None:
     """The region of any node that has this lkey and this address."""
     for node, hca in session.world.nodes.items():
-        mr = hca.lkeys.get(sge.lkey)
-        if mr is not None and mr.iova <= sge.addr < mr.iova + mr.length:
+        mr = hca.lkeys.get(denial.key)
+        if mr is not None and mr.iova <= denial.addr < mr.iova + mr.length:
             return Thing(Noun.MR, node, mr.number)
     return None
 
 
-def _buffers(moment: WarningContext, sg: list[SGE], *pds: int, scatters: bool) -> Iterator[str]:
-    status = WCStatus.LOC_PROT_ERR
-    for sge in sg:
-        mr = moment.hca.lkeys.get(sge.lkey)
-        if sge.length == 0:
-            continue
-        if mr is None and (owner := _owner(moment.session, sge)):
-            name, node = moment.session.names.of(owner), moment.hca.node
-            yield fails_later(status, "loc-prot/node", mr=name, owner=owner.node, node=node)
-        elif mr is None:
-            yield fails_later(status, "loc-prot/lkey", node=moment.hca.node, lkey=sge.lkey)
-        elif not mr.iova <= sge.addr <= sge.addr + sge.length <= mr.iova + mr.length:
-            name = moment.name(Noun.MR, mr.number)
-            yield fails_later(status, "loc-prot/range", mr=name, length=mr.length)
-        elif pds and mr.pd not in pds:
-            name = moment.name(Noun.MR, mr.number)
-            yield fails_later(status, "loc-prot/domain", mr=name)
-        elif scatters and not mr.access & Access.LOCAL_WRITE:
-            yield fails_later(status, "loc-prot/right", mr=moment.name(Noun.MR, mr.number))
+_DENIED = {
+    Denied.KEY: "loc-prot/lkey",
+    Denied.PD: "loc-prot/domain",
+    Denied.RIGHTS: "loc-prot/right",
+    Denied.RANGE: "loc-prot/range",
+}
+
+
+def _buffers(
+    moment: WarningContext, wr: SendWR | RecvWR, rights: int, *users: MemoryUser
+) -> Iterator[str]:
+    """Elements of the list that the device will deny; users: one of them will use the request."""
+    hca, names = moment.hca, moment.session.names
+    lists = [key_denials.denials(hca, user, wr, rights) for user in users]
+    for denial in min(lists, key=lambda found: [each.why is Denied.PD for each in found]):
+        mr = hca.lkeys.get(denial.key)
+        thing = Thing(Noun.MR, hca.node, mr.number) if mr else _owner(moment.session, denial)
+        if listed(wr)[denial.element].length:  # of length 0 `sge-zero` speaks
+            yield fails_later(
+                _status(hca, wr, denial),
+                "loc-prot/node" if thing and not mr else _DENIED[denial.why],
+                mr=names.of(thing) if thing else "",
+                owner=thing.node if thing else "",
+                length=mr.length if mr else 0,
+                lkey=denial.key,
+                node=hca.node,
+            )
+
+
+def _status(hca: Hca, wr: SendWR | RecvWR, denial: Denial) -> WCStatus:
+    """What a request ends with whose buffer is denied."""
+    if isinstance(wr, RecvWR):
+        return hca.profile.refusals["receive-denied"].status or WCStatus.SUCCESS
+    return WCStatus.LOC_PROT_ERR if denial.rights else gather_status(hca, denial.why)
 
 
 def _fills_up(moment: WarningContext, qp: QueuePair) -> Iterator[str]:

@@ -1,7 +1,8 @@
 // compile.mjs PYODIDE_DIR WORK_DIR: bytecode of Pyodide's own Python, in two archives.
 // WORK_DIR has stdlib/, packages/ (imported from an archive) and files/ (unpacked by the page).
 // Made: boot.zip, the modules that unpack.js needs, and lab.bin, all others: one zstd stream of
-// a line of JSON (name → size), then the files.
+// a line of JSON (name → size), then the files. Measured on 2 cores: a page with sources had its
+// first frame after 8 s, with bytecode after 3 to 4 s; one zstd stream is half of a zip.
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { IMPORTS } from "./unpack.js";

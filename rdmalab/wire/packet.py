@@ -152,6 +152,10 @@ def wire_length(packet: Packet) -> int:
     return _FRAME[packet.flow.form][packet.opcode] + (len(packet.payload) + 3 & ~3)
 
 
+LINK_LOCAL = 0xFE80 << 112
+"""The GID fe80:: without an interface id."""
+
+
 def mapped_gid(address: int) -> int:
     """The GID of an IPv4 address given as a number."""
     return MAPPED << 32 | address

@@ -4,13 +4,25 @@ They are commands of the prompt: a scenario touches no file.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from rdmalab import disk
-from rdmalab.command import Facts, NotUnderstood, OneOf, Range, Recovery, command
+from rdmalab.command import (
+    SPOKEN,
+    Facts,
+    Moment,
+    NotUnderstood,
+    OneOf,
+    Range,
+    Recovery,
+    command,
+)
 from rdmalab.export import FORMATS, format_called
 from rdmalab.export.texts import TEXTS
 from rdmalab.grammar.format import render
+from rdmalab.session.history import read_only_visit
+from rdmalab.session.reverse import go_to_moment
 from rdmalab.session.session import Session
 from rdmalab.spec.profiles import PROFILES
 from rdmalab.views import fmt
@@ -181,17 +193,20 @@ def share(session: Session) -> Shared:
         raise NotUnderstood(f"this session cannot be shared: {why}") from None
 
 
-@command(Facts(recovery=Recovery.REPEAT_WALK))
-def open_(session: Session, text: str, *, profile: Profile | None = None) -> Open:
+@command(Facts(touches_files=True, recovery=Recovery.REPEAT_WALK))
+def open_(session: Session, text: str, *, profile: Profile | None = None) -> Open | Load:
     """Open a shared session: replay it in a new world, to the same moment.
 
     To step through it, write it to a file: rdmalab open TEXT > FILE.rdmalab.yaml
+    The name of a file that ends with .rdmalab or .yaml: as load.
 
     Example: open rdmalab:1:rwczWyOzXhkE1QUA
     """
     from rdmalab.scenario.share_text import Damaged, scenario_of
 
     del session
+    if text.endswith((".rdmalab", ".yaml")):
+        return Load(text, profile)
     try:
         return Open(scenario_of(text), profile)
     except Damaged as why:
@@ -277,23 +292,34 @@ class Saved:
 
 @command(Facts(touches_files=True, recovery=Recovery.SKIP))
 def save(
-    session: Session, file: str, *, expect: Literal["none", "all"] = "none"
-) -> Saved | MakeLab:
+    session: Session, file: str, *, since: Annotated[Moment | None, SPOKEN] = None,
+    until: Annotated[Moment | None, SPOKEN] = None, expect: Literal["none", "all"] = "none",
+) -> Saved | MakeLab:  # fmt: skip
     """Write this session as a scenario: `load` steps through it, `rdmalab run` tests it.
 
     It has each verb as typed, the verbs of short forms, refusals with their errno, and the runs
     between them. A name without a dot gets .rdmalab.yaml; an existing scenario is replaced, any
     other file is not. expect=all: also writes expectations for each run: its packets with their
     fields, and the changed states, queues and completions. A name that ends with .lab.yaml: writes
-    a lab, whose tasks ask for what has happened here.
+    a lab, whose tasks ask for what has happened here. A name that ends with .rdmalab, or a session
+    that is too long for a scenario: writes a session file, which is packed. since, until: a part of
+    the session, from a moment to a moment; what was before is the setup of the scenario.
 
     Example: save rnr.rdmalab.yaml
+    Example: save cut.rdmalab.yaml since 5 until 12
     """
+    from rdmalab.scenario.files import LAB_SUFFIX, SUFFIX
     from rdmalab.scenario.keeping import kept
-    from rdmalab.scenario.saving import Expect, Unsavable
+    from rdmalab.scenario.saving import Cut, Expect, Unsavable
 
+    before, last = _event_at(session, since, "since"), _event_at(session, until, "until")
+    if before is not None and last is not None and before > last:
+        raise NotUnderstood("until is before since", argument="until")
+    cut = Cut(None if before is None else before + 1, last)
+    name = Path(file).name
+    named = f"{file}{SUFFIX}" if name and "." not in name else file
     try:
-        made = kept(session, file, "", Expect[expect.upper()])
+        made = kept(session, named, "", Expect[expect.upper()], cut=cut)
     except Unsavable as why:
         raise NotUnderstood(f"this session cannot be saved: {why}") from None
     if file.endswith(LAB_SUFFIX):
@@ -304,7 +330,18 @@ def save(
     return Saved(made.file, made.steps, made.kind, made.note, replaced)
 
 
-LAB_SUFFIX = ".lab.yaml"
+def _event_at(session: Session, moment: Moment | None, argument: str) -> int | None:
+    """The number of the last event before a moment of this branch."""
+    if moment is None:
+        return None
+    branch = session.history.branch
+    with read_only_visit(session.history):
+        go_to_moment(session, moment, argument)
+        if session.history.branch is not branch:
+            raise NotUnderstood("this moment is on another branch of time", argument=argument)
+        return session.world.event
+
+
 _WAY_OUT = "name a file in an existing directory with write permission"
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from rdmalab.command import Command, NotUnderstood, Noun, Thing, UnknownVerb
 from rdmalab.doctor.article import SUSPICIONS
 from rdmalab.grammar.hints import quoted, suggest
+from rdmalab.grammar.line import from_c
 from rdmalab.guide import manual, usage
 from rdmalab.guide.article import Article, ArticleSection, Row, article
 from rdmalab.guide.entry import About, Sort
@@ -17,7 +18,7 @@ from rdmalab.session.names import Names
 from rdmalab.session.session import Session
 from rdmalab.spec.programs import FREE, WORDS
 from rdmalab.spec.statuses import WCStatus
-from rdmalab.views import occurrences
+from rdmalab.views import fmt, occurrences
 from rdmalab.views.occurrences import Finder, OccurrenceRow, OccurrenceSearch
 from rdmalab.views.query import fields
 from rdmalab.world.relations import find_qp, peer_thing
@@ -25,6 +26,7 @@ from rdmalab.world.relations import find_qp, peer_thing
 _SHOWN = 3
 _POSTER, _PEER = "A", "B"  # as the guide calls the two sides
 _NAME = re.compile(rf"\b({_POSTER}|{_PEER})\.({'|'.join(Noun)})0\b")
+_SHOW = re.compile(rf"\b(show (?:{'|'.join(Noun)})) (\w+\.\w+)")
 _NODE = re.compile(r"\b(get_async_event|query_device|query_port|show port|show device) ([AB])\b")
 _AT_THE_END = (
     "look at",
@@ -108,12 +110,15 @@ class _Sides:
         thing = self.sides.get(_PEER if self.is_receive else _POSTER)
         if self.wr_id is None or thing is None or "why" not in session.vocabulary:
             return []
-        queue = "recv_wr" if self.is_receive else "wr"
-        return [f"or ask: why {self.names.of(thing)}.{queue}[{self.wr_id}]"]
+        name = self.names.of(thing)
+        return [f"or ask: why {fmt.work_name(name, self.wr_id, is_send=not self.is_receive)}"]
 
     def fill(self, line: str) -> str:
-        """`query_qp B.qp0` → `query_qp B.qp3`."""
-        return _NODE.sub(self._node, _NAME.sub(self._name, line))
+        """`query_qp B.qp0` → `query_qp B.qp3`; `show mw B.mw0` → `show mw` where B has none."""
+        return _SHOW.sub(self._shown, _NODE.sub(self._node, _NAME.sub(self._name, line)))
+
+    def _shown(self, match: re.Match[str]) -> str:
+        return match[0] if self.names.find(match[2]) is not None else match[1]
 
     def _node(self, match: re.Match[str]) -> str:
         side = self.sides.get(match[2])
@@ -237,7 +242,9 @@ def _of_c(session: Session, wrong: NotUnderstood) -> str:
         verb = session.vocabulary[struct.verbs[0]] if struct is not None else None
         if struct is None or verb is None or not verb.examples:
             return "C needs no declaration here: objects are made by verbs, such as create_qp"
-        return f"{struct.name} is an argument of {verb.name}; write {verb.examples[0]}"
+        thing = verb.examples[0].split()[1]
+        line = from_c(wrong.line, verb, thing, session.vocabulary) or verb.examples[0]
+        return f"{struct.name} is an argument of {verb.name}; write {line}"
     if _OF_C.match(wrong.line):
         return "this is C; a field is a key of a verb here: write modify_qp A.qp0 state=INIT …"
     return ""

@@ -11,7 +11,7 @@ from rdmalab.hca.objects import Table
 from rdmalab.spec.profiles import STRICT, Profile
 from rdmalab.spec.records import Kind
 from rdmalab.wire.frame import Frame
-from rdmalab.wire.packet import Packet, ipv4_gid, mac_of
+from rdmalab.wire.packet import LINK_LOCAL, Packet, ipv4_gid, mac_of
 from rdmalab.world import programs
 from rdmalab.world.event_queue import NEVER, Door, Entry, EventQueue
 from rdmalab.world.faults import TimedFault, trigger
@@ -19,7 +19,6 @@ from rdmalab.world.network import Network
 from rdmalab.world.programs import Programs
 from rdmalab.world.trace import Forgotten, Trace
 
-_LINK_LOCAL = 0xFE80 << 112
 _PORT, _ARRIVAL, _TIMER, _PROGRAM, _HOST = Door
 
 T = TypeVar("T")
@@ -51,7 +50,7 @@ class World:
 
     def _add(self, name: str, profile: Profile, host: int) -> None:
         gid = ipv4_gid(f"10.0.0.{host}")
-        gids = [_LINK_LOCAL | mac_of(gid), gid]
+        gids = [LINK_LOCAL | mac_of(gid), gid]
         hca = self.nodes[name] = Hca(name, gids, profile, self.trace, self.network, self.agenda)
         hca.tables[Noun.PROGRAM] = Table(Noun.PROGRAM.value, 1)  # the host's, not the adapter's
         self.network.node_of_gid.update(dict.fromkeys(gids, name))

@@ -13,7 +13,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from tests.bench import book, grading, history, long, page, reasons, screen, start
+from tests.bench import book, grading, history, long, page, programs, reasons, screen, start
 from tests.bench.measure import Seconds, measure
 
 REPETITIONS = 7
@@ -44,7 +44,8 @@ RATIOS: dict[str, tuple[Callable[[Seconds], float], float, str]] = {
 
 BARS = {key: f"{side} {bar}" for key, (_, bar, side) in RATIOS.items()} | {
     key: f"{side} {bar}"
-    for key, (bar, side) in (history.RATIOS | long.RATIOS | reasons.RATIOS | screen.RATIOS).items()
+    for ratios_of in (history, long, programs, reasons, screen)
+    for key, (bar, side) in ratios_of.RATIOS.items()
 }
 
 
@@ -62,8 +63,8 @@ def main() -> int:
     chosen = parser.parse_args()
     result: dict[str, object] = {
         **ratios(measure(chosen.repetitions)), **history.measure(), **long.measure(),
-        **reasons.measure(), **screen.measure(), **start.information(), **book.information(),
-        **grading.information(), **page.information(),
+        **programs.measure(), **reasons.measure(), **screen.measure(), **start.information(),
+        **book.information(), **grading.information(), **page.information(),
     }  # fmt: skip
     if chosen.json:
         sys.stdout.write(json.dumps(result, indent=2) + "\n")

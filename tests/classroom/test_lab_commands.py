@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 from datetime import UTC, datetime
 from importlib import import_module
 from io import StringIO
@@ -162,6 +163,19 @@ def test_check_takes_a_folder_and_says_what_ways_without_work_get(
         assert (f"more than the {bar} % of bars" in capsys.readouterr().out) is (bar == 19)
     Path("none").mkdir()
     assert main(["lab", "check", "none"]) == Exit.NOTHING
+
+
+def test_of_a_draft_all_else_is_checked_and_the_missing_solutions_are_named(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, _, solutions = TEMPLATE.partition("solutions:")
+    first = re.split(r"(?m)^    - name: ", solutions)[1]
+    lab.write_text(f"{head}solutions:\n  accept:\n    - name: {first}")
+    assert main(["lab", "check", str(lab), "--students", "1"]) == Exit.FAILED
+    answer = capsys.readouterr()
+    assert "a draft: 2 accepted and 3 rejected of 3 solutions each are missing" in answer.out
+    assert "an honest guess gets" in answer.out
+    assert "1 grades, 1 not as declared" in answer.err
 
 
 def test_a_name_of_vary_that_nothing_uses_is_an_error_with_its_place(

@@ -40,7 +40,7 @@ CHANGES = [
     ("points: 3", "points: many", '"many" is not a number'),
     ("right: true", "right: perhaps", "true or false is required here"),
     ('B.mr0[0:5] == "hello"', 'B.mr8[0:5] == "hello"', "nothing is called B.mr8"),
-    ("status=SUCCESS, byte_len", "status=SUCESS, byte_len", 'no WCStatus is called "SUCESS"'),
+    ("status=SUCCESS, byte_len", "status=SUCESS, byte_len", '"SUCESS" is no completion status'),
     ("rnr-infinite: B has", "rnr-infinte: B has",
      "no cause is called rnr-infinte (did you mean rnr-infinite?)"),
     ("needs: [deliver]", "needs: [delivr]", "both-ways needs delivr, which is no task above it"),

@@ -85,6 +85,20 @@ def test_above_its_bar_a_way_is_wrong() -> None:
     assert [each.bar for each in figures(bars, "x", VOCABULARY, ["1"])] == [9, None, None, 0, None]
 
 
+def test_where_a_lab_sets_no_bar_lines_without_work_get_no_more_than_a_guess() -> None:
+    found = figures(TEMPLATE, "x", VOCABULARY, ["1"], 0.1)
+    assert {each.way: each.bar for each in found if each.is_guess} == {
+        APPLIED: 10, WRITTEN: 10, HANDOUT: 10,
+    }  # fmt: skip
+    assert Figure(WRITTEN, 1, 10, is_guess=True).wrong == (
+        "memory writes alone gets 100%, more than the 10 % of an honest guess: mend the goals, or"
+        " allow it by bars: {written: 100}"
+    )
+    bars = TEMPLATE.replace("tasks:", "bars: {written: 9}\ntasks:")
+    written = {each.way: each for each in figures(bars, "x", VOCABULARY, ["1"], 0.1)}[WRITTEN]
+    assert (written.bar, written.is_guess) == (9, False)
+
+
 def test_a_lab_without_points_or_solutions_has_no_figure() -> None:
     assert figures(text_of(FIX), "x", VOCABULARY, IDS) == []
     assert figures(text_of(FIX.replace("4", "0")) + SOLUTIONS, "x", VOCABULARY, IDS) == []

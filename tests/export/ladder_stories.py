@@ -45,6 +45,14 @@ STORIES: dict[str, tuple[str, ...]] = {
         "use rc_pair path_mtu=1024", RECV, "fault drop A->B nth=2",
         "post_send A.qp0 wr_id=2 opcode=SEND sg=A.mr0[0:4096] flags=SIGNALED", "step 9",
     ),
+    "many-in-flight": (
+        "use rc_pair path_mtu=256", "reg_mr A.big pd=A.pd0 length=12000 access=LOCAL_WRITE",
+        "reg_mr B.big pd=B.pd0 length=12000 access=LOCAL_WRITE|REMOTE_WRITE",
+        "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.big[0:12000] remote=B.big[0]", "run",
+    ),
+    "held-back": (
+        "use rc_pair", "fault reorder A->B nth=2", LONG.format(0), "until now >= 600",
+    ),
     "retries-exceeded": ("use rc_pair retry_cnt=1", "fault drop A->B", WRITE, "run"),
     "to-itself": (
         "use ud_pair", "create_ah A.ah1 pd=A.pd0 to=A", DATAGRAM.format(1, "A.qp0", 0x11111111),

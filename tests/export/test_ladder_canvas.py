@@ -33,7 +33,10 @@ def test_signs_become_ascii_of_the_same_width() -> None:
 
 def test_a_slant_falls_by_one_row_after_another() -> None:
     slant = Slant((4, 6, 5))
-    places = [slant.at(cell) for cell in range(slant.length)]
+    cells = [*slant.cells(range(3))]
+    assert [number for number, *_ in cells] == [*range(15)]
+    assert [*slant.cells(range(1, 2))] == cells[4:10]
+    places = [cell[1:] for cell in cells]
     assert [row for row, _ in places] == [0] * 4 + [1] * 6 + [2] * 5
     heights = [row + depth for row, depth in places]
     assert all(low < high for low, high in pairwise(heights))

@@ -82,6 +82,30 @@ def test_the_whole_reason_is_there_at_every_width(labs: dict[str, Lab]) -> None:
         assert found[: len(wanted)] == wanted, sort
 
 
+def moments_of(found: TextLadder) -> list[float]:
+    """The column of times, in ns."""
+    units = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+    columns = (line[:12].replace("▶", " ").replace(">", " ").split() for line in drawn(found))
+    return [float(each[0]) * units[each[1]] for each in columns if each[1:] and each[1] in units]
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_time_never_runs_back_from_row_to_row(name: str, labs: dict[str, Lab]) -> None:
+    for sort in SORTS:
+        moments = moments_of(ladder_of(labs[name], sort))
+        assert moments, sort
+        assert moments == sorted(moments), sort
+
+
+def test_packets_in_flight_together_cross_and_are_named_where_they_arrive(
+    labs: dict[str, Lab],
+) -> None:
+    found = ladder_of(labs["two-queue-pairs"], Sort(90, 2))
+    first, second, third, fourth = found.placed[:4]
+    assert first.y < second.y < third.y < fourth.y < first.end < second.end
+    assert "psn=0" in "".join(piece.text for piece in found.line(first.end))
+
+
 def test_both_events_stand_beside_each_packet(labs: dict[str, Lab]) -> None:
     for sort in SORTS:
         if sort.tall == 1 and sort.width < 64:
@@ -182,8 +206,8 @@ def test_packets_are_as_high_as_the_room_allows(labs: dict[str, Lab]) -> None:
                                         (62, 40, False), (78, 6, True), (90, 22, True))
     }  # fmt: skip
     assert [*chosen.values()] == [1, 2, 3, 1, 2, 2]
-    many = rows_of(labs["two-queue-pairs"])  # ten packets have no room for three rows each
-    assert fitted(many, Room(90, 1, ["A", "B"]), 22).room.tall == 2
+    many = rows_of(labs["two-queue-pairs"])
+    assert fitted(many, Room(90, 1, ["A", "B"]), 20).room.tall == 2  # one row is too few
 
 
 def test_below_the_last_row_the_lifelines_go_on(labs: dict[str, Lab]) -> None:

@@ -110,7 +110,7 @@ def test_a_question_has_an_answer(text: str, answer: Any) -> None:
     [
         ("1 == A.qp0.sate", (5, 15), "no A.qp0.sate", "did you mean A.qp0.state?"),
         ("idle or log.sum(a=1)", (8, 20), "no log.sum()", ""),
-        ("A.qp0.state == ERRR", (15, 19), 'no QPState is called "ERRR"', "did you mean ERR?"),
+        ("A.qp0.state == ERRR", (15, 19), '"ERRR" is no QP state', "did you mean ERR?"),
         (
             "A.qp0.sq.used == full",
             (17, 21),
@@ -120,7 +120,7 @@ def test_a_question_has_an_answer(text: str, answer: Any) -> None:
         (
             'A.qp0.state == "ERR"',
             (15, 20),
-            "a QPState is never compared with a text",
+            "a QP state is never compared with a text",
             "write ERR",
         ),
         (

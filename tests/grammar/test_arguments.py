@@ -59,13 +59,13 @@ def test_a_question_stands_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "place", "message"),
     [
-        ("{length=4}", SG, (0, 10), "SGE also needs addr"),
+        ("{length=4}", SG, (0, 10), "this struct also needs addr"),
         ("{addr=1 addr=2}", SG, (8, 12), "addr is given twice"),
         ("{addr=1 7}", SG, (8, 9), "a key is missing here"),
         ("{adr=1}", SG, (1, 4), 'no key "adr"'),
         ("{addr=}", SG, (1, 5), "addr has no value"),
         ("{addr=1,2}", SG, (8, 9), "only one value is wanted here"),
-        ("{opcode=SEND},{wr_id=2}", WR, (14, 23), "SendWR also needs opcode"),
+        ("{opcode=SEND},{wr_id=2}", WR, (14, 23), "this struct also needs opcode"),
         ("{ah_attr={port_num=1} is_global=1}", ATTR, (22, 31), "ah_attr and is_global give"),
         ("{is_global=1 ah_attr={port_num=1}}", ATTR, (13, 20), "is_global and ah_attr give"),
     ],

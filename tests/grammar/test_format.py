@@ -40,6 +40,10 @@ def test_canonical_text_is_one_visible_line_and_stays_as_it_is(
         ("post_send qp0 wr=[]", "post_send A.qp0 wr=[]"),
         ("until cq0.count==1 within=2000us", "until A.cq0.count == 1 within 2ms"),
         ("until (A.qp0.x == within) limit=2", "until (A.qp0.x == within) limit=2"),
+        (
+            "post_send qp0 opcode=0 remote_addr=4096 rkey=57005",
+            "post_send A.qp0 opcode=RDMA_WRITE remote_addr=0x1000 rkey=0xdead",
+        ),
         ("n", "step packet"),
         ("goto mark=30", 'goto mark=30'),
         ("goto 9.2us", "goto 9.2us"),

@@ -240,7 +240,7 @@ MISTAKES = [
     'a verb is wanted here, not ""step"" | help all lists them',
     "step ; modify_qp qp0 state=RTSS",
     "                           ^^^^",
-    'no QPState is called "RTSS" | did you mean RTS?',
+    '"RTSS" is no QP state | did you mean RTS?',
     "post_send A.qp0 opcode=SEND wr_id=7 flag=SIGNALED",
     "                                    ^^^^",
     'no key "flag" | did you mean flags?',
@@ -318,7 +318,7 @@ MISTAKES = [
     'this "{" is never closed | end it with }',
     "post_send qp0 {opcode=SENT}",
     "                      ^^^^",
-    'no WROpcode is called "SENT" | did you mean SEND?',
+    '"SENT" is no opcode of a work request | did you mean SEND?',
 ]
 
 
@@ -366,6 +366,25 @@ def test_a_pasted_call_of_c_gets_the_form_of_the_lab(line: str, wrong: str, hint
     assert line[slice(*caught.value.place)] == wrong
     assert caught.value.hint.startswith(hint)
     assert parse(caught.value.hint.removeprefix("write "), LAB, "A")
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "ibv_modify_qp(A.qp0, {.qp_state=IBV_QPS_RESET}, IBV_QP_STATE)",
+            "write modify_qp A.qp0 qp_state=IBV_QPS_RESET",
+        ),
+        (
+            "ibv_post_send(A.qp0, {.opcode = IBV_WR_RDMA_WRITE, .wr_id = 3}, &bad_wr);",
+            "write post_send A.qp0 opcode=IBV_WR_RDMA_WRITE wr_id=3",
+        ),
+    ],
+)
+def test_what_a_pasted_call_sets_is_in_the_line_that_is_offered(line: str, hint: str) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        parse(line, LAB, "A")
+    assert caught.value.hint == hint
 
 
 @each("verb", [name for name, command in LAB.items() if command.changes_world])

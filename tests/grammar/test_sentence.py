@@ -48,7 +48,7 @@ def test_an_alias_may_be_several_words() -> None:
 def test_reading_continues_after_a_mistake() -> None:
     answer = read("post_send A.qp0 opcode=SENT flag=3 wr_id=7")
     assert answer["wr.wr_id"] == 7
-    assert answer["wr.opcode"] == 'no WROpcode is called "SENT"'
+    assert answer["wr.opcode"] == '"SENT" is no opcode of a work request'
     assert answer["?"] == 'no key "flag"'
 
 

@@ -232,7 +232,10 @@ def test_an_entry_of_a_higher_room_is_found_by_its_name() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["receive", "post", "poll", "packet", "peer", "queue", "nic", "idle", "ev", "verbs", "acked"],
+    [
+        *("receive", "post", "poll", "packet", "peer", "queue", "nic", "idle", "ev", "verbs"),
+        *("acked", "odp", "PFC", "DCQCN", "GSI", "4791"),
+    ],
 )
 def test_a_newcomers_word_is_a_concept(word: str) -> None:
     assert explain(word, WORDS).kind == "word"

@@ -19,6 +19,7 @@ from rdmalab.session.session import Session
 from rdmalab.shell.show_why import answer_lines
 from rdmalab.shell.styled_text import text_of
 from rdmalab.vocabulary import VOCABULARY
+from rdmalab.world.relations import exists
 from tests.doctor import tidying
 from tests.doctor.tidying import why
 from tests.mistakes.fixes import carried_out
@@ -79,7 +80,8 @@ class Answer:
     asked, plain: the root; code: the exit code of `why` alone; untrue: what the answer to the
     pointed question lacks or says falsely; fixed: what a fix called working did not do; long: lines
     of the longer answer at 80 columns; bare: numbered causes without their evidence; misplaced:
-    causes that have a fix and do not stand first.
+    causes that have a fix and do not stand first; gone: names in a fix, to be typed now, of objects
+    that were destroyed.
     """
 
     mistake: Mistake
@@ -92,6 +94,7 @@ class Answer:
     long: int = 0
     bare: list[str] = field(default_factory=list)
     misplaced: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     texts: tuple[str, str] = ("", "")
 
     @property
@@ -175,6 +178,7 @@ def answer_of(mistake: Mistake) -> Answer:
     answer.long = max(len(answer_lines(each, _WIDTH)) for each in (report, plain))
     answer.bare = [slug for each in (report, plain) for slug in _bare(each)]
     answer.misplaced = [slug for each in (report, plain) for slug in _misplaced(each)]
+    answer.gone = [name for each in (report, plain) for name in _gone(session, each)]
     answer.texts = (shown(report), shown(plain))
     for each in (report, plain):
         if each.remedy is not None and each.remedy.works:
@@ -192,6 +196,19 @@ def _misplaced(report: Report) -> list[str]:
         return []
     own = [cause.check.slug for cause in report.stations] if report.remedy.works else []
     return [] if report.remedy.of in ("", report.causes[0].check.slug, *own) else [report.remedy.of]
+
+
+def _gone(session: Session, report: Report) -> list[str]:
+    """The destroyed objects that a fix names and no line of it creates before."""
+    found, made = list[str](), set[str]()
+    lines = report.remedy.cure.lines if report.remedy and not report.remedy.cure.program else []
+    for line in lines:
+        verb, *words = line.split()
+        made |= {*words[:1]} if verb.startswith(("create", "alloc", "reg", "open")) else set()
+        names = {*re.findall(r"\b[A-Z]\.[a-z_]\w*", line)} - made
+        things = {name: session.names.find(name) for name in names}
+        found += [name for name, it in things.items() if it and not exists(session.world, it)]
+    return found
 
 
 def shown(report: Report) -> str:

@@ -32,10 +32,17 @@ def test_the_root_of_a_mistake_is_named_and_its_fix_is_true(mistake: Mistake) ->
     assert not answer.fixed, answer.fixed
     assert not answer.bare, answer.bare
     assert not answer.misplaced, answer.misplaced
+    assert not answer.gone, answer.gone
     if mistake.kind.area in NEW_AREAS:
         assert answer.code_right, f"exit code {answer.code}"
         assert not answer.untrue, answer.untrue
         assert answer.long <= MOST_LINES, answer.texts
+
+
+def test_after_a_teardown_the_fix_of_an_overrun_names_nothing_that_was_destroyed() -> None:
+    (kind,) = (kind for kind in kinds() if kind.kind == "sleeps-while-the-queue-overran")
+    for mistake in all_of(kind):
+        assert not answer_of(mistake).gone, mistake.name
 
 
 @each("well, profile", all_healthy())

@@ -14,6 +14,7 @@ import pytest
 
 from rdmalab import cli
 from rdmalab.page.site import MARK, WEB
+from tests.bench import page
 from tests.each import ALL
 from tests.page.conftest import SITE, downloads, needs_a_browser
 
@@ -107,3 +108,8 @@ def test_the_wheel_gets_the_files_of_the_page() -> None:
     command = ["git", "check-ignore", *(str(WEB / name) for name in sorted(names))]
     ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ignored.stdout == ""
+
+
+def test_the_bench_names_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "missing", lambda: "chromium")
+    assert page.information() == dict.fromkeys(page.KEYS, "left out: chromium is not installed")

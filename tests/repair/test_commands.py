@@ -97,4 +97,4 @@ def test_room_on_a_shared_queue_is_made_there() -> None:
     case = case_of(lab)
     assert case.peer is not None
     assert commands.room(case, case.peer, 64) == "post_srq_recv B.srq0 sg=B.mr0[0:64]"
-    assert case.name(Noun.QP, "A", 99) == "A.qp#99"
+    assert case.name(Noun.QP, "A", 99) == "A.qp#0x63"

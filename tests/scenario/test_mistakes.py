@@ -56,10 +56,10 @@ def found(text: str, path: str = "x.yaml") -> list[str]:
 def test_all_kinds_are_reported_together() -> None:
     assert found(MANY) == [
         '2:1 no key "titel" here',
-        '6:28 no WROpcode is called "SEDN"',
+        '6:28 "SEDN" is no opcode of a work request',
         '8:5 no key "expct" here',
         "11:33 nothing is called B.mr9",
-        '13:30 no WCStatus is called "SUCESS"',
+        '13:30 "SUCESS" is no completion status',
         '14:9 A.qp0 has no "stat"',
         "15:9 nothing is called B.qp7",
         "16:23 a name or a value is missing here",
@@ -160,7 +160,7 @@ def test_what_is_below_a_misspelled_key_is_checked(old: str, new: str, wrong: st
     assert old in text
     errors = found(text.replace(old, new, 1))
     assert wrong in errors
-    assert '10:40 no WROpcode is called "SEDN"' in errors
+    assert '10:40 "SEDN" is no opcode of a work request' in errors
     assert any(each.endswith('A.qp0 has no "stat"') for each in errors)
     assert len(errors) == 3 + (new == "version: 1\n")  # that key is unknown, too
 
@@ -172,7 +172,7 @@ def test_each_line_of_a_program_is_checked() -> None:
         "    - poll_cq A.cq9\nsteps:\n  - run: 1us\n"
     )
     assert found(text) == [
-        '7:7 no verb "post_sned"', '9:30 no WROpcode is called "SEDN"',
+        '7:7 no verb "post_sned"', '9:30 "SEDN" is no opcode of a work request',
         '10:13 "1su" is not a time', "12:15 nothing is called A.cq9",
     ]  # fmt: skip
 

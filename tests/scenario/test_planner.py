@@ -46,7 +46,7 @@ def test_the_setup_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("question", "column", "message"),
-    [("A.qp0.stat == RTS", 14, "A.qp0 has no"), ("A.qp0.state == RTT", 29, "no QPState")],
+    [("A.qp0.stat == RTS", 14, "A.qp0 has no"), ("A.qp0.state == RTT", 29, '"RTT" is no QP state')],
 )
 def test_a_wrong_question_is_refused_before_the_first_step(
     question: str, column: int, message: str

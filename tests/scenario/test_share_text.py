@@ -17,7 +17,7 @@ from rdmalab.scenario.loader import loads
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.saving import saved
 from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of, shared
-from rdmalab.scenario.yaml_tree import MAX_OCTETS
+from rdmalab.scenario.source import MAX_OCTETS
 from rdmalab.vocabulary import VOCABULARY
 from tests.digest import digest
 from tests.each import examples

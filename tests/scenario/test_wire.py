@@ -82,7 +82,7 @@ def test_nak_is_every_nak_code_as_a_packet_and_as_a_syndrome() -> None:
     [
         ("skip 3", 0, '"skip" is not a direction'),
         ("A->B", 0, "the opcode is missing"),
-        ("A->B SEND psn=0", 5, "no opcode is called"),
+        ("A->B SEND psn=0", 5, "is no opcode"),
         ("A->B SEND_ONLY psn", 15, "a value is missing here"),
         ("A->B SEND_ONLY psn=", 15, "a value is missing here"),
         ("A->B SEND_ONLY colour=1", 15, 'no field "colour"'),

@@ -15,7 +15,7 @@ def test_nodes_have_names_from_the_start() -> None:
 
 def test_a_thing_without_a_name_has_a_text() -> None:
     names = Names(["A"])
-    assert names.of(QP) == "A.qp#17"
+    assert names.of(QP) == "A.qp#0x11"
     names.give("A.mine", QP)
     assert names.of(QP) == "A.mine"
 

@@ -67,6 +67,12 @@ MISTAKES = [
         "B.cq0",
         "did you mean B.qp0?",
     ),
+    (
+        "ibv_create_qp A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0",
+        "A.pd0 is a protection domain, no name for a queue pair",
+        "A.pd0",
+        "the name comes first: A.qp1",
+    ),
     ("alloc_pd C.pd0", "there is no node C", "C.pd0", "nodes: A B"),
     ("fault drop A->C", "there is no node C", "A->C", "nodes: A B"),
     ("show A.qp9", "nothing is called A.qp9", "A.qp9", "did you mean A.qp0?"),

@@ -243,3 +243,42 @@ def test_a_submission_is_handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     prompt = Prompt("load labs/by-hand student=s1")
     prompt.conversation.hand_out = lambda name: f"downloaded: {name}"
     assert prompt.ask("submit work")[-1] == "downloaded: work.yaml"
+
+
+# --------------------------------------------------------------------------- session files
+def saved_session(folder: Path) -> tuple[Path, Prompt]:
+    """A session file, and the prompt that has written it."""
+    path = folder / "kept.rdmalab"
+    prompt = Prompt("use rc_pair", RECV, SEND, "run", "poll_cq A.cq0", f"save {path}")
+    return path, prompt
+
+
+@pytest.mark.parametrize("word", ["load", "open"])
+def test_a_session_file_is_played_to_its_end_and_may_be_rewound(tmp_path: Path, word: str) -> None:
+    path, before = saved_session(tmp_path)
+    prompt = Prompt()
+    assert prompt.ask(f"{word} {path}")[-1].startswith("17 calls; it is ")
+    assert world_of(prompt) == world_of(before)
+    assert prompt.conversation.lesson is None
+    prompt.ask("rewind 1us", f"save {tmp_path}/part.rdmalab.yaml since 13")
+    assert (tmp_path / "part.rdmalab.yaml").read_text().count("post_send") == 1
+
+
+def test_a_damaged_session_file_is_one_line_and_changes_nothing(tmp_path: Path) -> None:
+    path, _ = saved_session(tmp_path)
+    path.write_bytes(path.read_bytes()[:-9])
+    prompt = Prompt("use rc_pair")
+    before = world_of(prompt)
+    assert prompt.ask(f"load {path}") == [f"{path}: the session file is damaged or incomplete"]
+    assert world_of(prompt) == before
+
+
+def test_after_a_crash_a_loaded_session_file_is_loaded_again(tmp_path: Path) -> None:
+    path, before = saved_session(tmp_path)
+    lost = Prompt(log=opened(tmp_path / "state"))
+    lost.ask(f"load {path}", "alloc_pd A.pd5")
+    close_all()
+    again = Prompt(log=opened(tmp_path / "state"))
+    assert "Continued: 2 lines" in again.ask("continue")[-1]
+    assert world_of(again) == world_of(lost) != world_of(before)
+    close_all()

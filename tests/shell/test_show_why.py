@@ -6,8 +6,10 @@ from rdmalab.doctor.checklist_report import ChecklistReport
 from rdmalab.doctor.evidence.finding import NA, Fix, fact, fail, ok
 from rdmalab.doctor.report.report import TriedFix
 from rdmalab.doctor.report.rows import Row, RowPart
+from rdmalab.shell.described import style
 from rdmalab.shell.show_why import lines_of, row_lines
 from rdmalab.shell.styled_text import text_of
+from rdmalab.views.columns import Meaning
 from tests.doctor.saying import NAME, WAITS, check, failed, pending
 
 
@@ -53,15 +55,15 @@ def test_the_kind_and_the_verdicts_are_words_first_and_colours_second() -> None:
     for report in (failed(), pending()):
         (_, word), *_ = row_lines(report.rows[0], 80)[0]
         styles[word.strip()] = row_lines(report.rows[0], 80)[0][0][0]
-    assert styles == {"FAILED": "class:error", "PENDING": "class:warn"}
+    assert styles == {"FAILED": style(Meaning.FAILED), "PENDING": style(Meaning.WAITING)}
     walked = ChecklistReport(
         "slow", NAME, [(check(1, "a"), ok()), (check(2, "b"), fail()), (check(3, "c"), NA)]
     )
     leads = [
         (text.strip(), style) for line in lines_of(walked.rows, 80) for style, text in line[1:2]
     ]
-    assert ("pass", "class:good") in leads
-    assert ("FAIL", "class:error") in leads
+    assert ("pass", style(Meaning.OK)) in leads
+    assert ("FAIL", style(Meaning.FAILED)) in leads
 
 
 def test_what_is_waited_for() -> None:

@@ -55,6 +55,6 @@ def test_an_invalid_filter_passes_all_and_shows_the_error() -> None:
     search = typed("opcode=FOO", "filter")
     assert not search.is_on
     assert search.lets_pass(rows_of(played("send-and-ack"))[0])
-    assert 'no opcode is called "FOO"' in search.found_text(0)
+    assert '"FOO" is no opcode' in search.found_text(0)
     assert "Enter keeps" in search.found_text(0)
     assert typed("ack").found_text(2) == "find: ack▏  2 found  Enter keeps  Esc ends"

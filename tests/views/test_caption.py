@@ -4,6 +4,7 @@ import pytest
 
 from rdmalab.lab import Lab
 from rdmalab.spec.records import KINDS, MEANINGS, Kind
+from rdmalab.views import story
 from rdmalab.views.caption import Caption, caption, endings
 from rdmalab.views.columns import Meaning
 from tests.each import each
@@ -172,3 +173,24 @@ def test_many_flushed_requests_are_counted(count: int) -> None:
         5: "wr1, wr2 and 3 more were flushed",
     }
     assert any(by_name[count] in text for _, text in all_of(lab))
+
+
+@pytest.mark.parametrize("opcode", ["ATOMIC_FETCH_AND_ADD", "ATOMIC_CMP_AND_SWP swap=1"])
+def test_an_atomic_that_comes_again_is_called_a_duplicate(opcode: str) -> None:
+    lost = (
+        f"post_send A.qp0 wr_id=1 opcode={opcode} sg=A.mr0[0:8] remote=B.mr0[0] compare_add=5",
+        "fault drop B->A nth=1",
+        "until wire.count(from=B) == 2",
+    )
+    lab = lab_after("use rc_pair", *lost)
+    session = lab.session
+    first, again = [event for event in range(session.world.event)
+                    if now_at(lab, event).text.startswith("B.qp0 received")]  # fmt: skip
+    text = ", a duplicate: does not execute it again, and returns the stored result"
+    assert now_at(lab, again).text.endswith(text)
+    assert story.event_row(session.world, session.names, again).text.endswith(text)
+    assert "duplicate" not in now_at(lab, first).text
+
+
+def now_at(lab: Lab, event: int) -> Caption:
+    return caption(lab.session.world, lab.session.names, event)

@@ -2,6 +2,7 @@
 
 from rdmalab.hca.dma import Denied
 from rdmalab.hca.qp import QueuePair
+from rdmalab.hca.wr import SGE, RecvWR
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access
 from rdmalab.views import key_denials
@@ -16,6 +17,21 @@ def text_of(lab: Lab, why: Denied, key: int, *, at: int = 0, element: int = -1) 
     denial = Denial("B", why, key, at, 8, rights, element)
     qp = world.find(thing(lab, "B.qp0"), QueuePair)
     return key_denials.denial_text(world.nodes["B"], names, denial, qp)
+
+
+def denied(lab: Lab, *sg: SGE) -> list[tuple[int, Denied]]:
+    hca = lab.session.world.nodes["A"]
+    (qp,) = hca.qps.items.values()
+    found = key_denials.denials(hca, qp, RecvWR(sg=list(sg)), int(Access.LOCAL_WRITE))
+    return [(denial.element, denial.why) for denial in found]
+
+
+def test_each_element_that_may_not_be_accessed_is_found() -> None:
+    lab = lab_of("reg_mr A.mr1 pd=A.pd0 length=64 access=0")
+    good, mute = list(lab.session.world.nodes["A"].mrs.items.values())
+    sg = (SGE(good.addr, 8, good.lkey), SGE(mute.addr, 8, mute.lkey), SGE(1, 8, 0xBAD))
+    assert denied(lab, *sg) == [(1, Denied.RIGHTS), (2, Denied.KEY)]
+    assert denied(lab, SGE(good.addr, 0, good.lkey)) == [(0, Denied.RANGE)]
 
 
 def test_each_test_names_the_region_and_what_it_lacks() -> None:

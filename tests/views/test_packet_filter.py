@@ -41,7 +41,7 @@ def test_other_texts_are_looked_for_as_they_are(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("opcode=FOO", 'no opcode is called "FOO"'),
+        ("opcode=FOO", '"FOO" is no opcode'),
         ("colour=red", 'wire has no "colour"'),
         ("spn >= 3", 'wire.last has no "spn"'),
         ("psn >", "is missing"),

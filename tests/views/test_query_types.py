@@ -13,27 +13,27 @@ from tests.each import each
 from tests.labs import misread
 
 SENSELESS = [
-    ("wire.last.opcode == FOO", 'no opcode is called "FOO"'),
-    ("wire.last.opcode == NACK", 'no opcode is called "NACK"'),
-    ("wire.count(opcode=FOO) == 1", 'no opcode is called "FOO"'),
-    ("wire.any(syndrome=NACK)", 'no Syndrome is called "NACK"'),
+    ("wire.last.opcode == FOO", '"FOO" is no opcode'),
+    ("wire.last.opcode == NACK", '"NACK" is no opcode'),
+    ("wire.count(opcode=FOO) == 1", '"FOO" is no opcode'),
+    ("wire.any(syndrome=NACK)", '"NACK" is no syndrome'),
     ("wire.count(opcod=ACK) == 1", 'wire.count has no "opcod"'),
-    ("log.any(errno=ENOMEN)", 'no Errno is called "ENOMEN"'),
-    ("A.cq0.total(status=SUCESS) == 1", 'no WCStatus is called "SUCESS"'),
-    ("A.qp0.state == RST", 'no QPState is called "RST"'),
-    ("now > 0 and not A.qp0.state == RST", 'no QPState is called "RST"'),
+    ("log.any(errno=ENOMEN)", '"ENOMEN" is no errno'),
+    ("A.cq0.total(status=SUCESS) == 1", '"SUCESS" is no completion status'),
+    ("A.qp0.state == RST", '"RST" is no QP state'),
+    ("now > 0 and not A.qp0.state == RST", '"RST" is no QP state'),
     ("A.qp0.stat == RTS", 'A.qp0 has no "stat"'),
-    ("A.cq0.next.status == SUCESS", 'no WCStatus is called "SUCESS"'),
+    ("A.cq0.next.status == SUCESS", '"SUCESS" is no completion status'),
     ("A.cq0.next.status.name == SUCCESS", "A.cq0.next.status has no fields"),
     ("A.cq0.count == many", 'a number is never compared with the word "many"'),
     ("A.mr0[0:4] == 7", "a range of bytes is never compared with a number"),
     ("A.mr0[0] == FOO", 'a number is never compared with the word "FOO"'),
-    ("A.qp0.wr[7].status == FOO", 'no Progress is called "FOO"'),
-    ("A.port.state == ACTIV", 'no PortState is called "ACTIV"'),
-    ("A.cq0.total(status!=SUCESS) == 1", 'no WCStatus is called "SUCESS"'),
+    ("A.qp0.wr[7].status == FOO", '"FOO" is no state of a work request'),
+    ("A.port.state == ACTIV", '"ACTIV" is no port state'),
+    ("A.cq0.total(status!=SUCESS) == 1", '"SUCESS" is no completion status'),
     ("A.cq0.total(statu!=SUCCESS) == 1", 'A.cq0.total has no "statu"'),
     ("any(A.qp.stat == RTS)", 'A.qp has no "stat"'),
-    ("count(B.qp.state == RST) > 0", 'no QPState is called "RST"'),
+    ("count(B.qp.state == RST) > 0", '"RST" is no QP state'),
     ("min(A.cq0.cout, 2) == 1", 'A.cq0 has no "cout"'),
     ("A.qp0.wr[7].complete_ns > 1", 'A.qp0.wr[7] has no "complete_ns"'),
     ("A.qp0.path_mtu == 1000000 and idle == perhaps", "a yes or no is never compared"),
@@ -72,14 +72,14 @@ def test_it_is_refused_in_a_program(line: str) -> None:
     lab.do("use rc_pair")
     end = "; end" if line == "if" else ""
     wrong = misread(lab, f"program A.x lines={{{line} A.qp0.state == RST{end}}}")
-    assert wrong.message == 'no QPState is called "RST"'
+    assert wrong.message == '"RST" is no QP state'
     assert wrong.hint == "did you mean RESET?"
 
 
 def test_it_is_refused_in_python() -> None:
     lab = Lab()
     lab.do("use rc_pair")
-    with pytest.raises(NotUnderstood, match="no WCStatus is called"):
+    with pytest.raises(NotUnderstood, match="is no completion status"):
         lab.look("A.cq0.next.status == SUCESS")  # no completion is there yet
 
 
@@ -92,7 +92,7 @@ def test_it_is_refused_in_python() -> None:
 def test_a_file_with_it_cannot_be_played(step: str) -> None:
     with pytest.raises(FileError) as wrong:
         loads(f"rdmalab: 1\ntitle: t\nsteps:\n- use rc_pair\n{step}\n", "f", VOCABULARY)
-    assert wrong.value.message == 'no QPState is called "RST"'
+    assert wrong.value.message == '"RST" is no QP state'
     assert wrong.value.hint == "did you mean RESET?"
     assert wrong.value.place is not None
     assert wrong.value.text.splitlines()[wrong.value.place.line - 1].endswith("RST")

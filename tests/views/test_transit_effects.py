@@ -43,7 +43,7 @@ def test_each_fault_is_listed_at_its_packet() -> None:
         "fault corrupt A->B nth=4 byte=70", *WRITES, "run 2us",
     )  # fmt: skip
     lines = [row.troubles for row in rows(lab) if row.source == "A"][:4]
-    assert lines == [["marked"], ["delayed by 3 us"], ["held back"], ["harmed"]]
+    assert lines == [["marked"], ["delayed by 3 us"], ["held back"], ["corrupted"]]
 
 
 def test_a_packet_that_overtakes_is_not_the_one_that_was_released() -> None:
@@ -64,8 +64,8 @@ def test_a_copy_shares_the_harm_and_not_the_delay() -> None:
     copies = numbers(lab, Kind.PACKET_COPIED)
     assert [original(records, copy) for copy in copies] == [sent, sent]
     assert original(records, sent) == sent
-    assert troubles(records, sent) == ["harmed", "marked", "delayed by 1 us"]
-    assert [troubles(records, copy) for copy in copies] == [["harmed", "marked"]] * 2
+    assert troubles(records, sent) == ["corrupted", "marked", "delayed by 1 us"]
+    assert [troubles(records, copy) for copy in copies] == [["corrupted", "marked"]] * 2
     packet = records[sent][A]
     assert octets(records, copies[1]) == octets(records, sent) != octets_of(packet)
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from rdmalab.lab import Lab
@@ -94,6 +96,46 @@ def test_warnings(setup: str, line: str, warning: str) -> None:
     printed = Prompt("use rc_pair", *([setup] if setup else []), width=200).ask(line)
     found = [row for row in printed if row.startswith("warning: ")]
     assert (warning in found[0]) if warning else not found
+
+
+_WRONG = {
+    "range": ("", "{node}.mr0[4000:4100]"),
+    "key": ("", "{{addr=0x10 length=100 lkey=0xdead}}"),
+    "domain": (
+        "alloc_pd {node}.pd1; reg_mr {node}.mr1 pd={node}.pd1 length=100 access=LOCAL_WRITE",
+        "{node}.mr1[0:100]",
+    ),
+    "right": ("reg_mr {node}.mr1 pd={node}.pd0 length=100 access=0", "{node}.mr1[0:100]"),
+    "domain and range": (
+        "alloc_pd {node}.pd1; reg_mr {node}.mr1 pd={node}.pd1 length=100 access=LOCAL_WRITE",
+        "{node}.mr1[0:101]",
+    ),
+}
+
+
+@pytest.mark.parametrize("profile", ["strict", "rxe", "mlx5"])
+@pytest.mark.parametrize("wrong", _WRONG)
+@pytest.mark.parametrize("work", ["SEND", "RDMA_READ", "receive", "shared receive"])
+def test_the_status_that_is_warned_of_is_the_status_that_comes(
+    work: str, wrong: str, profile: str
+) -> None:
+    node = "B" if "receive" in work else "A"
+    setup, sg = (text.format(node=node) for text in _WRONG[wrong])
+    template = "srq_pair" if work == "shared receive" else "rc_pair"
+    prompt = Prompt(f"use {template}", setup, width=200, profile=profile)
+    send = "post_send A.qp0 wr_id=1 flags=SIGNALED opcode="
+    if node == "B":
+        post = "post_srq_recv B.srq0" if work == "shared receive" else "post_recv B.qp0"
+        warned = prompt.warned(f"{post} sg={sg}")
+        prompt.ask(f"{send}SEND sg=A.mr0[0:100]")
+    else:
+        prompt.ask("post_recv B.qp0 sg=B.mr0")
+        remote = " remote=B.mr0" if work == "RDMA_READ" else ""
+        warned = prompt.warned(f"{send}{work} sg={sg}{remote}")
+    prompt.ask("run")
+    status = prompt.lab.look(f"{node}.cq0.last.status").name
+    later = re.findall(r"fails later with IBV_WC_(\w+)", " ".join(warned))
+    assert (later or ["SUCCESS"]) == [status]
 
 
 # --------------------------------------------------------------------------- by statement

@@ -35,7 +35,7 @@ def test_setting_one_is_no_event() -> None:
         ("A.qp0.stat", 'A.qp0 has no "stat"', 0, "did you mean state?"),
         ("A.qp0.state ==", "a name or a value is missing here", 14, "write A.qp0.state or 12"),
         ("A.mr0[0:9999]", "A.mr0 has 4096 bytes", 0, "write A.mr0[0:64]"),
-        ("A.qp0.state == DEAD", 'no QPState is called "DEAD"', 15, "did you mean"),
+        ("A.qp0.state == DEAD", '"DEAD" is no QP state', 15, "did you mean"),
     ],
 )
 def test_a_wrong_condition_of_break_is_refused_with_its_place(

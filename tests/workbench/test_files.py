@@ -249,6 +249,29 @@ def test_a_session_file_is_written_where_it_is_named(folder: Path) -> None:
     assert "a scenario only" in misread(lab, "save y.rdmalab expect=all").message
 
 
+def test_a_part_of_a_session_is_saved_from_a_moment_to_a_moment(folder: Path) -> None:
+    lab = lab_of(RECV, SEND, "checkpoint posted", "run", "poll_cq A.cq0")
+    before = lab.session.world.event, lab.session.world.now_ns
+    well(lab, "save x.rdmalab.yaml since @posted until 16")
+    assert (lab.session.world.event, lab.session.world.now_ns) == before
+    document = load("x.rdmalab.yaml", VOCABULARY).document
+    assert [step.do.split()[0] for step in document.setup[-2:] if step.do] == [
+        "post_recv",
+        "post_send",
+    ]
+    assert [step.run for step in document.steps] == [None, "step 1"]
+    runner = Runner(load("x.rdmalab.yaml", VOCABULARY), open_session)
+    assert all(result.ok for result in runner.run())
+    assert runner.session.world.event == 16
+    assert misread(lab, "save y.yaml since 9 until 8").message == "until is before since"
+    assert "no event 999" in misread(lab, "save y.yaml until 999").message
+
+
+def test_open_takes_files_too() -> None:
+    assert Lab().do("open x.rdmalab")[-1].value == Load("x.rdmalab")
+    assert "cannot be opened" in misread(Lab(), "open x.pcap").message
+
+
 def test_save_with_what_was_observed(folder: Path) -> None:
     lab = lab_of(RECV, SEND, "run", "poll_cq A.cq0", "modify_qp A.qp0 state=RESET")
     well(lab, "save seen.yaml expect=all")

@@ -124,6 +124,9 @@ def test_help_on_nothing_known_gives_one_suggestion() -> None:
         ("struct ibv_send_wr wr = { .wr_id = 1 };",
          "ibv_send_wr is an argument of post_send; write post_send A.qp0 wr_id=7 opcode=SEND "
          "sg=A.mr0[0:64] flags=SIGNALED"),
+        ("struct ibv_send_wr wr = { .wr_id = 3, .opcode = IBV_WR_RDMA_READ };",
+         "ibv_send_wr is an argument of post_send; write post_send A.qp0 wr_id=3 "
+         "opcode=IBV_WR_RDMA_READ"),
         ("struct ibv_qp_attr attr;", "ibv_qp_attr is an argument of modify_qp; write modify_qp "
          "A.qp0 state=INIT port_num=1 pkey_index=0 qp_access_flags=REMOTE_WRITE"),
         ("struct ibv_context *ctx;",

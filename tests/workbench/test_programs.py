@@ -25,7 +25,8 @@ def test_a_mistake_starts_nothing() -> None:
         misread(lab, "program A.tx lines={poll_cq A.cq0; plol A.cq0}").hint == "did you mean poll?"
     )
     assert misread(lab, "program C.tx lines={stop}").message == "there is no node C"
-    assert misread(lab, "program A.cq0 lines={stop}").message == "A.cq0 exists already"
+    taken = misread(lab, "program A.cq0 lines={stop}").message
+    assert taken == "A.cq0 is a completion queue, no name for a program"
     assert misread(lab, "program A.tx").message == "program also needs lines"
     assert lab.session.world.event == event
 

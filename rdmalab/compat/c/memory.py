@@ -34,6 +34,8 @@ def _function(name: str) -> "ctypes._NamedFuncPointer":
     return function
 
 
+_memcmp = _libc.memcmp
+_memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 _readv, _writev = _function("process_vm_readv"), _function("process_vm_writev")
 
 
@@ -91,6 +93,9 @@ class Mirror:
     distance: int
     users: int = 1
     shadow: bytearray = field(default_factory=bytearray)
+    _room: ctypes.Array[ctypes.c_char] | None = None
+    _here: _Vector = field(default_factory=_Vector)
+    _there: _Vector = field(default_factory=_Vector)
 
     def __post_init__(self) -> None:
         self.shadow = bytearray(self.length)
@@ -116,6 +121,18 @@ class Mirror:
             self.shadow[first:last] = now
             for at, octets in differences(before, now):
                 yield self.start + first + at, octets
+
+    def is_same(self) -> bool:
+        """Whether the whole range is as it was; the usual answer, so no byte is copied for it."""
+        if self._room is None:
+            self._room = ctypes.create_string_buffer(max(self.length, 1))
+            self._here = _Vector(ctypes.addressof(self._room), self.length)
+            self._there = _Vector(self.start, self.length)
+        here, there = ctypes.byref(self._here), ctypes.byref(self._there)
+        if _readv(self.pid, here, 1, there, 1, 0) != self.length:
+            return True  # unmapped
+        shadow = (ctypes.c_char * self.length).from_buffer(self.shadow)
+        return not _memcmp(self._room, shadow, self.length)
 
     def agree(self, addr: int, octets: bytes) -> None:
         """Both sides have these bytes now; those outside of the range are left out."""
@@ -154,7 +171,7 @@ class Mirrors:
     def changes(self) -> Iterator[tuple[int, bytes]]:
         """Addresses and bytes that the program has written into the short ranges."""
         for mirror in self.ranges:
-            if not mirror.is_long:
+            if not (mirror.is_long or mirror.is_same()):
                 for addr, octets in mirror.changes(mirror.start, mirror.start + mirror.length):
                     self._agree(mirror, addr, octets)
                     yield addr, octets

@@ -111,6 +111,8 @@ _CHUNK = 1 << 16
 _SEND_S = 5.0  # a program that does not read its answer for so long has lost its connection
 _STREAMS = ("create_comp_channel", "open_async", "cm_open_channel")
 _POLLS = ("poll_cq", "start_poll")
+_TOGETHER = 8  # events between two looks at the sockets
+_NEWS = (Kind.CQE_ADDED, Kind.ASYNC_RAISED, Kind.CQ_EVENT_RAISED)
 _LOOK_S = 0.25  # between two looks at the states of the processes
 _NO_ENTRY = errno.ENOENT
 
@@ -199,16 +201,22 @@ class Server:
                 self._welcome()
             else:
                 self._read(key.data)
-        now_s = time.monotonic()
-        if not ready and self.pace.is_due(
-            now_s, self.world.now_ns, self.world.agenda.next_ns(), all_wait=self._all_wait()
-        ):
-            self.calls.step()
-            self.pace.quiet_events += 1
-            self._happened()
+        if not ready:
+            self._let_happen(time.monotonic())
         self._answer_held()
         self._deliver(time.monotonic())
         self._look_for_stuck(time.monotonic())
+
+    def _let_happen(self, now_s: float) -> None:
+        """The next event if it may happen now, and those after it up to news for a program."""
+        for _ in range(_TOGETHER):
+            due_ns = self.world.agenda.next_ns()
+            if not self.pace.is_due(now_s, self.world.now_ns, due_ns, all_wait=self._all_wait()):
+                return
+            self.calls.step()
+            self.pace.quiet_events += 1
+            if self._happened():
+                return
 
     def _deliver(self, now_s: float) -> None:
         """Refuse connect requests without a listener when no program is about to listen."""
@@ -253,15 +261,20 @@ class Server:
         held = (connection.program for connection, _ in self.held.values())
         return program.asleep_in is not None or program in held
 
-    def _happened(self) -> None:
-        """Something has changed: programs get their bytes and their events."""
+    def _happened(self) -> bool:
+        """Programs get the bytes and events of what has changed; whether one of them has news."""
+        has_news = False
         for record in self.calls.copy_back():
             kind = rec.kind_of(record)
-            if kind in (Kind.CQE_ADDED, Kind.ASYNC_RAISED):
+            if kind not in _NEWS:
+                continue
+            has_news = True
+            if kind is not Kind.CQ_EVENT_RAISED:
                 self.pace.news()
-            if kind in (Kind.CQ_EVENT_RAISED, Kind.ASYNC_RAISED):
+            if kind is not Kind.CQE_ADDED:
                 self._tell_event(record, kind)
         self.pace.happened(time.monotonic(), self.world.now_ns)
+        return has_news
 
     def _tell_event(self, record: Record, kind: Kind) -> None:
         channel = rec.channel_of(record) if kind is Kind.CQ_EVENT_RAISED else None
@@ -290,6 +303,7 @@ class Server:
         self.selector.unregister(connection.sock)
         self.held.pop(id(connection), None)
         connection.sock.close()
+        connection.received.clear()  # what it has sent after this is not served
         if connection.program is not None:
             self.hosts.leave(connection.program)
             self.calls.leave(connection.program, keeps_objects=self.keeps_objects)
@@ -304,7 +318,7 @@ class Server:
             octets = b""
         connection.received += octets
         try:
-            while connection in self.connections and (message := self._message(connection)):
+            while connection.received and (message := self._message(connection)):
                 self._serve(connection, *message)
         except ProtocolError:
             octets = b""
@@ -366,6 +380,7 @@ class Server:
     def _perform(self, connection: Connection, word: Word, action: Callable[[], Answer]) -> None:
         """Do it and answer: with its fields, or with the errno of a refusal."""
         error, bad, octets = 0, 0, b""
+        self.calls.acting = () if connection.program is None else (connection.program,)
         try:
             answer: Answer = action()
             octets = answer if isinstance(answer, bytes) else word.answers.pack(answer or NOTHING)
@@ -376,6 +391,7 @@ class Server:
             self.tell(f"rdmalab: {word.name}: {senseless.message}")
         except (OSError, KeyError, ValueError) as wrong:
             error = getattr(wrong, "errno", None) or errno.EINVAL
+        self.calls.acting = ()
         self._happened()
         if connection.program is not None:
             connection.program.answered(word.name, error)
@@ -421,11 +437,11 @@ class Server:
     # ------------------------------------------------------------------ polls
     def _poll(self, connection: Connection, program: Program, held: Held) -> None:
         """Answer with completions; an empty one after EMPTY_POLLS in a row is answered later."""
-        try:
-            queue = self.calls.ref(held.node, Noun.CQ, held.ask["handle"])
-        except OSError as wrong:
-            self._reply(connection, wrong.errno or errno.EINVAL)
+        handle = (held.node, Noun.CQ, held.ask["handle"])
+        if handle not in program.handles:
+            self._reply(connection, errno.EINVAL)
             return
+        queue = self.calls.ref(*handle)
         if self.calls.find(queue).cqes:
             program.active()
             program.looked_at = None

@@ -11,7 +11,6 @@ of that header is known here, and the compiler checks each name and type.
 """
 
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -25,6 +24,7 @@ Ask = dict[str, Any]
 _CODES = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "u64": "Q", "gid": "16s", "text": "64s"}
 _C_TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "i32": "int32_t",
             "u64": "uint64_t"}  # fmt: skip
+_MASKS = {kind: (1 << int(kind[1:])) - 1 for kind in _CODES if kind.startswith("u")}
 _ARRAYS = {"gid": 16, "text": 64}  # bytes
 
 
@@ -49,6 +49,10 @@ class Layout:
                 name, _, member = word.partition("=")
                 self._add(kind, name, member or name)
         self._struct = struct.Struct("<" + "".join(_CODES[field.type] for field in self.fields))
+        self._ways = [tuple(field.name.split(".")) for field in self.fields]
+        self._names = [field.name for field in self.fields]
+        kinds = {field.type for field in self.fields}
+        self._is_flat = "gid" not in kinds and not any("." in name for name in self._names)
         self.size = self._struct.size
 
     def _add(self, kind: str, name: str, member: str) -> None:
@@ -61,9 +65,12 @@ class Layout:
 
     def unpack(self, octets: bytes | memoryview, at: int = 0) -> Ask:
         """The values by name; `cap.max_send_wr` is a value of the dict at `cap`."""
+        values = self._struct.unpack_from(octets, at)
+        if self._is_flat:
+            return dict(zip(self._names, values, strict=True))
         found: Ask = {}
-        for field, value in zip(self.fields, self._struct.unpack_from(octets, at), strict=True):
-            *outer, name = field.name.split(".")
+        for field, way, value in zip(self.fields, self._ways, values, strict=True):
+            *outer, name = way
             into = found
             for each in outer:
                 into = into.setdefault(each, {})
@@ -72,26 +79,25 @@ class Layout:
 
     def pack(self, values: object) -> bytes:
         """The bytes of items, or attributes, that are named as the fields; a missing one is 0."""
-        return self._struct.pack(
-            *(_packable(field, _value(values, field)) for field in self.fields)
-        )
+        given = zip(self.fields, self._ways, strict=True)
+        return self._struct.pack(*[_packable(field, _value(values, way)) for field, way in given])
 
 
-def _value(values: Any, field: Field) -> Any:
-    for name in field.name.split("."):
-        values = values.get(name) if isinstance(values, Mapping) else getattr(values, name, None)
+def _value(values: Any, way: tuple[str, ...]) -> Any:
+    for name in way:
+        values = values.get(name) if isinstance(values, dict) else getattr(values, name, None)
         if values is None:
             return 0
     return values
 
 
 def _packable(field: Field, value: Any) -> int | bytes:
+    mask = _MASKS.get(field.type)
+    if mask is not None:
+        return int(value) & mask
     if field.type == "gid":
         return int(value).to_bytes(16, "big")
-    if field.type == "text":
-        return str(value or "").encode()
-    bits = 8 * struct.calcsize(_CODES[field.type])
-    return int(value) if field.type == "i32" else int(value) & ((1 << bits) - 1)
+    return str(value or "").encode() if field.type == "text" else int(value)
 
 
 STRUCTURES: dict[str, Layout] = {}

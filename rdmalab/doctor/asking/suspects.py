@@ -26,6 +26,7 @@ from rdmalab.doctor.moments.unreported import (
     refilled,
     replaced,
     taken_queue_pairs,
+    torn,
 )
 from rdmalab.hca.objects import region_number, window_number
 from rdmalab.session.session import Session
@@ -151,7 +152,7 @@ _REPORTED: tuple[_Look, ...] = (_failed, _refusals)
 _UNREPORTED: tuple[_Look, ...] = (
     _stuck, _hanging, _abandoned, _overrun,
     queue_pairs_in_err, lost_messages, polled_without_result, overwritten, refilled,
-    overtaken, read_early, replaced,
+    overtaken, torn, read_early, replaced,
 )  # fmt: skip
 
 

@@ -1,5 +1,8 @@
 """Addresses and paths: who a packet goes to, and whether its addresses, key and GRH are right."""
 
+from ipaddress import IPv6Address
+from typing import NamedTuple
+
 from rdmalab.doctor.kit import *
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
@@ -11,8 +14,8 @@ from rdmalab.world.relations import node_of_address
 def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Check whether the request's packets were dropped because no queue pair has that number."""
     misses = unanswered.because("wrong-qpn")
-    if not misses:
-        return ok("each of its packets named a QP number that exists")
+    if not misses or _reply_to_itself(case) is not None:
+        return ok("each of its packets named a QP number that exists where it was meant to go")
     node, number = misses[-1].node, misses[-1].number
     many = fmt.count(len(misses), "packet")
     gone = receivers.destroyed(case, node, number)
@@ -37,9 +40,7 @@ def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | 
     if reached is wanted or reached.node != wanted.node:
         return None
     set_at, right = receivers.peer_set_at(case, qp), case.qp_name(wanted)
-    lines = reconnect(case, qp, wanted) + commands.again(
-        case, qp, wqe.wr, to=wanted, after_reset=True
-    )
+    lines = reconnect(case, qp, wanted) + commands.again(case, qp, wqe.wr, wanted, after_reset=True)
     return blocking(
         case,
         fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", set_at),
@@ -80,6 +81,7 @@ def _wrong_qpn_cure(
     return Fix(lines + commands.again(case, qp, wqe.wr, peer, after_reset=True)), peer
 
 
+_MOST_REPLIES = 64  # of each node and queue pair, the newest
 _LOST = (NO_ADDRESS, "wrong-address")
 
 
@@ -93,6 +95,68 @@ def wrong_gid(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     if not unanswered.misses and (found := _no_way_back(case, unanswered, qp)) is not None:
         return found
     return ok("the addresses of its packets are those of the two nodes")
+
+
+class _Reply(NamedTuple):
+    """A datagram that a server sent to its own node. came: the request; peer: who sent that."""
+
+    case: Case
+    wqe: SendWqe
+    came: int
+    peer: QueuePair
+
+
+def _reply_to_itself(case: Case) -> _Reply | None:
+    """The send that is asked about, or that a waiting receive would get."""
+    if case.send is not None:
+        return _own_reply(case)
+    qp, receive = case.qp, case.receive
+    if not case.asked or case.has_ended or qp is None or receive is None or qp.transport.connected:
+        return None
+    for node in case.world.nodes:
+        for record in reversed(case.log.of(Kind.SEND_POSTED, node)[-_MOST_REPLIES:]):
+            wqe = send_wqe_of(record)
+            if node != qp.node and wqe.wr.remote_qpn == qp.number:
+                thing = Thing(Noun.QP, node, object_of(record))
+                its = Case(case.session, Subject.of_send(thing, wqe), case.log, asked=True)
+                if (found := _own_reply(its)) is not None and found.peer is qp:
+                    return found
+    return None
+
+
+def _own_reply(case: Case) -> _Reply | None:
+    """If a send went to its own node, with the number of one whose datagram had come before."""
+    qp, wqe, send = case.qp, case.wqe, case.send
+    if qp is None or not isinstance(wqe, SendWqe) or send is None or qp.transport.connected:
+        return None
+    if receivers.goes_to(case, send)[0] != qp.node:
+        return None
+    for record in reversed(case.log.about(Kind.RECV_TAKEN, qp.thing)[-_MOST_REPLIES:]):
+        event = event_of(record)
+        came = messages.arrived(case.world, case.log, event, qp.node, qp.number)
+        if came is None or came.thing.node == qp.node or event > (send.posted or 0):
+            continue
+        peer = find_qp(case.world, *came.thing[1:])
+        return _Reply(case, wqe, event, peer) if peer and peer.number == wqe.wr.remote_qpn else None
+    return None
+
+
+@wrong_gid.instead
+def _sent_to_itself(case: Case) -> Finding | None:
+    reply = _reply_to_itself(case)
+    case = reply.case if reply is not None else case
+    qp, send = case.qp, case.send
+    if reply is None or qp is None or send is None:
+        return None
+    handle, av = Thing(Noun.AH, qp.node, reply.wqe.wr.ah or 0), receivers.address_of(case, send)
+    gid = receivers.gid_words(av.dgid) if av is not None else "its GID"
+    name, to, through = case.qp_name(qp), case.qp_name(reply.peer), case.names.of(handle)
+    return fail(
+        fact(f"{name} sent its reply through {through}, whose dgid {gid} is that of {qp.node}:"
+             " in the GRH of a datagram sgid is the sender, dgid the receiver", send.posted),
+        fact(f"the request of {to} came to {name}", reply.came),
+        cure=_wrong_gid_cure(case, send, qp, reply.peer), since=case.log.created(handle),
+    )  # fmt: skip
 
 
 @wrong_gid.instead
@@ -274,10 +338,6 @@ def _word(name: str, value: int) -> str:
     return f"{name}={value}"
 
 
-_LINK_LOCAL = 0xFE80 << 112
-_PREFIX = 0xFFC0 << 112
-
-
 @check("no-route")
 def no_route(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Of a send, whether all that goes to or from one of its two addresses is lost."""
@@ -313,8 +373,8 @@ def _chosen(case: Case, qp: QueuePair) -> Evidence:
 
 def _words(gid: int) -> str:
     """An address, and what is to be known of it."""
-    local = gid & _PREFIX == _LINK_LOCAL
-    return f"{receivers.gid_words(gid)}{' (link-local)' if local else ''}"
+    local = " (link-local)" if IPv6Address(gid).is_link_local else ""
+    return f"{receivers.gid_words(gid)}{local}"
 
 
 def _other(case: Case, found: delivery.Obstacle, node: str) -> list[Evidence]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.evidence.content import Touch
+from rdmalab.doctor.evidence.ownership import torn_reads
 from rdmalab.doctor.kit import *
 from rdmalab.grammar.format import render
 from rdmalab.hca.dma import Denied
@@ -137,12 +138,17 @@ class _Loan(NamedTuple):
     left: int
 
 
-@check("lent-buffer-reused", asked=True)
+@check("lent-buffer-reused")
 def lent_buffer_reused(case: Case, content: Content) -> Finding:
-    """Of bytes that a READ fetched, whether their owner changed them between offer and answer."""
+    """Of bytes that a READ fetched, whether their owner changed them between offer and answer.
+
+    Without a question about them only where one READ brought old and new ones: a value that is read
+    again and again is meant to change.
+    """
     loans = [loan for each in content.brought if (loan := _loan(case, *each)) is not None]
     found = next(((loan, _writes(case, loan)) for loan in loans if _writes(case, loan)), None)
-    if found is None:
+    halves = [each.read.subject for each in torn_reads(case.log, case.node)]
+    if found is None or not (case.asked or found[0].read.subject in halves):
         return ok("no READ fetched bytes that their owner had changed meanwhile")
     loan, (first, *_) = found
     _, who = case.log.asked(event_of(first))

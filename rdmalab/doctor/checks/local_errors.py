@@ -8,6 +8,7 @@ from rdmalab.hca.dma import Denied, MemoryUser
 from rdmalab.hca.invalid_pointers import listed
 from rdmalab.hca.objects import AddressHandle
 from rdmalab.spec.opcodes import WORD_OPS
+from rdmalab.views import key_denials
 
 
 @check("loc-len")
@@ -82,7 +83,7 @@ def loc_prot(
     memory = _memory(case, qp)
     if memory is None or ending.status not in _statuses(case):
         return ok("the local adapter was denied no memory access")
-    denials = key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights)
+    denials = key_denials.denials(case.hca, memory.user, memory.wr, memory.rights)
     if any(not listed(memory.wr)[denial.element].length for denial in denials):
         return ok("an element of length 0 is what was denied")
     if not denials and ending.status is not WCStatus.LOC_PROT_ERR:
@@ -105,7 +106,7 @@ def _beyond(case: Case, receive: Receive, qp: QueuePair) -> Finding | None:
     memory = _memory(case, qp)
     if memory is None or not case.asked or (receive.ending and receive.ending.status):
         return None
-    for denial in key_lookup.denials(case.hca, memory.user, memory.wr, memory.rights):
+    for denial in key_denials.denials(case.hca, memory.user, memory.wr, memory.rights):
         gone = key_lookup.former(case, denial.node, denial.key)
         is_open = denial.opened(case.hca) is not None
         dead = not is_open and (gone is None or gone.event < (receive.posted or 0))

@@ -352,8 +352,9 @@ def flush_only(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) 
         return ok("no work request of it failed with its own error")
     others = _flush_only_flushed(case, qp) - 1
     more = f", and {fmt.count(others, 'other')}" if others else ""
+    failed = name_of(case.names, found[0])
     return fail(
-        fact(f"{_name(case, found[0])} failed first, with {first.status.name}", first.event),
+        fact(f"{failed} failed first, with {first.status.name}", first.event),
         fact(f"this one was flushed after it{more}", ending.event),
         since=ending.event,
     )
@@ -362,11 +363,6 @@ def flush_only(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) 
 def _ending(case: Case, subject: Subject) -> Ending | None:
     sort = Send if subject.sort is Sort.SEND else Receive
     return sort(case.session, subject, case.log).ending
-
-
-def _name(case: Case, subject: Subject) -> str:
-    what = "wr" if subject.sort is Sort.SEND else "recv_wr"
-    return f"{case.names.of(subject.thing)}.{what}[{subject.wr_id}]"
 
 
 def _flush_only_flushed(case: Case, qp: QueuePair) -> int:

@@ -3,6 +3,7 @@
 Findings of another moment are data: they keep no object of that world.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -27,6 +28,8 @@ _AGAIN = ("post_recv", "post_srq_recv", "connect", "to_rts", "modify_qp")
 """Lines of a fix that only make a queue pair ready once more, the likeliest change first."""
 
 
+_NAME = re.compile(r"\b[A-Z]\.[a-z_]\w*")
+_MADE = re.compile(r"^(?:create|alloc|reg|open|program)\w* (\S+)")
 _MOST_POLLS = 64  # of the newest, among which the last of a thread is
 
 
@@ -224,7 +227,33 @@ def _remedy(
         about = [subject, *(cause.subject for cause in examination.report.causes[:1])]
         same = [_as_posted(Case(session, each, log_then, asked=True)) for each in about]
     helps = then is not None and then.helps
-    return as_at_event(then, examination.moment.event, same) if helps else tried or then
+    if helps:
+        return as_at_event(then, examination.moment.event, same)
+    return _for_what_lives(session, tried or then)
+
+
+def _for_what_lives(session: Session, remedy: TriedFix | None) -> TriedFix | None:
+    """A fix that does not help, unless its lines need what was destroyed: then the call to change.
+
+    None if none of them creates a queue with other values.
+    """
+    if remedy is None or remedy.helps or not destroyed_names(session, remedy.cure.lines):
+        return remedy
+    made = next((line for line in remedy.cure.lines if line.startswith("create_cq ")), "")
+    return TriedFix(Fix(program=f"begin with {made}"), of=remedy.of) if made else None
+
+
+def destroyed_names(session: Session, lines: Sequence[str]) -> list[str]:
+    """The names in these lines of objects that were destroyed, and that no line creates before."""
+    found: list[str] = []
+    made: set[str] = set()
+    for line in lines:
+        made.update(_MADE.findall(line))
+        for name in _NAME.findall(line):
+            thing = session.names.find(name)
+            gone = thing is not None and not exists(session.world, thing)
+            found += [name] if gone and name not in made else []
+    return found
 
 
 def _tried_now(

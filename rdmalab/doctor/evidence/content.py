@@ -17,8 +17,6 @@ from rdmalab.session.session import Session
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 
-GRH = 40  # bytes that lie before a datagram
-
 
 class Touch(NamedTuple):
     """Bytes written or read. qp: by the adapter for this queue pair; 0: by the program.

@@ -202,8 +202,11 @@ def _qp(session: Session, subject: Subject, log: Log) -> SubjectOutcome:
     if not exists(session.world, subject.thing):
         return SubjectOutcome(Status.LOST, "it was destroyed")
     qp = session.world.find(subject.thing, QueuePair)
-    flushes = qp.state_row.flushes_sends
-    return SubjectOutcome(Status.LOST if flushes else Status.WELL, f"it is in {qp.state.name}")
+    text, row = f"it is in {qp.state.name}", qp.state_row
+    if not row.flushes_sends:
+        return SubjectOutcome(Status.WELL, text)
+    what = "work requests" if row.flushes_recvs else "send requests"
+    return SubjectOutcome(Status.FAILED, f"{text}, where {what} are flushed")
 
 
 def _bytes(session: Session, subject: Subject, log: Log) -> SubjectOutcome:

@@ -10,12 +10,13 @@ from rdmalab.doctor.evidence.messages import Message, Piece, meet, offset_in, pa
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.hca.device import Hca
-from rdmalab.hca.wr import RecvWqe, SendWqe
+from rdmalab.hca.wr import RecvWqe, SendWqe, SendWR
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
-from rdmalab.spec.work import Local, SendFlags
+from rdmalab.spec.work import Local, SendFlags, WROpcode
 from rdmalab.views.memory import scatters
 from rdmalab.wire.packet import Packet
+from rdmalab.world.relations import find_qp, peer_of
 
 MOST_WRITES = 16
 """Of the program's writes so many are looked at, the newest first."""
@@ -84,6 +85,14 @@ class Twice(NamedTuple):
 
     first: TrackedRequest
     second: TrackedRequest
+    piece: Piece
+
+
+class Torn(NamedTuple):
+    """A READ brought old and new bytes of one write of their owner. piece: new ones, as read."""
+
+    read: TrackedRequest
+    event: int
     piece: Piece
 
 
@@ -255,6 +264,39 @@ def _overtaking(
     yield from (Overtake(read, send, message, cut) for message, cut in early)
     if not early and not send.ended:
         yield Overtake(read, send, None, piece)
+
+
+@once_a_log
+def torn_reads(log: Log, node: str) -> Iterator[Torn]:
+    """READs of a node that brought old and new bytes of one write of their owner."""
+    world = log.session.world
+    for read in sinks(log, node):
+        wr, thing = read.wqe.wr, read.subject.thing
+        qp = find_qp(world, node, thing.number) if read.subject.sort is Sort.SEND else None
+        owner = peer_of(world, qp) if qp is not None and read.filled else None
+        if owner is None or not isinstance(wr, SendWR) or wr.opcode != WROpcode.RDMA_READ:
+            continue
+        opened = world.nodes[owner.node].rkeys.get(wr.rkey)
+        if opened is not None:
+            start = wr.remote_addr - opened.iova + opened.addr
+            yield from _torn(log, read, owner.thing, start)
+
+
+def _torn(log: Log, read: TrackedRequest, owner: Thing, start: int) -> Iterator[Torn]:
+    """start: of the bytes that it fetched, in the memory of their owner."""
+    wqe = read.wqe
+    assert isinstance(wqe, SendWqe)
+    left = [(rec.event_of(r), offset_in(wqe, packet), len(packet.payload))
+            for r in log.about(Kind.PACKET_SENT, owner) if rec.event_of(r) > read.posted
+            if isinstance(packet := rec.packet_of(r), Packet) and packet.payload
+            and not packet.opcode_row.request and wqe.has_psn(packet.psn)]  # fmt: skip
+    for record in log.of(Kind.HOST_WROTE, owner.node)[-MOST_WRITES:] if len(left) > 1 else ():
+        event = rec.event_of(record)
+        carried = [(sent, cut[0] - start, cut[1]) for sent, offset, length in left
+                   for cut in meet([(start + offset, length)], [piece_of(record)])]  # fmt: skip
+        new = [(at, length) for sent, at, length in carried if sent > event]
+        if new and len(new) < len(carried):
+            yield from (Torn(read, event, cut) for cut in part(read.pieces, *new[0])[:1])
 
 
 @once_a_log

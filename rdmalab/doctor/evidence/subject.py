@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rdmalab.command import Thing
 from rdmalab.session.names import Names
+from rdmalab.views import fmt
 
 if TYPE_CHECKING:
     from rdmalab.hca.wr import RecvWqe, SendWqe
@@ -56,10 +57,8 @@ def name_of(names: Names, subject: Subject) -> str:
     """The name to type in a question about it: `A.qp0.wr[7]`."""
     name = names.of(subject.thing)
     match subject.sort:
-        case Sort.SEND:
-            return f"{name}.wr[{subject.wr_id}]"
-        case Sort.RECV:
-            return f"{name}.recv_wr[{subject.wr_id}]"
+        case Sort.SEND | Sort.RECV:
+            return fmt.work_name(name, subject.wr_id, is_send=subject.sort is Sort.SEND)
         case Sort.BYTES:
             return f"{name}[{subject.start}:{subject.stop}]"
         case Sort.CALL:

@@ -33,17 +33,6 @@ class InvalidWindow(NamedTuple):
     why: str
 
 
-def denials(hca: Hca, user: MemoryUser, wr: SendWR | RecvWR, rights: int) -> list[Denial]:
-    """The elements of a list that the local adapter may not access, as it is now."""
-    found = []
-    for index, sge in enumerate(listed(wr)):
-        length = sge.length or hca.profile.zero_sge_bytes
-        place = locate(hca.lkeys, sge.lkey, user, rights, sge.addr, length)
-        if isinstance(place, Denied) and length:
-            found.append(Denial(hca.node, place, sge.lkey, sge.addr, length, rights, index))
-    return found
-
-
 def denial_at(hca: Hca, peer: MemoryUser, wqe: SendWqe) -> Denial | None:
     """The denial of a request by the adapter of the peer, as it is now; None if it allows it."""
     wr, (rights, length) = wqe.wr, asked_of_peer(wqe)

@@ -9,11 +9,9 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.async_events import AsyncEvent
 from rdmalab.spec.records import Kind, Record
 from rdmalab.spec.refusals import REFUSALS
-from rdmalab.spec.states import QPState
+from rdmalab.spec.states import ERROR_STATES, QPState
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.views import fmt
-
-_ERROR_STATES = (QPState.ERR, QPState.SQE)
 
 
 @dataclass(slots=True)
@@ -36,7 +34,7 @@ def qp_error_cause(case: Case) -> ErrorCause | None:
     work = case.work
     until = case.world.event if work is None or work.ending is None else work.ending.event
     moves = [r for r in case.log.about(Kind.STATE_CHANGED, qp.thing) if rec.event_of(r) <= until]
-    if not moves or rec.new_state_of(moves[-1]) not in _ERROR_STATES:
+    if not moves or rec.new_state_of(moves[-1]) not in ERROR_STATES:
         return None
     return _explained(case, qp.thing, moves[-1])
 

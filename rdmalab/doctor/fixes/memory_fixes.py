@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from rdmalab.command import Invocation, New, Noun, Ref
 from rdmalab.doctor.case import Case, QueuePair
-from rdmalab.doctor.facts import key_lookup
 from rdmalab.grammar.format import render
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser
@@ -88,7 +87,7 @@ def corrected(
     case: Case, user: MemoryUser, hca: Hca, wr: SendWR | RecvWR, rights: int
 ) -> MemoryFix | None:
     """The whole list so that the adapter may touch all of it; elements of length 0 are left out."""
-    wrong = {denial.element: denial for denial in key_lookup.denials(hca, user, wr, rights)}
+    wrong = {denial.element: denial for denial in key_denials.denials(hca, user, wr, rights)}
     lines: list[str] = []
     pieces: list[str] = []
     length = 0

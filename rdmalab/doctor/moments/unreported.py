@@ -9,7 +9,13 @@ from rdmalab.doctor.evidence.content import bytes_at
 from rdmalab.doctor.evidence.host_reads import early_reads, unseen, was_seen, written_over
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.messages import Message, arrived, piece_of, posted_as, sender_of
-from rdmalab.doctor.evidence.ownership import filled_twice, overtakes, overwrites, refills
+from rdmalab.doctor.evidence.ownership import (
+    filled_twice,
+    overtakes,
+    overwrites,
+    refills,
+    torn_reads,
+)
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import MOST, Wanted, failed_lives, qps_of, undone
 from rdmalab.doctor.evidence.work_requests import Receive
@@ -264,6 +270,14 @@ def _written_over(session: Session, log: Log, node: str, wanted: Wanted) -> Iter
         found = bytes_at(session, node, each.piece) or each.came.message.subject
         if wanted(found.thing):
             yield found
+
+
+def torn(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:
+    """Bytes that a READ brought half old and half new: their owner wrote meanwhile."""
+    for node in session.world.nodes:
+        for each in torn_reads(log, node):
+            if wanted(each.read.subject.thing):
+                yield bytes_at(session, node, each.piece) or each.read.subject
 
 
 def overtaken(session: Session, log: Log, wanted: Wanted) -> Iterator[Subject]:

@@ -145,10 +145,10 @@ class Report(AnswerInRows):
         return rows + self._symptom(rows)
 
     def _symptom(self, rows: list[Row]) -> list[Row]:
-        """The result of the chain, unless its last row already names it."""
+        """The result of the chain, unless its last row names it or the verdict is all of it."""
         event, name = self.outcome.event, self.name or self.chain[-1].name if self.chain else ""
         is_shown = event is not None and any(row.event == event for row in rows)
-        if not rows or is_shown or self.outcome.good:
+        if not rows or is_shown or self.outcome.good or self.outcome.kind is Status.NEVER:
             return []
         end = (
             ":" if self.outcome.kind is Status.REFUSED else ";"

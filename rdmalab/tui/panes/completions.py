@@ -83,7 +83,7 @@ def table(rows: list[object]) -> list[Row]:
     for cq, completions in sorted(queues, key=lambda queue: not queue[1]):
         head = f"{cq.name}  {cq.count} of {cq.capacity}"
         for age, each in enumerate(reversed(completions)):
-            work = f"{each.qp}.{'wr' if each.is_send else 'recv_wr'}[{each.wr_id}]"
+            work = fmt.work_name(each.qp, each.wr_id, is_send=each.is_send)
             last = age == len(completions) - 1
             found.append((work, _cells(each, "" if age else head, is_next=last)))
         if not completions:

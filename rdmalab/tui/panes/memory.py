@@ -157,7 +157,7 @@ def _owner(rows: list[OwnedRow], width: int) -> Content:
     if not rows:
         return dim("owner: the application")
     row, more = rows[0], f"  {len(rows) - 1} more" if len(rows) > 1 else ""
-    about = click("ask", f"{row.qp}.{'wr' if row.queue == 'sq' else 'recv_wr'}[{row.wr_id}]")
+    about = click("ask", fmt.work_name(row.qp, row.wr_id, is_send=row.queue == "sq"))
     span, name = f"[{row.start}:{row.stop}]", fmt.wr(row.wr_id)
     forms = (row.text, f"{span} HCA until {name} completes", f"{span} until {name}", span)
     return first_fit(width, *(piece(form + more, Meaning.ATTENTION, about) for form in forms))

@@ -13,6 +13,7 @@ from rdmalab.hca.qp import QueuePair
 from rdmalab.shell.show import render_rows
 from rdmalab.spec.limits import PortState
 from rdmalab.spec.programs import ProgramState
+from rdmalab.spec.states import ERROR_STATES
 from rdmalab.tui import node_card as card
 from rdmalab.tui.content import Ranked, click, content, dim, filled, piece
 from rdmalab.tui.node_card import sends
@@ -167,7 +168,7 @@ class NodePane(Card, can_focus=True):
     def _work_queues(self, thing: Thing, qp: QpRow, rows: list[object], width: int) -> list[Ranked]:
         view = self.view
         stalled = next((row for row in view.ask(stalled_rows) if row.qp == qp.name), None)
-        has_failed = card.CHIPS.get(qp.state) == "bad"
+        has_failed = qp.state in ERROR_STATES
         failure = view.ask(failure_row, thing) if has_failed else None
         work = [row for row in rows if isinstance(row, WqeRow)]
         parts, need = [sends(qp, work, stalled, failure, width)], view.ask(need_row, thing)

@@ -221,11 +221,13 @@ class Main(Screen[None]):
     def _is_page(self, rows: int, is_change: bool) -> bool:
         """Whether an answer of so many rows opens a page.
 
-        Never of a run: its end says what came of it, and the wire has its events. Tasks are seen in
-        the strip, too: they cover nothing unless they take half of the screen.
+        Never of a run: its end says what came of it, and the wire has its events. What a change has
+        changed is seen in the nodes of a high screen, and tasks are seen in the strip, too: such an
+        answer covers nothing unless it takes half of the screen.
         """
-        is_led = self._news()[0] is not None
-        least = self.app.size.height // 2 if is_led and is_change else 1
+        height = self.app.size.height
+        is_seen = is_change and (height >= _HIGH or self._news()[0] is not None)
+        least = height // 2 if is_seen else 1
         is_run = self.model.conversation.run is not None
         return not is_run and rows >= max(self.prompt.size.height, least)
 

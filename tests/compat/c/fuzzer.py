@@ -23,6 +23,12 @@ def address() -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(_BUFFER))
 
 
+def head(length: int, word: int, node: int) -> bytes:
+    """The head of a message; where it was sent from is an address of no code."""
+    others = len(HEAD.unpack(bytes(HEAD.size))) - 3
+    return HEAD.pack(length, word, node, *[address()] * others)
+
+
 class Fuzzer:
     """A client that is connected again whenever the lab ends its connection."""
 
@@ -40,7 +46,7 @@ class Fuzzer:
             self.connections += 1
             if chance.random() < 0.95:
                 hello = WORDS[NUMBERS["hello"]].asks.pack({"node": chance.choice((0, 0, 0, 0, 65))})
-                self.send(HEAD.pack(len(hello), NUMBERS["hello"], 0, 0, 0) + hello)
+                self.send(head(len(hello), NUMBERS["hello"], 0) + hello)
         return self.sock
 
     def send(self, octets: bytes, *, is_whole: bool = True) -> None:
@@ -78,7 +84,7 @@ class Fuzzer:
         self.line(chance)
         word = WORDS[chance.choice(list(WORDS))]
         body = hostile(word.asks, chance) + chance.randbytes(chance.choice((0, 0, 0, 16, 200)))
-        octets = HEAD.pack(len(body), word.number, chance.choice((0, 0, 1)), 0, address()) + body
+        octets = head(len(body), word.number, chance.choice((0, 0, 1))) + body
         whole, kind = octets, chance.randrange(150)
         if kind == 0:
             octets = chance.randbytes(chance.randrange(1, 300))

@@ -561,6 +561,17 @@ def test_lent_buffer_reused_not_for_other_bytes() -> None:
     assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is OK
 
 
+def test_plain_lent_buffer_reused_of_old_and_new_bytes() -> None:
+    report = why(lent(_FETCH, "run 6us", "fill A.mr0[0:1024] 0x5a").session)
+    assert (report.slug, report.is_trouble) == ("lent-buffer-reused", True)
+
+
+def test_a_read_of_a_value_that_its_owner_keeps_changing_is_no_trouble() -> None:
+    lab = lent(_FETCH.replace("0:1024", "0:8"), "run 1us", "fill A.mr0[0:8] 0x5a")
+    assert not why(lab.session).is_trouble
+    assert verdict(lab, "lent-buffer-reused", "B.mr0[0:8]") is FAIL
+
+
 def test_lent_buffer_reused_not_for_a_write() -> None:
     lab = lab_of(_BIG, "run")
     assert verdict(lab, "lent-buffer-reused", "B.mr0[0:4]") is OK

@@ -24,7 +24,7 @@ def stands(lab: Lab, asked: str) -> SubjectOutcome:
     [
         ((), "A.qp0.wr[1]", Status.NEVER),
         ((), "A.qp0", Status.WELL),
-        (("modify_qp A.qp0 state=ERR",), "A.qp0", Status.LOST),
+        (("modify_qp A.qp0 state=ERR",), "A.qp0", Status.FAILED),
         ((SEND,), "A.qp0.wr[1]", Status.PENDING),
         ((RECV, SEND, "run"), "A.qp0.wr[1]", Status.COMPLETED),
         ((RECV, SEND, "run"), "A.cq0", Status.COMPLETED),
@@ -45,6 +45,11 @@ def stands(lab: Lab, asked: str) -> SubjectOutcome:
 )
 def test_outcome_kind(lines: tuple[str, ...], asked: str, kind: Status) -> None:
     assert stands(lab_of(*lines), asked).kind is kind
+
+
+def test_a_queue_pair_in_error_has_flushed_its_work_and_lost_nothing() -> None:
+    lab = lab_of("modify_qp A.qp0 state=ERR")
+    assert stands(lab, "A.qp0").sentence == "it is in ERR, where work requests are flushed"
 
 
 def test_outcome_names_the_program_that_polled() -> None:

@@ -34,6 +34,11 @@ def test_no_symptom_row_for_the_end_of_the_chain() -> None:
     assert not [row for row in report.rows if row.part is RowPart.SYMPTOM]
 
 
+def test_no_symptom_row_for_never() -> None:
+    report = failed(outcome=SubjectOutcome(Status.NEVER, "it was never posted"))
+    assert sum("was never posted" in row.text for row in report.rows) == 1
+
+
 def test_symptom_row_of_another_sentence() -> None:
     report = failed(
         outcome=SubjectOutcome(Status.LOST, "A.cq0 was full when its completion came", 33)

@@ -30,7 +30,7 @@ wrong rkey | A | large | poll_cq returns this one next
 wrong rkey | B | all | ●ERR; ! ; QP_ACCESS_ERR; get_async_event B; ✓ wr1 RECV; hello
 wrong rkey | B | large | not read: get_async_event B
 rnr | A | all | ●RTS; ◷ 1 waiting; ◷ wr2 SEND 4 B RNR wait 640 us; ✓ wr1 SEND SUCCESS
-rnr | B | all | ! a message found none; ✓ wr1 RECV; hello
+rnr | B | all | ! no receive is posted; ✓ wr1 RECV; hello
 lost | A | all | ▶ 1 under way; ▶ wr2 SEND 4 B under way; ✓ wr1 SEND SUCCESS
 lost | B | all | 1 ready; ✓ 1 used; ✓ wr1 RECV
 dead | A | all | ✗ dead: ; wr4 waits; ◷ wr4 SEND 64 B waits; ◷ 1 waiting; 2 QPs

@@ -48,6 +48,16 @@ async def test_a_long_run_shows_its_end_what_came_of_it_and_the_wire() -> None:
         await it.sees("RNR_NAK psn=1", "cause  A.qp0 was given rnr_retry=7", "time is up")
 
 
+async def test_on_a_high_screen_a_change_covers_nothing_and_what_is_read_is_a_page() -> None:
+    async with stand((200, 60)) as it:
+        await it.say("use rc_pair")
+        await it.sees("A.qp1 is in RTS, B.qp1 is in RTS")
+        await it.pilot.pause(0.1)
+        assert it.app.screen is it.app.main
+        await it.say("help post_send")
+        await opened(it)
+
+
 async def test_a_zoomed_pane_is_covered_by_no_empty_page_but_by_answers() -> None:
     async with stand((120, 40)) as it:
         it.app.say("zoom wire")
