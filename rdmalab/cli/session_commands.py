@@ -347,18 +347,11 @@ def _scenario_in(path: str) -> str:
               help="Without programs: the name of the lab that is opened, else lab.")  # fmt: skip
 @click.option("--in", "joined", metavar="NAME", help="Run the programs on a lab that is open.")
 @click.option("--clock", type=click.Choice(["real", "virtual"]),
-<<<<<<< HEAD
               help="Time that clocks, sleeps and timeouts of the programs take; default: real, but "
               "the sleeps of a program that is alone on both nodes are virtual.")  # fmt: skip
-@click.option("--save", metavar="FILE", help="Write what they did as a scenario.")
-@click.option("--tui", is_flag=True, help="Show their world in the app while they run.")
-=======
-              help="Time in which the programs sleep; default: virtual for a program that is alone "
-              "on both nodes, else real.")  # fmt: skip
 @click.option("--save", metavar="FILE",
               help="Write what they did as a scenario; FILE.rdmalab: packed.")  # fmt: skip
-@click.option("--tui", is_flag=True, help="Open the app on their session at the end.")
->>>>>>> main
+@click.option("--tui", is_flag=True, help="Show their world in the app while they run.")
 @click.option("--why", "ask", is_flag=True, help="Run why at the end; exit code 1 for an error.")
 @click.option("--limit", type=click.FloatRange(min=0), metavar="SECONDS",
               help="End the programs after so much real time.")  # fmt: skip

@@ -54,12 +54,7 @@ class Program:
     name: str
     memory: Mirrors
     sites: Sites
-<<<<<<< HEAD
     own: dict[Handle, None] = field(default_factory=dict)
-=======
-    own: list[Handle] = field(default_factory=list)
-    handles: set[Handle] = field(default_factory=set)  # the same, to be looked up with each call
->>>>>>> main
     regions: dict[Handle, tuple[int, int]] = field(default_factory=dict)
     empty_polls: int = 0
     asleep_in: tuple[str, Ref] | None = None
@@ -70,17 +65,6 @@ class Program:
     polled: set[str] = field(default_factory=set)
     sleeps_to_ns: int | None = None
     looks: int = 0
-
-    def keep(self, handle: Handle) -> None:
-        """Add an object that it has made."""
-        self.own.append(handle)
-        self.handles.add(handle)
-
-    def lose(self, handle: Handle) -> None:
-        """Remove an object that it has ended."""
-        if handle in self.handles:
-            self.handles.remove(handle)
-            self.own.remove(handle)
 
     def active(self) -> None:
         """Note a call other than a poll for completions."""
@@ -116,16 +100,10 @@ class Calls:
         self.programs: list[Program] = []
         self.names: dict[Handle, Ref] = {}
         self.files: dict[tuple[int, int], int] = {}  # device and inode → fd of open_xrcd
-<<<<<<< HEAD
         self.caller: Caller | None = None  # of the call that is carried out now
         self.callers: dict[int, Caller] = {}  # event → who has caused it
-        self.is_held = False  # events happen only one by one, when a person says so
-=======
-        self.site: tuple[Site, ...] = ()  # of the call that is carried out now, and of its caller
-        self.sites: dict[int, tuple[Site, ...]] = {}  # event → where the program has caused it
         self.acting: tuple[Program, ...] = ()  # the program whose call is carried out now
-        self._numbers: dict[tuple[str, Noun], int] = {}
->>>>>>> main
+        self.is_held = False  # events happen only one by one, when a person says so
         self._copied = self.world.trace.latest + 1  # records up to here are copied to programs
         self._homes: dict[str, int] = {}  # programs that each node has had
 
@@ -177,31 +155,20 @@ class Calls:
         """Perform a command that creates an object; returns the object."""
         ref = self.objects.make(self.perform, word, noun, node, **arguments)
         made = self.find(ref)
-<<<<<<< HEAD
         handle = made.number
         while (node, noun, handle) in self.names:  # open_qp: one more name of the same object
             handle += _SHARED
         self.names[node, noun, handle] = ref
         program.own[node, noun, handle] = None
-=======
-        self.names[node, noun, made.number] = ref
-        program.keep((node, noun, made.number))
->>>>>>> main
         return made
 
     def unmake(self, program: Program, noun: Noun, node: str, number: int) -> None:
         """Perform the command that ends an object, and discard its handle."""
         handle = (node, noun, number)
-        if handle not in program.own:
-            raise bad_handle()
         ref, word = self.ref(*handle), DESTROYS[noun]
         self.perform(word, **{self.objects.subject(word): ref})
         self.names.pop(handle, None)
-<<<<<<< HEAD
-        del program.own[handle]
-=======
-        program.lose(handle)
->>>>>>> main
+        program.own.pop(handle, None)
         if handle in program.regions:
             program.memory.remove(*program.regions.pop(handle))
 
@@ -212,7 +179,7 @@ class Calls:
         """
         handle = (node, noun, number)
         found = self.names.get(handle)
-        if found is None or any(handle not in program.handles for program in self.acting):
+        if found is None or any(handle not in program.own for program in self.acting):
             raise bad_handle()
         return found
 
@@ -250,15 +217,14 @@ class Calls:
             for node, addr, length in self._next_reads():
                 self._publish_long(node, addr, length)
 
-<<<<<<< HEAD
     def publish_all(self) -> None:
         """Copy all of it, for several events."""
-        self.publish()
+        self.publish(*self.programs)
         for program in self.programs:
             for addr, length in program.regions.values():
                 for start, octets in program.memory.changes_in(addr, length):
                     self._written(program, start, octets)
-=======
+
     def _next_reader(self) -> str:
         """The node whose memory the next event may read; empty if it reads none."""
         heap = self.world.agenda.heap
@@ -269,7 +235,6 @@ class Calls:
             reads = argument.opcode_row.op is Op.RDMA_READ_REQUEST or argument.atomiceth is not None
             return node if reads else ""
         return node if door is Door.PORT else ""
->>>>>>> main
 
     def _publish_long(self, node: str, addr: int, length: int) -> None:
         for program in self.programs:

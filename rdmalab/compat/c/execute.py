@@ -190,27 +190,12 @@ class Execution:
         heard_s = [each.heard_s for each in self.server.calls.programs if each.pid == pid]
         return now_s - max(heard_s, default=0.0) > _CALM * _LOOK_S and sleeps_without_end(pid)
 
-<<<<<<< HEAD
-    def _collect(self) -> None:
-=======
-    def environment(self, node: str) -> dict[str, str]:
-        """Environment variables with which a program finds the lab."""
-        # Preloaded beside libibverbs: perftest and rping are bound at start to private symbols of
-        # the real library, which finds no device and does no harm.
-        before = os.environ.get("LD_PRELOAD")
-        preload = f"{self.preload}:{before}" if before else str(self.preload)
-        return os.environ | {
-            "LD_PRELOAD": preload, "RDMALAB_SOCKET": str(self.path), "RDMALAB_NODE": node,
-            "RDMALAB_CLOCK": "virtual" if self.is_virtual else "real",
-        }  # fmt: skip
-
     def _collect(self, *, at_once: bool = False) -> None:
         """Note who has ended; often enough, since each look is a system call for each program."""
         now_s = time.monotonic()
         if now_s < self.collect_s and not at_once:
             return
         self.collect_s = now_s + _COLLECT_S
->>>>>>> main
         for number, process in enumerate(self.started):
             if number in self.codes or (code := process.poll()) is None:
                 continue

@@ -120,12 +120,9 @@ _CHUNK = 1 << 16
 _SEND_S = 5.0  # a program that does not read its answer for so long has lost its connection
 _STREAMS = ("create_comp_channel", "open_async", "cm_open_channel")
 _POLLS = ("poll_cq", "start_poll")
-<<<<<<< HEAD
-_STOP_LOOK_S = 0.02  # between two looks for a stopped program
-=======
 _TOGETHER = 8  # events between two looks at the sockets
 _NEWS = (Kind.CQE_ADDED, Kind.ASYNC_RAISED, Kind.CQ_EVENT_RAISED)
->>>>>>> main
+_STOP_LOOK_S = 0.02  # between two looks for a stopped program
 _LOOK_S = 0.25  # between two looks at the states of the processes
 _NO_ENTRY = errno.ENOENT
 
@@ -227,15 +224,10 @@ class Server:
                 self._welcome()
             else:
                 self._read(key.data)
-<<<<<<< HEAD
         now_s = time.monotonic()
         is_going = not self.calls.is_held and not self._is_stopped(now_s)
-        if is_going and not ready and self._is_due(now_s):
-            self._go_on()
-=======
-        if not ready:
-            self._let_happen(time.monotonic())
->>>>>>> main
+        if is_going and not ready:
+            self._let_happen(now_s)
         self._answer_held()
         self._deliver(time.monotonic())
         if is_going:
@@ -252,17 +244,19 @@ class Server:
         now_ns, due_ns = self.world.now_ns, self._due_ns()
         return self.pace.is_due(now_s, now_ns, due_ns, all_wait=self._all_wait())
 
-    def _go_on(self) -> None:
-        """The next event, or the end of a sleep before it."""
+    def _go_on(self) -> bool:
+        """The next event, or the end of a sleep before it; whether a program has news."""
         due_ns = self._due_ns()
         if due_ns is None or due_ns == self.world.agenda.next_ns():
-            self.step()
-            return
+            self.calls.step()
+            self.pace.quiet_events += 1
+            return self.happened()
         self.calls.let_pass(due_ns)
         for program in self.calls.programs:
             if program.sleeps_to_ns is not None and program.sleeps_to_ns <= due_ns:
                 program.sleeps_to_ns = None
         self.happened()
+        return True
 
     def _is_stopped(self, now_s: float) -> bool:
         """Whether a program is stopped, as by a debugger: then no time passes for any of them."""
@@ -283,12 +277,7 @@ class Server:
     def _let_happen(self, now_s: float) -> None:
         """The next event if it may happen now, and those after it up to news for a program."""
         for _ in range(_TOGETHER):
-            due_ns = self.world.agenda.next_ns()
-            if not self.pace.is_due(now_s, self.world.now_ns, due_ns, all_wait=self._all_wait()):
-                return
-            self.calls.step()
-            self.pace.quiet_events += 1
-            if self._happened():
+            if not self._is_due(now_s) or self._go_on():
                 return
 
     def _deliver(self, now_s: float) -> None:
@@ -334,36 +323,25 @@ class Server:
         held = (connection.program for connection, _ in self.held.values())
         return _is_asleep(program) or program in held
 
-<<<<<<< HEAD
     def _is_expecting(self) -> bool:
         """Whether a program is still to come: in an open lab the second one."""
         return self.expected > 0 or (self.is_open and len(self.calls.programs) < 2)
 
-    def happened(self) -> None:
-        """Something has changed: programs get their bytes and their events."""
-=======
-    def _happened(self) -> bool:
+    def happened(self) -> bool:
         """Programs get the bytes and events of what has changed; whether one of them has news."""
         has_news = False
->>>>>>> main
         for record in self.calls.copy_back():
             kind = rec.kind_of(record)
+            if kind is Kind.MEMORY_WRITTEN:  # a long message goes on; what is sent again does not
+                self.pace.quiet_events = 0
             if kind not in _NEWS:
                 continue
             has_news = True
             if kind is not Kind.CQ_EVENT_RAISED:
                 self.pace.news()
-<<<<<<< HEAD
-            if kind is Kind.MEMORY_WRITTEN:  # a long message goes on; what is sent again does not
-                self.pace.quiet_events = 0
-            if kind in (Kind.CQ_EVENT_RAISED, Kind.ASYNC_RAISED):
-                self._tell_event(record, kind)
-=======
             if kind is not Kind.CQE_ADDED:
                 self._tell_event(record, kind)
-        self.pace.happened(time.monotonic(), self.world.now_ns)
         return has_news
->>>>>>> main
 
     def _tell_event(self, record: Record, kind: Kind) -> None:
         channel = rec.channel_of(record) if kind is Kind.CQ_EVENT_RAISED else None
@@ -487,12 +465,8 @@ class Server:
             self.tell(f"rdmalab: {word.name}: {senseless.message}")
         except (OSError, KeyError, ValueError) as wrong:
             error = getattr(wrong, "errno", None) or errno.EINVAL
-<<<<<<< HEAD
-        self.happened()
-=======
         self.calls.acting = ()
-        self._happened()
->>>>>>> main
+        self.happened()
         if connection.program is not None:
             connection.program.answered(word.name, error)
         self._reply(connection, error, octets, bad)
@@ -547,7 +521,7 @@ class Server:
     def _poll(self, connection: Connection, program: Program, held: Held) -> None:
         """Answer with completions; an empty one after EMPTY_POLLS in a row is answered later."""
         handle = (held.node, Noun.CQ, held.ask["handle"])
-        if handle not in program.handles:
+        if handle not in program.own:
             self._reply(connection, errno.EINVAL)
             return
         queue = self.calls.ref(*handle)

@@ -30,14 +30,8 @@ class Call:
     tail: memoryview
 
     def ref(self, noun: Noun, field: str = "handle") -> Ref:
-        """The name of the object whose handle is in this field; OSError with EINVAL if none is.
-
-        A handle of another program is none, as those of two processes are apart in the kernel.
-        """
-        handle = (self.node, noun, self.ask[field])
-        if handle not in self.program.own:
-            raise bad_handle()
-        return self.calls.ref(*handle)
+        """The name of the object whose handle is in this field; OSError with EINVAL if none is."""
+        return self.calls.ref(self.node, noun, self.ask[field])
 
     def given(self, **nouns: Noun) -> dict[str, Ref]:
         """The names of those objects whose handles, in the fields of these names, are not 0."""

@@ -46,11 +46,7 @@ class Fuzzer:
             self.connections += 1
             if chance.random() < 0.95:
                 hello = WORDS[NUMBERS["hello"]].asks.pack({"node": chance.choice((0, 0, 0, 0, 65))})
-<<<<<<< HEAD
-                self.send(HEAD.pack(len(hello), NUMBERS["hello"], 0, 0, 0, 0) + hello)
-=======
                 self.send(head(len(hello), NUMBERS["hello"], 0) + hello)
->>>>>>> main
         return self.sock
 
     def send(self, octets: bytes, *, is_whole: bool = True) -> None:
@@ -88,11 +84,7 @@ class Fuzzer:
         self.line(chance)
         word = WORDS[chance.choice(list(WORDS))]
         body = hostile(word.asks, chance) + chance.randbytes(chance.choice((0, 0, 0, 16, 200)))
-<<<<<<< HEAD
-        octets = HEAD.pack(len(body), word.number, chance.choice((0, 0, 1)), 0, 0, address()) + body
-=======
         octets = head(len(body), word.number, chance.choice((0, 0, 1))) + body
->>>>>>> main
         whole, kind = octets, chance.randrange(150)
         if kind == 0:
             octets = chance.randbytes(chance.randrange(1, 300))

@@ -204,10 +204,11 @@ def test_a_handle_of_another_program_is_no_handle(server: tuple[Server, Path]) -
     calls = server[0].calls
     owner, other = calls.join(1, "A", "owner"), calls.join(2, "A", "other")
     number = calls.make(owner, "alloc_pd", Noun.PD, "A").number
-    for word, ask in (("dealloc_pd", {"handle": number}),
-                      ("alloc_mw", {"pd": number, "type": 1})):  # fmt: skip
+    asked = {"dealloc_pd": {"handle": number}, "alloc_mw": {"pd": number, "type": 1}}
+    calls.acting = (other,)
+    for word, ask in asked.items():
         with pytest.raises(OSError, match="no object has this handle"):
             HANDLERS[word](Call(calls, other, "A", ask, memoryview(b"")))
-    assert (
-        HANDLERS["dealloc_pd"](Call(calls, owner, "A", {"handle": number}, memoryview(b""))) == {}
-    )
+    calls.acting = (owner,)
+    call = Call(calls, owner, "A", {"handle": number}, memoryview(b""))
+    assert HANDLERS["dealloc_pd"](call) == {}
