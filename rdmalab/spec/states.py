@@ -136,7 +136,7 @@ STATES: dict[QPState, StateRow] = {
 # fmt: on
 
 ERROR_STATES = frozenset(state for state, row in STATES.items() if row.flushes_sends)
-"""What a failure leads to: SQE and ERR, which flush what is posted."""
+"""States that a failure leads to: SQE and ERR, which flush the requests that are posted."""
 
 # ---------------------------------------------------------------- moves
 

@@ -175,7 +175,7 @@ def _buffers(
 
 
 def _status(hca: Hca, wr: SendWR | RecvWR, denial: Denial) -> WCStatus:
-    """What a request ends with whose buffer is denied."""
+    """Status of the completion of a request whose buffer is denied."""
     if isinstance(wr, RecvWR):
         return hca.profile.refusals["receive-denied"].status or WCStatus.SUCCESS
     return WCStatus.LOC_PROT_ERR if denial.rights else gather_status(hca, denial.why)

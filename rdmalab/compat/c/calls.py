@@ -62,12 +62,12 @@ class Program:
     polled: set[str] = field(default_factory=set)
 
     def keep(self, handle: Handle) -> None:
-        """It has made this object."""
+        """Note that the program has created this object."""
         self.own.append(handle)
         self.handles.add(handle)
 
     def lose(self, handle: Handle) -> None:
-        """It has ended this object."""
+        """Note that the program has destroyed this object."""
         if handle in self.handles:
             self.handles.remove(handle)
             self.own.remove(handle)
