@@ -318,10 +318,7 @@ def _is_counter(moment: WarningContext, addr: int, length: int) -> bool:
     )
 
 
-OWNERSHIP_WARNINGS: WarningChecks = {
-    Kind.DESTROYED: _destroyed,
-    Kind.HOST_WROTE: _host_wrote,
-}
+OWNERSHIP_WARNINGS: WarningChecks = {Kind.DESTROYED: _destroyed, Kind.HOST_WROTE: _host_wrote}
 
 
 def warnings(session: Session, reply: Reply) -> list[str]:
