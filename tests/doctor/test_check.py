@@ -4,12 +4,7 @@ import pytest
 
 from rdmalab.command import Noun
 from rdmalab.doctor.case import Call, Case, Log, Send, Sort, Subject
-from rdmalab.doctor.check import (  # fmt: skip
-    NA,
-    Finding,
-    check,
-    ok,
-)
+from rdmalab.doctor.check import NA, Finding, check, ok  # fmt: skip
 from rdmalab.doctor.evidence.work_of_queues import newest_send
 from tests.labs import SEND, lab_of
 
