@@ -55,10 +55,11 @@ def test_it_lists_its_files_and_is_small(site_folder: Path) -> None:
 @needs_a_browser
 @pytest.mark.slow
 def test_the_same_files_make_the_same_bytes(site_folder: Path, tmp_path: Path) -> None:
-    """.ci/run has made one folder already; without it a usual run would make two."""
-    if SITE in os.environ or ALL in os.environ:
-        assert cli.main(["site", str(tmp_path / "again"), "--downloads", downloads()]) == 0
-        assert files_of(tmp_path / "again") == files_of(site_folder)
+    """.ci/run has made one folder already; elsewhere a usual run does not make two."""
+    if SITE not in os.environ and ALL not in os.environ:
+        pytest.skip(f"a second folder is made where {SITE} names the first, or with {ALL}=1")
+    assert cli.main(["site", str(tmp_path / "again"), "--downloads", downloads()]) == 0
+    assert files_of(tmp_path / "again") == files_of(site_folder)
 
 
 def test_the_page_has_the_policy_and_no_address_elsewhere() -> None:
