@@ -116,13 +116,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         rewind.switch,
         rewind.diff,
     ),
-    "breakpoints": (
-        time.break_,
-        time.watch,
-        time.breaks,
-        time.delete,
-        time.trace,
-    ),
+    "breakpoints": (time.break_, time.watch, time.breaks, time.delete, time.trace),
     "programs": (programs.program, programs.stop, programs.programs),
     "memory": (
         memory.write,

@@ -55,16 +55,8 @@ SHOTS = (
             "modify_qp B.qp0 state=INIT pkey_index=0 port_num=1 qp_access_flags=0",
         ),
     ),
-    Shot(
-        "rnr-nak",
-        "scenarios/time/rnr-then-receive.rdmalab.yaml",
-        ("next",),
-    ),
-    Shot(
-        "shared-receives",
-        "scenarios/srq/two-queue-pairs.rdmalab.yaml",
-        ("next", "next", "next"),
-    ),
+    Shot("rnr-nak", "scenarios/time/rnr-then-receive.rdmalab.yaml", ("next",)),
+    Shot("shared-receives", "scenarios/srq/two-queue-pairs.rdmalab.yaml", ("next", "next", "next")),
     Shot(
         "branch-of-time",
         lines=(

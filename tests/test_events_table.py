@@ -153,10 +153,7 @@ def test_soft_roce_loses_completions_and_goes_on() -> None:
     assert statuses(lab, "A.cq0") == ok(9)
 
 
-RECEIVER = {
-    STRICT: ([E.CQ_ERR, E.QP_FATAL], "REM_OP_ERR"),
-    SOFT: ([E.CQ_ERR], "RETRY_EXC_ERR"),
-}
+RECEIVER = {STRICT: ([E.CQ_ERR, E.QP_FATAL], "REM_OP_ERR"), SOFT: ([E.CQ_ERR], "RETRY_EXC_ERR")}
 
 
 @pytest.mark.parametrize("profile", RECEIVER)

@@ -2,12 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    Field,
-    GetJsonSchemaHandler,
-    model_validator,
-)
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from rdmalab.classroom.instructor_model import Instructor

@@ -332,8 +332,7 @@ def _scenario_in(path: str) -> str:
 
 
 @program.command(
-    name="exec",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED,
                 metavar="-- PROGRAM [ARG]... [: PROGRAM [ARG]...]")  # fmt: skip

@@ -220,12 +220,7 @@ CM = {
             "rdma_port_space": ("RDMA_PS_", "2 IPOIB 262 TCP 273 UDP 319 IB"),
         },
     ),
-    **made(
-        bits,
-        {
-            "rdma_cm_join_mc_attr_mask": ("RDMA_CM_JOIN_MC_ATTR_", "ADDRESS JOIN_FLAGS"),
-        },
-    ),
+    **made(bits, {"rdma_cm_join_mc_attr_mask": ("RDMA_CM_JOIN_MC_ATTR_", "ADDRESS JOIN_FLAGS")}),
 }
 
 # Macros, anonymous enums, and values of C enums too wide for an int: pyverbs sets an underscore

@@ -21,6 +21,7 @@ from rdmalab.doctor.evidence.work_requests import Send as Send
 from rdmalab.doctor.moments.future import Future, look_ahead
 from rdmalab.hca.cq import CompletionQueue as CompletionQueue
 from rdmalab.hca.device import Hca
+from rdmalab.hca.qp import Path as Path
 from rdmalab.hca.qp import QueuePair as QueuePair
 from rdmalab.hca.qp import SharedReceiveQueue as SharedReceiveQueue
 from rdmalab.hca.wr import RecvWqe as RecvWqe
@@ -206,6 +207,16 @@ class Case:
         if self.call is not None:
             return find_qp(self.world, *self.call.thing)
         return None
+
+    @property
+    def path(self) -> Path | None:
+        """The path of that queue pair; None while it has none."""
+        return self.qp.path if self.qp is not None else None
+
+    @property
+    def entry(self) -> SendWqe | RecvWqe | None:
+        """The entry of a send or a receive on its queue; None if it is not known."""
+        return self.work.wqe if self.work is not None else None
 
     @cached_property
     def message(self) -> Message | None:

@@ -4,11 +4,12 @@ Who writes a check imports the words of what it finds from here.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import wraps
+from typing import TypeVar
 
-from rdmalab.doctor.case import Case
+from rdmalab.doctor.case import Case, QueuePair, Send
 from rdmalab.doctor.evidence.finding import NA as NA
 from rdmalab.doctor.evidence.finding import Evidence as Evidence
 from rdmalab.doctor.evidence.finding import Finding as Finding
@@ -50,13 +51,20 @@ class ChecklistSection(Enum):
     WRONG = "Completed with success, yet wrong"
 
 
+Examine = TypeVar("Examine", bound=Callable[..., Finding | None])
+
+
 @dataclass(slots=True, frozen=True)
 class Check:
-    """A cause of the table, and the function that examines a case for it."""
+    """A cause of the table, and the function that examines a case for it.
+
+    instead_of: the functions that are asked before it.
+    """
 
     slug: str
     row: CauseRow
     examine: Callable[[Case], Finding]
+    instead_of: list[Callable[..., Finding | None]] = field(default_factory=list, compare=False)
 
     @property
     def section(self) -> ChecklistSection:
@@ -72,6 +80,15 @@ class Check:
     def article(self) -> str:
         """The words for `explain`: `cause loc-prot`, `rule ah-port`."""
         return f"{'rule' if self.is_rule else 'cause'} {self.slug}"
+
+    def instead(self, examine: Examine) -> Examine:
+        """The decorated function examines the cases that have its facts, before the check does.
+
+        Its parameters are facts as those of the check are; where it returns None, the check
+        examines the case itself.
+        """
+        self.instead_of.append(examine)
+        return examine
 
 
 def check(
@@ -89,21 +106,38 @@ def check(
     """
 
     def declare(examine: Callable[..., Finding]) -> Check:
-        names = examine.__code__.co_varnames[: examine.__code__.co_argcount]
-
         @wraps(examine)
         def examined(case: Case) -> Finding:
             of_others = verbs and (case.call is None or case.call.verb not in verbs)
             if of_others or (asked and not case.asked):
                 return NA
-            facts = []
-            for name in names:
-                find = given.get(name)
-                facts.append(find(case) if find is not None else getattr(case, name))
-                if facts[-1] is None:
-                    return NA
-            return examine(*facts)
+            tried = (_examined(each, case, given) for each in (*declared.instead_of, examine))
+            return next((found for found in tried if found is not None), NA)
 
-        return Check(slug, cause_rows()[slug], examined)
+        declared = Check(slug, cause_rows()[slug], examined)
+        return declared
 
     return declare
+
+
+def acknowledged(case: Case) -> QueuePair | None:
+    """The queue pair; None if its transport acknowledges nothing."""
+    return case.qp if case.qp is not None and case.qp.transport.acknowledged else None
+
+
+def waiting(case: Case) -> Send | None:
+    """The send; None if it is no longer on its queue."""
+    return case.send if case.send is not None and case.send.on_queue else None
+
+
+def _examined(
+    examine: Callable[..., Finding | None], case: Case, given: dict[str, Callable[[Case], object]]
+) -> Finding | None:
+    """Finding of the function from its facts of the case; None without one of them."""
+    facts = []
+    for name in examine.__code__.co_varnames[: examine.__code__.co_argcount]:
+        find = given.get(name)
+        facts.append(find(case) if find is not None else getattr(case, name))
+        if facts[-1] is None:
+            return None
+    return examine(*facts)

@@ -3,11 +3,11 @@
 from rdmalab.command import CallArguments, Noun, Ref, Thing
 from rdmalab.doctor.case import *
 from rdmalab.doctor.check import *
-from rdmalab.doctor.evidence import messages, posting_calls
+from rdmalab.doctor.evidence import messages, ownership, posting_calls
 from rdmalab.doctor.evidence.content import octets_then, words_for
 from rdmalab.doctor.evidence.messages import Piece, meet, piece_of
 from rdmalab.doctor.evidence.subject import name_of
-from rdmalab.doctor.facts import delivery, key_lookup, receivers, thread_waits
+from rdmalab.doctor.facts import delivery, key_lookup, receivers, thread_waits, undelivered
 from rdmalab.doctor.facts.bring_up import set_at, stays_unanswered
 from rdmalab.doctor.facts.delivery import carried_out
 from rdmalab.doctor.facts.thread_waits import EventWaiter, ThreadWait, thread_wait
@@ -16,7 +16,7 @@ from rdmalab.doctor.fixes.recovery import ordered
 from rdmalab.doctor.fixes.reposting import posted_again
 from rdmalab.hca.wr import SGE, Cqe, RecvWR, SendWR
 from rdmalab.repair import commands
-from rdmalab.repair.commands import reconnect, resend_to, some_message
+from rdmalab.repair.commands import reconnect, some_message
 from rdmalab.spec import records as rec
 from rdmalab.spec.access import Access
 from rdmalab.spec.opcodes import ATOMIC_BYTES

@@ -11,13 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdmalab.export import ladder_words as words
-from rdmalab.export.ladder_canvas import (
-    ASCII,
-    UNICODE,
-    Glyphs,
-    Ink,
-    Slant,
-)
+from rdmalab.export.ladder_canvas import ASCII, UNICODE, Glyphs, Ink, Slant
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.spec.refusals import DROPS, REFUSALS
 from rdmalab.views.fates import Fate

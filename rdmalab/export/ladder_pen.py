@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdmalab.export import ladder_words as words
-from rdmalab.export.ladder_canvas import (
-    SIGNS,
-    Canvas,
-    Ink,
-    Slant,
-    Stroke,
-    draw,
-)
+from rdmalab.export.ladder_canvas import SIGNS, Canvas, Ink, Slant, Stroke, draw
 from rdmalab.export.ladder_columns import Columns, Gap, LadderRow, Placed, Room, fitting, ink_of
 from rdmalab.render.meanings import APPEARANCES, Tone
 from rdmalab.views import fmt

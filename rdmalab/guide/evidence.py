@@ -269,11 +269,7 @@ AREAS: tuple[tuple[str, type[Enum], Evidence], ...] = (
     ("access rights", Access, _right),
     ("asynchronous events", AsyncEvent, _event),
     ("port states", PortState, lambda _d, state: state is not PortState.NOP),
-    (
-        "physical port states",
-        PhysState,
-        lambda _d, s: s is not PhysState.SLEEP and s in _PHYSICAL,
-    ),
+    ("physical port states", PhysState, lambda _d, s: s is not PhysState.SLEEP and s in _PHYSICAL),
     ("link layers", LinkLayer, lambda device, layer: layer in device.profile.link_layers),
     ("atomic_cap", AtomicCap, lambda device, cap: cap == device.profile.caps.atomic_cap),
     ("device_cap_flags", DeviceCap, _cap),

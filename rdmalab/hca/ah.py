@@ -3,12 +3,7 @@
 import dataclasses
 from dataclasses import replace
 
-from rdmalab.command import (
-    FieldGroup,
-    Noun,
-    Refused,
-    Thing,
-)
+from rdmalab.command import FieldGroup, Noun, Refused, Thing
 from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.attributes import AhAttr, Fields
 from rdmalab.hca.errors import refused

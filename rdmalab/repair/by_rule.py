@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any
 
-from rdmalab.command import Invocation, New, Noun, Ref, Thing
+from rdmalab.command import CallArguments, Invocation, New, Noun, Ref, Thing
 from rdmalab.grammar.keys import keys_of_command
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
@@ -15,6 +16,7 @@ from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
 from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of
 from rdmalab.spec.transports import TRANSPORTS
+from rdmalab.spec.work import SendFlags
 from rdmalab.world.relations import exists, users_of
 
 _THIS = re.compile(rf"\bthis ({'|'.join(Noun)})\b")  # the adapter knows no names
@@ -62,6 +64,14 @@ def qp_of(session: Session, invocation: Invocation) -> QueuePair | None:
 
 def _node(session: Session, invocation: Invocation) -> str:
     return object_name(session, invocation).partition(".")[0]
+
+
+def _of_object(verb: str) -> Suggestion:
+    return lambda session, invocation: f"{verb} {object_name(session, invocation)}"
+
+
+def _of_node(verb: str) -> Suggestion:
+    return lambda session, invocation: f"{verb} {_node(session, invocation)}"
 
 
 def _other(session: Session, node: str) -> str:
@@ -184,10 +194,6 @@ def _dealloc_window(session: Session, invocation: Invocation) -> str:
 
 
 # --------------------------------------------------------------------------- wr_* and polls
-def _start(session: Session, invocation: Invocation) -> str:
-    return f"wr_start {object_name(session, invocation)}"
-
-
 def _finish(session: Session, invocation: Invocation) -> str:
     """Close the critical region with wr_complete; with wr_abort if wr_complete would fail."""
     qp = qp_of(session, invocation)
@@ -219,15 +225,6 @@ def _start_poll(session: Session, invocation: Invocation) -> str:
     return f"start_poll {object_name(session, invocation)}"
 
 
-# --------------------------------------------------------------------------- devices
-def _close(session: Session, invocation: Invocation) -> str:
-    return f"close_device {_node(session, invocation)}"
-
-
-def _open(session: Session, invocation: Invocation) -> str:
-    return f"open_device {_node(session, invocation)}"
-
-
 WAYS_OUT: dict[str, Suggestion] = {
     "crash-ah": _with_address,
     "crash-ah-pointer": _with_address,
@@ -242,13 +239,13 @@ WAYS_OUT: dict[str, Suggestion] = {
     "xrcd-none": _with_create,
     "no-receive-queue": _to_domain,
     "mr-window-bound": _dealloc_window,
-    "region-needed": _start,
+    "region-needed": _of_object("wr_start"),
     "crash-deadlock": _finish,
     "lock-held": _finish,
     "no-qp-ex": _extended_twin,
     "poll-not-open": _start_poll,
-    "device-fatal": _close,
-    "device-closed": _open,
+    "device-fatal": _of_node("close_device"),
+    "device-closed": _of_node("open_device"),
 }
 
 
@@ -434,14 +431,6 @@ def _acknowledge_other(session: Session, invocation: Invocation) -> str:
     return ""
 
 
-def _acknowledge_async(session: Session, invocation: Invocation) -> str:
-    return f"ack_async_event {object_name(session, invocation)}"
-
-
-def _end_poll(session: Session, invocation: Invocation) -> str:
-    return f"end_poll {object_name(session, invocation)}"
-
-
 _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
     "transition": _next_move,
     "attr-missing": _with_the_missing,
@@ -454,7 +443,49 @@ _REMEDIES: dict[str, Callable[[Session, Invocation], str]] = {
     "cq-event-none": _wake,
     "cq-events-ack": _acknowledge_other,
     "cq-events-unacked": _acknowledge,
-    "async-unacked": _acknowledge_async,
-    "poll-open": _end_poll,
+    "async-unacked": _of_object("ack_async_event"),
+    "poll-open": _of_object("end_poll"),
     **WAYS_OUT,
 }
+
+
+# --------------------------------------------------------------------------- work requests
+_TOO_MANY_SGES = ("send-sges", "recv-sges", "srq-sges", "read-sges")
+_SURPLUS_FLAGS = {
+    "inline-length": SendFlags.INLINE,
+    "inline-opcode": SendFlags.INLINE,
+    "crash-inline": SendFlags.INLINE,
+    "ip-csum": SendFlags.IP_CSUM,
+}
+
+
+def corrected(wr: CallArguments, rule: str) -> CallArguments | None:
+    """Request without the mistake; None where only its author can know what was meant."""
+    if rule in _TOO_MANY_SGES:
+        return _with_fewer_pieces(wr)
+    flags, surplus = int(wr.get("flags") or 0), int(_SURPLUS_FLAGS.get(rule, 0))
+    return wr | {"flags": flags & ~surplus} if flags & surplus else None
+
+
+def _with_fewer_pieces(wr: CallArguments) -> CallArguments | None:
+    """The work request with consecutive elements merged; None if that changes nothing."""
+    pieces: list[Any] = []
+    for piece in wr.get("sg") or []:
+        joined = _joined(pieces[-1], piece) if pieces else None
+        pieces[-1:] = [joined] if joined is not None else [*pieces[-1:], piece]
+    fewer = len(pieces) < len(wr.get("sg") or [])
+    return wr | {"sg": pieces} if fewer else None
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """One piece for two that touch; None if they do not."""
+    if isinstance(one, Ref) and isinstance(other, Ref):
+        same = (one.node, one.name) == (other.node, other.name)
+        touch = same and one.stop is not None and one.stop == other.start
+        return replace(one, stop=other.stop) if touch else None
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return None
+    touch = one.get("addr", 0) + one.get("length", 0) == other.get("addr", 0)
+    if not touch or one.get("lkey") != other.get("lkey"):
+        return None
+    return one | {"length": one.get("length", 0) + other.get("length", 0)}

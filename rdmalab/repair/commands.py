@@ -4,6 +4,7 @@ No line names a thing that has no name; where that is not possible the line says
 """
 
 import dataclasses
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ from rdmalab.command import CallArguments, Noun, Thing
 from rdmalab.grammar.format import HEXADECIMAL
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.attributes import AhAttr
+from rdmalab.hca.objects import MemoryRegion
 from rdmalab.hca.qp import QueuePair, SharedReceiveQueue
 from rdmalab.hca.wr import SGE, RecvWR, SendWR
 from rdmalab.session.names import Names
@@ -258,20 +260,26 @@ def again(
     place: CommandContext,
     qp: QueuePair,
     wr: SendWR,
+    to: QueuePair | None = None,
+    /,
     *,
     after_reset: bool = False,
     **changed: object,
 ) -> list[str]:
     """Lines that send the message again, with a receive for it where it needs one.
 
-    after_reset: the peer's own receives were lost by a reset before.
+    to: the queue pair that is to take it, if that is not the peer. after_reset: the peer's own
+    receives were lost by a reset before; the first of them that is long enough is posted again.
     """
-    line, peer = post_send(place, qp, wr, **changed), peer_of(place.world, qp)
+    line = post_send(place, qp, wr, **{**_named(place, wr, to), **changed})
+    peer = to or peer_of(place.world, qp)
     if peer is None or not _lacks_receive(peer, wr, after_reset=after_reset):
         return [line]
     length = sum(sge.length for sge in wr.sg)
-    fitting = [w.wr for w in list(peer.rq.wqes)[:1] if w.length >= length]  # the reset takes it
-    return [post_recv(place, peer, fitting[0]) if fitting else room(place, peer, length), line]
+    fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
+    if fitting:
+        return [post_recv(place, peer, fitting[0]), line]
+    return [room(place, peer, length, wr.wr_id if to is not None else None), line]
 
 
 def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
@@ -280,10 +288,14 @@ def _lacks_receive(peer: QueuePair, wr: SendWR, *, after_reset: bool) -> bool:
     return needs_receive(wr) and not waits
 
 
-def room(place: CommandContext, qp: QueuePair, length: int) -> str:
-    """Post a receive of so many bytes, in the first region of its queue's domain that takes it."""
-    found = piece(place, qp.node, (place.shared_by(qp) or qp).pd, length)
-    return post_recv(place, qp, RecvWR(sg=found), **({"wr_id": None} if found else {}))
+def room(place: CommandContext, qp: QueuePair, length: int, wr_id: int | None = None) -> str:
+    """Post a receive for so many bytes, in a region of its queue's domain that takes them.
+
+    wr_id: its number; None: none is named.
+    """
+    found = piece(place, qp.node, (place.shared_by(qp) or qp).pd, length + overhead(qp))
+    unnamed = {"wr_id": None} if found and wr_id is None else {}
+    return post_recv(place, qp, RecvWR(wr_id or 0, found), **unnamed)
 
 
 # --------------------------------------------------------------------------- two ends
@@ -349,21 +361,6 @@ def create_like(place: CommandContext, qp: QueuePair, name: str, **changed: obje
 
 
 # --------------------------------------------------------------------------- messages
-def resend_to(place: CommandContext, qp: QueuePair, wr: SendWR, peer: QueuePair | None, *,
-              after_reset: bool = False, **changed: object) -> list[str]:  # fmt: skip
-    """Lines that send the message to this peer, with a receive where it needs one.
-
-    after_reset: a reset took the receives of the peer; the first of them is posted again.
-    """
-    line = post_send(place, qp, wr, **{**_named(place, wr, peer), **changed})
-    if peer is None or not _lacks_receive(peer, wr, after_reset=after_reset):
-        return [line]
-    length = sum(sge.length for sge in wr.sg)
-    fitting = [w.wr for w in peer.rq.wqes if w.length >= length + overhead(peer)]
-    receive = post_recv(place, peer, fitting[0]) if fitting else room_for(place, peer, wr, length)
-    return [receive, line]
-
-
 def _named(place: CommandContext, wr: SendWR, peer: QueuePair | None) -> Attributes:
     """The fields of a work request that name the other end, by name instead of number."""
     if peer is None:
@@ -383,18 +380,38 @@ def overhead(qp: QueuePair) -> int:
     return 0 if qp.transport.connected else GRH.LENGTH
 
 
-def room_for(place: CommandContext, qp: QueuePair, wr: SendWR, length: int) -> str:
-    """Post a receive for this message, with its number."""
-    found = piece(place, qp.node, qp.pd, length + overhead(qp))
-    return post_recv(place, qp, RecvWR(wr.wr_id, found))
+def region(
+    place: CommandContext, node: str, pd: int, length: int = 0, rights: int = 0,
+    fits: Callable[[MemoryRegion], bool] | None = None,
+) -> MemoryRegion | None:  # fmt: skip
+    """The oldest region of a domain with so many bytes and these rights that fits; None: none."""
+    for mr in place.world.nodes[node].mrs.items.values():
+        allowed = mr.pd == pd and mr.length >= length and mr.access & rights == rights
+        if allowed and (fits is None or fits(mr)):
+            return mr
+    return None
 
 
 def piece(place: CommandContext, node: str, pd: int, length: int) -> list[SGE]:
-    """SGE for `length` bytes of the first region of a domain that fits; empty if there is none."""
-    for mr in place.world.nodes[node].mrs.items.values():
-        if mr.pd == pd and mr.access & Access.LOCAL_WRITE and mr.length >= length:
-            return [SGE(mr.iova, length or 1, mr.lkey)]
-    return []
+    """SGE for `length` bytes of the oldest region of a domain that fits; empty if there is none."""
+    mr = region(place, node, pd, length, int(Access.LOCAL_WRITE))
+    return [SGE(mr.iova, length or 1, mr.lkey)] if mr is not None else []
+
+
+def longer(place: CommandContext, qp: QueuePair, sg: list[SGE], length: int) -> list[SGE]:
+    """The list with a longer last element, or one element elsewhere; as it is if none has room."""
+    *first, last = sg or [SGE()]
+    wanted = length - sum(sge.length for sge in first)
+    mr = place.world.nodes[qp.node].lkeys.get(last.lkey)
+    if mr is not None and last.addr + wanted <= mr.iova + mr.length:
+        return [*first, SGE(last.addr, wanted, last.lkey)]
+    return piece(place, qp.node, qp.pd, length) or sg
+
+
+def some_bytes(place: CommandContext, qp: QueuePair, length: int) -> list[SGE]:
+    """SGE for at most `length` bytes of the oldest region of its domain; empty without a region."""
+    mr = region(place, qp.node, qp.pd)
+    return [SGE(mr.iova, min(length, mr.length), mr.lkey)] if mr is not None else []
 
 
 def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: int) -> str:
@@ -409,8 +426,7 @@ def receive_at(place: CommandContext, name: str, pd: Thing, length: int, wr_id: 
 
 def some_message(place: CommandContext, qp: QueuePair, length: int) -> str:
     """A SEND of so many bytes at most, of whatever region there is, with a number of its own."""
-    regions = place.world.nodes[qp.node].mrs.items.values()
-    found = [SGE(mr.iova, min(length, mr.length), mr.lkey) for mr in regions if mr.pd == qp.pd]
+    found = some_bytes(place, qp, length)
     given = {
         "wr_id": qp.sq.posted + 1,
         "opcode": "SEND",

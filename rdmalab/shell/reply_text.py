@@ -363,11 +363,7 @@ def _jumped(output: OutputFormat, travel: Jump) -> list[Line]:
 
 def _readings(output: OutputFormat, survey: HistoryQuery) -> list[Line]:
     rows = [
-        [
-            (EVENT, fmt.ev(event, "start")),
-            (NUMBER, fmt.clock(at_ns)),
-            ("", value_text(value)),
-        ]
+        [(EVENT, fmt.ev(event, "start")), (NUMBER, fmt.clock(at_ns)), ("", value_text(value))]
         for event, at_ns, value in survey.readings
     ]
     title = plain(f"{survey.question.text} after each change", "class:title")

@@ -28,9 +28,7 @@ _S, _E, _W = WCStatus, AsyncEvent, WCOpcode
 
 REASONS: dict[type[Enum], dict[Any, str]] = {
     Service: {Service.RD: _RD, Service.CNP: "congestion control is not emulated"},
-    WROpcode: {
-        WROpcode.DRIVER1: _VENDOR,
-    },
+    WROpcode: {WROpcode.DRIVER1: _VENDOR},
     WCOpcode: {
         **dict.fromkeys((_W.TM_ADD, _W.TM_DEL, _W.TM_SYNC, _W.TM_RECV, _W.TM_NO_TAG), _TM),
         **dict.fromkeys((_W.DRIVER1, _W.DRIVER2, _W.DRIVER3), _VENDOR),
@@ -56,7 +54,7 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         _E.WQ_FATAL: "work queue objects (ibv_create_wq) are not emulated",
     },
     Access: {
-        Access.RELAXED_ORDERING: "optional: the flag is ignored, there is no bus that reorders accesses",
+        Access.RELAXED_ORDERING: "optional: the flag is ignored, there is no bus that reorders accesses"
     },
     PortState: {PortState.NOP: "no state: in a change of a port it means `leave unchanged`"},
     PhysState: dict.fromkeys((PhysState.SLEEP, PhysState.TRAINING), "a link is up or down at once"),
@@ -75,10 +73,7 @@ REASONS: dict[type[Enum], dict[Any, str]] = {
         DeviceCap.RC_IP_CSUM: "a connection carries no IP packets of the program's own",
     },
     SrqType: {SrqType.TM: _TM},
-    InitMask: {
-        InitMask.IND_TABLE: _RSS,
-        InitMask.RX_HASH: _RSS,
-    },
+    InitMask: {InitMask.IND_TABLE: _RSS, InitMask.RX_HASH: _RSS},
     WcEx: {
         WcEx.CVLAN: "no packet of the lab has a VLAN tag that is taken off",
         WcEx.FLOW_TAG: "no flow rule tags its packets",

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rdmalab.spec.access import Rereg
 from rdmalab.spec.addresses import EVERY_FIELD
 from rdmalab.spec.completions import STANDARD_FIELDS, WcEx
-from rdmalab.spec.limits import (
-    MLX5_CAPS,
-    RXE_CAPS,
-    DeviceCaps,
-    LinkLayer,
-    PhysState,
-)
+from rdmalab.spec.limits import MLX5_CAPS, RXE_CAPS, DeviceCaps, LinkLayer, PhysState
 from rdmalab.spec.refusals import REFUSALS, Refusal, Syndrome
 from rdmalab.spec.states import ATTRIBUTES, Attribute, QPType
 from rdmalab.spec.statuses import WCStatus
@@ -346,12 +340,7 @@ MLX5 = Profile(
     about="The errno and slot rules of the ConnectX driver, and what was measured on the device.",
     caps=MLX5_CAPS,
     errnos=MappingProxyType(
-        {
-            "send-state": ENOMEM,
-            "send-sges": ENOMEM,
-            "inline-length": ENOMEM,
-            "recv-shared": ENOMEM,
-        }
+        {"send-state": ENOMEM, "send-sges": ENOMEM, "inline-length": ENOMEM, "recv-shared": ENOMEM}
     ),
     batch_errnos=MappingProxyType({"send-state": EINVAL}),
     refusals=MappingProxyType(_MLX5_REFUSALS),

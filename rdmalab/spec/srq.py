@@ -26,9 +26,6 @@ class OpenFlag(IntFlag):
 
 
 # What each bit of the mask changes; max_sge is fixed at creation.
-SRQ_FIELDS: dict[SrqAttrMask, str] = {
-    SrqAttrMask.MAX_WR: "max_wr",
-    SrqAttrMask.LIMIT: "srq_limit",
-}
+SRQ_FIELDS: dict[SrqAttrMask, str] = {SrqAttrMask.MAX_WR: "max_wr", SrqAttrMask.LIMIT: "srq_limit"}
 
 PRIVATE = -1  # the file descriptor of a domain that no other process can open

@@ -136,7 +136,7 @@ STATES: dict[QPState, StateRow] = {
 # fmt: on
 
 ERROR_STATES = frozenset(state for state, row in STATES.items() if row.flushes_sends)
-"""What a failure leads to: SQE and ERR, which flush what is posted."""
+"""States that a failure leads to: SQE and ERR, which flush the requests that are posted."""
 
 # ---------------------------------------------------------------- moves
 
@@ -230,10 +230,7 @@ _OPTIONAL = (
 )
 # fmt: on
 
-IGNORED = {
-    QPType.XRC_SEND: _A.MAX_DEST_RD_ATOMIC | _A.MIN_RNR_TIMER,
-    QPType.XRC_RECV: _RETRIES,
-}
+IGNORED = {QPType.XRC_SEND: _A.MAX_DEST_RD_ATOMIC | _A.MIN_RNR_TIMER, QPType.XRC_RECV: _RETRIES}
 """Attributes of the other side of XRC: the kernel takes them out of the mask before a driver sees
 it, because programs set them as for RC (modify_qp_mask in drivers/infiniband/core/uverbs_cmd.c)."""
 

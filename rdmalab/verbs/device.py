@@ -8,13 +8,7 @@ from rdmalab.hca import context, port
 from rdmalab.hca.device import Hca
 from rdmalab.hca.errors import check_useful, refused
 from rdmalab.spec.completions import WcEx
-from rdmalab.spec.limits import (
-    ETHERNET_SPEEDS,
-    QUERIED_OTHERWISE,
-    AtomicCap,
-    DeviceCap,
-    PortState,
-)
+from rdmalab.spec.limits import ETHERNET_SPEEDS, QUERIED_OTHERWISE, AtomicCap, DeviceCap, PortState
 from rdmalab.spec.states import MTU
 from rdmalab.wire.packet import gid_text
 from rdmalab.world.world import World

@@ -83,11 +83,7 @@ def create_qp(world: World, qp: NewQp, *, pd: Pd | None = None, init_attr: QpIni
 
 @command(VERB)
 def modify_qp(
-    world: World,
-    qp: Qp,
-    *,
-    attr: Annotated[QpAttr, AH, ALT_AH],
-    attr_mask: Attr | None = None,
+    world: World, qp: Qp, *, attr: Annotated[QpAttr, AH, ALT_AH], attr_mask: Attr | None = None
 ) -> None:
     """Move a queue pair to another state, or change its attributes.
 

@@ -116,10 +116,7 @@ describe(
     Col("bad Q_Key", Meaning.ATTENTION, "{} bad Q_Key", of=lambda row: row.qkey_viol_cntr or None),
 )
 describe(
-    TableRow,
-    Col("name", Meaning.NAME),
-    Col("index", Meaning.NUMBER, right=True),
-    Col("value"),
+    TableRow, Col("name", Meaning.NAME), Col("index", Meaning.NUMBER, right=True), Col("value")
 )
 describe(
     UseRow,

@@ -261,7 +261,11 @@ function wire() {
   if (choices.get("keys", isTouched) === "on") showKeys(press("keyboard", "keys"));
   terminal.onData((text) => tell({ kind: "key", text }));
   terminal.onBinary((text) => tell({ kind: "key", text }));
-  terminal.onResize(({ cols, rows }) => tell({ kind: "size", size: [cols, rows] }));
+  terminal.onResize(({ cols, rows }) => {
+    // The rows of the alternate screen stay as long as they were, and their ends are drawn.
+    if (terminal.buffer.active.type === "alternate") terminal.write(`${ESCAPE}[?1049l${ESCAPE}[?1049h`);
+    tell({ kind: "size", size: [cols, rows] });
+  });
   addEventListener("focus", () => tell({ kind: "focus", has: true }));
   addEventListener("blur", () => tell({ kind: "focus", has: false }));
   addEventListener("hashchange", () => linesOf(location.hash).forEach((text) => tell({ kind: "say", text })));

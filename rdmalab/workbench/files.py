@@ -8,16 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from rdmalab import disk
-from rdmalab.command import (
-    SPOKEN,
-    Facts,
-    Moment,
-    NotUnderstood,
-    OneOf,
-    Range,
-    Recovery,
-    command,
-)
+from rdmalab.command import SPOKEN, Facts, Moment, NotUnderstood, OneOf, Range, Recovery, command
 from rdmalab.export import FORMATS, format_called
 from rdmalab.export.texts import TEXTS
 from rdmalab.grammar.format import render

@@ -146,11 +146,7 @@ TWO = (
 
 @pytest.mark.parametrize(
     ("limit", "last"),
-    [
-        ("events: 60", [SEND, "run"]),
-        ("lines: 3", [RECV, SEND, "run"]),
-        ("time: 1ms", ["run 2ms"]),
-    ],
+    [("events: 60", [SEND, "run"]), ("lines: 3", [RECV, SEND, "run"]), ("time: 1ms", ["run 2ms"])],
 )
 def test_a_cut_keeps_what_held_before_it(limit: str, last: list[str]) -> None:
     """What was reached has its points; what was not is not called wrong."""

@@ -2,11 +2,7 @@
 
 import pytest
 
-from rdmalab.command import (
-    Invocation,
-    Ref,
-    Span,
-)
+from rdmalab.command import Invocation, Ref, Span
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,7 @@ from typing import Annotated
 
 import pytest
 
-from rdmalab.command import (
-    SCRIPTABLE,
-    SPOKEN,
-    Facts,
-    Lines,
-    Noun,
-    Thing,
-    aliases,
-    command,
-)
+from rdmalab.command import SCRIPTABLE, SPOKEN, Facts, Lines, Noun, Thing, aliases, command
 
 
 def test_a_function_is_its_grammar() -> None:

@@ -19,9 +19,7 @@ _GONE = ("destroy_qp A.qp0", "destroy_qp B.qp0")
 
 # --------------------------------------------------------------------------- it took long
 @pytest.mark.parametrize("tidy", [(), _GONE])
-def test_rd_atomic_depth_of_late_reads(
-    tidy: tuple[str, ...],
-) -> None:
+def test_rd_atomic_depth_of_late_reads(tidy: tuple[str, ...]) -> None:
     slow = ("use rc_pair max_rd_atomic=1 max_dest_rd_atomic=1", "link latency=4us", *_READS)
     lab = played(*slow, "run", "poll_cq A.cq0 num_entries=6", *tidy)
     for report in (why(lab, "A.qp0.wr[5]"), why(lab)):

@@ -131,9 +131,7 @@ def test_at_least_50_lessons_succeed() -> None:
 
 
 @pytest.mark.parametrize("file", a_tenth([f for f in FILES if not f.startswith(MISTAKES)]))
-def test_no_false_alarm_in_any_lesson(
-    file: str,
-) -> None:
+def test_no_false_alarm_in_any_lesson(file: str) -> None:
     alarms = well_alarms(file) if is_well(file) else premature_alarms(file)
     assert [each for each in alarms if each] == []
 

@@ -117,12 +117,7 @@ def test_a_question_has_an_answer(text: str, answer: Any) -> None:
             'a number is never compared with the word "full"',
             "write a number",
         ),
-        (
-            'A.qp0.state == "ERR"',
-            (15, 20),
-            "a QP state is never compared with a text",
-            "write ERR",
-        ),
+        ('A.qp0.state == "ERR"', (15, 20), "a QP state is never compared with a text", "write ERR"),
         (
             "A.mr0[0:5] == 7",
             (14, 15),

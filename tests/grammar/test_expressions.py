@@ -94,12 +94,7 @@ def test_what_a_question_says(text: str, node: Node) -> None:
             "count() is about one kind, not A.qp and B.qp",
             "write count(A.mr)",
         ),
-        (
-            "any(A.qp.msn > count(B.mr))",
-            (15, 26),
-            "any() cannot hold count()",
-            "ask in two steps",
-        ),
+        ("any(A.qp.msn > count(B.mr))", (15, 26), "any() cannot hold count()", "ask in two steps"),
         ("qp0.state", (0, 9), 'whose "qp0"?', "write A.qp0 or B.qp0"),
         ("now > 10xs", (6, 10), '"10xs" is not a number', "write 12 or 0x1f"),
         ('now == "a', (7, 9), "this quote is never closed", 'end it with "'),

@@ -136,11 +136,7 @@ def read(line: str, **how: Any) -> list[Invocation]:
             {"qp": QP1, "wr": [{"sg": [{"addr": 1}, MR0]}]},
         ),
         ("poll_cq A.cq0 num_entries=4", "poll_cq", {"cq": CQ0, "num_entries": 4}),
-        (
-            'write A.mr0[0:5] "hello"',
-            "write",
-            {"where": Ref("A", "mr0", 0, 5), "text": "hello"},
-        ),
+        ('write A.mr0[0:5] "hello"', "write", {"where": Ref("A", "mr0", 0, 5), "text": "hello"}),
         ("step", "step", {}),
         ("s 5", "step", {"count": 5}),
         ("n", "step", {"kind": "packet"}),

@@ -27,7 +27,7 @@ def arguments(line: str) -> list[str]:
 
 def test_spaces_around_signs_do_not_matter() -> None:
     assert arguments("x state = RTS f=A | B d=A -> B sg=a , b[0 : 4] i=htonl( 1 )") == [
-        *("x", "state=RTS", "f=A|B", "d=A->B", "sg=a,b[0:4]", "i=htonl(1)"),
+        *("x", "state=RTS", "f=A|B", "d=A->B", "sg=a,b[0:4]", "i=htonl(1)")
     ]
 
 

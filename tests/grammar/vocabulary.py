@@ -108,12 +108,7 @@ def alloc_pd(world: Any, pd: Annotated[New, Noun.PD]) -> None:
 
 @command(SCRIPTABLE)
 def reg_mr(
-    world: Any,
-    mr: Annotated[New, Noun.MR],
-    *,
-    pd: Pd,
-    length: Bytes,
-    access: Access = NO_ACCESS,
+    world: Any, mr: Annotated[New, Noun.MR], *, pd: Pd, length: Bytes, access: Access = NO_ACCESS
 ) -> None:
     """Register memory."""
 
@@ -135,22 +130,14 @@ def create_qp(
 
 @command(SCRIPTABLE)
 def modify_qp(
-    world: Any,
-    qp: Qp,
-    attr: Annotated[QpAttr, ADDRESS],
-    *,
-    attr_mask: Attr | None = None,
+    world: Any, qp: Qp, attr: Annotated[QpAttr, ADDRESS], *, attr_mask: Attr | None = None
 ) -> None:
     """Change attributes."""
 
 
 @command(SCRIPTABLE)
 def post_send(
-    world: Any,
-    qp: Qp,
-    wr: Annotated[list[SendWR], REMOTE],
-    *,
-    bad_wr: bool | None = True,
+    world: Any, qp: Qp, wr: Annotated[list[SendWR], REMOTE], *, bad_wr: bool | None = True
 ) -> None:
     """Post sends."""
 
@@ -205,10 +192,7 @@ def break_(session: Any, condition: Expression) -> None:
 
 @command(SCRIPTABLE)
 def goto(
-    session: Any,
-    event: int | None = None,
-    at: Nanoseconds | None = None,
-    mark: str | None = None,
+    session: Any, event: int | None = None, at: Nanoseconds | None = None, mark: str | None = None
 ) -> None:
     """Go to a place in time."""
 
@@ -262,13 +246,7 @@ def tell(session: Any, text: Annotated[str, PROSE]) -> None:
 
 
 @command(SCRIPTABLE)
-def show(
-    session: Any,
-    what: str = "",
-    thing: Ref | None = None,
-    *,
-    last: int = 0,
-) -> None:
+def show(session: Any, what: str = "", thing: Ref | None = None, *, last: int = 0) -> None:
     """Look."""
 
 

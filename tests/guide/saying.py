@@ -5,11 +5,7 @@ from rdmalab.guide.explain import explain
 from rdmalab.vocabulary import VOCABULARY
 from rdmalab.workbench import help as helping
 
-WORDS: dict[str, Command] = {
-    **VOCABULARY,
-    "help": helping.help_,
-    "explain": helping.explain,
-}
+WORDS: dict[str, Command] = {**VOCABULARY, "help": helping.help_, "explain": helping.explain}
 
 
 def article_text(text: str) -> str:

@@ -48,9 +48,7 @@ def test_a_page_is_read_as_parts_and_blocks() -> None:
     assert second.blocks[-1].language == "lab new"
 
 
-def test_a_page_is_printed_with_its_headings_at_the_margin(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_page_is_printed_with_its_headings_at_the_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manual, "page", lambda name: manual.ManualPage(name, parts_of(TEXT)))
     assert article([ManualPlace("x")]).lines(60) == [
         "Title: of a page  (manual)",

@@ -76,7 +76,7 @@ def test_every_member_of_every_enum_says_who_the_wire_and_what_to_look_at(
 
 # What some kinds of words cannot say, and why.
 LACKING: dict[type[enum.Enum], set[str]] = {
-    Kind: {"who", "wire"},  # `reads` is the sentence of who did it, and packets are records too
+    Kind: {"who", "wire"}  # `reads` is the sentence of who did it, and packets are records too
 }
 
 

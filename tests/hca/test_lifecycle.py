@@ -19,8 +19,7 @@ from rdmalab.world.world import World
 from tests.pairs import Pair, image
 
 TINY = replace(
-    STRICT,
-    caps=DeviceCaps(max_pd=1, max_cq=1, max_qp=1, max_mr=1, max_cqe=10, num_comp_vectors=2),
+    STRICT, caps=DeviceCaps(max_pd=1, max_cq=1, max_qp=1, max_mr=1, max_cqe=10, num_comp_vectors=2)
 )
 
 
@@ -102,8 +101,4 @@ def test_object_numbers_are_unique_and_creation_is_recorded() -> None:
     assert second.number == first.number + 1
     assert hca.pds.find(second.number) is second
     lines = [(kind_of(r), object_of(r), r[A]) for r in world.trace.records]
-    assert lines == [
-        (Kind.CREATED, 1, "pd"),
-        (Kind.DESTROYED, 1, "pd"),
-        (Kind.CREATED, 2, "pd"),
-    ]
+    assert lines == [(Kind.CREATED, 1, "pd"), (Kind.DESTROYED, 1, "pd"), (Kind.CREATED, 2, "pd")]

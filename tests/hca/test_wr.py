@@ -6,15 +6,7 @@ from typing import Any
 import pytest
 
 from rdmalab.command import Noun, RefShorthand, Thing
-from rdmalab.hca.wr import (
-    REMOTE_RANGE,
-    SGE,
-    RecvWR,
-    SendWR,
-    ShortSGE,
-    WildPointer,
-    swap_octets,
-)
+from rdmalab.hca.wr import REMOTE_RANGE, SGE, RecvWR, SendWR, ShortSGE, WildPointer, swap_octets
 from rdmalab.spec.work import WROpcode
 from tests.pairs import Pair
 

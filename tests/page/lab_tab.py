@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 SIZE = (1180, 760)
 _TEXT = """
 (() => {
@@ -57,9 +57,13 @@ class LabTab(Browser):
         while not is_there(text := self.text):
             wrong = self.ask("document.getElementById('detail')?.textContent ?? ''")
             assert not wrong, wrong
-            assert time.monotonic() < deadline, f"no {wanted!r} on\n{text}"
+            assert time.monotonic() < deadline, f"no {wanted!r} on\n{text}\n{self._state()}"
             time.sleep(0.03)
         return text
+
+    def _state(self) -> str:
+        over = self.ask("location.href + ' ' + document.getElementById('over')?.innerText")
+        return f"{over} {self.errors}"
 
     def matches(self, pattern: str) -> str:
         """The letters, when they match."""

@@ -41,7 +41,9 @@ class Site(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/"
 
     def stop(self) -> None:
-        """Answer no more."""
+        """Answer no more; the second time does nothing."""
+        if not self._thread.is_alive():
+            return
         self.shutdown()
         self.server_close()
         self._thread.join()

@@ -34,8 +34,9 @@ def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
     300 ms after Enter the line is in the log, or the next life would lack its object. The last life
     has no server.
     """
-    with Site(site_folder) as site:
-        tab = LabTab(profile)
+    site = Site(site_folder)
+    tab = LabTab(profile)
+    try:
         tab.visit(site.address)
         for number in range(KILLS):
             tab.type(f"alloc_pd A.pd{number + 5}")
@@ -44,18 +45,20 @@ def test_a_line_survives_the_kill_of_the_browser_and_the_lab_the_network(
             entered = time.monotonic()
             tab.until(f"A.pd{number + 5} created")  # the line was accepted
             time.sleep(max(0, entered + KILLED_AFTER_S - time.monotonic()))
+            if number == KILLS - 1:
+                tab.wait("!!navigator.serviceWorker.controller")
+                site.stop()
             tab.kill()
             tab = LabTab(profile)
             tab.visit(site.address, "was interrupted: continue restores it")
             tab.say("continue", "Continued: ")
             tab.say("show pd", f"A.pd{number + 5} ")
-            if number == 0:
-                tab.wait("navigator.serviceWorker.ready && !!navigator.serviceWorker.controller")
-    try:
-        tab.visit(f"{site.address}#scenario=err/rnr-retry-exceeded", "empty receive queue")
+        tab.ask("location.hash = '#scenario=err/rnr-retry-exceeded'")
+        tab.until("empty receive queue")
         assert tab.errors == []
     finally:
         tab.close()
+        site.stop()
 
 
 def test_two_tabs_and_a_reload(site_folder: Path, profile: Path) -> None:

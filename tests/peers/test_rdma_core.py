@@ -10,7 +10,7 @@ from tests.peers.rdma_core import MODULES, VARIABLE, recorded, results
 BETTER = {
     "test_parent_domain.ParentDomainTrafficTest.test_without_allocators_rc_traffic": (
         "a parent domain needs no allocator here, and none is called"
-    ),
+    )
 }
 # An error on Soft-RoCE as well: the device has no ATOMIC WRITE and finds out when it is executed.
 WRONG_ON_BOTH = {"test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write"}

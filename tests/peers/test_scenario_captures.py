@@ -23,14 +23,7 @@ from rdmalab.wire.frame import Frame
 from rdmalab.wire.packet import Packet
 from rdmalab.world.network import NEVER_LEFT
 from tests.labs import RECV, SEND, lab_of
-from tests.peers.tshark import (
-    BASE,
-    EXTENDED_FIELDS,
-    NEW_OPS,
-    dissected,
-    number,
-    with_errors,
-)
+from tests.peers.tshark import BASE, EXTENDED_FIELDS, NEW_OPS, dissected, number, with_errors
 from tests.tools import needs
 from tests.wire.scapy_frames import scapy_icrc
 

@@ -29,10 +29,7 @@ class Node:
         self.mr = MR(self.pd, 2 * SIZE, e.IBV_ACCESS_LOCAL_WRITE)
         self.cq = CQ(self.ctx, 16)
         init = QPInitAttr(
-            qp_type=e.IBV_QPT_RC,
-            scq=self.cq,
-            rcq=self.cq,
-            cap=QPCap(max_send_wr=4, max_recv_wr=4),
+            qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq, cap=QPCap(max_send_wr=4, max_recv_wr=4)
         )
         self.qp = QP(self.pd, init)
 

@@ -64,18 +64,18 @@ def test_a_receive_that_is_lost_is_posted_again_if_it_fits() -> None:
         assert case.send is not None
         assert case.send.wqe is not None
         wr, ours, theirs = case.send.wqe.wr, qp(lab, "A.qp0"), qp(lab, "B.qp0")
-        answer = commands.resend_to(case, ours, wr, theirs, after_reset=True)
+        answer = commands.again(case, ours, wr, theirs, after_reset=True)
         assert answer[0] == receive
-        assert len(commands.resend_to(case, ours, wr, theirs)) == 1
+        assert len(commands.again(case, ours, wr, theirs)) == 1
 
 
-def test_resend_to_names_the_peer_qp() -> None:
+def test_again_names_the_peer_qp() -> None:
     write = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:8] remote=B.mr0[40]"
     lab = lab_of(write)
     case = case_of(lab, _WR)
     assert case.send is not None
     assert case.send.wqe is not None
-    (answer,) = commands.resend_to(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
+    (answer,) = commands.again(case, qp(lab, "A.qp0"), case.send.wqe.wr, qp(lab, "B.qp0"))
     assert answer == write
 
 

@@ -68,11 +68,7 @@ def test_the_second_cause_is_not_the_root_but_any_warning_counts() -> None:
 
 def test_a_root_is_no_station() -> None:
     lines = judged(failed(), "    cause: rem-access\n    station: rem-access\n")
-    assert lines[:3] == [
-        "station:",
-        "expected  rem-access",
-        "actual    rem-access -> qp-err-flush",
-    ]
+    assert lines[:3] == ["station:", "expected  rem-access", "actual    rem-access -> qp-err-flush"]
 
 
 def test_a_cause_names_an_event() -> None:
@@ -125,11 +121,7 @@ def test_in_a_file() -> None:
     assert "x.yaml:9:" in wrong.text("x.yaml")
     assert playing.failure_text(f"{BAD}{why.replace('rem-access', 'too-early')}").splitlines()[
         :3
-    ] == [
-        "FAIL x.yaml:7  cause",
-        "  expected  too-early",
-        "  actual    rem-access",
-    ]
+    ] == ["FAIL x.yaml:7  cause", "  expected  too-early", "  actual    rem-access"]
 
 
 @pytest.mark.parametrize(

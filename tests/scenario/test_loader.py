@@ -141,7 +141,7 @@ steps:
 def test_all_mistakes_of_a_file_are_in_its_order() -> None:
     found = [(e.place.line, e.place.column) for e in wrong(MANY).all if e.place]
     assert found == [
-        *((3, 17), (7, 7), (7, 45), (11, 5), (13, 25), (15, 9), (16, 21), (18, 14), (19, 10)),
+        *((3, 17), (7, 7), (7, 45), (11, 5), (13, 25), (15, 9), (16, 21), (18, 14), (19, 10))
     ]
     assert all(error.hint for error in wrong(MANY).all)
 

@@ -6,12 +6,7 @@ import jsonschema
 
 from rdmalab.cli.schemas import schema_of
 from rdmalab.lab import open_session
-from rdmalab.scenario.report import (
-    RunModel,
-    narration,
-    of_error,
-    of_runner,
-)
+from rdmalab.scenario.report import RunModel, narration, of_error, of_runner
 from rdmalab.scenario.result import StepOutcome
 from rdmalab.scenario.runner import Runner
 from rdmalab.scenario.source import FileError

@@ -1,10 +1,7 @@
 from tests.shell.prompts import TRANSCRIPTS, Prompt, check, played, sections
 
 RESET = ("use rc_pair", "reset A.qp0", "reset B.qp0")
-SETUPS = {
-    "refused: bring-up": RESET,
-    "refused: objects": RESET,
-}
+SETUPS = {"refused: bring-up": RESET, "refused: objects": RESET}
 
 
 def test_the_transcript_of_mistakes() -> None:

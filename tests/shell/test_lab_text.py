@@ -161,9 +161,7 @@ def test_the_submission_says_how_it_is_handed_in(talk: Prompt) -> None:
     assert word.startswith("rdmalab-work:1:")
 
 
-def test_a_question_whose_answers_are_used_up_is_not_the_open_task_any_more(
-    tmp_path: Path,
-) -> None:
+def test_a_question_whose_answers_are_used_up_is_not_the_open_task_any_more(tmp_path: Path) -> None:
     path = plain_lab(tmp_path, "by-hand", ("    choice:\n", "    tries: 1\n    choice:\n"))
     prompt = Prompt(f"load {path} student=anna", width=200)
     answer = typed(prompt, "a")

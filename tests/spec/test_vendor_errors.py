@@ -7,14 +7,7 @@ from rdmalab.guide.entry import full_name
 from rdmalab.lab import Lab
 from rdmalab.spec.profiles import MLX5, PROFILES, STRICT
 from rdmalab.spec.statuses import STATUS, WCStatus
-from rdmalab.spec.vendor_errors import (
-    CONNECTX,
-    CONNECTX_CODES,
-    LKEY,
-    LOCAL_WRITE,
-    RANGE,
-    SEEN_WITH,
-)
+from rdmalab.spec.vendor_errors import CONNECTX, CONNECTX_CODES, LKEY, LOCAL_WRITE, RANGE, SEEN_WITH
 from tests.labs import well
 
 GIVEN = [status for status, row in STATUS.items() if status and row.side]

@@ -32,7 +32,6 @@ ELSEWHERE = {
     "classroom/model.py": "classroom/test_lab_file.py",
     "classroom/parameter_model.py": "classroom/test_drawing.py",
     "classroom/solution_model.py": "classroom/test_submission.py",
-    "page/site.py": "page/test_page.py",
     "__main__.py": "test_cli.py",
     "__init__.py": "style/test_import_hygiene.py",
     "version.py": "test_cli.py",

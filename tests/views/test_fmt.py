@@ -141,11 +141,7 @@ def test_who_a_frame_meets() -> None:
 
 def test_a_moment_is_an_event_or_the_start() -> None:
     assert (fmt.event(0), fmt.event(-1)) == ("event 0", "the start")
-    assert (fmt.ev(0), fmt.ev(-1), fmt.ev(-1, "start")) == (
-        "ev 0",
-        "the start",
-        "start",
-    )
+    assert (fmt.ev(0), fmt.ev(-1), fmt.ev(-1, "start")) == ("ev 0", "the start", "start")
 
 
 def test_one_is_no_plural() -> None:

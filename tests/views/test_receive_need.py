@@ -72,9 +72,5 @@ def test_a_datagram_that_was_dropped_has_found_none() -> None:
 
 
 def test_a_message_that_is_over_is_no_need_of_the_next_reset_queue_pair() -> None:
-    back = (
-        "modify_qp A.qp0 state=RESET",
-        "modify_qp B.qp0 state=RESET",
-        "connect A.qp0 B.qp0",
-    )
+    back = ("modify_qp A.qp0 state=RESET", "modify_qp B.qp0 state=RESET", "connect A.qp0 B.qp0")
     assert need(SEND, WAIT, *back) is None

@@ -3,14 +3,7 @@
 import pytest
 
 from rdmalab.lab import Lab
-from rdmalab.views.timeline import (
-    Mark,
-    TimelineRow,
-    cell_of,
-    mark_rows,
-    tape_row,
-    trouble_events,
-)
+from rdmalab.views.timeline import Mark, TimelineRow, cell_of, mark_rows, tape_row, trouble_events
 
 RUN = (
     "use rc_pair",

@@ -28,11 +28,7 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
         ("modify_qp A.qp0 state=ERR", "post_send A.qp0 opcode=RDMA_WRITE sg=A.mr0", "WR_FLUSH_ERR"),
         ("", "post_recv B.qp0 sg=B.mr0[0:5000]", "sg reaches beyond B.mr0 (4096 bytes)."),
         ("", "post_recv B.qp0 sg={addr=0x10 length=8 lkey=0xdead}", "has lkey 0xdead"),
-        (
-            "",
-            "post_recv B.qp0 sg=A.mr0[0:8]",
-            "A.mr0 is memory of A: a buffer of B",
-        ),
+        ("", "post_recv B.qp0 sg=A.mr0[0:8]", "A.mr0 is memory of A: a buffer of B"),
         ("", "post_send A.qp0 opcode=SEND sg=A.mr0[0:0]", "length 0 means 2147483648 bytes"),
         ("reset A.qp0", "modify_qp A.qp0 state=ERR", ""),
         ("modify_qp A.qp0 state=ERR", "post_send A.qp0 opcode=SEND", "WR_FLUSH_ERR"),
@@ -49,11 +45,7 @@ _SHARED = "create_srq B.srq0 pd=B.pd0 max_wr=8"
             "belong to the HCA until wr0 of A.qp0 completes",
         ),
         ("", "req_notify_cq A.cq0", "A.cq0 has no channel: get_cq_event cannot return its event"),
-        (
-            "create_comp_channel A.ch0",
-            "create_cq A.cq1 cqe=2 channel=A.ch0",
-            "",
-        ),
+        ("create_comp_channel A.ch0", "create_cq A.cq1 cqe=2 channel=A.ch0", ""),
         ("", "post_recv B.qp0 sg=B.mr0[0:64],B.mr0[63:90]", "pieces of sg overlap"),
         ("", "post_recv B.qp0 sg=B.mr0[0:64],B.mr0[64:90]", ""),
         ("", "post_send A.qp0 opcode=SEND sg=A.mr0[0:64],A.mr0[0:64]", ""),
@@ -325,11 +317,7 @@ def test_the_buffer_of_an_outstanding_write_may_be_read() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "post_recv B.qp0 {} {} {}",
-        "post_srq_recv B.srq0 {} {} {}",
-        "post_send A.qp0 {} {} {}",
-    ],
+    ["post_recv B.qp0 {} {} {}", "post_srq_recv B.srq0 {} {} {}", "post_send A.qp0 {} {} {}"],
 )
 def test_a_list_that_ends_early_posts_no_more(line: str) -> None:
     is_shared, is_send = "srq" in line, "send" in line

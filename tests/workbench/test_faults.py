@@ -226,13 +226,7 @@ def test_a_mark_arrives_in_the_header_and_is_counted_where_it_arrives() -> None:
 
 
 @pytest.mark.parametrize(
-    ("which", "hit"),
-    [
-        ("qp=A.qp1", {1}),
-        ("qp=B.qp1", {1}),
-        ("qpn=0x11", {0}),
-        ("qp=A.qp0", {0}),
-    ],
+    ("which", "hit"), [("qp=A.qp1", {1}), ("qp=B.qp1", {1}), ("qpn=0x11", {0}), ("qp=A.qp0", {0})]
 )
 def test_a_fault_of_one_queue_pair_leaves_the_others_alone(which: str, hit: set[int]) -> None:
     lab = lab_of("use rc_pair", f"fault drop {which} count=1")

@@ -31,13 +31,7 @@ def given(file: Path, text: str) -> Settings:
 
 def test_without_a_file_each_has_its_default(file: Path) -> None:
     assert read() == Settings("auto", None, True, "auto", None)
-    assert [read().text(each) for each in SETTINGS] == [
-        "auto",
-        "auto",
-        "on",
-        "auto",
-        "auto",
-    ]
+    assert [read().text(each) for each in SETTINGS] == ["auto", "auto", "on", "auto", "auto"]
     assert not file.exists()
 
 

@@ -15,16 +15,7 @@ from rdmalab.views import story
 from rdmalab.wire.packet import Flow, Packet, ipv4_gid
 from rdmalab.wire.roce import Malformed
 from rdmalab.world.chance import MILLION, Chance
-from rdmalab.world.faults import (
-    Corrupt,
-    Delay,
-    Drop,
-    Duplicate,
-    Mark,
-    Match,
-    Rate,
-    Reorder,
-)
+from rdmalab.world.faults import Corrupt, Delay, Drop, Duplicate, Mark, Match, Rate, Reorder
 from rdmalab.world.transit import Transit
 from tests.labs import everything, lab_of, misread, played_again, refusal, seen, status, well
 
@@ -327,10 +318,7 @@ def test_timed_fault_is_triggered_by_one_packet_only() -> None:
 
 @pytest.mark.parametrize(
     ("before", "why_not"),
-    [
-        ("dereg_mr A.mr0", "there is no mr any more"),
-        ("device_fatal A", "the device is gone"),
-    ],
+    [("dereg_mr A.mr0", "there is no mr any more"), ("device_fatal A", "the device is gone")],
 )
 def test_timed_fault_that_cannot_happen_says_why(before: str, why_not: str) -> None:
     lab = lab_of("fault dereg A.mr0 at=1us", before, "run")

@@ -404,9 +404,7 @@ def _lived() -> tuple[Lab, dict[TimePoint, Any]]:
     return lab, been
 
 
-def test_goto_the_past_of_a_program_replays_its_log(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_goto_the_past_of_a_program_replays_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _ = _lived()
     for name, value in (("EVENTS_APART", 16), ("HOT", 2)):
         monkeypatch.setattr(history, name, value)

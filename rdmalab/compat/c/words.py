@@ -393,11 +393,7 @@ def _create_srq(call: Call) -> Answer:
         srq = call.make("create_srq", Noun.SRQ, pd=given["pd"], attr=attr)
     ref = call.calls.ref(call.node, Noun.SRQ, srq.number)
     number = call.perform("get_srq_num", srq=ref) if kind else 0
-    return {
-        "handle": srq.number,
-        "number": number,
-        "attr": call.perform("query_srq", srq=ref),
-    }
+    return {"handle": srq.number, "number": number, "attr": call.perform("query_srq", srq=ref)}
 
 
 @word

@@ -7,13 +7,7 @@ from typing import Any
 from rdmalab.command import Noun, Refused
 from rdmalab.compat.process import here
 from rdmalab.compat.pyverbs.addr import AH
-from rdmalab.compat.pyverbs.base import (
-    LabObject,
-    PyverbsCM,
-    call,
-    failed,
-    octets_at,
-)
+from rdmalab.compat.pyverbs.base import LabObject, PyverbsCM, call, failed, octets_at
 from rdmalab.compat.pyverbs.c_types import INT, SIZE, U16, U32, U64, converted
 from rdmalab.compat.pyverbs.device import Context
 from rdmalab.compat.pyverbs.mr import MR, MW, MWBind, MWBindInfo, lend
@@ -26,10 +20,7 @@ from rdmalab.compat.pyverbs.qp_cap import QPCap as QPCap
 from rdmalab.compat.pyverbs.qp_init_attr import *
 from rdmalab.compat.pyverbs.qp_init_attr import QPInitAttr, QPInitAttrEx
 from rdmalab.compat.pyverbs.struct import WIDE, expect, table
-from rdmalab.compat.pyverbs.utils import (
-    qp_state_to_str,
-    qp_type_to_str,
-)
+from rdmalab.compat.pyverbs.utils import qp_state_to_str, qp_type_to_str
 from rdmalab.compat.pyverbs.wr import SGE, RecvWR, SendWR, post
 from rdmalab.hca.qp import QueuePair
 from rdmalab.spec.states import ATTRIBUTES, MOVES, Attr, QPState, QPType
@@ -344,11 +335,7 @@ class QPEx(QP):
 
     def wr_bind_mw(self, mw: MW, rkey: int, bind_info: MWBindInfo) -> None:
         """`ibv_wr_bind_mw`: bind a type 2 window; rkey: its new key."""
-        info = {
-            **bind_info.as_arguments(),
-            "mw": mw.found.number,
-            "mw_rkey": converted(rkey, U32),
-        }
+        info = {**bind_info.as_arguments(), "mw": mw.found.number, "mw_rkey": converted(rkey, U32)}
         self._build("wr_bind_mw", info=info)
         self.children.add(mw)
 

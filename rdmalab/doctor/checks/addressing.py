@@ -3,35 +3,28 @@
 from ipaddress import IPv6Address
 from typing import NamedTuple
 
-from rdmalab.doctor.evidence.messages import arrived
-from rdmalab.doctor.evidence.subject import Subject
 from rdmalab.doctor.kit import *
 from rdmalab.hca.ah import ah_attr_of
 from rdmalab.hca.port import FULL_MEMBER, share_partition
 from rdmalab.world.network import NO_ADDRESS
-from rdmalab.world.relations import find_qp, node_of_address
+from rdmalab.world.relations import node_of_address
 
 
 @check("wrong-qpn")
-def wrong_qpn(case: Case) -> Finding:
+def wrong_qpn(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Check whether the request's packets were dropped because no queue pair has that number."""
-    misled = receivers.misled(case)
-    if misled is not None and misled[0].node == misled[1].node:
-        return _wrong_qpn_of_another(case, *misled)
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None:
-        return NA
     misses = unanswered.because("wrong-qpn")
     if not misses or _reply_to_itself(case) is not None:
         return ok("each of its packets named a QP number that exists where it was meant to go")
     node, number = misses[-1].node, misses[-1].number
+    many = fmt.count(len(misses), "packet")
     gone = receivers.destroyed(case, node, number)
     set_at = _peer_set_at(case, qp)
     if gone is not None and set_at is not None and gone > set_at:
         return ok(f"queue pair {number:#x} was there when they were connected", set_at)
     evidence = [
         _number_evidence(case, qp, number, set_at),
-        fact(f"{node} has no queue pair {number:#x}: {_dropped(len(misses))}", misses[-1].event),
+        fact(f"{node} has no queue pair {number:#x}: {many} dropped", misses[-1].event),
         *([fact(f"queue pair {number:#x} of {node} was destroyed", gone)] if gone else []),
     ]
     cure, right = _wrong_qpn_cure(case, qp, unanswered.wqe, node)
@@ -40,13 +33,14 @@ def wrong_qpn(case: Case) -> Finding:
     return unanswered.finding(*evidence, cure=cure, since=set_at or unanswered.send.posted)
 
 
-def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> Finding:
+@wrong_qpn.instead
+def _wrong_qpn_of_another(case: Case, qp: QueuePair, wqe: SendWqe) -> Finding | None:
     """The number is that of a queue pair which has another peer."""
-    qp, wqe = case.qp, case.wqe
-    if qp is None or wqe is None:
-        return NA
+    reached, wanted = receivers.misled(case) or (qp, qp)
+    if reached is wanted or reached.node != wanted.node:
+        return None
     set_at, right = receivers.peer_set_at(case, qp), case.qp_name(wanted)
-    lines = reconnect(case, qp, wanted) + resend_to(case, qp, wqe.wr, wanted, after_reset=True)
+    lines = reconnect(case, qp, wanted) + commands.again(case, qp, wqe.wr, wanted, after_reset=True)
     return blocking(
         case,
         fact(f"{case.qp_name(qp)} was given dest_qp_num={reached.number:#x}", set_at),
@@ -61,10 +55,6 @@ def _wrong_qpn_of_another(case: Case, reached: QueuePair, wanted: QueuePair) -> 
 def _peer_set_at(case: Case, qp: QueuePair) -> int | None:
     """The event that set the peer of a connected QP; None for UD, whose WRs each name one."""
     return receivers.peer_set_at(case, qp) if qp.transport.connected else None
-
-
-def _dropped(number: int) -> str:
-    return f"{fmt.count(number, 'packet')} dropped"
 
 
 def _number_evidence(case: Case, qp: QueuePair, number: int, set_at: int | None) -> Evidence:
@@ -83,12 +73,12 @@ def _wrong_qpn_cure(
         if not found:
             return None, None
         name = case.qp_name(found[0])
-        return Fix(resend_to(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
+        return Fix(commands.again(case, qp, wqe.wr, found[0], remote_qpn=name)), found[0]
     peer = receivers.meant(case.world, qp, node)
     if peer is None:
         return None, None
     lines = reconnect(case, qp, peer)
-    return Fix(lines + resend_to(case, qp, wqe.wr, peer, after_reset=True)), peer
+    return Fix(lines + commands.again(case, qp, wqe.wr, peer, after_reset=True)), peer
 
 
 _MOST_REPLIES = 64  # of each node and queue pair, the newest
@@ -96,20 +86,8 @@ _LOST = (NO_ADDRESS, "wrong-address")
 
 
 @check("wrong-gid")
-def wrong_gid(case: Case) -> Finding:
+def wrong_gid(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Which address is wrong: that of the peer, or the one it is known by there."""
-    if (reply := _reply_to_itself(case)) is not None:
-        return _sent_to_itself(reply)
-    misled = receivers.misled(case)
-    if misled is not None and misled[0].node != misled[1].node:
-        return _wrong_gid_of_another(case, misled[1])
-    return _wrong_address(case)
-
-
-def _wrong_address(case: Case) -> Finding:
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None:
-        return NA
     if unanswered.because(*_LOST):
         return _no_owner(case, unanswered, qp)
     if unanswered.because("wrong-source"):
@@ -155,7 +133,7 @@ def _own_reply(case: Case) -> _Reply | None:
         return None
     for record in reversed(case.log.about(Kind.RECV_TAKEN, qp.thing)[-_MOST_REPLIES:]):
         event = event_of(record)
-        came = arrived(case.world, case.log, event, qp.node, qp.number)
+        came = messages.arrived(case.world, case.log, event, qp.node, qp.number)
         if came is None or came.thing.node == qp.node or event > (send.posted or 0):
             continue
         peer = find_qp(case.world, *came.thing[1:])
@@ -163,10 +141,13 @@ def _own_reply(case: Case) -> _Reply | None:
     return None
 
 
-def _sent_to_itself(reply: _Reply) -> Finding:
-    case, qp, send = reply.case, reply.case.qp, reply.case.send
-    assert qp is not None
-    assert send is not None
+@wrong_gid.instead
+def _sent_to_itself(case: Case) -> Finding | None:
+    reply = _reply_to_itself(case)
+    case = reply.case if reply is not None else case
+    qp, send = case.qp, case.send
+    if reply is None or qp is None or send is None:
+        return None
     handle, av = Thing(Noun.AH, qp.node, reply.wqe.wr.ah or 0), receivers.address_of(case, send)
     gid = receivers.gid_words(av.dgid) if av is not None else "its GID"
     name, to, through = case.qp_name(qp), case.qp_name(reply.peer), case.names.of(handle)
@@ -178,11 +159,12 @@ def _sent_to_itself(reply: _Reply) -> Finding:
     )  # fmt: skip
 
 
-def _wrong_gid_of_another(case: Case, wanted: QueuePair) -> Finding:
+@wrong_gid.instead
+def _wrong_gid_of_another(case: Case, send: Send, qp: QueuePair) -> Finding | None:
     """The GID is that of a node on which another QP has the number."""
-    send, qp = case.send, case.qp
-    if send is None or qp is None:
-        return NA
+    reached, wanted = receivers.misled(case) or (qp, qp)
+    if reached.node == wanted.node:
+        return None
     since, node = receivers.peer_set_at(case, qp), peer_node(case.world, qp)
     whose = f"its own node, {node}" if node == qp.node else node
     gid = qp.path.flow.dst if qp.path is not None else 0
@@ -298,10 +280,10 @@ def _wrong_gid_cure(case: Case, send: Send, qp: QueuePair, peer: QueuePair | Non
     wr = send.wqe.wr
     if qp.transport.connected:
         lines = reconnect(case, qp, peer)
-        return Fix(lines + resend_to(case, qp, wr, peer, after_reset=True))
+        return Fix(lines + commands.again(case, qp, wr, peer, after_reset=True))
     name, pd = commands.free_name(case, Noun.AH, qp.node), case.name(Noun.PD, qp.node, qp.pd)
     made = f"create_ah {name} pd={pd} to={peer.node}"
-    return Fix([made, *resend_to(case, qp, wr, peer, ah=name)])
+    return Fix([made, *commands.again(case, qp, wr, peer, ah=name)])
 
 
 @check("no-grh", verbs=("modify_qp", "create_ah"))
@@ -426,10 +408,8 @@ def _no_route_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
 
 
 @check("pkey")
-def pkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
+def pkey(case: Case, qp: QueuePair, path: Path, unanswered: Unanswered) -> Finding:
     """Check whether the peer's port dropped packets for their P_Key."""
-    if qp.path is None:
-        return NA
     peer, misses = receivers.target(case), unanswered.because("pkey")
     if not misses or peer is None or peer.path is None:
         return ok("no packet was dropped for its P_Key")
@@ -464,7 +444,7 @@ def _pkey_cure(case: Case, unanswered: Unanswered, qp: QueuePair, peer: QueuePai
         lines = commands.bring_up_again(case, qp, ours) + commands.bring_up_again(
             case, peer, theirs
         )
-    return Fix([*assigned, *lines, *resend_to(case, qp, wqe.wr, peer, after_reset=True)])
+    return Fix([*assigned, *lines, *commands.again(case, qp, wqe.wr, peer, after_reset=True)])
 
 
 def _assigned(qp: QueuePair, peer: QueuePair, pair: tuple[int, int]) -> str:

@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.evidence.content import written_back
 from rdmalab.doctor.evidence.host_reads import early_reads, watched
-from rdmalab.doctor.evidence.ownership import gathered, refills
 from rdmalab.doctor.facts.memory_waits import Early, concerning, early_waits
-from rdmalab.doctor.facts.undelivered import for_bytes
 from rdmalab.doctor.kit import *
 
 _ADVICE = "wait for the completion before you write into the buffer again, or post it INLINE"
@@ -20,26 +18,20 @@ class Write(NamedTuple):
 
 
 @check("buffer-reused-early")
-def buffer_reused_early(case: Case) -> Finding:
+def buffer_reused_early(case: Case, content: Content) -> Finding:
     """Check whether bytes were changed between the post and the moment in which they left."""
-    if case.content is not None:
-        for touch, message in case.content.brought:
-            source = _source(case, message)
-            cut = messages.part(source, message.offset + touch.at, touch.piece[1])
-            found = _writes(case, message.thing.node, cut, message.posted, message.sent)
-            if found:
-                return _fail(case, message, source, found[-1])
-        return (
-            ok("no message was changed between the post and the packet")
-            if case.content.brought
-            else NA
-        )
-    return _asked(case, case.send) if case.send is not None and case.asked else NA
+    for touch, message in content.brought:
+        source = _source(case, message)
+        cut = messages.part(source, message.offset + touch.at, touch.piece[1])
+        found = _writes(case, message.thing.node, cut, message.posted, message.sent)
+        if found:
+            return _fail(case, message, source, found[-1])
+    return ok("no message was changed between the post and the packet") if content.brought else NA
 
 
 def _source(case: Case, message: Message) -> list[Piece]:
     """The buffers of a message that is sent from them."""
-    return gathered(case.world.nodes[message.thing.node], message.wqe)
+    return ownership.gathered(case.world.nodes[message.thing.node], message.wqe)
 
 
 def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int) -> list[Write]:
@@ -77,18 +69,18 @@ def _cure(case: Case, message: Message, source: list[Piece]) -> Fix:
     return Fix([*(line for line in lines if line), *posted_again(case, qp, message)])
 
 
-def _asked(case: Case, send: Send) -> Finding:
+@buffer_reused_early.instead
+def _asked(case: Case, send: Send, wqe: SendWqe) -> Finding:
     """Of a send: whether other bytes left, or could have left."""
-    if send.wqe is None or send.posted is None:
+    if not case.asked or send.posted is None:
         return NA
     if send.ending is not None and send.ending.status is not WCStatus.SUCCESS:
         return NA
-    for refill in (
-        each for each in refills(case.log, case.node) if each.message.subject == send.subject
-    ):
+    refills = ownership.refills(case.log, case.node)
+    for refill in (each for each in refills if each.message.subject == send.subject):
         write = Write(refill.event, refill.piece)
         return _fail(case, refill.message, _source(case, refill.message), write)
-    buffers = gathered(case.hca, send.wqe)
+    buffers = ownership.gathered(case.hca, wqe)
     found = _writes(case, case.node, buffers, send.posted, case.ended)
     if not found:
         return ok("no program wrote into its buffers before it completed")
@@ -100,19 +92,15 @@ _READ_LATER = "read a buffer only after the completion of what fills it"
 
 
 @check("read-before-complete")
-def read_before_complete(case: Case) -> Finding:
+def read_before_complete(case: Case, content: Content) -> Finding:
     """Check whether a READ, or a receive in use, is to fill these bytes and has not completed."""
-    content = case.content
-    if (early := _read_early(case)) is not None:
-        return early
-    if content is None:
-        return NA
     evidence = _reads(case, content) or _receives(case, content) or _writing(case, content)
     if not evidence:
         return ok("no message is on its way into these bytes")
     return warn(*evidence, cure=Fix(program=_READ_LATER) if case.at_rest else Fix(["run"]))
 
 
+@read_before_complete.instead
 def _read_early(case: Case) -> Finding | None:
     """Of a program, or of bytes and their message, whether a line read them before they came."""
     found = concerning(case, early_reads)
@@ -162,7 +150,7 @@ def _receives(case: Case, content: Content) -> list[Evidence]:
 
 def _writing(case: Case, content: Content) -> list[Evidence]:
     """WRITEs of other nodes that have brought a part, and are under way."""
-    for subject in for_bytes(case):
+    for subject in undelivered.for_bytes(case):
         qp = find_qp(case.world, subject.thing.node, subject.thing.number)
         wqe = qp.sq.wqes.get(subject.serial) if qp is not None else None
         if wqe is None or qp is None or subject.thing.node == case.node:
@@ -236,10 +224,9 @@ def _of_program(case: Case) -> Finding:
 
 def _waits_for_memory(case: Case) -> bool:
     program = case.program
-    waits = program is not None and program.state is ProgramState.WAITING
-    return (
-        waits and program is not None and watched(case.session, program.line.question) is not None
-    )
+    if program is None or program.state is not ProgramState.WAITING:
+        return False
+    return watched(case.session, program.line.question) is not None
 
 
 def _found(case: Case, early: Early, evidence: list[Evidence], cure: Fix) -> Finding:

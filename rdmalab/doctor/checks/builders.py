@@ -13,38 +13,35 @@ RULE = "setter-missing"
 
 
 @check("missing-setter")
-def missing_setter(case: Case, qp: QueuePair) -> Finding:
+def missing_setter(case: Case, qp: QueuePair, call: Call) -> Finding:
     """Check whether a batch was discarded, or a message failed, because an address is missing."""
-    if not qp_setter(qp.qp_type):
+    if not qp_setter(qp.qp_type) or call.verb != "wr_complete":
         return NA
-    if case.call is not None and case.call.verb == "wr_complete":
-        if case.call.refusal != RULE:
-            return ok("every builder has the setters that it needs")
-        batch = posting_calls.closed_by(case.log, case.call)
-        answer = f"wr_complete returned {errno_name(case.call.errno)}: {case.call.message}"
-        return _missing(case, qp, batch, fact(answer, case.call.event))
-    return _of_send(case, qp)
+    if call.refusal != RULE:
+        return ok("every builder has the setters that it needs")
+    batch = posting_calls.closed_by(case.log, call)
+    answer = f"wr_complete returned {errno_name(call.errno)}: {call.message}"
+    return _missing(case, qp, batch, fact(answer, call.event))
 
 
-def _of_send(case: Case, qp: QueuePair) -> Finding:
+@missing_setter.instead
+def _of_send(case: Case, send: Send, ending: Ending, qp: QueuePair) -> Finding:
     """Of a send that failed on a device where wr_complete does not ask for the setter."""
-    send = case.send
-    if RULE not in case.profile.batch_unchecked or send is None or send.ending is None:
-        return NA
-    if send.ending.status is not WCStatus.LOC_QP_OP_ERR:
+    unchecked = RULE in case.profile.batch_unchecked and qp_setter(qp.qp_type)
+    if not unchecked or ending.status is not WCStatus.LOC_QP_OP_ERR:
         return NA
     found = posting_calls.batches(case.log, case.subject.thing)
     batch = next((each for each in found if each.closed == send.posted), None)
     built = batch.find(case.subject.wr_id) if batch is not None else None
     if built is None or not _needs(qp, built):
         return ok("it has its destination setter")
-    status = fact(f"this device posts it nevertheless; it ended with {send.ending.status.name}",
-                  send.ending.event)  # fmt: skip
+    text = f"this device posts it nevertheless; it ended with {ending.status.name}"
+    status = fact(text, ending.event)
     return _missing(case, qp, batch, status)
 
 
 def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -> Finding:
-    without = _without(qp, batch) if batch is not None else []
+    without = [built for built in batch.built if _needs(qp, built)] if batch is not None else []
     evidence = [
         fact(f"{BUILDERS[WROpcode(built.wr.opcode)]} made {fmt.wr(built.wr.wr_id)}, and no "
              f"{qp_setter(qp.qp_type)} followed", built.event)
@@ -53,11 +50,6 @@ def _missing(case: Case, qp: QueuePair, batch: Batch | None, answer: Evidence) -
     return fail(
         *evidence, answer, cure=_missing_setter_cure(case, qp, batch) if batch is not None else None
     )
-
-
-def _without(qp: QueuePair, batch: Batch) -> list[Building]:
-    """The work requests that lack the setter of their destination."""
-    return [built for built in batch.built if _needs(qp, built)]
 
 
 def _needs(qp: QueuePair, built: Building) -> bool:
@@ -117,12 +109,13 @@ def _ref(case: Case, noun: Noun, node: str, number: int) -> Ref:
     return Ref(node, case.name(noun, node, number).partition(".")[2])
 
 
-@check("region-not-completed")
-def region_not_completed(case: Case) -> Finding:
+def _latest(case: Case) -> Batch | None:
+    return posting_calls.latest_batch(case.log, case.subject)
+
+
+@check("region-not-completed", batch=_latest)
+def region_not_completed(case: Case, batch: Batch) -> Finding:
     """Check whether the critical region of the request is still open."""
-    batch = posting_calls.latest_batch(case.log, case.subject)
-    if batch is None:
-        return NA
     if batch.closed is not None:
         return ok("its critical region has an end", batch.closed)
     name, many = case.names.of(batch.thing), fmt.count(len(batch.built), "work request")
@@ -142,21 +135,17 @@ _OWN_ITEM = ("setter-missing", "queue-full", "send-state")
 _OTHERWISE = {"wr_set_inline_data": "wr_set_sge", "wr_set_inline_data_list": "wr_set_sge_list"}
 
 
-@check("region-aborted")
-def region_aborted(case: Case) -> Finding:
+def _closed(case: Case) -> Batch | None:
+    return posting_calls.closed_by(case.log, case.call) if case.call is not None else _latest(case)
+
+
+@check("region-aborted", batch=_closed)
+def region_aborted(case: Case, batch: Batch) -> Finding:
     """Check whether the critical region of the request ended without posting it."""
-    log, call = case.log, case.call
-    batch = (
-        posting_calls.latest_batch(log, case.subject)
-        if call is None
-        else posting_calls.closed_by(log, call)
-    )
-    if batch is None:
-        return NA
     if batch.closed is None:
         return ok("its critical region is open", batch.opened)
     refusal = batch.refusal(case.log)
-    own = refusal is not None and (refusal.refusal in _OWN_ITEM or call is not None)
+    own = refusal is not None and (refusal.refusal in _OWN_ITEM or case.call is not None)
     if refusal is not None and own and not _is_too_long(case, batch):
         return ok("wr_complete was refused for another reason", refusal.event)
     built = batch.find(case.subject.wr_id) or batch.built[0]

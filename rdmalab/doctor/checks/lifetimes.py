@@ -11,27 +11,18 @@ from rdmalab.views.key_denials import Denial
 
 
 @check("dereg-early")
-def dereg_early(case: Case, work: Send | Receive) -> Finding:
+def dereg_early(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> Finding:
     """Check whether an lkey or rkey of the request is that of a deregistered region."""
-    if work.wqe is None or _is_inline(work.wqe):
-        return NA
     status = work.ending.status if work.ending is not None else None
-    if status is WCStatus.REM_ACCESS_ERR and isinstance(work.wqe, SendWqe):
-        return _lent(case, work.wqe)
-    if status not in (None, *_DENIED):
+    if _is_inline(entry) or status not in (None, *_DENIED):
         return NA
-    gone = key_lookup.lost(case, case.hca, work.wqe.wr)
+    gone = key_lookup.lost(case, case.hca, entry.wr)
     if not gone:
         return ok("the regions of its buffers are still there")
     if work.posted is not None and all(each.event < work.posted for _, each in gone if each.dead):
         return ok("its region was deregistered before it was posted")
-    return _failed(case, gone) if status is not None else _waits(case, gone)
-
-
-def _failed(case: Case, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
-    work = case.work
-    assert work is not None
-    assert work.ending is not None
+    if work.ending is None:
+        return _waits(case, work, gone)
     return fail(
         fact("it was posted", work.posted),
         *_gone(case, gone),
@@ -40,10 +31,9 @@ def _failed(case: Case, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
     )  # fmt: skip
 
 
-def _waits(case: Case, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
+def _waits(case: Case, work: Send | Receive, gone: list[tuple[int, key_lookup.Gone]]) -> Finding:
     """Warning that a queued request will fail because its region is deregistered."""
-    work = case.work
-    if work is None or not case.asked or not work.on_queue:
+    if not case.asked or not work.on_queue:
         return NA
     return warn(
         *_gone(case, gone), fact("it was posted", work.posted), cure=_dereg_early_cure(case)
@@ -67,11 +57,14 @@ def _fact_of(case: Case, gone: key_lookup.Gone, rest: str) -> Evidence:
     return fact(f"{case.log.who(gone.event)} {text}{rest}", gone.event)
 
 
-def _lent(case: Case, wqe: SendWqe) -> Finding:
+@dereg_early.instead
+def _lent(case: Case, send: Send, wqe: SendWqe, ending: Ending) -> Finding | None:
     """The memory of the peer."""
-    send, qp, peer = case.send, case.qp, case.peer
+    if ending.status is not WCStatus.REM_ACCESS_ERR or _is_inline(wqe):
+        return None
+    qp, peer = case.qp, case.peer
     gone = key_lookup.former(case, peer.node, wqe.wr.rkey) if peer is not None else None
-    if gone is None or peer is None or qp is None or send is None:
+    if gone is None or peer is None or qp is None:
         return ok("the peer has not deregistered the region")
     rights, length = key_lookup.asked_of_peer(wqe)
     denial = Denial(peer.node, Denied.KEY, wqe.wr.rkey, wqe.wr.remote_addr, length, rights)
@@ -137,6 +130,7 @@ class _Loan(NamedTuple):
     """Bytes of the owner that a READ fetched, since when they were on offer, when they left."""
 
     read: Send
+    wr: SendWR
     owner: QueuePair
     piece: Piece
     offered: int
@@ -157,9 +151,8 @@ def lent_buffer_reused(case: Case, content: Content) -> Finding:
     if found is None or not (case.asked or found[0].read.subject in halves):
         return ok("no READ fetched bytes that their owner had changed meanwhile")
     loan, (first, *_) = found
-    assert loan.read.wqe is not None
     _, who = case.log.asked(event_of(first))
-    node, wr_id = loan.owner.node, loan.read.wqe.wr.wr_id
+    node, wr_id = loan.owner.node, loan.wr.wr_id
     name = fmt.thing_at(case.world, case.names, node, rec.address_of(first))
     by = "with a message" if loan.by_message else f"at the latest when {fmt.wr(wr_id)} was posted"
     return fail(
@@ -185,7 +178,9 @@ def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
     start = wr.remote_addr - opened.iova + opened.addr + message.offset + touch.at
     offered = _offered_at(case, read, message.posted)
     offered = message.posted if offered is None else offered
-    return _Loan(read, owner, (start, touch.piece[1]), offered, offered is not None, message.sent)
+    return _Loan(
+        read, wr, owner, (start, touch.piece[1]), offered, offered is not None, message.sent
+    )
 
 
 def _offered_at(case: Case, read: Send, posted: int) -> int | None:
@@ -210,10 +205,10 @@ def _writes(case: Case, loan: _Loan) -> list[Record]:
 # --------------------------------------------------------------------------- the cure
 def _lent_buffer_reused_cure(case: Case, loan: _Loan) -> Fix:
     """Write them as they were when they were offered, and read once more."""
-    before, read = _restored(case, loan), loan.read
-    if not before or read.qp is None or read.wqe is None:
+    before, qp = _restored(case, loan), loan.read.qp
+    if not before or qp is None:
         return Fix(program="keep the buffer until the peer says that it has read it")
-    return Fix([before, *commands.again(case, read.qp, read.wqe.wr)])
+    return Fix([before, *commands.again(case, qp, loan.wr)])
 
 
 def _restored(case: Case, loan: _Loan) -> str:

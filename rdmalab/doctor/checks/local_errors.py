@@ -12,23 +12,12 @@ from rdmalab.views import key_denials
 
 
 @check("loc-len")
-def loc_len(case: Case, work: Send | Receive, ending: Ending, qp: QueuePair) -> Finding:
+def loc_len(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Check whether the receive is shorter than its message, or a send has an illegal length."""
-    if work.wqe is None:
-        return NA
     if not qp.transport.connected:
         return NA
-    if isinstance(work.wqe, SendWqe):
-        if ending.status is not WCStatus.LOC_LEN_ERR:
-            return ok("its length is not refused")
-        return _send(case, work.wqe, qp)
-    return _receive(case, work.wqe, qp)
-
-
-# --------------------------------------------------------------------------- sends
-def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
-    send = case.send
-    assert send is not None
+    if ending.status is not WCStatus.LOC_LEN_ERR:
+        return ok("its length is not refused")
     most, rule = case.profile.caps.max_msg_sz, "max_msg_sz of the port is {}"
     if wqe.op in WORD_OPS:
         most, rule = ATOMIC_BYTES, "an atomic moves exactly {}"
@@ -42,12 +31,13 @@ def _send(case: Case, wqe: SendWqe, qp: QueuePair) -> Finding:
 
 
 # --------------------------------------------------------------------------- receives
-def _receive(case: Case, wqe: RecvWqe, qp: QueuePair) -> Finding:
-    receive, message = case.receive, case.message
-    assert receive is not None
-    assert receive.ending is not None
+@loc_len.instead
+def _receive(case: Case, receive: Receive, ending: Ending, qp: QueuePair) -> Finding:
+    wqe, message = receive.wqe, case.message
+    if wqe is None or not qp.transport.connected:
+        return NA
     short = case.profile.refusals["receive-short"].status
-    if receive.ending.status not in (WCStatus.LOC_LEN_ERR, short) or message is None:
+    if ending.status not in (WCStatus.LOC_LEN_ERR, short) or message is None:
         return ok("no message was too long for it")
     written = sum(sge.length for sge in listed(message.wqe.wr))  # without the rule of length 0
     if min(written, message.wqe.length) <= wqe.length:
@@ -56,7 +46,7 @@ def _receive(case: Case, wqe: RecvWqe, qp: QueuePair) -> Finding:
     return fail(
         fact(f"{_name(case, qp, wqe)} has room for {wqe.length} bytes", receive.posted),
         fact(f"{case.names.of(message.thing)} sends {message.wqe.length}", message.posted),
-        fact(f"it ended with {receive.ending.status.name}", receive.ending.event),
+        fact(f"it ended with {ending.status.name}", ending.event),
         cure=_loc_len_cure(case, wqe, qp, sender, message.wqe),
     )
 
@@ -71,23 +61,10 @@ def _loc_len_cure(
 ) -> Fix | None:
     if sender is None:
         return None
-    longer = RecvWR(wqe.wr.wr_id, _longer(case, wqe.sg, qp, message.length))
+    longer = RecvWR(wqe.wr.wr_id, commands.longer(case, qp, wqe.sg, message.length))
     lines = commands.bring_up_again(case, qp)
     send = commands.post_send(case, sender, message.wr)
     return Fix([*lines, commands.post_recv(case, qp, longer), send])
-
-
-def _longer(case: Case, sg: list[SGE], qp: QueuePair, length: int) -> list[SGE]:
-    """SGE list with a longer last element, or one element somewhere else."""
-    last = sg[-1] if sg else SGE()
-    wanted = length - sum(sge.length for sge in sg[:-1])
-    mr = case.hca.lkeys.get(last.lkey)
-    if mr is not None and last.addr + wanted <= mr.iova + mr.length:
-        return [*sg[:-1], SGE(last.addr, wanted, last.lkey)]
-    for other in case.hca.mrs.items.values():
-        if other.pd == qp.pd and other.access & Access.LOCAL_WRITE and other.length >= length:
-            return [SGE(other.iova, length, other.lkey)]
-    return sg
 
 
 class Memory(NamedTuple):
@@ -99,24 +76,21 @@ class Memory(NamedTuple):
 
 
 @check("loc-prot")
-def loc_prot(case: Case) -> Finding:
+def loc_prot(
+    case: Case, work: Send | Receive, entry: SendWqe | RecvWqe, ending: Ending, qp: QueuePair
+) -> Finding:
     """Which element of its list the adapter was denied, and by which test."""
-    work, qp = case.work, case.qp
-    memory = _memory(case, qp) if qp is not None else None
-    if case.receive is not None and memory is not None and (beyond := _beyond(case, memory)):
-        return beyond
-    if work is None or qp is None or work.ending is None or work.wqe is None:
-        return NA
-    if memory is None or work.ending.status not in _statuses(case):
+    memory = _memory(case, qp)
+    if memory is None or ending.status not in _statuses(case):
         return ok("the local adapter was denied no memory access")
     denials = key_denials.denials(case.hca, memory.user, memory.wr, memory.rights)
     if any(not listed(memory.wr)[denial.element].length for denial in denials):
         return ok("an element of length 0 is what was denied")
-    if not denials and work.ending.status is not WCStatus.LOC_PROT_ERR:
+    if not denials and ending.status is not WCStatus.LOC_PROT_ERR:
         return ok("its buffers may be touched")
-    ended = fact(f"it ended with {work.ending.status.name}", work.ending.event)
+    ended = fact(f"it ended with {ending.status.name}", ending.event)
     gone = key_lookup.lost(case, case.hca, memory.wr)
-    since = work.ending.event if gone else work.posted
+    since = ending.event if gone else work.posted
     tests = [
         fact(key_lookup.denial_text(case, denial, memory.user), work.posted)
         for denial in denials[:2]
@@ -126,10 +100,11 @@ def loc_prot(case: Case) -> Finding:
     return fail(*tests, ended, cure=cure, since=since)
 
 
-def _beyond(case: Case, memory: Memory) -> Finding | None:
+@loc_prot.instead
+def _beyond(case: Case, receive: Receive, qp: QueuePair) -> Finding | None:
     """Of a receive that has not failed: an element of its list is no good, as its post warned."""
-    receive = case.receive
-    if receive is None or not case.asked or (receive.ending and receive.ending.status):
+    memory = _memory(case, qp)
+    if memory is None or not case.asked or (receive.ending and receive.ending.status):
         return None
     for denial in key_denials.denials(case.hca, memory.user, memory.wr, memory.rights):
         gone = key_lookup.former(case, denial.node, denial.key)

@@ -1,6 +1,7 @@
 """Memory windows: binding, invalidation and keys that changed."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from rdmalab.doctor.kit import *
 from rdmalab.hca.mw import BindRefusal
@@ -65,7 +66,7 @@ def _mw_bind_cure(case: Case, wqe: SendWqe, qp: QueuePair, reason: str) -> Fix |
         return Fix(program="invalidate the rkey of the newest bind, on the queue pair that did it")
     if mr is None and wr.bind_length:
         return Fix(program="name a region that is registered")
-    lines, changed = correction(case, wr, mw, mr)
+    lines, changed = correction(case, Bind(qp, wr, mw, mr))
     ready = memory_fixes.ready_to_send(case, qp)
     if qp.state is not QPState.RTS and not ready:
         return None
@@ -104,20 +105,29 @@ def _place(case: Case, wr: SendWR, length: int | None = None) -> str | None:
     return f"{case.name(Noun.MR, case.node, mr.number)}[{start}:{stop}]"
 
 
-BindFix = Callable[[Case, SendWR, MemoryWindow, MemoryRegion | None], Before]
+class Bind(NamedTuple):
+    """A refused bind: its queue pair, its request and what that names."""
+
+    qp: QueuePair
+    wr: SendWR
+    mw: MemoryWindow
+    mr: MemoryRegion | None
 
 
-def _as_it_was(_case: Case, _wr: SendWR, _mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
+BindFix = Callable[[Case, Bind], Before]
+
+
+def _as_it_was(_case: Case, _bind: Bind) -> Before:
     """The window is made void before."""
     return [], {}
 
 
-def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+def _one_domain(case: Case, bind: Bind) -> Before:
     """Region and window into the domain of the queue pair."""
-    qp, lines, changed = case.qp, list[str](), dict[str, str | None]()
-    assert qp is not None
+    qp, _, mw, mr = bind
+    lines, changed = list[str](), dict[str, str | None]()
     if mr is not None and mr.pd != qp.pd:
-        lines, changed = _region(case, wr, mr, mr.access)
+        lines, changed = _region(case, bind, mr, mr.access)
     if mw.pd != qp.pd:
         name = commands.free_name(case, Noun.MW, case.node)
         pd = case.name(Noun.PD, case.node, qp.pd)
@@ -126,29 +136,26 @@ def _one_domain(case: Case, wr: SendWR, mw: MemoryWindow, mr: MemoryRegion | Non
     return lines, changed
 
 
-def _fewer_rights(_case: Case, wr: SendWR, mw: MemoryWindow, _mr: MemoryRegion | None) -> Before:
-    allowed = FOR_WINDOW & ~(Access.ZERO_BASED if mw.type is MWType.TYPE_1 else Access(0))
-    return [], {"bind_access": fmt.flags(int(wr.bind_access & allowed), Access)}
+def _fewer_rights(_case: Case, bind: Bind) -> Before:
+    allowed = FOR_WINDOW & ~(Access.ZERO_BASED if bind.mw.type is MWType.TYPE_1 else Access(0))
+    return [], {"bind_access": fmt.flags(int(bind.wr.bind_access & allowed), Access)}
 
 
-def _more_of_region(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
-    if mr is None:
+def _more_of_region(case: Case, bind: Bind) -> Before:
+    if bind.mr is None:
         return [], {}
-    needed = Access.MW_BIND
-    if needs_local_write(wr.bind_access):
-        needed |= Access.LOCAL_WRITE
-    return _region(case, wr, mr, mr.access | needed)
+    local = Access.LOCAL_WRITE if needs_local_write(bind.wr.bind_access) else 0
+    return _region(case, bind, bind.mr, bind.mr.access | Access.MW_BIND | local)
 
 
-def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
+def _region(case: Case, bind: Bind, mr: MemoryRegion, access: int) -> Before:
     """The region registered again; a second region of its bytes if the device cannot do that."""
-    qp = case.qp
-    assert qp is not None
-    lines = memory_fixes.allowing(case, case.node, mr, qp.pd, access)
+    lines = memory_fixes.allowing(case, case.node, mr, bind.qp.pd, access)
     if lines is not None:
         return lines, {}
+    wr, pd = bind.wr, case.name(Noun.PD, case.node, bind.qp.pd)
     name = commands.free_name(case, Noun.MR, case.node)
-    pd, start = case.name(Noun.PD, case.node, qp.pd), wr.bind_addr - mr.iova
+    start = wr.bind_addr - mr.iova
     line = (
         f"reg_mr {name} pd={pd} addr={mr.addr:#x} length={mr.length} "
         f"access={fmt.flags(access, Access)}"
@@ -156,7 +163,8 @@ def _region(case: Case, wr: SendWR, mr: MemoryRegion, access: int) -> Before:
     return [line], {"bind": f"{name}[{start}:{start + wr.bind_length}]"}
 
 
-def _inside(case: Case, wr: SendWR, _mw: MemoryWindow, mr: MemoryRegion | None) -> Before:
+def _inside(case: Case, bind: Bind) -> Before:
+    wr, mr = bind.wr, bind.mr
     if mr is None:
         return [], {}
     left = mr.iova + mr.length - wr.bind_addr
@@ -211,9 +219,5 @@ def _rkey_rotated_cure(
     name = case.names.of(Thing(Noun.MW, peer.node, mw.number))
     start = wr.remote_addr - binding.iova if inside else 0
     named = {"remote": f"{name}[{start}]", "remote_addr": None, "rkey": None}
-    return Fix(
-        [
-            *memory_fixes.ready_to_send(case, qp),
-            *commands.again(case, qp, wr, after_reset=True, **named),
-        ]
-    )
+    again = commands.again(case, qp, wr, after_reset=True, **named)
+    return Fix([*memory_fixes.ready_to_send(case, qp), *again])

@@ -87,7 +87,7 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
     found = delivery.narrow_link(case)
     if found is None or qp.path is None:
         return ok("no link on the way drops its long packets only")
-    set_at, short = _link_mtu_set_at(case, qp), _longest_that_came(case)
+    set_at, short = _link_mtu_set_at(case, qp), _longest_that_came(case, send)
     frame = wire_length(found.packet(case))
     came = f"; the longest that came had {short:,}" if short else ""
     mtu = MTU(qp.attr.path_mtu).octets if qp.transport.connected and qp.attr.path_mtu else 0
@@ -99,7 +99,7 @@ def link_mtu(case: Case, send: Send, qp: QueuePair, wqe: SendWqe) -> Finding:
              f"way{came}", found.lost[0].event),
         fact(f"the last one: {found.lost[-1].label} with {found.lost[-1].length:,} bytes, "
              f"{found.lost[-1].reason}", found.lost[-1].event),
-        cure=_link_mtu_cure(case, qp, found), since=set_at,
+        cure=_fitting(case, qp, wqe, delivery.longest_payload(case, found)), since=set_at,
     )  # fmt: skip
 
 
@@ -109,10 +109,9 @@ def _link_mtu_set_at(case: Case, qp: QueuePair) -> int | None:
     return max(moves, default=None)
 
 
-def _longest_that_came(case: Case) -> int:
+def _longest_that_came(case: Case, send: Send) -> int:
     """Bytes of the longest frame that any queue pair of these nodes received."""
-    assert case.send is not None
-    nodes = (case.node, *(row.target for row in case.send.transmissions[:1]))
+    nodes = (case.node, *(row.target for row in send.transmissions[:1]))
     records = [r for node in nodes if node for r in case.log.of(Kind.PACKET_RECEIVED, node)]
     came = map(packet_of, records)
     return max((wire_length(packet) for packet in came if isinstance(packet, Packet)), default=0)
@@ -123,17 +122,10 @@ def _is_stuck(case: Case, qp: QueuePair, wqe: SendWqe) -> bool:
     return stalls and requester.is_stuck(case.hca, qp, wqe)
 
 
-def _link_mtu_cure(case: Case, qp: QueuePair, found: delivery.Obstacle) -> Fix:
-    """The largest path_mtu whose packets get through, on both ends."""
-    room = delivery.longest_payload(case, found)
-    wqe = case.wqe
-    return _fitting(case, qp, wqe, room)
-
-
-def _fitting(case: Case, qp: QueuePair, wqe: SendWqe | None, room: int) -> Fix:
+def _fitting(case: Case, qp: QueuePair, wqe: SendWqe, room: int) -> Fix:
     """The largest path_mtu that is not above `room`, on both ends, and the work once more."""
     fitting = [mtu.octets for mtu in MTU if mtu.octets <= room]
-    if not fitting or wqe is None or not qp.transport.connected:
+    if not fitting or not qp.transport.connected:
         return Fix(program=f"send no more than {room:,} bytes at once, or widen the link")
     mtu = {"path_mtu": str(max(fitting))}
     lines = commands.bring_up_again(case, qp, mtu, mtu)
@@ -145,12 +137,10 @@ _MANY = 16  # packets
 
 
 @check("mtu-small")
-def mtu_small(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> Finding:
+def mtu_small(case: Case, wqe: SendWqe, qp: QueuePair, path: Path, peer: QueuePair) -> Finding:
     """A warning if path_mtu is less than an eighth of what the ports of both ends carry."""
-    if qp.path is None:
-        return NA
     most = min(case.world.nodes[end.node].profile.caps.active_mtu for end in (qp, peer))
-    mtu, length = qp.path.mtu, wqe.length
+    mtu, length = path.mtu, wqe.length
     if not qp.transport.connected or mtu * _FAR >= most or length < mtu * _MANY:
         return ok(f"path_mtu is {mtu}, active_mtu {most}")
     packets, fewer = -(-length // mtu), -(-length // most)
@@ -162,10 +152,10 @@ def mtu_small(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair) -> Findi
     )  # fmt: skip
 
 
-@check("psn-mismatch-ahead")
-def psn_mismatch_ahead(case: Case) -> Finding:
+@check("psn-mismatch-ahead", both=ends)
+def psn_mismatch_ahead(case: Case, wqe: SendWqe, both: Ends) -> Finding:
     """Check whether the peer waits for packets that were never sent."""
-    return _mismatch(case, 1, _missing)
+    return _mismatch(case, wqe, both, 1, _missing)
 
 
 def _missing(case: Case, both: Ends) -> list[Evidence]:
@@ -178,10 +168,10 @@ def _missing(case: Case, both: Ends) -> list[Evidence]:
     return []
 
 
-@check("psn-mismatch-behind")
-def psn_mismatch_behind(case: Case) -> Finding:
+@check("psn-mismatch-behind", both=ends)
+def psn_mismatch_behind(case: Case, wqe: SendWqe, both: Ends) -> Finding:
     """Check whether the peer acknowledges the message as a duplicate, and delivers nothing."""
-    return _mismatch(case, -1, _duplicates)
+    return _mismatch(case, wqe, both, -1, _duplicates)
 
 
 def _duplicates(case: Case, both: Ends) -> list[Evidence]:
@@ -200,13 +190,14 @@ def _duplicates(case: Case, both: Ends) -> list[Evidence]:
 _SAID_AS = {"rq_psn": "0", "sq_psn": "0"}
 
 
-def _mismatch(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]]) -> Finding:
+def _mismatch(
+    case: Case, wqe: SendWqe, both: Ends, sign: int, seen: Callable[[Case, Ends], list[Evidence]]
+) -> Finding:
     """Finding if sq_psn and rq_psn differ in this direction, and the send has no reply for it.
 
     sign: 1 if the sender is ahead of the expected PSN, -1 if it is lower. seen: the evidence.
     """
-    send, both = case.send, ends(case)
-    if send is None or send.wqe is None or both is None or not both.sender.transport.acknowledged:
+    if not both.sender.transport.acknowledged:
         return NA
     if both.receiver.path is None:
         return NA  # it was reset: its attributes are gone
@@ -219,7 +210,7 @@ def _mismatch(case: Case, sign: int, seen: Callable[[Case, Ends], list[Evidence]
         return ok("the PSNs match now")
     return blocking(
         case, *_first_psns(case, both), *seen(case, both)[:1],
-        cure=Fix(recovery.reconnected(case, both.sender, send.wqe.wr, _SAID_AS, _SAID_AS)),
+        cure=Fix(recovery.reconnected(case, both.sender, wqe.wr, _SAID_AS, _SAID_AS)),
         since=max((e.event for e in _first_psns(case, both) if e.event is not None), default=None),
     )  # fmt: skip
 

@@ -9,11 +9,15 @@ from rdmalab.spec.completions import Arm
 from rdmalab.spec.refusals import REFUSALS
 
 
-@check("cq-not-armed", waiter=thread_waits.event_waiter)
+def _with_cqs(case: Case) -> EventWaiter | None:
+    """Thread that waits in get_cq_event for a channel with completion queues; None: no such."""
+    waiter = thread_waits.event_waiter(case)
+    return waiter if waiter is not None and waiter.cqs else None
+
+
+@check("cq-not-armed", waiter=_with_cqs)
 def cq_not_armed(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a queue of its channel is not armed."""
-    if not waiter.cqs:
-        return NA
     unarmed = [cq for cq in waiter.cqs if cq.armed is Arm.NONE]
     full = [cq for cq in unarmed if cq.cqes]
     if not full and (len(unarmed) < len(waiter.cqs) or not case.asked):
@@ -54,11 +58,9 @@ def _cq_not_armed_cure(case: Case, cq: CompletionQueue) -> Fix:
     return Fix([f"req_notify_cq {name}", *more])
 
 
-@check("armed-after-cqe", waiter=thread_waits.event_waiter)
+@check("armed-after-cqe", waiter=_with_cqs)
 def armed_after_cqe(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether what it waits for lay there before the arm."""
-    if not waiter.cqs:
-        return NA
     missed = [cq for cq in waiter.cqs if cq.cqes and cq.armed is not Arm.NONE]
     if any(thread_waits.armed(case, cq) is None for cq in missed):
         return unknown("when it was armed is not kept")
@@ -89,11 +91,9 @@ def _came_first(case: Case, cq: CompletionQueue) -> bool:
     return not thread_waits.polled_since(case, cq, armed)
 
 
-@check("solicited-only", waiter=thread_waits.event_waiter)
+@check("solicited-only", waiter=_with_cqs)
 def solicited_only(case: Case, waiter: EventWaiter) -> Finding:
     """Of a program asleep in get_cq_event, whether a completion came that its arm passes over."""
-    if not waiter.cqs:
-        return NA
     found = next(_found(case, waiter.cqs), None)
     if found is None:
         return ok("no unsolicited completion came")

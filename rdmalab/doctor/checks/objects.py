@@ -126,15 +126,15 @@ def _smaller(case: Case, given: CallArguments) -> CallArguments:
     return given | {"init_attr": init | {"cap": cap | {"max_send_wr": room}}}
 
 
-_MEMLOCK_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
+_REGISTERING = ("reg_mr", "reg_mr_iova", "rereg_mr")
 
 
-@check("memlock", verbs=_MEMLOCK_VERBS)
+@check("memlock", verbs=_REGISTERING)
 def memlock(case: Case, call: Call) -> Finding:
     """Of a refused registration, whether RLIMIT_MEMLOCK was the reason."""
     if call.refusal != "mr-memlock":
         return ok("the limit of locked memory was not the reason")
-    limit, given = case.profile.caps.memlock_limit, arguments(case, _MEMLOCK_VERBS)
+    limit, given = case.profile.caps.memlock_limit, arguments(case, _REGISTERING)
     held = {n: pages_bytes(mr.addr, mr.length) for n, mr in case.hca.mrs.items.items()}
     names = " ".join(case.name(Noun.MR, case.node, number) for number in held)
     length = given.get("length")
@@ -161,15 +161,12 @@ def _memlock_cure(case: Case, room: int) -> Fix:
     return Fix(call_with(case, {"length": length}))
 
 
-_UNMAPPED_VERBS = ("reg_mr", "reg_mr_iova", "rereg_mr")
-
-
-@check("unmapped", verbs=_UNMAPPED_VERBS)
+@check("unmapped", verbs=_REGISTERING)
 def unmapped(case: Case, call: Call) -> Finding:
     """Of a refused registration, how many bytes are mapped from its address on."""
     if call.refusal != "mr-unmapped":
         return ok("all of it is memory of the process")
-    given = arguments(case, _UNMAPPED_VERBS)
+    given = arguments(case, _REGISTERING)
     addr, length = given.get("addr"), given.get("length")
     if addr is None or length is None:
         return fail(fact(f"{call.verb}: {call.message}", call.event))
@@ -361,16 +358,9 @@ def _with_memory(case: Case, call: Call) -> list[str]:
                     (commands.sge_words(case, qp.node, sge) for sge in posted[-1].wr.sg)
                     if not text.startswith("{")]  # fmt: skip
     else:
-        wr["sg"] = [memory_fixes.region_ref(text) for text in _any(case, qp)]
+        wr["sg"] = [memory_fixes.region_ref(commands.sge_words(case, qp.node, sge))
+                    for sge in commands.some_bytes(case, qp, 8)]  # fmt: skip
     return [memory_fixes.rephrased(case, call.invocation, wr=[wr])] if wr["sg"] else []
-
-
-def _any(case: Case, qp: QueuePair) -> list[str]:
-    """A few bytes of a region in the domain of the queue pair."""
-    for number, mr in case.world.nodes[qp.node].mrs.items.items():
-        if mr.pd == qp.pd:
-            return [f"{case.name(Noun.MR, qp.node, number)}[0:{min(8, mr.length)}]"]
-    return []
 
 
 def _with_room(case: Case, call: Call) -> list[str]:

@@ -4,13 +4,6 @@ from typing import NamedTuple
 
 from rdmalab.doctor.evidence.content import Touch
 from rdmalab.doctor.evidence.host_reads import is_lost, unseen, was_seen, written_over
-from rdmalab.doctor.evidence.ownership import (
-    TrackedRequest,
-    Twice,
-    filled_twice,
-    gathered,
-    overwrites,
-)
 from rdmalab.doctor.facts.memory_waits import concerning
 from rdmalab.doctor.kit import *
 from rdmalab.hca.objects import MemoryRegion
@@ -48,7 +41,7 @@ def _original(content: Content, touch: Touch, message: Message) -> int:
     return 0
 
 
-def _concerns(case: Case, piece: Piece, *sinks: TrackedRequest) -> bool:
+def _concerns(case: Case, piece: Piece, *sinks: ownership.TrackedRequest) -> bool:
     """Whether bytes, or one of the requests that fill them, are what is asked about."""
     if case.content is not None:
         return bool(meet([case.content.piece], [piece]))
@@ -59,7 +52,7 @@ def _asks(case: Case) -> bool:
     return case.content is not None or case.subject.sort in (Sort.SEND, Sort.RECV)
 
 
-def _posted(case: Case, sink: TrackedRequest) -> Evidence:
+def _posted(case: Case, sink: ownership.TrackedRequest) -> Evidence:
     name = name_of(case.names, sink.subject)
     return fact(f"{name} was posted, which fills these bytes", sink.posted)
 
@@ -69,7 +62,7 @@ def sink_overwritten(case: Case) -> Finding:
     """Check whether the program wrote into a buffer between the post and the completion."""
     if not _asks(case):
         return NA
-    for each in reversed(overwrites(case.log, case.node)):
+    for each in reversed(ownership.overwrites(case.log, case.node)):
         if _concerns(case, each.piece, each.sink):
             where = words_for(case.session, case.node, each.piece) or f"{each.piece[0]:#x}"
             ended = each.sink.ended
@@ -97,10 +90,10 @@ def sink_overwritten(case: Case) -> Finding:
     return ok("the program wrote nothing into what a request was to fill")
 
 
-@check("overwritten-unread")
+@check("overwritten-unread", asked=True)
 def overwritten_unread(case: Case) -> Finding:
     """The cause if a WRITE replaced what another had brought before anything read that."""
-    if not case.asked or not (case.content or case.send):
+    if not (case.content or case.send):
         return NA
     if (found := concerning(case, unseen)) is None:
         return ok("no WRITE replaced bytes that nothing had read")
@@ -115,7 +108,7 @@ def overwritten_unread(case: Case) -> Finding:
     )  # fmt: skip
 
 
-def _replaced(case: Case, each: Twice) -> bool:
+def _replaced(case: Case, each: ownership.Twice) -> bool:
     """Whether the second request changed bytes that nothing had read since the first ended."""
     first, second = each.first.ended or 0, each.second.ended or 0
     if was_seen(case.log, case.node, each.piece, first, second):
@@ -135,7 +128,7 @@ def same_buffer_twice(case: Case) -> Finding:
     """Check whether one request overwrote bytes of another that was not polled yet."""
     if not _asks(case):
         return NA
-    for each in reversed(filled_twice(case.log, case.node)):
+    for each in reversed(ownership.filled_twice(case.log, case.node)):
         if _concerns(case, each.piece, each.first, each.second):
             return (fail if _replaced(case, each) else warn)(
                 _posted(case, each.first), _posted(case, each.second),
@@ -149,14 +142,8 @@ _ADVICE = "compare the returned old value with the expected one: they are equal 
 
 
 @check("cas-mismatch")
-def cas_mismatch(case: Case) -> Finding:
+def cas_mismatch(case: Case, content: Content) -> Finding:
     """Check whether the newest compare-and-swap of this word found another value than compare."""
-    if case.content is not None:
-        return _of_bytes(case, case.content)
-    return _of_send(case) if case.asked else NA
-
-
-def _of_bytes(case: Case, content: Content) -> Finding:
     swaps = [a for a in atomics(content) if a.message.wqe.op is Op.COMPARE_SWAP]
     if not swaps:
         return NA
@@ -182,17 +169,16 @@ def _cas_mismatch_cure(case: Case, message: Message, found: int) -> Fix:
     return Fix([commands.post_send(case, qp, message.wqe.wr, compare_add=found)])
 
 
-def _of_send(case: Case) -> Finding:
+@cas_mismatch.instead
+def _of_send(case: Case, wqe: SendWqe, ending: Ending) -> Finding:
     """The finding for a compare-and-swap, from the value that came back."""
-    send = case.send
-    if send is None or send.wqe is None or send.wqe.op is not Op.COMPARE_SWAP:
+    swapped = wqe.op is Op.COMPARE_SWAP and ending.status is WCStatus.SUCCESS
+    if not swapped or not case.asked:
         return NA
-    if send.ending is None or send.ending.status is not WCStatus.SUCCESS:
-        return NA
-    wr = send.wqe.wr
+    wr = wqe.wr
     for record in reversed(case.log.about(Kind.PACKET_RECEIVED, case.subject.thing)):
         answer = getattr(packet_of(record), "atomicacketh", None)
-        if answer is None or packet_of(record).psn != send.wqe.first_psn:
+        if answer is None or packet_of(record).psn != wqe.first_psn:
             continue
         if answer.original == wr.compare_add:
             return ok("the old value that came back is the one to compare with", event_of(record))
@@ -285,7 +271,8 @@ def _moved(case: Case, message: Message) -> Fix | None:
 def _left_beside(case: Case, content: Content) -> Finding:
     """Of bytes that were never filled where they came from: what the program filled there."""
     touch, message = content.brought[0]
-    node, source = message.thing.node, gathered(case.world.nodes[message.thing.node], message.wqe)
+    node = message.thing.node
+    source = ownership.gathered(case.world.nodes[node], message.wqe)
     cut = messages.part(source, message.offset + touch.at, touch.piece[1])
     filled = _filled(case, message)
     if not cut or case.log.begins:
@@ -294,7 +281,7 @@ def _left_beside(case: Case, content: Content) -> Finding:
     if twin is None and any(meet(cut, [piece_of(record)]) for record in filled):
         return ok("what was sent had been filled")
     sends = [send_wqe_of(r) for r in case.log.of(Kind.SEND_POSTED, node)] if twin else []
-    pieces = [piece for wqe in sends for piece in gathered(case.world.nodes[node], wqe)]
+    pieces = [piece for wqe in sends for piece in ownership.gathered(case.world.nodes[node], wqe)]
     other = [r for r in filled if _is_beside(case, node, source, r)
              and not meet(pieces, [piece_of(r)])]  # fmt: skip
     if not other:
@@ -318,7 +305,7 @@ def _twin(case: Case, message: Message, source: list[Piece]) -> SendWqe | None:
     wqes = (send_wqe_of(r) for r in posts)
     hca = case.world.nodes[message.thing.node]
     return next((wqe for wqe in wqes if wqe.serial < message.wqe.serial
-                 and gathered(hca, wqe) == source), None)  # fmt: skip
+                 and ownership.gathered(hca, wqe) == source), None)  # fmt: skip
 
 
 def _filled(case: Case, message: Message) -> list[Record]:

@@ -7,14 +7,9 @@ from rdmalab.spec.limits import PortState
 from rdmalab.wire.packet import gid_text
 
 
-@check("peer-state")
-def peer_state(case: Case) -> Finding:
+@check("peer-state", qp=acknowledged)
+def peer_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Of a send, whether the peer dropped it for its state; of a receive, if the peer can send."""
-    if case.receive is not None:
-        return _of_receive(case)
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None or not qp.transport.acknowledged:
-        return NA
     peer = receivers.target(case)
     misses = unanswered.because("not-ready")
     if not misses or peer is None:
@@ -30,9 +25,9 @@ def peer_state(case: Case) -> Finding:
     )  # fmt: skip
 
 
-def _of_receive(case: Case) -> Finding:
-    receive, peer = case.receive, case.peer
-    if receive is None or not receive.on_queue or peer is None or not case.asked:
+@peer_state.instead
+def _of_receive(case: Case, receive: Receive, peer: QueuePair) -> Finding:
+    if not receive.on_queue or not case.asked:
         return NA
     if peer.state_row.starts_sends or not case.at_rest:
         return ok(f"{case.qp_name(peer)} is in {peer.state.name}")
@@ -47,7 +42,7 @@ def _peer_state_cure(
     if qp.path is None:
         return None
     lines = reconnect(case, qp, peer)
-    return Fix(lines + resend_to(case, qp, unanswered.wqe.wr, peer, after_reset=True))
+    return Fix(lines + commands.again(case, qp, unanswered.wqe.wr, peer, after_reset=True))
 
 
 @check("peer-type")
@@ -76,17 +71,17 @@ def _peer_type_cure(case: Case, qp: QueuePair, peer: QueuePair, wr: SendWR) -> F
         f"destroy_qp {name}",
         commands.create_like(case, peer, name, qp_type=qp.qp_type.name),
         *commands.join(case, qp, name),
-        *resend_to(case, qp, wr, peer, after_reset=True),
+        *commands.again(case, qp, wr, peer, after_reset=True),
     ]
     return Fix(lines)
 
 
 @check("peer-destroyed")
-def peer_destroyed(case: Case, qp: QueuePair) -> Finding:
+def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
     """Check whether the queue pair at the other end was destroyed while this end was connected."""
-    if not qp.transport.connected or qp.path is None:
+    if not qp.transport.connected:
         return NA
-    node, number = peer_node(case.world, qp), qp.path.dest_qpn
+    node, number = peer_node(case.world, qp), path.dest_qpn
     gone, set_at = receivers.destroyed(case, node, number), receivers.peer_set_at(case, qp)
     if gone is None or (set_at is not None and gone < set_at):
         return ok("the peer was not destroyed")
@@ -118,9 +113,7 @@ def _peer_destroyed_cure(
     made = case.log.created(thing)
     invocation = case.log.asked(made)[0] if made is not None else None
     name = case.names.of(thing)
-    if invocation is None or invocation.name != "create_qp":
-        return Fix(program=_PROGRAM)
-    if not case.names.is_free(name):
+    if invocation is None or invocation.name != "create_qp" or not case.names.is_free(name):
         return Fix(program=_PROGRAM)
     wr, pd = unanswered.wqe.wr, case.names.find(str(invocation.arguments.get("pd")))
     lines = [invocation.line, *commands.join(case, qp, name)]
@@ -130,11 +123,9 @@ def _peer_destroyed_cure(
 
 
 @check("peer-port")
-def peer_port(case: Case, unanswered: Unanswered) -> Finding:
+def peer_port(case: Case, send: Send, unanswered: Unanswered) -> Finding:
     """Check whether packets or replies were dropped at a port of the peer that was not ACTIVE."""
-    if case.send is None:
-        return NA
-    node, _ = receivers.goes_to(case, case.send)
+    node, _ = receivers.goes_to(case, send)
     misses = unanswered.because("port-down")
     down = _down(case, node, misses[0].event if misses else case.ended)
     if not node or node == case.node or down is None:
@@ -154,12 +145,10 @@ def _down(case: Case, node: str, event: int) -> tuple[PortState, int] | None:
     return rec.port_state_of(changes[-1]), event_of(changes[-1])
 
 
-@check("one-sided-connect")
-def one_sided_connect(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
+@check("one-sided-connect", qp=acknowledged)
+def one_sided_connect(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Check whether the requests arrive, and the replies go to another queue pair."""
     peer = case.peer
-    if not qp.transport.acknowledged:
-        return NA
     if peer is None or peer.path is None:
         return ok("it has no peer that could answer another QP")
     if receivers.is_for(case.world, peer, qp):
@@ -195,11 +184,9 @@ def _answers(case: Case, unanswered: Unanswered, peer: QueuePair, other: str) ->
     return [fact(f"its acknowledgements go to {other}", sent[0])] if sent else []
 
 
-@check("port-not-active")
+@check("port-not-active", qp=acknowledged)
 def port_not_active(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Check whether the last packets or replies of the request met a port that was not ACTIVE."""
-    if not qp.transport.acknowledged:
-        return NA
     rows = (*delivery.last_try(case), *delivery.answers(case))
     taken = [row for row in rows if delivery.by_port(row)]
     if not taken or not (send.retries_exhausted or send.on_queue):
@@ -264,18 +251,15 @@ def _up(case: Case) -> list[str]:
     return [f"port {node} ACTIVE" for node in _not_active(case)]
 
 
-@check("loss")
+@check("loss", qp=acknowledged)
 def loss(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Check whether the last transmission, or its reply, was lost on the cable."""
-    if not qp.transport.acknowledged:
-        return NA
     if not (send.retries_exhausted or send.on_queue):
         return ok("it does not wait for a missing answer")
     asked = [row for row in delivery.last_try(case) if delivery.by_fault(row)]
     harmed = [row for row in delivery.answers(case) if delivery.by_fault(row)]
-    again = (
-        not (case.has_ended or case.at_rest) and case.future.repeats
-    )  # then retransmissions arrive
+    # then retransmissions arrive
+    again = not (case.has_ended or case.at_rest) and case.future.repeats
     if not (asked or harmed) or again:
         return _sent_again(qp, asked if again else [])
     if delivery.narrow_link(case) or delivery.unrouted_address(case):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from rdmalab.doctor.evidence.ownership import Orphan, Pair, alike, crossed, orphans
 from rdmalab.doctor.evidence.work_of_queues import subject_of_cqe
 from rdmalab.doctor.evidence.work_requests import CqePlace
 from rdmalab.doctor.fixes.completion_queues import message_again, needed, recreate
@@ -38,13 +37,11 @@ def wrong_cq(case: Case, work: Send | Receive) -> Finding:
     succeeded = place.cqe.status is WCStatus.SUCCESS
     return (fail if succeeded else warn)(  # of what failed, that is the trouble
         fact(f"its completion is on {name}", place.event),
-        fact(
-            f"{empty_polls[-1].program or 'a call'} polled {polled}{many} and got none",
-            empty_polls[-1].event,
-        ),
+        fact(f"{empty_polls[-1].program or 'a call'} polled {polled}{many} and got none",
+             empty_polls[-1].event),
         fact(f"no call has polled {name} since then"),
         cure=Fix([f"poll_cq {name}"]),
-    )
+    )  # fmt: skip
 
 
 def _slept(case: Case, place: CqePlace, name: str) -> Finding:
@@ -80,13 +77,13 @@ def _is_meant(case: Case, place: CqePlace, polled: int) -> bool:
     )
 
 
-@check("already-polled")
-def already_polled(case: Case) -> Finding:
+_ONE_POLLER = "let one thread poll the queue, and notify the others by wr_id"
+
+
+@check("already-polled", waits=thread_wait)
+def already_polled(case: Case, work: Send | Receive) -> Finding:
     """Check whether another program polled the completion that the posting program waits for."""
-    work = case.work
-    if case.program is not None:
-        return _taken_before(case)
-    if work is None or work.polled is None or work.posted is None:
+    if work.polled is None or work.posted is None:
         return NA
     poster = case.log.asked(work.posted)[1]
     thing = case.names.find(poster) if poster else None
@@ -105,11 +102,10 @@ def already_polled(case: Case) -> Finding:
     )
 
 
-def _taken_before(case: Case) -> Finding:
+@already_polled.instead
+def _taken_before(case: Case, waits: ThreadWait) -> Finding:
     """Of a thread that only waits, at rest, whether others took all that came to its queue."""
-    waits, event = thread_wait(case), thread_waits.read_by_other(case)
-    if waits is None:
-        return NA
+    event = thread_waits.read_by_other(case)
     if waits.took_the_last and _polls_too_often(case, waits):
         cure = Fix(program=waits.one_poll_each())
         return fail(*waits.own_poll(), waits.words(), cure=cure, since=waits.since())
@@ -118,7 +114,7 @@ def _taken_before(case: Case) -> Finding:
         return ok("no other thread took the completion or the event it waits for")
     return fail(
         *(each for each in (event, polled) if each is not None), waits.words(),
-        cure=Fix(program="let one thread poll the queue, and notify the others by wr_id"),
+        cure=Fix(program=_ONE_POLLER),
         since=(polled or event or waits.words()).event,
     )  # fmt: skip
 
@@ -165,10 +161,9 @@ def _waiting(case: Case, thing: Thing, cq: int) -> Program | None:
 
 def _already_polled_cure(case: Case) -> Fix:
     """Fix: the request again, for its thread to poll. The program must keep only one poller."""
-    program = "let one thread poll the queue, and notify the others by wr_id"
-    if case.send is not None and case.send.wqe is not None and case.qp is not None:
-        return Fix(commands.again(case, case.qp, case.send.wqe.wr))
-    return Fix(program=program)
+    if case.wqe is not None and case.qp is not None:
+        return Fix(commands.again(case, case.qp, case.wqe.wr))
+    return Fix(program=_ONE_POLLER)
 
 
 @check("polled-once", waiter=thread_waits.event_waiter)
@@ -205,7 +200,7 @@ def _last_poll(case: Case, cq: CompletionQueue) -> int | None:
     return event_of(found[-1]) if found else None
 
 
-_Found = TypeVar("_Found", Pair, Orphan)
+_Found = TypeVar("_Found", ownership.Pair, ownership.Orphan)
 _SORTS = (Sort.SEND, Sort.RECV, Sort.CQ, Sort.QP)
 
 
@@ -218,7 +213,7 @@ def _newest(case: Case, found: Sequence[_Found]) -> _Found | None:
 @check("wr-id-ambiguous")
 def wr_id_ambiguous(case: Case) -> Finding:
     """A warning if another request of its queue was outstanding with the same wr_id."""
-    pair = _newest(case, alike(case.log, case.node))
+    pair = _newest(case, ownership.alike(case.log, case.node))
     if pair is None:
         return NA if case.subject.sort not in _SORTS else ok("its wr_id was not outstanding twice")
     polled = [each for each in (pair.first.polled, pair.second.polled) if each is not None]
@@ -234,7 +229,7 @@ def wr_id_ambiguous(case: Case) -> Finding:
 @check("cross-qp-order")
 def cross_qp_order(case: Case) -> Finding:
     """A warning if it and a send of another queue pair completed on one CQ against their posts."""
-    pair = _newest(case, crossed(case.log, case.node))
+    pair = _newest(case, ownership.crossed(case.log, case.node))
     if pair is None:
         return NA if case.subject.sort not in _SORTS else ok("sends completed as they were posted")
     first, second = (name_of(case.names, each.subject) for each in pair)
@@ -249,7 +244,7 @@ def cross_qp_order(case: Case) -> Finding:
 @check("polled-after-destroy")
 def polled_after_destroy(case: Case) -> Finding:
     """A warning if its completion was polled when its queue pair had been destroyed."""
-    each = _newest(case, orphans(case.log, case.node))
+    each = _newest(case, ownership.orphans(case.log, case.node))
     if each is None:
         return NA if case.subject.sort not in _SORTS else ok("its queue pair was there")
     name, cq = case.names.of(each.qp), case.names.of(each.cq)
@@ -286,10 +281,9 @@ def cq_overrun(case: Case) -> Finding:
 def _lost(case: Case) -> tuple[int | None, Cqe | None]:
     """The CQ, and the completion that is missed there."""
     work = case.work
+    if work is not None and work.overrun is not None:
+        return work.overrun.cq, work.overrun.cqe
     if work is not None:
-        place = work.overrun
-        if place is not None:
-            return place.cq, place.cqe
         return (work.added.cq, None) if work.added is not None else (None, None)
     if case.cq is None:
         return None, None
@@ -341,21 +335,6 @@ _OF_CQ, _ASYNC = "cq-events-unacked", "async-unacked"
 _NOUNS = {"destroy_cq": Noun.CQ, "destroy_qp": Noun.QP, "destroy_srq": Noun.SRQ}
 
 
-@check("unacked-events")
-def unacked_events(case: Case) -> Finding:
-    """Of a destruction that does not come back, how many events of the object are not acked."""
-    wanted = _destroyed(case)
-    if wanted is None:
-        return NA
-    many = unacked(case, wanted)
-    if not many or not exists(case.world, wanted):
-        return ok("its events are acknowledged by now")
-    if case.program is not None and not case.at_rest and goes_on(case.session, case.subject.thing):
-        return ok("later events of this run acknowledge them")
-    evidence = [*_taken(case, wanted, many), *_call_waits(case)]
-    return fail(*evidence, cure=Fix(_acks(case, wanted, many)))
-
-
 def _destroyed(case: Case) -> Thing | None:
     """The thing that the program, or the call, wants to destroy and cannot."""
     program = case.program
@@ -366,6 +345,18 @@ def _destroyed(case: Case) -> Thing | None:
         noun = _NOUNS.get(case.call.verb)
         return Thing(noun, *case.call.thing) if noun is not None else None
     return None
+
+
+@check("unacked-events", wanted=_destroyed)
+def unacked_events(case: Case, wanted: Thing) -> Finding:
+    """Of a destruction that does not come back, how many events of the object are not acked."""
+    many = unacked(case, wanted)
+    if not many or not exists(case.world, wanted):
+        return ok("its events are acknowledged by now")
+    if case.program is not None and not case.at_rest and goes_on(case.session, case.subject.thing):
+        return ok("later events of this run acknowledge them")
+    evidence = [*_taken(case, wanted, many), *_call_waits(case)]
+    return fail(*evidence, cure=Fix(_acks(case, wanted, many)))
 
 
 def unacked(case: Case, thing: Thing) -> int:
@@ -383,12 +374,8 @@ def _taken(case: Case, thing: Thing, many: int) -> list[Evidence]:
     event = event_of(found[-many]) if len(found) >= many else None
     what = f"{fmt.count(many, 'event')} of {case.names.of(thing)}"
     who = case.log.asked(event)[1] if event is not None else ""
-    return [
-        fact(
-            f"{what} taken{' by ' * bool(who)}{who} and not acknowledged, the first of them here",
-            event,
-        )
-    ]
+    by = f" by {who}" if who else ""
+    return [fact(f"{what} taken{by} and not acknowledged, the first of them here", event)]
 
 
 def _call_waits(case: Case) -> list[Evidence]:

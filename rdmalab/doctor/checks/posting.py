@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from rdmalab.doctor.evidence.work_requests import post_kind
-from rdmalab.doctor.fixes.refused_calls import corrected
 from rdmalab.doctor.kit import *
 from rdmalab.hca.send_checks import supported_work
 from rdmalab.repair.bring_up import lines_to_rts
+from rdmalab.repair.by_rule import corrected
 from rdmalab.spec.work import WORK
 
 
@@ -84,12 +84,13 @@ def continued(one: Any, other: Any, wr_id: int) -> Any:
 _OWN_ITEM = (*posting_calls.OF_THE_QUEUE, "inline-opcode", "setter-missing")
 
 
-@check("post-failed-ignored")
-def post_failed_ignored(case: Case) -> Finding:
+def _attempt(case: Case) -> posting_calls.Attempt | None:
+    return posting_calls.latest_attempt(case.log, case.subject)
+
+
+@check("post-failed-ignored", attempt=_attempt)
+def post_failed_ignored(case: Case, attempt: posting_calls.Attempt) -> Finding:
     """Check whether the request was the bad_wr of a refused call, or came after it in the list."""
-    attempt = posting_calls.latest_attempt(case.log, case.subject)
-    if attempt is None:
-        return NA
     rule, bad = attempt.call.refusal, attempt.is_bad(case.subject.wr_id)
     if rule in posting_calls.OF_THE_QUEUE or (
         bad and (rule in _OWN_ITEM or rule.startswith("crash-"))
@@ -110,10 +111,9 @@ def _post_failed_ignored_cure(case: Case, attempt: posting_calls.Attempt) -> Fix
     bad, *rest = attempt.left
     better = corrected(bad, attempt.call.refusal)
     if better is None or case.qp is None:
-        correction = (
-            f"correct {fmt.wr(posting_calls.id_of(bad))}, check what {attempt.call.verb} returns"
-        )
-        return Fix(program=f"{correction}, and post it and those after it again")
+        wr = fmt.wr(posting_calls.id_of(bad))
+        return Fix(program=f"correct {wr}, check what {attempt.call.verb} returns, and post it and "
+                           "those after it again")  # fmt: skip
     return Fix(reposting.repost(case, case.qp, attempt, [better, *rest]))
 
 
@@ -121,19 +121,18 @@ RULE = "send-state"
 
 
 @check("wrong-state-post")
-def wrong_state_post(case: Case) -> Finding:
+def wrong_state_post(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Of a refused post, whether it was for the state; of a send, whether it lies in the ring."""
-    if case.call is not None and case.call.verb in posting_calls.SENDING and case.qp is not None:
-        return _of_call(case, case.call, case.qp)
-    if case.send is None or case.qp is None:
-        return NA
-    waits = case.subject.serial - case.qp.sq.posted
-    if not 0 <= waits < len(case.qp.sq.early):
-        return ok("it was not posted too early") if case.send.posted is not None else NA
-    return _of_early(case, case.qp, case.qp.sq.early[waits])
+    waits = case.subject.serial - qp.sq.posted
+    if not 0 <= waits < len(qp.sq.early):
+        return ok("it was not posted too early") if send.posted is not None else NA
+    return _of_early(case, qp, qp.sq.early[waits])
 
 
+@wrong_state_post.instead
 def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
+    if call.verb not in posting_calls.SENDING:
+        return NA
     if call.refusal != RULE:
         return ok("its state was not what it was refused for", call.event)
     if qp.sq.early:
@@ -193,9 +192,8 @@ def too_many_sges(case: Case, call: Call) -> Finding:
         return ok("its SGEs were not too many")
     limit, maker = _LIMITS[call.refusal]
     attempt = posting_calls.of_call(case.log, case.call)
-    name = (
-        f" for {fmt.wr(posting_calls.id_of(attempt.left[0]))}" if attempt and attempt.left else ""
-    )
+    bad = attempt.left[:1] if attempt is not None else []
+    name = "".join(f" for {fmt.wr(posting_calls.id_of(wr))}" for wr in bad)
     whose = f"{maker} fixed {limit}" if maker else f"{limit} is a number of the device"
     return fail(
         fact(f"{call.verb} was refused{name}: {call.message}", call.event),
@@ -231,25 +229,24 @@ def inline_too_long(case: Case, call: Call, qp: QueuePair) -> Finding:
     room, used = qp.cap.max_inline_data, len(qp.sq.wqes)
     return fail(
         fact(f"{case.qp_name(qp)} was made with max_inline_data={room}", made),
-        fact(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case, qp)}", call.event),
+        fact(f"{call.verb} returned {errno_name(call.errno)} for {_asked(case)}", call.event),
         fact(f"{used} of {fmt.count(qp.sq.capacity, 'slot')} of its send queue are in use: "
              "it was not full"),
         cure=_inline_too_long_cure(case, qp), since=call.event,
     )  # fmt: skip
 
 
-def _asked(case: Case, qp: QueuePair) -> str:
+def _asked(case: Case) -> str:
     """`24 INLINE bytes of wr24`."""
     attempt = posting_calls.of_call(case.log, case.call)
     if attempt is None or not attempt.left:
         return "too many INLINE bytes"
-    many = _length(case, qp, attempt)
+    many = _length(case, attempt)
     name = fmt.wr(posting_calls.id_of(attempt.left[0]))
     return f"{many} INLINE bytes of {name}" if many else f"the INLINE bytes of {name}"
 
 
-def _length(case: Case, qp: QueuePair, attempt: posting_calls.Attempt) -> int:
-    del qp
+def _length(case: Case, attempt: posting_calls.Attempt) -> int:
     found = posting_calls.bound(case.session, attempt, attempt.left[:1])
     return sum(sge.length for wr in found for sge in wr.sg)
 
@@ -260,7 +257,7 @@ def _inline_too_long_cure(case: Case, qp: QueuePair) -> Fix:
     if attempt is not None and attempt.left and _registered(case, attempt):
         plain = corrected(attempt.left[0], "inline-length") or attempt.left[0]
         return Fix(reposting.repost(case, qp, attempt, [plain, *attempt.left[1:]]))
-    many = _length(case, qp, attempt) if attempt is not None else 0
+    many = _length(case, attempt) if attempt is not None else 0
     enough = f"max_inline_data={many}" if many else "a larger max_inline_data"
     return Fix(program=f"make the queue pair with {enough}, or register the memory and leave "
                         "INLINE out")  # fmt: skip
@@ -276,17 +273,12 @@ _RULE = "inline-opcode"
 
 
 @check("inline-opcode")
-def inline_opcode(case: Case) -> Finding:
+def inline_opcode(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Check whether a READ or an atomic was posted INLINE; some devices find that out late."""
-    if case.call is not None:
-        return _refused(case)
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or send.ending is None or qp is None:
+    wr = wqe.wr
+    if wqe.inline is None or not _cannot(wr.opcode):
         return NA
-    wr = send.wqe.wr
-    if send.wqe.inline is None or not _cannot(wr.opcode):
-        return NA
-    if send.ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
+    if ending.status in (WCStatus.SUCCESS, WCStatus.WR_FLUSH_ERR):
         return ok("the device accepts INLINE")
     name = fmt.member(wr.opcode, WROpcode)
     flags = fmt.flags(int(wr.flags) & ~SendFlags.INLINE, SendFlags)
@@ -294,7 +286,7 @@ def inline_opcode(case: Case) -> Finding:
     return fail(
         fact(f"{name} was posted INLINE, and this device accepted it", send.posted),
         fact("where its answer goes lies the copied data instead of keys: it ended with "
-             f"{send.ending.status.name}", send.ending.event),
+             f"{ending.status.name}", ending.event),
         cure=Fix([*memory_fixes.ready_to_send(case, qp), *again]), since=send.posted,
     )  # fmt: skip
 
@@ -303,9 +295,9 @@ def _cannot(opcode: int) -> bool:
     return opcode in tuple(WROpcode) and not WORK[WROpcode(opcode)].inline
 
 
-def _refused(case: Case) -> Finding:
-    call = case.call
-    if call is None or call.refusal != _RULE:
+@inline_opcode.instead
+def _refused(case: Case, call: Call) -> Finding:
+    if call.refusal != _RULE:
         return NA
     lists = call.invocation.arguments.get("wr", []) if call.invocation is not None else []
     bad = [wr for wr in lists if isinstance(wr, dict) and _is_bad(wr)]

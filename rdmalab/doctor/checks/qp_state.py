@@ -30,16 +30,10 @@ def too_early(case: Case, work: Send | Receive) -> Finding:
 
 def _next(case: Case) -> list[Evidence]:
     """The next planned event of its queue pair or of the peer, as evidence."""
-    own = [row for row in planned_rows(case.world, case.names) if row.qp in _names(case)]
-    return [fact(_words(row), _cause(case, row)) for row in own[:1]]
-
-
-def _names(case: Case) -> list[str]:
-    return [case.qp_name(qp) for qp in (case.qp, case.peer) if qp is not None]
-
-
-def _words(row: PlannedRow) -> str:
-    return f"next, at {fmt.clock(row.at_ns)}: {row.qp} {row.sentence}"
+    names = [case.qp_name(qp) for qp in (case.qp, case.peer) if qp is not None]
+    own = [row for row in planned_rows(case.world, case.names) if row.qp in names]
+    return [fact(f"next, at {fmt.clock(row.at_ns)}: {row.qp} {row.sentence}", _cause(case, row))
+            for row in own[:1]]  # fmt: skip
 
 
 def _cause(case: Case, row: PlannedRow) -> int | None:
@@ -47,12 +41,13 @@ def _cause(case: Case, row: PlannedRow) -> int | None:
     return None if row.number is None else event_of(case.world.trace.records[row.number])
 
 
-@check("qp-not-rts")
-def qp_not_rts(case: Case) -> Finding:
+def _below_rts(case: Case) -> QueuePair | None:
+    return _awaited(case) if case.program is not None else _asked(case)
+
+
+@check("qp-not-rts", found=_below_rts)
+def qp_not_rts(case: Case, found: QueuePair) -> Finding:
     """Check whether the queue pair asked about, or one that a program waits for, is below RTS."""
-    found = _awaited(case) if case.program is not None else _asked(case)
-    if found is None:
-        return NA
     if found.state not in BRING_UP[:-1]:
         return ok(f"{case.qp_name(found)} is in {found.state.name}")
     if not case.asked and not (case.program is not None and case.at_rest):
@@ -85,10 +80,10 @@ def _awaited(case: Case) -> QueuePair | None:
     return next(iter(below or found), None)
 
 
-@check("sqd")
+@check("sqd", send=waiting)
 def sqd(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Check whether the request waits in SQD, or on a device that does not resume after SQD."""
-    if not send.on_queue or send.begun:
+    if send.begun:
         return NA
     drained = case.log.last_entered(qp.thing, QPState.SQD)
     stalled = qp.state is QPState.RTS and _is_stalled(case, qp)
@@ -174,32 +169,27 @@ def reset_swallowed(case: Case, work: Send | Receive, qp: QueuePair) -> Finding:
     return fail(
         fact("it was posted", work.posted),
         fact(f"{case.log.who(work.discarded)} moved {case.qp_name(qp)} to RESET", work.discarded),
-        *_thrown(case, work.discarded), cure=_cure(case), since=work.discarded,
+        *_thrown(case, qp, work.discarded), cure=_cure(case, qp), since=work.discarded,
     )  # fmt: skip
 
 
-def _thrown(case: Case, event: int) -> list[Evidence]:
+def _thrown(case: Case, qp: QueuePair, event: int) -> list[Evidence]:
     """How many work requests went with it."""
-    assert case.qp is not None
     queue = "sq" if case.send is not None else "rq"
-    found = case.log.about(Kind.QUEUE_DISCARDED, case.qp.thing)
+    found = case.log.about(Kind.QUEUE_DISCARDED, qp.thing)
     counts = [rec.slots_of(r) for r in found if event_of(r) == event and rec.queue_of(r) == queue]
     return [fact(f"{fmt.count(n, _NOUNS[queue])} discarded without a completion", event)
             for n in counts]  # fmt: skip
 
 
-def _cure(case: Case) -> Fix | None:
-    qp, send, receive = case.qp, case.send, case.receive
-    assert qp is not None
-    if send is not None and (
-        fix := ordered(case.log, send.discarded, send.posted, case.qp_name(qp))
-    ):
+def _cure(case: Case, qp: QueuePair) -> Fix | None:
+    send, entry, name = case.send, case.entry, case.qp_name(qp)
+    if send is not None and (fix := ordered(case.log, send.discarded, send.posted, name)):
         return fix
-    if send is not None and send.wqe is not None:
-        return Fix(recovery.resend(case, qp, send.wqe.wr))
-    if receive is not None and receive.wqe is not None and recovery.dropped_message(case, qp):
-        return Fix(recovery.receive_again(case, qp, receive.wqe.wr))
-    name = case.qp_name(qp)
+    if isinstance(entry, SendWqe):
+        return Fix(recovery.resend(case, qp, entry.wr))
+    if entry is not None and recovery.dropped_message(case, qp):
+        return Fix(recovery.receive_again(case, qp, entry.wr))
     return recovery.drain(name, f"modify_qp {name} state=RESET")
 
 
@@ -217,24 +207,16 @@ def qp_err_flush(case: Case, qp: QueuePair) -> Finding:
     evidence = []
     if error_cause is not None and posted_in_error(case, error_cause):
         name, asked = case.qp_name(qp), fmt.wr(case.subject.wr_id)
-        since = f"{name} has been in ERR since {fmt.ev(error_cause.event)}: {error_cause.sentence}"
+        text = f"{name} has been in ERR since {fmt.ev(error_cause.event)}: {error_cause.sentence}"
         posted = work.posted if work is not None else None
-        evidence = [fact(since, error_cause.event),
+        evidence = [fact(text, error_cause.event),
                     fact(f"no call had reset {name} when {asked} was posted", posted)]  # fmt: skip
     elif error_cause is not None:
-        evidence.append(
-            fact(f"{case.qp_name(qp)} {_did(case)}: {error_cause.sentence}", error_cause.event)
-        )
-    return fail(
-        *evidence,
-        _end(case),
-        cure=_qp_err_flush_cure(case),
-        since=error_cause.event if error_cause else None,
-    )
-
-
-def _did(case: Case) -> str:
-    return "stopped" if case.hca.unavailable_rule else "entered ERR"
+        did = "stopped" if case.hca.unavailable_rule else "entered ERR"
+        text = f"{case.qp_name(qp)} {did}: {error_cause.sentence}"
+        evidence.append(fact(text, error_cause.event))
+    since = error_cause.event if error_cause else None
+    return fail(*evidence, _end(case), cure=_qp_err_flush_cure(case, qp), since=since)
 
 
 def _qp_err_flush_flushed(case: Case) -> bool:
@@ -260,22 +242,16 @@ def _end(case: Case) -> Evidence:
         return fact("all work posted on it is flushed")
     if work.ending is None:
         return fact("this device does not flush it", work.posted)
-    there = "in ERR" if work.posted and work.posted > _since(case) else "before"
-    return fact(
-        f"it was posted {there}, at event {work.posted}, and was flushed", work.ending.event
-    )
-
-
-def _since(case: Case) -> int:
     error_cause = qp_error_cause(case)
-    return error_cause.event if error_cause is not None else -1
+    since = error_cause.event if error_cause is not None else -1
+    there = "in ERR" if work.posted and work.posted > since else "before"
+    text = f"it was posted {there}, at event {work.posted}, and was flushed"
+    return fact(text, work.ending.event)
 
 
-def _qp_err_flush_cure(case: Case) -> Fix | None:
+def _qp_err_flush_cure(case: Case, qp: QueuePair) -> Fix | None:
     """Both ends reset and connected again, and the work posted again."""
-    qp, send, receive = case.qp, case.send, case.receive
-    if qp is None:
-        return None
+    send, receive = case.send, case.receive
     if case.hca.unavailable_rule:
         return Fix(program="close_device, open_device, and create all objects again")
     if send is not None and send.wqe is not None:
@@ -351,13 +327,8 @@ def local_recovery_one_side(case: Case, wqe: SendWqe, both: Ends) -> Finding:
     if alone is None:
         return ok("neither end was reset after the other was brought up")
     sent, expected = both.sender.comp.psn, both.receiver.resp.psn
-    receives = both.receiver.state_row.receives
-    if (
-        sent == expected
-        or not receives
-        or carried_out(case) is not None
-        or not stays_unanswered(case)
-    ):
+    lost = sent != expected and both.receiver.state_row.receives and carried_out(case) is None
+    if not lost or not stays_unanswered(case):
         return ok("their packet numbers still fit")
     reset, at = alone
     other = both.receiver if reset is both.sender else both.sender

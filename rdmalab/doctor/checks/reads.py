@@ -1,6 +1,5 @@
 """READs, atomics and what waits for them."""
 
-from rdmalab.doctor.evidence.ownership import Overtake, overtakes
 from rdmalab.doctor.evidence.time_spent import TimeSpent
 from rdmalab.doctor.facts.line import held, held_text, posted
 from rdmalab.doctor.kit import *
@@ -24,11 +23,9 @@ def fence_wait(case: Case, send: Send) -> Finding:
     )  # fmt: skip
 
 
-@check("rd-atomic-zero")
+@check("rd-atomic-zero", send=waiting)
 def rd_atomic_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Check whether a READ or an atomic is the next to start, and max_rd_atomic is 0."""
-    if not send.on_queue:
-        return NA
     hold = held(case)
     if hold is None or hold.reason != "rd-atomic" or qp.attr.max_rd_atomic:
         return ok("max_rd_atomic is not 0")
@@ -50,9 +47,8 @@ def _lines(case: Case, qp: QueuePair, wr: SendWR) -> list[str]:
         )
     lines = [f"modify_qp {name} state=SQD", f"modify_qp {name} state=SQD max_rd_atomic=1",
              f"modify_qp {name} state=RTS"]  # fmt: skip
-    return (
-        lines if case.profile.resumes_after_sqd else [*lines, recovery.ring_doorbell(case, qp, wr)]
-    )
+    lines += [] if case.profile.resumes_after_sqd else [recovery.ring_doorbell(case, qp, wr)]
+    return lines
 
 
 @check("rd-atomic-depth")
@@ -95,7 +91,7 @@ def ordering(case: Case) -> Finding:
         return NA
     brought = [message for _, message in case.content.brought] if case.content is not None else []
     for node in dict.fromkeys([case.node, *(message.thing.node for message in brought)]):
-        for each in reversed(overtakes(case.log, node)):
+        for each in reversed(ownership.overtakes(case.log, node)):
             came = each.message is not None and any(
                 (m.subject, m.sent) == (each.message.subject, each.message.sent) for m in brought
             )
@@ -104,7 +100,7 @@ def ordering(case: Case) -> Finding:
     return ok("it sends nothing that a READ before it brings")
 
 
-def _overtaken(case: Case, each: Overtake) -> Finding:
+def _overtaken(case: Case, each: ownership.Overtake) -> Finding:
     """Finding on a send before a READ ended: the cause if other bytes left than those it read."""
     read, name = each.read.subject, name_of(case.names, each.send.subject)
     same = read.thing == each.send.subject.thing
@@ -116,20 +112,16 @@ def _overtaken(case: Case, each: Overtake) -> Finding:
         fact("the message left before that had completed", each.message.sent)
         if each.message is not None else fact("nothing of it has left yet"),
     ]  # fmt: skip
-    stale = (
-        each.message is not None
-        and each.read.ended is not None
-        and (
-            octets_then(case.session, each.message.sent, read.thing.node, each.piece)
-            != octets_then(case.session, each.read.ended, read.thing.node, each.piece)
-        )
-    )
+    at = (each.message.sent if each.message is not None else None, each.read.ended)
+    then = [octets_then(case.session, event, read.thing.node, each.piece)
+            for event in at if event is not None]  # fmt: skip
+    stale = len(then) == len(at) and then[0] != then[1]
     cure = _fenced(case, each) if same else Fix(program=f"post {name} after the completion of "
                                                 f"{name_of(case.names, read)}")  # fmt: skip
     return (fail if stale else warn)(*facts, cure=cure)
 
 
-def _fenced(case: Case, each: Overtake) -> Fix | None:
+def _fenced(case: Case, each: ownership.Overtake) -> Fix | None:
     """Both once more, the send with FENCE."""
     qp, wqe = find_qp(case.world, *each.send.subject.thing[1:]), each.send.wqe
     read = each.read.subject

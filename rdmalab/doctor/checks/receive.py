@@ -1,14 +1,7 @@
 """A receive that waits, and a message that does not use it."""
 
 from rdmalab.doctor.evidence.content import Posted, without
-from rdmalab.doctor.facts.undelivered import (
-    Done,
-    done_by_peer,
-    is_quiet,
-    waiters,
-    waiting_qps,
-    watcher,
-)
+from rdmalab.doctor.facts.undelivered import Done
 from rdmalab.doctor.kit import *
 
 _SHOWN = 2
@@ -17,17 +10,18 @@ _SHOWN = 2
 @check("no-remote-send")
 def no_remote_send(case: Case, receive: Receive) -> Finding:
     """Evidence: the requests of the peer instead, once it does nothing more."""
-    qp = next(iter(waiters(case)), None)
+    qp = next(iter(undelivered.waiters(case)), None)
     if receive.shared or qp is None or receive.wqe is None:
         return NA
     peer = peer_of(case.world, qp)
-    if peer is None or not is_quiet(case, qp):
+    if peer is None or not undelivered.is_quiet(case, qp):
         return ok("its peer may still send") if peer is not None else NA
-    done = done_by_peer(case, qp)
+    done = undelivered.done_by_peer(case, qp)
     if any(each.takes_receive or _is_write(each) for each in done):
         return ok("its peer has sent something")
-    name, watching = case.qp_name(peer), watcher(case, qp)
-    cure = _no_remote_send_cure(case, peer, receive.wqe.length)
+    name, watching = case.qp_name(peer), undelivered.watcher(case, qp)
+    lines = [some_message(case, peer, receive.wqe.length)]
+    cure = Fix(lines) if peer.state is QPState.RTS else None
     if not done:
         took = case.log.about(Kind.RECV_TAKEN, qp.thing)
         text = f"{name} has sent nothing yet"
@@ -47,20 +41,13 @@ def _is_write(done: Done) -> bool:
     return done.wqe.wr.opcode == WROpcode.RDMA_WRITE
 
 
-def _no_remote_send_cure(case: Case, peer: QueuePair, length: int) -> Fix | None:
-    return Fix([some_message(case, peer, length)]) if peer.state is QPState.RTS else None
-
-
 _EARLY = (QPState.RESET, QPState.INIT)
 
 
 @check("recv-state")
-def recv_state(case: Case) -> Finding:
+def recv_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Check whether a message arrived while its queue pair was not yet in RTR."""
-    if case.receive is not None:
-        return _of_receive(case)
-    unanswered, qp = case.unanswered, case.qp
-    if unanswered is None or qp is None or qp.transport.acknowledged:
+    if qp.transport.acknowledged:
         return NA
     misses, target = unanswered.because("not-ready"), receivers.target(case)
     if not misses or target is None:
@@ -74,11 +61,12 @@ def recv_state(case: Case) -> Finding:
     )  # fmt: skip
 
 
-def _of_receive(case: Case) -> Finding:
+@recv_state.instead
+def _of_receive(case: Case, receive: Receive) -> Finding:
     """Receives may be posted in INIT; reported is only that no message can arrive yet."""
-    not_ready = [qp for qp in waiting_qps(case) if qp.state in _EARLY]
+    not_ready = [qp for qp in undelivered.waiting_qps(case) if qp.state in _EARLY]
     if not not_ready or not case.asked:
-        return ok("its queue pair receives") if case.receive is not None else NA
+        return ok("its queue pair receives")
     qp = not_ready[0]
     since = case.log.last_entered(qp.thing, qp.state)
     return warn(fact(f"{case.qp_name(qp)} is in {qp.state.name}: it accepts no message", since))
@@ -87,28 +75,28 @@ def _of_receive(case: Case) -> Finding:
 def _recv_state_cure(case: Case, qp: QueuePair, target: QueuePair, wr: SendWR) -> Fix | None:
     """Bring it up, and say the message once more."""
     if target.state_row.receives:
-        return Fix(resend_to(case, qp, wr, target))
+        return Fix(commands.again(case, qp, wr, target))
     if target.state is QPState.INIT and not target.transport.connected:
         up = commands.move(case, target, QPState.INIT, QPState.RTR, {})
-        return Fix([up, *resend_to(case, qp, wr, target)])
+        return Fix([up, *commands.again(case, qp, wr, target)])
     if target.transport.connected:
         lines = reconnect(case, qp, target)
     else:
         lines = commands.bring_up_again(case, target)
-    return Fix(lines + resend_to(case, qp, wr, target, after_reset=True))
+    return Fix(lines + commands.again(case, qp, wr, target, after_reset=True))
 
 
 @check("write-no-signal")
 def write_no_signal(case: Case) -> Finding:
     """Check whether the last request of the peer was one-sided while a program waits for it."""
-    waiting = waiters(case)
-    for qp in waiting:
-        done = done_by_peer(case, qp)
+    listening = undelivered.waiters(case)
+    for qp in listening:
+        done, peer = undelivered.done_by_peer(case, qp), peer_of(case.world, qp)
         writes = [each for each in done if _is_write(each) or _reaches_idle(case, qp, each)]
         sent = [each for each in done if each.takes_receive]
-        if writes and not sent and is_quiet(case, qp):
-            return _waits_for_completion(case, qp, writes)
-    return ok("no program waits for a plain WRITE of the peer") if waiting else NA
+        if writes and not sent and peer is not None and undelivered.is_quiet(case, qp):
+            return _waits_for_completion(case, qp, peer, writes[-1])
+    return ok("no program waits for a plain WRITE of the peer") if listening else NA
 
 
 def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:
@@ -117,16 +105,14 @@ def _reaches_idle(case: Case, qp: QueuePair, done: Done) -> bool:
     return case.program is not None and idle and not done.takes_receive
 
 
-def _waits_for_completion(case: Case, qp: QueuePair, writes: list[Done]) -> Finding:
-    peer, last = peer_of(case.world, qp), writes[-1]
-    assert peer is not None
+def _waits_for_completion(case: Case, qp: QueuePair, peer: QueuePair, last: Done) -> Finding:
     name = case.qp_name(peer)
     there = f": the bytes are in the memory of {qp.node}" if _is_write(last) else ""
     facts = [
         fact(f"{name} did {fmt.send_wqe(last.wqe)}{there}", last.event),
         fact(f"this consumes no receive of {case.qp_name(qp)}, and completes at {name} only"),
     ]  # fmt: skip
-    cure, watching = _write_no_signal_cure(case, qp, peer, last), watcher(case, qp)
+    cure, watching = _write_no_signal_cure(case, qp, peer, last), undelivered.watcher(case, qp)
     if not watching:  # a message may follow
         return warn(*facts, cure=cure)
     return fail(*facts, fact(f"{watching} waits for a completion"), cure=cure)
@@ -136,9 +122,8 @@ def _write_no_signal_cure(case: Case, qp: QueuePair, peer: QueuePair, last: Done
     """The last WRITE once more, with immediate data, and a receive for it."""
     wr = last.wqe.wr
     if not _is_write(last):
-        return Fix(
-            program="let the peer send a message when it is done: SEND, or WRITE with immediate"
-        )
+        program = "let the peer send a message when it is done: SEND, or WRITE with immediate"
+        return Fix(program=program)
     again = commands.post_send(case, peer, wr, wr_id=peer.sq.posted + 1,
                             opcode=WROpcode.RDMA_WRITE_WITH_IMM.name)  # fmt: skip
     if qp.source.wqes:
@@ -150,12 +135,11 @@ _ADVICE = "take byte_len bytes of the buffer, and no more"
 
 
 @check("byte-len")
-def byte_len(case: Case) -> Finding:
+def byte_len(case: Case, content: Content) -> Finding:
     """Check whether the newest message filled only a part of these bytes."""
-    content = case.content
-    newest = content.receives[0] if content is not None and content.receives else None
-    if content is None or newest is None:
+    if not content.receives:
         return NA
+    newest = content.receives[0]
     message = messages.taking(case.world, case.log, case.node, newest.qp, newest.wqe)
     if message is None or not _covers(content, newest) or message.wqe.length >= newest.wqe.length:
         return ok("the newest message filled its buffer")
@@ -171,13 +155,9 @@ def byte_len(case: Case) -> Finding:
         fact(f"the message had {message.wqe.length} bytes, and its receive has room for "
              f"{newest.wqe.length}", own[0].event),
         fact(f"{rest} is as it was before", *older[:1]),
-        fact(_message_text(case, message), message.posted),
+        fact(f"{name_of(case.names, message.subject)} is the message", message.posted),
         cure=Fix(program=_ADVICE),
     )  # fmt: skip
-
-
-def _message_text(case: Case, message: Message) -> str:
-    return f"{name_of(case.names, message.subject)} is the message"
 
 
 def _covers(content: Content, newest: Posted) -> bool:

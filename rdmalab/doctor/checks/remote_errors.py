@@ -8,11 +8,9 @@ from rdmalab.views import key_denials
 
 
 @check("rem-inv-req")
-def rem_inv_req(case: Case, ending: Ending, qp: QueuePair) -> Finding:
+def rem_inv_req(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which test of the responder it failed, or its receive did."""
-    peer, send, wqe = case.peer, case.send, case.wqe
-    if send is None or wqe is None:
-        return _not_invalidated(case, ending, qp)
+    peer = case.peer
     if case.unanswered is not None and (dropped := case.unanswered.because("not-enabled")):
         if peer is None:
             return NA
@@ -35,7 +33,8 @@ def rem_inv_req(case: Case, ending: Ending, qp: QueuePair) -> Finding:
     return fail(fact(text, event_of(refused)), *evidence, cure=Fix(lines) if lines else None)
 
 
-def _not_invalidated(case: Case, ending: Ending, qp: QueuePair) -> Finding:
+@rem_inv_req.instead
+def _not_invalidated(case: Case, receive: Receive, ending: Ending, qp: QueuePair) -> Finding:
     """A receive that a SEND with invalidate took before its key was refused."""
     if ending.status is not WCStatus.REM_INV_REQ_ERR:
         return NA
@@ -75,11 +74,7 @@ Tell = Callable[[Case, SendWqe, QueuePair, QueuePair], str]
 def _not_enabled(_case: Case, wqe: SendWqe, _qp: QueuePair, peer: QueuePair) -> str:
     has = int(peer.attr.qp_access_flags or 0)
     lacks = key_lookup.asked_of_peer(wqe)[0] & ~has
-    return f"its qp_access_flags are {fmt.flags(has, Access)}, without {_rights(lacks)}"
-
-
-def _rights(lacks: int) -> str:
-    return fmt.flags(lacks, Access)
+    return f"its qp_access_flags are {fmt.flags(has, Access)}, without {fmt.flags(lacks, Access)}"
 
 
 def _no_depth(_case: Case, _wqe: SendWqe, _qp: QueuePair, _peer: QueuePair) -> str:
@@ -156,32 +151,28 @@ _CURES: dict[str, Lines] = {
 
 
 @check("rem-access")
-def rem_access(case: Case) -> Finding:
+def rem_access(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Which test of its key the responder's memory failed."""
-    send, peer = case.send, case.peer
-    if case.receive is not None and case.qp is not None:
-        return _taken(case, case.qp)
-    if send is None or send.wqe is None or send.ending is None or case.qp is None:
-        return NA
+    peer = case.peer
     if case.unanswered is not None and (dropped := case.unanswered.because("rkey")):
         if peer is None:
             return NA
-        refusal = _rem_access_refusal(case, send.wqe, peer, case.qp)
-        cure = _cure(case, send.wqe, case.qp, peer)
-        return _without_nak(case.qp, send.ending, fact(refusal.text, dropped[-1].event), cure)
-    if send.ending.status is not WCStatus.REM_ACCESS_ERR:
+        refusal = _rem_access_refusal(case, wqe, peer)
+        cure = _cure(case, wqe, qp, peer)
+        return _without_nak(qp, ending, fact(refusal.text, dropped[-1].event), cure)
+    if ending.status is not WCStatus.REM_ACCESS_ERR:
         return ok("the peer did not deny its memory")
     naks = [row for row in send.answers if row.syndrome is not None and row.syndrome.name != "ACK"]
-    evidence = [_rem_access_refusal(case, send.wqe, peer, case.qp)] if peer is not None else []
+    evidence = [_rem_access_refusal(case, wqe, peer)] if peer is not None else []
     evidence += [fact(f"{row.label} came back", row.event) for row in naks[-1:]]
-    evidence.append(fact("it ended with REM_ACCESS_ERR", send.ending.event))
-    return fail(*evidence, cure=_cure(case, send.wqe, case.qp, peer))
+    evidence.append(fact("it ended with REM_ACCESS_ERR", ending.event))
+    return fail(*evidence, cure=_cure(case, wqe, qp, peer))
 
 
-def _taken(case: Case, qp: QueuePair) -> Finding:
+@rem_access.instead
+def _taken(case: Case, receive: Receive, ending: Ending, qp: QueuePair) -> Finding:
     """A receive that a WRITE with immediate took before its key was refused."""
-    ending = case.receive.ending if case.receive is not None else None
-    if ending is None or ending.status is not WCStatus.LOC_ACCESS_ERR:
+    if ending.status is not WCStatus.LOC_ACCESS_ERR:
         return NA
     found = case.log.of(Kind.REQUEST_REFUSED, qp.node, qp.number)
     events = [event_of(r) for r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
@@ -192,7 +183,7 @@ def _taken(case: Case, qp: QueuePair) -> Finding:
     )  # fmt: skip
 
 
-def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair) -> Evidence:
+def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair) -> Evidence:
     found = case.log.of(Kind.REQUEST_REFUSED, peer.node, peer.number)
     events = [event_of(r) for r in found if reason_of(r) == "rkey" and event_of(r) <= case.ended]
     denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
@@ -204,14 +195,10 @@ def _rem_access_refusal(case: Case, wqe: SendWqe, peer: QueuePair, qp: QueuePair
 
 def _cure(case: Case, wqe: SendWqe, qp: QueuePair, peer: QueuePair | None) -> Fix | None:
     """Bring both ends up again, and name memory of the peer that allows it."""
-    denial = None
-    if peer is not None:
-        denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
-    if (
-        peer is None
-        or denial is None
-        or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None
-    ):
+    if peer is None or key_lookup.former(case, peer.node, wqe.wr.rkey) is not None:
+        return None
+    denial = key_lookup.denial_at(case.world.nodes[peer.node], peer, wqe)
+    if denial is None:
         return None
     correction = memory_fixes.target(case, peer, wqe.wr, denial)
     if correction is None:

@@ -8,35 +8,27 @@ from rdmalab.spec.timers import INFINITE_RETRIES, RNR_NS
 
 
 @check("rnr-infinite")
-def rnr_infinite(case: Case) -> Finding:
+def rnr_infinite(case: Case, qp: QueuePair) -> Finding:
     """Check whether RNR NAKs keep coming, and rnr_retry=7 sets no limit."""
-    qp = case.qp
-    if qp is None or qp.attr.rnr_retry != INFINITE_RETRIES:
-        return (
-            NA if qp is None else ok(f"rnr_retry is {qp.attr.rnr_retry}: the retries are limited")
-        )
-    since = set_at(case, qp, Attr.RNR_RETRY)
-    return _unready(
-        case, fact(f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit", since)
-    )
+    if qp.attr.rnr_retry != INFINITE_RETRIES:
+        return ok(f"rnr_retry is {qp.attr.rnr_retry}: the retries are limited")
+    text = f"{case.qp_name(qp)} was given rnr_retry=7: it retries without limit"
+    return _unready(case, qp, fact(text, set_at(case, qp, Attr.RNR_RETRY)))
 
 
 @check("rnr-wait")
-def rnr_wait(case: Case) -> Finding:
+def rnr_wait(case: Case, qp: QueuePair) -> Finding:
     """Check whether the request waits for a receive of the peer, with a limited rnr_retry."""
-    qp = case.qp
-    if qp is None or qp.attr.rnr_retry == INFINITE_RETRIES:
-        return NA if qp is None else ok("rnr_retry is 7 (no limit): see rnr-infinite")
+    if qp.attr.rnr_retry == INFINITE_RETRIES:
+        return ok("rnr_retry is 7 (no limit): see rnr-infinite")
     used, most = qp.comp.rnr_retried, qp.attr.rnr_retry
-    return _unready(case, fact(f"no receive is posted for it: RNR retry {used} of {most}"))
+    return _unready(case, qp, fact(f"no receive is posted for it: RNR retry {used} of {most}"))
 
 
-def _unready(case: Case, first: Evidence) -> Finding:
+def _unready(case: Case, qp: QueuePair, first: Evidence) -> Finding:
     """The evidence of a send that RNR NAKs answer, while the peer has no receive."""
-    send, qp, peer = case.send, case.qp, case.peer
-    if send is None or send.wqe is None or qp is None or not send.on_queue:
-        return NA
-    if not qp.transport.acknowledged:
+    send, wqe, peer = waiting(case), case.wqe, case.peer
+    if send is None or wqe is None or acknowledged(case) is None:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     if not naks:
@@ -53,7 +45,7 @@ def _unready(case: Case, first: Evidence) -> Finding:
         fact(f"{empty}{_kept(naks)}", naks[0].event),
         fact(f"{fmt.count(len(naks), 'RNR NAK')} {_many(naks)}, the last one here",
              naks[-1].event),
-        *_next(case), cure=Fix([commands.room(case, peer, send.wqe.length)]),
+        *_next(qp), cure=Fix([commands.room(case, peer, wqe.length)]),
         since=naks[0].event,
     )  # fmt: skip
 
@@ -68,10 +60,9 @@ def _many(naks: list[PacketRow]) -> str:
     return "so far" if len(naks) < MOST_PACKETS else "and more"
 
 
-def _next(case: Case) -> list[Evidence]:
+def _next(qp: QueuePair) -> list[Evidence]:
     """When it will be sent again."""
-    assert case.qp is not None
-    until_ns = case.qp.comp.rnr_until_ns
+    until_ns = qp.comp.rnr_until_ns
     return [] if until_ns is None else [fact(f"the next try is at {fmt.clock(until_ns)}")]
 
 
@@ -81,10 +72,10 @@ LONG_NS = 100_000_000
 _USUAL = 12
 
 
-@check("rnr-slow")
+@check("rnr-slow", send=waiting)
 def rnr_slow(case: Case, send: Send, qp: QueuePair, peer: QueuePair) -> Finding:
     """Check whether the request waits for a long min_rnr_timer with a receive posted by now."""
-    if not send.on_queue or not send.begun:
+    if not send.begun:
         return NA
     naks = [row for row in send.answers if row.syndrome is Syndrome.RNR_NAK]
     until_ns = qp.comp.rnr_until_ns
@@ -128,11 +119,8 @@ def no_rr(case: Case, send: Send, qp: QueuePair) -> Finding:
     target = receivers.target(case) if send.wqe is not None else case.peer
     if target is None or target.shares_receives:
         return NA
-    found = (
-        _rnr_retries_exhausted(case, target)
-        if qp.transport.acknowledged
-        else _dropped(case, target)
-    )
+    lost = _rnr_retries_exhausted if qp.transport.acknowledged else _dropped
+    found = lost(case, target)
     if not found:
         return ok("it found a receive, or needed none")
     cure = _no_rr_cure(case, send.wqe, qp, target) if send.wqe is not None else None
@@ -183,29 +171,22 @@ def _last_taken(case: Case, target: QueuePair, event: int) -> list[Evidence]:
 
 def _no_rr_cure(case: Case, wqe: SendWqe, qp: QueuePair, target: QueuePair) -> Fix:
     if not qp.transport.acknowledged:
-        return Fix(resend_to(case, qp, wqe.wr, target))
+        return Fix(commands.again(case, qp, wqe.wr, target))
     lines = reconnect(case, qp, target)
-    return Fix(lines + resend_to(case, qp, wqe.wr, target, after_reset=True))
+    return Fix(lines + commands.again(case, qp, wqe.wr, target, after_reset=True))
 
 
 @check("srq-vs-rq")
-def srq_vs_rq(case: Case) -> Finding:
+def srq_vs_rq(case: Case, wqe: SendWqe, peer: QueuePair) -> Finding:
     """Of a refused post_recv, whether its queue pair has an SRQ; of a send that finds no receive,
     whether receives were posted to an SRQ that the peer does not take them from."""
-    if case.call is not None and case.call.verb == "post_recv" and case.qp is not None:
-        return _of_call(case, case.call, case.qp)
-    send, peer = case.send, case.peer
-    if send is None or send.wqe is None or peer is None or not case.asked:
+    if not case.asked or not receivers.lacks_receive(case, peer):
         return NA
-    if not receivers.lacks_receive(case, peer):
-        return NA
-    misplaced_receive = receivers.misplaced_receive(case, peer)
-    if not misplaced_receive:
+    misplaced = receivers.misplaced_receive(case, peer)
+    if not misplaced:
         return ok("no receive for the peer was posted to another queue")
-    cure = _where_it_is_taken(case, peer, send.wqe)
-    return fail(
-        *misplaced_receive, _no_receive(case, peer), cure=cure, since=misplaced_receive[0].event
-    )
+    cure = _where_it_is_taken(case, peer, wqe)
+    return fail(*misplaced, _no_receive(case, peer), cure=cure, since=misplaced[0].event)
 
 
 def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
@@ -224,7 +205,10 @@ def _where_it_is_taken(case: Case, peer: QueuePair, wqe: SendWqe) -> Fix:
     return Fix([*lines, *connect, again] if srq is not None else [*connect, *lines, again])
 
 
+@srq_vs_rq.instead
 def _of_call(case: Case, call: Call, qp: QueuePair) -> Finding:
+    if call.verb != "post_recv":
+        return NA
     if call.refusal != receivers.RULE:
         return ok("it was posted to the right queue")
     attempt, srq = posting_calls.of_call(case.log, case.call), case.name(Noun.SRQ, qp.node, qp.srq)
@@ -278,12 +262,13 @@ def _state(send: Send, event: int) -> Evidence:
 Queue = QueuePair | SharedReceiveQueue
 
 
-@check("rq-full", asked=True, verbs=posting_calls.RECEIVING)
-def rq_full(case: Case, call: Call) -> Finding:
+def _posted_on(case: Case) -> Queue | None:
+    return posting_calls.queue_of(case.world, case.call)
+
+
+@check("rq-full", asked=True, verbs=posting_calls.RECEIVING, queue=_posted_on)
+def rq_full(case: Case, call: Call, queue: Queue) -> Finding:
     """Of a receive that found no slot, whether all slots held receives that no message took."""
-    queue = posting_calls.queue_of(case.world, case.call)
-    if queue is None:
-        return NA
     if call.refusal != "queue-full":
         return ok("the receive queue was not full")
     thing = _thing(queue)

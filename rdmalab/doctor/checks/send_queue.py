@@ -19,14 +19,13 @@ def unsignaled(case: Case, send: Send, wqe: SendWqe) -> Finding:
     return fail(
         fact("posted without IBV_SEND_SIGNALED, and the queue pair has sq_sig_all=0", send.posted),
         fact("carried out with success", send.ending.event),
-        cure=_signaled(case, send),
+        cure=_signaled(case, send, wqe.wr),
     )
 
 
-def _signaled(case: Case, send: Send) -> Fix:
+def _signaled(case: Case, send: Send, wr: SendWR) -> Fix:
     """The flag that the post lacks. Nothing is broken, so nothing is posted again."""
-    assert send.wqe is not None
-    wr, text = send.wqe.wr, f"post {fmt.wr(send.wqe.wr.wr_id)} with flags=SIGNALED"
+    text = f"post {fmt.wr(wr.wr_id)} with flags=SIGNALED"
     if send.qp is None or send.posted is None:
         return Fix(program=text)
     flags = fmt.flags(SendFlags(wr.flags) | SendFlags.SIGNALED, SendFlags)
@@ -34,12 +33,16 @@ def _signaled(case: Case, send: Send) -> Fix:
     return Fix([line], program=text, before=send.posted)
 
 
-@check("sq-full-of-unsignaled")
-def sq_full_of_unsignaled(case: Case) -> Finding:
+def _full(case: Case) -> QueuePair | None:
+    """The queue pair on which a call found no slot, or for whose work a program waits."""
+    full = case.program is not None or full_queues.refused_as_full(case)
+    return case.qp or full_queues.waited_for(case) if full else None
+
+
+@check("sq-full-of-unsignaled", qp=_full)
+def sq_full_of_unsignaled(case: Case, qp: QueuePair) -> Finding:
     """Of a post that found no slot, whether all are held by unsignaled requests that are done."""
-    call, qp = case.call, case.qp or full_queues.waited_for(case)
-    if qp is None or not (case.program or full_queues.refused_as_full(case)):
-        return NA
+    call = case.call
     if call is not None and call.verb not in posting_calls.SENDING:
         return ok("it is the receive queue that was full")
     full = backlog(case)
@@ -119,14 +122,10 @@ def _kinds(sends: list[Send]) -> str:
     return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
-@check("polls-missing")
-def polls_missing(case: Case) -> Finding:
+@check("polls-missing", asked=True, qp=_full)
+def polls_missing(case: Case, qp: QueuePair) -> Finding:
     """Of a post that found no slot, whether its queue's completions wait to be polled."""
-    call, qp = case.call, case.qp or full_queues.waited_for(case)
-    if qp is None or not case.asked:
-        return NA
-    if case.program is None and not full_queues.refused_as_full(case):
-        return NA
+    call = case.call
     is_send = call is None or call.verb in posting_calls.SENDING
     cq, many, last = full_queues.unpolled(case, qp, is_send=is_send)
     if cq is None or not many:
@@ -162,10 +161,10 @@ class _Again(NamedTuple):
     later: Call
 
 
-@check("posted-twice")
+@check("posted-twice", asked=True)
 def posted_twice(case: Case) -> Finding:
     """Of a queue's messages, or of a send, whether some were posted a second time."""
-    if not case.asked or (case.cq is None and case.send is None):
+    if case.cq is None and case.send is None:
         return NA
     found = next((again for qp in _senders(case) for again in _repeated(case, qp)), None)
     if found is None:

@@ -18,12 +18,10 @@ class Scattered(NamedTuple):
     message: Message | None
 
 
-@check("overlap-sges")
+@check("overlap-sges", asked=True)
 def overlap_sges(case: Case) -> Finding:
     """Check whether two SGEs of a receive or READ name the same bytes."""
-    if not case.asked:
-        return NA
-    found = _of_bytes(case) if case.content is not None else _of_work(case)
+    found = _of_bytes(case, case.content) if case.content is not None else _of_work(case)
     for each in found:
         sg = listed(each.wqe.wr)
         pieces = messages.pieces(case.hca, sg)
@@ -32,23 +30,20 @@ def overlap_sges(case: Case) -> Finding:
                 if twice := meet(pieces[first : first + 1], pieces[second : second + 1]):
                     text = f"sge[{first}] and sge[{second}] both name {twice[0][1]} bytes"
                     where = f"from {commands.sge_words(case, case.node, sg[second])} on"
-                    return warn(
-                        fact(f"{text}, {where}", each.posted), cure=_overlap_sges_cure(case, each)
-                    )
+                    cure = _overlap_sges_cure(case, each)
+                    return warn(fact(f"{text}, {where}", each.posted), cure=cure)
     return ok("no two elements of its list name the same bytes") if found else NA
 
 
 def _of_work(case: Case) -> list[Scattered]:
-    work = case.work
-    if work is None or work.wqe is None or not scatters(work.wqe):
+    work, entry = case.work, case.entry
+    if work is None or entry is None or not scatters(entry):
         return []
-    return [Scattered(work.posted, work.wqe, case.qp, case.message)]
+    return [Scattered(work.posted, entry, case.qp, case.message)]
 
 
-def _of_bytes(case: Case) -> list[Scattered]:
+def _of_bytes(case: Case, content: Content) -> list[Scattered]:
     """The list of the last message that brought these bytes."""
-    content = case.content
-    assert content is not None
     found = []
     for touch, message in content.brought[:1]:
         if (message.thing.node, message.thing.number) == (case.node, touch.qp):
@@ -87,22 +82,20 @@ def _apart(sg: list[SGE]) -> list[SGE]:
 
 
 @check("sge-zero")
-def sge_zero(case: Case, work: Send | Receive) -> Finding:
+def sge_zero(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> Finding:
     """Check whether an SGE has length 0, and how many bytes this device takes that for."""
-    if work.wqe is None:
-        return NA
     failed = work.ending is not None and work.ending.status is not WCStatus.SUCCESS
-    inline = isinstance(work.wqe, SendWqe) and work.wqe.inline is not None
+    inline = isinstance(entry, SendWqe) and entry.inline is not None
     if inline or not (failed or case.asked):
         return NA
-    empty = [n for n, sge in enumerate(listed(work.wqe.wr)) if not sge.length]
+    empty = [n for n, sge in enumerate(listed(entry.wr)) if not sge.length]
     if not empty:
         return ok("no element of its list has length 0")
     means = fmt.count(case.profile.zero_sge_bytes, "byte")
     ended = [fact(f"it ended with {work.ending.status.name}", work.ending.event)
              for _ in [0] if failed and work.ending is not None]  # fmt: skip
     text = f"sge[{empty[0]}] has length 0, which stands for {means} here"
-    cure = _sge_zero_cure(case, work.wqe.wr)
+    cure = _sge_zero_cure(case, entry.wr)
     denied = failed and work.ending is not None and work.ending.status is WCStatus.LOC_PROT_ERR
     if denied and case.profile.zero_sge_bytes:
         return fail(fact(text, work.posted), *ended, cure=cure, since=work.posted)
@@ -115,12 +108,10 @@ def _sge_zero_cure(case: Case, wr: SendWR | RecvWR) -> Fix | None:
     if qp is None:
         return None
     full = ",".join(commands.sge_words(case, case.node, s) for s in listed(wr) if s.length)
+    ready = memory_fixes.ready_to_send(case, qp)
     if isinstance(wr, SendWR):
-        lines = commands.again(
-            case, qp, wr, after_reset=bool(memory_fixes.ready_to_send(case, qp)), sg=full
-        )
-        return Fix([*memory_fixes.ready_to_send(case, qp), *lines])
-    return Fix([*memory_fixes.ready_to_send(case, qp), commands.post_recv(case, qp, wr, sg=full)])
+        return Fix([*ready, *commands.again(case, qp, wr, after_reset=bool(ready), sg=full)])
+    return Fix([*ready, commands.post_recv(case, qp, wr, sg=full)])
 
 
 _DATA_ONLY = (WROpcode.SEND, WROpcode.RDMA_WRITE)  # what carries neither a number nor a key besides
@@ -128,22 +119,19 @@ _ADVICE = "set num_sge, and addr, length and lkey of as many elements, before yo
 
 
 @check("sge-unfilled")
-def sge_unfilled(case: Case) -> Finding:
+def sge_unfilled(case: Case, content: Content) -> Finding:
     """Check whether the message for these bytes left empty: no SGE, or SGEs of length 0."""
-    if case.content is None:
-        return _asked(case)
-    meant = _for(case, case.content)
+    meant = _for(case, content)
     if not meant:
         return NA
     newest = max(meant, key=lambda message: message.sent)
-    later = [t for t in case.content.touches(Kind.MEMORY_WRITTEN) if t.event > newest.sent]
+    later = [t for t in content.touches(Kind.MEMORY_WRITTEN) if t.event > newest.sent]
     text = _unfilled(case, newest.thing, newest.wqe, newest.posted)
     if later or not text:
         return ok("no message for these bytes was empty by mistake")
     packet = f"its packet, psn={newest.packet.psn}, left without a byte"
-    return fail(
-        fact(text, newest.posted), fact(packet, newest.sent), cure=_sge_unfilled_cure(case, newest)
-    )
+    cure = _sge_unfilled_cure(case, newest)
+    return fail(fact(text, newest.posted), fact(packet, newest.sent), cure=cure)
 
 
 def _unfilled(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> str:
@@ -201,17 +189,19 @@ def _sge_unfilled_cure(case: Case, message: Message) -> Fix:
     return Fix(posted_again(case, qp, message))
 
 
-def _asked(case: Case) -> Finding:
+@sge_unfilled.instead
+def _of_receive(case: Case, receive: Receive, message: Message) -> Finding:
+    return _asked(case, message.thing, message.wqe, message.posted)
+
+
+@sge_unfilled.instead
+def _of_send(case: Case, send: Send, wqe: SendWqe) -> Finding:
+    return _asked(case, case.subject.thing, wqe, send.posted)
+
+
+def _asked(case: Case, thing: Thing, wqe: SendWqe, posted: int | None) -> Finding:
     """Of a send, or of the receive that took it: it may be meant so."""
-    send, message = case.send, case.message
     if not case.asked:
-        return NA
-    posted: int | None
-    if message is not None and case.receive is not None:
-        thing, wqe, posted = message.thing, message.wqe, message.posted
-    elif send is not None and send.wqe is not None:
-        thing, wqe, posted = case.subject.thing, send.wqe, send.posted
-    else:
         return NA
     text = _unfilled(case, thing, wqe, posted)
     if wqe.work is None or not wqe.work.message or not text:

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from rdmalab.doctor.facts.receivers import Refused
-from rdmalab.doctor.facts.undelivered import users_of, watcher
 from rdmalab.doctor.kit import *
 from rdmalab.hca.srq import named_srq
 from rdmalab.spec.async_events import AsyncEvent
@@ -18,7 +17,7 @@ def srq_stolen(case: Case, receive: Receive) -> Finding:
     event = event_of(receive.taking)
     left_out = [
         (qp, since)
-        for qp in users_of(case, case.subject.thing)
+        for qp in undelivered.users_of(case, case.subject.thing)
         if qp is not taker and (since := _refused(case, qp, event)) is not None
     ]
     if taker is None or not left_out or receive.queue is None or receive.queue.wqes:
@@ -61,12 +60,9 @@ class Limit(NamedTuple):
     taken: bool
 
 
-@check("srq-empty-limit")
-def srq_empty_limit(case: Case) -> Finding:
+@check("srq-empty-limit", found=receivers.refused)
+def srq_empty_limit(case: Case, found: Refused) -> Finding:
     """Of a send that found no receive on an SRQ: since when, and whether its event was heeded."""
-    found = receivers.refused(case)
-    if found is None:
-        return NA
     if found.srq.dead:
         return ok("the SRQ was broken, not empty")
     if receivers.misplaced_receive(case, found.target):
@@ -196,14 +192,19 @@ def _xrc_srqn_cure(case: Case, qp: QueuePair, peer: QueuePair, wqe: SendWqe) -> 
 _MOST = 4
 
 
-@check("srq-error")
-def srq_error(case: Case) -> Finding:
+def _asked_about(case: Case) -> SharedReceiveQueue | None:
+    receive, call = case.receive, case.call
+    if receive is not None and receive.shared and case.asked and receive.ending is None:
+        found = receive.queue
+        return found if isinstance(found, SharedReceiveQueue) else None
+    if call is not None and call.refusal == "srq-error":
+        return case.world.nodes[call.thing[0]].srqs.items.get(call.thing[1])
+    return None
+
+
+@check("srq-error", srq=_asked_about, found=receivers.refused)
+def srq_error(case: Case, srq: SharedReceiveQueue) -> Finding:
     """Of a send that found no receive, a receive that waits, or a call that was refused."""
-    if case.send is not None:
-        return _of_send(case)
-    srq = _asked_about(case)
-    if srq is None:
-        return NA
     if not srq.dead:
         return ok("the shared receive queue works")
     broke = _broke(case, srq)
@@ -217,31 +218,17 @@ _SRQ_ERROR_PROGRAM = (
 )
 
 
-def _asked_about(case: Case) -> SharedReceiveQueue | None:
-    receive, call = case.receive, case.call
-    if receive is not None and receive.shared and case.asked and receive.ending is None:
-        found = receive.queue
-        return found if isinstance(found, SharedReceiveQueue) else None
-    if call is not None and call.refusal == "srq-error":
-        return case.world.nodes[call.thing[0]].srqs.items.get(call.thing[1])
-    return None
-
-
-def _of_send(case: Case) -> Finding:
-    found = receivers.refused(case)
-    if found is None:
-        return NA
+@srq_error.instead
+def _of_send(case: Case, send: Send, found: Refused) -> Finding:
     if not found.srq.dead:
         return ok("the shared receive queue works")
     kept = fmt.count(len(found.srq.lost), "receive")
     return fail(
         *_broke(case, found.srq),
-        fact(
-            f"the SRQ gives out none of its {kept}; {case.qp_name(found.target)} finds none",
-            found.events[0],
-        ),
+        fact(f"the SRQ gives out none of its {kept}; {case.qp_name(found.target)} finds none",
+             found.events[0]),
         cure=_srq_error_cure(case, found),
-    )
+    )  # fmt: skip
 
 
 def _broke(case: Case, srq: SharedReceiveQueue) -> list[Evidence]:
@@ -265,7 +252,7 @@ def _srq_error_cure(case: Case, found: Refused) -> Fix | None:
         commands.create_like(case, target, name, srq=queue),
         *commands.join(case, qp, name),
         _restocked(case, queue, target.node, stuck) if stuck
-        else commands.room_for(case, target, send.wqe.wr, send.wqe.length),
+        else commands.room(case, target, send.wqe.length, send.wqe.wr.wr_id),
         commands.post_send(case, qp, send.wqe.wr),
     ])  # fmt: skip
 
@@ -288,11 +275,9 @@ _SRQ_QP_ERR_NO_FLUSH_PROGRAM = (
 @check("srq-qp-err-no-flush", asked=True)
 def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
     """Of a receive that waits on an SRQ, whether a queue pair that used it is in ERR."""
-    if not receive.shared or receive.queue is None:
+    if not receive.shared or receive.queue is None or not receive.on_queue:
         return NA
-    if not receive.on_queue:
-        return NA
-    users = users_of(case, case.subject.thing)
+    users = undelivered.users_of(case, case.subject.thing)
     dead = [qp for qp in users if qp.state is QPState.ERR]
     if not dead:
         return ok("no queue pair of the SRQ is in ERR")
@@ -303,10 +288,9 @@ def srq_qp_err_no_flush(case: Case, receive: Receive) -> Finding:
              "own, and are not flushed"),
         _last_event(case, qp),
     ]  # fmt: skip
-    cure = _srq_qp_err_no_flush_cure(
-        case, users, receive.wqe.length if receive.wqe is not None else 0
-    )
-    watching = watcher(case, qp)
+    length = receive.wqe.length if receive.wqe is not None else 0
+    cure = _srq_qp_err_no_flush_cure(case, users, length)
+    watching = undelivered.watcher(case, qp)
     if not watching:  # others may use it up
         return warn(*facts, cure=cure)
     return fail(*facts, fact(f"{watching} waits"), cure=cure)

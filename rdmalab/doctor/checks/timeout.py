@@ -8,57 +8,44 @@ from rdmalab.spec.timers import INFINITE_RETRIES
 from rdmalab.views.fates import Fate
 
 _GONE = (Fate.LOST, Fate.DROPPED)
-_TIMEOUT_ZERO_CURE = {"timeout": "14"}
+_USUAL = {"timeout": "14"}
 
 
-@check("timeout-zero")
+@check("timeout-zero", qp=acknowledged)
 def timeout_zero(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Check whether the request waits, with timeout=0, for a reply that was lost."""
-    if not qp.transport.acknowledged:
-        return NA
     if not send.on_queue or not send.begun or qp.attr.timeout or qp.comp.rnr_until_ns is not None:
         return ok("it does not wait without a timer")
     gone = [row for row in (*delivery.last_try(case), *delivery.answers(case)) if row.fate in _GONE]
     if not gone or case.will_succeed:
-        return _careless(case)
-    since = set_at(case, qp, Attr.TIMEOUT)
+        return _careless(case, qp)
     lost = [fact(f"{row.label} psn={row.psn} from {row.source} is {row.fate_text}", row.event)
             for row in gone[:2]]  # fmt: skip
-    lines = recovery.reconnected(case, qp, wqe.wr, _TIMEOUT_ZERO_CURE, _TIMEOUT_ZERO_CURE)
-    return blocking(case, *_timeout_zero_evidence(case, since), *lost,
-                   cure=Fix(lines, note="timeout becomes 14"), since=since)  # fmt: skip
+    lines = recovery.reconnected(case, qp, wqe.wr, _USUAL, _USUAL)
+    given = _timeout_zero_evidence(case, qp)
+    cure = Fix(lines, note="timeout becomes 14")
+    return blocking(case, given, *lost, cure=cure, since=given.event)
 
 
-def _careless(case: Case) -> Finding:
+def _careless(case: Case, qp: QueuePair) -> Finding:
     """Warning that timeout=0 is harmless only as long as nothing is lost."""
-    assert case.qp is not None
     if not case.asked:
         return ok("timeout is 0, and nothing was lost")
-    return warn(*_timeout_zero_evidence(case, set_at(case, case.qp, Attr.TIMEOUT)))
+    return warn(_timeout_zero_evidence(case, qp))
 
 
-def _timeout_zero_evidence(case: Case, since: int | None) -> list[Evidence]:
-    assert case.qp is not None
-    text = f"{case.qp_name(case.qp)} was given timeout=0: no ack timer, no retransmit"
-    return [fact(text, since)]
+def _timeout_zero_evidence(case: Case, qp: QueuePair) -> Evidence:
+    text = f"{case.qp_name(qp)} was given timeout=0: no ack timer, no retransmit"
+    return fact(text, set_at(case, qp, Attr.TIMEOUT))
 
 
-_TIMEOUT_HUGE_CURE = {"timeout": "14"}
 _SECOND_NS = 1_000_000_000  # after so long a failure is reported late: with 14 and 7 it is 0.5 s
 
 
 @check("timeout-huge")
-def timeout_huge(case: Case) -> Finding:
+def timeout_huge(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """The cause if all that is wrong is how long it waits, or waited, before it is sent again."""
-    if case.send is not None and case.send.retries_exhausted:
-        return _took_long(case, case.send)
-    return _waits_long(case)
-
-
-def _waits_long(case: Case) -> Finding:
-    """Of a send that has no answer yet."""
-    send, qp = case.send, case.qp
-    if send is None or send.wqe is None or qp is None or not send.on_queue or not send.begun:
+    if not send.on_queue or not send.begun:
         return NA
     wait_ns = qp.path.answer_ns if qp.path is not None else None
     if wait_ns is None or not qp.comp.watching or not qp.transport.acknowledged:
@@ -79,12 +66,15 @@ def _waits_long(case: Case) -> Finding:
     far = look_ahead(case.session, case.subject, tries * wait_ns)
     if far.settled and far.outcome.kind is not Status.COMPLETED:
         return warn(*evidence)  # another try would not help: it is slow to say so, no more
-    lines = recovery.reconnected(case, qp, send.wqe.wr, _TIMEOUT_HUGE_CURE, _TIMEOUT_HUGE_CURE)
+    lines = recovery.reconnected(case, qp, wqe.wr, _USUAL, _USUAL)
     return blocking(case, *evidence, cure=Fix(lines), since=since)
 
 
-def _took_long(case: Case, send: Send) -> Finding:
+@timeout_huge.instead
+def _took_long(case: Case, send: Send) -> Finding | None:
     """Of a send that failed for want of an answer: whether that was reported after a long time."""
+    if not send.retries_exhausted:
+        return None
     took_ns, qp = TimeSpent(send).total_ns, case.qp
     if took_ns < _SECOND_NS or qp is None:
         return ok(f"it failed {fmt.duration(took_ns)} after its post")
@@ -101,13 +91,13 @@ def _waited_ns(case: Case) -> int:
 
 
 @check("timeout-short")
-def timeout_short(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
+def timeout_short(
+    case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair, path: Path
+) -> Finding:
     """Check whether retries ran out with no loss: the timeout is shorter than the round trip."""
-    if qp.path is None:
-        return NA
     if ending.status is not WCStatus.RETRY_EXC_ERR:
         return ok("it did not fail for want of an answer")
-    way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, qp.path.answer_ns
+    way_ns, wait_ns = 2 * case.world.network.cable.latency_ns, path.answer_ns
     gone = [row for row in (*send.transmissions, *send.answers) if row.fate in _GONE]
     if gone or wait_ns is None or wait_ns >= way_ns:
         return ok("an answer takes less time than its timer waits")
@@ -126,11 +116,9 @@ def timeout_short(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: Queu
 _RETRY7_RXE_CURE = {"retry_cnt": "6"}
 
 
-@check("retry7-rxe")
+@check("retry7-rxe", send=waiting)
 def retry7_rxe(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
     """Check whether the request is retransmitted without limit, as rxe does for retry_cnt=7."""
-    if not send.on_queue:
-        return NA
     if not case.profile.retry_cnt_7_is_infinite:
         return NA
     endless = qp.attr.retry_cnt == INFINITE_RETRIES and qp.comp.rnr_until_ns is None
@@ -159,21 +147,16 @@ def retry_exc(send: Send, ending: Ending, qp: QueuePair) -> Finding:
         return ok("it did not fail for want of an answer")
     rows = send.transmissions
     tries = [
-        _retry_exc_evidence(row) for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])
+        fact(f"{row.text}: {row.fate_text}", row.event)
+        for row in (rows if len(rows) <= SHOWN else [*rows[:2], rows[-1]])
     ]
     count = f"retry_cnt={qp.attr.retry_cnt} is used up: RETRY_EXC_ERR"
     return fail(*tries, fact(count, ending.event), since=ending.event)
 
 
-def _retry_exc_evidence(row: PacketRow) -> Evidence:
-    return fact(f"{row.text}: {row.fate_text}", row.event)
-
-
-@check("ack-delayed")
+@check("ack-delayed", send=waiting, qp=acknowledged)
 def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     """Check whether the request was executed, and its ACK is late or lost."""
-    if not send.on_queue or not qp.transport.acknowledged:
-        return NA
     if not _is_acknowledged_only(send):
         return NA
     late = [row for row in delivery.answers(case) if row.fate is Fate.LOST or row.troubles]
@@ -183,7 +166,8 @@ def ack_delayed(case: Case, send: Send, qp: QueuePair) -> Finding:
     peer = case.qp_name(case.peer) if case.peer is not None else "the peer"
     return wait(
         fact(f"{peer} has carried it out: its data is there", done),
-        fact(f"its {_shown(late[-1])}", late[-1].event), *_after_wait(case, late[-1]),
+        fact(f"its {late[-1].label} psn={late[-1].psn} is {late[-1].fate_text}", late[-1].event),
+        *_after_wait(case, late[-1]),
         cure=Fix(["run"]),
     )  # fmt: skip
 
@@ -192,10 +176,6 @@ def _is_acknowledged_only(send: Send) -> bool:
     """Whether only an ACK answers it: the response of a READ or an atomic also has its data."""
     work = send.wqe.work if send.wqe is not None else None
     return work is not None and not work.outstanding
-
-
-def _shown(row: PacketRow) -> str:
-    return f"{row.label} psn={row.psn} is {row.fate_text}"
 
 
 def _after_wait(case: Case, row: PacketRow) -> list[Evidence]:

@@ -10,11 +10,13 @@ from rdmalab.wire.packet import is_multicast
 from rdmalab.world.faults import Corrupt, Drop, Reorder
 
 
-@check("ud-qkey")
-def ud_qkey(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
+def _datagrams(case: Case) -> QueuePair | None:
+    return case.qp if case.qp is not None and not case.qp.transport.connected else None
+
+
+@check("ud-qkey", qp=_datagrams)
+def ud_qkey(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Check whether the datagram was dropped for its Q_Key."""
-    if qp.transport.connected:
-        return NA
     misses = unanswered.because("qkey")
     target = _met(case, misses[-1]) if misses else None
     if target is None:
@@ -34,7 +36,7 @@ def _ud_qkey_cure(case: Case, qp: QueuePair, wr: SendWR, target: QueuePair) -> F
     key, receives = hex(target.attr.qkey or 0), list(target.source.wqes)
     needed = sum(sge.length for sge in wr.sg) + GRH.LENGTH
     if not receives or receives[0].length >= needed:
-        return Fix(resend_to(case, qp, wr, target, remote_qkey=key))
+        return Fix(commands.again(case, qp, wr, target, remote_qkey=key))
     name, has = fmt.wr(receives[0].wr.wr_id), receives[0].length
     room = f"receives of {needed} bytes on {case.qp_name(target)} ({name} has {has}; GRH takes"
     return Fix(program=f"send with remote_qkey={key}, and post {room} {GRH.LENGTH})")
@@ -59,29 +61,24 @@ def _changed(case: Case, target: QueuePair, event: int) -> list[Evidence]:
     return [fact(f"{case.qp_name(target)} was given its Q_Key", found[-1])] if found else []
 
 
-@check("ud-40-bytes")
-def ud_40_bytes(case: Case) -> Finding:
+@check("ud-40-bytes", qp=_datagrams)
+def ud_40_bytes(case: Case, receive: Receive, qp: QueuePair) -> Finding:
     """Check whether a datagram and the 40 bytes before it did not fit into a receive.
 
     For bytes that a datagram has filled: whether they are those 40 bytes.
     """
-    if case.content is not None:
-        return _in_header(case, case.content)
-    receive, qp = case.receive, case.qp
-    if qp is None or qp.transport.connected:
+    wqe = receive.wqe
+    if wqe is None:
         return NA
-    if case.unanswered is not None:
-        return _dropped_for_room(case, case.unanswered)
-    if receive is None or receive.wqe is None:
-        return NA
-    refused = _refusal(case, qp)
+    refused = _refusal(case, receive, wqe, qp)
     if refused is None:
         return ok("no datagram was too long for it")
-    text = f"the receive has {receive.wqe.length} bytes"
-    return _no_room(case, qp, receive.wqe, refused, fact(text, receive.posted))
+    text = f"the receive has {wqe.length} bytes"
+    return _no_room(case, qp, wqe, refused, fact(text, receive.posted))
 
 
-def _dropped_for_room(case: Case, unanswered: Unanswered) -> Finding:
+@ud_40_bytes.instead
+def _dropped_for_room(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     """Of a datagram, whether the oldest receive of its target was too short for it."""
     misses = unanswered.because("receive-short")
     target = _met(case, misses[-1]) if misses else None
@@ -111,6 +108,7 @@ def _no_room(
     )  # fmt: skip
 
 
+@ud_40_bytes.instead
 def _in_header(case: Case, content: Content) -> Finding:
     """Finding if these bytes are the 40 bytes before the datagram that took their receive."""
     for receive in content.receives[:1] if case.asked else ():
@@ -132,14 +130,12 @@ def _in_header(case: Case, content: Content) -> Finding:
     return NA
 
 
-def _refusal(case: Case, qp: QueuePair) -> Record | None:
+def _refusal(case: Case, receive: Receive, wqe: RecvWqe, qp: QueuePair) -> Record | None:
     """The record of the newest datagram that was too long for a receive."""
-    receive, oldest = case.receive, qp.source.wqes[0] if qp.source.wqes else None
-    if receive is None or receive.wqe is None:
-        return None
+    oldest = qp.source.wqes[0] if qp.source.wqes else None
     if receive.ending is not None:
         return _short(case, qp, receive.ending.event)
-    if oldest is None or oldest.serial != receive.wqe.serial:
+    if oldest is None or oldest.serial != wqe.serial:
         return None
     taken = case.log.about(Kind.RECV_TAKEN, qp.thing)[-1:]
     since = max(receive.posted or 0, *(event_of(r) for r in taken), 0)
@@ -160,25 +156,12 @@ def _short(case: Case, qp: QueuePair, first: int, last: int | None = None) -> Re
 def _ud_40_bytes_cure(case: Case, qp: QueuePair, wqe: RecvWqe, refused: Record) -> Fix:
     """The QP reset, the same receive with room for both, and the datagram once more."""
     needed = len(packet_of(refused).payload) + GRH.LENGTH
-    wider = _widened(case, qp, wqe, needed) or commands.piece(case, qp.node, qp.pd, needed)
+    wider = commands.longer(case, qp, wqe.sg, needed)
     lines = commands.bring_up_again(case, qp)
     lines.append(commands.post_recv(case, qp, RecvWR(wqe.wr.wr_id, wider)))
     rest = [] if qp.shares_receives else [w.wr for w in qp.rq.wqes if w.serial != wqe.serial]
     lines += [commands.post_recv(case, qp, wr) for wr in rest]
     return Fix(lines + _again(case, refused))
-
-
-def _widened(case: Case, qp: QueuePair, wqe: RecvWqe, needed: int) -> list[SGE]:
-    """Its last piece made longer, if its region goes on."""
-    if not wqe.sg:
-        return []
-    *first, last = wqe.sg
-    end = last.addr + last.length + needed - wqe.length
-    region = next((mr for mr in case.world.nodes[qp.node].mrs.items.values()
-                   if mr.lkey == last.lkey), None)  # fmt: skip
-    if region is None or end > region.iova + region.length:
-        return []
-    return [*first, SGE(last.addr, end - last.addr, last.lkey)]
 
 
 def _again(case: Case, refused: Record) -> list[str]:
@@ -189,11 +172,9 @@ def _again(case: Case, refused: Record) -> list[str]:
 
 
 @check("ud-too-long")
-def ud_too_long(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
+def ud_too_long(case: Case, send: Send, wqe: SendWqe, ending: Ending, qp: QueuePair) -> Finding:
     """Check whether a datagram never left because it is longer than the port's MTU."""
-    if qp.qp_type is not QPType.UD:
-        return NA
-    if send.ending is None or not case.asked or wqe.header is not None:
+    if qp.qp_type is not QPType.UD or wqe.header is not None or not case.asked:
         return NA
     mtu, length = case.profile.caps.active_mtu, wqe.length
     if length <= mtu:
@@ -202,7 +183,7 @@ def ud_too_long(case: Case, send: Send, wqe: SendWqe, qp: QueuePair) -> Finding:
         return ok("it left in a packet")
     return fail(
         fact(f"it has {length} bytes, and the port's MTU is {mtu}", send.posted),
-        fact(f"it ended with {send.ending.status.name}, and no packet left", send.ending.event),
+        fact(f"it ended with {ending.status.name}, and no packet left", ending.event),
         cure=_ud_too_long_cure(case, qp, wqe, mtu),
         since=send.posted,
     )
@@ -215,7 +196,7 @@ def _ud_too_long_cure(case: Case, qp: QueuePair, wqe: SendWqe, mtu: int) -> Fix:
     target = receivers.target(case)
     if target is not None:
         missing = len(spans) - len(target.source.wqes)
-        lines += [commands.room_for(case, target, wqe.wr, mtu)] * max(0, missing)
+        lines += [commands.room(case, target, mtu, wqe.wr.wr_id)] * max(0, missing)
     for span in spans:
         pieces = ",".join(commands.sge_words(case, qp.node, sge) for sge in _cut(wqe.sg, *span))
         lines.append(commands.post_send(case, qp, wqe.wr, sg=pieces))
@@ -264,7 +245,7 @@ def uc_loss(case: Case, unanswered: Unanswered, qp: QueuePair) -> Finding:
         fact(f"it ended with SUCCESS when its last packet had left: {qp.qp_type.name} waits for "
              "no answer", unanswered.send.ending.event if unanswered.send.ending else None),
         *_dropped(case, unanswered, target),
-        cure=Fix([*_faults(case, lost), *resend_to(case, qp, unanswered.wqe.wr, target)]),
+        cure=Fix([*_faults(case, lost), *commands.again(case, qp, unanswered.wqe.wr, target)]),
         since=lost[0].event,
     )  # fmt: skip
 
@@ -305,18 +286,9 @@ def _is_over(fault: Drop | Corrupt | Reorder) -> bool:
 
 
 @check("mcast")
-def mcast(case: Case) -> Finding:
+def mcast(call: Call) -> Finding:
     """A send to a group without an attached QP, a receive that it misses, a refused attach."""
-    if case.call is not None:
-        return _of_call(case)
-    if case.receive is not None:
-        return _of_receive(case)
-    return _of_send(case) if case.send is not None else NA
-
-
-def _of_call(case: Case) -> Finding:
-    call = case.call
-    if call is None or call.verb != "attach_mcast":
+    if call.verb != "attach_mcast":
         return NA
     if call.refusal != "mcast-gid":
         return ok("the address is one of a group")
@@ -338,22 +310,22 @@ def mcast_type(case: Case, call: Call, qp: QueuePair) -> Finding:
 
 
 # --------------------------------------------------------------------------- of a send
-def _of_send(case: Case) -> Finding:
-    unanswered, send, qp = case.unanswered, case.send, case.qp
-    if unanswered is None or send is None or qp is None or send.wqe is None:
-        return NA
+@mcast.instead
+def _of_send(
+    case: Case, send: Send, wqe: SendWqe, qp: QueuePair, unanswered: Unanswered
+) -> Finding:
     group = receivers.group_of(case, send)
     if not group:
         return NA
     misses = unanswered.because("no-group")
     if not misses:
         return ok("a QP is attached to the group")
-    unattached = _meant(case, send.wqe)
+    unattached = _meant(case, wqe)
     return unanswered.finding(
         fact(f"it was sent to the group {receivers.gid_words(group)}", send.posted),
         fact(f"no queue pair of {misses[-1].node} is attached to that: dropped", misses[-1].event),
         *_elsewhere(case, unattached),
-        cure=_cure(case, qp, send.wqe, unattached, group),
+        cure=_cure(case, qp, wqe, unattached, group),
     )
 
 
@@ -388,13 +360,13 @@ def _cure(
     if unattached is None:
         return None
     join = f"attach_mcast {case.qp_name(unattached)} gid={receivers.gid_words(group)}"
-    return Fix([join, *resend_to(case, qp, wqe.wr, unattached)])
+    return Fix([join, *commands.again(case, qp, wqe.wr, unattached)])
 
 
 # --------------------------------------------------------------------------- of a receive
-def _of_receive(case: Case) -> Finding:
-    receive, qp = case.receive, case.qp
-    if receive is None or qp is None or qp.qp_type is not QPType.UD or not case.asked:
+@mcast.instead
+def _of_receive(case: Case, receive: Receive, qp: QueuePair) -> Finding:
+    if qp.qp_type is not QPType.UD or not case.asked:
         return NA
     if not receive.on_queue or receive.posted is None:
         return ok("a message has taken it")
@@ -404,13 +376,11 @@ def _of_receive(case: Case) -> Finding:
     group, hearer = roce_packet_of(record).flow.dst, case.world.nodes[qp.node]
     others = " ".join(case.qp_name(hearer.qps.items[n]) for n in hearer.groups.get(group, []))
     return fail(
-        fact(
-            f"a datagram for the group {receivers.gid_words(group)} came to {others}",
-            event_of(record),
-        ),
+        fact(f"a datagram for the group {receivers.gid_words(group)} came to {others}",
+             event_of(record)),
         fact(f"{case.qp_name(qp)} has the same Q_Key, and is not attached to that group"),
         cure=_joined(case, qp, record, group),
-    )
+    )  # fmt: skip
 
 
 def _passed_by(case: Case, qp: QueuePair, since: int) -> Record | None:

@@ -1,7 +1,6 @@
 """Threads that wait, or poll in vain, for what no other thread and no work request will bring."""
 
 from rdmalab.doctor.evidence.host_reads import last_arrival, watched, written_over
-from rdmalab.doctor.facts.undelivered import is_quiet
 from rdmalab.doctor.kit import *
 from rdmalab.grammar.nodes import Node
 from rdmalab.grammar.trees import facts, render
@@ -61,11 +60,15 @@ def _circle(waits: ThreadWait, before: list[ThreadWait]) -> list[ThreadWait]:
     return []
 
 
-@check("nothing-outstanding", waits=thread_wait)
+def _on_queues(case: Case) -> ThreadWait | None:
+    """The wait of a thread for a completion."""
+    waits = thread_wait(case)
+    return waits if waits is not None and waits.cqs else None
+
+
+@check("nothing-outstanding", waits=_on_queues)
 def nothing_outstanding(case: Case, waits: ThreadWait) -> Finding:
     """Check whether no outstanding request could complete on the CQs of a thread."""
-    if not waits.cqs:
-        return NA
     cqs = [case.world.find(thing, CompletionQueue) for thing in waits.cqs]
     if any(cq.cqes for cq in cqs):
         return ok("a completion is on a queue that it looks at")
@@ -99,17 +102,15 @@ def _last_post(case: Case, qp: QueuePair) -> Evidence:
     return fact(f"{many} posted on {name}{over}; the last one here", max(map(event_of, posts)))
 
 
-@check("silent-peer", waits=thread_wait)
+@check("silent-peer", waits=_on_queues)
 def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of receives that wait for messages of a peer that has nothing left to send."""
-    if not waits.cqs:
-        return NA
     numbers = {(cq.node, cq.number) for cq in waits.cqs}
     listening = [q for q in waits.qps if q.source.wqes and (q.node, q.recv_cq) in numbers
                  and q.state is not QPState.ERR]  # fmt: skip
     if not listening or any(case.world.find(cq, CompletionQueue).cqes for cq in waits.cqs):
         return ok("no receive of it waits for a message")
-    qp = next((qp for qp in listening if is_quiet(case, qp)), None)
+    qp = next((qp for qp in listening if undelivered.is_quiet(case, qp)), None)
     peer = peer_of(case.world, qp) if qp is not None else None
     if qp is None or peer is None:
         return ok("its peer may still send")
@@ -123,12 +124,11 @@ def silent_peer(case: Case, waits: ThreadWait) -> Finding:
     )  # fmt: skip
 
 
-@check("condition-false")
-def condition_false(case: Case) -> Finding:
+@check("condition-false", waits=thread_wait)
+def condition_false(case: Case, waits: ThreadWait) -> Finding:
     """FAIL of a thread that waits at rest for a condition that is false."""
-    waits = thread_wait(case)
-    question = waits.program.line.question if waits is not None else None
-    if waits is None or question is None or waits.program.state is not ProgramState.WAITING:
+    question = waits.program.line.question
+    if question is None or waits.program.state is not ProgramState.WAITING:
         return NA
     values = [
         fact(f"{render(asked_fact)} is {_value(case.session.ask(asked_fact))}")

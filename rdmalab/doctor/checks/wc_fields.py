@@ -89,12 +89,16 @@ class Reading(NamedTuple):
     cqe: Cqe
 
 
-@check("error-field-read")
-def error_field_read(case: Case) -> Finding:
+def _queue(case: Case) -> Thing | None:
+    if case.cq is not None:
+        return case.subject.thing
+    added = case.work.added if case.work is not None else None
+    return Thing(Noun.CQ, case.node, added.cq) if added is not None else None
+
+
+@check("error-field-read", asked=True, thing=_queue)
+def error_field_read(case: Case, thing: Thing) -> Finding:
     """Check whether a program read an undefined field of a completion with an error."""
-    thing = _queue(case)
-    if thing is None or not case.asked:
-        return NA
     found = [r for r in _readings(case, thing) if _concerns(case, r.cqe)]
     if not found:
         return ok("no field of an error completion was read that means nothing")
@@ -103,15 +107,6 @@ def error_field_read(case: Case) -> Finding:
     text = f"{first.field} was read of the completion wr_id={first.cqe.wr_id}, which has {status}"
     more = [fact(f"and {each.field}", each.event) for each in found[1:3]]
     return warn(fact(text, first.event), *more, cure=Fix(program=_ADVICE))
-
-
-def _queue(case: Case) -> Thing | None:
-    if case.cq is not None:
-        return case.subject.thing
-    work = case.work
-    if work is None or work.added is None:
-        return None
-    return Thing(Noun.CQ, case.node, work.added.cq)
 
 
 def _concerns(case: Case, cqe: Cqe) -> bool:
@@ -138,50 +133,6 @@ def _readings(case: Case, thing: Thing) -> list[Reading]:
 SMALL = 1 << 16  # who swaps a number below that gets a large one
 
 
-@check("imm-endian")
-def imm_endian(case: Case) -> Finding:
-    """Check whether immediate data look byte-swapped: small as stored, large once converted."""
-    if not case.asked:
-        return NA
-    if case.send is not None:
-        return _sent(case)
-    found = _received(case)
-    if found is None:
-        return NA
-    event, cqe = found
-    if not _looks_swapped(cqe.imm_data):
-        return ok("its immediate data look as if htonl had been used", event)
-    message = _message(case, cqe)
-    posted = [fact(f"{case.names.of(message.thing)} posted it in this form", message.posted)
-              for _ in [0] if message is not None]  # fmt: skip
-    return warn(
-        fact(_swapped_text(cqe.imm_data), event), *posted, cure=_imm_endian_cure(case, message)
-    )
-
-
-def _looks_swapped(value: int) -> bool:
-    return 0 < value < SMALL
-
-
-def _swapped_text(value: int) -> str:
-    swapped = swap_octets(value)
-    return f"imm_data={value} in memory; ntohl of it is {swapped:#010x}, {swapped}"
-
-
-def _sent(case: Case) -> Finding:
-    send = case.send
-    if send is None or send.wqe is None or send.wqe.work is None or not send.wqe.work.immediate:
-        return NA
-    value = send.wqe.wr.imm_data
-    if not _looks_swapped(value):
-        return ok("its immediate data look as if htonl had been used")
-    return warn(fact(_swapped_text(value), send.posted), cure=_program(value))
-
-
-def _program(value: int) -> Fix:
-    return Fix(program=f"imm_data is in network byte order: htonl({value})")
-
-
 def _received(case: Case) -> tuple[int, Cqe] | None:
     """The newest completion with immediate data, of the CQ or of the receive."""
     if case.receive is not None and case.receive.added is not None:
@@ -193,6 +144,39 @@ def _received(case: Case) -> tuple[int, Cqe] | None:
         if _has_imm(cqe_of(record)):
             return event_of(record), cqe_of(record)
     return None
+
+
+@check("imm-endian", asked=True, found=_received)
+def imm_endian(case: Case, found: tuple[int, Cqe]) -> Finding:
+    """Check whether immediate data look byte-swapped: small as stored, large once converted."""
+    event, cqe = found
+    if not _looks_swapped(cqe.imm_data):
+        return ok("its immediate data look as if htonl had been used", event)
+    message = _message(case, cqe)
+    posted = [fact(f"{case.names.of(message.thing)} posted it in this form", message.posted)
+              for _ in [0] if message is not None]  # fmt: skip
+    cure = _imm_endian_cure(case, message)
+    return warn(fact(_swapped_text(cqe.imm_data), event), *posted, cure=cure)
+
+
+def _looks_swapped(value: int) -> bool:
+    return 0 < value < SMALL
+
+
+def _swapped_text(value: int) -> str:
+    swapped = swap_octets(value)
+    return f"imm_data={value} in memory; ntohl of it is {swapped:#010x}, {swapped}"
+
+
+@imm_endian.instead
+def _sent(case: Case, send: Send, wqe: SendWqe) -> Finding:
+    if wqe.work is None or not wqe.work.immediate:
+        return NA
+    value = wqe.wr.imm_data
+    if not _looks_swapped(value):
+        return ok("its immediate data look as if htonl had been used")
+    program = f"imm_data is in network byte order: htonl({value})"
+    return warn(fact(_swapped_text(value), send.posted), cure=Fix(program=program))
 
 
 def _has_imm(cqe: Cqe) -> bool:

@@ -9,15 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from rdmalab.doctor.case import Case, Log, Send, Session, Sort, Subject
+from rdmalab.doctor.diagnosis import diagnose
 from rdmalab.doctor.diagnosis.cures import cured
-from rdmalab.doctor.diagnosis.diagnose import (
-    Diagnosis,
-    followed,
-    never_text,
-    report_of,
-    spoiled,
-    unique,
-)
 from rdmalab.doctor.diagnosis.healthy_checks import coming
 from rdmalab.doctor.evidence.finding import Fix, Verdict
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome, outcome_of
@@ -93,9 +86,9 @@ def looks_at(log: Log, moment: Moment, group: Sequence[Subject]) -> list[Examina
     """A look at each subject of a group; of those of one story the same."""
     session = log.session
     with visit(log, moment.event) as then:
-        stories: list[list[Diagnosis]] = followed(session, group, then, asked=True)
+        stories = diagnose.followed(session, group, then, asked=True)
         return [
-            Examination(moment, diagnosis.case.subject, report_of(session, [story]))
+            Examination(moment, diagnosis.case.subject, diagnose.report_of(session, [story]))
             for story in stories
             for diagnosis in story
             if diagnosis.case.subject in group
@@ -115,7 +108,7 @@ def report_of_now(
             found_now = _outcome_at(session, log, examination)
             own = any(cause.subject == examination.subject and not cause.check.row.fallback
                       for cause in report.causes)  # fmt: skip
-            report.outcome = spoiled(found_now, examination.subject) if own else found_now
+            report.outcome = diagnose.spoiled(found_now, examination.subject) if own else found_now
         report.remedy = _remedy(session, log, examination, found)
     if examination.report.outcome.kind is Status.LATE:
         report.waits = _waited_for(session, log, examination.subject)
@@ -129,7 +122,7 @@ def _consistent(report: Report, subject: Subject) -> Report:
     if report.outcome.kind is not Status.WELL or not report.causes:
         return report
     if subject.sort is Sort.PROGRAM:
-        report.warnings = unique([*report.chain, *report.warnings])
+        report.warnings = diagnose.unique([*report.chain, *report.warnings])
         report.causes, report.stations, report.remedy = [], [], None
     elif report.slug == "qp-not-rts":
         text = f"{report.outcome.sentence}, and sends nothing without another call"
@@ -144,10 +137,10 @@ def _waited_for(session: Session, log: Log, subject: Subject) -> list[Cause]:
     if during is None:
         return []
     with visit(log, during) as then:
-        stories = followed(session, [subject], then, asked=True)
+        stories = diagnose.followed(session, [subject], then, asked=True)
         seen = [diagnosis for story in stories for diagnosis in story]
         found = [c for v in (Verdict.WAIT, Verdict.FAIL) for d in seen for c in d.causes(v)]
-    return unique(cause for cause in found if cause.check.slug != TOO_EARLY)
+    return diagnose.unique(cause for cause in found if cause.check.slug != TOO_EARLY)
 
 
 def _outcome_at(session: Session, log: Log, examination: Examination) -> SubjectOutcome:
@@ -185,7 +178,7 @@ def _thread(
         return replace(
             found,
             kind=Status.NEVER,
-            sentence=f"{found.sentence}, and {never_text(examination.subject)}",
+            sentence=f"{found.sentence}, and {diagnose.never_text(examination.subject)}",
         )
     then, event = examination.report.outcome, log.destroyed(examination.subject.thing)
     kind = Status.WELL if then.kind is Status.PENDING else then.kind
@@ -267,10 +260,10 @@ def _tried_now(
     session: Session, log: Log, examination: Examination, found: Sequence[Subject], case: Case
 ) -> TriedFix | None:
     """The fix made from the world of now; else the one made then, if only that helps now."""
-    stories = followed(session, found, log, asked=True)
+    stories = diagnose.followed(session, found, log, asked=True)
     if not any(stories):  # the subject was destroyed, and its program says nothing now
         return cured(session, examination.report, case)
-    now = report_of(session, stories)
+    now = diagnose.report_of(session, stories)
     slugs = {cause.check.slug for cause in examination.report.chain}
     now.causes = [cause for cause in now.causes if cause.check.slug in slugs]
     tried = cured(session, now, case) if now.causes else None

@@ -12,7 +12,6 @@ from rdmalab.spec.records import Kind, send_wqe_of
 from rdmalab.spec.states import QPState
 from rdmalab.spec.work import SendFlags, SendOps, WROpcode
 from rdmalab.views import fmt
-from rdmalab.wire.headers import GRH
 from rdmalab.world.relations import find_qp, peer_of
 
 
@@ -115,7 +114,7 @@ def message_again(
     changed = {"flags": _flags(sent, SendFlags.SOLICITED)} if solicited else {}
     if qp.transport.connected:
         return commands.again(case, sender, sent, after_reset=after_reset, **changed)
-    length = sum(sge.length for sge in sent.sg) + GRH.LENGTH
+    length = sum(sge.length for sge in sent.sg)
     rooms = [] if qp.source.wqes and not after_reset else [commands.room(case, qp, length)]
     name = case.qp_name(qp)
     return [*rooms, commands.post_send(case, sender, sent, remote_qpn=name, **changed)]

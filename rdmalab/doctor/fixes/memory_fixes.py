@@ -76,11 +76,10 @@ def ready_to_send(case: Case, qp: QueuePair, ours: commands.Attributes | None = 
 
 def a_message(case: Case, qp: QueuePair, length: int) -> list[str]:
     """A SEND of so many bytes, so that a receive at the peer of `qp` is met."""
-    for mr in case.world.nodes[qp.node].mrs.items.values():
-        if mr.pd == qp.pd and mr.length >= length:
-            name = case.name(Noun.MR, qp.node, mr.number)
-            return [f"post_send {case.qp_name(qp)} opcode=SEND sg={name}[0:{length}]"]
-    return []
+    mr = commands.region(case, qp.node, qp.pd, length)
+    if mr is None:
+        return []
+    return [f"post_send {case.qp_name(qp)} opcode=SEND sg={_piece(case, qp.node, mr, 0, length)}"]
 
 
 # --------------------------------------------------------------------------- local memory
@@ -127,7 +126,7 @@ def _find(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFix |
     hca = case.world.nodes[denial.node]
     mr = key_denials.other_use(hca, denial)
     if mr is None or not _holds(mr, sge.addr, sge.length):
-        mr = _region(hca, user.pd, denial.rights, lambda mr: _holds(mr, sge.addr, sge.length))
+        mr = _region(case, user, denial, lambda mr: _holds(mr, sge.addr, sge.length))
     if mr is not None and mr.pd == user.pd and mr.access & denial.rights == denial.rights:
         return MemoryFix([], _piece(case, hca.node, mr, sge.addr - mr.iova, sge.length), sge.length)
     return _register(case, user, sge, denial)
@@ -141,7 +140,7 @@ def _register(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryF
         access = fmt.flags(denial.rights | Access.LOCAL_WRITE, Access)
         line = f"reg_mr {name} pd={pd} addr={sge.addr:#x} length={sge.length} access={access}"
         return MemoryFix([line], f"{name}[0:{sge.length}]", sge.length)
-    mr = _region(hca, user.pd, denial.rights, lambda mr: mr.length >= sge.length)
+    mr = commands.region(case, hca.node, user.pd, sge.length, denial.rights)
     piece = None if mr is None else _piece(case, hca.node, mr, 0, sge.length)
     return None if piece is None else MemoryFix([], piece, sge.length)
 
@@ -156,7 +155,7 @@ def _shorten(case: Case, user: MemoryUser, sge: SGE, denial: Denial) -> MemoryFi
         return _find(case, user, sge, denial)
     end = sge.addr + sge.length
     pieces, reached = [_piece(case, hca.node, mr, start - mr.iova, stop - start)], stop
-    rest = _region(hca, user.pd, denial.rights, lambda mr: _holds(mr, stop, end - stop))
+    rest = _region(case, user, denial, lambda mr: _holds(mr, stop, end - stop))
     if rest is not None:
         pieces.append(_piece(case, hca.node, rest, stop - rest.iova, end - stop))
         reached = end
@@ -203,7 +202,7 @@ def target(case: Case, peer: QueuePair, wr: SendWR, denial: Denial) -> MemoryFix
         return _in_window(case, hca, opened, denial)
     mr = key_denials.other_use(hca, denial)
     if mr is None or not _opens(mr, peer.pd, denial):
-        mr = _region(hca, peer.pd, denial.rights, lambda mr: _opens(mr, peer.pd, denial))
+        mr = _region(case, peer, denial, lambda mr: _opens(mr, peer.pd, denial))
     if mr is not None:
         return _at(case, hca, mr, wr.remote_addr, denial, [])
     return registered_again(case, peer, denial)
@@ -257,7 +256,7 @@ def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix |
     hca, rights = case.world.nodes[peer.node], denial.rights
     if needs_local_write(rights):
         rights |= Access.LOCAL_WRITE
-    mr = _region(hca, peer.pd, rights, lambda mr: mr.length >= denial.length)
+    mr = commands.region(case, peer.node, peer.pd, denial.length, rights)
     if hca.memory.is_mapped(denial.addr, denial.length):
         name, pd = (
             commands.free_name(case, Noun.MR, peer.node),
@@ -273,11 +272,9 @@ def registered_again(case: Case, peer: QueuePair, denial: Denial) -> MemoryFix |
 
 # --------------------------------------------------------------------------- regions
 def _region(
-    hca: Hca, pd: int, rights: int, fits: Callable[[MemoryRegion], bool]
+    case: Case, user: MemoryUser, denial: Denial, fits: Callable[[MemoryRegion], bool]
 ) -> MemoryRegion | None:
-    regions = reversed(hca.mrs.items.values())
-    return next((mr for mr in regions
-                 if mr.pd == pd and mr.access & rights == rights and fits(mr)), None)  # fmt: skip
+    return commands.region(case, denial.node, user.pd, rights=denial.rights, fits=fits)
 
 
 def _holds(mr: MemoryRegion, addr: int, length: int) -> bool:

@@ -6,7 +6,7 @@ from rdmalab.doctor.evidence.finding import Fix
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.work_of_queues import flushed_receives
 from rdmalab.doctor.fixes.reposting import repost_flushed
-from rdmalab.hca.wr import SGE, RecvWR, SendWR
+from rdmalab.hca.wr import RecvWR, SendWR
 from rdmalab.repair import commands
 from rdmalab.repair.commands import Attributes
 from rdmalab.spec.records import Kind, event_of, packet_of, send_wqe_of, status_of
@@ -114,7 +114,7 @@ def message_for(case: Case, qp: QueuePair) -> list[str]:
     peer = partner_of(case.world, qp)
     if peer is None or not peer.transport.sends:
         return []
-    piece = _few_bytes(case, peer)
+    piece = commands.some_bytes(case, peer, _FEW)
     return [commands.post_send(case, peer, SendWR(opcode=WROpcode.SEND, sg=piece), wr_id=None)]
 
 
@@ -153,13 +153,6 @@ def _posted(case: Case, qp: QueuePair, packet: Packet) -> tuple[QueuePair, SendW
         if send_wqe_of(record).first_psn == packet.psn:
             return sender, send_wqe_of(record).wr
     return None
-
-
-def _few_bytes(case: Case, qp: QueuePair) -> list[SGE]:
-    for mr in case.world.nodes[qp.node].mrs.items.values():
-        if mr.pd == qp.pd:
-            return [SGE(mr.iova, min(_FEW, mr.length), mr.lkey)]
-    return []
 
 
 def ring_doorbell(case: Case, qp: QueuePair, wr: SendWR) -> str:

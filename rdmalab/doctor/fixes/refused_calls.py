@@ -1,10 +1,8 @@
 """A refused call, corrected by its rule, or as a cause with a legal line."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rdmalab.command import CallArguments, Invocation, Noun, Ref
+from rdmalab.command import CallArguments, Invocation, Noun
 from rdmalab.doctor.case import Case
 from rdmalab.doctor.check import Check, Evidence, Finding, Fix, fact, fail
 from rdmalab.doctor.moments.future import undone_trial
@@ -17,62 +15,10 @@ from rdmalab.spec.records import Kind, channel_of, event_of
 from rdmalab.spec.rules import RULES
 from rdmalab.spec.work import SendFlags
 
-"""A work request as it was given, key → value."""
-
-
-def corrected(wr: CallArguments, rule: str) -> CallArguments | None:
-    """Request without the mistake; None where only its author can know what was meant."""
-    correction = _CORRECTIONS.get(rule)
-    return correction(wr) if correction is not None else None
-
 
 def with_flags(wr: CallArguments, flags: SendFlags) -> CallArguments:
     """Request with these flags as well."""
     return wr | {"flags": int(wr.get("flags") or 0) | int(flags)}
-
-
-def _with_fewer_pieces(wr: CallArguments) -> CallArguments | None:
-    """The work request with consecutive elements merged; None if that changes nothing."""
-    pieces: list[Any] = []
-    for piece in wr.get("sg") or []:
-        joined = _joined(pieces[-1], piece) if pieces else None
-        pieces[-1:] = [joined] if joined is not None else [*pieces[-1:], piece]
-    fewer = len(pieces) < len(wr.get("sg") or [])
-    return wr | {"sg": pieces} if fewer else None
-
-
-def _joined(one: Any, other: Any) -> Any:
-    """One piece for two that touch; None if they do not."""
-    if isinstance(one, Ref) and isinstance(other, Ref):
-        same = (one.node, one.name) == (other.node, other.name)
-        touch = same and one.stop is not None and one.stop == other.start
-        return replace(one, stop=other.stop) if touch else None
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return None
-    touch = one.get("addr", 0) + one.get("length", 0) == other.get("addr", 0)
-    if not touch or one.get("lkey") != other.get("lkey"):
-        return None
-    return one | {"length": one.get("length", 0) + other.get("length", 0)}
-
-
-def _without(flag: SendFlags) -> Callable[[CallArguments], CallArguments | None]:
-    def correction(wr: CallArguments) -> CallArguments | None:
-        flags = int(wr.get("flags") or 0)
-        return wr | {"flags": flags & ~int(flag)} if flags & flag else None
-
-    return correction
-
-
-_CORRECTIONS: dict[str, Callable[[CallArguments], CallArguments | None]] = {
-    "send-sges": _with_fewer_pieces,
-    "recv-sges": _with_fewer_pieces,
-    "srq-sges": _with_fewer_pieces,
-    "read-sges": _with_fewer_pieces,
-    "inline-length": _without(SendFlags.INLINE),
-    "inline-opcode": _without(SendFlags.INLINE),
-    "crash-inline": _without(SendFlags.INLINE),
-    "ip-csum": _without(SendFlags.IP_CSUM),
-}
 
 
 def arguments(case: Case, verbs: tuple[str, ...]) -> CallArguments:

@@ -140,10 +140,7 @@ VERBS: dict[str, Verb] = {
     "wr_rdma_write_imm": Verb(
         _builder(
             "wr_rdma_write_imm",
-            lambda s, n: [
-                *_target(s, n, s.argument("target")),
-                imm(s.argument("imm_data")),
-            ],
+            lambda s, n: [*_target(s, n, s.argument("target")), imm(s.argument("imm_data"))],
         )
     ),
     "wr_rdma_read": Verb(

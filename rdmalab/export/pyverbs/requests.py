@@ -83,8 +83,7 @@ def _post_send(s: Scope) -> Lines:
     for wr in wrs:
         judge_send(s, qp, wr)
     return Lines(
-        f"{s.var(qp)}.post_send(wr)",
-        _requests(s, qp.node, wrs, lambda wr: _send(s, qp.node, wr)),
+        f"{s.var(qp)}.post_send(wr)", _requests(s, qp.node, wrs, lambda wr: _send(s, qp.node, wr))
     )
 
 

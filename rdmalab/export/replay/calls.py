@@ -144,7 +144,7 @@ class Bytes:
 
 
 class Scribe(Protocol):
-    """What writes the calls of a replay, each in the world of its moment."""
+    """Writer of the calls of a replay, each in the world of its moment."""
 
     def wait(self, passed_ns: int, events: int, entry: int | None) -> list[str]:
         """Lines that let so much time pass; entry: the line of the session that follows."""

@@ -167,9 +167,7 @@ def test_no_other_user_reaches_the_socket_of_an_execution() -> None:
 
 
 @needs("gcc")
-def test_a_program_that_is_killed_at_any_moment_leaves_nothing(
-    server: tuple[Server, Path],
-) -> None:
+def test_a_program_that_is_killed_at_any_moment_leaves_nothing(server: tuple[Server, Path]) -> None:
     made, path = server
     for number in drawn_numbers("killed programs", 5, 200):
         with start(path, "ibv_rc_pingpong", "-g", "1", "-p", "0") as program:

@@ -4,11 +4,7 @@ import errno
 
 import pytest
 
-from rdmalab.compat.pyverbs.pyverbs_error import (
-    PyverbsError,
-    PyverbsRDMAError,
-    PyverbsUserError,
-)
+from rdmalab.compat.pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError, PyverbsUserError
 from tests.compat.real import needs_pyverbs, ours, real
 
 CODES = (-1, 0, 1, *sorted(errno.errorcode), 4711)

@@ -189,18 +189,14 @@ def refused(errno: int, make: Any, *given: Any, **named: Any) -> None:
     assert caught.value.error_code == errno
 
 
-def test_of_a_buffer_only_its_own_bytes_are_registered_and_in_its_pd(
-    ends: tuple[End, End],
-) -> None:
+def test_of_a_buffer_only_its_own_bytes_are_registered_and_in_its_pd(ends: tuple[End, End]) -> None:
     pd, buf = ends[0].pd, Buf(ends[0].pd, PAGE)
     refused(EINVAL, BufMR, pd, buf, PAGE + 1)
     refused(EINVAL, BufMR, pd, buf, 8, 0, PAGE - 4)
     refused(EINVAL, BufMR, PD(ends[0].context), buf, 8)
 
 
-def test_what_the_devices_lack_is_refused_as_by_a_device_without_it(
-    ends: tuple[End, End],
-) -> None:
+def test_what_the_devices_lack_is_refused_as_by_a_device_without_it(ends: tuple[End, End]) -> None:
     context, pd, *_ = ends[0]
     refused(EOPNOTSUPP, DMAHandle, context, DmaHandleInitAttr(ph=1))
     refused(EOPNOTSUPP, MREx, pd, PAGE, RIGHTS, dmah=object())

@@ -490,10 +490,7 @@ def filled(draw: st.DrawFn) -> dict[str, Any]:
     """An object with some of its numbers given, some set later."""
     name = draw(st.sampled_from(sorted(CLASSES)))
     _, taken, fields = CLASSES[name]
-    return {
-        **_described(name, **draw(_numbers(taken))),
-        "set": draw(_numbers(fields)),
-    }
+    return {**_described(name, **draw(_numbers(taken))), "set": draw(_numbers(fields))}
 
 
 def _numbers(widths: Numbers) -> st.SearchStrategy[dict[str, int]]:

@@ -8,10 +8,7 @@ from tests.doctor import tidying
 from tests.doctor.asking import answer, chain, played, why
 
 SEND = "post_send A.qp0 wr_id={} opcode=SEND sg=A.mr0[0:24] {} flags=SIGNALED"
-SHARED = {
-    "use xrc_pair": "remote_srqn=B.srq0",
-    "use srq_pair": "",
-}
+SHARED = {"use xrc_pair": "remote_srqn=B.srq0", "use srq_pair": ""}
 WINDOW = (
     "use rc_pair",
     "reg_mr B.mr2 pd=B.pd0 length=128 access=LOCAL_WRITE|REMOTE_READ|MW_BIND",

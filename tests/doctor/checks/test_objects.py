@@ -75,10 +75,7 @@ def test_a_destruction_that_succeeded_later_is_no_trouble() -> None:
 
 @pytest.mark.parametrize(
     ("post", "destroy", "what"),
-    [
-        (SEND, "destroy_qp A.qp0", "A.qp0.wr[1]"),
-        (RECV, "destroy_qp B.qp0", "B.qp0.recv_wr[2]"),
-    ],
+    [(SEND, "destroy_qp A.qp0", "A.qp0.wr[1]"), (RECV, "destroy_qp B.qp0", "B.qp0.recv_wr[2]")],
 )
 def test_destroyed_with_work_has_the_event_of_the_destroy(
     post: str, destroy: str, what: str

@@ -305,9 +305,7 @@ def test_a_connection_has_an_address_too() -> None:
 
 
 # --------------------------------------------------------------------------- long runs
-def test_rnr_infinite_after_the_first_records_were_dropped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rnr_infinite_after_the_first_records_were_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("EVENTS_APART", 40), ("RECENT", 4), ("OLD", 2), ("HOT", 2)):
         monkeypatch.setattr(history, name, value)
     monkeypatch.setattr(log, "ENOUGH", 0)

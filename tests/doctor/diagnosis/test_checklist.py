@@ -71,12 +71,13 @@ def _without_none(hint: object) -> set[object]:
 
 def test_parameter_types_of_checks_are_those_of_case() -> None:
     compared = 0
-    for check in CHECKS:
-        for name, hint in unwrap(check.examine).__annotations__.items():
+    functions = [(c.slug, f) for c in CHECKS for f in (unwrap(c.examine), *c.instead_of)]
+    for slug, function in functions:
+        for name, hint in function.__annotations__.items():
             given = vars(Case).get(name)
             if given is not None and name != "case":
                 find = given.fget if isinstance(given, property) else given.func
                 found = _without_none(find.__annotations__["return"])
-                assert _without_none(hint) == found, f"{check.slug} takes {name}: {hint}"
+                assert _without_none(hint) == found, f"{slug} takes {name}: {hint}"
                 compared += 1
     assert compared > 100

@@ -89,9 +89,7 @@ def test_peer_state_beside_a_busy_pair() -> None:
     assert why(lab).slug == why(lab, "A.qp0.wr[7]").slug == "peer-state"
 
 
-def test_a_failed_receive_without_a_cause_is_unknown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_failed_receive_without_a_cause_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     lab = played("use rc_pair", "post_recv B.qp0 wr_id=31 sg=B.mr0[0:8]",
                  "post_send A.qp0 wr_id=32 opcode=SEND sg=A.mr0[0:16] flags=SIGNALED", "run",
                  "poll_cq B.cq0", "poll_cq A.cq0")  # fmt: skip

@@ -1,15 +1,6 @@
 """Findings: the event of their origin, and the functions that make them."""
 
-from rdmalab.doctor.check import (  # fmt: skip
-    NA,
-    Verdict,
-    fact,
-    fail,
-    ok,
-    unknown,
-    wait,
-    warn,
-)
+from rdmalab.doctor.check import NA, Verdict, fact, fail, ok, unknown, wait, warn  # fmt: skip
 
 
 def test_origin_of_a_finding() -> None:

@@ -103,9 +103,7 @@ def test_message_after_the_program_cleared_its_bytes() -> None:
         "fill B.mr0[8:16] 0x00; if B.mr0[8] == 0; sleep 9us; end; if B.mr0[8] == 5; end",
     ],
 )
-def test_a_message_that_lands_on_cleared_bytes_and_is_meant_to_is_no_trouble(
-    lines: str,
-) -> None:
+def test_a_message_that_lands_on_cleared_bytes_and_is_meant_to_is_no_trouble(lines: str) -> None:
     send = "post_send A.qp0 wr_id=4 opcode=RDMA_WRITE sg=A.mr0[8:9] remote=B.mr0[8] flags=SIGNALED"
     lab = played(_PAIR, "link latency=3us", 'write A.mr0[8:9] "\\x05"',
                  f"program A.tx lines={{{send}; poll A.cq0}}",

@@ -53,9 +53,7 @@ def test_send_has_cq_and_poll_of_its_completion() -> None:
     assert not send_of(lab).on_queue
 
 
-def test_answers_of_a_send_after_trimming(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_answers_of_a_send_after_trimming(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "ENOUGH", 0)
     lab = lab_of("modify_qp B.qp0 state=RTS min_rnr_timer=1", SEND, "run 1ms")
     trace, answers = lab.session.world.trace, send_of(lab).answers

@@ -1,14 +1,7 @@
 """What the ends were given, when, and which of them began again."""
 
 from rdmalab.doctor.case import Case
-from rdmalab.doctor.facts.bring_up import (
-    Ends,
-    began_alone,
-    ends,
-    psn_gap,
-    set_at,
-    stays_unanswered,
-)
+from rdmalab.doctor.facts.bring_up import Ends, began_alone, ends, psn_gap, set_at, stays_unanswered
 from rdmalab.lab import Lab
 from rdmalab.spec.states import Attr, QPState
 from tests.doctor.asking import case_of

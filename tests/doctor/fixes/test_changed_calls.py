@@ -1,7 +1,8 @@
 """Requests that were refused, said so that they would not be."""
 
 from rdmalab.command import Ref
-from rdmalab.doctor.fixes.refused_calls import corrected, with_flags
+from rdmalab.doctor.fixes.refused_calls import with_flags
+from rdmalab.repair.by_rule import corrected
 from rdmalab.spec.work import SendFlags
 
 

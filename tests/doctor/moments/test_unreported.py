@@ -249,9 +249,7 @@ def test_work_that_another_thread_took_away_gets_an_order(act: str, slug: str) -
 
 
 @pytest.mark.parametrize("tidy", [None, destroy_all, reset, drain])
-def test_two_threads_that_destroy_one_cq(
-    tidy: Callable[[Session], None] | None,
-) -> None:
+def test_two_threads_that_destroy_one_cq(tidy: Callable[[Session], None] | None) -> None:
     bad = "post_send A.qp0 wr_id=9 opcode=RDMA_WRITE sg=A.mr0[0:8] remote_addr=0x777000 rkey=0x77"
     lab = played(_PAIR, f"{bad} flags=SIGNALED", "run", "create_cq A.cq1 cqe=8",
                  "program A.t1 lines={sleep 1us; destroy_cq A.cq1}",

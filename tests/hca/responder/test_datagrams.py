@@ -63,11 +63,7 @@ def test_ud_receive_without_room_for_the_grh_is_loc_len_err(room: int, status: W
 
 @pytest.mark.parametrize(
     ("reason", "fields"),
-    [
-        ("no-receive", {}),
-        ("qkey", {"remote_qkey": QKEY + 1}),
-        ("wrong-qpn", {"remote_qpn": 0x99}),
-    ],
+    [("no-receive", {}), ("qkey", {"remote_qkey": QKEY + 1}), ("wrong-qpn", {"remote_qpn": 0x99})],
 )
 def test_a_dropped_ud_packet_completes_with_success_at_the_sender(
     reason: str, fields: dict[str, int]

@@ -31,9 +31,7 @@ def marked(bench: Bench) -> list[str]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_newest_packet_and_its_reason_are_seen(
-    size: tuple[int, int],
-) -> None:
+async def test_the_newest_packet_and_its_reason_are_seen(size: tuple[int, int]) -> None:
     async with alone(wire, size, played("wrong-rkey")) as bench:
         assert "NAK_REMOTE_ACCESS psn=0" in bench.text
         assert "! refused: rkey 0xdead is the key" in bench.text

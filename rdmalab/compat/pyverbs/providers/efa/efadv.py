@@ -40,6 +40,6 @@ stand_ins(
             "EfaAH EfaCQ EfaContext EfaDVAHAttr EfaDVCQInitAttr EfaDVDeviceAttr EfaDVMRAttr "
             "EfaDVRQDepthAttr EfaDVSQDepthAttr EfaMR EfaQPInitAttr "
             "SRDQP SRDQPEx"
-        ),
+        )
     },
 )

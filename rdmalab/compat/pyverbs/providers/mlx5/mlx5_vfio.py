@@ -13,8 +13,5 @@ if TYPE_CHECKING:
 stand_ins(
     globals(),
     "the lab's devices are on no PCI bus",
-    {
-        None: "Mlx5VfioAttr",
-        Mlx5Context: "Mlx5VfioContext",
-    },
+    {None: "Mlx5VfioAttr", Mlx5Context: "Mlx5VfioContext"},
 )
