@@ -1,4 +1,4 @@
-"""What the skins share: objects that programs make get the first free name, and are found by it."""
+"""Names of the objects that programs make, and the objects by name: shared by the skins."""
 
 from collections.abc import Callable
 from typing import Any

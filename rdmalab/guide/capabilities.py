@@ -89,7 +89,7 @@ def _verbs(words: Collection[str]) -> Iterator[CapabilityRow]:
 
 
 def _c_functions() -> Iterator[CapabilityRow]:
-    """What `rdmalab exec` gives to compiled programs."""
+    """Functions that compiled programs find under `rdmalab exec`."""
     area = "functions of C programs"
     for name in c_library.present():
         yield CapabilityRow(area, name, emulated=True)

@@ -1,4 +1,4 @@
-"""What the C library has of libibverbs and librdmacm, and what it refuses, with the reason.
+"""Functions of libibverbs and librdmacm: those of the C library, and those refused, with reasons."""
 
 Its version script and the functions that refuse are made of this table (compat/c/building.py), and
 `rdmalab capabilities` lists it.
@@ -70,7 +70,7 @@ REAL = """
 
 
 class Gives(Enum):
-    """What a function that refuses returns; errno is EOPNOTSUPP in each case."""
+    """Return values of functions that refuse; errno is EOPNOTSUPP in each case."""
 
     ERRNO = "EOPNOTSUPP"
     MINUS_ONE = "-1"
