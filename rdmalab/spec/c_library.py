@@ -1,4 +1,4 @@
-"""Functions of libibverbs and librdmacm: those of the C library, and those refused, with reasons."""
+"""Functions of libibverbs and librdmacm: those the C library has, and those it refuses.
 
 Its version script and the functions that refuse are made of this table (compat/c/building.py), and
 `rdmalab capabilities` lists it.
