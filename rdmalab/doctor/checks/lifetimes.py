@@ -176,10 +176,10 @@ def _loan(case: Case, touch: Touch, message: Message) -> _Loan | None:
     if opened is None:
         return None
     start = wr.remote_addr - opened.iova + opened.addr + message.offset + touch.at
-    offered = _offered_at(case, read, message.posted)
-    offered = message.posted if offered is None else offered
+    by_message_at = _offered_at(case, read, message.posted)
+    offered = message.posted if by_message_at is None else by_message_at
     return _Loan(
-        read, wr, owner, (start, touch.piece[1]), offered, offered is not None, message.sent
+        read, wr, owner, (start, touch.piece[1]), offered, by_message_at is not None, message.sent
     )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rdmalab.doctor.answers import Answer
 from rdmalab.doctor.evidence.finding import Evidence
+from rdmalab.render.meanings import APPEARANCES
 from rdmalab.views import fmt
 from rdmalab.views.columns import Meaning
 
@@ -102,6 +103,7 @@ _STANDINGS = {
     "PENDING": Meaning.WAITING, "REFUSED": Meaning.REFUSED, "LOST": Meaning.LOST,
     "UNKNOWN": Meaning.ATTENTION,
 }  # fmt: skip
+_OF_SIGNS = {each.sign: meaning for meaning, each in APPEARANCES.items() if each.sign.strip()}
 _VERDICTS = {
     "FAIL": Meaning.FAILED, "pass": Meaning.OK, "warn": Meaning.ATTENTION, "wait": Meaning.WAITING,
 }  # fmt: skip
@@ -117,7 +119,7 @@ def meaning(row: Row) -> Meaning:
     """The meaning of a row: of its verdict, or what its part is in the answer."""
     word = row.lead.strip()
     if row.part is RowPart.STANDING:
-        return _STANDINGS.get(word, Meaning.FAILED)
+        return _STANDINGS.get(word) or _OF_SIGNS.get(word, Meaning.FAILED)
     if row.part is RowPart.ITEM:
         return _VERDICTS.get(word, Meaning.DIM)
     return _MEANINGS.get(row.part, Meaning.PLAIN)

@@ -556,6 +556,15 @@ def test_lent_buffer_reused_fix_writes_the_old_bytes() -> None:
     assert lines(lab, "lent-buffer-reused", "B.mr0[0:4]")[0] == "fill A.mr0[0:1024] 65"
 
 
+def test_lent_buffer_reused_says_how_the_bytes_were_offered() -> None:
+    with_message = lent("post_recv B.qp0", "post_send A.qp0 opcode=SEND", "run",
+                        "fill A.mr0[0:1024] 0x5a", _FETCH)  # fmt: skip
+    alone = lent(_FETCH, "run 6us", "fill A.mr0[0:1024] 0x5a")
+    for lab, offered in ((with_message, "with a message"), (alone, "when wr9 was posted")):
+        (cause, *_) = why(lab.session, "B.mr0[1020:1024]").causes
+        assert cause.finding.evidence[0].text.endswith(offered)
+
+
 def test_lent_buffer_reused_not_for_other_bytes() -> None:
     lab = lent(_FETCH, "run 1us", "fill A.mr0[1024:2048] 0x5a")
     assert verdict(lab, "lent-buffer-reused", "B.mr0[1020:1024]") is OK

@@ -21,6 +21,7 @@ def test_meaning_of_a_row() -> None:
     for word, wanted in (
         ("FAILED", Meaning.FAILED), ("NEVER", Meaning.FAILED), ("LOST", Meaning.LOST),
         ("REFUSED", Meaning.REFUSED), ("PENDING", Meaning.WAITING), ("COMPLETED", Meaning.OK),
+        ("◷", Meaning.WAITING), ("✗", Meaning.FAILED),
     ):  # fmt: skip
         assert meaning(Row(RowPart.STANDING, "", f"{word}  ")) is wanted
     assert meaning(Row(RowPart.ITEM, "", "FAIL")) is Meaning.FAILED
