@@ -148,10 +148,9 @@ def test_the_app_opens_on_what_a_program_did() -> None:
     program = str(PROGRAMS / "cq_events.py")
     command = [sys.executable, "-m", "rdmalab", "python", "--tui", program]
     with Terminal(command, columns=120, rows=40) as terminal:
-        terminal.wait_for("A>", timeout=30)
-        terminal.wait_for("The commands of", timeout=10)
-        terminal.send(b"next\r")
-        terminal.wait_for("F8 runs  step", timeout=20)
+        terminal.wait_for("73 calls; it is 79.540 us", timeout=40)
+        terminal.send(b"back\r")
+        terminal.wait_for("PAST", timeout=20)
 
 
 GONE = """
