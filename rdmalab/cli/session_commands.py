@@ -1,4 +1,4 @@
-"""Commands export, pyverbs and open."""
+"""Commands settings, python, exec, cc and open."""
 
 import shutil
 import sys
@@ -10,18 +10,14 @@ import click
 
 from rdmalab import disk
 from rdmalab.cli.program import Exit, program, tell, with_own_profile, with_profile, write, writing
-from rdmalab.cli.scenarios import answer, opened, played, required_error, verdict
-from rdmalab.export import FORMATS, PROGRAMS, format_called
-from rdmalab.export.texts import TEXTS
-from rdmalab.shell.streams import print_octets, unguarded
+from rdmalab.cli.scenarios import answer, opened, required_error
+from rdmalab.shell.streams import unguarded
 from rdmalab.spec.limits import LAYER_OF, LinkLayer
 from rdmalab.spec.profiles import PROFILES, STRICT
 
 if TYPE_CHECKING:
     from rdmalab.classroom.exercise import Exercise
     from rdmalab.compat.c.execute import Command, Execution
-    from rdmalab.scenario.loader import Scenario
-    from rdmalab.scenario.runner import Runner
     from rdmalab.session.session import Session
 
 
@@ -55,108 +51,6 @@ def settings(*, name: str, value: str) -> int:
         print(f"{each:<10} {now.text(each):<9} {row.sentence}\n{'':<20} {row.legal}")
     print(f"file       {settings_file()}")
     return Exit.WELL
-
-
-_STANDARD_OUTPUT = "-"
-_AS_TEXT = "text"
-_FORMS = (*FORMATS, _AS_TEXT, *TEXTS)
-_DRAWN_WIDTH = 100  # columns
-
-
-@program.command()
-@click.argument("form", type=click.Choice(_FORMS), metavar="|".join(_FORMS))
-@click.argument("path", metavar="SCENARIO")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, allow_dash=True),
-    required=True,
-    help="The file to write; - is standard output.",
-)
-@with_own_profile
-def export(*, form: str, path: str, output: str, profile: str | None) -> int:
-    """Run a scenario, and write its frames, its ladder, a recording of it or a program.
-
-    pcapng: every frame that left a port, for Wireshark and tshark. svg, text, mermaid: the packets
-    after the setup as a ladder. cast: lines and events in virtual time, for asciinema. c, pyverbs:
-    a program that makes the same calls, and checks that what comes of them is the same. A file of
-    the same kind is replaced, any other file is not; text is never replaced. If the scenario fails,
-    what happened up to there is written.
-    """
-    from rdmalab.workbench.files import Exported
-
-    if output == _STANDARD_OUTPUT and form in FORMATS and sys.stdout.isatty():
-        raise click.UsageError("a terminal cannot show a capture: -o FILE, or -o - into a pipe")
-    scenario, wrong = opened(path)
-    if scenario is None:
-        tell(f"ERROR {required_error(wrong)}")
-        return Exit.USAGE
-    if form in PROGRAMS:
-        return _programmed(scenario, profile, form, output)
-    runner = played(scenario, profile, verbose=False)
-    if form not in FORMATS:
-        return _drawn(runner, form, output)
-    kind = format_called(form)
-    capture = kind.capture(runner.session.world, runner.session.names)
-    replaced = False
-    if output == _STANDARD_OUTPUT:
-        print_octets(capture.octets)
-    else:
-        replaced = write(output, capture.octets, kind.is_capture, "capture")
-    named = "standard output" if output == _STANDARD_OUTPUT else output
-    status = _judged(runner)
-    tell(Exported(named, capture.frames, capture.never_left, replaced).text)
-    return status
-
-
-def _programmed(scenario: "Scenario", profile: str | None, language: str, output: str) -> int:
-    """Write the scenario as a program."""
-    from rdmalab.cli.exported_programs import PlayedScenario
-    from rdmalab.export.replay.calls import NotExportable
-
-    try:
-        played_scenario = PlayedScenario(scenario, profile)
-        octets = played_scenario.text(language).encode()
-    except NotExportable as wrong:
-        raise click.ClickException(f"{scenario.path}, {wrong}") from None
-    _to(output, octets, language)
-    return _judged(played_scenario.runner)
-
-
-def _judged(runner: "Runner") -> int:
-    """The exit status of a scenario that was played; a failure is reported."""
-    from rdmalab.scenario.report import RunModel, of_runner
-
-    if not runner.ok:
-        tell(runner.results[-1].text(runner.scenario.path))
-    report = RunModel()
-    report.add(of_runner(runner))
-    return verdict(report)
-
-
-def _drawn(runner: "Runner", form: str, output: str) -> int:
-    """Write the ladder of the packets after the setup, or a recording of all."""
-    from rdmalab.shell.show_wire import drawing
-
-    session = runner.session
-    steps = [result for result in runner.results if not result.step.is_setup]
-    first = steps[0].first_record if steps else 0
-    if form == _AS_TEXT:
-        drawn = f"{drawing(session.world, session.names, _DRAWN_WIDTH, first)}\n"
-    else:
-        drawn = TEXTS[form].write(session, runner.scenario.title, first)
-    _to(output, drawn.encode(), form)
-    return _judged(runner)
-
-
-def _to(output: str, octets: bytes, form: str) -> None:
-    """Write the text of a form to a file or to standard output."""
-    if output == _STANDARD_OUTPUT:
-        print_octets(octets)
-    elif form == _AS_TEXT:
-        write(output, octets, lambda _: False, "drawing")
-    else:
-        write(output, octets, TEXTS[form].is_one, TEXTS[form].kind)
 
 
 @program.command(
@@ -293,7 +187,7 @@ def open_(*, text: str, profile: str | None) -> int:
     from rdmalab.scenario.share_text import LONGEST, Damaged, scenario_of
 
     is_file = text.endswith((".rdmalab", ".yaml")) or is_packed(text)
-    word = sys.stdin.read(LONGEST + 1) if text == _STANDARD_OUTPUT else text
+    word = sys.stdin.read(LONGEST + 1) if text == "-" else text
     try:
         scenario = _scenario_in(text) if is_file else scenario_of(word)
     except Damaged as why:

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from rdmalab import export
-from rdmalab.cli.session_commands import export as export_command
+from rdmalab.cli.exporting import export as export_command
 from rdmalab.command import WordKind
 from rdmalab.export.texts import TEXTS
 from rdmalab.vocabulary import VOCABULARY

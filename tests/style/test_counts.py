@@ -29,3 +29,8 @@ def test_no_record_is_indexed_outside_the_modules_that_own_its_positions(
 ) -> None:
     indexed = [f"{file.path}:{line}" for file in counted for line in file.indexed]
     assert not indexed, "read a record through the functions of rdmalab/spec/records.py"
+
+
+def test_no_file_is_longer_than_the_bar(counted: list[File]) -> None:
+    long = [f"{file.path}: {file.lines} lines" for file in counted if file.lines > MOST_LINES]
+    assert not long, f"split by idea, at most {MOST_LINES} lines: {long}"

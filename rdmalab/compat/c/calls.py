@@ -35,6 +35,8 @@ DESTROYS = {
 """The verb that ends each kind of object, in the order of the kernel when a process ends."""
 
 Handle = tuple[str, Noun, int]
+EMPTY_POLLS = 2
+"""Number of empty polls in a row after which the program waits for the lab."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +67,16 @@ class Program:
     polled: set[str] = field(default_factory=set)
     sleeps_to_ns: int | None = None
     looks: int = 0
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether it blocks in a call of the lab, or sleeps until a virtual time."""
+        return self.asleep_in is not None or self.sleeps_to_ns is not None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it does nothing but wait for the lab."""
+        return self.is_asleep or self.empty_polls >= EMPTY_POLLS
 
     def active(self) -> None:
         """Note a call other than a poll for completions."""

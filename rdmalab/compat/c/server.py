@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdmalab.command import NotUnderstood, Noun, Ref, Refused
-from rdmalab.compat.c.calls import Calls, Program
+from rdmalab.compat.c.calls import EMPTY_POLLS, Calls, Program
 from rdmalab.compat.c.connections import HANDLERS as CM_HANDLERS
 from rdmalab.compat.c.connections import Connections, take_event
+from rdmalab.compat.c.pace import IDLE_S, STILL_S, Pace
 from rdmalab.compat.c.posts import HANDLERS
 from rdmalab.compat.c.source_lines import Caller, thread_name
-from rdmalab.compat.c.threads import is_stopped, sleeps_without_end
+from rdmalab.compat.c.threads import is_stopped, name_of_process, sleeps_without_end
 from rdmalab.compat.c.trouble import Tell, Trouble
 from rdmalab.compat.c.wire import ANSWER, HEAD, LONGEST, WORDS, Ask, Word
 from rdmalab.compat.c.words import NOTHING, Answer, Call, completion
@@ -25,94 +26,14 @@ from rdmalab.lab import Lab
 from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 
-NEAR_NS = 50_000
-"""Virtual time within which an event is not worth waiting for."""
-EMPTY_POLLS = 2
-"""Number of empty polls in a row after which the program waits for the lab."""
 HOLD_S = 0.001
 """How long the answer to an empty poll is kept back for something to come."""
-STILL_S = 1.0
-"""After so long without anything planned, programs that all wait are stuck."""
-SILENT_S = 3.0
-"""After so long without a call, time passes for a program whose clock is virtual and that spins."""
-CIRCLE_EVENTS = 20_000
-"""Events without a completion, an asynchronous event or a byte that arrives: a circle."""
 CIRCLE_CALLS = 1_000
 """Refusals of the same call in a row after which the program tries it without limit."""
 CHOOSE = "?"
 """The node of a program that takes the one where the fewest programs are."""
-_IDLE_S = 0.05
 _QUIET_S = 0.05  # so long without a call, a program that sleeps is about to do nothing
 _CALL_S = 2.0  # so long a connect request waits for a program that does not come to rest
-
-
-@dataclass(slots=True)
-class Pace:
-    """head_ns: when the next thing is due; head_s, since_ns: real and virtual time of its planning.
-
-    It may happen when as much real time has passed as it has to wait. Calls of programs in between
-    change nothing: else a program that calls often would never see a timer strike.
-    is_virtual: virtual time passes while programs wait for it, else only after a long silence since
-    heard_s, the last call.
-    """
-
-    head_ns: int | None = None
-    head_s: float = 0.0
-    since_ns: int = 0
-    still_since_s: float | None = None
-    quiet_events: int = 0
-    is_virtual: bool = False
-    heard_s: float = 0.0
-
-    def begin_again(self) -> None:
-        """Real time that has passed up to now does not count."""
-        self.head_ns = self.still_since_s = None
-
-    def wait_s(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> float:
-        """How long to listen to programs before the next event; 0: it may happen now."""
-        if due_ns != self.head_ns:
-            self.head_ns, self.head_s, self.since_ns = due_ns, now_s, now_ns
-        if due_ns is None:
-            return _IDLE_S
-        if all_wait:
-            return 0.0
-        return max(0.0, min(_IDLE_S, self._due_s(now_s, now_ns, due_ns) - now_s))
-
-    def is_due(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> bool:
-        """Whether the next event may happen now."""
-        wait_s = self.wait_s(now_s, now_ns, due_ns, all_wait=all_wait)
-        return due_ns is not None and not wait_s
-
-    def _due_s(self, now_s: float, now_ns: int, due_ns: int) -> float:
-        """The real time at which an event happens although a program does not wait."""
-        if self.is_virtual:
-            return self.heard_s + SILENT_S
-        if due_ns - now_ns <= NEAR_NS:
-            return now_s
-        return self.head_s + (due_ns - self.since_ns) / 1e9
-
-    def news(self) -> None:
-        """A completion or an asynchronous event was raised."""
-        self.quiet_events, self.still_since_s = 0, None
-
-    def stuck(self, now_s: float, due_ns: int | None, *, all_wait: bool) -> str:
-        """A sentence if nothing will come of the waiting of all programs, else empty.
-
-        all_wait: also those that sleep elsewhere, in a read from a socket or from a keyboard.
-        """
-        if not all_wait:
-            self.still_since_s, self.quiet_events = None, 0
-            return ""
-        if self.quiet_events > CIRCLE_EVENTS:
-            return f"{CIRCLE_EVENTS:,} events have brought no completion and no byte"
-        if due_ns is not None:
-            self.still_since_s = None
-            return ""
-        if self.still_since_s is None:
-            self.still_since_s = now_s
-        if now_s - self.still_since_s > STILL_S:
-            return "every program waits, and nothing is planned"
-        return ""
 
 
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid of SO_PEERCRED
@@ -204,7 +125,7 @@ class Server:
         self.selector.close()
 
     # ------------------------------------------------------------------ the loop
-    def turn(self, most_s: float = _IDLE_S) -> bool:
+    def turn(self, most_s: float = IDLE_S) -> bool:
         """Listen; answer who has spoken, else let the next event happen if it may.
 
         most_s: to listen, seconds. Returns whether anything has happened.
@@ -300,10 +221,10 @@ class Server:
             if program.refusals >= CIRCLE_CALLS:
                 self.trouble.hangs(f"a call of {program.name} is refused again and again")
                 return
-        hang = any(map(_waits, programs)) and all(
+        hang = any(program.waits for program in programs) and all(
             program.empty_polls >= EMPTY_POLLS
             or (
-                (_waits(program) or now_s - program.heard_s > STILL_S)
+                (program.waits or now_s - program.heard_s > STILL_S)
                 and sleeps_without_end(program.pid)
             )
             for program in programs
@@ -319,9 +240,9 @@ class Server:
     def _waits(self, program: Program) -> bool:
         """Whether time may pass for it; of one that is alone only while a call has no answer."""
         if not self.pace.is_virtual:
-            return _waits(program)
+            return program.waits
         held = (connection.program for connection, _ in self.held.values())
-        return _is_asleep(program) or program in held
+        return program.is_asleep or program in held
 
     def _is_expecting(self) -> bool:
         """Whether a program is still to come: in an open lab the second one."""
@@ -477,7 +398,7 @@ class Server:
         if connection.program is not None or ask["node"] not in nodes:
             raise ProtocolError
         wanted = nodes[ask["node"]]
-        name = _called(connection.pid)
+        name = name_of_process(connection.pid)
         connection.program = self.calls.join(connection.pid, wanted, name)
         if connection.pid not in self.seen:
             self.seen.add(connection.pid)
@@ -573,21 +494,3 @@ def _notify(connection: Connection) -> None:
     """One byte for one event; a program that has closed its end gets none."""
     with suppress(OSError):
         connection.sock.send(b"e", socket.MSG_DONTWAIT)
-
-
-def _waits(program: Program) -> bool:
-    """Whether it does nothing but wait for the lab."""
-    return _is_asleep(program) or program.empty_polls >= EMPTY_POLLS
-
-
-def _is_asleep(program: Program) -> bool:
-    return program.asleep_in is not None or program.sleeps_to_ns is not None
-
-
-def _called(pid: int) -> str:
-    """The name of a process: `ibv_rc_pingpong (4711)`."""
-    try:
-        name = Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
-    except OSError:
-        name = "a program"
-    return f"{name} ({pid})"

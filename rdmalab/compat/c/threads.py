@@ -1,4 +1,4 @@
-"""State of the threads of another process, as Linux shows it in /proc."""
+"""Name, and state of the threads, of another process, as Linux shows it in /proc."""
 
 import platform
 from contextlib import suppress
@@ -47,3 +47,12 @@ def _is_timed(task: Path) -> bool:
         return False
     row = _TIMED[int(words[0])]
     return row is None or int(words[1 + row[0]], 16) & (_NO_END_MS if row[1] else -1) != row[1]
+
+
+def name_of_process(pid: int) -> str:
+    """The name of a process: `ibv_rc_pingpong (4711)`."""
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        name = "a program"
+    return f"{name} ({pid})"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rdmalab.compat.c.server import NEAR_NS, SILENT_S, Pace
+from rdmalab.compat.c.pace import NEAR_NS, SILENT_S, Pace
 from tests.compat.c.running import compiled, execute
 
 

@@ -1,6 +1,6 @@
 """When virtual time may pass under programs."""
 
-from rdmalab.compat.c.server import CIRCLE_EVENTS, NEAR_NS, STILL_S, Pace
+from rdmalab.compat.c.pace import CIRCLE_EVENTS, NEAR_NS, STILL_S, Pace
 
 MS = 1_000_000
 
