@@ -79,8 +79,9 @@ class Canvas:
 
     def clear(self, x: int, y: int) -> None:
         """Take away what stands in a row from column `x` on."""
-        row = self.rows[y - self.top]
-        self.rows[y - self.top] = {at: cell for at, cell in row.items() if at < x}
+        if y in self.seen():
+            row = self.rows[y - self.top]
+            self.rows[y - self.top] = {at: cell for at, cell in row.items() if at < x}
 
     def line(self, y: int) -> list[Piece]:
         """A row as pieces, up to its last sign."""
@@ -95,7 +96,7 @@ class Canvas:
 
     def fade(self, y: int, start: int, stop: int, tip: int, *, to_right: bool) -> None:
         """Dim the cells of a row that a line from one side has not reached."""
-        row = self.rows[y - self.top]
+        row = self.rows[y - self.top] if y in self.seen() else {}
         for x in range(start, stop):
             if x in row and (x > tip if to_right else x < tip):
                 row[x] = row[x][0], Ink(Tone.DIM)

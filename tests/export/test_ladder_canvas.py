@@ -73,3 +73,14 @@ def test_what_a_line_has_not_reached_is_dim() -> None:
     assert [(piece.text, piece.ink.tone) for piece in canvas.line(0)] == [
         ("lab", Tone.GOOD), ("el", Tone.DIM),
     ]  # fmt: skip
+
+
+def test_a_row_outside_the_canvas_changes_nothing() -> None:
+    canvas = Canvas(10, 2, top=4)
+    canvas.put(0, 4, "first", Ink())
+    canvas.put(0, 5, "second", Ink())
+    for y in (2, 3, 6):
+        canvas.clear(0, y)
+        canvas.fade(y, 0, 10, 0, to_right=True)
+    assert ["".join(text for text, _ in canvas.line(y)) for y in (4, 5)] == ["first", "second"]
+    assert {ink for y in (4, 5) for _, ink in canvas.line(y)} == {Ink()}

@@ -95,6 +95,7 @@ def test_explain_covers_every_module_of_spec() -> None:
         *(
             "__init__",
             "absent",
+            "c_library",
             "causes",
             "flows",
             "packet_names",

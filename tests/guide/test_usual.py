@@ -27,6 +27,7 @@ from tests.guide.saying import WORDS, article_text, row
 # Enums that only order the lab's own tables: nobody outside meets their members.
 BOOKKEEPING = {
     "Field": "where each part of a record stands in its tuple",
+    "Gives": "return values of functions that are refused, listed by `rdmalab capabilities`",
     "Side": "a column of the table of statuses, said in the article of each status",
 }
 

@@ -28,8 +28,9 @@ class Slots(NamedTuple):
 def refused_as_full(case: Case) -> bool:
     """Whether the call that is asked about found no slot, on a device where polling frees them."""
     call = case.call
-    late = case.profile.slots_freed is SlotsFreed.POLLED
-    return call is not None and call.refusal == RULE and late and case.qp is not None
+    if call is None or call.refusal != RULE or case.qp is None:
+        return False
+    return case.profile.slots_freed is SlotsFreed.POLLED
 
 
 def waited_for(case: Case) -> QueuePair | None:

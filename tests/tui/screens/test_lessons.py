@@ -67,7 +67,7 @@ async def test_a_click_loads_and_esc_leaves() -> None:
         await it.pilot.press("escape")
         await it.sees("A>")
         await browse(it)
-        row = next(n for n, line in enumerate(it.grid) if "3  Posted is not sent" in line)
+        row = next(n for n, line in enumerate(it.grid) if "3  post_send queues a request" in line)
         await it.pilot.click(offset=(12, row))
         await it.sees("A> load posting/later")
 
