@@ -95,6 +95,7 @@ def loc_prot(
         fact(key_lookup.denial_text(case, denial, memory.user), work.posted)
         for denial in denials[:2]
     ]
+    tests += [each for denial in denials[:1] for each in key_lookup.rights_changed(case, denial)]
     tests = tests or [fact("a buffer of it could not be touched then; now it could", work.posted)]
     cure = _stale(work.posted, gone) if gone else _loc_prot_cure(case, qp, memory)
     return fail(*tests, ended, cure=cure, since=since)

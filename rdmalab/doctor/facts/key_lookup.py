@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from rdmalab.command import Noun, Thing
 from rdmalab.doctor.case import Case, SendWqe
+from rdmalab.doctor.check import Evidence, fact
 from rdmalab.hca.device import Hca
 from rdmalab.hca.dma import Denied, MemoryUser, locate
 from rdmalab.hca.invalid_pointers import listed
@@ -49,6 +50,17 @@ def denial_text(case: Case, denial: Denial, user: MemoryUser) -> str:
     if text:
         return f"{denial.subject} {text}"
     return key_denials.denial_text(hca, case.names, denial, user)
+
+
+def rights_changed(case: Case, denial: Denial) -> list[Evidence]:
+    """The newest rereg_mr that set the access flags of the region whose rights are missing."""
+    opened = denial.opened(case.world.nodes[denial.node])
+    if denial.why is not Denied.RIGHTS or opened is None:
+        return []
+    calls = case.log.of(Kind.REREGISTERED, denial.node, region_number(denial.key))
+    events = [event_of(r) for r in calls
+             if rereg_of(r) & Rereg.CHANGE_ACCESS and event_of(r) < case.ended]  # fmt: skip
+    return [fact("rereg_mr had set its access flags", event) for event in events[-1:]]
 
 
 def _past(case: Case, denial: Denial) -> str:

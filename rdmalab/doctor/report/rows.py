@@ -103,7 +103,7 @@ _STANDINGS = {
     "PENDING": Meaning.WAITING, "REFUSED": Meaning.REFUSED, "LOST": Meaning.LOST,
     "UNKNOWN": Meaning.ATTENTION,
 }  # fmt: skip
-_OF_SIGNS = {each.sign: meaning for meaning, each in APPEARANCES.items() if each.sign.strip()}
+_OF_SIGNS = {APPEARANCES[each].sign: each for each in (Meaning.WAITING, Meaning.ATTENTION)}
 _VERDICTS = {
     "FAIL": Meaning.FAILED, "pass": Meaning.OK, "warn": Meaning.ATTENTION, "wait": Meaning.WAITING,
 }  # fmt: skip

@@ -8,9 +8,11 @@ from rdmalab.doctor.facts import key_lookup
 from rdmalab.hca.wr import SendWqe
 from rdmalab.lab import Lab
 from rdmalab.spec.access import Access
+from rdmalab.spec.records import Kind, event_of
 from rdmalab.spec.work import WROpcode
 from tests.doctor.asking import pair
-from tests.labs import well
+from tests.doctor.tidying import why
+from tests.labs import RECV, SEND, lab_of, well
 from tests.windows import lab_with, thing
 
 WRITE = "post_send A.qp0 wr_id=1 opcode=RDMA_WRITE sg=A.mr0[0:16] remote=B.mr0[0]"
@@ -73,3 +75,13 @@ def test_rights_and_length_asked_of_the_peer() -> None:
     well(lab, "post_send A.qp0 opcode=FLUSH remote=B.mr0[0:99] flush_type=PERSISTENT")
     assert posted(lab).wr.opcode == WROpcode.FLUSH
     assert key_lookup.asked_of_peer(posted(lab)) == (int(Access.FLUSH_PERSISTENT), 99)
+
+
+def test_a_rereg_mr_that_took_the_access_is_evidence() -> None:
+    lab = lab_of(RECV,
+                 "rereg_mr B.mr0 flags=CHANGE_ACCESS access=REMOTE_READ", SEND, "run",
+                 "destroy_qp B.qp0")  # fmt: skip
+    (cause, *_) = why(lab.session, "").causes
+    (found,) = (each for each in cause.finding.evidence if "rereg_mr" in each.text)
+    (call,) = Log(lab.session).of(Kind.REREGISTERED, "B")
+    assert found.event == event_of(call)
