@@ -78,6 +78,7 @@ class _Reader:
         except TypeError:  # a list or an object is no key
             found = None
         is_usual = row.keys() <= _USUAL and type(at_ns) is int and 0 <= at_ns <= _LATEST_NS
+        is_usual &= "errno" not in row or type(row["errno"]) is str  # None: the key of no errno
         if found is None or not is_usual:
             spot = LineSpot(self.source, number)
             if wrong := _misshapen(row):
