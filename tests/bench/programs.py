@@ -70,7 +70,7 @@ def _measured() -> dict[str, float]:
 
 
 class _Inside:
-    """CPU time in the session and in the world, whoever calls them."""
+    """CPU time in the session and in the world, of calls from any room."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

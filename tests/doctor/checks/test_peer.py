@@ -262,8 +262,8 @@ def test_wrong_gid_of_the_other_address_of_the_peer() -> None:
 
 
 def test_wrong_gid_of_a_peer_with_an_unknown_address() -> None:
-    nobody = "ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}"
-    lab = lab_of(*lines_with("B.qp0", "A.qp0", nobody), _WRITE, "run", pair=_FAST)
+    unused_address = "ah_attr={is_global=1 dgid=10.0.0.7 sgid_index=1 hop_limit=64 port_num=1}"
+    lab = lab_of(*lines_with("B.qp0", "A.qp0", unused_address), _WRITE, "run", pair=_FAST)
     assert blamed(lab, _WR) == ["wrong-gid"]
     assert "B.qp0 was given the peer address 10.0.0.7" in evidence(lab, _WR, "wrong-gid")
     assert works(lab, _WR)
