@@ -217,7 +217,7 @@ class Page(TextScreen):
 
     def action_copy(self) -> None:
         """Copy the whole text."""
-        self.notify(self.app.deliver(self.text), title="Copy", timeout=4)
+        self.app.copy_to_clipboard(self.text)
 
     def action_carry_out(self, line: str, opens: bool) -> None:
         """Leave the page for a command."""
