@@ -53,10 +53,10 @@ async def test_ctrl_c_copies_what_the_mouse_has_selected_and_says_so(pane: str) 
         await it.pilot.mouse_down(offset=(region.x + first, region.y + y))
         await it.pilot.hover(offset=(region.x + first + len(wanted), region.y + y))
         await it.pilot.mouse_up(offset=(region.x + first + len(wanted), region.y + y))
-        await it.until(lambda: it.app.main.get_selected_text())
+        await it.until(lambda: bool(it.app.main.get_selected_text()))
         assert wanted in str(it.app.main.get_selected_text())
         await it.pilot.press("ctrl+c")
-        await it.until(lambda: it.app._notifications)
+        await it.until(lambda: bool(it.app._notifications))
         said = next(iter(it.app._notifications)).message
         assert said.startswith("copied 1 line: sent to the terminal (OSC 52), and in ")
         assert wanted in it.app.clipboard
