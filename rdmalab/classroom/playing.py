@@ -7,7 +7,7 @@ from enum import Enum
 
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.rules import APPLY, NO_LINE, START, Rulebook
-from rdmalab.command import NotAllowed
+from rdmalab.command import NotAllowed, WrongFile
 from rdmalab.doctor.moments.future import undone_trial
 from rdmalab.lab import open_session
 from rdmalab.scenario.planned_step import PlannedStep
@@ -32,7 +32,7 @@ class GradeVerdict(Enum):
     NOT_GRADED = "not-graded"
 
 
-class BrokenLab(Exception):  # noqa: N818  (it says what the lab is)
+class BrokenLab(WrongFile):
     """Raised if the setup of a lab fails: an error of the lab, not of a submission."""
 
 

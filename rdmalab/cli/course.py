@@ -175,24 +175,14 @@ def _opened(path: str, *, tell: bool) -> _Opened:
     from rdmalab.classroom import remarks
     from rdmalab.classroom.course_file import load
     from rdmalab.classroom.grading import items_of
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
-    try:
-        found = load(path, VOCABULARY)
-    except FileError as error:
-        print("\n".join(map(str, error.all)))
-        raise click.exceptions.Exit(program.Exit.USAGE) from None
+    found = load(path, VOCABULARY)
     for warning in found.warnings:
         program.tell(str(warning))
     labs = {each.id: each.document for each in found.assignments}
-    try:
+    with program.reading(found.remarks):
         table = remarks.read(found.remarks, found.roster.ids, labs)
-    except remarks.WrongRemarks as wrong:
-        print(wrong)
-        raise click.exceptions.Exit(program.Exit.USAGE) from None
-    except OSError as wrong:
-        raise click.ClickException(f"{found.remarks} cannot be read: {wrong.strerror}") from None
     items = {}
     for lab in found.assignments:
         folder = [str(lab.works)] if lab.works.is_dir() else []

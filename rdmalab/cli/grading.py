@@ -136,15 +136,11 @@ def lab_text(lab: str) -> str:
 
 def read_roster(path: str | None) -> "Roster | None":
     """The roster in a file; None: none was named. Rows without an id are reported."""
-    from rdmalab import disk
     from rdmalab.classroom.roster import roster_of
 
     if path is None:
         return None
-    try:
-        found = roster_of(disk.read(path).decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise click.ClickException(f"{path} cannot be read: {wrong}") from None
+    found = roster_of(program.text_of(path))
     for each in found.wrong:
         program.tell(f"{path}: {each}")
     if not found:
@@ -158,11 +154,8 @@ def inbox(paths: Sequence[str], roster: "Roster | None", student: str | None) ->
     from rdmalab.classroom.inbox import collected
     from rdmalab.classroom.owner import given
 
-    try:
+    with program.reading(paths[0] if paths else "the inbox"):
         return collected(paths, roster, given(student) if student else None)
-    except OSError as wrong:
-        raise click.ClickException(f"{wrong.filename or paths[0]} cannot be read: "
-                                   f"{wrong.strerror}") from None  # fmt: skip
 
 
 def tell_not_read(found: "Inbox") -> None:
