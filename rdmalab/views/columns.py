@@ -1,7 +1,7 @@
 """How rows are shown: their columns are described once, beside their classes."""
 
 from collections.abc import Callable, Container
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -100,6 +100,15 @@ Column = Col[Any]
 
 COLUMNS: dict[type, tuple[Column, ...]] = {}
 """The columns of each class of rows, in the order in which they are shown."""
+
+
+def same_fields(cls: type[Any], source: object) -> dict[str, Any]:
+    """Fields of a class of rows that an object has by the same name, with their values there."""
+    return {
+        field.name: getattr(source, field.name)
+        for field in fields(cls)
+        if hasattr(source, field.name)
+    }
 
 
 def describe(cls: type[R], *columns: Col[R]) -> None:
