@@ -314,7 +314,7 @@ def _shown(execution: "Execution") -> int:
 
 
 def _opened(name: str | None) -> Path:
-    """Where the socket of a lab of this name belongs."""
+    """The path at which the socket of a lab of this name belongs."""
     from rdmalab.compat.c.open_labs import USUAL, new_place
 
     return new_place(name or USUAL)

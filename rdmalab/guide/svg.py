@@ -156,7 +156,7 @@ def _towards(corner: Point, other: Point) -> Point:
 
 
 def _cut(corner: Point, other: Point) -> float:
-    """How much of a line its corner takes away."""
+    """Length of a line that its corner takes away, in px."""
     return min(_CORNER, (abs(other[0] - corner[0]) + abs(other[1] - corner[1])) / 2)
 
 

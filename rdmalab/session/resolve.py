@@ -157,7 +157,7 @@ class Binder:
 
 # ------------------------------------------------------------------ one binding a kind
 Binding = Callable[[Binder, Any], Any]
-"""How values of one kind are bound. It is made once, so that binding looks up no kinds."""
+"""The binding of values of one kind. It is made once, so that binding looks up no kinds."""
 
 
 def binding_of(kind: kinds.ArgumentKind) -> Binding:

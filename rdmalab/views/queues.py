@@ -16,6 +16,7 @@ from rdmalab.spec.states import MTU, MigState, QPState, QPType
 from rdmalab.spec.statuses import WCStatus
 from rdmalab.spec.timers import RNR_NS, answer_ns
 from rdmalab.views import fmt
+from rdmalab.views.columns import same_fields
 from rdmalab.views.wqes import RegionRow, region_row
 from rdmalab.wire.packet import LidFlow, gid_text
 from rdmalab.world.relations import exists, peer_node, peer_thing
@@ -210,19 +211,16 @@ def _seen(world: World, names: Names, thing: Thing) -> _Seen:
 def qp_row(world: World, names: Names, thing: Thing) -> QpRow:
     """One QP; its work requests are rows of `wqes`."""
     seen = _seen(world, names, thing)
-    return QpRow(**{each.name: _value(seen, each.name) for each in dataclasses.fields(QpRow)})
+    as_set = same_fields(QpRow, seen.qp.attr, 0) | same_fields(QpRow, seen.qp)
+    return QpRow(**as_set | {name: fact(seen) for name, fact in _FACTS.items()})
 
 
 def qp_field(world: World, names: Names, thing: Thing, name: str) -> object:
     """One field of the row; a condition that is asked after each event needs no other."""
-    return _value(_seen(world, names, thing), name)
-
-
-def _value(seen: _Seen, name: str) -> Any:
+    seen = _seen(world, names, thing)
     if name in _FACTS:
         return _FACTS[name](seen)
-    qp = seen.qp
-    return getattr(qp, name) if hasattr(qp, name) else getattr(qp.attr, name) or 0
+    return getattr(seen.qp, name) if hasattr(seen.qp, name) else getattr(seen.qp.attr, name) or 0
 
 
 def _is_rq_empty(qp: QueuePair) -> bool:
@@ -261,7 +259,7 @@ def sq_row(hca: "Hca", qp: QueuePair, name: str) -> QueueRow:
 
 
 def _failed(hca: "Hca", qp: QueuePair, cq: int, oldest: int, *, is_send: bool) -> int:
-    """How many requests in the slots of a queue have an error CQE that waits to be polled.
+    """Number of requests in the slots of a queue with an error CQE that waits to be polled.
 
     oldest: the serial of the first slot; an older CQE is of the time before a reset.
     """

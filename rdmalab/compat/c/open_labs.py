@@ -40,7 +40,7 @@ def _place(name: str) -> Path:
 
 
 def new_place(name: str) -> Path:
-    """Where the socket of a lab that is opened now belongs. Raises NoSuchLab if one is open."""
+    """The path for the socket of a lab that is opened now. Raises NoSuchLab if one is open."""
     place = _place(name)
     if place.exists():
         if _answers(place):
