@@ -227,7 +227,7 @@ def _write(opened: _Opened, done: "Sequence[tuple[Item, Grade]]", pool: "Pool") 
         if added := opened.table.add(new_rows(book, opened.table)):
             program.tell(f"{opened.table.path}: {added} answers to be marked; write their points")
     drawings = _drawn(opened, book, done, pool)
-    put = _putter(opened.out)
+    put = program.putter(opened.out)
     reports = {}
     for student in book.students:
         name = f"reports/{_file_name(student.id)}.html"
@@ -281,20 +281,6 @@ def _file_name(student: str) -> str:
     from rdmalab.book.html import slug
 
     return slug(student)
-
-
-def _putter(folder: Path) -> "Callable[[str, bytes], None]":
-    """A function that writes a file below the folder, unless it has these bytes already."""
-    from rdmalab import disk
-
-    def put(name: str, octets: bytes) -> None:
-        path = folder / name
-        with program.writing(str(path), "file of this command"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists() or path.read_bytes() != octets:
-                disk.write(path, octets, lambda _: True)
-
-    return put
 
 
 def _drawn(

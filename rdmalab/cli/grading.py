@@ -260,10 +260,9 @@ def _tell_alike(items: "Sequence[Item]", least: float) -> None:
 def _write(grades: "Sequence[Grade]", folder: Path) -> None:
     from rdmalab.classroom import formats
 
-    (folder / "grades.csv").write_text(formats.as_csv(grades), "utf-8")
-    (folder / "causes.txt").write_text(formats.causes(grades) + "\n", "utf-8")
-    reports = folder / "reports"
-    reports.mkdir(exist_ok=True)
+    put = program.putter(folder)
+    put("grades.csv", formats.as_csv(grades).encode())
+    put("causes.txt", (formats.causes(grades) + "\n").encode())
     for name, each in formats.file_names(grades).items():
-        (reports / f"{name}.txt").write_text(formats.report(each), "utf-8")
+        put(f"reports/{name}.txt", formats.report(each).encode())
     program.tell(f"{folder}: grades.csv, causes.txt, reports")

@@ -275,6 +275,19 @@ def write(path: str, octets: bytes, may_replace: disk.Recognise, kind: str) -> b
         return disk.write(path, octets, may_replace)
 
 
+def putter(folder: Path) -> Callable[[str, bytes], None]:
+    """A function that writes a file below the folder, unless it has these bytes already."""
+
+    def put(name: str, octets: bytes) -> None:
+        path = folder / name
+        with writing(str(path), "file of this command"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.is_file() or disk.beginning(path, len(octets) + 1) != octets:
+                disk.write(path, octets, lambda _: True)
+
+    return put
+
+
 @contextmanager
 def writing(path: str, kind: str) -> Iterator[None]:
     """Report what is wrong with writing this file or folder as an error of the command line."""
