@@ -61,7 +61,7 @@ def home(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Page:
 
 
 def _begin(catalogue: Catalogue, titles: Mapping[str, tuple[str, str]]) -> Iterator[Markup]:
-    """Where to begin, and how a page is tried; nothing in a book without paths."""
+    """Links to begin with, and how a page is tried; nothing in a book without paths."""
     if catalogue.first:
         how = tag("p", "To try what a page shows: ", tag("code", "rdmalab"), ", then ",
                   tag("code", "tour"), " or ", tag("code", f"load {catalogue.first[-1].name}"), ".",

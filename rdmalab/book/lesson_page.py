@@ -94,7 +94,7 @@ def _searched(scenario: Scenario) -> str:
 
 
 def facts(chapter: Chapter, tags: list[str], statements: tuple[str, ...], linker: Linker) -> Markup:
-    """How to load it, its tags, and the statements of the documents that it shows."""
+    """The command that loads it, its tags, and the statements of the documents that it shows."""
     rows = [("Play it", tag("code", f"load {chapter.name}"))]
     if statements:
         shown = [linker.link(each, f"{STATEMENTS}#{each}", "chip") for each in statements]

@@ -135,7 +135,7 @@ def _header(page: Page, root: str, *, has_labs: bool) -> Markup:
 
 
 def trail(chapter: Chapter, root: str, home: str) -> Markup:
-    """Where a page is: the index, and the folder."""
+    """The place of a page: the index, and the folder."""
     where = "labs" if chapter.is_lab else f"folder-{chapter.folder}"
     up = tag("a", home, href=f"{root}{HOME}")
     folder = tag("a", chapter.folder, href=f"{root}{HOME}#{where}")

@@ -87,14 +87,7 @@ def _files(paths: tuple[str, ...]) -> "Iterator[str]":
 def _ids(roster: str | None) -> list[str]:
     from rdmalab.classroom.roster import ids_of
 
-    if roster is None:
-        return []
-    try:
-        return ids_of(disk.read(roster).decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise click.UsageError(f"{roster} is not UTF-8") from None
-    except OSError as wrong:
-        raise click.UsageError(f"{roster} cannot be read: {wrong.strerror}") from None
+    return [] if roster is None else ids_of(program.text_of(roster))
 
 
 def _write(out: str, made: "Book") -> None:

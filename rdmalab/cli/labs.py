@@ -67,7 +67,7 @@ def check(*, paths: tuple[str, ...], students: int, salt: str, verbose: bool) ->
             progress.advance()
         except FileError as error:
             progress.end()
-            print("\n".join(map(str, error.all)))
+            print(error.report)
             return program.Exit.USAGE
         progress.end()
         for line in (*good, *bad):
@@ -197,17 +197,12 @@ def draw(*, path: str, ids: tuple[str, ...], roster: str | None, salt: str, as_j
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.roster import ids_of
     from rdmalab.scenario.files import found
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
-    everyone = [*ids, *(ids_of(Path(roster).read_text("utf-8-sig")) if roster else ())]
+    everyone = [*ids, *(ids_of(program.text_of(roster)) if roster else ())]
     if not everyone:
         raise click.UsageError("name a student: --student ID, or --roster FILE")
-    try:
-        labs = {each: load(found(path), VOCABULARY, each, salt) for each in everyone}
-    except FileError as error:
-        print("\n".join(map(str, error.all)))
-        return program.Exit.USAGE
+    labs = {each: load(found(path), VOCABULARY, each, salt) for each in everyone}
     values = {each: dict(lab.params) for each, lab in labs.items()}
     (used,) = {lab.salt for lab in labs.values()}
     program.tell(f"drawn with {f'the salt {used}' if used else 'no salt'}")
@@ -238,21 +233,12 @@ def publish(*, path: str, out: str, live: bool, salt: str) -> int:
     so that the work of students is drawn with it; grade the works with the same.
     """
     from rdmalab.classroom.lab_file import load
-    from rdmalab.classroom.playing import BrokenLab
     from rdmalab.classroom.public import digest, published
     from rdmalab.scenario.files import of_instructor
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
-    try:
-        lab = load(of_instructor(path), VOCABULARY, "1", salt)
-        text = published(lab, live=live)
-    except FileError as error:
-        print("\n".join(map(str, error.all)))
-        return program.Exit.USAGE
-    except BrokenLab as broken:
-        print(broken)
-        return program.Exit.USAGE
+    lab = load(of_instructor(path), VOCABULARY, "1", salt)
+    text = published(lab, live=live)
     program.write(out, text.encode(), lambda there: b"kind: lab" in there, "lab")
     program.tell(f"{out}: {lab.document.id} {digest(lab)}")
     return program.Exit.WELL
@@ -271,23 +257,14 @@ def notes(*, paths: tuple[str, ...], student: str, salt: str) -> int:
     """
     from rdmalab.classroom.lab_file import load
     from rdmalab.classroom.notes_page import notes_page
-    from rdmalab.classroom.playing import BrokenLab
     from rdmalab.scenario.files import LAB_SUFFIX, of_instructor
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
     lacking = 0
     files = list(program.files_below(tuple(map(of_instructor, paths)), LAB_SUFFIX))
     for number, path in enumerate(files):
-        try:
-            lab = load(of_instructor(path), VOCABULARY, student, salt)
-            page = notes_page(lab)
-        except FileError as error:
-            print("\n".join(map(str, error.all)))
-            return program.Exit.USAGE
-        except BrokenLab as broken:
-            print(broken)
-            return program.Exit.USAGE
+        lab = load(of_instructor(path), VOCABULARY, student, salt)
+        page = notes_page(lab)
         print("\n" * bool(number) + page)
         if lab.document.instructor is None:
             lacking += 1
@@ -329,15 +306,11 @@ def _from_session(path: str, name: str) -> bytes:
     from rdmalab.classroom.session_lab import NoLab, lab_of, lines_of
     from rdmalab.scenario.files import read
     from rdmalab.scenario.loader import is_scenario, load
-    from rdmalab.scenario.source import FileError
     from rdmalab.vocabulary import VOCABULARY
 
+    text = read(path)
+    session = load(path, VOCABULARY) if is_scenario(text.encode()) else lines_of(text, path)
     try:
-        text = read(path)
-        session = load(path, VOCABULARY) if is_scenario(text.encode()) else lines_of(text, path)
         return lab_of(session, name).encode()
-    except FileError as wrong:
-        print("\n".join(map(str, wrong.all)))
-        raise click.exceptions.Exit(program.Exit.USAGE) from None
     except NoLab as wrong:
         raise click.ClickException(f"{path}: {wrong}") from None

@@ -25,14 +25,11 @@ def site(*, out: str, downloads: str | None) -> int:
     folder on any host of static files; python3 -m http.server -d OUT shows it on this machine.
     The same files make the same bytes. OUT must be new, empty, or such a folder.
     """
-    from rdmalab.page.site import MARK, CannotAssemble, assembled
+    from rdmalab.page.site import MARK, assembled
 
     with tempfile.TemporaryDirectory(prefix="rdmalab-site-") as folder:
         kept = Path(downloads) if downloads is not None else Path(folder) / "downloads"
-        try:
-            files = assembled(kept.absolute(), Path(folder) / "work", program.tell)
-        except CannotAssemble as why:
-            raise click.ClickException(str(why)) from None
+        files = assembled(kept.absolute(), Path(folder) / "work", program.tell)
     with program.writing(out, "folder of the page"):
         disk.write_tree(out, files, MARK)
     size = sum(min(len(gzip.compress(octets, 9)), len(octets)) for octets in files.values()) / _MB

@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from rdmalab.command import UserError
 from rdmalab.scenario.files import FOLDER, lessons_folder
 
 PACKAGE = Path(__file__).parents[1]
@@ -84,7 +85,7 @@ _WHEELS = (
 Tell = Callable[[str], None]
 
 
-class CannotAssemble(Exception):  # noqa: N818  (it says what is missing)
+class CannotAssemble(UserError):  # noqa: N818  (it says what is missing)
     """Raised with what is missing, or what a program that was called has printed."""
 
 

@@ -37,7 +37,7 @@ MAX_EVENTS = 1_000_000
 
 
 class RunBounds(NamedTuple):
-    """Where every run of a session ends: after this event, and at this time (ns).
+    """Bounds of every run of a session: after this event, and at this time (ns).
 
     sentences: about events, then about time.
     """

@@ -202,7 +202,7 @@ def _help(result: "Result") -> str:
 
 # --------------------------------------------------------------------------- a guided lab
 def guided_lines(lab: "LabSession", grade: "Grade") -> Iterator[Line]:
-    """How many tasks are done, what the next one asks, and the titles of those that follow."""
+    """Number of tasks that are done, text of the next one, and titles of those that follow."""
     current = lab.open_task
     if any(result.passed for result in grade.results):
         yield plain(f"done  {points_text(lab)} tasks", GOOD)

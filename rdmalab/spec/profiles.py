@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Rounding(Enum):
-    """How many WQEs a queue holds for the number asked."""
+    """Number of WQEs that a queue holds for the number asked."""
 
     EXACT = "as asked"
     POWER_LESS_ONE = "2^n-1"
@@ -43,7 +43,7 @@ class Rounding(Enum):
 
 
 class SlotsFreed(Enum):
-    """When a send or receive slot comes back."""
+    """The moment at which a send or receive slot comes back."""
 
     POLLED = "when a CQE at or after it is polled"
     EXECUTED = "when the device is done with it"

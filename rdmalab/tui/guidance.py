@@ -102,7 +102,7 @@ def page(view: WorldView, *, lecture: bool = False) -> tuple[list[Line], int]:
 
 
 def _outlook(walk: Runner) -> Iterator[Line]:
-    """How to go on, or what has failed."""
+    """Lines on how to go on, or on what has failed."""
     if not walk.ok:
         failure = walk.results[-1].text(walk.scenario.path)
         yield from ([(_BAD, shown(row))] for row in failure.splitlines())

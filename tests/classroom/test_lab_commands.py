@@ -282,6 +282,21 @@ def test_a_download_of_a_course(
     assert "foreign: the work names s1" in (tmp_path / "m/reports/s3.txt").read_text()
 
 
+def test_reports_that_cannot_be_written_are_an_error_of_one_line(
+    lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s9.yaml").write_text(handed_in("s9", "run 1us"))
+    (tmp_path / "marks").mkdir()
+    (tmp_path / "marks/reports").write_text("a file where the folder belongs")
+    assert main(["grade", str(lab), "s9.yaml", "--out", "marks", "--jobs", "1"]) == Exit.USAGE
+    assert "marks/reports/s9.txt cannot be written: " in capsys.readouterr().err
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "marks/grades.csv").unlink()
+    (tmp_path / "marks/grades.csv").symlink_to(tmp_path / "fifo")
+    assert main(["grade", str(lab), "s9.yaml", "--out", "marks", "--jobs", "1"]) == Exit.USAGE
+    assert "grades.csv cannot be written: a FIFO, not a regular file" in capsys.readouterr().err
+
+
 def test_late_and_double_works(
     lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

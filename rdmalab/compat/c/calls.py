@@ -280,7 +280,7 @@ class Calls:
             self.session.perform(Invocation("poke", given))
 
     def _next_reads(self) -> Iterator[tuple[str, int, int]]:
-        """Which memory the next event will read: node, address, length."""
+        """Memory that the next event will read: node, address, length in bytes."""
         heap = self.world.agenda.heap
         if not heap:
             return

@@ -1,4 +1,4 @@
-"""When virtual time may pass under programs, and when they are stuck; reads no clock itself."""
+"""Moments at which virtual time may pass under programs, or they are stuck; reads no clock."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ SILENT_S = 3.0
 CIRCLE_EVENTS = 20_000
 """Events without a completion, an asynchronous event or a byte that arrives: a circle."""
 IDLE_S = 0.05
-"""How long to listen to programs at a time while nothing is due."""
+"""Seconds to listen to programs at a time while nothing is due."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Pace:
         self.head_ns = self.still_since_s = None
 
     def wait_s(self, now_s: float, now_ns: int, due_ns: int | None, *, all_wait: bool) -> float:
-        """How long to listen to programs before the next event; 0: it may happen now."""
+        """Seconds to listen to programs before the next event; 0: it may happen now."""
         if due_ns != self.head_ns:
             self.head_ns, self.head_s, self.since_ns = due_ns, now_s, now_ns
         if due_ns is None:

@@ -27,7 +27,7 @@ from rdmalab.spec import records as rec
 from rdmalab.spec.records import Kind, Record
 
 HOLD_S = 0.001
-"""How long the answer to an empty poll is kept back for something to come."""
+"""Seconds that the answer to an empty poll is kept back for something to come."""
 CIRCLE_CALLS = 1_000
 """Refusals of the same call in a row after which the program tries it without limit."""
 CHOOSE = "?"
@@ -156,7 +156,7 @@ class Server:
         return bool(ready) or self.world.event != before
 
     def _due_ns(self) -> int | None:
-        """When something happens next: an event, or the end of a program's sleep."""
+        """Time in ns at which something happens next: an event, or the end of a program's sleep."""
         wakes = [each.sleeps_to_ns for each in self.calls.programs if each.sleeps_to_ns is not None]
         event_ns = self.world.agenda.next_ns()
         return min(wakes if event_ns is None else [event_ns, *wakes], default=None)

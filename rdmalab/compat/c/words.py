@@ -159,7 +159,7 @@ def _alloc_parent_domain(call: Call) -> Answer:
 
 
 def _place(calls: Calls, program: Program, node: str, ask: Fields) -> int:
-    """Where the node has the memory of a registration: what the process has not mapped, nowhere."""
+    """Address of a registration's memory in the node: what the process has not mapped, nowhere."""
     writable = bool(ask["access"] & Access.LOCAL_WRITE)
     addr: int = ask["addr"]
     length: int = ask["length"]

@@ -334,7 +334,7 @@ class Main(Screen[None]):
         self._share_rows()
 
     def _share_rows(self) -> None:
-        """Where room is short, the prompt gets the rows of the wire that are empty.
+        """Give the prompt the empty rows of the wire, where room is short.
 
         Where there is much, the wire grows with the session and never shrinks: no step moves it.
         """
@@ -434,7 +434,7 @@ class Main(Screen[None]):
         self.frame_soon()
 
     def _mark_covered(self) -> None:
-        """Where another tab covers the tasks of a lab, the strip has them."""
+        """Show the tasks of a lab in the strip, where another tab covers them."""
         is_covered = self.is_beside and self.tab != NOTES and self.model.exercise is not None
         self.set_class(is_covered, "-tasks-covered")
 
