@@ -3,15 +3,22 @@
 import random
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
+import pytest
+
+from rdmalab.classroom import goals
 from rdmalab.classroom.exercise import Exercise, RuleBroken
 from rdmalab.classroom.kept_worlds import KeptWorlds
 from rdmalab.classroom.lab_file import LabFile
 from rdmalab.classroom.trust import everything_right
-from tests.classroom.labs import FOLDER, RECV, SEND, loaded, text_of
+from rdmalab.session.branch import TimePoint
+from rdmalab.session.history import History
+from tests.classroom.labs import FOLDER, RECV, SEND, loaded, plain_lab, text_of
 from tests.each import a_tenth, each
 
 LABS = sorted(path.name.removesuffix(".lab.yaml") for path in FOLDER.glob("*.lab.yaml"))
+EVENTS = 3_000  # that a work may use here
 DETOURS = ("step 3", "back 2", "run 3us", "goto 99999", "back 1", "run 1us")
 
 
@@ -39,6 +46,32 @@ def test_the_grade_is_that_of_the_lines_played_again(name: str) -> None:
             if detours:
                 graded_twice(lab)
         graded_twice(lab)
+
+
+@each("name", ["by-hand", "counter", "rnr-budget"])
+def test_a_work_that_has_used_all_events_is_replayed_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that never ends: the first grade goes through its events once, the next not."""
+    rules = ("rules:", f"rules:\n  limits: {{events: {EVENTS}}}")
+    lab = Exercise(plain_lab(tmp_path, name, rules), student="s1")
+    for line in ("program A.p lines={ loop; sleep 10ns; end }", "run 9s"):
+        lab.do(line)
+    assert lab.session.history.here.event == lab.work.played.start.event + EVENTS
+    replayed: list[int] = []
+    next_event = goals._next_event
+
+    def counted(history: History, end: TimePoint) -> int:
+        done = next_event(history, end)
+        replayed.extend([done] if history is lab.session.history else [])
+        return done
+
+    monkeypatch.setattr(goals, "_next_event", counted)
+    lab.grade()
+    assert 0 < len(replayed) <= EVENTS
+    replayed.clear()
+    graded_twice(lab)
+    assert not replayed
 
 
 TASKS = (
