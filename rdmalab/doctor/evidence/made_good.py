@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.evidence.log import Call, Log
+from rdmalab.doctor.evidence.posting_calls import closed_by
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import undone
 from rdmalab.session.session import Session
@@ -85,7 +86,14 @@ class Repeats:
                 self._newest[_key(entry.invocation)] = entry.event
 
     def has(self, call: Call) -> bool:
-        """Whether the same was asked of the same thing, or under the same name, and done."""
+        """Whether the same was asked of the same thing, or under the same name, and done.
+
+        Of a batch: whether all its work requests were posted since, not whether another was.
+        """
+        if (batch := closed_by(self._log, call)) is not None:
+            posts = self._log.about(Kind.SEND_POSTED, batch.thing)
+            since = {rec.send_wqe_of(r).wr.wr_id for r in posts if rec.event_of(r) > call.event}
+            return {built.wr.wr_id for built in batch.built} <= since
         invocation = call.invocation
         if invocation is not None and self._newest.get(_key(invocation), -1) > call.event:
             return True
