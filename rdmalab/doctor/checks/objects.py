@@ -252,8 +252,8 @@ def destroyed_with_work(case: Case, work: Send | Receive) -> Finding:
     poll = ordered(case.log, event, work.posted, name) or poll
     waits = case.receive is not None and thing.noun is Noun.QP  # a message may never come for it
     return fail(
-        fact("it was posted", work.posted),
         fact(f"{case.log.who(event)} destroyed {name} {before}", event),
+        fact("it was posted", work.posted),
         cure=recovery.drain(name, call, _waiter(case, event)) if waits else poll, since=event,
     )  # fmt: skip
 

@@ -71,7 +71,9 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
         if not left:
             return well(session, log, question)
         return report_of_now(session, log, left[0], found or [left[0].subject])
-    aside = _aside(log, explained)
+    # A success that has no completion is all that is wrong, or no failure.
+    loud = [each for each in explained if not each.report.outcome.done] or explained
+    aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     explained = sorted((examination for examination in explained if examination not in aside),
                        key=lambda examination: origin(examination.report.causes[0]))  # fmt: skip
     report, every = explained[0].report, [examination.report for examination in explained]

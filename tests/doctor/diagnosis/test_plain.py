@@ -97,3 +97,46 @@ def test_a_failed_receive_without_a_cause_is_unknown(monkeypatch: pytest.MonkeyP
     report = why(lab)
     assert (report.slug, report.is_trouble) == ("unknown", True)
     assert "no check matched" in report.text
+
+
+_SILENT_SUCCESS = (
+    _PAIR, _PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]", "run", "poll_cq B.cq0", "poll_cq A.cq0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "slug"),
+    [
+        (("post_send A.qp1 wr_id=2 opcode=RDMA_WRITE sg=A.mr1[0:64] remote_addr=0x20000000 "
+          "rkey=0xdead flags=SIGNALED", "run", "poll_cq A.cq1"), "rem-access"),
+        (("post_send A.qp1 wr_id=2 opcode=RDMA_READ sg=A.mr1[0:64] remote=B.mr1[0] "
+          "flags=SIGNALED|INLINE",), "inline-opcode"),
+        (("post_send A.qp1 wr_id=2 opcode=SEND sg=A.mr1[0:64] flags=SIGNALED", "run 3ms"),
+         "rnr-infinite"),
+    ],
+)  # fmt: skip
+def test_a_success_that_was_polled_for_in_vain_is_the_last_in_rank(
+    lines: tuple[str, ...], slug: str
+) -> None:
+    report = why(played(*_SILENT_SUCCESS, *lines))
+    assert report.slug == slug
+    assert "unsignaled" in [cause.check.slug for cause in report.warnings]
+    assert why(played(*_SILENT_SUCCESS)).slug == "unsignaled"
+
+
+def test_a_region_that_was_deregistered_after_its_receive_gives_no_warning() -> None:
+    recv, polls = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:256]", ("poll_cq A.cq0", "poll_cq B.cq0")
+    lab = played(_PAIR, recv, _SEND, "run", *polls, "dereg_mr B.mr0")
+    report = why(lab)
+    assert (report.slug, report.warnings) == ("well", [])
+    assert not why(lab, "B.qp0.recv_wr[1]").warnings
+
+
+def test_a_peer_in_reset_comes_before_the_receive_that_the_reset_took() -> None:
+    lab = played(_PAIR, "post_recv B.qp0 sg=B.mr0[0:64]", "modify_qp B.qp0 state=RESET", _SEND,
+                 "run")  # fmt: skip
+    for asked in ("", "A.qp0.wr[7]"):
+        report = why(lab, asked)
+        assert [cause.check.slug for cause in report.causes] == ["peer-state", "reset-swallowed"]
+        assert report.causes[1].finding.evidence[0].text == "a call moved B.qp0 to RESET"
