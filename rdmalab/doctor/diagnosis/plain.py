@@ -71,8 +71,9 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
         if not left:
             return well(session, log, question)
         return report_of_now(session, log, left[0], found or [left[0].subject])
-    # A success that has no completion is all that is wrong, or no failure.
-    loud = [each for each in explained if not each.report.outcome.done] or explained
+    # A success without a completion, or a thread that polls for nothing, may be as it is meant.
+    loud = [each for each in explained if not each.report.outcome.done
+            and each.report.slug not in _IDLE] or explained  # fmt: skip
     aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     explained = sorted((examination for examination in explained if examination not in aside),
                        key=lambda examination: origin(examination.report.causes[0]))  # fmt: skip
@@ -87,6 +88,9 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     return report_of_now(
         session, log, explained[0], [examination.subject for examination in explained]
     )
+
+
+_IDLE = ("nothing-outstanding", "silent-peer")
 
 
 def _is_trouble(session: Session, log: Log, examination: Examination) -> bool:

@@ -31,7 +31,8 @@ def is_repaired(session: Session, log: Log, subject: Subject, event: int) -> boo
     of a receive a receive that was posted since is enough, for it waits as the flushed one did.
     """
     lives = _lives(session, subject.thing)
-    up = [at for it in lives for at in log.entered(it, QPState.RTR, after=event)]
+    up = [at for it in lives for state in (QPState.RTR, QPState.RTS)  # out of SQE it enters RTS
+          for at in log.entered(it, state, after=event)]  # fmt: skip
     if not up:
         return False
     qp = find_qp(session.world, *lives[-1][1:])
