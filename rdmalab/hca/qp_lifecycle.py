@@ -6,7 +6,7 @@ from rdmalab.command import Refused
 from rdmalab.hca import async_events, flush, groups
 from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.device import GROUP_QPN
-from rdmalab.hca.errors import check_useful, refused
+from rdmalab.hca.errors import check_useful, one_of, refused
 from rdmalab.hca.lifecycle import check_limit, check_unused, count, created, destroyed
 from rdmalab.hca.offloads import TSO_TYPES
 from rdmalab.hca.port import ETHERNET
@@ -67,11 +67,11 @@ def _judge_qp(
     hca: Adapter, qp_type: QPType, cap: Capacity, parts: dict[str, int]
 ) -> Refused | None:
     if qp_type not in tuple(QPType):
-        legal = " ".join(t.name for t in hca.profile.qp_types)
+        legal = one_of("qp_type", sorted(hca.profile.qp_types))
         return refused(hca.profile, "qp-type-unknown", qp_type, argument="qp_type", legal=legal)
     refusal = _judge_parts(hca, qp_type, parts)
     if refusal is None and qp_type not in hca.profile.qp_types:
-        legal = "qp_type=" + "|".join(t.name for t in sorted(hca.profile.qp_types))
+        legal = one_of("qp_type", sorted(hca.profile.qp_types))
         name = qp_type.name
         return refused(hca.profile, "qp-type-support", name, argument="qp_type", legal=legal)
     return refusal or _judge_sizes(hca, _used(cap, TRANSPORTS[qp_type], shared=parts["srq"] != 0))
