@@ -34,6 +34,8 @@ ELSEWHERE = {
     "classroom/solution_model.py": "classroom/test_submission.py",
     "__main__.py": "test_cli.py",
     "__init__.py": "style/test_import_hygiene.py",
+    "serve/app_process.py": "serve/test_server.py",
+    "serve/piped_app.py": "serve/test_server.py",
     "version.py": "test_cli.py",
     "command/errors.py": "command/test_arguments.py",
     "command/metadata.py": "command/test_kinds.py",
