@@ -29,6 +29,7 @@ _FILLS = frozenset({
 _FILLED = 16  # so many equal bytes become `fill`, not `write`
 _SHARED = 1 << 24  # between the handles of one object; its number, a QPN, has no more bits
 _HAS_LONG = attrgetter("memory.has_long")
+_COPIES, _COPIES_ROOM = 1 << 47, 1 << 20  # where no program of user space has memory
 _DISTANCE = 1 << 48  # above all addresses of user space
 DESTROYS = {
     Noun.QP: "destroy_qp", Noun.FLOW: "destroy_flow", Noun.AH: "destroy_ah", Noun.MW: "dealloc_mw",
@@ -57,7 +58,7 @@ class Program:
     sleeps_to_ns: virtual time at which its sleep is over. looks: at the clock, so many in a row.
     looked_at: the queue that it polled last. polled: the queues of which an empty poll is in the
     journal since the last other call. page: which it shares with the lab; None: it shares none.
-    slots: its queues that have a place in the page.
+    slots: its queues that have a place in the page. lent: bytes of the room for copies in use.
     """
 
     pid: int
@@ -78,6 +79,7 @@ class Program:
     looks: int = 0
     page: Page | None = None
     slots: dict[Handle, int] = field(default_factory=dict)
+    lent: int = 0
     _callers: dict[tuple[int, ...], Caller] = field(default_factory=dict)
 
     def caller(self, thread: int, *returns: int) -> Caller:
@@ -308,11 +310,20 @@ class Calls:
         return place
 
     def lend(self, program: Program, node: str, addr: int, octets: bytes) -> int:
-        """Bytes that a call copies at once (INLINE): the node has them at the same address."""
-        place = self.map(program, node, addr, max(len(octets), 1))
-        if octets and self.world.nodes[node].memory.read(place, len(octets)) != octets:
-            text = octets.decode("latin-1")
-            self.perform("poke", node=Ref(node), addr=place, text=text)
+        """Bytes that a call copies at once (INLINE): the node has them at the same address.
+
+        At another one if they were copied from registered memory, and the program has changed it
+        since: wr_set_inline_data copies, and wr_complete brings the bytes here.
+        """
+        place, length = self.map(program, node, addr, max(len(octets), 1)), len(octets)
+        read = self.world.nodes[node].memory.read
+        if read(place, length) != octets:
+            self.publish(program)
+        if read(place, length) != octets:
+            if program.memory.has_any_of(addr, length):
+                place = self.map(program, node, _COPIES + program.lent, length)
+                program.lent = (program.lent + length) % _COPIES_ROOM
+            self.perform("poke", node=Ref(node), addr=place, text=octets.decode("latin-1"))
         return place
 
     def publish(self, *writers: Program) -> None:

@@ -168,6 +168,13 @@ class Mirrors:
                 mirror.users -= 1
         self.ranges = [mirror for mirror in self.ranges if mirror.users]
 
+    def has_any_of(self, start: int, length: int) -> bool:
+        """Whether one of these bytes is registered."""
+        return any(
+            mirror.start < start + length and start < mirror.start + mirror.length
+            for mirror in self.ranges
+        )
+
     def changes(self) -> Iterator[tuple[int, bytes]]:
         """Addresses and bytes that the program has written into the short ranges."""
         for mirror in self.ranges:
@@ -191,12 +198,7 @@ class Mirrors:
 
     def receive(self, addr: int, octets: bytes) -> bool:
         """Copy bytes that the device has written to the process; whether any range has them."""
-        holding = [
-            mirror
-            for mirror in self.ranges
-            if mirror.start < addr + len(octets) and addr < mirror.start + mirror.length
-        ]
-        if not holding:
+        if not self.has_any_of(addr, len(octets)):
             return False
         self._agree(None, addr, octets)
         try:

@@ -158,6 +158,10 @@ then the bytes of each of them if it is INLINE, then hdr_sz bytes of the header 
 who gave the bytes, of `ibv_qp_ex`."""
 
 
+NO_OPCODE = 0xFFFFFFFF
+"""The opcode of a record that is another setter of the work request before it."""
+
+
 class Setter(IntEnum):
     """The function that gave a built work request its bytes."""
 
@@ -265,6 +269,7 @@ NUMBERS = {word.name: number for number, word in WORDS.items()}
 
 
 _PAGE = [
+    f"#define NO_OPCODE {NO_OPCODE}u",
     f"#define PAGE_SIZE {page.SIZE}",
     f"#define SLOTS {page.SLOTS}",
     f"#define HOLD_NS {page.HOLD_NS}",
