@@ -23,9 +23,8 @@ from rdmalab.world.event_queue import Door
 
 CALL_NS = 100
 """Virtual time that a call takes."""
-_FILLS = frozenset({
-    WROpcode.RDMA_READ, WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD,
-})  # fmt: skip
+_ATOMICS = WROpcode.ATOMIC_CMP_AND_SWP, WROpcode.ATOMIC_FETCH_AND_ADD
+_FILLS = frozenset({WROpcode.RDMA_READ, *_ATOMICS})
 _FILLED = 16  # so many equal bytes become `fill`, not `write`
 _SHARED = 1 << 24  # between the handles of one object; its number, a QPN, has no more bits
 _HAS_LONG = attrgetter("memory.has_long")

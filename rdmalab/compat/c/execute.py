@@ -149,7 +149,7 @@ class Execution:
         return self.code
 
     def caller_of(self, event: int) -> str:
-        """Which program has called in an event, and where; empty: none."""
+        """The program that has called in an event, and its place; empty: none."""
         caller = self.server.calls.callers.get(event)
         return caller.text if caller is not None else ""
 
