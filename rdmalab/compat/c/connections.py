@@ -17,6 +17,8 @@ from socket import AF_INET
 from rdmalab.compat.c.calls import Calls, Program
 from rdmalab.compat.c.wire import Ask
 from rdmalab.compat.c.words import NOTHING, Answer, Fields
+from rdmalab.spec.connections import CmEvent as Event
+from rdmalab.spec.connections import RejectReason
 
 Handler = Callable[["Connections", Program, Ask, bytes], Answer]
 HANDLERS: dict[str, Handler] = {}
@@ -26,17 +28,8 @@ GROUP_QPN = 0xFFFFFF
 NO_NODE = 0xFF
 _MAPPED = 0xFFFF << 32  # the upper part of ::ffff:a.b.c.d
 _FIRST_PORT = 40_000
-_NO_LISTENER, _BY_PROGRAM = 8, 28  # reasons of a reject: IB_CM_REJ_INVALID_SERVICE_ID, _CONSUMER_…
 # Bytes of private data that a program sees: as many as the message has room for.
 _REQ, _REP, _REJ, _SIDR_REQ, _SIDR_REP = 56, 196, 148, 180, 136
-
-
-class Event(IntEnum):
-    """`rdma_cm_event_type`."""
-
-    (ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR, CONNECT_REQUEST, CONNECT_RESPONSE,
-     CONNECT_ERROR, UNREACHABLE, REJECTED, ESTABLISHED, DISCONNECTED, DEVICE_REMOVAL,
-     MULTICAST_JOIN, MULTICAST_ERROR, ADDR_CHANGE, TIMEWAIT_EXIT) = range(16)  # fmt: skip
 
 
 class State(IntEnum):
@@ -144,7 +137,7 @@ class Connections:
                 self._ask(id_, listener, node, data)
             elif refuse:
                 self.report(id_, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED,
-                    status=-errno.ETIMEDOUT if id_.is_datagram else _NO_LISTENER,
+                    status=-errno.ETIMEDOUT if id_.is_datagram else RejectReason.INVALID_SERVICE_ID,
                     data=bytes(0 if id_.is_datagram else _REJ))  # fmt: skip
             else:
                 self.unanswered.append((id_, data))
@@ -167,7 +160,9 @@ class Connections:
             self.report(peer, Event.DISCONNECTED)
         elif peer.state is State.CONNECTING:
             peer.state = State.IDLE
-            self.report(peer, Event.REJECTED, status=_BY_PROGRAM, data=bytes(_REJ))
+            self.report(
+                peer, Event.REJECTED, status=RejectReason.CONSUMER_DEFINED, data=bytes(_REJ)
+            )
 
     def report(
         self, id_: Id, event: Event, *, status: int = 0, listener: Id | None = None,

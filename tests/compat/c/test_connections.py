@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from rdmalab.compat.c.calls import Calls
-from rdmalab.compat.c.connections import HANDLERS, UDP_SPACE, Connections, Event, take_event
+from rdmalab.compat.c.connections import HANDLERS, UDP_SPACE, Connections, take_event
 from rdmalab.lab import Lab
+from rdmalab.spec.connections import CmEvent as Event
 
 TCP_SPACE = 0x0106
 A_ADDRESS, LOOPBACK = 0xFFFF0A000001, 0xFFFF7F000001
