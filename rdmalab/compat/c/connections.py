@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from ipaddress import IPv6Address
 from itertools import count
 from socket import AF_INET
 
@@ -91,6 +92,7 @@ class Connections:
         self.ids: dict[int, Id] = {}
         self.channels: dict[int, EventChannel] = {}
         self.unanswered: list[tuple[Id, bytes]] = []  # connect requests that found no listener yet
+        self.refused: dict[str, None] = {}  # sentences on those that were answered for this reason
         self._numbers, self._ports = count(1), count(_FIRST_PORT)
         self.home = {_MAPPED | 0x0A000000 | n: node for n, node in enumerate(calls.nodes, 1)}
         self.address = {node: ip for ip, node in self.home.items()}
@@ -122,13 +124,14 @@ class Connections:
         self.ids[made.number] = made
         return made
 
-    def deliver(self, *, refuse: bool) -> None:
+    def deliver(self, *, refuse: bool) -> list[str]:
         """Bring the unanswered connect requests to their listeners.
 
-        refuse: those that find none are answered now. A program connects in no virtual time, so
-        one that is about to listen must not lose a race that a cable would decide for it.
+        refuse: those that find none are answered now; returns a sentence on each of them that is
+        unlike those before. A program connects in no virtual time, so one that is about to listen
+        must not lose a race that a cable would decide for it.
         """
-        waiting, self.unanswered = self.unanswered, []
+        before, waiting, self.unanswered = len(self.refused), self.unanswered, []
         for id_, data in waiting:
             if id_.number not in self.ids:
                 continue
@@ -139,8 +142,18 @@ class Connections:
                 self.report(id_, Event.UNREACHABLE if id_.is_datagram else Event.REJECTED,
                     status=-errno.ETIMEDOUT if id_.is_datagram else RejectReason.INVALID_SERVICE_ID,
                     data=bytes(0 if id_.is_datagram else _REJ))  # fmt: skip
+                self.refused[
+                    f"{id_.program.name} on {id_.node} asked for {_written(id_.destination)}: "
+                    f"rejected, no program listens there"
+                ] = None
             else:
                 self.unanswered.append((id_, data))
+        return list(self.refused)[before:]
+
+    def listening(self, program: Program) -> list[str]:
+        """The addresses at which a program listens, as a person writes them."""
+        theirs = [each for each in self.ids.values() if each.program is program]
+        return [_written(each.source) for each in theirs if each.state is State.LISTENING]
 
     def _ask(self, id_: Id, listener: Id, node: str, data: bytes) -> None:
         made = self.new(listener.program, listener.channel, id_.space)
@@ -208,6 +221,14 @@ class Connections:
     def next_port(self) -> int:
         """A port that no id has been given yet."""
         return next(self._ports)
+
+
+def _written(address: Address) -> str:
+    """`10.0.0.1:7471`; `port 7471` for any address."""
+    if address["ip"] in (0, _MAPPED):
+        return f"port {address['port']}"
+    ip = IPv6Address(address["ip"])
+    return f"{ip.ipv4_mapped or f'[{ip}]'}:{address['port']}"
 
 
 def _padded(data: bytes, id_: Id, connected: int, datagram: int) -> bytes:
