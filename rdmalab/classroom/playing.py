@@ -104,13 +104,13 @@ def run_lines(played: Played, lines: Sequence[str], after: int = 0) -> None:
 
 
 def _settle(played: Played) -> None:
-    """Let time go on as the lab has it, unless all events are used up."""
-    session, limit = played.session, played.lab.document.rules.limits
-    session.bounds, session.max_events = None, max(1, limit.events)
-    if session.history.here.event - played.start.event < limit.events or not played.cut:
-        for reply in replies(session, played.lab.document.rules.settle):
-            if reply.travel is not None:
-                reply.travel.finish()
+    """Let time go on as the lab has it, up to the events that are left of the submission."""
+    session, rules = played.session, played.lab.document.rules
+    left = rules.limits.events - (session.history.here.event - played.start.event)
+    session.bounds, session.max_events = None, max(1, left)
+    for reply in replies(session, rules.settle) if left > 0 else ():
+        if reply.travel is not None:
+            reply.travel.finish()
 
 
 @contextmanager

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 FILE = "FILE"  # the command that stands for a file's name
 _ORDER = (
     "repl", "run", "why", "check", "fmt", "lessons", "sweep", "compare", "lab", "grade", "course",
-    "book", "site", "help", "explain", "capabilities", "export", "open", "python", "exec", "cc",
-    "schema", "settings", "selfcheck",
+    "book", "site", "serve", "help", "explain", "capabilities", "export", "open", "python", "exec",
+    "cc", "schema", "settings", "selfcheck",
 )  # fmt: skip
 _EXIT_CODES = """
 Exit codes: 0 success, 1 an expectation failed or why found an error, 2 bad usage, file or line, or

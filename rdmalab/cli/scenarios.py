@@ -263,7 +263,7 @@ def why(
     """Run a scenario to its end, past failed expectations, and run why.
 
     THING as at the prompt: A.qp0.wr[7], B.cq0, an errno; without it: all errors. Exit code 1
-    means an error, 0 no error, or work still in progress.
+    means an error, or work that was late; 0 no error, or work still in progress.
     """
     from rdmalab.doctor.consultation import consult
     from rdmalab.grammar.expressions import parse_expression

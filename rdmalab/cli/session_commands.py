@@ -284,8 +284,11 @@ def exec_(  # noqa: PLR0913  (one argument an option)
     kind = Clock(clock) if clock is not None else None
     execution = Execution(lab, commands, tell, open_at, clock=kind)
     with unguarded():
+        execution.bound(limit, end_stuck=end_stuck)
         code = _shown(execution) if tui else _served(execution, limit, end_stuck=end_stuck)
     if save is not None:
+        for event in sorted(execution.server.calls.callers):
+            lab.session.callers.note(event, execution.caller_of(event))
         title = " ".join(words) or f"Programs on the lab {name}"
         keep(save, title, lab.session, tui=False)
     found = _why(lab.session) if ask else Exit.WELL

@@ -88,7 +88,7 @@ class Command:
         return any(
             p.looks.word in (None, arguments[p.name])
             for p in self.parameters
-            if p.looks is not None and p.name in arguments
+            if p.looks is not None and arguments.get(p.name) is not None  # None: not given
         )
 
     @property

@@ -1,5 +1,8 @@
 """Immediate refusals of a verb: a rule of `spec/rules.py`, with the errno of the profile."""
 
+from collections.abc import Iterable
+from enum import IntEnum
+
 from rdmalab.command import Refused
 from rdmalab.hca.adapter import Adapter
 from rdmalab.spec.profiles import Profile
@@ -27,6 +30,12 @@ def refused(
     row = RULES[rule]
     errno = profile.errnos.get(rule, row.errno)
     return Refused(errno, rule, row.filled(*details), argument, legal)
+
+
+def one_of(key: str, values: Iterable[IntEnum]) -> str:
+    """`key=RC, UC or UD`: each value as it is typed."""
+    *first, last = [value.name for value in values]
+    return f"{key}={' or '.join(filter(None, (', '.join(first), last)))}"
 
 
 def say_queue_too_small(refusal: Refused, count: int, capacity: int) -> None:

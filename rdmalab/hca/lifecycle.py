@@ -7,7 +7,7 @@ from rdmalab.hca.adapter import Adapter
 from rdmalab.hca.ah import judge, routed
 from rdmalab.hca.attributes import AhAttr
 from rdmalab.hca.cq import CompletionQueue
-from rdmalab.hca.errors import check_useful, refused
+from rdmalab.hca.errors import check_useful, one_of, refused
 from rdmalab.hca.mw import unbind
 from rdmalab.hca.objects import (
     AddressHandle,
@@ -203,7 +203,7 @@ def destroy_ah(hca: Adapter, ah: AddressHandle) -> None:
 def alloc_mw(hca: Adapter, pd: int, mw_type: int) -> MemoryWindow:
     """`ibv_alloc_mw`: an unbound window."""
     if mw_type not in tuple(MWType):
-        legal = "type=" + "|".join(t.name for t in MWType)
+        legal = one_of("type", MWType)
         raise refused(hca.profile, "mw-type", mw_type, argument="type", legal=legal)
     check_limit(hca, hca.mws)
     number = hca.mws.next_number

@@ -3,7 +3,7 @@
 from rdmalab.command import Refused
 from rdmalab.hca import async_events, invalid_pointers, lifecycle
 from rdmalab.hca.adapter import Adapter
-from rdmalab.hca.errors import check_postable, refused, say_queue_too_small
+from rdmalab.hca.errors import check_postable, one_of, refused, say_queue_too_small
 from rdmalab.hca.objects import XrcDomain
 from rdmalab.hca.posting import effective
 from rdmalab.hca.qp import Parts, QueuePair, SharedReceiveQueue
@@ -35,7 +35,7 @@ def create_srq(hca: Adapter, parts: Parts, attr: SrqCapacity) -> SharedReceiveQu
 def _judge_parts(hca: Adapter, parts: Parts) -> Refused | None:
     kind, profile = parts.srq_type, hca.profile
     if kind not in tuple(SrqType):
-        legal = "srq_type=" + "|".join(t.name for t in (SrqType.BASIC, SrqType.XRC))
+        legal = one_of("srq_type", (SrqType.BASIC, SrqType.XRC))
         return refused(profile, "srq-type-unknown", int(kind), argument="srq_type", legal=legal)
     xrc = kind is SrqType.XRC
     if kind is SrqType.TM or (xrc and not profile.caps.device_cap_flags & _XRC):

@@ -55,7 +55,7 @@ _UNUSED = re.compile(
     | textual/widgets/_(collapsible|header|sparkline|digits|link|welcome|pretty|checkbox|switch)
     | textual/drivers/(linux|windows|win32|_byte|_input|web)
     | wcwidth/table_grapheme_overrides/_known
-    | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|sweep|web)
+    | rdmalab/(ARCHITECTURE|book|cli|compat|lessons|page/site|pytest_plugin|serve|sweep|web)
     """,
     re.VERBOSE,
 )

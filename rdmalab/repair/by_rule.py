@@ -14,7 +14,7 @@ from rdmalab.hca.send_checks import is_stuck
 from rdmalab.repair.modify import usual_value
 from rdmalab.session.lines import Reply
 from rdmalab.session.session import Session
-from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, fields_of
+from rdmalab.spec.states import BRING_UP_MOVES, MOVES, Move, QPState, QPType, fields_of
 from rdmalab.spec.transports import TRANSPORTS
 from rdmalab.spec.work import SendFlags
 from rdmalab.world.relations import exists, users_of
@@ -165,6 +165,17 @@ _MAKE = {
 }
 
 
+def _as_rc(session: Session, invocation: Invocation) -> str:
+    """An XRC queue pair as RC, with the parts of that; empty for types that no other replaces."""
+    attr = invocation.arguments.get("init_attr")
+    if not isinstance(attr, dict) or attr["qp_type"] not in (QPType.XRC_SEND, QPType.XRC_RECV):
+        return ""
+    return _with_parts(session, replace(
+        invocation, arguments=invocation.arguments | {"init_attr": attr | {"qp_type": QPType.RC}},
+        line=with_words(invocation.line, ["qp_type=RC"]),
+    ))  # fmt: skip
+
+
 def _with_create(_session: Session, invocation: Invocation) -> str:
     return with_words(invocation.line, ["oflag=O_CREAT"])
 
@@ -215,14 +226,11 @@ def _extended_twin(session: Session, invocation: Invocation) -> str:
 
 
 def _start_poll(session: Session, invocation: Invocation) -> str:
-    thing = session.names.find(object_name(session, invocation))
-    if (
-        thing is None
-        or thing.noun is not Noun.CQ
-        or not session.world.find(thing, CompletionQueue).cqes
-    ):
+    name = object_name(session, invocation)
+    thing = session.names.find(name)
+    if thing is None or thing.noun is not Noun.CQ:
         return ""
-    return f"start_poll {object_name(session, invocation)}"
+    return f"start_poll {name}" if session.world.find(thing, CompletionQueue).cqes else ""
 
 
 WAYS_OUT: dict[str, Suggestion] = {
@@ -234,6 +242,7 @@ WAYS_OUT: dict[str, Suggestion] = {
     "ah-sgid-empty": _whole_address,
     "ah-dgid": _whole_address,
     "qp-parts": _with_parts,
+    "qp-type-support": _as_rc,
     "srq-parts": _with_parts,
     "xrcd-private": _with_create,
     "xrcd-none": _with_create,
@@ -251,7 +260,7 @@ WAYS_OUT: dict[str, Suggestion] = {
 
 # --------------------------------------------------------------------------- objects
 _MASK = re.compile(r"\battr_mask=\S+")
-_WORD = re.compile(r"\w+=[\w|]+")  # one legal argument
+_WORD = re.compile(r"(\w+=[\w|]+)(?:(?:, \w+)* or \w+)?")  # a legal argument, other values
 _CHANGE_NOTHING = {"qp_state", "cur_qp_state"}  # in a move that stays in its state
 _UP = dict(BRING_UP_MOVES)
 _EXAMPLES = {"qkey": "0x11111111"}  # of what only the program can choose
@@ -263,8 +272,8 @@ def suggestion(session: Session, reply: Reply) -> str:
     if refusal is None or invocation is None or refusal.permanent:
         return ""
     find = _REMEDIES.get(refusal.rule)
-    if find is None and _WORD.fullmatch(refusal.legal):
-        return with_words(invocation.line, [refusal.legal])
+    if find is None and (word := _WORD.fullmatch(refusal.legal)):
+        return with_words(invocation.line, [word[1]])
     return find(session, invocation) if find is not None else ""
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from rdmalab.doctor.asking.subjects import subjects
 from rdmalab.doctor.diagnosis.examination import Examination
-from rdmalab.doctor.diagnosis.plain import best_looks
+from rdmalab.doctor.diagnosis.plain import at_the_act, best_looks, drained, plain_chain
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.outcome import Status
 from rdmalab.doctor.evidence.subject import Sort, Subject
-from rdmalab.doctor.moments.moments import moments
+from rdmalab.doctor.moments.moments import is_ordered
 from rdmalab.doctor.report.rows import Row, RowPart, named
 from rdmalab.render.meanings import APPEARANCES
 from rdmalab.session.session import Session
@@ -45,14 +45,20 @@ class ErrorNotice:
         found = [s for s in found if s.sort is not Sort.CALL]  # its refusal was printed
         self.reported += found
         for subject in found:
-            chain = moments(session, log, subject)[:_MOMENTS]
-            for style in best_looks(log, {subject: chain})[:1]:
+            chain = plain_chain(session, log, subject)[:_MOMENTS]
+            looks = best_looks(log, {subject: chain})[:1]
+            if is_ordered(session, log, subject) and not any(each.report.causes for each in looks):
+                self.harmless.append(subject)
+                continue
+            for style in (at_the_act(session, log, each) for each in looks):
                 if style.report.causes or style.report.outcome.kind is not Status.COMPLETED:
                     # Else `why` alone may answer about an older one.
                     is_only = all(each in found or each in self.harmless for each in every)
                     return list(_rows(log, style, first, width, is_only=is_only))
                 self.harmless.append(subject)
-        return []
+        sign = f"{APPEARANCES[Meaning.ATTENTION].sign} "
+        drains = drained(session, log, found)
+        return [Row(RowPart.STANDING, text, sign, event) for text, event in drains]
 
 
 def _rows(

@@ -152,5 +152,8 @@ class EventQueue:
 
     def next_ns(self) -> int | None:
         """Time at which the next entry is due, in ns; None when nothing is scheduled."""
-        first = (self.heap[0] if self.heap else None, self._first_timer())
-        return min((entry[0] for entry in first if entry is not None), default=None)
+        timer = self._first_timer() if self.armed else None
+        if not self.heap:
+            return timer[0] if timer is not None else None
+        at_ns = self.heap[0][0]
+        return at_ns if timer is None else min(at_ns, timer[0])

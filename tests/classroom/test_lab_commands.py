@@ -156,6 +156,7 @@ def test_check_takes_a_folder_and_says_what_ways_without_work_get(
     for way in ("apply alone gets 0%", "memory writes alone gets 0%", "an honest guess gets 10%",
                 "every choice tried until it is right gets 20%"):  # fmt: skip
         assert way in answer.out
+    assert "warning: every choice tried until it is right gets 20%, more than" in answer.out
     assert "14 grades, 0 not as declared" in answer.err
     for bar, code in ((19, Exit.FAILED), (20, Exit.WELL)):
         Path("y.lab.yaml").write_text(TEMPLATE.replace("tasks:", f"bars: {{tried: {bar}}}\ntasks:"))

@@ -10,8 +10,10 @@ from subprocess import run
 from sys import executable
 from tempfile import TemporaryDirectory
 
+from rdmalab.command import NotUnderstood
 from rdmalab.doctor.report.report import Report
 from rdmalab.grammar.expressions import parse_expression
+from rdmalab.grammar.line import parse
 from rdmalab.lab import Lab, open_session
 from rdmalab.scenario.loader import load
 from rdmalab.scenario.runner import Runner
@@ -81,7 +83,7 @@ class Answer:
     pointed question lacks or says falsely; fixed: what a fix called working did not do; long: lines
     of the longer answer at 80 columns; bare: numbered causes without their evidence; misplaced:
     causes that have a fix and do not stand first; gone: names in a fix, to be typed now, of objects
-    that were destroyed.
+    that were destroyed; untypable: lines of a fix that do not parse.
     """
 
     mistake: Mistake
@@ -95,6 +97,7 @@ class Answer:
     bare: list[str] = field(default_factory=list)
     misplaced: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
+    untypable: list[str] = field(default_factory=list)
     texts: tuple[str, str] = ("", "")
 
     @property
@@ -179,6 +182,7 @@ def answer_of(mistake: Mistake) -> Answer:
     answer.bare = [slug for each in (report, plain) for slug in _bare(each)]
     answer.misplaced = [slug for each in (report, plain) for slug in _misplaced(each)]
     answer.gone = [name for each in (report, plain) for name in _gone(session, each)]
+    answer.untypable = [line for each in (report, plain) for line in _untypable(session, each)]
     answer.texts = (shown(report), shown(plain))
     for each in (report, plain):
         if each.remedy is not None and each.remedy.works:
@@ -199,15 +203,40 @@ def _misplaced(report: Report) -> list[str]:
 
 
 def _gone(session: Session, report: Report) -> list[str]:
-    """The destroyed objects that a fix names and no line of it creates before."""
+    """The destroyed objects that a fix names and no line of it creates before.
+
+    Of a change to the program: those of which it says how they are.
+    """
     found, made = list[str](), set[str]()
+    if report.remedy and report.remedy.cure.program and not report.remedy.cure.lines:
+        names = {*_SAID_OF.findall(report.remedy.cure.program)}
+        return [name for name in names if _is_gone(session, name)]
     lines = report.remedy.cure.lines if report.remedy and not report.remedy.cure.program else []
     for line in lines:
         verb, *words = line.split()
         made |= {*words[:1]} if verb.startswith(("create", "alloc", "reg", "open")) else set()
         names = {*re.findall(r"\b[A-Z]\.[a-z_]\w*", line)} - made
-        things = {name: session.names.find(name) for name in names}
-        found += [name for name, it in things.items() if it and not exists(session.world, it)]
+        found += [name for name in names if _is_gone(session, name)]
+    return found
+
+
+_SAID_OF = re.compile(r"\b(?:is|are|has|have|holds?) ([A-Z]\.[a-z_]\w*)")
+
+
+def _is_gone(session: Session, name: str) -> bool:
+    """Whether the object of this name was destroyed."""
+    thing = session.names.find(name)
+    return thing is not None and not exists(session.world, thing)
+
+
+def _untypable(session: Session, report: Report) -> list[str]:
+    """The lines of a fix, to be typed now or then, that are no commands."""
+    found = []
+    for line in report.remedy.cure.lines if report.remedy is not None else []:
+        try:
+            parse(line, session.vocabulary, None, file=True)
+        except NotUnderstood as error:
+            found.append(f"{line}: {error}")
     return found
 
 

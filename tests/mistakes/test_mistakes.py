@@ -33,6 +33,7 @@ def test_the_root_of_a_mistake_is_named_and_its_fix_is_true(mistake: Mistake) ->
     assert not answer.bare, answer.bare
     assert not answer.misplaced, answer.misplaced
     assert not answer.gone, answer.gone
+    assert not answer.untypable, answer.untypable
     if mistake.kind.area in NEW_AREAS:
         assert answer.code_right, f"exit code {answer.code}"
         assert not answer.untrue, answer.untrue

@@ -246,3 +246,26 @@ def test_the_line_to_try(setup: tuple[str, ...], line: str, remedy: str) -> None
     for row in tries:
         answer = prompt.ask(row)
         assert not any(part.startswith(("error:", "not understood")) for part in answer), answer
+
+
+@pytest.mark.parametrize(
+    ("line", "legal", "remedy"),
+    [
+        ("create_qp A.x pd=A.pd0 qp_type=XRC_SEND send_cq=A.cq0", "qp_type=RC, UC or UD",
+         "create_qp A.x pd=A.pd0 send_cq=A.cq0 qp_type=RC recv_cq=A.cq0"),
+        ("create_qp A.x pd=A.pd0 qp_type=RAW_PACKET send_cq=A.cq0 recv_cq=A.cq0",
+         "qp_type=RC, UC or UD", ""),
+        ("alloc_mw A.w pd=A.pd0 type=7", "type=TYPE_1 or TYPE_2",
+         "alloc_mw A.w pd=A.pd0 type=TYPE_1"),
+    ],
+)  # fmt: skip
+def test_of_several_legal_values_the_line_to_type_has_one(
+    line: str, legal: str, remedy: str
+) -> None:
+    prompt = Prompt("use rc_pair", width=200, profile="rxe")
+    printed = prompt.ask(line)
+    assert any(row.strip() == legal for row in printed)
+    tries = [row.partition("try: ")[2] for row in printed if "try: " in row]
+    assert tries == ([remedy] if remedy else [])
+    if remedy:
+        assert prompt.ask(remedy)[0].startswith("ok ")

@@ -196,3 +196,12 @@ def test_the_digest_changes_with_a_nanosecond() -> None:
     one, two = lab_of(SEND, "run 1us", RECV), lab_of(SEND, "run 1001ns", RECV)
     assert fingerprint(one) != fingerprint(two)
     assert isinstance(one.session.world, World)
+
+
+def test_a_parameter_given_as_none_is_not_given_and_the_command_is_in_the_journal() -> None:
+    lab = lab_of("use rc_pair")
+    given = {"direction": ("A", "B"), "octets": "00ff", "packet": None}
+    outcome = lab.session.perform(Invocation("inject", given))
+    assert outcome.event == lab.session.world.event
+    assert lab.session.journal[-1].invocation.name == "inject"
+    assert fingerprint(played_again(lab)) == fingerprint(lab)

@@ -147,3 +147,26 @@ def test_going_back_is_no_news_and_another_world_has_its_own() -> None:
     assert not trouble.rows(prompt.lab.session, 0, 80)
     assert trouble.rows(other.lab.session, 0, 80)
     assert ErrorNotice().rows(other.lab.session, 0, 80)
+
+
+@each("post", (
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:8] flags=SIGNALED",
+    "post_recv A.qp0 wr_id=1 sg=A.mr0[0:8]",
+))  # fmt: skip
+def test_a_flush_that_a_call_ordered_is_no_failure_of_the_run_nor_of_why(post: str) -> None:
+    prompt = Prompt("use rc_pair", post, "modify_qp A.qp0 state=ERR", width=120)
+    rows = prompt.ask("run")
+    told = "a call moved A.qp0 to ERR, which flushes its requests"
+    assert [row for row in rows if row.startswith(f"! {told}")]
+    assert not any("next " in row or row.startswith("✗") for row in rows)
+    answer = " ".join(" ".join(prompt.ask("why")).split())
+    assert answer.startswith("WELL nothing has failed")
+    assert told in answer
+    assert not any(told in row for row in prompt.ask("run"))
+
+
+def test_a_flush_of_a_send_that_was_in_trouble_is_a_failure_of_the_run_and_of_why() -> None:
+    keepalive = "program A.keepalive lines={sleep 100us; modify_qp A.qp0 state=ERR}"
+    prompt = Prompt("use rc_pair", _SEND.format(3), keepalive, width=120)
+    assert noticed(prompt, "run 1ms")[1].startswith("cause A.keepalive moved A.qp0")
+    assert prompt.ask("why")[0].startswith("FAILED")

@@ -51,12 +51,16 @@ class Pace:
         wait_s = self.wait_s(now_s, now_ns, due_ns, all_wait=all_wait)
         return due_ns is not None and not wait_s
 
+    def is_near(self, now_ns: int, due_ns: int | None) -> bool:
+        """Whether it is not worth waiting for, whatever programs do."""
+        return due_ns is not None and not self.is_virtual and due_ns - now_ns <= NEAR_NS
+
     def _due_s(self, now_s: float, now_ns: int, due_ns: int) -> float:
         """The real time at which an event happens although a program does not wait."""
+        if self.is_near(now_ns, due_ns):
+            return now_s
         if self.is_virtual:
             return self.heard_s + SILENT_S
-        if due_ns - now_ns <= NEAR_NS:
-            return now_s
         return self.head_s + (due_ns - self.since_ns) / 1e9
 
     def news(self) -> None:

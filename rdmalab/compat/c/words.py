@@ -19,7 +19,7 @@ Answer = Fields | bytes
 """Fields; or, as bytes, fields and tail."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """A word of a program. tail: what follows its fields."""
 
@@ -232,7 +232,9 @@ def _create_cq(call: Call) -> Answer:
         given["wc_flags"] = call.ask["wc_flags"]
     cqe, vector = _signed(call.ask["cqe"]), _signed(call.ask["comp_vector"])
     made = call.make(verb, Noun.CQ, cqe=cqe, comp_vector=vector, **given)
-    return {"handle": made.number, "cqe": made.capacity}
+    handle = (call.node, Noun.CQ, made.number)
+    slot = 0 if call.ask["is_extended"] else call.calls.slot(call.program, handle)
+    return {"handle": made.number, "cqe": made.capacity, "slot": slot}
 
 
 def _signed(value: int) -> int:

@@ -130,15 +130,25 @@ def _gone(thing: Thing, index: Index | None) -> Subject:
 
 
 def _newest_of_lives(session: Session, log: Log, name: str, path: Path) -> Subject:
-    """The work request of a wr_id that was posted, or refused, last on any object of a name."""
-    index, find = _index(path, 3), _NEWEST[str(path.steps[2])]
+    """The work request of a wr_id that was posted, or refused, last on any object of a name.
+
+    Of a wr_id that only the other queue has had, the one there.
+    """
+    index, asked = _index(path, 3), str(path.steps[2])
     assert index is not None
     things = [thing for thing, text in session.names.name_of.items() if text == name]
-    found = [
-        (newest_receive if thing.noun is Noun.SRQ else find)(session, log, thing, index.start)
-        for thing in things
-    ]
-    return max(found, key=lambda subject: _tried(log, subject))
+    newest: list[Subject] = []
+    for word in sorted(_NEWEST, key=lambda word: word != asked):
+        found = [
+            (newest_receive if thing.noun is Noun.SRQ else _NEWEST[word])(
+                session, log, thing, index.start
+            )
+            for thing in things
+        ]
+        newest.append(max(found, key=lambda subject: _tried(log, subject)))
+        if _tried(log, newest[-1])[0] >= 0 or posting_calls.latest_batch(log, newest[-1]):
+            return newest[-1]
+    return newest[0]
 
 
 def _tried(log: Log, subject: Subject) -> tuple[int, int]:

@@ -46,8 +46,8 @@ def _writes(case: Case, node: str, pieces: list[Piece], after: int, before: int)
 
 def _fail(case: Case, message: Message, source: list[Piece], write: Write) -> Finding:
     return fail(
-        fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
         _write_evidence(case, message.thing.node, write),
+        fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
         fact("the packet that brought these bytes left only then", message.sent),
         cure=_cure(case, message, source), since=write.event,
     )  # fmt: skip
@@ -55,7 +55,7 @@ def _fail(case: Case, message: Message, source: list[Piece], write: Write) -> Fi
 
 def _write_evidence(case: Case, node: str, write: Write) -> Evidence:
     where = words_for(case.session, node, write.piece) or f"{write.piece[0]:#x}"
-    return fact(f"the program wrote {where}, which it sends from", write.event)
+    return fact(f"the program wrote {where}, which a request sends from", write.event)
 
 
 def _cure(case: Case, message: Message, source: list[Piece]) -> Fix:

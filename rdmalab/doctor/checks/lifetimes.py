@@ -24,8 +24,8 @@ def dereg_early(case: Case, work: Send | Receive, entry: SendWqe | RecvWqe) -> F
     if work.ending is None:
         return _waits(case, work, gone)
     return fail(
-        fact("it was posted", work.posted),
         *_gone(case, gone),
+        fact("it was posted", work.posted),
         fact(f"it ended with {work.ending.status.name}", work.ending.event),
         cure=_order(case, gone[0][1]) or _dereg_early_cure(case), since=gone[0][1].event,
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """The local adapter refuses the work request: LOC_LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR."""
 
+import math
 from typing import NamedTuple
 
 from rdmalab.doctor.kit import *
@@ -108,7 +109,7 @@ def _beyond(case: Case, receive: Receive, qp: QueuePair) -> Finding | None:
     if memory is None or not case.asked or (receive.ending and receive.ending.status):
         return None
     for denial in key_denials.denials(case.hca, memory.user, memory.wr, memory.rights):
-        gone = key_lookup.former(case, denial.node, denial.key)
+        gone = key_lookup.former(case, denial.node, denial.key, math.inf)
         is_open = denial.opened(case.hca) is not None
         dead = not is_open and (gone is None or gone.event < (receive.posted or 0))
         if dead or (is_open and denial.why is Denied.RANGE):

@@ -98,7 +98,7 @@ def _all_in_use(case: Case, call: Call, noun: Noun) -> Finding:
     maker = case.log.asked(made)[1] if made is not None else ""
     by = f", made by {maker}" if maker else ""
     first = f"{case.names.of(things[0])} to {case.names.of(things[-1])}"
-    unused = f"; the oldest that nothing uses is {idle[0]}" if idle else ""
+    unused = f", first {idle[0]}, the oldest without a user" if idle else ""
     return fail(
         fact(f"{call.verb}: {call.message}", call.event),
         fact(f"{fmt.count(len(things), noun.upper())} of {case.node} exist, {first}{by}; "
@@ -252,8 +252,8 @@ def destroyed_with_work(case: Case, work: Send | Receive) -> Finding:
     poll = ordered(case.log, event, work.posted, name) or poll
     waits = case.receive is not None and thing.noun is Noun.QP  # a message may never come for it
     return fail(
-        fact("it was posted", work.posted),
         fact(f"{case.log.who(event)} destroyed {name} {before}", event),
+        fact("it was posted", work.posted),
         cure=recovery.drain(name, call, _waiter(case, event)) if waits else poll, since=event,
     )  # fmt: skip
 

@@ -72,7 +72,7 @@ def sink_overwritten(case: Case) -> Finding:
                 else []
             )
             return fail(
-                _posted(case, each.sink), fact(f"the program wrote {where}", each.event), *over,
+                fact(f"the program wrote {where}", each.event), _posted(case, each.sink), *over,
                 cure=Fix(program="write into a buffer before the post or after its completion"),
                 since=each.event,
             )  # fmt: skip
@@ -82,8 +82,8 @@ def sink_overwritten(case: Case) -> Finding:
         there = words_for(case.session, node, late.piece)
         name = name_of(case.names, message.subject)
         return (fail if is_lost(case.log, node, late) else warn)(
-            fact(f"{name} was posted", message.posted),
             fact(f"the program wrote {there} before {name} came", late.event),
+            fact(f"{name} was posted", message.posted),
             fact(f"{name} wrote these bytes again", late.came.event),
             cure=Fix(program=f"write {there} when no message to it is under way"),
         )
@@ -236,8 +236,9 @@ def _landed_beside(case: Case, content: Content) -> Finding:
         return ok("the program itself has filled these bytes")
     where = words_for(case.session, case.node, piece_of(newest))
     return warn(
+        fact(f"{name_of(case.names, message.subject)} wrote {where}, not these bytes",
+             event_of(newest)),
         fact(f"{name_of(case.names, message.subject)} was posted", message.posted),
-        fact(f"this message wrote {where}, not these bytes", event_of(newest)),
         cure=_moved(case, message) or Fix(program=_NAME_THE_BYTES),
     )  # fmt: skip
 

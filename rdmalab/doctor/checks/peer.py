@@ -21,7 +21,8 @@ def peer_state(case: Case, qp: QueuePair, unanswered: Unanswered) -> Finding:
     return unanswered.finding(
         fact(f"{name} was in {state.name}", since),
         fact(f"{name} dropped {fmt.count(len(misses), 'request')}: the first", misses[0].event),
-        cure=_peer_state_cure(case, unanswered, qp, peer), since=misses[0].event,
+        cure=_peer_state_cure(case, unanswered, qp, peer),
+        since=since if since in case.log.entered(peer.thing, QPState.RESET) else misses[0].event,
     )  # fmt: skip
 
 
@@ -86,8 +87,8 @@ def peer_destroyed(case: Case, qp: QueuePair, path: Path) -> Finding:
     if gone is None or (set_at is not None and gone < set_at):
         return ok("the peer was not destroyed")
     evidence = [
-        fact(f"{case.qp_name(qp)} was connected to {case.name(Noun.QP, node, number)}", set_at),
         fact(f"{case.log.who(gone)} destroyed {case.name(Noun.QP, node, number)}", gone),
+        fact(f"{case.qp_name(qp)} was connected to {case.name(Noun.QP, node, number)}", set_at),
     ]
     unanswered = case.unanswered
     if unanswered is None:

@@ -33,7 +33,8 @@ def _evidence(case: Case, posts: list[Record]) -> list[Evidence]:
     name, asked = case.names.of(case.subject.thing), fmt.wr(case.subject.wr_id)
     if not posts:
         event = case.log.created(case.subject.thing)
-        return [fact(f"nothing was ever posted on {name}, which was made here", event)]
+        what = "send" if case.subject.sort is Sort.SEND else "receive"
+        return [fact(f"no {what} was ever posted on {name}, which was made here", event)]
     last = event_of(posts[-1])
     together = " ".join(fmt.wr(rec.wqe_of(r).wr.wr_id) for r in posts if event_of(r) == last)
     many = fmt.count(len(posts), "work request")

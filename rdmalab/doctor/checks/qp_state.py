@@ -167,8 +167,8 @@ def reset_swallowed(case: Case, work: Send | Receive, qp: QueuePair) -> Finding:
     if work.discarded is None:
         return ok("no RESET discarded it")
     return fail(
-        fact("it was posted", work.posted),
         fact(f"{case.log.who(work.discarded)} moved {case.qp_name(qp)} to RESET", work.discarded),
+        fact("it was posted", work.posted),
         *_thrown(case, qp, work.discarded), cure=_cure(case, qp), since=work.discarded,
     )  # fmt: skip
 

@@ -169,7 +169,9 @@ def report_of(session: Session, stories: Sequence[Sequence[Diagnosis]]) -> Repor
     explained = [d for d in seen if d.causes(Verdict.FAIL)] or [first]
     chains = [_chain(story, story[0].outcome) for story in stories]
     about = (c for found, _ in chains for c in found if _is_about(first, c))
-    roots = sorted(unique(about), key=origin)
+    # Of what came about in one event the request that is asked about has its own reason first.
+    roots = sorted(unique(about), key=lambda c: (c.finding.origin, c.subject != first.case.subject,
+                                                 *origin(c)))  # fmt: skip
     stations = sorted(unique(c for _, found in chains for c in found), key=origin)
     return Report(
         first.name, _waits_for(first, roots, seen), session.world.event, roots, stations,

@@ -12,6 +12,7 @@ from rdmalab.doctor.diagnosis.diagnose import origin, unique
 from rdmalab.doctor.diagnosis.examination import Examination, best_of, looks_at, report_of_now
 from rdmalab.doctor.diagnosis.healthy_checks import looked_at
 from rdmalab.doctor.evidence.components import Component
+from rdmalab.doctor.evidence.finding import Evidence, fact
 from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.made_good import is_made_good
 from rdmalab.doctor.evidence.outcome import Status, SubjectOutcome
@@ -21,6 +22,7 @@ from rdmalab.doctor.moments.moments import (
     MOST_OLDER,
     Moment,
     Why,
+    flushing_act,
     is_ordered,
     moments,
     teardowns,
@@ -45,7 +47,7 @@ from rdmalab.spec.records import Kind
 def plain(session: Session, log: Log, question: Node | None) -> Report:
     """Everything that is wrong, each subject at its own moment; the first cause first."""
     found = [*subjects(session, log, question), *_unreported_before(session, log, question)]
-    chains = {each: _plain_chain(session, log, each) for each in found}
+    chains = {each: plain_chain(session, log, each) for each in found}
     looks = best_looks(log, chains)
     known = frozenset(t for examination in looks if examination.report.causes
                       for t in log.component_of(examination.subject.thing))  # fmt: skip
@@ -53,7 +55,7 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
         chains |= unlogged
         looks = best_looks(log, chains)
     explained = [
-        _at_the_act(session, log, examination) for examination in looks if examination.report.causes
+        at_the_act(session, log, examination) for examination in looks if examination.report.causes
     ]
     if not explained:
         left = [examination for examination in looks
@@ -69,7 +71,10 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
         if not left:
             return well(session, log, question)
         return report_of_now(session, log, left[0], found or [left[0].subject])
-    aside = _aside(log, explained)
+    # A success without a completion, or a thread that polls for nothing, may be as it is meant.
+    loud = [each for each in explained if not each.report.outcome.done
+            and each.report.slug not in _IDLE] or explained  # fmt: skip
+    aside = [*_aside(log, loud), *(each for each in explained if each not in loud)]
     explained = sorted((examination for examination in explained if examination not in aside),
                        key=lambda examination: origin(examination.report.causes[0]))  # fmt: skip
     report, every = explained[0].report, [examination.report for examination in explained]
@@ -83,6 +88,9 @@ def plain(session: Session, log: Log, question: Node | None) -> Report:
     return report_of_now(
         session, log, explained[0], [examination.subject for examination in explained]
     )
+
+
+_IDLE = ("nothing-outstanding", "silent-peer")
 
 
 def _is_trouble(session: Session, log: Log, examination: Examination) -> bool:
@@ -168,7 +176,7 @@ def _outstanding(session: Session, log: Log, question: Node | None) -> list[Exam
     return sorted(waiting, key=lambda examination: examination.report.slug in (TOO_EARLY, UNKNOWN))
 
 
-def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
+def plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
     """A flush that a call ordered is no failure; the wait of a send before it can be one."""
     chain = moments(session, log, subject)
     if not is_ordered(session, log, subject):
@@ -179,7 +187,7 @@ def _plain_chain(session: Session, log: Log, subject: Subject) -> list[Moment]:
     return [m for m in chain if sent and m.why is Why.BEFORE_TEARDOWN]
 
 
-def _at_the_act(session: Session, log: Log, examination: Examination) -> Examination:
+def at_the_act(session: Session, log: Log, examination: Examination) -> Examination:
     """Of a send that waited and that one end alone flushed: the look at that act."""
     chain = (
         moments(session, log, examination.subject)
@@ -208,7 +216,7 @@ def _unlogged(
         for moment in unlogged_moments(session, log, next(iter(component))):
             with visit(log, moment.event) as then:
                 for each in suspects(session, then, component.__contains__):
-                    chain = _plain_chain(session, then, each)
+                    chain = plain_chain(session, then, each)
                     found[each] = [moment if m.why is Why.NOW else m for m in chain]
     return found
 
@@ -252,12 +260,28 @@ def _is_idle_receive(cause: Cause) -> bool:
     return cause.subject.sort is Sort.RECV and cause.check.section is ChecklistSection.RECEIVE
 
 
+def drained(session: Session, log: Log, found: Sequence[Subject]) -> list[Evidence]:
+    """Of flushed work the calls that ordered it: no failure, if nothing was wrong before."""
+    acts = [act for each in found if (act := flushing_act(session, log, each)) is not None]
+    return [
+        fact(f"{log.asked(event)[1] or 'a call'} moved {session.names.of(thing)} to ERR, "
+             "which flushes its requests", event)
+        for event, thing in dict.fromkeys(acts)
+    ]  # fmt: skip
+
+
 def well(session: Session, log: Log, question: Node | None) -> Report:
     """Nothing is wrong anywhere, or on one node; at what one has looked to say so."""
     node = str(question.steps[0]) if isinstance(question, Path) else ""
     refused = any(node in ("", call.thing[0]) for call in log.refused())
     text = "is left that failed, was refused," if refused else "has failed, was refused,"
-    outcome = SubjectOutcome(Status.WELL, f"nothing {text} or hangs")
+    drains = drained(session, log, subjects(session, log, question))
+    also = "; ".join(dict.fromkeys(each.text for each in drains))
+    outcome = SubjectOutcome(
+        Status.WELL,
+        "; ".join(filter(None, (f"nothing {text} or hangs", also))),
+        drains[-1].event if drains else None,
+    )
     before = [Moment(row[0].event - 1, Why.BEFORE_TEARDOWN) for row in teardowns(log)[-1:]]
     warnings: list[Cause] = []
     for moment in (*before, Moment(session.world.event, Why.NOW)):

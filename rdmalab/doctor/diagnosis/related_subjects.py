@@ -48,6 +48,9 @@ def sources_of(case: Case) -> list[Subject]:
     return step(case) if step is not None else []
 
 
+_UNANSWERED = (None, WCStatus.RNR_RETRY_EXC_ERR, WCStatus.RETRY_EXC_ERR)
+
+
 def _send(case: Case) -> list[Subject]:
     send, qp = case.send, case.qp
     if case.subject.serial < 0:
@@ -62,10 +65,15 @@ def _send(case: Case) -> list[Subject]:
         found += _of_error_cause(error_cause) + failed_before_flush(case.log, qp.thing)
     if send.on_queue and (ahead := undone(qp)) and ahead[0].serial < case.subject.serial:
         found += ahead  # it waits in line after another, even if it was sent already
-    if case.peer is not None and case.log.about(Kind.QUEUE_DISCARDED, case.peer.thing):
+    status = send.ending.status if send.ending is not None else None
+    waited = status in _UNANSWERED or not qp.transport.acknowledged
+    if (
+        waited and case.peer is not None and send.wqe is not None
+        and send.wqe.work is not None and send.wqe.work.consumes_receive
+        and case.log.about(Kind.QUEUE_DISCARDED, case.peer.thing)
+    ):  # fmt: skip
         found += [s for s in newest_work(case.log, case.peer.thing) if s.sort is Sort.RECV]
-    good = send.ending is not None and send.ending.status is WCStatus.SUCCESS
-    return found if good else found + _of_peer(case, case.peer)
+    return found if status is WCStatus.SUCCESS else found + _of_peer(case, case.peer)
 
 
 def _receive(case: Case) -> list[Subject]:

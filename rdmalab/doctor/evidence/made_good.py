@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rdmalab.command import Invocation, New, Noun, Ref, Thing
 from rdmalab.doctor.evidence.log import Call, Log
+from rdmalab.doctor.evidence.posting_calls import closed_by
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.doctor.evidence.work_of_queues import undone
 from rdmalab.session.session import Session
@@ -30,7 +31,8 @@ def is_repaired(session: Session, log: Log, subject: Subject, event: int) -> boo
     of a receive a receive that was posted since is enough, for it waits as the flushed one did.
     """
     lives = _lives(session, subject.thing)
-    up = [at for it in lives for at in log.entered(it, QPState.RTR, after=event)]
+    up = [at for it in lives for state in (QPState.RTR, QPState.RTS)  # out of SQE it enters RTS
+          for at in log.entered(it, state, after=event)]  # fmt: skip
     if not up:
         return False
     qp = find_qp(session.world, *lives[-1][1:])
@@ -85,7 +87,14 @@ class Repeats:
                 self._newest[_key(entry.invocation)] = entry.event
 
     def has(self, call: Call) -> bool:
-        """Whether the same was asked of the same thing, or under the same name, and done."""
+        """Whether the same was asked of the same thing, or under the same name, and done.
+
+        Of a batch: whether all its work requests were posted since, not whether another was.
+        """
+        if (batch := closed_by(self._log, call)) is not None:
+            posts = self._log.about(Kind.SEND_POSTED, batch.thing)
+            since = {rec.send_wqe_of(r).wr.wr_id for r in posts if rec.event_of(r) > call.event}
+            return {built.wr.wr_id for built in batch.built} <= since
         invocation = call.invocation
         if invocation is not None and self._newest.get(_key(invocation), -1) > call.event:
             return True

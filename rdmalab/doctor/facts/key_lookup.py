@@ -82,8 +82,8 @@ def _past(case: Case, denial: Denial) -> str:
 
 
 # --------------------------------------------------------------------------- keys of the past
-def former(case: Case, node: str, key: int) -> Gone | None:
-    """The region that had this key before, and lost it before the work ended."""
+def former(case: Case, node: str, key: int, until: float | None = None) -> Gone | None:
+    """The region that had this key before, and lost it until an event; None: its end."""
     number, hca = region_number(key), case.world.nodes[node]
     if key >> 8 >= WINDOWS or key in hca.lkeys or key in hca.rkeys:
         return None
@@ -97,7 +97,7 @@ def former(case: Case, node: str, key: int) -> Gone | None:
     lost_at = moved if destroyed is None else [destroyed]
     # what was lost after the work had ended is not its reason
     return next((Gone(thing, event, destroyed is not None) for event in lost_at
-                 if event <= case.ended), None)  # fmt: skip
+                 if event <= (case.ended if until is None else until)), None)  # fmt: skip
 
 
 def invalidated(case: Case, node: str, key: int) -> InvalidWindow | None:

@@ -230,11 +230,16 @@ def _is_flush_of(ending: Ending | None, act: Act) -> bool:
 
 def is_ordered(session: Session, log: Log, subject: Subject) -> bool:
     """Whether work ended with a flush that a call ordered: a drain, a teardown."""
+    return flushing_act(session, log, subject) is not None
+
+
+def flushing_act(session: Session, log: Log, subject: Subject) -> Act | None:
+    """The call that flushed work by a move to ERR, before anything had failed; None if none did."""
     if subject.sort not in (Sort.SEND, Sort.RECV):
-        return False
+        return None
     work = (Send if subject.sort is Sort.SEND else Receive)(session, subject, log)
     taken = _taken(log, subject.thing, work.posted)
-    return taken is not None and _is_flush_of(work.ending, taken[1])
+    return taken[1] if taken is not None and _is_flush_of(work.ending, taken[1]) else None
 
 
 def _taken(log: Log, thing: Thing, posted: int | None) -> tuple[list[Act], Act] | None:

@@ -205,12 +205,18 @@ def _not_on(log: Log, qp: QueuePair, cq: int, since: int) -> Iterator[Subject]:
     if any(call.thing == thing[1:] and call.event > since for call in log.refused()):
         return  # the refused call is the trouble
     if qp.send_cq == cq and not undone(qp):
-        yield from done_unsignaled(log, qp, since)
+        silent = done_unsignaled(log, qp, since)
+        yield from silent if not _serves_receives(log, qp, cq) else ()
         batch = posting_calls.latest_batch(log, Subject(Sort.QP, thing))
         yield from (
             Subject(Sort.SEND, thing, wr_id=b.wr.wr_id) for b in (batch.built if batch else [])[:1]
         )
     yield from elsewhere(log, qp, cq)
+
+
+def _serves_receives(log: Log, qp: QueuePair, cq: int) -> bool:
+    """Whether a poll of a CQ may be for a queue pair's receives: one waits, or a message came."""
+    return qp.recv_cq == cq and bool(qp.source.wqes or log.about(Kind.RECV_TAKEN, qp.thing))
 
 
 def elsewhere(log: Log, qp: QueuePair, cq: int) -> list[Subject]:

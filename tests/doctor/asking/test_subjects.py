@@ -8,6 +8,7 @@ from rdmalab.doctor.evidence.log import Log
 from rdmalab.doctor.evidence.subject import Sort, Subject
 from rdmalab.grammar.expressions import parse_expression
 from rdmalab.lab import Lab
+from tests.doctor.asking import played, why
 from tests.labs import RECV, SEND, lab_of
 
 _BAD = "post_send A.qp0 wr_id=3 opcode=RDMA_WRITE sg=A.mr0[0:64] rkey=1 flags=SIGNALED"
@@ -119,3 +120,14 @@ def test_a_question_without_a_subject_is_an_error_with_a_hint(text: str, expecte
     with pytest.raises(NotUnderstood, match=expected) as wrong:
         asked(lab_of(), text)
     assert wrong.value.hint
+
+
+def test_a_wr_id_that_only_the_other_queue_has_had_is_the_one_there() -> None:
+    send = "post_send A.qp0 wr_id=12 opcode=SEND sg=A.mr0[0:64] flags=SIGNALED"
+    lab = played("use rc_pair", "post_recv B.qp0 wr_id=3 sg=B.mr0[0:32]", send, "run")
+    for asked, name in (("B.qp0.wr[3]", "B.qp0.recv_wr[3]"), ("A.qp0.recv_wr[12]", "A.qp0.wr[12]")):
+        report = why(lab, asked)
+        assert (report.name, report.slug) == (name, "loc-len")
+    report = why(lab, "B.qp0.wr[4]")
+    assert report.slug == "not-posted"
+    assert "no send was ever posted on B.qp0" in report.text

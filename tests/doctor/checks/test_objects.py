@@ -83,7 +83,7 @@ def test_destroyed_with_work_has_the_event_of_the_destroy(
     lab = played("use rc_pair", post, "run 500ns", destroy)
     report = why(lab, what)
     assert report.slug == "destroyed-with-work"
-    assert report.causes[0].finding.evidence[-1].event == lab.session.world.event
+    assert report.causes[0].finding.evidence[0].event == lab.session.world.event
     lab = played("use rc_pair", RECV, SEND, "run", "poll_cq A.cq0", "poll_cq B.cq0", destroy)
     assert why(lab, what).slug != "destroyed-with-work"
 

@@ -81,7 +81,7 @@ def test_receives_of_a_shared_queue_go_on_a_row_on_that_queue() -> None:
 def test_not_posted_names_the_creation_of_the_qp() -> None:
     answer = finding(lab_of(), "A.qp0.wr[1]", "not-posted").evidence
     assert answer[0].event is not None
-    assert "nothing was ever posted on A.qp0" in answer[0].text
+    assert "no send was ever posted on A.qp0" in answer[0].text
 
 
 @pytest.mark.parametrize("slug", ["not-posted", "post-failed-ignored", "region-aborted"])

@@ -11,7 +11,7 @@ def test_wrong_place_names_the_bytes_that_a_write_filled() -> None:
     lab = played("use rc_pair", 'write A.mr0[0:6] "result"', _WRITE, "run")
     report = why(lab, "B.mr0[0:6]")
     assert report.slug == "wrong-place"
-    assert any("this message wrote B.mr0[64:70]" in line for line in report.lines)
+    assert any("A.qp0.wr[1] wrote B.mr0[64:70]" in line for line in report.lines)
     assert why(lab, "B.mr0[64:70]").slug == "well"
 
 

@@ -97,3 +97,93 @@ def test_a_failed_receive_without_a_cause_is_unknown(monkeypatch: pytest.MonkeyP
     report = why(lab)
     assert (report.slug, report.is_trouble) == ("unknown", True)
     assert "no check matched" in report.text
+
+
+_SILENT_SUCCESS = (
+    _PAIR, _PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]",
+    "post_send A.qp0 wr_id=1 opcode=SEND sg=A.mr0[0:64]", "run", "poll_cq B.cq0", "poll_cq A.cq0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "slug"),
+    [
+        (("post_send A.qp1 wr_id=2 opcode=RDMA_WRITE sg=A.mr1[0:64] remote_addr=0x20000000 "
+          "rkey=0xdead flags=SIGNALED", "run", "poll_cq A.cq1"), "rem-access"),
+        (("post_send A.qp1 wr_id=2 opcode=RDMA_READ sg=A.mr1[0:64] remote=B.mr1[0] "
+          "flags=SIGNALED|INLINE",), "inline-opcode"),
+        (("post_send A.qp1 wr_id=2 opcode=SEND sg=A.mr1[0:64] flags=SIGNALED", "run 3ms"),
+         "rnr-infinite"),
+    ],
+)  # fmt: skip
+def test_a_success_that_was_polled_for_in_vain_is_the_last_in_rank(
+    lines: tuple[str, ...], slug: str
+) -> None:
+    report = why(played(*_SILENT_SUCCESS, *lines))
+    assert report.slug == slug
+    assert "unsignaled" in [cause.check.slug for cause in report.warnings]
+    assert why(played(*_SILENT_SUCCESS)).slug == "unsignaled"
+
+
+def test_a_region_that_was_deregistered_after_its_receive_gives_no_warning() -> None:
+    recv, polls = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:256]", ("poll_cq A.cq0", "poll_cq B.cq0")
+    lab = played(_PAIR, recv, _SEND, "run", *polls, "dereg_mr B.mr0")
+    report = why(lab)
+    assert (report.slug, report.warnings) == ("well", [])
+    assert not why(lab, "B.qp0.recv_wr[1]").warnings
+
+
+def test_a_peer_in_reset_comes_before_the_receive_that_the_reset_took() -> None:
+    lab = played(_PAIR, "post_recv B.qp0 sg=B.mr0[0:64]", "modify_qp B.qp0 state=RESET", _SEND,
+                 "run")  # fmt: skip
+    for asked in ("", "A.qp0.wr[7]"):
+        report = why(lab, asked)
+        assert [cause.check.slug for cause in report.causes] == ["peer-state", "reset-swallowed"]
+        assert report.causes[1].finding.evidence[0].text == "a call moved B.qp0 to RESET"
+
+
+def test_a_request_and_its_answer_without_completions_of_the_sends_are_well() -> None:
+    send = "post_send {0}.qp0 wr_id={1} opcode=SEND sg={0}.mr0[0:64]"
+    lab = played(_PAIR, *(f"post_recv {n}.qp0 wr_id=10 sg={n}.mr0[64:128]" for n in "AB"))
+    for line in (send.format("A", 1), "run", "poll_cq A.cq0", "poll_cq B.cq0", send.format("B", 2),
+                 "run", "poll_cq A.cq0", "poll_cq B.cq0"):  # fmt: skip
+        lab.do(line)
+        assert not why(lab).is_trouble, line
+    assert "unsignaled" in [cause.check.slug for cause in why(lab).warnings]
+
+
+_BAD_KEY = (
+    "post_send A.qp0 wr_id=2 opcode=RDMA_WRITE sg=A.mr0[0:64] remote_addr=0x20000000 rkey=0xdead"
+    " flags=SIGNALED"
+)
+
+
+def test_receives_that_an_older_reset_took_are_no_cause_of_a_write() -> None:
+    up = ("reset A.qp0", "reset B.qp0", "connect A.qp0 B.qp0")
+    lab = played(_PAIR, "post_recv B.qp0 wr_id=1 sg=B.mr0[0:64]", *up, _BAD_KEY, "run 1ms")
+    for asked in ("", "A.qp0.wr[2]"):
+        assert [cause.check.slug for cause in why(lab, asked).causes] == ["rem-access"]
+    read = "post_send A.qp0 wr_id=3 opcode=RDMA_READ sg=A.mr0[0:64] remote=B.mr0[0] flags=SIGNALED"
+    for line in (*up, read, "run"):
+        lab.do(line)
+    assert (why(lab, "A.qp0.wr[3]").slug, why(lab).slug) == ("completed", "well")
+
+
+def test_a_thread_that_polls_for_nothing_comes_after_a_failure() -> None:
+    idle = "program B.srv lines={loop; poll_cq B.cq0; sleep 1us; end}"
+    report = why(played(_PAIR, idle, "run 100us", _BAD_KEY, "run 1ms", "poll_cq A.cq0"))
+    assert report.slug == "rem-access"
+    assert "nothing-outstanding" in [cause.check.slug for cause in report.warnings]
+
+
+def test_a_send_queue_that_left_sqe_and_works_is_repaired() -> None:
+    wrong = _DATAGRAM.format(qkey="0x11111111").replace("A.ah0", "A.ah1")
+    recv = "post_recv B.qp0 wr_id=1 sg=B.mr0[0:512]"
+    handle = ("alloc_pd A.pd1", "create_ah A.ah1 pd=A.pd1 to=B")
+    lab = played(_UD, *handle, recv, wrong, "run", "poll_cq A.cq0")
+    report = why(lab)
+    assert report.slug == "loc-qp-op"
+    assert report.remedy is not None
+    for line in (*report.remedy.cure.lines, "run", "poll_cq A.cq0"):
+        lab.do(line)
+    assert why(lab).slug == "well"

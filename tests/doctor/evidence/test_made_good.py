@@ -124,3 +124,36 @@ def test_a_refused_step_of_the_bring_up_is_past_once_the_queue_pair_has_worked()
 def test_a_refused_change_of_an_attribute_is_not_past() -> None:
     lab = played("use rc_pair", "modify_qp A.qp0 timeout=14 retry_cnt=3", *_SENT)
     assert why(lab).name.startswith("the call of event")
+
+
+_BUILDER = (
+    "use rc_pair",
+    "create_qp_ex A.x pd=A.pd0 qp_type=RC send_cq=A.cq0 recv_cq=A.cq0 send_ops_flags=SEND "
+    "max_send_wr=2",
+    "create_qp B.q pd=B.pd0 qp_type=RC send_cq=B.cq0 recv_cq=B.cq0 max_recv_wr=4",
+    "connect A.x B.q", "post_recv B.q wr_id=1 sg=B.mr0[64:128]",
+)  # fmt: skip
+
+
+def _batch(*wr_ids: int) -> list[str]:
+    """A region that builds these sends."""
+    built = (f"wr_send A.x wr_id={n} wr_flags=SIGNALED; wr_set_sge A.x sg=A.mr0[0:8]"
+             for n in wr_ids)  # fmt: skip
+    return ["wr_start A.x", *built, "wr_complete A.x"]
+
+
+def test_a_refused_batch_is_not_made_good_by_another_batch_whose_message_came() -> None:
+    lab = played(*_BUILDER, *_batch(9, 10, 11), *_batch(20), "run", "poll_cq A.cq0")
+    assert lab.look("B.cq0.total(wr_id=1, status=SUCCESS)") == 1
+    report = why(lab)
+    assert report.slug == "region-aborted"
+    assert report.is_trouble
+
+
+def test_a_refused_batch_is_made_good_when_all_of_it_was_posted_since() -> None:
+    more = ("post_recv B.q wr_id=2 sg=B.mr0[0:64]", "post_recv B.q wr_id=3 sg=B.mr0[0:64]")
+    lab = played(*_BUILDER, *more, *_batch(9, 10, 11), *_batch(9, 10), "run", "poll_cq A.cq0")
+    assert why(lab).slug == "region-aborted"
+    for line in (*_batch(11), "run"):
+        lab.do(line)
+    assert not why(lab).is_trouble

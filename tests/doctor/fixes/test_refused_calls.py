@@ -106,7 +106,7 @@ def test_beyond_device_names_the_objects() -> None:
     report = answer(played(*(f"alloc_pd A.p{n}" for n in range(65))), "why")
     assert "64 PDs of A exist, A.p0 to A.p63; none ended by dealloc_pd" in report.text
     assert report.remedy is not None
-    assert "the oldest that nothing uses is A.p0" in report.remedy.cure.program
+    assert "first A.p0, the oldest without a user" in report.remedy.cure.program
 
 
 def test_path_mtu_out_of_range_in_bytes() -> None:
